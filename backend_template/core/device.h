@@ -1,0 +1,46 @@
+// Devices: how many, which one is the calling thread's, and what each can do.
+#pragma once
+
+#include <c10/core/Device.h>
+#include <c10/core/DeviceType.h>
+
+#include "outback/runtime.h"
+
+namespace outback::core {
+
+inline constexpr c10::DeviceType device_type = c10::DeviceType::PrivateUse1;
+
+/// Most devices that c10 can number; sizes the tables indexed by device.
+inline constexpr int max_devices = 128;
+
+/// How many devices there are; 0 when the runtime cannot say. Starts nothing, safe before a fork.
+c10::DeviceIndex device_count() noexcept;
+
+/// Throws c10::IndexError naming the range unless 0 <= index < device_count().
+void check_index(c10::DeviceIndex index);
+
+/// The calling thread's device; 0 until it sets one.
+c10::DeviceIndex current_device() noexcept;
+
+/// Makes `index` the calling thread's device, after a range check.
+void set_device(c10::DeviceIndex index);
+
+/// The same for where nothing may be thrown; an index out of range changes nothing.
+void set_device_unchecked(c10::DeviceIndex index) noexcept;
+
+/// Sets the device and returns the one before. A negative index changes nothing.
+c10::DeviceIndex exchange_device(c10::DeviceIndex index);
+
+/// `index`, or the current device where it is negative. Range-checked.
+c10::DeviceIndex resolve_index(c10::DeviceIndex index);
+
+/// What the device says of itself, read once. Starts the backend.
+const outback_device_info& device_info(c10::DeviceIndex index);
+
+/// The CPU may read and write this device's memory in place.
+bool is_host_addressable(c10::DeviceIndex index);
+
+/// The device may use memory that the CPU's allocators made.
+bool addresses_host(c10::DeviceIndex index);
+
+}  // namespace outback::core

@@ -1,0 +1,43 @@
+// A point in a stream's work that can be waited for.
+#pragma once
+
+#include <c10/core/Stream.h>
+
+#include <cstdint>
+
+#include "outback/runtime.h"
+
+namespace outback::core {
+
+/// Owns one event of the runtime, made at its first recording and again when it is recorded on another
+/// device. Without the runtime's event group, recording waits for the device and keeps the host's clock.
+/// Not thread-safe against itself.
+class event {
+ public:
+  /// `flags`: OUTBACK_EVENT_*.
+  explicit event(uint32_t flags = 0) noexcept : flags_(flags) {}
+  ~event();
+  event(event&& other) noexcept;
+  event& operator=(event&& other) noexcept;
+  event(const event&) = delete;
+  event& operator=(const event&) = delete;
+
+  void record(const c10::Stream& stream);
+  /// What is enqueued on `stream` from now on waits for the last recording. Nothing when never recorded.
+  void block(const c10::Stream& stream) const;
+  /// True when never recorded.
+  bool query() const;
+  void synchronize() const;
+  /// Nanoseconds from this event to `end`; both recorded with timing and complete.
+  int64_t elapsed_ns(const event& end) const;
+
+ private:
+  void release() noexcept;
+
+  uint32_t flags_;
+  c10::DeviceIndex device_ = -1;  // -1: never recorded
+  outback_event handle_ = nullptr;
+  int64_t host_ns_ = 0;  // only without the event group
+};
+
+}  // namespace outback::core

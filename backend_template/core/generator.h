@@ -1,0 +1,58 @@
+// Random numbers: a Philox position (seed, offset) per device, in the 16-byte layout that DTensor, AOTAutograd
+// and torch.cuda share.
+#pragma once
+
+#include <ATen/core/Generator.h>
+#include <c10/core/GeneratorImpl.h>
+
+#include <cstdint>
+#include <mutex>
+
+#include "backend_template/core/device.h"
+
+namespace outback::core {
+
+/// Where a kernel's random numbers start.
+struct philox_position {
+  uint64_t seed;
+  uint64_t offset;
+};
+
+/// Lock `mutex_` around every call, as for all of torch's generators.
+class generator final : public c10::GeneratorImpl {
+ public:
+  explicit generator(c10::DeviceIndex device);
+
+  void set_current_seed(uint64_t seed) override;
+  void set_offset(uint64_t offset) override;
+  uint64_t get_offset() const override;
+  uint64_t current_seed() const override;
+  uint64_t seed() override;
+  /// 16 bytes on the CPU: seed, then offset.
+  void set_state(const c10::TensorImpl& state) override;
+  c10::intrusive_ptr<c10::TensorImpl> get_state() const override;
+  void graphsafe_set_state(const c10::intrusive_ptr<c10::GeneratorImpl>& state) override;
+  c10::intrusive_ptr<c10::GeneratorImpl> graphsafe_get_state() const override;
+
+  /// The position for a kernel that draws up to `draws` numbers a thread; the offset moves behind them,
+  /// rounded up to a multiple of 4 as Philox makes four at a time.
+  philox_position advance(uint64_t draws);
+
+  static c10::DeviceType device_type() { return core::device_type; }
+
+ private:
+  generator* clone_impl() const override;
+
+  uint64_t seed_ = c10::default_rng_seed_val;
+  uint64_t offset_ = 0;
+};
+
+/// The generator that operators use when none is given. A negative index means the current device.
+const at::Generator& default_generator(c10::DeviceIndex device);
+
+/// A CPU generator that continues from `device_generator`'s position, for a random operator that runs on
+/// the CPU; the device's offset moves on, so that two calls never draw the same numbers. `device_generator`
+/// may be undefined: then the default generator of `device` is used. Locks it.
+at::Generator shadow_generator(const at::Generator& device_generator, c10::DeviceIndex device);
+
+}  // namespace outback::core

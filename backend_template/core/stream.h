@@ -1,0 +1,50 @@
+// Streams as torch numbers them, over the runtime's handles; and the wait that a CPU kernel needs before it
+// may touch device memory.
+//
+// Id 0 is a device's default stream. Other ids name streams of a pool that is filled on demand, 32 to a
+// priority, then handed out in turn; they live as long as the process. Without the runtime's stream group
+// every id is 0 and every call is synchronous.
+#pragma once
+
+#include <c10/core/Stream.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "backend_template/core/device.h"
+#include "outback/runtime.h"
+
+namespace outback::core {
+
+c10::Stream default_stream(c10::DeviceIndex device);
+
+/// The calling thread's stream on `device`; a negative index means the current device.
+c10::Stream current_stream(c10::DeviceIndex device);
+
+/// Makes `stream` the calling thread's on its device and returns the one before. Leaves the device alone.
+c10::Stream exchange_stream(c10::Stream stream);
+
+/// A stream of the pool. `priority`: lower is more urgent, clamped to what the device has.
+c10::Stream new_stream(c10::DeviceIndex device, int priority);
+c10::Stream pool_stream(c10::DeviceIndex device, bool high_priority);
+
+/// The runtime's handle: null for a default stream. Throws for an id that was never given out.
+outback_stream handle_of(const c10::Stream& stream);
+
+/// To be called after work was put on `stream` through the runtime, so that `drain` waits for it.
+void mark_busy(const c10::Stream& stream);
+
+/// Waits until the calling thread's current stream on `device` is idle. Costs two atomic loads when it is.
+void drain(c10::DeviceIndex device);
+
+bool query_stream(const c10::Stream& stream);
+void synchronize_stream(const c10::Stream& stream);
+void synchronize_device(c10::DeviceIndex device);
+
+/// True when no stream of the device can have work left, as far as core knows. Never waits, never throws.
+bool is_idle(const c10::Stream& stream) noexcept;
+
+/// Least and greatest (most urgent) priority, as torch.cuda.Stream.priority_range.
+std::pair<int, int> priority_range(c10::DeviceIndex device);
+
+}  // namespace outback::core

@@ -1,0 +1,164 @@
+// What a device must offer to become a PyTorch backend. Plain C11: no torch, no Python, no C++.
+//
+// These hold for every slot unless its comment says otherwise.
+//   Errors     OUTBACK_OK or a failure code. A failure leaves the outputs untouched, and last_error()
+//              explains it to the calling thread. Slots never throw and never abort. Work that was
+//              enqueued and fails later is reported once, by the next sync or query of its stream.
+//   Threads    Any slot may be called from any thread at any time. No lock of the caller is held.
+//   Devices    Every slot that has a device takes its index, 0 to count - 1. None depends on a
+//              "current" device, and none changes the one of the calling thread.
+//   Units      Sizes are bytes, times are nanoseconds.
+//   Ownership  What *_create or *_alloc returns is the caller's until it goes, once, to the matching
+//              *_destroy or *_free. Everything else is borrowed for the call.
+//   Order      Work on one stream runs in the order in which it was enqueued. A null stream is the
+//              device's default stream, which is a stream like any other: it does not wait for the
+//              others, and they do not wait for it. A slot that takes a stream may return before its
+//              work is done; then it no longer reads pageable host memory.
+//   Growth     Members are only ever appended. `struct_size` says how much of a struct its maker knew:
+//              what lies beyond is absent, for both sides.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define OUTBACK_ABI_MAJOR 0  // a slot changed its meaning: must match
+#define OUTBACK_ABI_MINOR 1  // a slot was appended: any mix works
+#define OUTBACK_HOST (-1)    // host memory, where a device index is expected
+
+typedef int32_t outback_status;
+enum {
+  OUTBACK_OK = 0,
+  OUTBACK_NOT_READY = 1,  // an answer, not a failure: work is still running
+  OUTBACK_INVALID_ARGUMENT = 2,
+  OUTBACK_OUT_OF_MEMORY = 3,  // the caller may empty its cache and try once more
+  OUTBACK_DEVICE_LOST = 4,    // sticky: every later call on this device fails too
+  OUTBACK_UNSUPPORTED = 5,    // this device or driver has not got it
+  OUTBACK_INTERNAL = 6
+};
+
+typedef struct outback_stream_* outback_stream;
+typedef struct outback_event_* outback_event;
+
+// outback_device_info.flags
+enum {
+  OUTBACK_HOST_ADDRESSABLE = 1u,  // the CPU may read and write device memory through the same pointer
+  OUTBACK_ADDRESSES_HOST = 2u,    // the device may read and write any host memory, malloc's included
+  OUTBACK_INTEGRATED = 4u         // device and host share one physical memory
+};
+
+typedef struct outback_device_info {
+  uint32_t struct_size;  // in: the caller's sizeof. A runtime writes no further than that
+  uint32_t flags;
+  uint64_t memory_size;     // total, not what is free now
+  uint64_t max_alloc_size;  // of one mem_alloc; memory_size where there is no such limit
+  uint32_t alignment;       // of every mem_alloc result; a power of two, at least 64
+  int32_t kernels_of;       // DLPack device type whose kernels can use this memory in place, or 0
+  uint32_t compute_units;   // 0 where it means nothing, as for the two below
+  uint32_t subgroup_size;
+  uint32_t max_group_size;
+  uint16_t capability_major, capability_minor;
+  uint8_t uuid[16];  // all zero where the device has none
+  char name[64];     // UTF-8, null-terminated
+  char pci_id[16];   // "dddd:bb:dd.f", null-terminated; empty where there is none
+} outback_device_info;
+
+typedef struct outback_streams {
+  uint32_t struct_size;
+  uint32_t reserved;
+  // `priority` is clamped to what `priorities` answers.
+  outback_status (*create)(void* self, int32_t device, int32_t priority, outback_stream* stream);
+  // Queued work still runs; the call does not wait for it.
+  outback_status (*destroy)(void* self, int32_t device, outback_stream stream);
+  outback_status (*query)(void* self, int32_t device, outback_stream stream);  // or NOT_READY
+  outback_status (*sync)(void* self, int32_t device, outback_stream stream);
+  // Lower is more urgent, 0 is the default: least >= 0 >= greatest.
+  outback_status (*priorities)(void* self, int32_t device, int32_t* least, int32_t* greatest);
+} outback_streams;
+
+enum { OUTBACK_EVENT_TIMING = 1u, OUTBACK_EVENT_BLOCKING = 2u, OUTBACK_EVENT_INTERPROCESS = 4u };
+
+// An event that was never recorded is complete: `query` and `sync` answer OUTBACK_OK, `wait` waits for
+// nothing. Recording it again replaces what it stands for; waits enqueued before keep the old meaning.
+typedef struct outback_events {
+  uint32_t struct_size;
+  uint32_t reserved;
+  outback_status (*create)(void* self, int32_t device, uint32_t flags, outback_event* event);
+  // Legal while the event is still pending.
+  outback_status (*destroy)(void* self, int32_t device, outback_event event);
+  outback_status (*record)(void* self, int32_t device, outback_event event, outback_stream stream);
+  // `stream` is one of `device`; the event may belong to another device.
+  outback_status (*wait)(void* self, int32_t device, outback_event event, outback_stream stream);
+  outback_status (*query)(void* self, int32_t device, outback_event event);  // or NOT_READY
+  outback_status (*sync)(void* self, int32_t device, outback_event event);   // the host waits
+  // Both were created with TIMING and recorded: INVALID_ARGUMENT if not. NOT_READY while one is pending.
+  outback_status (*elapsed)(void* self, outback_event from, outback_event to, int64_t* ns);
+} outback_events;
+
+typedef struct outback_pointer_info {
+  uint32_t struct_size;  // in: the caller's sizeof
+  int32_t device;        // of the memory; OUTBACK_HOST for host memory
+  int32_t pinned;        // 1: host memory that copies may use asynchronously
+  int32_t reserved;
+  void* base;   // of the allocation that holds the pointer; null where the runtime does not know it
+  size_t size;  // of that allocation; 0 likewise
+} outback_pointer_info;
+
+// Pinned host memory. Copies from or to it may run asynchronously.
+typedef struct outback_host_memory {
+  uint32_t struct_size;
+  uint32_t reserved;
+  outback_status (*alloc)(void* self, size_t size, void** ptr);  // aligned to at least 64
+  outback_status (*free)(void* self, void* ptr);                 // no work may use ptr any more
+  // Any pointer, interior ones too. Memory that the runtime does not know is pageable host memory.
+  outback_status (*info)(void* self, const void* ptr, outback_pointer_info* info);
+} outback_host_memory;
+
+typedef struct outback_device_state {
+  uint32_t struct_size;
+  uint32_t reserved;
+  // Tells the driver that the calling thread goes on with this device, for a vendor's own kernels that
+  // rely on a current device. The only slot that may change the driver's notion of one.
+  outback_status (*select)(void* self, int32_t device);
+  // 1 when a context exists on the device. Creates none.
+  outback_status (*is_active)(void* self, int32_t device, int32_t* active);
+  // Of the whole device, other processes included.
+  outback_status (*memory_usage)(void* self, int32_t device, size_t* free, size_t* total);
+} outback_device_state;
+
+typedef struct outback_runtime {
+  uint32_t struct_size;  // sizeof(outback_runtime) where the runtime was compiled
+  uint16_t abi_major, abi_minor;
+  void* self;  // first argument of every slot; valid until the process ends
+
+  // ---- Required: with these eight, tensors live on the device.
+
+  // Never null; "" before the first failure. Valid until this thread's next failure.
+  const char* (*last_error)(void* self);
+  // Creates no context: safe before a fork. 0 devices is an answer, not a failure.
+  outback_status (*device_count)(void* self, int32_t* count);
+  outback_status (*device_info)(void* self, int32_t device, outback_device_info* info);
+  outback_status (*device_sync)(void* self, int32_t device);  // waits for all its streams
+  // Zero bytes: *ptr becomes null, and null may be freed.
+  outback_status (*mem_alloc)(void* self, int32_t device, size_t size, void** ptr);
+  outback_status (*mem_free)(void* self, int32_t device, void* ptr);  // no work may use ptr any more
+  // The stream belongs to the source's device; to the destination's where the source is the host.
+  // The ranges do not overlap. Host to host is INVALID_ARGUMENT.
+  outback_status (*mem_copy)(void* self, void* dst, int32_t dst_device, const void* src,
+                             int32_t src_device, size_t size, outback_stream stream);
+  // `pattern` is 1, 2, 4 or 8 bytes long and read before the call returns; size is a multiple of it.
+  outback_status (*mem_fill)(void* self, int32_t device, void* ptr, size_t size, const void* pattern,
+                             size_t pattern_size, outback_stream stream);
+
+  // ---- Optional: a null group means "this device has none"; a group is whole or it is refused.
+  const outback_streams* streams;
+  const outback_events* events;  // needs `streams`
+  const outback_host_memory* host_memory;
+  const outback_device_state* device_state;
+} outback_runtime;
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif
