@@ -1,0 +1,8 @@
+# find_package(Outback): brings outback_add_backend(), and the torch half as a part of the calling project.
+#
+# Works from the source tree (Outback_ROOT=<repository>) and from an installed one alike: both have the same layout.
+get_filename_component(_outback_root "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
+if(NOT TARGET outback_runtime)
+  add_subdirectory("${_outback_root}" "${CMAKE_BINARY_DIR}/_outback" EXCLUDE_FROM_ALL)
+endif()
+unset(_outback_root)

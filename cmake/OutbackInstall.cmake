@@ -1,0 +1,16 @@
+# Installs Outback as what it is: sources and CMake files, in one folder laid out like the repository, so that
+# OutbackConfig.cmake is the same file at both places. The torch half is compiled where it is used, against the torch
+# that is there; a compiled one would be good for a single torch minor.
+if(NOT PROJECT_IS_TOP_LEVEL)
+  return()
+endif()
+
+set(OUTBACK_INSTALL_DIR "share/outback" CACHE STRING "Where the tree goes, below the prefix")
+mark_as_advanced(OUTBACK_INSTALL_DIR)
+
+install(
+  DIRECTORY backend_template cmake generators registration
+  DESTINATION "${OUTBACK_INSTALL_DIR}"
+  PATTERN "__pycache__" EXCLUDE
+  PATTERN ".*" EXCLUDE)
+install(FILES CMakeLists.txt LICENSE DESTINATION "${OUTBACK_INSTALL_DIR}")

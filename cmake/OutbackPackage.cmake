@@ -1,0 +1,25 @@
+# The Python side of a backend in the build tree.
+include_guard(GLOBAL)
+
+# Makes <output> look like the site-packages of an installed <package>: links to its Python sources in <source>, so
+# that an edit needs no build; the record of what it is compiled against; and the metadata that autoload reads.
+function(_outback_stage_package package source output)
+  get_property(OUTBACK_TORCH_MINOR GLOBAL PROPERTY OUTBACK_TORCH_MINOR)
+  file(MAKE_DIRECTORY "${output}/${package}")
+  configure_file("${CMAKE_CURRENT_FUNCTION_LIST_DIR}/build.py.in" "${output}/${package}/_build.py" @ONLY)
+
+  file(GLOB_RECURSE modules CONFIGURE_DEPENDS RELATIVE "${source}" "${source}/${package}/*.py"
+       "${source}/${package}/*.pyi" "${source}/_${package}_*.py")
+  foreach(module IN LISTS modules)
+    get_filename_component(folder "${output}/${module}" DIRECTORY)
+    file(MAKE_DIRECTORY "${folder}")
+    file(CREATE_LINK "${source}/${module}" "${output}/${module}" SYMBOLIC)
+  endforeach()
+
+  if(EXISTS "${source}/_${package}_autoload.py")
+    set(info "${output}/${package}-0.dist-info")
+    file(CONFIGURE OUTPUT "${info}/METADATA" CONTENT "Metadata-Version: 2.1\nName: ${package}\nVersion: 0\n")
+    file(CONFIGURE OUTPUT "${info}/entry_points.txt"
+         CONTENT "[torch.backends]\n${package} = _${package}_autoload:load\n")
+  endif()
+endfunction()

@@ -1,0 +1,47 @@
+# What every compiled target of Outback has in common, set target by target so that nothing leaks into a vendor's
+# project: C++20 without extensions, position independent, hidden symbols, our warnings, ccache where there is one.
+include_guard(GLOBAL)
+
+find_program(OUTBACK_CCACHE ccache DOC "Used for Outback's own targets unless a launcher is set already")
+mark_as_advanced(OUTBACK_CCACHE)
+
+# outback_target_defaults(<target>)
+function(outback_target_defaults target)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  set_target_properties(
+    ${target}
+    PROPERTIES CXX_EXTENSIONS OFF
+               POSITION_INDEPENDENT_CODE ON
+               C_VISIBILITY_PRESET hidden
+               CXX_VISIBILITY_PRESET hidden
+               VISIBILITY_INLINES_HIDDEN ON)
+  target_compile_options(
+    ${target} PRIVATE -Wall -Wextra -Wnon-virtual-dtor -Woverloaded-virtual
+                      $<$<BOOL:${OUTBACK_WERROR}>:-Werror>)
+  if(OUTBACK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set_target_properties(${target} PROPERTIES C_COMPILER_LAUNCHER "${OUTBACK_CCACHE}"
+                                               CXX_COMPILER_LAUNCHER "${OUTBACK_CCACHE}")
+  endif()
+endfunction()
+
+# outback_unity(<target>): compiles <target> in batches, where OUTBACK_UNITY asks for it.
+#
+# A torch header costs seconds and our files tens of milliseconds, so few large batches win; eight files leave two
+# batches for two cores even in the smaller half.
+function(outback_unity target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${OUTBACK_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+endfunction()
+
+# outback_add_runtime(<name> SOURCES <file>...): the library outback::runtime_<name>, which sees no torch.
+function(outback_add_runtime name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES")
+  if(NOT arg_SOURCES)
+    return()
+  endif()
+  find_package(Threads REQUIRED)
+  add_library(outback_runtime_${name} STATIC ${arg_SOURCES})
+  add_library(outback::runtime_${name} ALIAS outback_runtime_${name})
+  target_include_directories(outback_runtime_${name} PUBLIC "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(outback_runtime_${name} PUBLIC outback::runtime Threads::Threads)
+  outback_target_defaults(outback_runtime_${name})
+endfunction()

@@ -1,0 +1,122 @@
+# Finds torch without torch's own TorchConfig.cmake, which demands a CUDA toolkit wherever torch was built with CUDA.
+#
+# The torch of the Python that CMake finds is used (Python_EXECUTABLE chooses it), or the libtorch or torch package in
+# OUTBACK_TORCH_ROOT; the latter needs no Python. torch is never imported. Defines
+#   outback::libtorch          headers, libc10, libtorch_cpu, libtorch; fmt as torch ships it
+#   outback::libtorch_python   libtorch_python and Python's headers, where there is a Python to build for
+#   OUTBACK_TORCH_VERSION      2.13.0
+#   OUTBACK_TORCH_MINOR        2.13: what a build of the torch half is good for
+include_guard(GLOBAL)
+
+set(OUTBACK_TORCH_ROOT "" CACHE PATH "A libtorch or an installed torch package; empty: the one of Python")
+
+if(OUTBACK_BUILD_PYTHON)
+  find_package(Python 3.10 COMPONENTS Interpreter Development.Module)
+elseif(NOT OUTBACK_TORCH_ROOT)
+  find_package(Python 3.10 COMPONENTS Interpreter)
+endif()
+
+# The folder that holds include/ and lib/.
+function(_outback_torch_root out)
+  if(OUTBACK_TORCH_ROOT)
+    set(${out} "${OUTBACK_TORCH_ROOT}" PARENT_SCOPE)
+    return()
+  endif()
+  if(NOT Python_Interpreter_FOUND)
+    message(FATAL_ERROR "Outback needs torch: set Python_EXECUTABLE to a Python 3.10 or newer that has torch, "
+                        "or OUTBACK_TORCH_ROOT to a libtorch.")
+  endif()
+  # find_spec of a top-level package finds it without running it: no library is loaded, no backend is autoloaded.
+  execute_process(
+    COMMAND "${Python_EXECUTABLE}" -c [[
+import importlib.util
+spec = importlib.util.find_spec("torch")
+print(next(iter(spec.submodule_search_locations), "") if spec and spec.submodule_search_locations else "", end="")
+]]
+    OUTPUT_VARIABLE root
+    RESULT_VARIABLE failed)
+  if(failed OR NOT root)
+    message(FATAL_ERROR "${Python_EXECUTABLE} has no torch: install it there, or set Python_EXECUTABLE to a Python "
+                        "that has it, or OUTBACK_TORCH_ROOT to a libtorch.")
+  endif()
+  set(${out} "${root}" PARENT_SCOPE)
+endfunction()
+
+# The version that the headers state: what we compile against, whatever the package is called.
+function(_outback_torch_version root out)
+  foreach(header torch/headeronly/version.h torch/csrc/api/include/torch/version.h)
+    if(NOT EXISTS "${root}/include/${header}")
+      continue()
+    endif()
+    file(STRINGS "${root}/include/${header}" lines REGEX "^#define TORCH_VERSION_(MAJOR|MINOR|PATCH) [0-9]+")
+    string(REGEX REPLACE "[^0-9;]" "" numbers "${lines}")
+    string(REPLACE ";" "." version "${numbers}")
+    if(version MATCHES "^[0-9]+\\.[0-9]+\\.[0-9]+$")
+      set(${out} "${version}" PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+  message(FATAL_ERROR "${root} is no libtorch and no torch package: no version in its headers.")
+endfunction()
+
+# torch's wheels have used the C++11 ABI of libstdc++ since 2.6; a libtorch of one's own need not.
+function(_outback_torch_cxx11_abi root out)
+  set(${out} 1 PARENT_SCOPE)
+  set(config "${root}/share/cmake/Torch/TorchConfig.cmake")
+  if(EXISTS "${config}")
+    file(STRINGS "${config}" line REGEX "_GLIBCXX_USE_CXX11_ABI=0" LIMIT_COUNT 1)
+    if(line)
+      set(${out} 0 PARENT_SCOPE)
+    endif()
+  endif()
+endfunction()
+
+function(_outback_torch_library name)
+  set(file "${_outback_torch}/lib/${CMAKE_SHARED_LIBRARY_PREFIX}${name}${CMAKE_SHARED_LIBRARY_SUFFIX}")
+  if(NOT EXISTS "${file}")
+    message(FATAL_ERROR "torch is incomplete: there is no ${file}.")
+  endif()
+  add_library(outback::libtorch::${name} SHARED IMPORTED GLOBAL)
+  set_target_properties(outback::libtorch::${name} PROPERTIES IMPORTED_LOCATION "${file}")
+endfunction()
+
+_outback_torch_root(_outback_torch)
+file(TO_CMAKE_PATH "${_outback_torch}" _outback_torch)
+_outback_torch_version("${_outback_torch}" OUTBACK_TORCH_VERSION)
+_outback_torch_cxx11_abi("${_outback_torch}" _outback_cxx11_abi)
+string(REGEX MATCH "^[0-9]+\\.[0-9]+" OUTBACK_TORCH_MINOR "${OUTBACK_TORCH_VERSION}")
+if(OUTBACK_TORCH_VERSION VERSION_LESS 2.11)
+  message(FATAL_ERROR "Outback needs torch 2.11 or newer; ${_outback_torch} is ${OUTBACK_TORCH_VERSION}.")
+endif()
+# Read where a backend is declared, which may be above the folder that included this file.
+set_property(GLOBAL PROPERTY OUTBACK_TORCH_VERSION "${OUTBACK_TORCH_VERSION}")
+set_property(GLOBAL PROPERTY OUTBACK_TORCH_MINOR "${OUTBACK_TORCH_MINOR}")
+message(STATUS "Outback: torch ${OUTBACK_TORCH_VERSION} in ${_outback_torch}")
+
+_outback_torch_library(c10)
+_outback_torch_library(torch_cpu)
+_outback_torch_library(torch) # empty, but it needs the CUDA or XPU libraries of a torch that has them
+
+# Imported, so that its headers are system headers: their warnings are not ours.
+add_library(outback::libtorch INTERFACE IMPORTED GLOBAL)
+target_compile_features(outback::libtorch INTERFACE cxx_std_20)
+target_include_directories(outback::libtorch INTERFACE "${_outback_torch}/include"
+                                                       "${_outback_torch}/include/torch/csrc/api/include")
+target_compile_definitions(
+  outback::libtorch
+  INTERFACE _GLIBCXX_USE_CXX11_ABI=${_outback_cxx11_abi}
+            # torch ships fmt's headers and no fmt library; another fmt beside them gives undefined symbols.
+            FMT_HEADER_ONLY=1)
+target_link_libraries(outback::libtorch INTERFACE outback::libtorch::torch outback::libtorch::torch_cpu
+                                                  outback::libtorch::c10)
+
+if(OUTBACK_BUILD_PYTHON AND Python_Development.Module_FOUND AND EXISTS "${_outback_torch}/lib/libtorch_python.so")
+  _outback_torch_library(torch_python)
+  add_library(outback::libtorch_python INTERFACE IMPORTED GLOBAL)
+  target_include_directories(outback::libtorch_python INTERFACE ${Python_INCLUDE_DIRS})
+  target_link_libraries(outback::libtorch_python INTERFACE outback::libtorch::torch_python outback::libtorch)
+  # What Python calls an extension module it will load; the variable ends at this folder, backends are declared above.
+  set_property(GLOBAL PROPERTY OUTBACK_PYTHON_SUFFIX ".${Python_SOABI}.so")
+elseif(OUTBACK_BUILD_PYTHON)
+  message(STATUS "Outback: no Python half, for want of Python's headers or of libtorch_python")
+endif()
