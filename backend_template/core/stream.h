@@ -8,8 +8,7 @@
 
 #include <c10/core/Stream.h>
 
-#include <atomic>
-#include <cstdint>
+#include <utility>
 
 #include "backend_template/core/device.h"
 #include "outback/runtime.h"
@@ -34,14 +33,15 @@ outback_stream handle_of(const c10::Stream& stream);
 /// To be called after work was put on `stream` through the runtime, so that `drain` waits for it.
 void mark_busy(const c10::Stream& stream);
 
-/// Waits until the calling thread's current stream on `device` is idle. Costs two atomic loads when it is.
+/// Waits until the calling thread's current stream on `device` is idle. Costs a few loads when it is.
+/// `device` is a valid index.
 void drain(c10::DeviceIndex device);
 
 bool query_stream(const c10::Stream& stream);
 void synchronize_stream(const c10::Stream& stream);
 void synchronize_device(c10::DeviceIndex device);
 
-/// True when no stream of the device can have work left, as far as core knows. Never waits, never throws.
+/// True when all that was put on the stream through core is known to be done. Never waits, never throws.
 bool is_idle(const c10::Stream& stream) noexcept;
 
 /// Least and greatest (most urgent) priority, as torch.cuda.Stream.priority_range.

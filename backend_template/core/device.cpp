@@ -1,0 +1,104 @@
+#include "backend_template/core/device.h"
+
+#include <c10/util/Exception.h>
+
+#include <array>
+#include <atomic>
+#include <memory>
+
+#include "backend_template/core/lazy_start.h"
+#include "backend_template/core/runtime.h"
+
+namespace outback::core {
+namespace {
+
+thread_local c10::DeviceIndex current = 0;
+
+// -1: not asked yet. A failure is not kept, so that a driver that comes up later is seen.
+std::atomic<int> count_now{-1};
+
+std::array<std::atomic<const outback_device_info*>, max_devices> infos{};
+
+const outback_device_info& read_info(c10::DeviceIndex index) {
+  auto info = std::make_unique<outback_device_info>();
+  info->struct_size = sizeof(outback_device_info);
+  check(runtime().device_info(runtime().self, index, info.get()), "device_info", index);
+  const outback_device_info* kept = nullptr;
+  if (infos[index].compare_exchange_strong(kept, info.get(), std::memory_order_acq_rel)) {
+    kept = info.release();  // leaked: as long-lived as the device
+  }
+  return *kept;
+}
+
+bool is_count(c10::DeviceIndex index) noexcept { return index >= 0 && index < device_count(); }
+
+// Tells the driver, where it has a notion of a current device.
+outback_status select(c10::DeviceIndex index) noexcept {
+  const outback_device_state* state = runtime().device_state;
+  if (state == nullptr || !is_started()) return OUTBACK_OK;
+  return state->select(runtime().self, index);
+}
+
+}  // namespace
+
+c10::DeviceIndex device_count() noexcept {
+  int count = count_now.load(std::memory_order_relaxed);
+  if (count >= 0) return static_cast<c10::DeviceIndex>(count);
+  int32_t answer = 0;
+  if (runtime().device_count(runtime().self, &answer) != OUTBACK_OK || answer < 0) return 0;
+  count = answer < max_devices ? answer : max_devices - 1;
+  count_now.store(count, std::memory_order_relaxed);
+  return static_cast<c10::DeviceIndex>(count);
+}
+
+void check_index(c10::DeviceIndex index) {
+  if (C10_LIKELY(is_count(index))) return;
+  const int count = device_count();
+  TORCH_CHECK_INDEX(count > 0, backend_name(), ":", static_cast<int>(index), " does not exist: no ",
+                    backend_name(), " device is available");
+  TORCH_CHECK_INDEX(false, backend_name(), ":", static_cast<int>(index), " does not exist: expected an index from 0 to ",
+                    count - 1, ", this process has ", count, count == 1 ? " device" : " devices");
+}
+
+c10::DeviceIndex current_device() noexcept { return current; }
+
+void set_device(c10::DeviceIndex index) {
+  check_index(index);
+  if (index == current) return;
+  check(select(index), "device_state.select", index);
+  current = index;
+}
+
+void set_device_unchecked(c10::DeviceIndex index) noexcept {
+  if (index == current || !is_count(index)) return;
+  if (select(index) == OUTBACK_OK) current = index;
+}
+
+c10::DeviceIndex exchange_device(c10::DeviceIndex index) {
+  const c10::DeviceIndex before = current;
+  if (index >= 0 && index != before) set_device(index);
+  return before;
+}
+
+c10::DeviceIndex resolve_index(c10::DeviceIndex index) {
+  if (index < 0) return current;
+  check_index(index);
+  return index;
+}
+
+const outback_device_info& device_info(c10::DeviceIndex index) {
+  ensure_started();
+  check_index(index);
+  const auto* info = infos[index].load(std::memory_order_acquire);
+  return C10_LIKELY(info != nullptr) ? *info : read_info(index);
+}
+
+bool is_host_addressable(c10::DeviceIndex index) {
+  return (device_info(index).flags & OUTBACK_HOST_ADDRESSABLE) != 0;
+}
+
+bool addresses_host(c10::DeviceIndex index) {
+  return (device_info(index).flags & OUTBACK_ADDRESSES_HOST) != 0;
+}
+
+}  // namespace outback::core

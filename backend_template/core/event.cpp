@@ -1,0 +1,94 @@
+#include "backend_template/core/event.h"
+
+#include <c10/util/Exception.h>
+
+#include <chrono>
+#include <utility>
+
+#include "backend_template/core/lazy_start.h"
+#include "backend_template/core/runtime.h"
+#include "backend_template/core/stream.h"
+
+namespace outback::core {
+namespace {
+
+int64_t host_clock_ns() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
+
+}  // namespace
+
+event::~event() { release(); }
+
+event::event(event&& other) noexcept
+    : flags_(other.flags_),
+      device_(std::exchange(other.device_, -1)),
+      handle_(std::exchange(other.handle_, nullptr)),
+      host_ns_(other.host_ns_) {}
+
+event& event::operator=(event&& other) noexcept {
+  if (this != &other) {
+    release();
+    flags_ = other.flags_;
+    device_ = std::exchange(other.device_, -1);
+    handle_ = std::exchange(other.handle_, nullptr);
+    host_ns_ = other.host_ns_;
+  }
+  return *this;
+}
+
+void event::release() noexcept {
+  // In a forked child the handle means nothing; at exit the driver may fail, and there is nobody to tell.
+  if (handle_ != nullptr && !is_in_bad_fork()) runtime().events->destroy(runtime().self, device_, handle_);
+  handle_ = nullptr;
+  device_ = -1;
+}
+
+void event::record(const c10::Stream& stream) {
+  ensure_started();
+  const outback_events* group = runtime().events;
+  const c10::DeviceIndex device = stream.device_index();
+  if (group == nullptr) {
+    synchronize_stream(stream);
+    device_ = device;
+    host_ns_ = host_clock_ns();
+    return;
+  }
+  const outback_stream queue = handle_of(stream);
+  if (handle_ == nullptr || device_ != device) {
+    outback_event made = nullptr;
+    check(group->create(runtime().self, device, flags_, &made), "events.create", device);
+    release();
+    handle_ = made;
+    device_ = device;
+  }
+  check(group->record(runtime().self, device, handle_, queue), "events.record", device);
+}
+
+void event::block(const c10::Stream& stream) const {
+  if (handle_ == nullptr) return;
+  const c10::DeviceIndex device = stream.device_index();
+  check(runtime().events->wait(runtime().self, device, handle_, handle_of(stream)), "events.wait", device);
+  mark_busy(stream);
+}
+
+bool event::query() const {
+  if (handle_ == nullptr) return true;
+  return check_ready(runtime().events->query(runtime().self, device_, handle_), "events.query", device_);
+}
+
+void event::synchronize() const {
+  if (handle_ == nullptr) return;
+  check(runtime().events->sync(runtime().self, device_, handle_), "events.sync", device_);
+}
+
+int64_t event::elapsed_ns(const event& end) const {
+  TORCH_CHECK(device_ >= 0 && end.device_ >= 0, "both events must be recorded before the elapsed time is asked for");
+  if (runtime().events == nullptr) return end.host_ns_ - host_ns_;
+  int64_t ns = 0;
+  check(runtime().events->elapsed(runtime().self, handle_, end.handle_, &ns), "events.elapsed", device_);
+  return ns;
+}
+
+}  // namespace outback::core

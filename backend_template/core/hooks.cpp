@@ -1,0 +1,72 @@
+#include "backend_template/core/hooks.h"
+
+#include <ATen/core/CachingHostAllocator.h>
+#include <ATen/detail/PrivateUse1HooksInterface.h>
+#include <c10/core/Storage.h>
+#include <c10/util/Exception.h>
+
+#include "backend_template/core/copy.h"
+#include "backend_template/core/device.h"
+#include "backend_template/core/generator.h"
+#include "backend_template/core/host_allocator.h"
+#include "backend_template/core/lazy_start.h"
+#include "backend_template/core/runtime.h"
+#include "backend_template/core/storage.h"
+
+namespace outback::core {
+namespace {
+
+struct hooks final : at::PrivateUse1HooksInterface {
+  bool isBuilt() const override { return true; }
+  bool isAvailable() const override { return core::device_count() > 0; }
+  void init() const override { ensure_started(); }
+
+  bool hasPrimaryContext(c10::DeviceIndex device) const override {
+    const outback_device_state* state = runtime().device_state;
+    if (state == nullptr) return is_started();
+    int32_t active = 0;
+    check(state->is_active(runtime().self, resolve_index(device), &active), "device_state.is_active", device);
+    return active != 0;
+  }
+
+  c10::DeviceIndex deviceCount() const override { return device_count(); }
+  void setCurrentDevice(c10::DeviceIndex device) const override { set_device(device); }
+  c10::DeviceIndex getCurrentDevice() const override { return current_device(); }
+  c10::DeviceIndex exchangeDevice(c10::DeviceIndex device) const override { return exchange_device(device); }
+  c10::DeviceIndex maybeExchangeDevice(c10::DeviceIndex device) const override { return exchange_device(device); }
+
+  const at::Generator& getDefaultGenerator(c10::DeviceIndex device) const override {
+    return default_generator(device);
+  }
+  at::Generator getNewGenerator(c10::DeviceIndex device) const override {
+    return at::make_generator<generator>(resolve_index(device));
+  }
+
+  bool isPinnedPtr(const void* data) const override { return is_pinned(data); }
+  at::Allocator* getPinnedMemoryAllocator() const override { return &host_allocator(); }
+
+  c10::Device getDeviceFromPtr(void* data) const override {
+    const outback_host_memory* group = runtime().host_memory;
+    TORCH_CHECK_NOT_IMPLEMENTED(group != nullptr, backend_name(),
+                                ": the device of a pointer is not known, since this device's runtime has no "
+                                "host_memory.info");
+    outback_pointer_info info{};
+    info.struct_size = sizeof info;
+    check(group->info(runtime().self, data, &info), "host_memory.info");
+    TORCH_CHECK(info.device != OUTBACK_HOST, "the pointer is not ", backend_name(), " memory");
+    return c10::Device(device_type, static_cast<c10::DeviceIndex>(info.device));
+  }
+
+  void resizePrivateUse1Bytes(const c10::Storage& storage, size_t size) const override {
+    resize_storage(*storage.unsafeGetStorageImpl(), size);
+  }
+};
+
+}  // namespace
+
+at::PrivateUse1HooksInterface& accelerator_hooks() {
+  static auto& it = *new hooks;
+  return it;
+}
+
+}  // namespace outback::core

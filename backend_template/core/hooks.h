@@ -1,0 +1,13 @@
+// What ATen asks of an accelerator: start, default generator, pinned memory, storage resize.
+#pragma once
+
+namespace at {
+struct PrivateUse1HooksInterface;
+}  // namespace at
+
+namespace outback::core {
+
+/// The hooks to register. Leaked: ATen keeps the pointer for ever.
+at::PrivateUse1HooksInterface& accelerator_hooks();
+
+}  // namespace outback::core

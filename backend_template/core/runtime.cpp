@@ -1,0 +1,75 @@
+#include "backend_template/core/runtime.h"
+
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
+
+#include "outback/table_check.hpp"
+
+namespace outback::core {
+namespace {
+
+struct installed {
+  outback::complete_table table;
+  std::string name;
+};
+
+// Leaked: tensors, and with them calls of the table, may outlive main().
+const installed*& instance() noexcept {
+  static const installed* it = nullptr;
+  return it;
+}
+
+const outback_runtime* table_now = nullptr;
+
+const char* words_of(outback_status status) noexcept {
+  switch (status) {
+    case OUTBACK_OK: return "ok";
+    case OUTBACK_NOT_READY: return "not ready";
+    case OUTBACK_INVALID_ARGUMENT: return "invalid argument";
+    case OUTBACK_OUT_OF_MEMORY: return "out of memory";
+    case OUTBACK_DEVICE_LOST: return "device lost";
+    case OUTBACK_UNSUPPORTED: return "unsupported";
+    case OUTBACK_INTERNAL: return "internal error";
+    default: return "unknown status";
+  }
+}
+
+}  // namespace
+
+const outback_runtime& runtime() noexcept { return *table_now; }
+
+const std::string& backend_name() noexcept {
+  static const std::string& unnamed = *new std::string;
+  return instance() ? instance()->name : unnamed;
+}
+
+void install_runtime(const std::string& name, const outback_runtime* table) {
+  TORCH_INTERNAL_ASSERT(instance() == nullptr, "a runtime is installed already");
+  auto* it = new installed{outback::complete_table(*table), name};
+  table_now = &it->table.runtime();
+  instance() = it;
+}
+
+std::string failure_text(outback_status status, const char* slot, int64_t device, int64_t size) {
+  std::string where;
+  if (device != none && size != none) {
+    where = fmt::format("device {}, {} bytes", device, size);
+  } else if (device != none) {
+    where = fmt::format("device {}", device);
+  } else if (size != none) {
+    where = fmt::format("{} bytes", size);
+  }
+  const char* reason = runtime().last_error(runtime().self);
+  const bool explained = reason != nullptr && *reason != '\0';
+  return fmt::format("{}: {}({}): {}{}{}", backend_name(), slot, where, words_of(status), explained ? ": " : "",
+                     explained ? reason : "");
+}
+
+void fail(outback_status status, const char* slot, int64_t device, int64_t size) {
+  const std::string text = failure_text(status, slot, device, size);
+  if (status == OUTBACK_OUT_OF_MEMORY) TORCH_CHECK_WITH(OutOfMemoryError, false, text);
+  if (status == OUTBACK_UNSUPPORTED) TORCH_CHECK_NOT_IMPLEMENTED(false, text);
+  TORCH_CHECK(false, text);
+}
+
+}  // namespace outback::core

@@ -1,0 +1,194 @@
+#include "backend_template/core/stream.h"
+
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <mutex>
+
+#include "backend_template/core/lazy_start.h"
+#include "backend_template/core/runtime.h"
+
+namespace outback::core {
+namespace {
+
+constexpr int streams_per_priority = 32;
+constexpr int max_priorities = 8;
+constexpr int max_streams = 1 + max_priorities * streams_per_priority;
+
+// One stream of the runtime. Never destroyed: torch.Stream does not own its stream.
+struct stream_state {
+  outback_stream handle = nullptr;
+  // Work put on the stream, counted after each call that did so, and how much of that is known to be done.
+  std::atomic<uint64_t> enqueued{0};
+  std::atomic<uint64_t> completed{0};
+
+  bool idle() const noexcept {
+    return completed.load(std::memory_order_acquire) >= enqueued.load(std::memory_order_acquire);
+  }
+
+  // What was counted in before the wait began is done after it; later work keeps the stream busy.
+  void mark_completed(uint64_t count) noexcept {
+    uint64_t seen = completed.load(std::memory_order_relaxed);
+    while (seen < count && !completed.compare_exchange_weak(seen, count, std::memory_order_release)) {
+    }
+  }
+};
+
+struct device_streams {
+  std::mutex create_mutex;
+  stream_state default_stream;
+  // Indexed by id - 1: the priority's level times streams_per_priority, plus the place in its pool.
+  std::array<std::atomic<stream_state*>, max_streams - 1> pool{};
+  std::array<std::atomic<uint32_t>, max_priorities> next{};
+};
+
+// Leaked with all they hold: streams outlive main() in tensors' destructors.
+device_streams& streams_of(c10::DeviceIndex device) {
+  static auto& all = *new std::array<std::atomic<device_streams*>, max_devices>{};
+  auto& slot = all[device];
+  device_streams* it = slot.load(std::memory_order_acquire);
+  if (C10_LIKELY(it != nullptr)) return *it;
+  auto made = std::make_unique<device_streams>();
+  if (slot.compare_exchange_strong(it, made.get(), std::memory_order_acq_rel)) it = made.release();
+  return *it;
+}
+
+// 0: the default stream. Zero-initialised, so a new thread starts on the default streams.
+thread_local std::array<c10::StreamId, max_devices> current_ids;
+
+c10::Stream make_stream(c10::DeviceIndex device, c10::StreamId id) {
+  return c10::Stream(c10::Stream::UNSAFE, c10::Device(device_type, device), id);
+}
+
+stream_state* find(const c10::Stream& stream) noexcept {
+  const c10::DeviceIndex device = stream.device_index();
+  if (stream.device_type() != device_type || device < 0 || device >= device_count()) return nullptr;
+  const c10::StreamId id = stream.id();
+  if (C10_LIKELY(id == 0)) return &streams_of(device).default_stream;
+  if (id < 0 || id >= max_streams) return nullptr;
+  return streams_of(device).pool[id - 1].load(std::memory_order_acquire);
+}
+
+stream_state& state_of(const c10::Stream& stream) {
+  stream_state* state = find(stream);
+  TORCH_CHECK(state != nullptr, stream, " is not a stream of ", backend_name(),
+              ": its id was never given out on that device");
+  return *state;
+}
+
+void wait_for(stream_state& state, c10::DeviceIndex device) {
+  const uint64_t count = state.enqueued.load(std::memory_order_acquire);
+  if (runtime().streams != nullptr) {
+    check(runtime().streams->sync(runtime().self, device, state.handle), "streams.sync", device);
+  } else {
+    check(runtime().device_sync(runtime().self, device), "device_sync", device);
+  }
+  state.mark_completed(count);
+}
+
+}  // namespace
+
+c10::Stream default_stream(c10::DeviceIndex device) { return make_stream(resolve_index(device), 0); }
+
+c10::Stream current_stream(c10::DeviceIndex device) {
+  const c10::DeviceIndex index = resolve_index(device);
+  return make_stream(index, current_ids[index]);
+}
+
+c10::Stream exchange_stream(c10::Stream stream) {
+  state_of(stream);
+  c10::StreamId& current = current_ids[stream.device_index()];
+  const c10::Stream before = make_stream(stream.device_index(), current);
+  current = stream.id();
+  return before;
+}
+
+std::pair<int, int> priority_range(c10::DeviceIndex device) {
+  if (runtime().streams == nullptr) return {0, 0};
+  int32_t least = 0;
+  int32_t greatest = 0;
+  check(runtime().streams->priorities(runtime().self, device, &least, &greatest), "streams.priorities", device);
+  return {least, greatest};
+}
+
+c10::Stream new_stream(c10::DeviceIndex device, int priority) {
+  ensure_started();
+  const c10::DeviceIndex index = resolve_index(device);
+  const outback_streams* group = runtime().streams;
+  if (group == nullptr) return make_stream(index, 0);
+
+  const auto [least, greatest] = priority_range(index);
+  const int clamped = std::clamp(priority, greatest, least);
+  const int level = std::min(least - clamped, max_priorities - 1);
+  device_streams& streams = streams_of(index);
+  const uint32_t turn = streams.next[level].fetch_add(1, std::memory_order_relaxed);
+  const c10::StreamId id = 1 + level * streams_per_priority + turn % streams_per_priority;
+  std::atomic<stream_state*>& slot = streams.pool[id - 1];
+  if (slot.load(std::memory_order_acquire) != nullptr) return make_stream(index, id);
+
+  // The driver is called without the lock; whoever comes second gives its stream back.
+  auto made = std::make_unique<stream_state>();
+  check(group->create(runtime().self, index, clamped, &made->handle), "streams.create", index);
+  std::unique_lock<std::mutex> lock(streams.create_mutex);
+  if (slot.load(std::memory_order_relaxed) == nullptr) {
+    slot.store(made.release(), std::memory_order_release);
+    return make_stream(index, id);
+  }
+  lock.unlock();
+  check(group->destroy(runtime().self, index, made->handle), "streams.destroy", index);
+  return make_stream(index, id);
+}
+
+c10::Stream pool_stream(c10::DeviceIndex device, bool high_priority) {
+  ensure_started();
+  const c10::DeviceIndex index = resolve_index(device);
+  return new_stream(index, high_priority ? priority_range(index).second : 0);
+}
+
+outback_stream handle_of(const c10::Stream& stream) { return state_of(stream).handle; }
+
+void mark_busy(const c10::Stream& stream) { state_of(stream).enqueued.fetch_add(1, std::memory_order_release); }
+
+void drain(c10::DeviceIndex device) {
+  device_streams& streams = streams_of(device);
+  const c10::StreamId id = current_ids[device];
+  stream_state* state =
+      C10_LIKELY(id == 0) ? &streams.default_stream : streams.pool[id - 1].load(std::memory_order_acquire);
+  if (C10_LIKELY(state->idle())) return;
+  wait_for(*state, device);
+}
+
+bool query_stream(const c10::Stream& stream) {
+  stream_state& state = state_of(stream);
+  if (runtime().streams == nullptr || !is_started()) return true;
+  const uint64_t count = state.enqueued.load(std::memory_order_acquire);
+  const bool ready = check_ready(
+      runtime().streams->query(runtime().self, stream.device_index(), state.handle), "streams.query",
+      stream.device_index());
+  if (ready) state.mark_completed(count);
+  return ready;
+}
+
+void synchronize_stream(const c10::Stream& stream) {
+  stream_state& state = state_of(stream);
+  ensure_started();
+  wait_for(state, stream.device_index());
+}
+
+void synchronize_device(c10::DeviceIndex device) {
+  const c10::DeviceIndex index = resolve_index(device);
+  ensure_started();
+  device_streams& streams = streams_of(index);
+  const uint64_t count = streams.default_stream.enqueued.load(std::memory_order_acquire);
+  check(runtime().device_sync(runtime().self, index), "device_sync", index);
+  streams.default_stream.mark_completed(count);
+}
+
+bool is_idle(const c10::Stream& stream) noexcept {
+  const stream_state* state = find(stream);
+  return state == nullptr || state->idle();
+}
+
+}  // namespace outback::core

@@ -1,0 +1,92 @@
+// outback::register_backend: every check first, then every registration, as calls in a fixed order.
+#include <ATen/core/CachingHostAllocator.h>
+#include <ATen/detail/PrivateUse1HooksInterface.h>
+#include <c10/core/Allocator.h>
+#include <c10/core/DeviceType.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "backend_template/core/device.h"
+#include "backend_template/core/device_allocator.h"
+#include "backend_template/core/guard.h"
+#include "backend_template/core/hooks.h"
+#include "backend_template/core/host_allocator.h"
+#include "backend_template/core/runtime.h"
+#include "backend_template/ops/operators.h"
+#include "outback/backend.h"
+#include "outback/table_check.hpp"
+#include "registration/name.h"
+#include "registration/options.h"
+
+namespace outback {
+namespace {
+
+std::atomic<bool> registered{false};
+
+// Leaked: the device module reads it as long as there is Python.
+const backend_options* kept_options = nullptr;
+
+void check_nothing_registered(const std::string& name) {
+  const std::string other = c10::get_privateuse1_backend();
+  TORCH_CHECK(!c10::is_privateuse1_backend_registered() || other == name, "cannot register ", name,
+              ": this process's PrivateUse1 backend is ", other, " already, and PyTorch has room for one");
+  TORCH_CHECK(!c10::impl::hasDeviceGuardImpl(core::device_type) && !at::isPrivateUse1HooksRegistered(),
+              "cannot register ", name,
+              ": another library has registered a device guard or hooks for PrivateUse1 in this process");
+}
+
+void check_options(const backend_options& options) {
+  const std::string problem = registration::name_problem(options.name);
+  TORCH_CHECK_VALUE(problem.empty(), problem);
+  const std::string table = table_problem(options.runtime);
+  TORCH_CHECK_VALUE(table.empty(), "cannot register ", options.name, ": ", table);
+  for (const c10::ScalarType dtype : options.amp_dtypes) {
+    TORCH_CHECK_VALUE(c10::isFloatingType(dtype), "cannot register ", options.name, ": amp_dtypes has ", dtype,
+                      ", autocast casts to floating-point types only");
+  }
+}
+
+bool is_registered_as(const backend_options& options) {
+  if (!registered.load(std::memory_order_acquire)) return false;
+  TORCH_CHECK(options.name == kept_options->name, "cannot register ", options.name, ": this process's backend is ",
+              kept_options->name, " already, and PyTorch has room for one");
+  TORCH_CHECK(options.runtime == kept_options->runtime, "cannot register ", options.name,
+              ": it is registered already, with another runtime");
+  return true;
+}
+
+}  // namespace
+
+namespace registration {
+
+void check_registrable(const backend_options& options) {
+  if (is_registered_as(options)) return;
+  check_options(options);
+  check_nothing_registered(options.name);
+}
+
+const backend_options& options() { return *kept_options; }
+
+}  // namespace registration
+
+void register_backend(const backend_options& options) {
+  if (is_registered_as(options)) return;
+  registration::check_registrable(options);
+
+  core::install_runtime(options.name, options.runtime);
+  kept_options = new backend_options(options);
+  c10::impl::registerDeviceGuard(core::device_type, &core::device_guard_impl());
+  c10::SetAllocator(core::device_type, &core::device_allocator());
+  at::setHostAllocator(core::device_type, &core::host_allocator());
+  ops::register_operators();
+  at::RegisterPrivateUse1HooksInterface(&core::accelerator_hooks());
+  c10::register_privateuse1_backend(options.name);
+  registered.store(true, std::memory_order_release);
+}
+
+bool is_registered() noexcept { return registered.load(std::memory_order_acquire); }
+
+}  // namespace outback
