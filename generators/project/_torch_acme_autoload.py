@@ -1,0 +1,18 @@
+"""What `import torch` calls, through the entry point group torch.backends, to load this backend by itself.
+
+Apart from the package, because an error that leaves this function aborts `import torch`, and an error that does not
+leave torch_acme/__init__.py would leave half a module in sys.modules.
+"""
+
+import sys
+import warnings
+
+
+def load() -> None:
+    # `import torch_acme` is what imported torch: it goes on by itself as soon as torch is there.
+    if "torch_acme" in sys.modules:
+        return
+    try:
+        import torch_acme  # noqa: F401
+    except ImportError as error:
+        warnings.warn(str(error), stacklevel=2)

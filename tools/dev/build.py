@@ -1,0 +1,74 @@
+"""Configures and builds a preset, in a folder of its own for each torch."""
+
+import os
+import re
+from pathlib import Path
+
+from . import console, shell
+from .environment import Environment
+
+_PROGRESS = re.compile(r"^\[ *(\d+/\d+|\d+%)\]")
+
+
+def build(
+    environment: Environment, preset: str, *definitions: str, target: str = "all"
+) -> Path:
+    """Builds `target` and returns the build tree."""
+    folder = environment.build / preset
+    label = (
+        preset
+        if folder.parent.name == "build"
+        else f"{preset}, torch {environment.torch}"
+    )
+    with console.step(f"configure {label}"):
+        configure(environment, preset, *definitions)
+    with console.step(f"build {label}") as step:
+
+        def show(line: str) -> None:
+            if match := _PROGRESS.match(line):
+                step.progress(match.group(1))
+
+        command = [
+            "cmake",
+            "--build",
+            folder,
+            "--target",
+            target,
+            "--parallel",
+            str(environment.jobs),
+        ]
+        shell.run(f"build-{preset}", command, on_line=show)
+    return folder
+
+
+def configure(environment: Environment, preset: str, *definitions: str) -> Path:
+    """Makes the build tree, or brings it up to date."""
+    folder = environment.build / preset
+    command = [
+        "cmake",
+        "--preset",
+        preset,
+        "-B",
+        folder,
+        f"-DPython_EXECUTABLE={environment.python}",
+    ]
+    ninja = environment.tool("ninja")
+    if ninja:
+        command.append(f"-DCMAKE_MAKE_PROGRAM={ninja}")
+    elif not shell.output(["ninja", "--version"]):
+        command += ["-G", "Unix Makefiles"]
+    shell.run(
+        f"configure-{preset}",
+        [*command, *(f"-D{definition}" for definition in definitions)],
+    )
+    return folder
+
+
+def python_path(folder: Path, package_root: str = "python") -> dict[str, str]:
+    """The environment in which Python finds the backend that was built in `folder`."""
+    inherited = os.environ.get("PYTHONPATH")
+    return {
+        "PYTHONPATH": os.pathsep.join(
+            filter(None, (str(folder / package_root), inherited))
+        )
+    }

@@ -1,0 +1,69 @@
+"""One line of output for each step, with its time; the rest goes to a log."""
+
+import sys
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+
+verbose = False
+
+
+class Failure(Exception):
+    """Ends ./dev with this sentence instead of a traceback."""
+
+
+class Step:
+    """The line of a running step."""
+
+    def __init__(self, name: str) -> None:
+        self.note = ""
+        self._name = name
+        self._start = time.monotonic()
+
+    def progress(self, text: str) -> None:
+        """Shows on a terminal how far the step has come; a log of CI gets only the end."""
+        if sys.stdout.isatty() and not verbose:
+            print(
+                f"\r  {self._name:<26} {self._seconds()}  {text:<20}",
+                end="",
+                flush=True,
+            )
+
+    def finish(self, text: str) -> None:
+        start = "\r" if sys.stdout.isatty() and not verbose else ""
+        print(
+            f"{start}  {self._name:<26} {self._seconds()}  {text:<20}".rstrip(" "),
+            flush=True,
+        )
+
+    def _seconds(self) -> str:
+        return f"{time.monotonic() - self._start:6.1f} s"
+
+
+def title(text: str) -> None:
+    print(text, flush=True)
+
+
+@contextmanager
+def step(name: str):
+    """Prints `name`, how long the block took, and what the block noted."""
+    this = Step(name)
+    this.progress("")
+    try:
+        yield this
+    except BaseException:
+        this.finish("failed")
+        raise
+    this.finish(this.note)
+
+
+def exit_code_of(command: Callable[[], int]) -> int:
+    """Runs a subcommand; what goes wrong in ordinary use ends as a sentence and an exit code."""
+    try:
+        return command()
+    except Failure as failure:
+        print(f"\n{failure}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        return 130

@@ -1,0 +1,97 @@
+"""Runs other programs: their output goes to build/log/<name>.log, and a failure shows the end of it."""
+
+import os
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from . import console
+from .paths import LOG, ROOT
+
+_TAIL = 40
+
+
+def run(
+    log: str,
+    command: Sequence[str | Path],
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: Path = ROOT,
+    append: bool = False,
+    check: bool = True,
+    on_line: Callable[[str], None] = lambda line: None,
+) -> subprocess.CompletedProcess:
+    """Runs `command` with `env` over our environment. `stdout` of what it returns is all that it printed."""
+    LOG.mkdir(parents=True, exist_ok=True)
+    path = LOG / f"{log}.log"
+    words = [os.fspath(word) for word in command]
+    lines = []
+    with path.open("a" if append else "w", encoding="utf-8") as file:
+        print("$", *words, file=file, flush=True)
+        try:
+            process = subprocess.Popen(
+                words,
+                cwd=cwd,
+                env={**os.environ, **(env or {})},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+            )
+        except FileNotFoundError:
+            raise console.Failure(f"{words[0]} is missing.") from None
+        for line in process.stdout:
+            lines.append(line)
+            file.write(line)
+            on_line(line)
+            if console.verbose:
+                sys.stdout.write(line)
+    result = subprocess.CompletedProcess(words, process.wait(), "".join(lines))
+    if check and result.returncode:
+        raise failure(log, result)
+    return result
+
+
+def failure(log: str, result: subprocess.CompletedProcess) -> console.Failure:
+    """What to raise where `result` is bad news: the end of the output and where the rest is."""
+    path = (LOG / f"{log}.log").relative_to(ROOT)
+    tail = (
+        "" if console.verbose else "".join(deque(result.stdout.splitlines(True), _TAIL))
+    )
+    program = Path(result.args[0]).name
+    return console.Failure(
+        f"{tail}{program} failed with exit code {result.returncode}. All of its output: {path}"
+    )
+
+
+def stream(
+    command: Sequence[str | Path],
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: Path = ROOT,
+) -> int:
+    """Runs a program whose output is what the user came for, and returns its exit code."""
+    sys.stdout.flush()
+    return subprocess.call(
+        [os.fspath(word) for word in command],
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
+    )
+
+
+def output(command: Sequence[str | Path]) -> str:
+    """What a quick, silent question to a program answers; empty where there is no such program or it fails."""
+    try:
+        done = subprocess.run(
+            [os.fspath(word) for word in command],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+        )
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

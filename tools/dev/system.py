@@ -1,0 +1,99 @@
+"""What must come from the operating system: found, or installed where we may, or named in one sentence."""
+
+import importlib.util
+import os
+import re
+import shutil
+import sysconfig
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import console, shell
+
+
+@dataclass(frozen=True)
+class Need:
+    package: str  # Debian's name, which other systems' users will recognize
+    is_there: Callable[[], bool]
+    optional: bool = False
+
+
+def _program(*names: str) -> Callable[[], bool]:
+    return lambda: any(shutil.which(name) for name in names)
+
+
+def _header(name: str) -> Callable[[], bool]:
+    folders = (
+        "/usr/include",
+        "/usr/local/include",
+        *os.environ.get("CPLUS_INCLUDE_PATH", "").split(":"),
+    )
+    return lambda: any(folder and Path(folder, name).exists() for folder in folders)
+
+
+_COMPILE = (
+    Need("g++", _program("c++", "g++", "clang++", os.environ.get("CXX", "c++"))),
+    Need("cmake", _program("cmake")),
+    Need(
+        "python3-dev", lambda: Path(sysconfig.get_path("include"), "Python.h").exists()
+    ),
+    Need("ccache", _program("ccache"), optional=True),
+)
+_VENV = (
+    Need("python3-venv", lambda: importlib.util.find_spec("ensurepip") is not None),
+)
+_TESTS = (
+    Need("libfmt-dev", _header("fmt/core.h")),
+    Need("libgtest-dev", _header("gtest/gtest.h")),
+    Need("libgmock-dev", _header("gmock/gmock.h")),
+)
+_BENCH = (Need("libbenchmark-dev", _header("benchmark/benchmark.h")),)
+
+
+def provide(
+    *, venv: bool, tests: bool = False, bench: bool = False, install: bool = True
+) -> None:
+    """Makes sure that the packages for this kind of work are there. `install=False` never changes the system."""
+    needs = [
+        *_COMPILE,
+        *(_VENV if venv else ()),
+        *(_TESTS if tests else ()),
+        *(_BENCH if bench else ()),
+    ]
+    missing = [need for need in needs if not need.is_there()]
+    may_install = install and os.geteuid() == 0 and shutil.which("apt-get")
+    if may_install and missing:
+        _apt_install([need.package for need in missing])
+        importlib.invalidate_caches()
+        missing = [need for need in needs if not need.is_there()]
+    required = [need.package for need in missing if not need.optional]
+    if required:
+        raise console.Failure(
+            f"Please install what is missing: sudo apt-get install {' '.join(required)}"
+        )
+    _check_cmake()
+
+
+def _apt_install(packages: list[str]) -> None:
+    quiet = {"DEBIAN_FRONTEND": "noninteractive"}
+    apt = ["apt-get", "-o", "DPkg::Lock::Timeout=300", "-qq"]
+    with console.step("system packages") as step:
+        # A failed update is no reason to stop: what is needed may be in the lists already.
+        shell.run("apt", [*apt, "update"], env=quiet, check=False)
+        shell.run(
+            "apt",
+            [*apt, "install", "-y", "--no-install-recommends", *packages],
+            env=quiet,
+            append=True,
+        )
+        step.note = " ".join(packages)
+
+
+def _check_cmake() -> None:
+    version = re.search(r"(\d+)\.(\d+)", shell.output(["cmake", "--version"]))
+    if not version or tuple(map(int, version.groups())) < (3, 24):
+        found = version.group() if version else "one that does not run"
+        raise console.Failure(
+            f"Outback needs CMake 3.24 or newer; this system has {found}."
+        )
