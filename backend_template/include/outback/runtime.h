@@ -1,20 +1,23 @@
 // What a device must offer to become a PyTorch backend. Plain C11: no torch, no Python, no C++.
 //
 // These hold for every slot unless its comment says otherwise.
-//   Errors     OUTBACK_OK or a failure code. A failure leaves the outputs untouched, and last_error()
+//   Errors     OUTBACK_OK or a failure code. A failure leaves the outputs untouched, and
+//   last_error()
 //              explains it to the calling thread. Slots never throw and never abort. Work that was
 //              enqueued and fails later is reported once, by the next sync or query of its stream.
 //   Threads    Any slot may be called from any thread at any time. No lock of the caller is held.
 //   Devices    Every slot that has a device takes its index, 0 to count - 1. None depends on a
 //              "current" device, and none changes the one of the calling thread.
 //   Units      Sizes are bytes, times are nanoseconds.
-//   Ownership  What *_create or *_alloc returns is the caller's until it goes, once, to the matching
+//   Ownership  What *_create or *_alloc returns is the caller's until it goes, once, to the
+//   matching
 //              *_destroy or *_free. Everything else is borrowed for the call.
 //   Order      Work on one stream runs in the order in which it was enqueued. A null stream is the
 //              device's default stream, which is a stream like any other: it does not wait for the
-//              others, and they do not wait for it. A slot that takes a stream may return before its
-//              work is done; then it no longer reads pageable host memory.
-//   Growth     Members are only ever appended. `struct_size` says how much of a struct its maker knew:
+//              others, and they do not wait for it. A slot that takes a stream may return before
+//              its work is done; then it no longer reads pageable host memory.
+//   Growth     Members are only ever appended. `struct_size` says how much of a struct its maker
+//   knew:
 //              what lies beyond is absent, for both sides.
 #pragma once
 #include <stddef.h>
@@ -44,9 +47,10 @@ typedef struct outback_event_* outback_event;
 
 // outback_device_info.flags
 enum {
-  OUTBACK_HOST_ADDRESSABLE = 1u,  // the CPU may read and write device memory through the same pointer
-  OUTBACK_ADDRESSES_HOST = 2u,    // the device may read and write any host memory, malloc's included
-  OUTBACK_INTEGRATED = 4u         // device and host share one physical memory
+  OUTBACK_HOST_ADDRESSABLE =
+      1u,                       // the CPU may read and write device memory through the same pointer
+  OUTBACK_ADDRESSES_HOST = 2u,  // the device may read and write any host memory, malloc's included
+  OUTBACK_INTEGRATED = 4u       // device and host share one physical memory
 };
 
 typedef struct outback_device_info {
@@ -80,8 +84,9 @@ typedef struct outback_streams {
 
 enum { OUTBACK_EVENT_TIMING = 1u, OUTBACK_EVENT_BLOCKING = 2u, OUTBACK_EVENT_INTERPROCESS = 4u };
 
-// An event that was never recorded is complete: `query` and `sync` answer OUTBACK_OK, `wait` waits for
-// nothing. Recording it again replaces what it stands for; waits enqueued before keep the old meaning.
+// An event that was never recorded is complete: `query` and `sync` answer OUTBACK_OK, `wait` waits
+// for nothing. Recording it again replaces what it stands for; waits enqueued before keep the old
+// meaning.
 typedef struct outback_events {
   uint32_t struct_size;
   uint32_t reserved;
@@ -93,7 +98,8 @@ typedef struct outback_events {
   outback_status (*wait)(void* self, int32_t device, outback_event event, outback_stream stream);
   outback_status (*query)(void* self, int32_t device, outback_event event);  // or NOT_READY
   outback_status (*sync)(void* self, int32_t device, outback_event event);   // the host waits
-  // Both were created with TIMING and recorded: INVALID_ARGUMENT if not. NOT_READY while one is pending.
+  // Both were created with TIMING and recorded: INVALID_ARGUMENT if not. NOT_READY while one is
+  // pending.
   outback_status (*elapsed)(void* self, outback_event from, outback_event to, int64_t* ns);
 } outback_events;
 
@@ -119,8 +125,8 @@ typedef struct outback_host_memory {
 typedef struct outback_device_state {
   uint32_t struct_size;
   uint32_t reserved;
-  // Tells the driver that the calling thread goes on with this device, for a vendor's own kernels that
-  // rely on a current device. The only slot that may change the driver's notion of one.
+  // Tells the driver that the calling thread goes on with this device, for a vendor's own kernels
+  // that rely on a current device. The only slot that may change the driver's notion of one.
   outback_status (*select)(void* self, int32_t device);
   // 1 when a context exists on the device. Creates none.
   outback_status (*is_active)(void* self, int32_t device, int32_t* active);
@@ -143,14 +149,16 @@ typedef struct outback_runtime {
   outback_status (*device_sync)(void* self, int32_t device);  // waits for all its streams
   // Zero bytes: *ptr becomes null, and null may be freed.
   outback_status (*mem_alloc)(void* self, int32_t device, size_t size, void** ptr);
-  outback_status (*mem_free)(void* self, int32_t device, void* ptr);  // no work may use ptr any more
+  outback_status (*mem_free)(void* self, int32_t device,
+                             void* ptr);  // no work may use ptr any more
   // The stream belongs to the source's device; to the destination's where the source is the host.
   // The ranges do not overlap. Host to host is INVALID_ARGUMENT.
   outback_status (*mem_copy)(void* self, void* dst, int32_t dst_device, const void* src,
                              int32_t src_device, size_t size, outback_stream stream);
-  // `pattern` is 1, 2, 4 or 8 bytes long and read before the call returns; size is a multiple of it.
-  outback_status (*mem_fill)(void* self, int32_t device, void* ptr, size_t size, const void* pattern,
-                             size_t pattern_size, outback_stream stream);
+  // `pattern` is 1, 2, 4 or 8 bytes long and read before the call returns; size is a multiple of
+  // it.
+  outback_status (*mem_fill)(void* self, int32_t device, void* ptr, size_t size,
+                             const void* pattern, size_t pattern_size, outback_stream stream);
 
   // ---- Optional: a null group means "this device has none"; a group is whole or it is refused.
   const outback_streams* streams;

@@ -1,0 +1,249 @@
+// The slots of the table that `outback::table_of` makes: each calls one member of the class R,
+// checks the pointers that the class never sees, and turns what is thrown into a status.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "outback/detail/runtime_members.hpp"
+#include "outback/runtime.h"
+#include "outback/runtime_error.hpp"
+
+namespace outback::detail {
+
+inline void need(const void* pointer, const char* name) {
+  if (pointer == nullptr) throw invalid_argument(std::string(name) + " is null");
+}
+
+/// Writes no further than the caller's `struct_size`, which stays as it is.
+template <class T>
+void write_sized(T* out, const T& value) {
+  if (out->struct_size < sizeof(uint32_t)) {
+    throw invalid_argument("struct_size is " + std::to_string(out->struct_size) +
+                           ": the caller must set it to the size of its struct");
+  }
+  const std::size_t size = std::min<std::size_t>(out->struct_size, sizeof(T));
+  std::memcpy(reinterpret_cast<char*>(out) + sizeof(uint32_t),
+              reinterpret_cast<const char*>(&value) + sizeof(uint32_t), size - sizeof(uint32_t));
+}
+
+template <class R>
+struct slots {
+  static R& of(void* self) noexcept { return *static_cast<R*>(self); }
+
+  /// Runs `body`, which answers nothing.
+  template <class Body>
+  static outback_status run(Body&& body) noexcept {
+    return guarded([&] { return body(), OUTBACK_OK; });
+  }
+
+  static const char* last_error(void*) noexcept { return error_text; }
+
+  static outback_status device_count(void* self, int32_t* count) noexcept {
+    return run([&] { need(count, "count"), *count = of(self).device_count(); });
+  }
+  static outback_status device_info(void* self, int32_t d, outback_device_info* info) noexcept {
+    return run([&] {
+      need(info, "info");
+      write_sized<outback_device_info>(info, of(self).device_info(d));
+    });
+  }
+  static outback_status device_sync(void* self, int32_t d) noexcept {
+    return run([&] { of(self).device_sync(d); });
+  }
+  static outback_status mem_alloc(void* self, int32_t d, std::size_t size, void** ptr) noexcept {
+    return run([&] { need(ptr, "ptr"), *ptr = of(self).mem_alloc(d, size); });
+  }
+  static outback_status mem_free(void* self, int32_t d, void* ptr) noexcept {
+    return run([&] { of(self).mem_free(d, ptr); });
+  }
+  static outback_status mem_copy(void* self, void* dst, int32_t dst_device, const void* src,
+                                 int32_t src_device, std::size_t size,
+                                 outback_stream stream) noexcept {
+    return run([&] {
+      if (size != 0) need(dst, "dst"), need(src, "src");
+      of(self).mem_copy(dst, dst_device, src, src_device, size, stream);
+    });
+  }
+  static outback_status mem_fill(void* self, int32_t d, void* ptr, std::size_t size,
+                                 const void* pattern, std::size_t pattern_size,
+                                 outback_stream stream) noexcept {
+    return run([&] {
+      need(pattern, "pattern");
+      if (size != 0) need(ptr, "ptr");
+      if (pattern_size != 1 && pattern_size != 2 && pattern_size != 4 && pattern_size != 8) {
+        throw invalid_argument("pattern_size is " + std::to_string(pattern_size) +
+                               ": it must be 1, 2, 4 or 8");
+      }
+      if (size % pattern_size != 0) {
+        throw invalid_argument("size " + std::to_string(size) + " is no multiple of pattern_size " +
+                               std::to_string(pattern_size));
+      }
+      of(self).mem_fill(d, ptr, size, pattern, pattern_size, stream);
+    });
+  }
+
+  static outback_status stream_create(void* self, int32_t d, int32_t priority,
+                                      outback_stream* stream) noexcept {
+    return run([&] { need(stream, "stream"), *stream = of(self).stream_create(d, priority); });
+  }
+  static outback_status stream_destroy(void* self, int32_t d, outback_stream stream) noexcept {
+    return run([&] { of(self).stream_destroy(d, stream); });
+  }
+  static outback_status stream_query(void* self, int32_t d, outback_stream stream) noexcept {
+    return guarded(
+        [&] { return of(self).stream_query(d, stream) ? OUTBACK_OK : OUTBACK_NOT_READY; });
+  }
+  static outback_status stream_sync(void* self, int32_t d, outback_stream stream) noexcept {
+    return run([&] { of(self).stream_sync(d, stream); });
+  }
+  static outback_status stream_priorities(void* self, int32_t d, int32_t* least,
+                                          int32_t* greatest) noexcept {
+    return run([&] {
+      need(least, "least"), need(greatest, "greatest");
+      const priority_range range = of(self).stream_priorities(d);
+      *least = range.least;
+      *greatest = range.greatest;
+    });
+  }
+
+  static outback_status event_create(void* self, int32_t d, uint32_t flags,
+                                     outback_event* event) noexcept {
+    return run([&] { need(event, "event"), *event = of(self).event_create(d, flags); });
+  }
+  static outback_status event_destroy(void* self, int32_t d, outback_event event) noexcept {
+    return run([&] { need(event, "event"), of(self).event_destroy(d, event); });
+  }
+  static outback_status event_record(void* self, int32_t d, outback_event event,
+                                     outback_stream stream) noexcept {
+    return run([&] { need(event, "event"), of(self).event_record(d, event, stream); });
+  }
+  static outback_status event_wait(void* self, int32_t d, outback_event event,
+                                   outback_stream stream) noexcept {
+    return run([&] { need(event, "event"), of(self).event_wait(d, event, stream); });
+  }
+  static outback_status event_query(void* self, int32_t d, outback_event event) noexcept {
+    return guarded([&] {
+      need(event, "event");
+      return of(self).event_query(d, event) ? OUTBACK_OK : OUTBACK_NOT_READY;
+    });
+  }
+  static outback_status event_sync(void* self, int32_t d, outback_event event) noexcept {
+    return run([&] { need(event, "event"), of(self).event_sync(d, event); });
+  }
+  static outback_status event_elapsed(void* self, outback_event from, outback_event to,
+                                      int64_t* ns) noexcept {
+    return guarded([&] {
+      need(from, "from"), need(to, "to"), need(ns, "ns");
+      const std::optional<int64_t> elapsed = of(self).event_elapsed(from, to);
+      if (!elapsed) return OUTBACK_NOT_READY;
+      *ns = *elapsed;
+      return OUTBACK_OK;
+    });
+  }
+
+  static outback_status host_alloc(void* self, std::size_t size, void** ptr) noexcept {
+    return run([&] { need(ptr, "ptr"), *ptr = of(self).host_alloc(size); });
+  }
+  static outback_status host_free(void* self, void* ptr) noexcept {
+    return run([&] { of(self).host_free(ptr); });
+  }
+  static outback_status host_info(void* self, const void* ptr,
+                                  outback_pointer_info* info) noexcept {
+    return run([&] {
+      need(info, "info");
+      write_sized<outback_pointer_info>(info, of(self).host_info(ptr));
+    });
+  }
+
+  static outback_status device_select(void* self, int32_t d) noexcept {
+    return run([&] { of(self).device_select(d); });
+  }
+  static outback_status device_is_active(void* self, int32_t d, int32_t* active) noexcept {
+    return run([&] { need(active, "active"), *active = of(self).device_is_active(d) ? 1 : 0; });
+  }
+  static outback_status memory_usage(void* self, int32_t d, std::size_t* free,
+                                     std::size_t* total) noexcept {
+    return run([&] {
+      need(free, "free"), need(total, "total");
+      const memory_amount amount = of(self).memory_usage(d);
+      *free = amount.free;
+      *total = amount.total;
+    });
+  }
+
+  static const outback_streams* streams() noexcept {
+    if constexpr (has_streams<R>) {
+      static constexpr outback_streams group = {.struct_size = sizeof(outback_streams),
+                                                .reserved = 0,
+                                                .create = stream_create,
+                                                .destroy = stream_destroy,
+                                                .query = stream_query,
+                                                .sync = stream_sync,
+                                                .priorities = stream_priorities};
+      return &group;
+    }
+    return nullptr;
+  }
+  static const outback_events* events() noexcept {
+    if constexpr (has_events<R>) {
+      static constexpr outback_events group = {.struct_size = sizeof(outback_events),
+                                               .reserved = 0,
+                                               .create = event_create,
+                                               .destroy = event_destroy,
+                                               .record = event_record,
+                                               .wait = event_wait,
+                                               .query = event_query,
+                                               .sync = event_sync,
+                                               .elapsed = event_elapsed};
+      return &group;
+    }
+    return nullptr;
+  }
+  static const outback_host_memory* host_memory() noexcept {
+    if constexpr (has_host_memory<R>) {
+      static constexpr outback_host_memory group = {.struct_size = sizeof(outback_host_memory),
+                                                    .reserved = 0,
+                                                    .alloc = host_alloc,
+                                                    .free = host_free,
+                                                    .info = host_info};
+      return &group;
+    }
+    return nullptr;
+  }
+  static const outback_device_state* device_state() noexcept {
+    if constexpr (has_device_state<R>) {
+      static constexpr outback_device_state group = {.struct_size = sizeof(outback_device_state),
+                                                     .reserved = 0,
+                                                     .select = device_select,
+                                                     .is_active = device_is_active,
+                                                     .memory_usage = memory_usage};
+      return &group;
+    }
+    return nullptr;
+  }
+
+  static outback_runtime table(R& object) noexcept {
+    return {.struct_size = sizeof(outback_runtime),
+            .abi_major = OUTBACK_ABI_MAJOR,
+            .abi_minor = OUTBACK_ABI_MINOR,
+            .self = std::addressof(object),
+            .last_error = last_error,
+            .device_count = device_count,
+            .device_info = device_info,
+            .device_sync = device_sync,
+            .mem_alloc = mem_alloc,
+            .mem_free = mem_free,
+            .mem_copy = mem_copy,
+            .mem_fill = mem_fill,
+            .streams = streams(),
+            .events = events(),
+            .host_memory = host_memory(),
+            .device_state = device_state()};
+  }
+};
+
+}  // namespace outback::detail

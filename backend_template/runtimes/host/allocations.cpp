@@ -1,0 +1,66 @@
+#include "backend_template/runtimes/host/allocations.hpp"
+
+#include <iterator>
+#include <string>
+
+#include "outback/runtime_error.hpp"
+
+namespace outback::host {
+namespace {
+
+std::string owner_name(int32_t device) {
+  return device == OUTBACK_HOST ? "pinned host memory"
+                                : "memory of device " + std::to_string(device);
+}
+
+}  // namespace
+
+void allocations::add(const allocation& given) {
+  const std::lock_guard lock(mutex_);
+  by_base_.emplace(static_cast<const std::byte*>(given.base), given);
+}
+
+allocation allocations::take(void* base, int32_t device) {
+  const std::lock_guard lock(mutex_);
+  const auto found = by_base_.find(static_cast<const std::byte*>(base));
+  if (found == by_base_.end()) {
+    throw invalid_argument(
+        "the pointer is not the beginning of an allocation: freed already, or not of this runtime");
+  }
+  if (found->second.device != device) {
+    throw invalid_argument("the pointer is " + owner_name(found->second.device) + ", not " +
+                           owner_name(device));
+  }
+  const allocation taken = found->second;
+  by_base_.erase(found);
+  return taken;
+}
+
+std::optional<allocation> allocations::find(const void* ptr) const {
+  const auto* address = static_cast<const std::byte*>(ptr);
+  const std::lock_guard lock(mutex_);
+  auto next = by_base_.upper_bound(address);
+  if (next == by_base_.begin()) return std::nullopt;
+  const allocation& before = std::prev(next)->second;
+  if (std::size_t(address - static_cast<const std::byte*>(before.base)) >= before.size)
+    return std::nullopt;
+  return before;
+}
+
+bool allocations::holds(int32_t device, const void* ptr, std::size_t size) const {
+  const auto found = find(ptr);
+  if (!found || found->device != device) return false;
+  const auto offset =
+      std::size_t(static_cast<const std::byte*>(ptr) - static_cast<const std::byte*>(found->base));
+  return size <= found->size - offset;
+}
+
+std::optional<allocation> allocations::take_any() {
+  const std::lock_guard lock(mutex_);
+  if (by_base_.empty()) return std::nullopt;
+  const allocation taken = by_base_.begin()->second;
+  by_base_.erase(by_base_.begin());
+  return taken;
+}
+
+}  // namespace outback::host

@@ -1,0 +1,44 @@
+// Which memory the runtime handed out, and to which device.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+
+namespace outback::host {
+
+/// Of every allocation, in bytes: what torch's own CPU kernels assume.
+inline constexpr uint32_t alignment = 64;
+
+struct allocation {
+  void* base;
+  std::size_t size;  // as asked for
+  int32_t device;    // OUTBACK_HOST: pinned host memory
+};
+
+/// May be used from any thread.
+class allocations {
+ public:
+  void add(const allocation& given);
+
+  /// Removes and answers the allocation that begins at `base`. Throws outback::invalid_argument,
+  /// and removes nothing, if there is none or if it is another device's.
+  allocation take(void* base, int32_t device);
+
+  /// The allocation that `ptr` points into.
+  std::optional<allocation> find(const void* ptr) const;
+
+  /// Whether all `size` bytes from `ptr` on lie in one allocation of `device`.
+  bool holds(int32_t device, const void* ptr, std::size_t size) const;
+
+  /// Removes and answers any one, until there are none.
+  std::optional<allocation> take_any();
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<const std::byte*, allocation> by_base_;
+};
+
+}  // namespace outback::host

@@ -1,0 +1,77 @@
+#include "backend_template/runtimes/host/device.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "outback/runtime_error.hpp"
+
+namespace outback::host {
+
+device::device(int32_t index, uint64_t memory_size)
+    : index_(index), memory_size_(memory_size), default_stream_(std::make_shared<stream>(index)) {}
+
+device::~device() {
+  try {
+    sync();
+  } catch (const runtime_error&) {
+    // A forked child, in which the threads are not: there is nothing to wait for.
+  }
+  default_stream_->close();
+  for (const auto& s : streams_) s->close();
+}
+
+void device::reserve(uint64_t size) {
+  active_.store(true, std::memory_order_relaxed);
+  uint64_t used = used_.load(std::memory_order_relaxed);
+  do {
+    if (size > memory_size_ - used) {
+      throw out_of_memory("device " + std::to_string(index_) + " was asked for " +
+                          std::to_string(size) + " bytes and has " +
+                          std::to_string(memory_size_ - used) + " free of " +
+                          std::to_string(memory_size_));
+    }
+  } while (!used_.compare_exchange_weak(used, used + size, std::memory_order_relaxed));
+}
+
+stream* device::create_stream() {
+  auto fresh = std::make_shared<stream>(index_);
+  const std::lock_guard lock(mutex_);
+  forget_finished();
+  active_.store(true, std::memory_order_relaxed);
+  return streams_.emplace_back(std::move(fresh)).get();
+}
+
+void device::destroy_stream(stream* given) {
+  const std::lock_guard lock(mutex_);
+  forget_finished();
+  const auto found = std::find_if(streams_.begin(), streams_.end(),
+                                  [&](const auto& s) { return s.get() == given; });
+  if (found == streams_.end()) {
+    throw invalid_argument("the stream is not one that device " + std::to_string(index_) +
+                           " created");
+  }
+  if (!(*found)->idle()) destroyed_.push_back(*found);
+  (*found)->close();
+  *found = std::move(streams_.back());
+  streams_.pop_back();
+}
+
+void device::sync() {
+  std::vector<std::shared_ptr<stream>> all;
+  {
+    const std::lock_guard lock(mutex_);
+    forget_finished();
+    all = destroyed_;
+    for (const auto& s : streams_) {
+      if (!s->idle()) all.push_back(s);
+    }
+  }
+  default_stream_->sync();
+  for (const auto& s : all) s->sync();
+}
+
+void device::forget_finished() {
+  std::erase_if(destroyed_, [](const auto& s) { return s->idle(); });
+}
+
+}  // namespace outback::host

@@ -1,0 +1,61 @@
+// An event: what it stands for is a mark, made anew by each recording.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "backend_template/runtimes/host/stream.hpp"
+
+namespace outback::host {
+
+/// A place in a stream. Shared by the event, the stream that will reach it and the streams that
+/// wait for it, so an event may be recorded again, or go, at any time.
+class mark {
+ public:
+  mark();
+
+  /// Called by the stream that reached the mark, once.
+  void complete() noexcept;
+  bool completed() const noexcept { return done_.load(std::memory_order_acquire) != 0; }
+  /// Throws outback::runtime_error in a child process forked before the mark was reached: nobody
+  /// will reach it.
+  void wait() const;
+  /// When the mark was reached, by CLOCK_MONOTONIC in nanoseconds. Only after `completed`.
+  int64_t time() const noexcept { return time_; }
+
+ private:
+  std::atomic<int> done_{0};  // an int is what a futex waits on
+  const uint32_t forks_;
+  int64_t time_ = 0;
+};
+
+/// May be used from any thread.
+class event {
+ public:
+  event(int32_t device, uint32_t flags) : device_(device), flags_(flags) {}
+
+  int32_t device() const noexcept { return device_; }
+
+  void record(stream& where);
+  /// Makes `waiting` wait, not the caller.
+  void wait(stream& waiting) const;
+  bool query() const;
+  void sync() const;
+
+  /// Nanoseconds between two recordings, nullopt while one is pending. Throws
+  /// outback::invalid_argument unless both were created with OUTBACK_EVENT_TIMING and recorded.
+  static std::optional<int64_t> elapsed(const event& from, const event& to);
+
+ private:
+  std::shared_ptr<mark> current() const;  // null before the first recording
+
+  const int32_t device_;
+  const uint32_t flags_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<mark> current_;
+};
+
+}  // namespace outback::host

@@ -1,0 +1,17 @@
+// The host runtime, for whoever takes a table by the name of a C function.
+#pragma once
+
+#include "outback/runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// The process's one instance, made from the environment by the first call (see host_options.hpp).
+// Never null, and valid until the process ends. A malformed variable is no reason to fail here:
+// then every slot that answers a status fails, and last_error says what is wrong with it.
+const outback_runtime* outback_host_runtime(void);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif

@@ -1,0 +1,69 @@
+// Copies and fills of the host runtime: which thread does them, and when the call returns.
+#include <array>
+#include <cstring>
+
+#include "backend_template/runtimes/host/host_runtime.hpp"
+
+namespace outback::host {
+namespace {
+
+// Up to here the calling thread is done before it could have woken another one and gone on with
+// other work.
+constexpr std::size_t inline_size = std::size_t{256} << 10;
+
+// Up to here a pageable source is staged when its stream is busy; above, its copy is waited for.
+constexpr std::size_t staging_size = std::size_t{1} << 20;
+
+// By eight bytes, copied because nothing says that ptr is aligned. `word` is the pattern, repeated.
+void fill(void* ptr, std::size_t size, const std::array<std::byte, 8>& word) {
+  auto* out = static_cast<std::byte*>(ptr);
+  std::size_t i = 0;
+  for (; i + word.size() <= size; i += word.size()) std::memcpy(out + i, word.data(), word.size());
+  std::memcpy(out + i, word.data(), size - i);
+}
+
+}  // namespace
+
+void host_runtime::mem_copy(void* dst, int32_t dst_device, const void* src, int32_t src_device,
+                            std::size_t size, outback_stream handle) {
+  const bool from_host = src_device == OUTBACK_HOST, to_host = dst_device == OUTBACK_HOST;
+  if (from_host && to_host) {
+    check_accepted();
+    throw invalid_argument("both sides of the copy are host memory");
+  }
+  stream& s = stream_at(from_host ? dst_device : src_device, handle);
+  if (!from_host && !to_host) at(dst_device);
+  if (size == 0) return;
+  if (!to_host) check_range(dst_device, dst, size);
+  if (!from_host) check_range(src_device, src, size);
+
+  const auto copy = [=] { std::memcpy(dst, src, size); };
+  if (size <= inline_size && s.try_run(copy)) return;
+
+  const void* host_side = from_host ? src : to_host ? dst : nullptr;
+  if (host_side == nullptr || pinned(host_side, size)) {
+    s.enqueue(copy);
+  } else if (s.try_run(copy)) {
+    return;
+  } else if (from_host && size <= staging_size) {
+    const std::shared_ptr<std::byte[]> staged(new std::byte[size]);
+    std::memcpy(staged.get(), src, size);
+    s.enqueue([=] { std::memcpy(dst, staged.get(), size); });
+  } else {
+    s.wait(s.enqueue(copy));
+  }
+}
+
+void host_runtime::mem_fill(int32_t index, void* ptr, std::size_t size, const void* pattern,
+                            std::size_t pattern_size, outback_stream handle) {
+  stream& s = stream_at(index, handle);
+  if (size == 0) return;
+  check_range(index, ptr, size);
+  std::array<std::byte, 8> word;
+  for (std::size_t i = 0; i < word.size(); i += pattern_size) std::memcpy(word.data() + i, pattern, pattern_size);
+  const auto work = [=] { fill(ptr, size, word); };
+  if (size <= inline_size && s.try_run(work)) return;
+  s.enqueue(work);
+}
+
+}  // namespace outback::host

@@ -1,0 +1,92 @@
+// Device memory and pinned host memory of the host runtime.
+#include <cstdlib>
+#include <limits>
+
+#include "backend_template/runtimes/host/host_runtime.hpp"
+
+namespace outback::host {
+namespace {
+
+// The sizes that `aligned_alloc` takes, and that the budget is charged for.
+std::size_t rounded(std::size_t size) {
+  if (size > std::numeric_limits<std::size_t>::max() - (alignment - 1)) {
+    throw out_of_memory("no memory has " + std::to_string(size) + " bytes");
+  }
+  return (size + alignment - 1) / alignment * alignment;
+}
+
+}  // namespace
+
+host_runtime::~host_runtime() {
+  devices_.clear();  // waits for the work, which may still use the memory
+  while (const auto left = allocations_.take_any()) std::free(left->base);
+}
+
+void* host_runtime::allocate(std::size_t size, int32_t owner) {
+  void* base = std::aligned_alloc(alignment, rounded(size));
+  if (base == nullptr)
+    throw out_of_memory("the host was asked for " + std::to_string(size) +
+                        " bytes and has not got them");
+  try {
+    allocations_.add({.base = base, .size = size, .device = owner});
+  } catch (...) {
+    std::free(base);
+    throw;
+  }
+  return base;
+}
+
+void* host_runtime::mem_alloc(int32_t index, std::size_t size) {
+  device& d = at(index);
+  if (size == 0) return nullptr;
+  d.reserve(rounded(size));
+  try {
+    return allocate(size, index);
+  } catch (...) {
+    d.release(rounded(size));
+    throw;
+  }
+}
+
+void host_runtime::mem_free(int32_t index, void* ptr) {
+  device& d = at(index);
+  if (ptr == nullptr) return;
+  const allocation taken = allocations_.take(ptr, index);
+  std::free(taken.base);
+  d.release(rounded(taken.size));
+}
+
+void* host_runtime::host_alloc(std::size_t size) {
+  check_accepted();
+  return size == 0 ? nullptr : allocate(size, OUTBACK_HOST);
+}
+
+void host_runtime::host_free(void* ptr) {
+  check_accepted();
+  if (ptr != nullptr) std::free(allocations_.take(ptr, OUTBACK_HOST).base);
+}
+
+outback_pointer_info host_runtime::host_info(const void* ptr) const {
+  check_accepted();
+  outback_pointer_info info = {};
+  info.device = OUTBACK_HOST;
+  if (const auto found = allocations_.find(ptr)) {
+    info.device = found->device;
+    info.pinned = found->device == OUTBACK_HOST ? 1 : 0;
+    info.base = found->base;
+    info.size = found->size;
+  }
+  return info;
+}
+
+bool host_runtime::pinned(const void* ptr, std::size_t size) const {
+  return allocations_.holds(OUTBACK_HOST, ptr, size);
+}
+
+void host_runtime::check_range(int32_t index, const void* ptr, std::size_t size) const {
+  if (options_.addresses_host || allocations_.holds(index, ptr, size)) return;
+  throw invalid_argument("the " + std::to_string(size) +
+                         " bytes are not all in one allocation of device " + std::to_string(index));
+}
+
+}  // namespace outback::host

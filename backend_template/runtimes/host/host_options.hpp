@@ -1,0 +1,43 @@
+// What a host runtime is made of, and how the environment says it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace outback::host {
+
+struct host_options {
+  int32_t devices = 2;
+  uint64_t memory_size =
+      0;  // bytes of each device; 0: an equal share of three quarters of the machine's memory
+  // The CPU may use device memory through the same pointer. Off, for a test of code that must not
+  // do so, the runtime declares it so and its memory is still the host's: nothing faults.
+  bool host_addressable = true;
+  // Copies and fills accept device memory that the runtime did not allocate, such as a CPU kernel's
+  // result. Off, they refuse what lies outside an allocation of the device that they are told.
+  bool addresses_host = true;
+};
+
+/// The most devices that a runtime may have: torch's device index has 8 bits, and 127 threads are
+/// enough.
+inline constexpr int32_t max_devices = 64;
+
+/// The options that these variables of the environment stand for; one that is unset or empty is the
+/// default.
+///
+///   OUTBACK_HOST_DEVICES      0 to 64
+///   OUTBACK_HOST_MEMORY       bytes of each device, as a number with K, M or G (powers of 1024) or
+///   nothing after it OUTBACK_HOST_ADDRESSABLE  0: neither host_addressable nor addresses_host; 1:
+///   both
+///
+/// Throws outback::invalid_argument with the variable, its value and what it may be.
+host_options options_from_environment();
+
+/// `text` as the value of OUTBACK_HOST_MEMORY: at least 1 byte. Throws like
+/// `options_from_environment`.
+uint64_t parse_memory_size(const std::string& text);
+
+/// `options.memory_size`, or the share of the machine's memory that 0 stands for.
+uint64_t memory_size_of(const host_options& options);
+
+}  // namespace outback::host

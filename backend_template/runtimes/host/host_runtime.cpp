@@ -1,0 +1,102 @@
+#include "backend_template/runtimes/host/host_runtime.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <thread>
+
+namespace outback::host {
+
+static_assert(device_runtime<host_runtime>);
+
+host_runtime::host_runtime(const host_options& options) : options_(options) {
+  if (options.devices < 0 || options.devices > max_devices) {
+    throw invalid_argument("a host runtime has 0 to " + std::to_string(max_devices) +
+                           " devices, not " + std::to_string(options.devices));
+  }
+  for (int32_t i = 0; i < options.devices; ++i) {
+    devices_.push_back(std::make_unique<device>(i, memory_size_of(options)));
+  }
+}
+
+host_runtime::host_runtime(const std::string& refusal) : refusal_(refusal) {}
+
+void host_runtime::check_accepted() const {
+  if (!refusal_.empty()) throw invalid_argument(refusal_);
+}
+
+device& host_runtime::at(int32_t index) const {
+  check_accepted();
+  check_device(index, int32_t(devices_.size()));
+  return *devices_[std::size_t(index)];
+}
+
+stream& host_runtime::stream_at(int32_t index, outback_stream handle) const {
+  device& d = at(index);
+  if (handle == nullptr) return d.default_stream();
+  auto& s = *reinterpret_cast<stream*>(handle);
+  if (s.device() != index) {
+    throw invalid_argument("the stream is of device " + std::to_string(s.device()) +
+                           ", not of device " + std::to_string(index));
+  }
+  return s;
+}
+
+int32_t host_runtime::device_count() const {
+  check_accepted();
+  return int32_t(devices_.size());
+}
+
+outback_device_info host_runtime::device_info(int32_t index) const {
+  const device& d = at(index);
+  outback_device_info info = {};
+  if (options_.host_addressable) info.flags |= OUTBACK_HOST_ADDRESSABLE;
+  if (options_.addresses_host) info.flags |= OUTBACK_ADDRESSES_HOST;
+  if (options_.host_addressable && options_.addresses_host) info.flags |= OUTBACK_INTEGRATED;
+  info.memory_size = info.max_alloc_size = d.memory_size();
+  info.alignment = alignment;
+  info.kernels_of = options_.host_addressable ? 1 : 0;  // kDLCPU
+  info.compute_units = std::thread::hardware_concurrency();
+  std::snprintf(info.name, sizeof(info.name), "Outback host device");
+  return info;
+}
+
+void host_runtime::device_sync(int32_t index) {
+  at(index).sync();
+}
+
+outback_stream host_runtime::stream_create(int32_t index, int32_t) {
+  return reinterpret_cast<outback_stream>(at(index).create_stream());
+}
+
+void host_runtime::stream_destroy(int32_t index, outback_stream handle) {
+  at(index).destroy_stream(reinterpret_cast<stream*>(handle));
+}
+
+bool host_runtime::stream_query(int32_t index, outback_stream handle) {
+  return stream_at(index, handle).idle();
+}
+
+void host_runtime::stream_sync(int32_t index, outback_stream handle) {
+  stream_at(index, handle).sync();
+}
+
+priority_range host_runtime::stream_priorities(int32_t index) const {
+  at(index);
+  return {.least = 0, .greatest = 0};
+}
+
+void host_runtime::device_select(int32_t index) const {
+  at(index);
+}
+
+bool host_runtime::device_is_active(int32_t index) const {
+  return at(index).active();
+}
+
+memory_amount host_runtime::memory_usage(int32_t index) const {
+  const device& d = at(index);
+  return {.free = std::size_t(d.memory_size() - d.memory_used()),
+          .total = std::size_t(d.memory_size())};
+}
+
+}  // namespace outback::host

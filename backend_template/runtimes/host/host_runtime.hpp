@@ -1,0 +1,99 @@
+// The embedded default runtime: devices in host memory, with all groups. It is what a backend runs
+// on before there is a device, in tests and in CI, so it behaves like a device where a test could
+// tell: work on a stream is asynchronous, memory is limited, another device's pointer is refused.
+//
+//   Copies     A copy runs on the calling thread when its stream is idle and it is small, or when
+//   one side is
+//              pageable host memory and the call could not return early anyway. Otherwise the
+//              stream's thread does it.
+//   Pageable   On return, a pageable source may be reused: it was copied, or staged. What goes to a
+//   pageable
+//              destination is there on return.
+//   Pinned     host_alloc'ed memory is not locked; it only makes copies asynchronous.
+//   Addresses  With host_options::addresses_host, a pointer said to be a device's may be any memory
+//   at all, and the
+//              device index only chooses the stream. Without it, the range must be an allocation of
+//              that device.
+//   Fork       A child may use the devices if the parent had used them from one thread and no work
+//   of theirs had
+//              reached a thread. Where it had, the child gets an error, not a hang, and may exit.
+//   Priorities There are none: least and greatest are 0.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend_template/runtimes/host/allocations.hpp"
+#include "backend_template/runtimes/host/device.hpp"
+#include "backend_template/runtimes/host/host_options.hpp"
+#include "outback/runtime.hpp"
+
+namespace outback::host {
+
+/// A class for `outback::table_of`; the members are told in outback/runtime.hpp.
+class host_runtime {
+ public:
+  /// Throws outback::invalid_argument unless 0 <= options.devices <= max_devices.
+  explicit host_runtime(const host_options& options = {});
+  /// A runtime in which every member throws outback::invalid_argument with this text.
+  explicit host_runtime(const std::string& refusal);
+  /// Waits for queued work and frees what was not freed. No event may be left.
+  ~host_runtime();
+  host_runtime(const host_runtime&) = delete;
+  host_runtime& operator=(const host_runtime&) = delete;
+
+  int32_t device_count() const;
+  outback_device_info device_info(int32_t device) const;
+  void device_sync(int32_t device);
+
+  void* mem_alloc(int32_t device, std::size_t size);
+  void mem_free(int32_t device, void* ptr);
+  void mem_copy(void* dst, int32_t dst_device, const void* src, int32_t src_device,
+                std::size_t size, outback_stream stream);
+  void mem_fill(int32_t device, void* ptr, std::size_t size, const void* pattern,
+                std::size_t pattern_size, outback_stream stream);
+
+  outback_stream stream_create(int32_t device, int32_t priority);
+  void stream_destroy(int32_t device, outback_stream stream);
+  bool stream_query(int32_t device, outback_stream stream);
+  void stream_sync(int32_t device, outback_stream stream);
+  priority_range stream_priorities(int32_t device) const;
+
+  outback_event event_create(int32_t device, uint32_t flags);
+  void event_destroy(int32_t device, outback_event event);
+  void event_record(int32_t device, outback_event event, outback_stream stream);
+  void event_wait(int32_t device, outback_event event, outback_stream stream);
+  bool event_query(int32_t device, outback_event event);
+  void event_sync(int32_t device, outback_event event);
+  std::optional<int64_t> event_elapsed(outback_event from, outback_event to);
+
+  void* host_alloc(std::size_t size);
+  void host_free(void* ptr);
+  outback_pointer_info host_info(const void* ptr) const;
+
+  void device_select(int32_t device) const;
+  bool device_is_active(int32_t device) const;
+  memory_amount memory_usage(int32_t device) const;
+
+ private:
+  void check_accepted() const;
+  device& at(int32_t index) const;
+  stream& stream_at(int32_t index, outback_stream handle) const;
+  void check_range(int32_t index, const void* ptr, std::size_t size) const;
+  void* allocate(std::size_t size, int32_t owner);
+  bool pinned(const void* ptr, std::size_t size) const;
+
+  const host_options options_;
+  const std::string refusal_;
+  std::vector<std::unique_ptr<device>> devices_;
+  allocations allocations_;
+};
+
+/// The table of the process's one instance; see `outback_host_runtime` in host.h.
+const outback_runtime* table();
+
+}  // namespace outback::host

@@ -1,0 +1,23 @@
+// The process's one host runtime.
+#include "backend_template/runtimes/host/host.h"
+#include "backend_template/runtimes/host/host_runtime.hpp"
+
+namespace outback::host {
+
+const outback_runtime* table() {
+  // Leaked: tensors, and the threads of streams, may outlive main().
+  static host_runtime& instance = []() -> host_runtime& {
+    try {
+      return *new host_runtime(options_from_environment());
+    } catch (const invalid_argument& refusal) {
+      return *new host_runtime(std::string(refusal.what()));
+    }
+  }();
+  return table_of(instance);
+}
+
+}  // namespace outback::host
+
+extern "C" const outback_runtime* outback_host_runtime(void) {
+  return outback::host::table();
+}
