@@ -15,9 +15,12 @@ function(outback_target_defaults target)
                C_VISIBILITY_PRESET hidden
                CXX_VISIBILITY_PRESET hidden
                VISIBILITY_INLINES_HIDDEN ON)
-  target_compile_options(
-    ${target} PRIVATE -Wall -Wextra -Wnon-virtual-dtor -Woverloaded-virtual
-                      $<$<BOOL:${OUTBACK_WERROR}>:-Werror>)
+  if(OUTBACK_WARNINGS)
+    # Not type-limits: an ABI number of 0 makes "older than" always false, until it is 1.
+    target_compile_options(
+      ${target} PRIVATE -Wall -Wextra -Wno-type-limits $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
+                        $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual> $<$<BOOL:${OUTBACK_WERROR}>:-Werror>)
+  endif()
   if(OUTBACK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     set_target_properties(${target} PROPERTIES C_COMPILER_LAUNCHER "${OUTBACK_CCACHE}"
                                                CXX_COMPILER_LAUNCHER "${OUTBACK_CCACHE}")
