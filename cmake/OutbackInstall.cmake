@@ -8,9 +8,14 @@ endif()
 set(OUTBACK_INSTALL_DIR "share/outback" CACHE STRING "Where the tree goes, below the prefix")
 mark_as_advanced(OUTBACK_INSTALL_DIR)
 
-install(
-  DIRECTORY backend_template cmake generators registration
-  DESTINATION "${OUTBACK_INSTALL_DIR}"
-  PATTERN "__pycache__" EXCLUDE
-  PATTERN ".*" EXCLUDE)
+# The scaffold keeps its dot files; what Python and editors leave behind stays here.
+foreach(folder backend_template cmake registration generators/methods generators/project)
+  get_filename_component(parent "${OUTBACK_INSTALL_DIR}/${folder}" DIRECTORY)
+  install(
+    DIRECTORY "${folder}"
+    DESTINATION "${parent}"
+    PATTERN "__pycache__" EXCLUDE
+    PATTERN ".pytest_cache" EXCLUDE
+    PATTERN "build" EXCLUDE)
+endforeach()
 install(FILES CMakeLists.txt LICENSE DESTINATION "${OUTBACK_INSTALL_DIR}")

@@ -1,0 +1,15 @@
+"""python -m torch_outback --prefix: for CMake, cmake -D CMAKE_PREFIX_PATH=$(python -m torch_outback --prefix)."""
+
+import argparse
+
+from . import prefix
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m torch_outback")
+    parser.add_argument("--prefix", action="store_true", required=True, help="print the folder for CMAKE_PREFIX_PATH")
+    parser.parse_args()
+    print(prefix())
+
+
+main()
