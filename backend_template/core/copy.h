@@ -7,14 +7,14 @@
 
 namespace outback::core {
 
-/// Copies `size` bytes between `dst` and `src`, of which at least one is device memory of this backend and
-/// the other may be host memory. Ordered after what the current streams of both devices hold, and before
-/// what they get next.
+/// Copies `size` bytes between `dst` and `src`, of which at least one is device memory of this
+/// backend and the other may be host memory. Ordered after what the current streams of both devices
+/// hold, and before what they get next.
 ///   device to device  asynchronous
 ///   host to device    returns when `src` may be reused, unless it is pinned and `non_blocking`
 ///   device to host    returns when `dst` is written, unless it is pinned and `non_blocking`
-void copy_bytes(void* dst, c10::Device dst_device, const void* src, c10::Device src_device, size_t size,
-                bool non_blocking);
+void copy_bytes(void* dst, c10::Device dst_device, const void* src, c10::Device src_device,
+                size_t size, bool non_blocking);
 
 /// Sets `size` bytes of device memory to zero on the device's current stream.
 void zero_bytes(void* dst, c10::DeviceIndex device, size_t size);

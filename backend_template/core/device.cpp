@@ -30,7 +30,9 @@ const outback_device_info& read_info(c10::DeviceIndex index) {
   return *kept;
 }
 
-bool is_count(c10::DeviceIndex index) noexcept { return index >= 0 && index < device_count(); }
+bool is_count(c10::DeviceIndex index) noexcept {
+  return index >= 0 && index < device_count();
+}
 
 // Tells the driver, where it has a notion of a current device.
 outback_status select(c10::DeviceIndex index) noexcept {
@@ -56,11 +58,14 @@ void check_index(c10::DeviceIndex index) {
   const int count = device_count();
   TORCH_CHECK_INDEX(count > 0, backend_name(), ":", static_cast<int>(index), " does not exist: no ",
                     backend_name(), " device is available");
-  TORCH_CHECK_INDEX(false, backend_name(), ":", static_cast<int>(index), " does not exist: expected an index from 0 to ",
-                    count - 1, ", this process has ", count, count == 1 ? " device" : " devices");
+  TORCH_CHECK_INDEX(false, backend_name(), ":", static_cast<int>(index),
+                    " does not exist: expected an index from 0 to ", count - 1,
+                    ", this process has ", count, count == 1 ? " device" : " devices");
 }
 
-c10::DeviceIndex current_device() noexcept { return current; }
+c10::DeviceIndex current_device() noexcept {
+  return current;
+}
 
 void set_device(c10::DeviceIndex index) {
   check_index(index);

@@ -36,7 +36,8 @@ void report(const block& b, bool allocated) {
   const device_cache& cache = cache_of(b.device);
   const auto size = static_cast<int64_t>(b.size);
   c10::reportMemoryUsageToProfiler(b.data, allocated ? size : -size, cache.allocated(),
-                                   cache.reserved() + cache.adopted(), c10::Device(device_type, b.device));
+                                   cache.reserved() + cache.adopted(),
+                                   c10::Device(device_type, b.device));
 }
 
 // Gives the memory of a block that no list holds back to where it came from.
@@ -76,13 +77,15 @@ void process_pending(device_cache& cache, bool wait) {
 // A block's streams at the moment of its death: those whose work may still touch it.
 void free_block(void* context) noexcept {
   auto* freed = static_cast<block*>(context);
-  // A forked child has neither the runtime's threads nor a usable mutex: the parent's memory is not its to free.
+  // A forked child has neither the runtime's threads nor a usable mutex: the parent's memory is not
+  // its to free.
   if (is_in_bad_fork()) return;
   device_cache& cache = cache_of(freed->device);
   report(*freed, false);
   const auto others = cache.other_uses(freed);
   const c10::Stream own = stream_on(freed->device, freed->stream);
-  // The cache hands a block to work on its own stream again, in order. Adopted memory leaves: it must be idle.
+  // The cache hands a block to work on its own stream again, in order. Adopted memory leaves: it
+  // must be idle.
   const bool own_pending = freed->is_adopted && !is_idle(own);
   if (C10_LIKELY(others.empty() && !own_pending)) return finish(cache, freed);
   try {
@@ -109,14 +112,16 @@ void empty_cache(device_cache& cache) noexcept {
 }
 
 // One mem_alloc, within the device's size: adopted memory counts against it too.
-outback_status allocate_raw(c10::DeviceIndex device, const device_cache& cache, size_t size, void** data) {
+outback_status allocate_raw(c10::DeviceIndex device, const device_cache& cache, size_t size,
+                            void** data) {
   const size_t taken = cache.reserved() + cache.adopted();
   const size_t total = device_info(device).memory_size;
   if (taken > total || size > total - taken) return OUTBACK_OUT_OF_MEMORY;
   return runtime().mem_alloc(runtime().self, device, size, data);
 }
 
-block* allocate_from_runtime(c10::DeviceIndex device, device_cache& cache, size_t requested, c10::StreamId stream) {
+block* allocate_from_runtime(c10::DeviceIndex device, device_cache& cache, size_t requested,
+                             c10::StreamId stream) {
   const size_class rounded = size_class_of(requested);
   void* data = nullptr;
   size_t size = rounded.size;
@@ -170,20 +175,26 @@ class allocator final : public c10::DeviceAllocator {
   }
 
   void recordStream(const c10::DataPtr& memory, c10::Stream stream) override {
-    // Memory of somebody else's (a view of foreign memory, say), and none at all: nothing of ours to keep.
+    // Memory of somebody else's (a view of foreign memory, say), and none at all: nothing of ours
+    // to keep.
     if (memory.get_deleter() != &free_block || memory.get_context() == nullptr) return;
     auto* used = static_cast<block*>(memory.get_context());
     if (stream.device_index() == used->device && stream.id() == used->stream) return;
-    TORCH_CHECK(stream.device_type() == device_type && stream.device_index() == used->device, "record_stream: ",
-                stream, " is not a stream of ", c10::Device(device_type, used->device), ", where the memory is");
+    TORCH_CHECK(stream.device_type() == device_type && stream.device_index() == used->device,
+                "record_stream: ", stream, " is not a stream of ",
+                c10::Device(device_type, used->device), ", where the memory is");
     cache_of(used->device).record(used, stream.id());
   }
 
   c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex device) override {
     return cache_of(resolve_index(device)).stats();
   }
-  void resetAccumulatedStats(c10::DeviceIndex device) override { cache_of(resolve_index(device)).reset_accumulated(); }
-  void resetPeakStats(c10::DeviceIndex device) override { cache_of(resolve_index(device)).reset_peak(); }
+  void resetAccumulatedStats(c10::DeviceIndex device) override {
+    cache_of(resolve_index(device)).reset_accumulated();
+  }
+  void resetPeakStats(c10::DeviceIndex device) override {
+    cache_of(resolve_index(device)).reset_peak();
+  }
 
   std::pair<size_t, size_t> getMemoryInfo(c10::DeviceIndex device) override {
     const c10::DeviceIndex index = resolve_index(device);
@@ -192,8 +203,8 @@ class allocator final : public c10::DeviceAllocator {
     size_t taken = cache.adopted();
     size_t free = total;
     if (runtime().device_state != nullptr) {
-      check(runtime().device_state->memory_usage(runtime().self, index, &free, &total), "device_state.memory_usage",
-            index);
+      check(runtime().device_state->memory_usage(runtime().self, index, &free, &total),
+            "device_state.memory_usage", index);
     } else {
       taken += cache.reserved();
     }

@@ -19,7 +19,9 @@ int64_t host_clock_ns() {
 
 }  // namespace
 
-event::~event() { release(); }
+event::~event() {
+  release();
+}
 
 event::event(event&& other) noexcept
     : flags_(other.flags_),
@@ -39,8 +41,10 @@ event& event::operator=(event&& other) noexcept {
 }
 
 void event::release() noexcept {
-  // In a forked child the handle means nothing; at exit the driver may fail, and there is nobody to tell.
-  if (handle_ != nullptr && !is_in_bad_fork()) runtime().events->destroy(runtime().self, device_, handle_);
+  // In a forked child the handle means nothing; at exit the driver may fail, and there is nobody to
+  // tell.
+  if (handle_ != nullptr && !is_in_bad_fork())
+    runtime().events->destroy(runtime().self, device_, handle_);
   handle_ = nullptr;
   device_ = -1;
 }
@@ -69,13 +73,15 @@ void event::record(const c10::Stream& stream) {
 void event::block(const c10::Stream& stream) const {
   if (handle_ == nullptr) return;
   const c10::DeviceIndex device = stream.device_index();
-  check(runtime().events->wait(runtime().self, device, handle_, handle_of(stream)), "events.wait", device);
+  check(runtime().events->wait(runtime().self, device, handle_, handle_of(stream)), "events.wait",
+        device);
   mark_busy(stream);
 }
 
 bool event::query() const {
   if (handle_ == nullptr) return true;
-  return check_ready(runtime().events->query(runtime().self, device_, handle_), "events.query", device_);
+  return check_ready(runtime().events->query(runtime().self, device_, handle_), "events.query",
+                     device_);
 }
 
 void event::synchronize() const {
@@ -84,10 +90,12 @@ void event::synchronize() const {
 }
 
 int64_t event::elapsed_ns(const event& end) const {
-  TORCH_CHECK(device_ >= 0 && end.device_ >= 0, "both events must be recorded before the elapsed time is asked for");
+  TORCH_CHECK(device_ >= 0 && end.device_ >= 0,
+              "both events must be recorded before the elapsed time is asked for");
   if (runtime().events == nullptr) return end.host_ns_ - host_ns_;
   int64_t ns = 0;
-  check(runtime().events->elapsed(runtime().self, handle_, end.handle_, &ns), "events.elapsed", device_);
+  check(runtime().events->elapsed(runtime().self, handle_, end.handle_, &ns), "events.elapsed",
+        device_);
   return ns;
 }
 

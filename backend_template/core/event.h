@@ -9,9 +9,9 @@
 
 namespace outback::core {
 
-/// Owns one event of the runtime, made at its first recording and again when it is recorded on another
-/// device. Without the runtime's event group, recording waits for the device and keeps the host's clock.
-/// Not thread-safe against itself.
+/// Owns one event of the runtime, made at its first recording and again when it is recorded on
+/// another device. Without the runtime's event group, recording waits for the device and keeps the
+/// host's clock. Not thread-safe against itself.
 class event {
  public:
   /// `flags`: OUTBACK_EVENT_*.
@@ -23,7 +23,8 @@ class event {
   event& operator=(const event&) = delete;
 
   void record(const c10::Stream& stream);
-  /// What is enqueued on `stream` from now on waits for the last recording. Nothing when never recorded.
+  /// What is enqueued on `stream` from now on waits for the last recording. Nothing when never
+  /// recorded.
   void block(const c10::Stream& stream) const;
   /// True when never recorded.
   bool query() const;

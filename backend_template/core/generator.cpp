@@ -18,8 +18,8 @@ namespace {
 constexpr int64_t state_size = sizeof(uint64_t) * 2;
 constexpr uint64_t draws_per_philox_call = 4;
 
-// Spreads a position over 64 bits (the finalizer of SplitMix64, Steele, Lea and Flood 2014), so that neighbouring
-// offsets seed unrelated sequences.
+// Spreads a position over 64 bits (the finalizer of SplitMix64, Steele, Lea and Flood 2014), so
+// that neighbouring offsets seed unrelated sequences.
 uint64_t mix(philox_position position) {
   uint64_t z = position.seed + 0x9e3779b97f4a7c15ULL * (position.offset + 1);
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -30,7 +30,8 @@ uint64_t mix(philox_position position) {
 }  // namespace
 
 generator::generator(c10::DeviceIndex device)
-    : c10::GeneratorImpl(c10::Device(core::device_type, device), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)) {}
+    : c10::GeneratorImpl(c10::Device(core::device_type, device),
+                         c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)) {}
 
 void generator::set_current_seed(uint64_t seed) {
   seed_ = seed;
@@ -42,9 +43,13 @@ void generator::set_offset(uint64_t offset) {
   offset_ = offset;
 }
 
-uint64_t generator::get_offset() const { return offset_; }
+uint64_t generator::get_offset() const {
+  return offset_;
+}
 
-uint64_t generator::current_seed() const { return seed_; }
+uint64_t generator::current_seed() const {
+  return seed_;
+}
 
 uint64_t generator::seed() {
   const uint64_t random = c10::detail::getNonDeterministicRandom();
@@ -54,12 +59,12 @@ uint64_t generator::seed() {
 
 void generator::set_state(const c10::TensorImpl& state) {
   at::detail::check_rng_state(state);
-  TORCH_CHECK(state.numel() == state_size, "the state of a ", backend_name(), " generator has ", state_size,
-              " bytes (seed and offset), got ", state.numel());
+  TORCH_CHECK(state.numel() == state_size, "the state of a ", backend_name(), " generator has ",
+              state_size, " bytes (seed and offset), got ", state.numel());
   std::array<uint64_t, 2> words;
   std::memcpy(words.data(), state.data(), state_size);
-  TORCH_CHECK(words[1] % draws_per_philox_call == 0, "the offset in a generator's state must be a multiple of 4, got ",
-              words[1]);
+  TORCH_CHECK(words[1] % draws_per_philox_call == 0,
+              "the offset in a generator's state must be a multiple of 4, got ", words[1]);
   seed_ = words[0];
   offset_ = words[1];
 }
@@ -73,12 +78,15 @@ c10::intrusive_ptr<c10::TensorImpl> generator::get_state() const {
 
 void generator::graphsafe_set_state(const c10::intrusive_ptr<c10::GeneratorImpl>& state) {
   const auto* other = dynamic_cast<const generator*>(state.get());
-  TORCH_CHECK(other != nullptr, "the state of a ", backend_name(), " generator must come from one of that device");
+  TORCH_CHECK(other != nullptr, "the state of a ", backend_name(),
+              " generator must come from one of that device");
   seed_ = other->seed_;
   offset_ = other->offset_;
 }
 
-c10::intrusive_ptr<c10::GeneratorImpl> generator::graphsafe_get_state() const { return clone(); }
+c10::intrusive_ptr<c10::GeneratorImpl> generator::graphsafe_get_state() const {
+  return clone();
+}
 
 philox_position generator::advance(uint64_t draws) {
   const philox_position position{seed_, offset_};
@@ -101,7 +109,8 @@ const at::Generator& default_generator(c10::DeviceIndex device) {
   };
   static auto& all = *new std::array<slot, max_devices>;
   slot& it = all[resolve_index(device)];
-  std::call_once(it.once, [&] { it.generator = at::make_generator<generator>(resolve_index(device)); });
+  std::call_once(it.once,
+                 [&] { it.generator = at::make_generator<generator>(resolve_index(device)); });
   return it.generator;
 }
 

@@ -1,5 +1,5 @@
-// Random numbers: a Philox position (seed, offset) per device, in the 16-byte layout that DTensor, AOTAutograd
-// and torch.cuda share.
+// Random numbers: a Philox position (seed, offset) per device, in the 16-byte layout that DTensor,
+// AOTAutograd and torch.cuda share.
 #pragma once
 
 #include <ATen/core/Generator.h>
@@ -34,8 +34,8 @@ class generator final : public c10::GeneratorImpl {
   void graphsafe_set_state(const c10::intrusive_ptr<c10::GeneratorImpl>& state) override;
   c10::intrusive_ptr<c10::GeneratorImpl> graphsafe_get_state() const override;
 
-  /// The position for a kernel that draws up to `draws` numbers a thread; the offset moves behind them,
-  /// rounded up to a multiple of 4 as Philox makes four at a time.
+  /// The position for a kernel that draws up to `draws` numbers a thread; the offset moves behind
+  /// them, rounded up to a multiple of 4 as Philox makes four at a time.
   philox_position advance(uint64_t draws);
 
   static c10::DeviceType device_type() { return core::device_type; }
@@ -50,9 +50,9 @@ class generator final : public c10::GeneratorImpl {
 /// The generator that operators use when none is given. A negative index means the current device.
 const at::Generator& default_generator(c10::DeviceIndex device);
 
-/// A CPU generator that continues from `device_generator`'s position, for a random operator that runs on
-/// the CPU; the device's offset moves on, so that two calls never draw the same numbers. `device_generator`
-/// may be undefined: then the default generator of `device` is used. Locks it.
+/// A CPU generator that continues from `device_generator`'s position, for a random operator that
+/// runs on the CPU; the device's offset moves on, so that two calls never draw the same numbers.
+/// `device_generator` may be undefined: then the default generator of `device` is used. Locks it.
 at::Generator shadow_generator(const at::Generator& device_generator, c10::DeviceIndex device);
 
 }  // namespace outback::core

@@ -16,7 +16,9 @@ namespace {
 
 constexpr double nanoseconds_per_millisecond = 1e6;
 
-event& event_of(void* handle) { return *static_cast<event*>(handle); }
+event& event_of(void* handle) {
+  return *static_cast<event*>(handle);
+}
 
 class guard final : public c10::impl::DeviceGuardImplInterface {
  public:
@@ -29,7 +31,9 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
   void setDevice(c10::Device device) const override {
     if (index_of(device) >= 0) set_device(device.index());
   }
-  void uncheckedSetDevice(c10::Device device) const noexcept override { set_device_unchecked(device.index()); }
+  void uncheckedSetDevice(c10::Device device) const noexcept override {
+    set_device_unchecked(device.index());
+  }
   c10::DeviceIndex deviceCount() const noexcept override { return device_count(); }
 
   c10::DeviceCapability getDeviceCapability(c10::Device device) const override {
@@ -37,8 +41,12 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
     return c10::DeviceCapability();  // every dtype: what has no kernel says so itself
   }
 
-  c10::Stream getStream(c10::Device device) const override { return current_stream(index_of(device)); }
-  c10::Stream getDefaultStream(c10::Device device) const override { return default_stream(index_of(device)); }
+  c10::Stream getStream(c10::Device device) const override {
+    return current_stream(index_of(device));
+  }
+  c10::Stream getDefaultStream(c10::Device device) const override {
+    return default_stream(index_of(device));
+  }
   c10::Stream getStreamFromGlobalPool(c10::Device device, bool high_priority) const override {
     return pool_stream(index_of(device), high_priority);
   }
@@ -47,8 +55,9 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
   }
   c10::Stream exchangeStream(c10::Stream stream) const override { return exchange_stream(stream); }
   void* getStreamNativeHandle(const c10::Stream stream) const override {
-    TORCH_CHECK_NOT_IMPLEMENTED(runtime().streams != nullptr, backend_name(),
-                                ": this device's runtime has no streams, so a stream has no native handle");
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        runtime().streams != nullptr, backend_name(),
+        ": this device's runtime has no streams, so a stream has no native handle");
     return handle_of(stream);
   }
   bool queryStream(const c10::Stream& stream) const override { return query_stream(stream); }
@@ -58,21 +67,29 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
   bool isStreamCapturing(const c10::Stream& /*stream*/) const override { return false; }
 #endif
 
-  void record(void** handle, const c10::Stream& stream, c10::DeviceIndex device, c10::EventFlag flag) const override {
-    TORCH_CHECK(device < 0 || device == stream.device_index(), "an event of device ", static_cast<int>(device),
-                " cannot be recorded on ", stream, ", a stream of another device");
+  void record(void** handle, const c10::Stream& stream, c10::DeviceIndex device,
+              c10::EventFlag flag) const override {
+    TORCH_CHECK(device < 0 || device == stream.device_index(), "an event of device ",
+                static_cast<int>(device), " cannot be recorded on ", stream,
+                ", a stream of another device");
     if (*handle != nullptr) return event_of(*handle).record(stream);
-    auto made = std::make_unique<event>(flag == c10::EventFlag::BACKEND_DEFAULT ? uint32_t{OUTBACK_EVENT_TIMING} : 0);
+    auto made = std::make_unique<event>(
+        flag == c10::EventFlag::BACKEND_DEFAULT ? uint32_t{OUTBACK_EVENT_TIMING} : 0);
     made->record(stream);
     *handle = made.release();
   }
-  void block(void* handle, const c10::Stream& stream) const override { event_of(handle).block(stream); }
-  bool queryEvent(void* handle) const override { return handle == nullptr || event_of(handle).query(); }
+  void block(void* handle, const c10::Stream& stream) const override {
+    event_of(handle).block(stream);
+  }
+  bool queryEvent(void* handle) const override {
+    return handle == nullptr || event_of(handle).query();
+  }
   void synchronizeEvent(void* handle) const override {
     if (handle != nullptr) event_of(handle).synchronize();
   }
   double elapsedTime(void* from, void* to, c10::DeviceIndex /*device*/) const override {
-    return static_cast<double>(event_of(from).elapsed_ns(event_of(to))) / nanoseconds_per_millisecond;
+    return static_cast<double>(event_of(from).elapsed_ns(event_of(to))) /
+           nanoseconds_per_millisecond;
   }
   void destroyEvent(void* handle, c10::DeviceIndex /*device*/) const noexcept override {
     delete static_cast<event*>(handle);
@@ -84,7 +101,8 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
 
  private:
   static c10::DeviceIndex index_of(c10::Device device) {
-    TORCH_CHECK(device.type() == device_type, "expected a ", backend_name(), " device, got ", device);
+    TORCH_CHECK(device.type() == device_type, "expected a ", backend_name(), " device, got ",
+                device);
     return device.index();
   }
 };

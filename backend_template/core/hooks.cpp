@@ -25,15 +25,20 @@ struct hooks final : at::PrivateUse1HooksInterface {
     const outback_device_state* state = runtime().device_state;
     if (state == nullptr) return is_started();
     int32_t active = 0;
-    check(state->is_active(runtime().self, resolve_index(device), &active), "device_state.is_active", device);
+    check(state->is_active(runtime().self, resolve_index(device), &active),
+          "device_state.is_active", device);
     return active != 0;
   }
 
   c10::DeviceIndex deviceCount() const override { return device_count(); }
   void setCurrentDevice(c10::DeviceIndex device) const override { set_device(device); }
   c10::DeviceIndex getCurrentDevice() const override { return current_device(); }
-  c10::DeviceIndex exchangeDevice(c10::DeviceIndex device) const override { return exchange_device(device); }
-  c10::DeviceIndex maybeExchangeDevice(c10::DeviceIndex device) const override { return exchange_device(device); }
+  c10::DeviceIndex exchangeDevice(c10::DeviceIndex device) const override {
+    return exchange_device(device);
+  }
+  c10::DeviceIndex maybeExchangeDevice(c10::DeviceIndex device) const override {
+    return exchange_device(device);
+  }
 
   const at::Generator& getDefaultGenerator(c10::DeviceIndex device) const override {
     return default_generator(device);
@@ -47,9 +52,10 @@ struct hooks final : at::PrivateUse1HooksInterface {
 
   c10::Device getDeviceFromPtr(void* data) const override {
     const outback_host_memory* group = runtime().host_memory;
-    TORCH_CHECK_NOT_IMPLEMENTED(group != nullptr, backend_name(),
-                                ": the device of a pointer is not known, since this device's runtime has no "
-                                "host_memory.info");
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        group != nullptr, backend_name(),
+        ": the device of a pointer is not known, since this device's runtime has no "
+        "host_memory.info");
     outback_pointer_info info{};
     info.struct_size = sizeof info;
     check(group->info(runtime().self, data, &info), "host_memory.info");

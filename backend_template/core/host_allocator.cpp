@@ -29,13 +29,15 @@ class host_cache final : public at::CachingHostAllocatorImpl<c10::Stream, event,
       *ptr = ::operator new(size, pageable_alignment);
       return;
     }
-    check(group->alloc(runtime().self, size, ptr), "host_memory.alloc", none, static_cast<int64_t>(size));
+    check(group->alloc(runtime().self, size, ptr), "host_memory.alloc", none,
+          static_cast<int64_t>(size));
   }
 
   void free_block(host_block* freed) override {
     const outback_host_memory* group = runtime().host_memory;
     if (group == nullptr) return ::operator delete(freed->ptr_, pageable_alignment);
-    check(group->free(runtime().self, freed->ptr_), "host_memory.free", none, static_cast<int64_t>(freed->size_));
+    check(group->free(runtime().self, freed->ptr_), "host_memory.free", none,
+          static_cast<int64_t>(freed->size_));
   }
 
   void record_stream(std::optional<std::vector<event>>& events, c10::Stream stream) override {
@@ -51,25 +53,29 @@ class host_cache final : public at::CachingHostAllocatorImpl<c10::Stream, event,
   bool stream_is_capturing(c10::Stream /*stream*/) const override { return false; }
 
  public:
-  void copy_data(void* dst, const void* src, size_t size) const override { std::memcpy(dst, src, size); }
+  void copy_data(void* dst, const void* src, size_t size) const override {
+    std::memcpy(dst, src, size);
+  }
 };
 
 void free_pinned(void* context);
 
 using caching_allocator = at::CachingHostAllocatorInterface<host_cache, free_pinned>;
 
-caching_allocator& instance() {
+caching_allocator& host_caching_allocator() {
   static auto& it = *new caching_allocator;
   return it;
 }
 
 void free_pinned(void* context) {
   // A forked child has none of the parent's streams to wait for, and does not own its memory.
-  if (!is_in_bad_fork()) instance().free(context);
+  if (!is_in_bad_fork()) host_caching_allocator().free(context);
 }
 
 }  // namespace
 
-at::HostAllocator& host_allocator() { return instance(); }
+at::HostAllocator& host_allocator() {
+  return host_caching_allocator();
+}
 
 }  // namespace outback::core

@@ -24,9 +24,9 @@ void mark_forked() noexcept {
 }
 
 void refuse_forked() {
-  TORCH_CHECK(start_state_now.load(std::memory_order_acquire) != start_state::forked, "Cannot re-initialize ",
-              backend_name(), " in forked subprocess. To use ", backend_name(),
-              " with multiprocessing, you must use the 'spawn' start method");
+  TORCH_CHECK(start_state_now.load(std::memory_order_acquire) != start_state::forked,
+              "Cannot re-initialize ", backend_name(), " in forked subprocess. To use ",
+              backend_name(), " with multiprocessing, you must use the 'spawn' start method");
 }
 
 }  // namespace

@@ -14,40 +14,46 @@ struct installed {
 };
 
 // Leaked: tensors, and with them calls of the table, may outlive main().
-const installed*& instance() noexcept {
-  static const installed* it = nullptr;
-  return it;
-}
-
-const outback_runtime* table_now = nullptr;
+const installed* installed_now = nullptr;
+const outback_runtime* table_now = nullptr;  // &installed_now->table.runtime(), one load nearer to the hot path
 
 const char* words_of(outback_status status) noexcept {
   switch (status) {
-    case OUTBACK_OK: return "ok";
-    case OUTBACK_NOT_READY: return "not ready";
-    case OUTBACK_INVALID_ARGUMENT: return "invalid argument";
-    case OUTBACK_OUT_OF_MEMORY: return "out of memory";
-    case OUTBACK_DEVICE_LOST: return "device lost";
-    case OUTBACK_UNSUPPORTED: return "unsupported";
-    case OUTBACK_INTERNAL: return "internal error";
-    default: return "unknown status";
+    case OUTBACK_OK:
+      return "ok";
+    case OUTBACK_NOT_READY:
+      return "not ready";
+    case OUTBACK_INVALID_ARGUMENT:
+      return "invalid argument";
+    case OUTBACK_OUT_OF_MEMORY:
+      return "out of memory";
+    case OUTBACK_DEVICE_LOST:
+      return "device lost";
+    case OUTBACK_UNSUPPORTED:
+      return "unsupported";
+    case OUTBACK_INTERNAL:
+      return "internal error";
+    default:
+      return "unknown status";
   }
 }
 
 }  // namespace
 
-const outback_runtime& runtime() noexcept { return *table_now; }
+const outback_runtime& runtime() noexcept {
+  return *table_now;
+}
 
 const std::string& backend_name() noexcept {
   static const std::string& unnamed = *new std::string;
-  return instance() ? instance()->name : unnamed;
+  return installed_now != nullptr ? installed_now->name : unnamed;
 }
 
 void install_runtime(const std::string& name, const outback_runtime* table) {
-  TORCH_INTERNAL_ASSERT(instance() == nullptr, "a runtime is installed already");
+  TORCH_INTERNAL_ASSERT(installed_now == nullptr, "a runtime is installed already");
   auto* it = new installed{outback::complete_table(*table), name};
   table_now = &it->table.runtime();
-  instance() = it;
+  installed_now = it;
 }
 
 std::string failure_text(outback_status status, const char* slot, int64_t device, int64_t size) {
@@ -61,8 +67,8 @@ std::string failure_text(outback_status status, const char* slot, int64_t device
   }
   const char* reason = runtime().last_error(runtime().self);
   const bool explained = reason != nullptr && *reason != '\0';
-  return fmt::format("{}: {}({}): {}{}{}", backend_name(), slot, where, words_of(status), explained ? ": " : "",
-                     explained ? reason : "");
+  return fmt::format("{}: {}({}): {}{}{}", backend_name(), slot, where, words_of(status),
+                     explained ? ": " : "", explained ? reason : "");
 }
 
 void fail(outback_status status, const char* slot, int64_t device, int64_t size) {

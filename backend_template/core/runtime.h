@@ -10,7 +10,8 @@
 
 namespace outback::core {
 
-/// The table in use: whole and of this header's size, absent groups are null. Only after `install_runtime`.
+/// The table in use: whole and of this header's size, absent groups are null. Only after
+/// `install_runtime`.
 const outback_runtime& runtime() noexcept;
 
 /// The registered device name; "" before registration.
@@ -22,14 +23,16 @@ void install_runtime(const std::string& name, const outback_runtime* table);
 /// Absent, in the arguments of `check`.
 inline constexpr int64_t none = -2;
 
-/// Throws what `status` stands for: c10::OutOfMemoryError, c10::NotImplementedError or c10::Error, saying
+/// Throws what `status` stands for: c10::OutOfMemoryError, c10::NotImplementedError or c10::Error,
+/// saying
 /// "<name>: <slot>(device <d>, <n> bytes): <status>: <the runtime's words>".
 [[noreturn]] void fail(outback_status status, const char* slot, int64_t device, int64_t size);
 
 /// The same as text, for where nothing may be thrown.
 std::string failure_text(outback_status status, const char* slot, int64_t device, int64_t size);
 
-inline void check(outback_status status, const char* slot, int64_t device = none, int64_t size = none) {
+inline void check(outback_status status, const char* slot, int64_t device = none,
+                  int64_t size = none) {
   if (C10_UNLIKELY(status != OUTBACK_OK)) fail(status, slot, device, size);
 }
 

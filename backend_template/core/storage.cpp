@@ -15,7 +15,8 @@ void resize_storage(c10::StorageImpl& storage, size_t size) {
   const c10::Device device = storage.device();
   c10::DataPtr memory = allocate_on(device.index(), size);
   const size_t kept = std::min(storage.nbytes(), size);
-  if (kept != 0) copy_bytes(memory.get(), device, storage.data(), device, kept, /*non_blocking=*/true);
+  if (kept != 0)
+    copy_bytes(memory.get(), device, storage.data(), device, kept, /*non_blocking=*/true);
   storage.set_data_ptr_noswap(std::move(memory));
   storage.set_nbytes(size);
 }

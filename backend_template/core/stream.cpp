@@ -20,7 +20,8 @@ constexpr int max_streams = 1 + max_priorities * streams_per_priority;
 // One stream of the runtime. Never destroyed: torch.Stream does not own its stream.
 struct stream_state {
   outback_stream handle = nullptr;
-  // Work put on the stream, counted after each call that did so, and how much of that is known to be done.
+  // Work put on the stream, counted after each call that did so, and how much of that is known to
+  // be done.
   std::atomic<uint64_t> enqueued{0};
   std::atomic<uint64_t> completed{0};
 
@@ -31,7 +32,8 @@ struct stream_state {
   // What was counted in before the wait began is done after it; later work keeps the stream busy.
   void mark_completed(uint64_t count) noexcept {
     uint64_t seen = completed.load(std::memory_order_relaxed);
-    while (seen < count && !completed.compare_exchange_weak(seen, count, std::memory_order_release)) {
+    while (seen < count &&
+           !completed.compare_exchange_weak(seen, count, std::memory_order_release)) {
     }
   }
 };
@@ -90,7 +92,9 @@ void wait_for(stream_state& state, c10::DeviceIndex device) {
 
 }  // namespace
 
-c10::Stream default_stream(c10::DeviceIndex device) { return make_stream(resolve_index(device), 0); }
+c10::Stream default_stream(c10::DeviceIndex device) {
+  return make_stream(resolve_index(device), 0);
+}
 
 c10::Stream current_stream(c10::DeviceIndex device) {
   const c10::DeviceIndex index = resolve_index(device);
@@ -109,7 +113,8 @@ std::pair<int, int> priority_range(c10::DeviceIndex device) {
   if (runtime().streams == nullptr) return {0, 0};
   int32_t least = 0;
   int32_t greatest = 0;
-  check(runtime().streams->priorities(runtime().self, device, &least, &greatest), "streams.priorities", device);
+  check(runtime().streams->priorities(runtime().self, device, &least, &greatest),
+        "streams.priorities", device);
   return {least, greatest};
 }
 
@@ -147,15 +152,19 @@ c10::Stream pool_stream(c10::DeviceIndex device, bool high_priority) {
   return new_stream(index, high_priority ? priority_range(index).second : 0);
 }
 
-outback_stream handle_of(const c10::Stream& stream) { return state_of(stream).handle; }
+outback_stream handle_of(const c10::Stream& stream) {
+  return state_of(stream).handle;
+}
 
-void mark_busy(const c10::Stream& stream) { state_of(stream).enqueued.fetch_add(1, std::memory_order_release); }
+void mark_busy(const c10::Stream& stream) {
+  state_of(stream).enqueued.fetch_add(1, std::memory_order_release);
+}
 
 void drain(c10::DeviceIndex device) {
   device_streams& streams = streams_of(device);
   const c10::StreamId id = current_ids[device];
-  stream_state* state =
-      C10_LIKELY(id == 0) ? &streams.default_stream : streams.pool[id - 1].load(std::memory_order_acquire);
+  stream_state* state = C10_LIKELY(id == 0) ? &streams.default_stream
+                                            : streams.pool[id - 1].load(std::memory_order_acquire);
   if (C10_LIKELY(state->idle())) return;
   wait_for(*state, device);
 }
@@ -164,9 +173,9 @@ bool query_stream(const c10::Stream& stream) {
   stream_state& state = state_of(stream);
   if (runtime().streams == nullptr || !is_started()) return true;
   const uint64_t count = state.enqueued.load(std::memory_order_acquire);
-  const bool ready = check_ready(
-      runtime().streams->query(runtime().self, stream.device_index(), state.handle), "streams.query",
-      stream.device_index());
+  const bool ready =
+      check_ready(runtime().streams->query(runtime().self, stream.device_index(), state.handle),
+                  "streams.query", stream.device_index());
   if (ready) state.mark_completed(count);
   return ready;
 }

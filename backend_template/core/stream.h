@@ -1,9 +1,9 @@
-// Streams as torch numbers them, over the runtime's handles; and the wait that a CPU kernel needs before it
-// may touch device memory.
+// Streams as torch numbers them, over the runtime's handles; and the wait that a CPU kernel needs
+// before it may touch device memory.
 //
-// Id 0 is a device's default stream. Other ids name streams of a pool that is filled on demand, 32 to a
-// priority, then handed out in turn; they live as long as the process. Without the runtime's stream group
-// every id is 0 and every call is synchronous.
+// Id 0 is a device's default stream. Other ids name streams of a pool that is filled on demand, 32
+// to a priority, then handed out in turn; they live as long as the process. Without the runtime's
+// stream group every id is 0 and every call is synchronous.
 #pragma once
 
 #include <c10/core/Stream.h>
@@ -20,7 +20,8 @@ c10::Stream default_stream(c10::DeviceIndex device);
 /// The calling thread's stream on `device`; a negative index means the current device.
 c10::Stream current_stream(c10::DeviceIndex device);
 
-/// Makes `stream` the calling thread's on its device and returns the one before. Leaves the device alone.
+/// Makes `stream` the calling thread's on its device and returns the one before. Leaves the device
+/// alone.
 c10::Stream exchange_stream(c10::Stream stream);
 
 /// A stream of the pool. `priority`: lower is more urgent, clamped to what the device has.
@@ -33,15 +34,16 @@ outback_stream handle_of(const c10::Stream& stream);
 /// To be called after work was put on `stream` through the runtime, so that `drain` waits for it.
 void mark_busy(const c10::Stream& stream);
 
-/// Waits until the calling thread's current stream on `device` is idle. Costs a few loads when it is.
-/// `device` is a valid index.
+/// Waits until the calling thread's current stream on `device` is idle. Costs a few loads when it
+/// is. `device` is a valid index.
 void drain(c10::DeviceIndex device);
 
 bool query_stream(const c10::Stream& stream);
 void synchronize_stream(const c10::Stream& stream);
 void synchronize_device(c10::DeviceIndex device);
 
-/// True when all that was put on the stream through core is known to be done. Never waits, never throws.
+/// True when all that was put on the stream through core is known to be done. Never waits, never
+/// throws.
 bool is_idle(const c10::Stream& stream) noexcept;
 
 /// Least and greatest (most urgent) priority, as torch.cuda.Stream.priority_range.

@@ -13,7 +13,9 @@ using c10::CachingAllocator::StatType;
 // What CUDA's allocator calls the small pool.
 constexpr size_t small_pool_limit = size_t{1} << 20;
 
-StatType pool_of(const block& b) { return b.size <= small_pool_limit ? StatType::SMALL_POOL : StatType::LARGE_POOL; }
+StatType pool_of(const block& b) {
+  return b.size <= small_pool_limit ? StatType::SMALL_POOL : StatType::LARGE_POOL;
+}
 
 void increase(StatArray& stats, StatType pool, size_t amount) {
   stats[static_cast<size_t>(StatType::AGGREGATE)].increase(amount);
@@ -27,8 +29,9 @@ void decrease(StatArray& stats, StatType pool, size_t amount) {
 
 template <class Stats, class F>
 void for_each_array(Stats& s, F f) {
-  for (StatArray* array : {&s.allocation, &s.segment, &s.active, &s.inactive_split, &s.allocated_bytes,
-                           &s.reserved_bytes, &s.active_bytes, &s.inactive_split_bytes, &s.requested_bytes}) {
+  for (StatArray* array :
+       {&s.allocation, &s.segment, &s.active, &s.inactive_split, &s.allocated_bytes,
+        &s.reserved_bytes, &s.active_bytes, &s.inactive_split_bytes, &s.requested_bytes}) {
     std::for_each(array->begin(), array->end(), f);
   }
   f(s.oversize_allocations);

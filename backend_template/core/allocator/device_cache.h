@@ -1,5 +1,6 @@
-// Bookkeeping of one device's memory: what is cached, what waits for a stream, and the statistics. Decides
-// nothing and calls no runtime slot; the policy is device_allocator.cpp's. Every member is thread-safe.
+// Bookkeeping of one device's memory: what is cached, what waits for a stream, and the statistics.
+// Decides nothing and calls no runtime slot; the policy is device_allocator.cpp's. Every member is
+// thread-safe.
 #pragma once
 
 #include <c10/core/CachingDeviceAllocator.h>
@@ -34,8 +35,8 @@ class device_cache {
   c10::SmallVector<c10::StreamId, 1> other_uses(const block* used);
   void record(block* used, c10::StreamId stream);
 
-  /// The owner is done with the block. Cached unless it is adopted or of an exact size: those are returned to
-  /// the caller, which releases the memory, then calls `forget`.
+  /// The owner is done with the block. Cached unless it is adopted or of an exact size: those are
+  /// returned to the caller, which releases the memory, then calls `forget`.
   [[nodiscard]] block* put_back(block* freed) noexcept;
   void put_pending(pending_block&& waiting);
   bool has_pending() const noexcept { return pending_count_.load(std::memory_order_relaxed) != 0; }

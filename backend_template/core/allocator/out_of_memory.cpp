@@ -24,13 +24,15 @@ std::string readable_size(size_t bytes) {
 void throw_out_of_memory(c10::DeviceIndex device, size_t requested, const device_cache& cache,
                          const std::string& reason) {
   const auto [free, total] = device_allocator().getMemoryInfo(device);
-  c10::reportOutOfMemoryToProfiler(static_cast<int64_t>(requested), cache.allocated(), cache.reserved(),
-                                   c10::Device(device_type, device));
+  c10::reportOutOfMemoryToProfiler(static_cast<int64_t>(requested), cache.allocated(),
+                                   cache.reserved(), c10::Device(device_type, device));
   const std::string text = fmt::format(
-      "{0}: out of memory: tried to allocate {1} on {0}:{2}, which has {3} in total, of which {4} are free. "
+      "{0}: out of memory: tried to allocate {1} on {0}:{2}, which has {3} in total, of which {4} "
+      "are free. "
       "This process's tensors hold {5}, and its cache was emptied before giving up.{6}{7}",
-      backend_name(), readable_size(requested), static_cast<int>(device), readable_size(total), readable_size(free),
-      readable_size(cache.allocated()), reason.empty() ? "" : " The runtime says: ", reason);
+      backend_name(), readable_size(requested), static_cast<int>(device), readable_size(total),
+      readable_size(free), readable_size(cache.allocated()),
+      reason.empty() ? "" : " The runtime says: ", reason);
   TORCH_CHECK_WITH(OutOfMemoryError, false, text);
 }
 

@@ -1,6 +1,6 @@
-// The sizes that the device allocator hands out: requests are rounded up so that freed memory fits the next
-// request of about the same size. Steps of 64 bytes up to 1 KiB, then eight steps to a doubling: at most one
-// part in eight is lost.
+// The sizes that the device allocator hands out: requests are rounded up so that freed memory fits
+// the next request of about the same size. Steps of 64 bytes up to 1 KiB, then eight steps to a
+// doubling: at most one part in eight is lost.
 #pragma once
 
 #include <bit>
@@ -32,12 +32,15 @@ constexpr size_class size_class_of(size_t request) {
   const int log2 = std::bit_width(request - 1) - 1;  // at least 10
   const size_t step = size_t{1} << (log2 - 3);
   const size_t steps = (request - 1) / step;  // 8 to 15
-  return {small_classes + (log2 - 10) * steps_per_doubling + static_cast<int>(steps) - steps_per_doubling,
+  return {small_classes + (log2 - 10) * steps_per_doubling + static_cast<int>(steps) -
+              steps_per_doubling,
           (steps + 1) * step};
 }
 
-static_assert(size_class_of(1).index == 0 && size_class_of(64).size == 64 && size_class_of(65).index == 1);
-static_assert(size_class_of(1024).index == small_classes - 1 && size_class_of(1025).index == small_classes);
+static_assert(size_class_of(1).index == 0 && size_class_of(64).size == 64 &&
+              size_class_of(65).index == 1);
+static_assert(size_class_of(1024).index == small_classes - 1 &&
+              size_class_of(1025).index == small_classes);
 static_assert(size_class_of(1025).size == 1152 && size_class_of(2048).size == 2048);
 static_assert(size_class_of(largest_request).index == size_class_count - 1);
 

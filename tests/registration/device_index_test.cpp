@@ -1,0 +1,74 @@
+// outback::normalize_device: what each argument means, and what each wrong one is told.
+#include <c10/util/Exception.h>
+#include <gmock/gmock.h>
+
+#include <random>
+#include <string>
+
+#include "backend_template/core/device.h"
+#include "tests/core/test_backend.h"
+
+namespace outback::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+class DeviceIndexTest : public BackendTest {
+ protected:
+  void TearDown() override { core::set_device(0); }
+};
+
+template <class F>
+std::string message_of(F f) {
+  try {
+    f();
+  } catch (const c10::Error& e) {
+    return e.what_without_backtrace();
+  }
+  return "";
+}
+
+TEST_F(DeviceIndexTest, NamesAndIndicesAreTheSameDevice) {
+  EXPECT_EQ(normalize_device(c10::DeviceIndex{1}), 1);
+  EXPECT_EQ(normalize_device("acme:1"), 1);
+  EXPECT_EQ(normalize_device(device(1)), 1);
+}
+
+TEST_F(DeviceIndexTest, NoIndexMeansTheCurrentDevice) {
+  core::set_device(1);
+  EXPECT_EQ(normalize_device("acme"), 1);
+  EXPECT_EQ(normalize_device(c10::Device(c10::DeviceType::PrivateUse1)), 1);
+  EXPECT_EQ(normalize_device(std::optional<c10::Device>()), 1);
+}
+
+TEST_F(DeviceIndexTest, OutOfRangeNamesTheRange) {
+  EXPECT_THAT(message_of([] { normalize_device("acme:9"); }), HasSubstr("acme:9 does not exist: expected an index from 0 to 1"));
+  EXPECT_THAT(message_of([] { normalize_device(c10::DeviceIndex{-1}); }), HasSubstr("from 0 to 1"));
+  EXPECT_THROW(normalize_device("acme:99999999999999999999"), c10::IndexError);
+}
+
+TEST_F(DeviceIndexTest, AnotherDeviceTypeIsNamed) {
+  EXPECT_THAT(message_of([] { normalize_device(c10::Device(c10::kCPU)); }), HasSubstr("expected a device of type acme, got \"cpu\""));
+}
+
+TEST_F(DeviceIndexTest, MalformedNamesSayWhatWasExpected) {
+  for (const char* text : {"", "acm", "acme2", "acme:", "acme:-1", "acme:01", "acme:1 ", "acme:x", "cpu", "acme:1:1", ":1"}) {
+    EXPECT_THAT(message_of([text] { normalize_device(std::string_view(text)); }), HasSubstr("expected \"acme\" or \"acme:<index>\"")) << text;
+  }
+}
+
+TEST_F(DeviceIndexTest, NoTextCrashesItOrNamesAWrongDevice) {
+  std::mt19937 random(1);
+  const std::string letters = "acme:0123456789-+ .\0x";
+  for (int i = 0; i < 200000; ++i) {
+    std::string text = random() % 2 == 0 ? "acme:" : "";
+    for (unsigned n = random() % 6; n > 0; --n) text.push_back(letters[random() % letters.size()]);
+    c10::DeviceIndex index = -1;
+    if (message_of([&] { index = normalize_device(std::string_view(text)); }).empty()) {
+      ASSERT_TRUE(text == "acme" || text == "acme:" + std::to_string(index)) << text;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace outback::test

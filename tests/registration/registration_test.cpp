@@ -1,0 +1,67 @@
+// Registration without Python: what is refused, that a refusal changes nothing, and what one call gives.
+#include <ATen/detail/PrivateUse1HooksInterface.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <c10/util/Exception.h>
+#include <gmock/gmock.h>
+
+#include "outback/runtime.h"
+#include "tests/core/test_backend.h"
+
+namespace outback::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr auto privateuse1 = c10::DeviceType::PrivateUse1;
+
+// The message of the c10::Error that registering throws; "" when it throws none.
+std::string refusal(const backend_options& options) {
+  try {
+    register_backend(options);
+  } catch (const c10::Error& e) {
+    return e.what_without_backtrace();
+  }
+  return "";
+}
+
+bool nothing_is_registered() {
+  return !is_registered() && backend_name().empty() && !c10::is_privateuse1_backend_registered() &&
+         !c10::impl::hasDeviceGuardImpl(privateuse1) && !at::isPrivateUse1HooksRegistered();
+}
+
+TEST(RegistrationTest, RefusalsComeFirstAndChangeNothing) {
+  EXPECT_THAT(refusal({.name = "cuda", .runtime = host_table()}), HasSubstr("PyTorch has a device of that name"));
+  EXPECT_THAT(refusal({.name = "acme", .runtime = nullptr}), HasSubstr("table is null"));
+
+  outback_runtime half = *host_table();
+  half.mem_copy = nullptr;
+  EXPECT_THAT(refusal({.name = "acme", .runtime = &half}), HasSubstr("mem_copy"));
+
+  outback_events events = *host_table()->events;
+  events.elapsed = nullptr;
+  half = *host_table();
+  half.events = &events;
+  EXPECT_THAT(refusal({.name = "acme", .runtime = &half}), HasSubstr("elapsed"));
+
+  half = *host_table();
+  half.abi_major = OUTBACK_ABI_MAJOR + 1;
+  EXPECT_THAT(refusal({.name = "acme", .runtime = &half}), HasSubstr("version"));
+
+  EXPECT_THAT(refusal({.name = "acme", .runtime = host_table(), .amp_dtypes = {c10::kInt}}), HasSubstr("amp_dtypes"));
+  EXPECT_TRUE(nothing_is_registered());
+}
+
+TEST(RegistrationTest, TheFirstRegistrationStays) {
+  register_backend({.name = "acme", .runtime = host_table()});
+  ASSERT_TRUE(is_registered());
+  EXPECT_EQ(refusal({.name = "acme", .runtime = host_table()}), "") << "the same again is fine";
+  EXPECT_THAT(refusal({.name = "other", .runtime = host_table()}), HasSubstr("backend is acme already"));
+  static const outback_runtime copy = *host_table();
+  EXPECT_THAT(refusal({.name = "acme", .runtime = &copy}), HasSubstr("another runtime"));
+  EXPECT_EQ(backend_name(), "acme");
+  EXPECT_EQ(c10::get_privateuse1_backend(), "acme");
+  EXPECT_EQ(c10::Device("acme:1"), c10::Device(privateuse1, 1));
+}
+
+}  // namespace
+}  // namespace outback::test
