@@ -13,7 +13,8 @@ namespace {
 constexpr size_t longest_name = 32;
 
 // Names that c10::DeviceTypeName does not give and torch takes for its own all the same.
-constexpr std::array<std::string_view, 4> reserved = {"privateuse1", "privateuseone", "gpu", "accelerator"};
+constexpr std::array<std::string_view, 4> reserved = {"privateuse1", "privateuseone", "gpu",
+                                                      "accelerator"};
 
 bool is_in_tree(std::string_view name) {
   if (std::find(reserved.begin(), reserved.end(), name) != reserved.end()) return true;
@@ -31,17 +32,24 @@ std::string name_problem(const std::string& name) {
   const auto refuse = [&name](std::string_view why) {
     return fmt::format("\"{}\" cannot be a device's name: {}", name, why);
   };
-  if (name.empty()) return refuse("it is empty; expected lower-case letters and underscores, such as \"acme\"");
+  if (name.empty())
+    return refuse("it is empty; expected lower-case letters and underscores, such as \"acme\"");
   if (name.size() > longest_name) {
-    return refuse(fmt::format("it has {} characters, at most {} are allowed", name.size(), longest_name));
+    return refuse(
+        fmt::format("it has {} characters, at most {} are allowed", name.size(), longest_name));
   }
   for (const char c : name) {
     if ((c >= 'a' && c <= 'z') || c == '_') continue;
-    if (c >= 'A' && c <= 'Z') return refuse("upper-case letters are not allowed, torch lowers them in C++ only");
-    if (c >= '0' && c <= '9') return refuse("digits are not allowed, torch.device cannot parse them");
-    return refuse("only lower-case letters and underscores are allowed, torch.device cannot parse anything else");
+    if (c >= 'A' && c <= 'Z')
+      return refuse("upper-case letters are not allowed, torch lowers them in C++ only");
+    if (c >= '0' && c <= '9')
+      return refuse("digits are not allowed, torch.device cannot parse them");
+    return refuse(
+        "only lower-case letters and underscores are allowed, torch.device cannot parse anything "
+        "else");
   }
-  if (name.front() == '_' || name.back() == '_') return refuse("it must begin and end with a letter");
+  if (name.front() == '_' || name.back() == '_')
+    return refuse("it must begin and end with a letter");
   if (is_in_tree(name)) return refuse("PyTorch has a device of that name already; choose another");
   return {};
 }

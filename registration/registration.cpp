@@ -32,10 +32,12 @@ const backend_options* kept_options = nullptr;
 void check_nothing_registered(const std::string& name) {
   const std::string other = c10::get_privateuse1_backend();
   TORCH_CHECK(!c10::is_privateuse1_backend_registered() || other == name, "cannot register ", name,
-              ": this process's PrivateUse1 backend is ", other, " already, and PyTorch has room for one");
-  TORCH_CHECK(!c10::impl::hasDeviceGuardImpl(core::device_type) && !at::isPrivateUse1HooksRegistered(),
-              "cannot register ", name,
-              ": another library has registered a device guard or hooks for PrivateUse1 in this process");
+              ": this process's PrivateUse1 backend is ", other,
+              " already, and PyTorch has room for one");
+  TORCH_CHECK(
+      !c10::impl::hasDeviceGuardImpl(core::device_type) && !at::isPrivateUse1HooksRegistered(),
+      "cannot register ", name,
+      ": another library has registered a device guard or hooks for PrivateUse1 in this process");
 }
 
 void check_options(const backend_options& options) {
@@ -44,15 +46,16 @@ void check_options(const backend_options& options) {
   const std::string table = table_problem(options.runtime);
   TORCH_CHECK_VALUE(table.empty(), "cannot register ", options.name, ": ", table);
   for (const c10::ScalarType dtype : options.amp_dtypes) {
-    TORCH_CHECK_VALUE(c10::isFloatingType(dtype), "cannot register ", options.name, ": amp_dtypes has ", dtype,
-                      ", autocast casts to floating-point types only");
+    TORCH_CHECK_VALUE(c10::isFloatingType(dtype), "cannot register ", options.name,
+                      ": amp_dtypes has ", dtype, ", autocast casts to floating-point types only");
   }
 }
 
 bool is_registered_as(const backend_options& options) {
   if (!registered.load(std::memory_order_acquire)) return false;
-  TORCH_CHECK(options.name == kept_options->name, "cannot register ", options.name, ": this process's backend is ",
-              kept_options->name, " already, and PyTorch has room for one");
+  TORCH_CHECK(options.name == kept_options->name, "cannot register ", options.name,
+              ": this process's backend is ", kept_options->name,
+              " already, and PyTorch has room for one");
   TORCH_CHECK(options.runtime == kept_options->runtime, "cannot register ", options.name,
               ": it is registered already, with another runtime");
   return true;
@@ -68,7 +71,9 @@ void check_registrable(const backend_options& options) {
   check_nothing_registered(options.name);
 }
 
-const backend_options& options() { return *kept_options; }
+const backend_options& options() {
+  return *kept_options;
+}
 
 }  // namespace registration
 
@@ -87,6 +92,8 @@ void register_backend(const backend_options& options) {
   registered.store(true, std::memory_order_release);
 }
 
-bool is_registered() noexcept { return registered.load(std::memory_order_acquire); }
+bool is_registered() noexcept {
+  return registered.load(std::memory_order_acquire);
+}
 
 }  // namespace outback

@@ -1,5 +1,5 @@
-// The Python half of registration: everything of outback/backend.h, then `torch.<name>`, the Tensor and Module
-// methods, and the names that PyTorch's Python looks up. Needs libtorch_python.
+// The Python half of registration: everything of outback/backend.h, then `torch.<name>`, the Tensor
+// and Module methods, and the names that PyTorch's Python looks up. Needs libtorch_python.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -8,8 +8,9 @@
 
 namespace outback {
 
-/// Registers the backend and fills `module` (the extension module of the backend's package) with the native
-/// half of its device module. To be called from PYBIND11_MODULE, with the GIL held, once.
+/// Registers the backend and fills `module` (the extension module of the backend's package) with
+/// the native half of its device module. To be called from PYBIND11_MODULE, with the GIL held,
+/// once.
 void register_backend(pybind11::module_& module, const backend_options& options);
 
 }  // namespace outback
