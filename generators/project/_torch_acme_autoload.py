@@ -15,4 +15,4 @@ def load() -> None:
     try:
         import torch_acme  # noqa: F401
     except ImportError as error:
-        warnings.warn(str(error), stacklevel=2)
+        warnings.warn(f"torch_acme was not loaded: {error}", stacklevel=2)

@@ -92,7 +92,6 @@ def _pytest(
         **build.python_path(folder),
         "OMP_NUM_THREADS": "1",
         "OUTBACK_BUILD_DIR": os.fspath(folder),
-        "OUTBACK_SLOW_TESTS": "1" if slow else "0",
     }
     command = [
         environment.python,
