@@ -1,0 +1,5 @@
+"""``python -m opinfo``."""
+
+from .cli import main
+
+main()

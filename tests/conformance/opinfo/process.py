@@ -1,0 +1,136 @@
+"""A worker process as its supervisor sees it: events, a deadline, and how it died."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from .worker import Plan
+
+GRACE_SECONDS = 10.0  # for a worker to leave after its last operator, or to die once aborted
+START_SECONDS = 300.0  # for a worker to import everything, on a slow and busy machine
+
+
+@dataclasses.dataclass(frozen=True)
+class Death:
+    status: str  # "crashed" or "timed_out"
+    error: str
+    trace: str
+
+
+class Worker:
+    """One worker process and the pipe that it reports on."""
+
+    def __init__(self, plan: Plan, timeout: float):
+        self._timeout = timeout
+        self._deadline = time.monotonic() + START_SECONDS
+        self._buffer = b""
+        self._timed_out = False
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (__exit__ closes it)
+        self._pipe, writer = os.pipe()
+        package = __package__ or "opinfo"
+        root = Path(__file__).resolve().parents[package.count(".") + 1]
+        environment = os.environ | {
+            "OMP_NUM_THREADS": "1",  # one thread a worker: the same sums in the same order
+            "MKL_NUM_THREADS": "1",
+            "PYTHONPATH": os.pathsep.join(filter(None, [str(root), os.getenv("PYTHONPATH")])),
+        }
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", f"{package}.worker", str(writer)],
+                stdin=subprocess.PIPE,
+                stdout=self._stderr,
+                stderr=self._stderr,
+                pass_fds=[writer],
+                env=environment,
+            )
+        finally:
+            os.close(writer)
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(plan.to_json().encode())
+            self._process.stdin.close()
+        except BrokenPipeError:
+            pass  # it is dead already, which the events will show
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        os.close(self._pipe)
+        self._stderr.close()
+
+    def start_clock(self) -> None:
+        self._deadline = time.monotonic() + self._timeout
+
+    def next_event(self, stop: threading.Event) -> dict | None:
+        """The next event; None if the worker is gone, overdue (it is then aborted), or to stop."""
+        while b"\n" not in self._buffer:
+            left = self._deadline - time.monotonic()
+            if stop.is_set() or left <= 0:
+                self._timed_out = left <= 0
+                self._abort()
+                return None
+            if select.select([self._pipe], [], [], min(left, 0.5))[0]:
+                chunk = os.read(self._pipe, 1 << 16)
+                if not chunk:
+                    return None
+                self._buffer += chunk
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return json.loads(line)
+
+    def leave(self) -> str | None:
+        """Waits for a worker that is through; says what was wrong with its exit, if anything."""
+        try:
+            code = self._process.wait(GRACE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._abort()
+            return f"did not exit within {GRACE_SECONDS:.0f} s of its last operator"
+        return None if code == 0 else f"at exit: {self.death().error}"
+
+    def death(self) -> Death:
+        code = self._process.wait(GRACE_SECONDS)
+        trace = self.stderr_tail()
+        if self._timed_out:
+            return Death("timed_out", f"no end after {self._timeout:g} s", trace)
+        how = signal.Signals(-code).name if code < 0 else f"exit status {code}"
+        last_words = _last_words(trace)
+        return Death("crashed", f"{how}: {last_words}" if last_words else how, trace)
+
+    def stderr_tail(self, size: int = 8000) -> str:
+        fd = self._stderr.fileno()  # pread: the worker writes at the offset of the same open file
+        end = os.fstat(fd).st_size
+        return os.pread(fd, size, max(0, end - size)).decode(errors="replace")
+
+    def _abort(self) -> None:
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGABRT)  # the fault handler then says where it hung
+        try:
+            self._process.wait(GRACE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+
+
+_WORDS = re.compile(
+    r"terminate called|what\(\):|[Aa]ssert|AddressSanitizer|runtime error:|FATAL|Error:"
+)
+
+
+def _last_words(stderr: str) -> str:
+    """The line that explains a death; the fault handler's own would repeat the signal."""
+    lines = [line.strip() for line in stderr.splitlines() if _WORDS.search(line)]
+    lines = [line for line in lines if not line.startswith("Fatal Python error")]
+    return re.sub(r"0x[0-9a-f]+", "0x…", lines[-1])[:300] if lines else ""

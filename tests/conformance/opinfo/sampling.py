@@ -1,0 +1,88 @@
+"""The samples of an operator, and faithful copies of them on a device."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import random
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+if TYPE_CHECKING:
+    from torch.testing._internal.opinfo.core import SampleInput
+
+    from .catalog import Operator
+
+
+def seed_everything(seed: int) -> None:
+    """Python's, NumPy's and torch's generators, those of the device included."""
+    random.seed(seed)
+    torch.manual_seed(seed)
+    try:
+        import numpy
+
+        numpy.random.seed(seed)
+    except ImportError:
+        pass
+
+
+def samples_of(op: Operator, count: int, seed: int, *, requires_grad: bool) -> list[SampleInput]:
+    """The first `count` samples, made on the CPU; the same ones for the same seed."""
+    seed_everything(seed)
+    samples = op.info.sample_inputs("cpu", op.dtype, requires_grad=requires_grad)
+    return list(itertools.islice(samples, count))
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """One sample's arguments, all on one device."""
+
+    input: Any
+    args: tuple
+    kwargs: dict
+    process: Callable[[Any], Any]  # keeps what is well defined, such as |U| of a decomposition
+
+    def tensors(self) -> list[torch.Tensor]:
+        leaves = pytree.tree_leaves((self.input, self.args, self.kwargs))
+        return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+
+
+def place(sample: SampleInput, device: torch.device) -> Call:
+    """A copy of `sample` with tensors, and arguments that name the CPU, on `device`.
+
+    Copies also where `device` is the CPU: an operator may change its arguments. Tensors keep sizes,
+    and strides; one that occurs twice does so in the copy.
+    """
+    placed: dict[int, torch.Tensor] = {}
+
+    def move(leaf: Any) -> Any:
+        if isinstance(leaf, torch.Tensor):
+            if id(leaf) not in placed:
+                placed[id(leaf)] = copy_to(leaf, device)
+            return placed[id(leaf)]
+        names_cpu = isinstance(leaf, (str, torch.device)) and str(leaf) == "cpu"
+        return device if names_cpu else leaf
+
+    input_, args, kwargs = pytree.tree_map(move, (sample.input, sample.args, sample.kwargs))
+    return Call(input_, args, kwargs, sample.output_process_fn_grad)
+
+
+def copy_to(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """A leaf on `device` with the same values, layout in memory and requires_grad."""
+    with torch.no_grad():
+        return _copy(tensor.detach(), device).detach().requires_grad_(tensor.requires_grad)
+
+
+def _copy(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
+    if tensor.is_conj():
+        return _copy(tensor.conj(), device).conj()
+    if tensor.is_neg():
+        return torch._neg_view(_copy(torch._neg_view(tensor), device))
+    if tensor.layout != torch.strided or tensor.is_contiguous():
+        return tensor.to(device, copy=True)
+    flat = torch.empty(0, dtype=tensor.dtype).set_(tensor.untyped_storage())
+    moved = flat.to(device, copy=True)
+    return moved.as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())

@@ -1,0 +1,117 @@
+"""Runs one part of the operators in this process and reports each step on a pipe, line by line.
+
+``python -m opinfo.worker FD`` reads its Plan as JSON from standard input. What an operator prints
+goes to standard error, so nothing but events reaches the pipe.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import faulthandler
+import importlib
+import json
+import os
+import platform
+import sys
+import warnings
+from collections.abc import Callable
+
+from .settings import Settings, Shard
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """A worker's part: of the selected operators those of `part`, without `done`."""
+
+    settings: Settings
+    part: Shard
+    done: tuple[str, ...] = ()
+
+    def to_json(self) -> str:
+        return json.dumps(
+            {
+                "settings": self.settings.to_json(),
+                "part": [self.part.index, self.part.count],
+                "done": self.done,
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Plan:
+        fields = json.loads(text)
+        return cls(
+            Settings.from_json(fields["settings"]), Shard(*fields["part"]), tuple(fields["done"])
+        )
+
+
+def main() -> None:
+    faulthandler.enable(sys.stderr)  # says where a crash happened; also on the abort of a time-out
+    warnings.simplefilter("ignore")
+    events = os.fdopen(int(sys.argv[1]), "w", buffering=1, encoding="utf-8")
+    plan = Plan.from_json(sys.stdin.read())
+
+    def emit(event: str, **fields: object) -> None:
+        events.write(json.dumps({"event": event, **fields}) + "\n")
+
+    run(plan, emit)
+    emit("bye")
+
+
+def run(plan: Plan, emit: Callable[..., None]) -> None:
+    import torch
+
+    torch.set_num_threads(1)
+    settings = plan.settings
+    for name in settings.imports:
+        importlib.import_module(name)
+
+    from . import catalog
+    from .checks import Checker, describe
+
+    operators = catalog.load(settings)
+    selected = catalog.select(operators, settings)
+    mine = plan.part.of(selected)
+    emit(
+        "hello",
+        versions=versions(settings),
+        catalog=[op.describe() for op in operators],
+        selected=[op.name for op in selected],
+        mine=[op.name for op in mine],
+    )
+    checker = Checker(settings, announce=lambda stage: emit("stage", stage=stage))
+    done = set(plan.done)
+    for op in mine:
+        if op.name in done:
+            continue
+        emit("start", op=op.name, backward=op.differentiable)
+        reason = checker.reason_to_skip(op)
+        for phase in ("forward", "backward"):
+            if phase == "backward" and not op.differentiable:
+                continue
+            emit("stage", stage=phase)
+            if op.dtype is None:
+                entry = {"status": "unsupported_dtype"}
+            elif reason is not None:
+                entry = {"status": "skipped", "reason": reason}
+            else:
+                try:
+                    entry = getattr(checker, phase)(op)
+                except Exception as error:  # the samples could not be made
+                    entry = {"status": "failed", "error": describe(error)}
+            emit("result", op=op.name, phase=phase, entry=entry)
+        emit("finish", op=op.name)
+
+
+def versions(settings: Settings) -> dict[str, str]:
+    """Of everything that decides which operators and samples there are, and of the backend."""
+    found = {"python": platform.python_version()}
+    for name in ("torch", "numpy", "scipy", *settings.imports):
+        try:
+            found[name] = str(getattr(importlib.import_module(name), "__version__", "unknown"))
+        except ImportError:
+            found[name] = "absent"
+    return found
+
+
+if __name__ == "__main__":
+    main()
