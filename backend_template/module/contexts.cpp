@@ -1,0 +1,128 @@
+// `with torch.<name>.device(1):`, `device_of(tensor)` and `stream(s)`.
+#include <c10/util/Exception.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend_template/core/device.h"
+#include "backend_template/core/stream.h"
+#include "backend_template/module/device_module.h"
+#include "backend_template/module/stream_type.h"
+#include "outback/backend.h"
+#include "registration/python/device_argument.h"
+
+namespace py = pybind11;
+
+namespace outback::python {
+namespace {
+
+// One object may be entered again before it is left: what to go back to is a stack.
+class device_context {
+ public:
+  explicit device_context(c10::DeviceIndex index) : index_(index) {}
+
+  int index() const { return index_; }
+  int previous() const { return previous_.empty() ? -1 : previous_.back(); }
+
+  void enter() { previous_.push_back(index_ < 0 ? index_ : core::exchange_device(index_)); }
+
+  void leave() {
+    TORCH_CHECK(!previous_.empty(), "this context was not entered");
+    core::exchange_device(previous_.back());
+    previous_.pop_back();
+  }
+
+ private:
+  c10::DeviceIndex index_;  // -1: changes nothing
+  std::vector<c10::DeviceIndex> previous_;
+};
+
+class device_of_context : public device_context {
+ public:
+  using device_context::device_context;
+};
+
+c10::DeviceIndex device_holding(py::handle object) {
+  const py::object device = object.attr("device");
+  const py::object type = device.attr("type");
+  if (type.cast<std::string>() != backend_name()) return -1;
+  return device_argument(device);
+}
+
+// Selects the stream, and its device, as torch.cuda.StreamContext does.
+class stream_context {
+ public:
+  explicit stream_context(py::object stream) : stream_(std::move(stream)) {
+    if (!stream_.is_none()) unwrap_stream(stream_);
+  }
+
+  const py::object& stream() const { return stream_; }
+
+  void enter() {
+    if (stream_.is_none()) return;
+    const c10::Stream stream = unwrap_stream(stream_);
+    const c10::Stream here = core::current_stream(-1);
+    const c10::Stream there = core::exchange_stream(stream);
+    previous_.emplace_back(here, there);
+    core::set_device(stream.device_index());
+  }
+
+  void leave() {
+    if (stream_.is_none()) return;
+    TORCH_CHECK(!previous_.empty(), "this context was not entered");
+    const auto [here, there] = previous_.back();
+    previous_.pop_back();
+    core::exchange_stream(there);
+    core::exchange_stream(here);
+    core::set_device(here.device_index());
+  }
+
+ private:
+  py::object stream_;
+  // What was current on the device of that time, and on the stream's own.
+  std::vector<std::pair<c10::Stream, c10::Stream>> previous_;
+};
+
+template <class Context, class Class>
+void add_with(Class& type) {
+  // __enter__ answers None, as in torch.cuda; __exit__ lets exceptions through.
+  type.def("__enter__", [](Context& it) { it.enter(); });
+  type.def("__exit__", [](Context& it, const py::args&) {
+    it.leave();
+    return false;
+  });
+}
+
+}  // namespace
+
+void define_contexts(py::module_& module) {
+  py::class_<device_context> device(module, "device", py::module_local(),
+                                    "Context manager: the device is this thread's inside it. A "
+                                    "negative index changes nothing.");
+  device.def(py::init([](py::handle it) { return device_context(device_argument_or_none(it)); }),
+             py::arg("device"));
+  device.def_property_readonly("idx", &device_context::index);
+  device.def_property_readonly("prev_idx", &device_context::previous);
+  add_with<device_context>(device);
+
+  py::class_<device_of_context, device_context>(
+      module, "device_of", py::module_local(),
+      "Context manager: the device of a tensor or storage is this thread's inside it. Changes "
+      "nothing for one that is elsewhere.")
+      .def(py::init([](py::handle it) { return device_of_context(device_holding(it)); }),
+           py::arg("obj"));
+
+  py::class_<stream_context> stream(module, "StreamContext", py::module_local(),
+                                    "Context manager: the stream, and its device, are this "
+                                    "thread's inside it. None changes nothing.");
+  stream.def(py::init<py::object>(), py::arg("stream"));
+  stream.def_property_readonly("stream", &stream_context::stream);
+  add_with<stream_context>(stream);
+
+  module.def(
+      "stream", [](py::object it) { return stream_context(std::move(it)); }, py::arg("stream"),
+      "The context manager StreamContext(stream).");
+}
+
+}  // namespace outback::python

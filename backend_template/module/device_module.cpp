@@ -1,0 +1,61 @@
+#include "backend_template/module/device_module.h"
+
+#include <c10/util/Exception.h>
+
+#include "backend_template/core/lazy_start.h"
+#include "backend_template/module/random.h"
+
+namespace py = pybind11;
+
+namespace outback::python {
+namespace {
+
+// What has no value before the device is asked for, or another one each time.
+py::object late_attribute(const std::string& name, const std::string& attribute) {
+  if (attribute == "_initialized") return py::bool_(core::is_started());
+  if (attribute == "default_generators") return default_generators();
+  throw py::attribute_error("module 'torch." + name + "' has no attribute '" + attribute + "'");
+}
+
+// So that reprs, pickles and tracebacks name what a user can import.
+void rename_members(const py::module_& module, const std::string& qualified_name) {
+  const py::dict members = module.attr("__dict__");
+  for (const auto& [key, value] : members) {
+    if (PyType_Check(value.ptr())) py::setattr(value, "__module__", py::str(qualified_name));
+  }
+}
+
+py::list public_names(const py::module_& module) {
+  py::list names;
+  const py::dict members = module.attr("__dict__");
+  for (const auto& [key, value] : members) {
+    if (key.cast<std::string>().front() != '_') names.append(key);
+  }
+  names.append("default_generators");
+  return names;
+}
+
+}  // namespace
+
+void define_device_module(py::module_& module, const std::string& name) {
+  define_devices(module);
+  define_properties(module);
+  define_contexts(module);
+  define_streams(module);
+  define_random(module);
+  define_memory(module);
+  rename_members(module, "torch." + name);
+  module.def("__getattr__", [name](const std::string& attribute) {
+    return late_attribute(name, attribute);
+  });
+  const py::list names = public_names(module);
+  module.attr("__all__") = names;
+  module.def("__dir__", [module_dict = py::handle(module.attr("__dict__"))] {
+    py::set all(py::list(module_dict.attr("keys")()));
+    all.add("default_generators");
+    all.add("_initialized");
+    return py::module_::import("builtins").attr("sorted")(all);
+  });
+}
+
+}  // namespace outback::python

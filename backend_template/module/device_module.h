@@ -1,0 +1,31 @@
+// torch.<name>: what torch.cuda is to CUDA, in C++. The extension module itself becomes the device
+// module, so a vendor's own functions in it are reached as `torch.<name>.<function>` too.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <string>
+
+namespace outback::python {
+
+/// Fills `module` with the names of torch.cuda that have a meaning here. Once per process, after the
+/// C++ registration. Starts nothing.
+void define_device_module(pybind11::module_& module, const std::string& name);
+
+/// Gives torch.compile what it needs to know of the device, when torch._dynamo is imported.
+/// After define_device_module and the registration of the module with torch.
+void register_dynamo_interface(const std::string& name);
+
+/// Starts the backend, as the first tensor does, and tells torch. Throws in a forked child of a
+/// process that had started it.
+void start_from_python();
+
+// The parts of define_device_module, one file each.
+void define_devices(pybind11::module_& module);
+void define_properties(pybind11::module_& module);
+void define_contexts(pybind11::module_& module);
+void define_streams(pybind11::module_& module);
+void define_random(pybind11::module_& module);
+void define_memory(pybind11::module_& module);
+
+}  // namespace outback::python

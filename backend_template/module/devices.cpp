@@ -1,0 +1,108 @@
+// Which devices there are, which one is current, and the start of the backend.
+#include <ATen/Context.h>
+#include <c10/core/ScalarType.h>
+#include <c10/util/Exception.h>
+#include <torch/csrc/utils/device_lazy_init.h>
+
+#include <algorithm>
+
+#include "backend_template/core/device.h"
+#include "backend_template/core/lazy_start.h"
+#include "backend_template/core/stream.h"
+#include "backend_template/module/device_module.h"
+#include "registration/options.h"
+#include "registration/python/device_argument.h"
+
+namespace py = pybind11;
+
+namespace outback::python {
+namespace {
+
+void set_device(py::handle device) {
+  const c10::DeviceIndex index = device_argument_or_none(device);
+  if (index >= 0) core::set_device(index);
+}
+
+void synchronize(py::handle device) {
+  const c10::DeviceIndex index = device_argument(device);
+  start_from_python();
+  const py::gil_scoped_release no_gil;
+  core::synchronize_device(index);
+}
+
+py::list amp_dtypes() {
+  const py::module_ torch = py::module_::import("torch");
+  py::list dtypes;
+  for (const c10::ScalarType dtype : registration::options().amp_dtypes) {
+    dtypes.append(torch.attr(std::string(c10::getDtypeNames(dtype).first).c_str()));
+  }
+  return dtypes;
+}
+
+// Tensors of it exist on every backend and every operator takes them, through the CPU's kernels if
+// need be; natively is what the vendor says.
+bool is_bf16_supported(bool including_emulation) {
+  const auto& dtypes = registration::options().amp_dtypes;
+  return including_emulation ||
+         std::find(dtypes.begin(), dtypes.end(), c10::ScalarType::BFloat16) != dtypes.end();
+}
+
+bool can_device_access_peer(py::handle device, py::handle peer) {
+  device_argument(device);
+  device_argument(peer);
+  TORCH_CHECK_NOT_IMPLEMENTED(false, backend_name(),
+                              ": can_device_access_peer: this device's runtime has no peer group");
+}
+
+int exchange_device(int index) {
+  if (index < 0) return -1;
+  return core::exchange_device(device_argument(py::int_(index)));
+}
+
+}  // namespace
+
+void start_from_python() {
+  {
+    const py::gil_scoped_release no_gil;  // a driver may take its time
+    // torch runs the hooks' init() once and never again, so a forked child must be caught here.
+    at::globalContext().lazyInitDevice(core::device_type);
+    core::ensure_started();
+  }
+  torch::utils::set_requires_device_init(core::device_type, false);
+}
+
+void define_devices(py::module_& module) {
+  module.def("is_available", [] { return core::device_count() > 0; },
+             "Whether there is a device to use. Never raises, starts nothing.");
+  module.def("device_count", [] { return static_cast<int>(core::device_count()); },
+             "The number of devices. Starts nothing: safe before a fork.");
+  module.def("current_device", [] { return static_cast<int>(core::current_device()); },
+             "The index of this thread's device.");
+  module.def("set_device", &set_device, py::arg("device"),
+             "Makes `device` this thread's; a negative index changes nothing. Prefer the context "
+             "manager `device`.");
+  module.def("synchronize", &synchronize, py::arg("device") = py::none(),
+             "Waits until all work on the device's streams is done.");
+  module.def("init", &start_from_python,
+             "Starts the backend, which happens by itself at the first use.");
+  module.def("is_initialized", &core::is_started, "Whether the backend has been started.");
+  module.def("get_amp_supported_dtype", &amp_dtypes,
+             "The dtypes that torch.autocast may cast to on this device.");
+  module.def("is_bf16_supported", &is_bf16_supported, py::arg("including_emulation") = true,
+             "Whether bfloat16 can be used: natively, or at all.");
+  module.def("can_device_access_peer", &can_device_access_peer, py::arg("device"),
+             py::arg("peer_device"), "Whether one device can read the other's memory.");
+
+  module.def("_lazy_init", &start_from_python);
+  module.def("_is_in_bad_fork", &core::is_in_bad_fork);
+  module.def("_exchange_device", &exchange_device, py::arg("device"));
+  module.def("_maybe_exchange_device", &exchange_device, py::arg("device"));
+  // torch.load asks for it to check a location.
+  py::module_ utils = module.def_submodule("_utils");
+  utils.def(
+      "_get_device_index",
+      [](py::handle device, bool, bool) { return static_cast<int>(unchecked_device_argument(device)); },
+      py::arg("device"), py::arg("optional") = false, py::arg("allow_cpu") = false);
+}
+
+}  // namespace outback::python

@@ -1,0 +1,103 @@
+// torch._dynamo's DeviceInterface for the device. torch._dynamo takes seconds to import and most
+// programs never do, so the class is made when torch._dynamo is.
+#include <string>
+#include <vector>
+
+#include "backend_template/core/device.h"
+#include "backend_template/core/stream.h"
+#include "backend_template/module/device_module.h"
+#include "backend_template/module/properties.h"
+#include "registration/python/device_argument.h"
+#include "registration/python/import_hook.h"
+
+namespace py = pybind11;
+
+namespace outback::python {
+namespace {
+
+// The compiler's worker processes are forked and may not touch the device: what they ask for is
+// read in the parent. Guarded by the GIL; leaked.
+struct worker_state {
+  std::vector<device_properties> properties;
+  int device = -1;
+};
+
+worker_state& worker() {
+  static auto& it = *new worker_state;
+  return it;
+}
+
+int worker_current_device() {
+  return worker().device >= 0 ? worker().device : core::current_device();
+}
+
+device_properties worker_device_properties(py::handle device) {
+  auto& all = worker().properties;
+  if (all.empty()) {
+    for (c10::DeviceIndex i = 0; i < core::device_count(); ++i) all.push_back(properties_of(i));
+  }
+  return all.at(device.is_none() ? worker_current_device() : device_argument(device));
+}
+
+// What compiled code hands to a kernel that takes a raw stream: the runtime's handle.
+uintptr_t raw_stream(py::handle device) {
+  return reinterpret_cast<uintptr_t>(
+      core::handle_of(core::current_stream(device_argument(device))));
+}
+
+py::object make_class(const char* name, const py::tuple& bases, const py::dict& members) {
+  return py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(&PyType_Type))(
+      name, bases, members);
+}
+
+py::object static_method(const py::object& function) {
+  return py::module_::import("builtins").attr("staticmethod")(function);
+}
+
+template <class Function, class... Extra>
+py::object static_method(Function function, const Extra&... extra) {
+  return static_method(py::object(py::cpp_function(function, extra...)));
+}
+
+py::object make_worker() {
+  py::dict members;
+  members["set_device"] = static_method([](int device) { worker().device = device; });
+  members["current_device"] = static_method(&worker_current_device);
+  members["get_device_properties"] =
+      static_method(&worker_device_properties, py::arg("device") = py::none());
+  return make_class("Worker", py::tuple(), members);
+}
+
+py::object make_interface(const py::object& base, const py::object& device_module) {
+  py::dict members;
+  for (const char* type : {"device", "Event", "Stream"}) members[type] = device_module.attr(type);
+  for (const char* function :
+       {"current_device", "set_device", "device_count", "is_available", "stream", "current_stream",
+        "set_stream", "_set_stream_by_id", "synchronize", "get_device_properties",
+        "memory_allocated", "is_bf16_supported"}) {
+    members[function] = static_method(device_module.attr(function));
+  }
+  members["exchange_device"] = static_method(device_module.attr("_exchange_device"));
+  members["maybe_exchange_device"] = static_method(device_module.attr("_maybe_exchange_device"));
+  members["get_compute_capability"] = static_method(device_module.attr("get_device_capability"));
+  members["get_raw_stream"] = static_method(&raw_stream);
+  members["Worker"] = make_worker();
+  return make_class("OutbackInterface", py::make_tuple(base), members);
+}
+
+void register_interface(const std::string& name, const py::module_& interfaces) {
+  const py::object device_module = py::module_::import(("torch." + name).c_str());
+  const py::object interface = make_interface(interfaces.attr("DeviceInterface"), device_module);
+  const py::object add = interfaces.attr("register_interface_for_device");
+  add(name, interface);
+  for (int i = 0; i < core::device_count(); ++i) add(name + ":" + std::to_string(i), interface);
+}
+
+}  // namespace
+
+void register_dynamo_interface(const std::string& name) {
+  when_imported("torch._dynamo.device_interface",
+                [name](const py::module_& interfaces) { register_interface(name, interfaces); });
+}
+
+}  // namespace outback::python

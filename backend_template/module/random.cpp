@@ -1,0 +1,92 @@
+// torch.<name>.manual_seed and its kin. A generator is a position on the host: seeding it starts
+// nothing, so unlike torch.cuda's these calls need not be queued until the device is there.
+#include "backend_template/module/random.h"
+
+#include <torch/csrc/Generator.h>
+
+#include "backend_template/core/device.h"
+#include "backend_template/core/generator.h"
+#include "backend_template/module/device_module.h"
+#include "registration/python/device_argument.h"
+
+namespace py = pybind11;
+
+namespace outback::python {
+namespace {
+
+py::object generator_of(py::handle device) {
+  return default_generators()[device_argument(device)];
+}
+
+void seed_one(const py::object& seed) {
+  if (core::device_count() > 0) generator_of(py::none()).attr("manual_seed")(py::int_(seed));
+}
+
+void seed_each(const py::object& seed) {
+  const py::int_ value(seed);
+  for (const py::handle generator : default_generators()) generator.attr("manual_seed")(value);
+}
+
+// One random seed for all, as torch.cuda.seed_all.
+void reseed_all() {
+  const py::tuple generators = default_generators();
+  if (generators.empty()) return;
+  generators[0].attr("seed")();
+  seed_each(generators[0].attr("initial_seed")());
+}
+
+void set_rng_state(py::handle state, py::handle device) {
+  generator_of(device).attr("set_state")(state);
+}
+
+py::list get_rng_state_all() {
+  py::list states;
+  for (const py::handle generator : default_generators()) {
+    states.append(generator.attr("get_state")());
+  }
+  return states;
+}
+
+void set_rng_state_all(const py::iterable& states) {
+  int device = 0;
+  for (const py::handle state : states) set_rng_state(state, py::int_(device++));
+}
+
+}  // namespace
+
+py::tuple default_generators() {
+  static PyObject* kept = nullptr;  // leaked, and guarded by the GIL
+  if (kept != nullptr) return py::reinterpret_borrow<py::tuple>(kept);
+  const c10::DeviceIndex count = core::device_count();
+  py::tuple generators(count);
+  for (c10::DeviceIndex i = 0; i < count; ++i) {
+    generators[i] = py::reinterpret_steal<py::object>(THPGenerator_Wrap(core::default_generator(i)));
+  }
+  if (count > 0) kept = generators.inc_ref().ptr();
+  return generators;
+}
+
+void define_random(py::module_& module) {
+  module.def("manual_seed", &seed_one, py::arg("seed"),
+             "Seeds the current device's generator. Ignored without a device.");
+  module.def("manual_seed_all", &seed_each, py::arg("seed"),
+             "Seeds all devices' generators. Ignored without a device.");
+  module.def(
+      "seed", [] { if (core::device_count() > 0) generator_of(py::none()).attr("seed")(); },
+      "Gives the current device's generator a random seed.");
+  module.def("seed_all", &reseed_all, "Gives all devices' generators one random seed.");
+  module.def(
+      "initial_seed", [] { return generator_of(py::none()).attr("initial_seed")(); },
+      "The current device's seed.");
+  module.def(
+      "get_rng_state", [](py::handle it) { return generator_of(it).attr("get_state")(); },
+      py::arg("device") = py::none(), "The state of a device's generator: 16 bytes on the CPU.");
+  module.def("set_rng_state", &set_rng_state, py::arg("new_state"), py::arg("device") = py::none(),
+             "Sets the state of a device's generator.");
+  module.def("get_rng_state_all", &get_rng_state_all, "The states of all devices' generators.");
+  module.def("set_rng_state_all", &set_rng_state_all, py::arg("new_states"),
+             "Sets the states of all devices' generators.");
+  module.def("_get_generator", &generator_of, py::arg("device"));
+}
+
+}  // namespace outback::python

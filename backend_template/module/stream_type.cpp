@@ -1,0 +1,187 @@
+#include "backend_template/module/stream_type.h"
+
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
+#include <torch/csrc/Stream.h>
+
+#include <string>
+
+#include "backend_template/core/device.h"
+#include "backend_template/core/stream.h"
+#include "backend_template/module/device_module.h"
+#include "backend_template/module/event_type.h"
+#include "backend_template/module/subclass.h"
+#include "outback/backend.h"
+#include "registration/python/device_argument.h"
+#include "registration/python/errors.h"
+
+namespace py = pybind11;
+
+namespace outback::python {
+namespace {
+
+PyTypeObject* stream_type = nullptr;  // leaked
+
+c10::Stream stream_of(PyObject* self) {
+  const auto* it = reinterpret_cast<THPStream*>(self);
+  return c10::Stream::unpack3(it->stream_id, static_cast<c10::DeviceIndex>(it->device_index),
+                              static_cast<c10::DeviceType>(it->device_type));
+}
+
+PyObject* new_object(PyTypeObject* type, const c10::Stream& stream) {
+  PyObject* const object = type->tp_alloc(type, 0);
+  if (object == nullptr) return nullptr;
+  auto* const it = reinterpret_cast<THPStream*>(object);
+  it->stream_id = stream.id();
+  it->device_index = static_cast<int64_t>(stream.device_index());
+  it->device_type = static_cast<int64_t>(stream.device_type());
+  return object;
+}
+
+// Stream(device=None, priority=0), or torch.Stream's way to name a stream that exists:
+// Stream(stream_id=, device_index=, device_type=).
+PyObject* stream_new(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
+  return guarded([&]() -> PyObject* {
+    if (keywords != nullptr && PyDict_GetItemString(keywords, "stream_id") != nullptr) {
+      auto object =
+          py::reinterpret_steal<py::object>(THPStreamClass->tp_new(type, arguments, keywords));
+      if (!object) return nullptr;
+      unwrap_stream(object);
+      return object.release().ptr();
+    }
+    PyObject* device = Py_None;
+    int priority = 0;
+    static const char* const names[] = {"device", "priority", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|Oi:Stream", const_cast<char**>(names),
+                                     &device, &priority)) {
+      return nullptr;
+    }
+    const c10::DeviceIndex index = device_argument_or_none(device);
+    start_from_python();
+    const c10::Stream stream = [&] {
+      const py::gil_scoped_release no_gil;
+      return core::new_stream(index, priority);
+    }();
+    return new_object(type, stream);
+  });
+}
+
+PyObject* stream_repr(PyObject* self) {
+  return guarded([self] {
+    const c10::Stream stream = stream_of(self);
+    const std::string text = fmt::format("<torch.{}.Stream device={} stream_id={}>", backend_name(),
+                                         stream.device().str(), stream.id());
+    return PyUnicode_FromString(text.c_str());
+  });
+}
+
+// torch.Stream's takes whatever it is compared with for a stream.
+PyObject* stream_compare(PyObject* self, PyObject* other, int operation) {
+  if ((operation != Py_EQ && operation != Py_NE) || !THPStream_Check(other)) {
+    Py_RETURN_NOTIMPLEMENTED;
+  }
+  const bool equal = stream_of(self) == stream_of(other);
+  return PyBool_FromLong(equal == (operation == Py_EQ));
+}
+
+Py_hash_t stream_hash(PyObject* self) {
+  return THPStreamClass->tp_hash(self);
+}
+
+PyObject* stream_wait_event(PyObject* self, PyObject* event) {
+  return guarded([&] {
+    check_event(event);
+    return call_base(THPStreamClass, "wait_event", self, event);
+  });
+}
+
+PyObject* stream_wait_stream(PyObject* self, PyObject* other) {
+  return guarded([&] {
+    TORCH_CHECK_TYPE(THPStream_Check(other), "expected a torch.Stream, got ",
+                     Py_TYPE(other)->tp_name);
+    return call_base(THPStreamClass, "wait_stream", self, other);
+  });
+}
+
+// Makes an Event of ours where torch.Stream makes a torch.Event.
+PyObject* stream_record_event(PyObject* self, PyObject* arguments, PyObject* keywords) {
+  return guarded([&]() -> PyObject* {
+    PyObject* event = Py_None;
+    static const char* const names[] = {"event", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O:record_event",
+                                     const_cast<char**>(names), &event)) {
+      return nullptr;
+    }
+    py::object recorded = py::reinterpret_borrow<py::object>(event);
+    if (recorded.is_none()) {
+      recorded = py::module_::import(("torch." + backend_name()).c_str()).attr("Event")();
+    }
+    check_event(recorded);
+    return call_base(THPStreamClass, "record_event", self, recorded.ptr());
+  });
+}
+
+PyObject* stream_priority_range(PyObject* /*type*/, PyObject* /*none*/) {
+  return guarded([] {
+    start_from_python();
+    return py::cast(core::priority_range(core::current_device())).release().ptr();
+  });
+}
+
+PyMethodDef stream_methods[] = {
+    {"wait_event", &stream_wait_event, METH_O,
+     "wait_event($self, event, /)\n--\n\n"
+     "What is enqueued from now on waits for the event. Does not wait itself."},
+    {"wait_stream", &stream_wait_stream, METH_O,
+     "wait_stream($self, stream, /)\n--\n\n"
+     "What is enqueued from now on waits for what the other stream holds now."},
+    {"record_event", with_keywords(&stream_record_event), METH_VARARGS | METH_KEYWORDS,
+     "record_event($self, event=None)\n--\n\nRecords the event, or a new one, and returns it."},
+    {"priority_range", &stream_priority_range, METH_NOARGS | METH_STATIC,
+     "priority_range()\n--\n\nThe least and the greatest priority; the greatest is the lower number."},
+    {nullptr, nullptr, 0, nullptr}};
+
+constexpr const char* stream_doc =
+    "Stream(device=None, priority=0)\n--\n\n"
+    "A queue of work: what is enqueued runs in that order, independently of other streams.\n\n"
+    "Args:\n"
+    "    device (int, str or torch.device, optional): the current device if None\n"
+    "    priority (int): lower is more urgent; clamped to what the device has\n";
+
+void stream_dealloc(PyObject* self) {
+  dealloc_like(THPStreamClass, self);
+}
+
+PyType_Slot stream_slots[] = {{Py_tp_new, reinterpret_cast<void*>(&stream_new)},
+                              {Py_tp_dealloc, reinterpret_cast<void*>(&stream_dealloc)},
+                              {Py_tp_repr, reinterpret_cast<void*>(&stream_repr)},
+                              {Py_tp_richcompare, reinterpret_cast<void*>(&stream_compare)},
+                              {Py_tp_hash, reinterpret_cast<void*>(&stream_hash)},
+                              {Py_tp_methods, stream_methods},
+                              {Py_tp_doc, const_cast<char*>(stream_doc)},
+                              {0, nullptr}};
+
+}  // namespace
+
+py::object make_stream_type(const std::string& qualified_module) {
+  py::object type = make_subclass(qualified_module + ".Stream", THPStreamClass, stream_slots);
+  stream_type = reinterpret_cast<PyTypeObject*>(type.inc_ref().ptr());
+  return type;
+}
+
+py::object wrap_stream(const c10::Stream& stream) {
+  PyObject* const object = new_object(stream_type, stream);
+  if (object == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(object);
+}
+
+c10::Stream unwrap_stream(py::handle object) {
+  TORCH_CHECK_TYPE(THPStream_Check(object.ptr()), "expected a torch.", backend_name(),
+                   ".Stream, got ", Py_TYPE(object.ptr())->tp_name);
+  const c10::Stream stream = stream_of(object.ptr());
+  TORCH_CHECK_VALUE(stream.device_type() == core::device_type, "expected a stream of ",
+                    backend_name(), ", got one of ", stream.device());
+  return stream;
+}
+
+}  // namespace outback::python
