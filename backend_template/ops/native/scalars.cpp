@@ -1,0 +1,24 @@
+// Values that leave the device.
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/_local_scalar_dense.h>
+#include <c10/core/CPUAllocator.h>
+
+#include "backend_template/ops/native/native.h"
+#include "backend_template/ops/redispatch/cpu_call.h"
+#include "backend_template/ops/registrar.h"
+
+namespace outback::ops {
+namespace {
+
+at::Scalar local_scalar_dense(const at::Tensor& self) {
+  cpu_call call;
+  const at::Tensor on_cpu = call.lend(self);
+  call.begin();
+  return at::_local_scalar_dense(on_cpu);
+}
+
+}  // namespace
+
+void register_scalars(registrar& to) { to.add<&local_scalar_dense>("_local_scalar_dense"); }
+
+}  // namespace outback::ops

@@ -1,0 +1,23 @@
+// The views that nothing composes: other metadata over the same storage, whatever the device.
+#include <ATen/ops/_reshape_alias_native.h>
+#include <ATen/ops/as_strided_native.h>
+#include <ATen/ops/unfold_native.h>
+#include <ATen/ops/view_as_complex_native.h>
+#include <ATen/ops/view_as_real_native.h>
+#include <ATen/ops/view_native.h>
+
+#include "backend_template/ops/native/native.h"
+#include "backend_template/ops/registrar.h"
+
+namespace outback::ops {
+
+void register_views(registrar& to) {
+  to.add<&at::native::as_strided_tensorimpl>("as_strided");
+  to.add<&at::native::view>("view");
+  to.add<&at::native::_reshape_alias>("_reshape_alias");
+  to.add<&at::native::unfold>("unfold");
+  to.add<&at::native::view_as_real>("view_as_real");
+  to.add<&at::native::view_as_complex>("view_as_complex");
+}
+
+}  // namespace outback::ops

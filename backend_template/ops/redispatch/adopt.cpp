@@ -1,0 +1,67 @@
+#include "backend_template/ops/redispatch/adopt.h"
+
+#include <utility>
+
+#include "backend_template/core/copy.h"
+#include "backend_template/core/device.h"
+#include "backend_template/core/device_allocator.h"
+#include "backend_template/ops/redispatch/tensor_fields.h"
+
+namespace outback::ops {
+namespace {
+
+void release_storage(void* context) {
+  c10::raw::intrusive_ptr::decref(static_cast<c10::StorageImpl*>(context));
+}
+
+// Memory of a storage that others use as well, and that lives as long as the result.
+c10::DataPtr shared_memory(c10::Storage storage) {
+  void* const data = storage.mutable_data();
+  c10::StorageImpl* const owner = storage.unsafeReleaseStorageImpl();
+  return {data, owner, &release_storage, c10::Device(c10::kCPU)};
+}
+
+}  // namespace
+
+c10::DataPtr adopt_memory(c10::DataPtr&& memory, size_t size, c10::Device device) {
+  if (core::addresses_host(device.index())) return core::adopt(std::move(memory), size, device.index());
+  c10::DataPtr copy = core::allocate_on(device.index(), memory.get() == nullptr ? 0 : size);
+  if (memory.get() != nullptr) {
+    core::copy_bytes(copy.get(), device, memory.get(), c10::Device(c10::kCPU), size,
+                     /*non_blocking=*/false);
+  }
+  return copy;
+}
+
+void adopt_storage(c10::StorageImpl& storage, c10::Device device) {
+  storage.set_data_ptr_noswap(
+      adopt_memory(std::move(storage.mutable_data_ptr()), storage.nbytes(), device));
+  storage.set_allocator(&core::device_allocator());
+}
+
+c10::Storage share_storage(c10::Storage storage, c10::Device device) {
+  const size_t size = storage.nbytes();
+  return c10::make_intrusive<c10::StorageImpl>(
+      c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(size),
+      adopt_memory(shared_memory(std::move(storage)), size, device), &core::device_allocator(),
+      /*resizable=*/true);
+}
+
+void relabel(c10::TensorImpl& tensor, c10::Device device) {
+  tensor_fields::set_device(tensor, device);
+  tensor_fields::set_keys(tensor, move_keys(tensor.key_set(), c10::BackendComponent::CPUBit,
+                                            c10::BackendComponent::PrivateUse1Bit));
+}
+
+at::Tensor as_view_of(const c10::TensorImpl& view, const c10::TensorImpl& source) {
+  constexpr c10::DispatchKeySet bits{c10::DispatchKey::Conjugate, c10::DispatchKey::Negative,
+                                     c10::DispatchKey::ZeroTensor};
+  const c10::DispatchKeySet keys = (source.key_set() - bits) | (view.key_set() & bits);
+  auto result = c10::make_intrusive<c10::TensorImpl>(
+      c10::TensorImpl::VIEW, c10::Storage(source.storage()), keys, view.dtype());
+  tensor_fields::copy_geometry(view, *result);
+  tensor_fields::set_device(*result, source.device());
+  return at::Tensor(std::move(result));
+}
+
+}  // namespace outback::ops

@@ -1,0 +1,240 @@
+#include "backend_template/ops/redispatch/cpu_call.h"
+
+#include <c10/core/DispatchKeySet.h>
+#include <c10/util/Exception.h>
+
+#include "backend_template/core/device.h"
+#include "backend_template/core/stream.h"
+#include "backend_template/ops/redispatch/adopt.h"
+#include "backend_template/ops/redispatch/alias.h"
+#include "backend_template/ops/redispatch/sparse_members.h"
+#include "backend_template/ops/redispatch/tensor_fields.h"
+
+namespace outback::ops {
+namespace {
+
+constexpr c10::DispatchKeySet keys_above_backends =
+    c10::autograd_dispatch_keyset_with_ADInplaceOrView |
+    c10::DispatchKeySet(c10::DispatchKey::AutocastCPU);
+
+bool same_geometry(const c10::TensorImpl& a, const c10::TensorImpl& b) {
+  return a.storage_offset() == b.storage_offset() && a.sizes() == b.sizes() &&
+         a.strides() == b.strides();
+}
+
+}  // namespace
+
+void cpu_call::set_device(c10::Device device) {
+  if (device.type() == core::device_type) {
+    device = c10::Device(core::device_type, core::resolve_index(device.index()));
+  }
+  device_ = device;
+}
+
+// Notes the tensor's device; `begin` complains, when the device of ours is known.
+void cpu_call::join(const at::Tensor& tensor, access how, mixing allowed) {
+  const c10::Device device = tensor.device();
+  if (device.type() == core::device_type) {
+    if (!tensors_device_) {
+      tensors_device_ = device;
+    } else if (*tensors_device_ != device && !stranger_) {
+      stranger_ = device;
+    }
+    return;
+  }
+  const bool is_scalar = device.is_cpu() && tensor.dim() == 0 && how == access::read;
+  const bool may_join = device.is_cpu() && (allowed == mixing::cpu_tensors || mixing_ != mixing::refused);
+  if (!is_scalar && !may_join && !stranger_) stranger_ = device;
+}
+
+at::Tensor cpu_call::lend(at::Tensor tensor, access how, mixing allowed) {
+  if (!tensor.defined()) return tensor;
+  join(tensor, how, allowed);
+  if (tensor.device().type() != core::device_type) return tensor;
+  for (tensor_loan& loan : tensors_) {
+    if (!loan.source.is_same(tensor)) continue;
+    if (how == access::write && loan.how == access::read) {
+      loan.how = access::write;
+      if (tensor.has_storage()) lend_storage(tensor.storage(), how);
+    }
+    return loan.alias;
+  }
+
+  at::Tensor alias;
+  const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
+  if (C10_LIKELY(is_plain(impl))) {
+    storage_loan& storage = lend_storage(tensor.storage(), how);
+    if (storage.is_staged) storage.needed.add(bytes_of(impl));
+    alias = make_alias_tensor(tensor, storage.alias);
+  } else if (has_members(impl)) {
+    alias = make_special_alias(tensor, {});
+    for_each_member(*alias.unsafeGetTensorImpl(),
+                    [&](at::Tensor& member) { member = lend(std::move(member), how); });
+  } else {
+    storage_loan& storage = lend_storage(tensor.storage(), how);
+    if (storage.is_staged) storage.needed.add({0, tensor.storage().nbytes()});
+    alias = make_special_alias(tensor, storage.alias);
+  }
+  tensors_.push_back({std::move(tensor), alias, how});
+  return alias;
+}
+
+c10::Storage cpu_call::lend(const c10::Storage& storage) {
+  if (!storage || storage.device_type() != core::device_type) return storage;
+  if (!tensors_device_) tensors_device_ = storage.device();
+  storage_loan& loan = lend_storage(storage, access::write);
+  if (loan.is_staged) {
+    loan.needed.add({0, storage.nbytes()});
+    loan.written.add({0, storage.nbytes()});
+  }
+  return loan.alias;
+}
+
+cpu_call::storage_loan& cpu_call::lend_storage(const c10::Storage& storage, access how) {
+  c10::StorageImpl& source = *storage.unsafeGetStorageImpl();
+  // Only a write gives a copy-on-write storage memory of its own, and then all see the new memory.
+  void* const data = how == access::write ? source.mutable_data() : const_cast<void*>(source.data());
+  for (storage_loan& loan : storages_) {
+    if (loan.source != &source) continue;
+    if (!loan.is_staged && loan.data != data) {
+      loan.alias.set_data_ptr_noswap(c10::DataPtr(data, c10::Device(c10::kCPU)));
+      loan.data = data;
+    }
+    return loan;
+  }
+  const c10::Device device = source.device();
+  if (C10_LIKELY(core::is_host_addressable(device.index()))) {
+    storages_.push_back({&source, make_alias_storage(source, data), data, device, {}, {}, false});
+  } else {
+    c10::DataPtr stage = allocate_stage(source);
+    const void* const at = stage.get();
+    c10::Storage alias = make_alias_storage(source, nullptr);
+    alias.set_data_ptr_noswap(std::move(stage));
+    storages_.push_back({&source, std::move(alias), at, device, {}, {}, true});
+  }
+  return storages_.back();
+}
+
+void cpu_call::begin() {
+  TORCH_CHECK(!stranger_ || !tensors_device_ || mixing_ == mixing::anything,
+              "Expected all tensors to be on the same device, but found at least two devices, ",
+              *tensors_device_, " and ", *stranger_, "!");
+  if (!device_) device_ = tensors_device_;
+  for (size_t i = 0; i < storages_.size(); ++i) {
+    const storage_loan& loan = storages_[i];
+    if (loan.is_staged) {
+      copy_in(loan.alias.mutable_data(), loan.source->data(), loan.device, loan.needed);
+    } else if (i == 0 || storages_[i - 1].device != loan.device) {
+      core::drain(loan.device.index());
+    }
+  }
+  below_autograd_.emplace(keys_above_backends);
+}
+
+void cpu_call::finish() {
+  for (const tensor_loan& loan : tensors_) {
+    if (loan.how == access::write) note_written(*loan.alias.unsafeGetTensorImpl());
+  }
+  for (storage_loan& loan : storages_) finish_storage(loan);
+  for (const tensor_loan& loan : tensors_) {
+    if (loan.how == access::write) finish_tensor(loan);
+  }
+}
+
+cpu_call::storage_loan* cpu_call::loan_of(const c10::StorageImpl* alias) {
+  for (storage_loan& loan : storages_) {
+    if (loan.alias.unsafeGetStorageImpl() == alias) return &loan;
+  }
+  return nullptr;
+}
+
+// The bytes that a staged tensor covers now: a kernel may have resized it within its storage.
+void cpu_call::note_written(const c10::TensorImpl& alias) {
+  if (!alias.has_storage()) return;
+  storage_loan* const loan = loan_of(alias.unsafe_storage().unsafeGetStorageImpl());
+  if (loan == nullptr || !loan->is_staged) return;
+  loan->written.add(is_plain(alias) ? bytes_of(alias) : byte_range{0, alias.unsafe_storage().nbytes()});
+}
+
+void cpu_call::finish_storage(storage_loan& loan) {
+  c10::StorageImpl& alias = *loan.alias.unsafeGetStorageImpl();
+  const size_t size = alias.nbytes();
+  if (C10_UNLIKELY(alias.data() != loan.data || size != loan.source->nbytes())) {
+    c10::DataPtr memory = adopt_memory(std::move(alias.mutable_data_ptr()), size, loan.device);
+    loan.source->set_data_ptr_noswap(std::move(memory));
+    loan.source->set_nbytes(size);
+  } else if (loan.is_staged) {
+    if (!loan.written.empty()) {
+      copy_out(loan.source->mutable_data(), loan.device, alias.data(), loan.written);
+    }
+  }
+}
+
+void cpu_call::finish_tensor(const tensor_loan& loan) {
+  c10::TensorImpl& source = *loan.source.unsafeGetTensorImpl();
+  c10::TensorImpl& alias = *loan.alias.unsafeGetTensorImpl();
+  if (C10_UNLIKELY(has_members(source))) {
+    for_each_member(alias, [&](at::Tensor& member) { member = take_back(std::move(member)); });
+    copy_members(alias, source);
+    return;
+  }
+  c10::StorageImpl* const storage = alias.unsafe_storage().unsafeGetStorageImpl();
+  const storage_loan* const lent = loan_of(storage);
+  if (C10_UNLIKELY(lent == nullptr)) {
+    take_back_storage(alias);
+    source.set_storage_keep_dtype(alias.unsafe_storage());
+  } else if (C10_UNLIKELY(lent->source != source.unsafe_storage().unsafeGetStorageImpl())) {
+    source.set_storage_keep_dtype(
+        c10::Storage(c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(lent->source)));
+  }
+  if (C10_UNLIKELY(is_plain(alias) && !same_geometry(source, alias))) {
+    source.set_sizes_and_strides(alias.sizes(), alias.strides(), alias.storage_offset());
+  }
+}
+
+at::Tensor cpu_call::take_back(at::Tensor result) {
+  if (!result.defined()) return result;
+  c10::TensorImpl* impl = result.unsafeGetTensorImpl();
+  for (const tensor_loan& loan : tensors_) {
+    if (loan.alias.unsafeGetTensorImpl() == impl) return loan.source;
+  }
+  if (!impl->device().is_cpu() || !device_ || device_->type() != core::device_type) return result;
+
+  if (impl->has_storage() && is_plain(*impl)) {
+    if (const storage_loan* lent = loan_of(impl->unsafe_storage().unsafeGetStorageImpl())) {
+      for (const tensor_loan& loan : tensors_) {
+        const c10::TensorImpl& source = *loan.source.unsafeGetTensorImpl();
+        if (source.has_storage() && source.unsafe_storage().unsafeGetStorageImpl() == lent->source) {
+          return as_view_of(*impl, source);
+        }
+      }
+    }
+  }
+  if (C10_UNLIKELY(result.use_count() != 1)) {
+    result = at::Tensor(impl->shallow_copy_and_detach(c10::VariableVersion(0),
+                                                      /*allow_tensor_metadata_change=*/true));
+    impl = result.unsafeGetTensorImpl();
+  }
+  if (C10_UNLIKELY(has_members(*impl))) {
+    for_each_member(*impl, [&](at::Tensor& member) { member = take_back(std::move(member)); });
+  } else if (impl->has_storage()) {
+    take_back_storage(*impl);
+  }
+  relabel(*impl, *device_);
+  return result;
+}
+
+void cpu_call::take_back_storage(c10::TensorImpl& result) {
+  const c10::Storage& storage = result.unsafe_storage();
+  if (!storage) return;
+  c10::StorageImpl* const impl = storage.unsafeGetStorageImpl();
+  if (C10_LIKELY(storage.use_count() == 1)) return adopt_storage(*impl, *device_);
+  // Results that share a storage go on sharing one.
+  for (const auto& [known, theirs] : shared_) {
+    if (known == impl) return result.set_storage_keep_dtype(theirs);
+  }
+  shared_.emplace_back(impl, share_storage(storage, *device_));
+  result.set_storage_keep_dtype(shared_.back().second);
+}
+
+}  // namespace outback::ops

@@ -1,0 +1,91 @@
+#include "backend_template/ops/redispatch/op_facts.h"
+
+#include <ATen/core/function_schema.h>
+#include <ATen/core/jit_type.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace outback::ops {
+namespace {
+
+struct named_argument {
+  std::string_view op;
+  std::string_view argument;
+};
+
+// Written although their schema does not say so: harmless in place, lost in a copy.
+constexpr std::array<named_argument, 4> unannotated_writes{{
+    {"aten::native_batch_norm", "running_mean"},
+    {"aten::native_batch_norm", "running_var"},
+    {"aten::batch_norm_gather_stats_with_counts", "running_mean"},
+    {"aten::batch_norm_gather_stats_with_counts", "running_var"},
+}};
+
+// Documented as "on the CPU, or where self is".
+constexpr std::array<named_argument, 4> cpu_arguments{{
+    {"aten::index", "indices"},
+    {"aten::_index_put_impl_", "indices"},
+    {"aten::_nested_view_from_buffer", "nested_size"},
+    {"aten::_nested_view_from_buffer", "nested_strides"},
+}};
+
+template <size_t N>
+bool contains(const std::array<named_argument, N>& table, std::string_view op,
+              std::string_view argument) {
+  return std::any_of(table.begin(), table.end(), [&](const named_argument& entry) {
+    return entry.op == op && entry.argument == argument;
+  });
+}
+
+const c10::Type& element_of(const c10::Argument& argument) {
+  const c10::Type* type = argument.type().get();
+  for (;;) {
+    if (const auto* optional = type->castRaw<c10::OptionalType>()) {
+      type = optional->getElementType().get();
+    } else if (const auto* list = type->castRaw<c10::ListType>()) {
+      type = list->getElementType().get();
+    } else {
+      return *type;
+    }
+  }
+}
+
+}  // namespace
+
+op_facts facts_of(const c10::OperatorHandle& op) {
+  const c10::FunctionSchema& schema = op.schema();
+  const auto& arguments = schema.arguments();
+  TORCH_INTERNAL_ASSERT(arguments.size() <= 64, schema);
+  op_facts facts;
+  facts.arguments = static_cast<uint32_t>(arguments.size());
+  facts.returns = static_cast<uint32_t>(schema.returns().size());
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const c10::Argument& argument = arguments[i];
+    const uint64_t bit = uint64_t{1} << i;
+    switch (element_of(argument).kind()) {
+      case c10::TypeKind::TensorType:
+      case c10::TypeKind::StorageType:
+      case c10::TypeKind::DeviceObjType:
+      case c10::TypeKind::AnyType:
+        facts.handled |= bit;
+        break;
+      case c10::TypeKind::GeneratorType:
+        facts.generators |= bit;
+        break;
+      default:
+        break;
+    }
+    const c10::AliasInfo* alias = argument.alias_info();
+    if ((alias != nullptr && alias->isWrite()) ||
+        contains(unannotated_writes, schema.name(), argument.name())) {
+      facts.written |= bit;
+    }
+    if (contains(cpu_arguments, schema.name(), argument.name())) facts.cpu_allowed |= bit;
+  }
+  return facts;
+}
+
+}  // namespace outback::ops

@@ -1,0 +1,22 @@
+// What a boxed kernel has to know of an operator's schema, as bit masks.
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <cstdint>
+
+namespace outback::ops {
+
+/// Bit i stands for argument i.
+struct op_facts {
+  uint32_t arguments = 0;
+  uint32_t returns = 0;
+  uint64_t handled = 0;     // may be or hold a tensor, a storage, a device or a generator
+  uint64_t written = 0;     // the operator changes it
+  uint64_t generators = 0;
+  uint64_t cpu_allowed = 0; // may be a CPU tensor by contract
+};
+
+op_facts facts_of(const c10::OperatorHandle& op);
+
+}  // namespace outback::ops

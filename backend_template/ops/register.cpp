@@ -1,0 +1,62 @@
+// Which kernel serves an operator: the vendor's, one of ours, or the CPU's.
+#include <c10/core/DispatchKey.h>
+
+#include <array>
+
+#include "backend_template/ops/autocast.h"
+#include "backend_template/ops/native/native.h"
+#include "backend_template/ops/operators.h"
+#include "backend_template/ops/redispatch/boxed_kernel.h"
+#include "backend_template/ops/registrar.h"
+
+namespace outback::ops {
+namespace {
+
+struct key_pair {
+  c10::DispatchKey ours;
+  c10::DispatchKey cpu;
+};
+
+constexpr std::array<key_pair, 5> served_keys{{
+    {c10::DispatchKey::PrivateUse1, c10::DispatchKey::CPU},
+    {c10::DispatchKey::SparsePrivateUse1, c10::DispatchKey::SparseCPU},
+    {c10::DispatchKey::SparseCsrPrivateUse1, c10::DispatchKey::SparseCsrCPU},
+    {c10::DispatchKey::QuantizedPrivateUse1, c10::DispatchKey::QuantizedCPU},
+    {c10::DispatchKey::NestedTensorPrivateUse1, c10::DispatchKey::NestedTensorCPU},
+}};
+
+// One kernel an operator, not one fallback: the fallback comes after CompositeExplicitAutograd, and a structured
+// operator would decompose into its out= variant first. What is composed of operators with derivatives stays so.
+void register_boxed(registrar& to) {
+  c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
+  for (const c10::OperatorName& name : dispatcher.getAllOpNames()) {
+    if (name.getNamespace() != "aten") continue;
+    const auto op = dispatcher.findSchema(name);
+    if (!op || op->hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd)) continue;
+    for (const key_pair& keys : served_keys) {
+      if (op->hasKernelForDispatchKey(keys.cpu)) to.add_boxed(*op, keys.ours, boxed_kernel(keys.cpu));
+    }
+  }
+}
+
+}  // namespace
+
+void register_operators() {
+  auto& to = *new registrar;  // leaked: what it registers lives as long as the process
+  register_factories(to);
+  register_views(to);
+  register_resize(to);
+  register_copies(to);
+  register_fills(to);
+  register_scalars(to);
+  register_streams(to);
+  register_convolutions(to);
+  register_recurrent_cells(to);
+  register_attention(to);
+  register_dropout(to);
+  register_boxed(to);
+  to.add_fallback(c10::DispatchKey::PrivateUse1, boxed_fallback());
+  register_autocast(to);
+}
+
+}  // namespace outback::ops

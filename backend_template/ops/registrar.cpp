@@ -1,0 +1,23 @@
+#include "backend_template/ops/registrar.h"
+
+namespace outback::ops {
+namespace {
+
+constexpr const char* registered_by = "outback";
+
+}  // namespace
+
+void registrar::keep(const c10::OperatorHandle& op, c10::DispatchKey key,
+                     c10::KernelFunction kernel,
+                     std::optional<c10::impl::CppSignature> signature) {
+  handles_.push_back(c10::Dispatcher::singleton().registerImpl(
+      op.operator_name(), key, std::move(kernel), std::move(signature), nullptr, registered_by));
+}
+
+void registrar::add_fallback(c10::DispatchKey key, c10::KernelFunction kernel) {
+  c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
+  if (dispatcher.hasBackendFallbackForDispatchKey(key)) return;
+  handles_.push_back(dispatcher.registerFallback(key, std::move(kernel), registered_by));
+}
+
+}  // namespace outback::ops

@@ -1,0 +1,51 @@
+// Registers kernels with the dispatcher, for as long as the process lives.
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace outback::ops {
+
+/// Never replaces a kernel: an operator that has one for the key keeps it, whoever wrote it. Leaked, since the
+/// registrations end with it.
+class registrar {
+ public:
+  /// `function` as the kernel of aten::`name`.`overload`. An operator that this torch does not have is left out.
+  template <auto* function>
+  void add(const char* name, const char* overload = "",
+           c10::DispatchKey key = c10::DispatchKey::PrivateUse1) {
+    using type = std::remove_pointer_t<decltype(function)>;
+    const std::optional<c10::OperatorHandle> op = find(name, overload);
+    if (!op || op->hasKernelForDispatchKey(key)) return;
+    keep(*op, key,
+         c10::KernelFunction::makeFromUnboxedFunction(
+             c10::CompileTimeFunctionPointer<type, function>()),
+         c10::impl::CppSignature::make<type>());
+  }
+
+  /// The same for a boxed kernel.
+  void add_boxed(const c10::OperatorHandle& op, c10::DispatchKey key, c10::KernelFunction kernel) {
+    if (!op.hasKernelForDispatchKey(key)) keep(op, key, std::move(kernel), std::nullopt);
+  }
+
+  /// For operators without a kernel for `key`, of every namespace; kernels that compose others come before it.
+  /// Left alone when there is one already.
+  void add_fallback(c10::DispatchKey key, c10::KernelFunction kernel);
+
+  static std::optional<c10::OperatorHandle> find(const char* name, const char* overload) {
+    return c10::Dispatcher::singleton().findSchema({std::string("aten::") + name, overload});
+  }
+
+ private:
+  void keep(const c10::OperatorHandle& op, c10::DispatchKey key, c10::KernelFunction kernel,
+            std::optional<c10::impl::CppSignature> signature);
+
+  std::vector<c10::RegistrationHandleRAII> handles_;
+};
+
+}  // namespace outback::ops
