@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from opinfo import catalog, checks, exemptions, sampling  # noqa: E402
-from opinfo.settings import DEFAULT_EXEMPTIONS, Settings  # noqa: E402
+from opinfo import catalog, checks, exemptions, sampling
+from opinfo.settings import DEFAULT_EXEMPTIONS, Settings
 
 SETTINGS = Settings(device="cpu")
 EXEMPTIONS = exemptions.Exemptions.load(DEFAULT_EXEMPTIONS)

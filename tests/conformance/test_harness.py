@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
@@ -9,14 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from opinfo import catalog, gate, results
+from opinfo.settings import Settings, Shard
+from opinfo.supervisor import Supervisor, WorkerFailed
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
-
-from opinfo import catalog, gate, results  # noqa: E402
-from opinfo.settings import Settings, Shard  # noqa: E402
-from opinfo.supervisor import Supervisor, WorkerFailed  # noqa: E402
-
 BROKEN = "broken_ops:op_db"
 
 
@@ -36,9 +34,16 @@ def command(*arguments: str) -> subprocess.CompletedProcess:
     )
 
 
-@pytest.fixture(scope="module")
-def document() -> dict:
-    return run()
+@pytest.fixture(scope="session")
+def document(tmp_path_factory: pytest.TempPathFactory) -> dict:
+    """One run of everything, shared by the processes of pytest-xdist: crashes take seconds."""
+    shared = tmp_path_factory.getbasetemp().parent
+    with open(shared / "harness.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        file = shared / f"harness-{os.getppid()}.json"
+        if not file.exists():
+            results.save(run(), file)
+        return results.load(file)
 
 
 @pytest.mark.parametrize(
@@ -133,6 +138,11 @@ def test_shards_are_disjoint_and_complete():
 def test_a_backend_that_cannot_be_imported_is_not_a_result():
     with pytest.raises(WorkerFailed, match="no_such_backend"):
         run(imports=("no_such_backend",))
+
+
+def test_an_unknown_operator_is_named():
+    with pytest.raises(WorkerFailed, match="no such operator: no_such_op"):
+        run(ops=("no_such_op",))
 
 
 def test_the_file_is_the_same_each_time_and_refuses_edits(tmp_path):

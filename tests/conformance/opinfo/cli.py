@@ -2,102 +2,54 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from pathlib import Path
 
-import click
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from . import gate, report, results
 from .settings import DEFAULT_EXEMPTIONS, DEFAULT_OP_DB, Settings, Shard
 from .supervisor import Outcome, Supervisor, WorkerFailed
 
-HELP = """Run PyTorch's operator samples on DEVICE and compare with the CPU.
-
-The exit status is 0 if the run could be made and, with --check, no operator got worse; 1 if one
-did, or with --strict if any did not pass; 2 if there is nothing to say.
+DESCRIPTION = "Runs PyTorch's operator samples on a device and compares with the CPU."
+EXIT_STATUS = """\
+exit status: 0 if the run could be made and, with --check, no operator got worse; 1 if one did, or
+with --strict if any did not pass; 2 if the run could not be made and says nothing.
 """
 
 
-def _shard(_context: click.Context, _option: click.Parameter, text: str) -> Shard:
-    try:
-        return Shard.parse(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
-
-
-def _names(_context: click.Context, _option: click.Parameter, text: str) -> tuple[str, ...]:
-    return tuple(name for name in text.split(",") if name)
-
-
-@click.command(help=HELP, context_settings={"show_default": True})
-@click.option("--device", required=True, help="Device, with an index or without: acme, acme:1.")
-@click.option("--import", "imports", callback=_names, default="", help="Modules that register it.")
-@click.option("--dtype", default="float32", help="Dtype of the samples.")
-@click.option(
-    "--other-dtypes/--only-dtype",
-    default=True,
-    help="Run an operator that lacks the dtype with the first one that it has, or not at all.",
-)
-@click.option("--samples", default=3, help="Samples of each operator.")
-@click.option("--seed", default=0)
-@click.option("--rtol", type=float, help="Relative tolerance; none: torch.testing's.")
-@click.option("--atol", type=float, help="Absolute tolerance; none: torch.testing's.")
-@click.option("--ops", callback=_names, default="", help="Operators, with commas; none: all.")
-@click.option("--shard", callback=_shard, default="1/1", help="The i-th of n parts: i/n.")
-@click.option("--op-db", default=DEFAULT_OP_DB, help="The list of OpInfo objects: module:name.")
-@click.option("--exemptions", default=DEFAULT_EXEMPTIONS, show_default=False, help="JSON file.")
-@click.option("--jobs", default=2, help="Worker processes; one thread each.")
-@click.option("--timeout", default=120.0, help="Seconds for one operator.")
-@click.option("--label", default="", help="What the run is called in the result file.")
-@click.option("--out", type=click.Path(path_type=Path), help="The result file to write.")
-@click.option(
-    "--check",
-    type=click.Path(path_type=Path, exists=True),
-    help="A result file: fail if what passed there fails now. Brings its own dtype and samples.",
-)
-@click.option("--strict", is_flag=True, help="Exit with 1 if any operator did not pass.")
-@click.option("--traces", is_flag=True, help="Print the traceback of every failure.")
-@click.option("--slowest", default=0, help="Print the operators that took longest.")
-def main(
-    jobs: int,
-    timeout: float,
-    label: str,
-    out: Path | None,
-    check: Path | None,
-    strict: bool,
-    traces: bool,
-    slowest: int,
-    **wanted: object,
-) -> None:
-    console = Console(soft_wrap=True)
+def main(arguments: list[str] | None = None) -> None:
+    options = _parser().parse_args(arguments)
+    # Never narrower than its tables: a log is read later, on another screen.
+    console = Console(soft_wrap=True, width=None if sys.stdout.isatty() else 120)
     started = time.monotonic()
     try:
-        settings = Settings(**wanted)
-        baseline = results.load(check) if check else None
+        settings = Settings(**{name: getattr(options, name) for name in _SETTINGS})
+        baseline = results.load(options.check) if options.check else None
         if baseline is not None:
             settings = gate.settings_of(baseline, settings)
-            label = label or baseline["label"]
-        outcome = _run(console, settings, jobs, timeout)
-        document = results.build(outcome, settings, label or "unlabelled")
-        found = gate.compare(baseline, document) if baseline is not None else None
+        outcome = _run(console, settings, options.jobs, options.timeout)
+        label = options.label or (baseline["label"] if baseline else "unlabelled")
+        document = results.build(outcome, settings, label)
+        verdict = gate.compare(baseline, document) if baseline is not None else None
     except (WorkerFailed, results.NotOurs, gate.NotComparable) as error:
-        console.print(f"[red]{error}[/red]", highlight=False)
+        console.print(f"[red]{escape(str(error))}[/red]", highlight=False)
         sys.exit(2)
     report.summary(console, document, time.monotonic() - started)
-    report.failures(console, document, traces)
-    report.slowest(console, outcome.seconds, slowest)
-    if out is not None:
-        results.save(document, out)
-        console.print(f"written: {out}")
-    if found is not None:
-        report.verdict(console, found, str(check))
-        if found.regressions or document["unclean_exits"]:
-            sys.exit(1)
-    if strict and not results.all_passed(document):
-        sys.exit(1)
+    report.failures(console, document, options.traces)
+    report.slowest(console, outcome.seconds, options.slowest)
+    if options.out is not None:
+        results.save(document, options.out)
+        console.print(f"written: {options.out}")
+    bad = options.strict and not results.all_passed(document)
+    if verdict is not None:
+        report.verdict(console, verdict, str(options.check))
+        bad = bad or bool(verdict.regressions or document["unclean_exits"])
+    sys.exit(1 if bad else 0)
 
 
 def _run(console: Console, settings: Settings, jobs: int, timeout: float) -> Outcome:
@@ -109,3 +61,76 @@ def _run(console: Console, settings: Settings, jobs: int, timeout: float) -> Out
             bar.update(task, completed=finished, total=selected, description=op)
 
         return Supervisor(settings, jobs, timeout, progress).run()
+
+
+# The options that make up the Settings; the others are about this machine and what to print.
+_SETTINGS = (
+    "device",
+    "imports",
+    "dtype",
+    "other_dtypes",
+    "samples",
+    "seed",
+    "rtol",
+    "atol",
+    "ops",
+    "shard",
+    "op_db",
+    "exemptions",
+)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        description=DESCRIPTION,
+        epilog=EXIT_STATUS,
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    what = parser.add_argument_group("what runs")
+    what.add_argument("--device", required=True, help="with an index or without: acme, acme:1")
+    what.add_argument(
+        "--import", dest="imports", type=_names, default=(), help="modules that register it"
+    )
+    what.add_argument("--ops", type=_names, default=(), help="with commas; none: all")
+    what.add_argument("--shard", type=_shard, default=Shard(), help="i/n: the i-th of n parts")
+    what.add_argument("--dtype", default="float32", help="of the samples")
+    what.add_argument(
+        "--other-dtypes",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="run an operator without that dtype with the first one that it has",
+    )
+    what.add_argument("--samples", type=int, default=3, help="of each operator, at most")
+    what.add_argument("--seed", type=int, default=0, help="of the samples")
+    what.add_argument("--rtol", type=float, help="relative tolerance; none: torch.testing's")
+    what.add_argument("--atol", type=float, help="absolute tolerance; none: torch.testing's")
+    what.add_argument("--op-db", default=DEFAULT_OP_DB, help="list of OpInfos, module:name")
+    what.add_argument("--exemptions", default=DEFAULT_EXEMPTIONS, help="JSON file of reasons")
+
+    how = parser.add_argument_group("how")
+    how.add_argument("--jobs", type=int, default=2, help="worker processes, one thread each")
+    how.add_argument("--timeout", type=float, default=120, help="seconds for one operator")
+
+    answer = parser.add_argument_group("what comes of it")
+    answer.add_argument("--label", default="", help="the run's name in the result file")
+    answer.add_argument("--out", type=Path, help="result file to write")
+    answer.add_argument(
+        "--check",
+        type=Path,
+        help="result file: fail if what passed there fails now; brings its dtype, samples and seed",
+    )
+    answer.add_argument("--strict", action="store_true", help="fail if any operator did not pass")
+    answer.add_argument("--traces", action="store_true", help="print the traceback of each failure")
+    answer.add_argument("--slowest", type=int, default=0, help="print that many slowest operators")
+    return parser
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name for name in text.split(",") if name)
+
+
+def _shard(text: str) -> Shard:
+    try:
+        return Shard.parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

@@ -84,6 +84,8 @@ class Supervisor:
             if kind == "hello":
                 mine = event["mine"]
                 self._hello(event)
+            elif kind == "refused":
+                raise WorkerFailed(event["error"])
             elif kind == "start":
                 op, backward, stage = event["op"], event["backward"], ""
                 started = time.monotonic()
@@ -105,11 +107,13 @@ class Supervisor:
         death = worker.death()
         if mine is None:
             raise WorkerFailed(f"the worker did not start: {death.error}\n{worker.stderr_tail()}")
-        if op is None:  # between two operators: nobody's crash, but not to be hidden
-            self._outcome.unclean_exits.append(death.error)
-        else:
+        if op is not None:
             self._bury(op, backward, stage, death)
             self._finish(op, started, done)
+        elif started:  # between two operators: nobody's crash, but not to be hidden
+            self._outcome.unclean_exits.append(death.error)
+        else:  # starting again would end here again
+            raise WorkerFailed(f"a worker died before its first operator: {death.error}")
         return len(done) < len(mine)
 
     def _hello(self, event: dict) -> None:

@@ -54,7 +54,6 @@ def main() -> None:
         events.write(json.dumps({"event": event, **fields}) + "\n")
 
     run(plan, emit)
-    emit("bye")
 
 
 def run(plan: Plan, emit: Callable[..., None]) -> None:
@@ -68,8 +67,12 @@ def run(plan: Plan, emit: Callable[..., None]) -> None:
     from . import catalog
     from .checks import Checker, describe
 
-    operators = catalog.load(settings)
-    selected = catalog.select(operators, settings)
+    try:
+        operators = catalog.load(settings)
+        selected = catalog.select(operators, settings)
+    except ValueError as error:
+        emit("refused", error=str(error))
+        return
     mine = plan.part.of(selected)
     emit(
         "hello",
@@ -100,6 +103,7 @@ def run(plan: Plan, emit: Callable[..., None]) -> None:
                     entry = {"status": "failed", "error": describe(error)}
             emit("result", op=op.name, phase=phase, entry=entry)
         emit("finish", op=op.name)
+    emit("bye")
 
 
 def versions(settings: Settings) -> dict[str, str]:
