@@ -81,5 +81,7 @@ def installed(environment: Environment, build_tree: Path) -> Environment:
     call(["cmake", "--install", project, "--prefix", environment.site])
     shutil.copytree(SCAFFOLD / "torch_acme", environment.site / "torch_acme", dirs_exist_ok=True)
     shutil.copy(SCAFFOLD / "_torch_acme_autoload.py", environment.site)
-    shutil.copytree(build_tree / "python/torch_acme-0.dist-info", environment.site / "torch_acme-0.dist-info")
+    shutil.copytree(
+        build_tree / "python/torch_acme-0.dist-info", environment.site / "torch_acme-0.dist-info"
+    )
     return environment

@@ -12,7 +12,11 @@ CONSUMER = Path(__file__).with_name("consumer")
 def configure(build: Path, *definitions: str) -> str:
     """Configures the consumer against this torch as a libtorch: without Python."""
     torch = Path(importlib.util.find_spec("torch").origin).parent
-    fixed = ["-DCMAKE_BUILD_TYPE=Release", "-DOUTBACK_BUILD_PYTHON=OFF", f"-DOUTBACK_TORCH_ROOT={torch}"]
+    fixed = [
+        "-DCMAKE_BUILD_TYPE=Release",
+        "-DOUTBACK_BUILD_PYTHON=OFF",
+        f"-DOUTBACK_TORCH_ROOT={torch}",
+    ]
     return call(["cmake", "-S", CONSUMER, "-B", build, *fixed, *definitions])
 
 

@@ -17,7 +17,8 @@ def for_another_torch(installed):
 
 def test_plain_import_registers_the_backend(installed):
     done = installed.run(
-        "import torch_acme, torch; print(torch.zeros(1).acme().device)", TORCH_DEVICE_BACKEND_AUTOLOAD="0"
+        "import torch_acme, torch; print(torch.zeros(1).acme().device)",
+        TORCH_DEVICE_BACKEND_AUTOLOAD="0",
     )
     assert done.stdout == "acme:0\n", done.stderr
 
@@ -49,7 +50,9 @@ def test_plain_import_names_the_other_torch(for_another_torch):
 
 
 def test_import_torch_survives_a_backend_for_another_torch(for_another_torch):
-    done = for_another_torch.run("import sys, torch; print(torch.ones(2).sum().item(), 'torch_acme' in sys.modules)")
+    done = for_another_torch.run(
+        "import sys, torch; print(torch.ones(2).sum().item(), 'torch_acme' in sys.modules)"
+    )
     assert done.stdout == "2.0 False\n", done.stderr
     assert GATE in done.stderr
 

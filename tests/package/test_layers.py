@@ -10,13 +10,24 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]', re.MULTILINE)
 SOURCES = {".c", ".h", ".cpp", ".hpp"}
 
 TORCH = re.compile(r"^(torch|ATen|c10|caffe2|pybind11)/|^Python\.h$")
-PYTHON = re.compile(r"^(pybind11|torch/csrc/(?!api/|jit/|autograd/(?!python)|inductor/))|^Python\.h$")
+PYTHON = re.compile(
+    r"^(pybind11|torch/csrc/(?!api/|jit/|autograd/(?!python)|inductor/))|^Python\.h$"
+)
 
 # What a folder's files may not include: a pattern each.
 FORBIDDEN = {
-    "backend_template/runtimes": [TORCH, re.compile(r"^(registration|generators|backend_template/(core|ops|module))/")],
-    "backend_template/core": [PYTHON, re.compile(r"^(generators|backend_template/(runtimes|module))/")],
-    "backend_template/ops": [PYTHON, re.compile(r"^(generators|backend_template/(runtimes|module))/")],
+    "backend_template/runtimes": [
+        TORCH,
+        re.compile(r"^(registration|generators|backend_template/(core|ops|module))/"),
+    ],
+    "backend_template/core": [
+        PYTHON,
+        re.compile(r"^(generators|backend_template/(runtimes|module))/"),
+    ],
+    "backend_template/ops": [
+        PYTHON,
+        re.compile(r"^(generators|backend_template/(runtimes|module))/"),
+    ],
     "backend_template/module": [re.compile(r"^(generators|backend_template/runtimes)/")],
     "generators/methods": [re.compile(r"^backend_template/(runtimes|ops|module)/")],
 }
@@ -42,8 +53,17 @@ def test_a_folder_includes_only_what_is_below_it(folder):
 
 def test_the_contract_includes_no_torch():
     public = ROOT / "backend_template/include/outback"
-    files = [file for name in CONTRACT for file in ([public / name] if "." in name else (public / name).rglob("*"))]
-    wrong = [f"{file.name} includes {name}" for file in files for name in includes(file) if TORCH.search(name)]
+    files = [
+        file
+        for name in CONTRACT
+        for file in ([public / name] if "." in name else (public / name).rglob("*"))
+    ]
+    wrong = [
+        f"{file.name} includes {name}"
+        for file in files
+        for name in includes(file)
+        if TORCH.search(name)
+    ]
     assert files and not wrong, "\n".join(wrong)
 
 
@@ -54,6 +74,8 @@ def test_torch_versions_are_compared_in_one_header_only():
         str(path.relative_to(ROOT))
         for folder in ("backend_template", "registration", "generators")
         for path in sorted((ROOT / folder).rglob("*"))
-        if path.suffix in SOURCES and path.name != "torch_version.h" and compares.search(path.read_text("utf-8"))
+        if path.suffix in SOURCES
+        and path.name != "torch_version.h"
+        and compares.search(path.read_text("utf-8"))
     ]
     assert not wrong, "\n".join(wrong)

@@ -6,7 +6,16 @@ import sys
 import pytest
 from conftest import ROOT, SCAFFOLD, call
 
-PIP_WHEEL = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-index", "--no-build-isolation"]
+PIP_WHEEL = [
+    sys.executable,
+    "-m",
+    "pip",
+    "wheel",
+    "-q",
+    "--no-deps",
+    "--no-index",
+    "--no-build-isolation",
+]
 
 
 @pytest.fixture
@@ -39,6 +48,18 @@ def test_a_backend_is_built_installed_and_used(toolkit_wheel, environment, tmp_p
         CMAKE_BUILD_PARALLEL_LEVEL="2",
     )
     (wheel,) = (tmp_path / "dist").glob("torch_acme-*.whl")
-    call([sys.executable, "-m", "pip", "--python", environment.python, "uninstall", "-q", "-y", "torch-outback"])
+    call(
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "--python",
+            environment.python,
+            "uninstall",
+            "-q",
+            "-y",
+            "torch-outback",
+        ]
+    )
     environment.pip("install", "-q", "--no-deps", "--no-index", wheel)
     call([environment.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", project / "tests"])

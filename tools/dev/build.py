@@ -10,16 +10,10 @@ from .environment import Environment
 _PROGRESS = re.compile(r"^\[ *(\d+/\d+|\d+%)\]")
 
 
-def build(
-    environment: Environment, preset: str, *definitions: str, target: str = "all"
-) -> Path:
+def build(environment: Environment, preset: str, *definitions: str, target: str = "all") -> Path:
     """Builds `target` and returns the build tree."""
     folder = environment.build / preset
-    label = (
-        preset
-        if folder.parent.name == "build"
-        else f"{preset}, torch {environment.torch}"
-    )
+    label = preset if folder.parent.name == "build" else f"{preset}, torch {environment.torch}"
     with console.step(f"configure {label}"):
         configure(environment, preset, *definitions)
     with console.step(f"build {label}") as step:
@@ -67,8 +61,4 @@ def configure(environment: Environment, preset: str, *definitions: str) -> Path:
 def python_path(folder: Path, package_root: str = "python") -> dict[str, str]:
     """The environment in which Python finds the backend that was built in `folder`."""
     inherited = os.environ.get("PYTHONPATH")
-    return {
-        "PYTHONPATH": os.pathsep.join(
-            filter(None, (str(folder / package_root), inherited))
-        )
-    }
+    return {"PYTHONPATH": os.pathsep.join(filter(None, (str(folder / package_root), inherited)))}

@@ -31,9 +31,7 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="the torch of the active python; installs nothing and needs no network",
     )
-    common.add_argument(
-        "-v", "--verbose", action="store_true", help="show what the steps print"
-    )
+    common.add_argument("-v", "--verbose", action="store_true", help="show what the steps print")
 
     parser = argparse.ArgumentParser(prog="./dev", description=__doc__, parents=[])
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -49,25 +47,19 @@ def _parser() -> argparse.ArgumentParser:
         "train on handwritten digits, on the scaffold backend and on the CPU",
     )
     tests = command("test", _test, "what CI runs: C++ and Python tests")
-    tests.add_argument(
-        "--all", action="store_true", help="sanitizers and every other long run too"
+    tests.add_argument("--all", action="store_true", help="sanitizers and every other long run too")
+    command("bench", _bench, "compare with PyTorch's own CPU, and print the ratios").add_argument(
+        "arguments", nargs="*", help="passed on to bench/run.py"
     )
-    command(
-        "bench", _bench, "compare with PyTorch's own CPU, and print the ratios"
-    ).add_argument("arguments", nargs="*", help="passed on to bench/run.py")
-    lints = command(
-        "lint", _lint, "check formatting, and the changed sources with clang-tidy"
+    lints = command("lint", _lint, "check formatting, and the changed sources with clang-tidy")
+    lints.add_argument("--all", action="store_true", help="clang-tidy over every source")
+    command("format", _format, "format C++ and Python sources in place").add_argument(
+        "only", nargs="*", metavar="PATH", help="these files and folders instead of all"
     )
-    lints.add_argument(
-        "--all", action="store_true", help="clang-tidy over every source"
-    )
-    command("format", _format, "format C++ and Python sources in place")
     return parser
 
 
-def _environment(
-    arguments: argparse.Namespace, *modules: str, **groups: bool
-) -> Environment:
+def _environment(arguments: argparse.Namespace, *modules: str, **groups: bool) -> Environment:
     own = not arguments.system_torch
     system.provide(venv=own, install=own, **groups)
     if own:
@@ -83,9 +75,7 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 
 def _test(arguments: argparse.Namespace) -> int:
-    return test.run(
-        _environment(arguments, "numpy", "pytest", tests=True), arguments.all
-    )
+    return test.run(_environment(arguments, "numpy", "pytest", tests=True), arguments.all)
 
 
 def _bench(arguments: argparse.Namespace) -> int:
@@ -97,4 +87,4 @@ def _lint(arguments: argparse.Namespace) -> int:
 
 
 def _format(arguments: argparse.Namespace) -> int:
-    return lint.format_sources(_environment(arguments))
+    return lint.format_sources(_environment(arguments), arguments.only)

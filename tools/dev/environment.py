@@ -76,12 +76,8 @@ def active(needs: Iterable[str]) -> Environment:
         raise console.Failure(
             f"{sys.executable} lacks {' and '.join(missing)}, which --system-torch will not install."
         )
-    version_file = Path(importlib.util.find_spec("torch").origin).with_name(
-        "version.py"
-    )
-    version = re.search(
-        r"^__version__\s*=\s*'([^']+)'", version_file.read_text(), re.MULTILINE
-    )
+    version_file = Path(importlib.util.find_spec("torch").origin).with_name("version.py")
+    version = re.search(r"^__version__\s*=\s*'([^']+)'", version_file.read_text(), re.MULTILINE)
     return Environment(
         Path(sys.executable),
         version.group(1) if version else "unknown",
@@ -105,9 +101,7 @@ def _install(environment: Environment, version: str, index: str | None) -> None:
         constraints,
     ]
     with console.step(f"torch {version}"):
-        if (
-            index
-        ):  # only torch comes from there: what it needs may be missing at such an index
+        if index:  # only torch comes from there: what it needs may be missing at such an index
             shell.run("pip-torch", [*pip, "--index-url", index, "--no-deps", torch])
         shell.run("pip-torch", [*pip, torch], append=bool(index))
     with console.step("python packages"):

@@ -24,8 +24,8 @@ def run(
     on_line: Callable[[str], None] = lambda line: None,
 ) -> subprocess.CompletedProcess:
     """Runs `command` with `env` over our environment. `stdout` of what it returns is all that it printed."""
-    LOG.mkdir(parents=True, exist_ok=True)
     path = LOG / f"{log}.log"
+    path.parent.mkdir(parents=True, exist_ok=True)
     words = [os.fspath(word) for word in command]
     lines = []
     with path.open("a" if append else "w", encoding="utf-8") as file:
@@ -58,9 +58,7 @@ def run(
 def failure(log: str, result: subprocess.CompletedProcess) -> console.Failure:
     """What to raise where `result` is bad news: the end of the output and where the rest is."""
     path = (LOG / f"{log}.log").relative_to(ROOT)
-    tail = (
-        "" if console.verbose else "".join(deque(result.stdout.splitlines(True), _TAIL))
-    )
+    tail = "" if console.verbose else "".join(deque(result.stdout.splitlines(True), _TAIL))
     program = Path(result.args[0]).name
     return console.Failure(
         f"{tail}{program} failed with exit code {result.returncode}. All of its output: {path}"

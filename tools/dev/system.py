@@ -35,14 +35,10 @@ def _header(name: str) -> Callable[[], bool]:
 _COMPILE = (
     Need("g++", _program("c++", "g++", "clang++", os.environ.get("CXX", "c++"))),
     Need("cmake", _program("cmake")),
-    Need(
-        "python3-dev", lambda: Path(sysconfig.get_path("include"), "Python.h").exists()
-    ),
+    Need("python3-dev", lambda: Path(sysconfig.get_path("include"), "Python.h").exists()),
     Need("ccache", _program("ccache"), optional=True),
 )
-_VENV = (
-    Need("python3-venv", lambda: importlib.util.find_spec("ensurepip") is not None),
-)
+_VENV = (Need("python3-venv", lambda: importlib.util.find_spec("ensurepip") is not None),)
 _TESTS = (
     Need("libfmt-dev", _header("fmt/core.h")),
     Need("libgtest-dev", _header("gtest/gtest.h")),
@@ -51,9 +47,7 @@ _TESTS = (
 _BENCH = (Need("libbenchmark-dev", _header("benchmark/benchmark.h")),)
 
 
-def provide(
-    *, venv: bool, tests: bool = False, bench: bool = False, install: bool = True
-) -> None:
+def provide(*, venv: bool, tests: bool = False, bench: bool = False, install: bool = True) -> None:
     """Makes sure that the packages for this kind of work are there. `install=False` never changes the system."""
     needs = [
         *_COMPILE,
@@ -94,6 +88,4 @@ def _check_cmake() -> None:
     version = re.search(r"(\d+)\.(\d+)", shell.output(["cmake", "--version"]))
     if not version or tuple(map(int, version.groups())) < (3, 24):
         found = version.group() if version else "one that does not run"
-        raise console.Failure(
-            f"Outback needs CMake 3.24 or newer; this system has {found}."
-        )
+        raise console.Failure(f"Outback needs CMake 3.24 or newer; this system has {found}.")

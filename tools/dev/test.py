@@ -2,12 +2,12 @@
 
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 from . import build, console, shell
 from .environment import Environment
 from .paths import ROOT
+from .report import Report
 
 _ASAN = {
     # Leaks at exit are reported; what Outback leaves alive for torch on purpose stays reachable and is none.
@@ -15,33 +15,7 @@ _ASAN = {
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
     "LSAN_OPTIONS": f"suppressions={ROOT / 'tools/dev/sanitizers/lsan.supp'}",
 }
-_TSAN = {
-    "TSAN_OPTIONS": f"halt_on_error=1:suppressions={ROOT / 'tools/dev/sanitizers/tsan.supp'}"
-}
-
-
-class Report:
-    """Runs the parts of a test run to the end, whichever fail, and remembers how each went."""
-
-    def __init__(self) -> None:
-        self._lines: list[tuple[str, str]] = []
-        self._failures: list[console.Failure] = []
-
-    def part(self, name: str, run: Callable[[], str]) -> None:
-        try:
-            self._lines.append((name, run()))
-        except console.Failure as failure:
-            self._lines.append((name, "FAILED"))
-            self._failures.append(failure)
-
-    def finish(self) -> int:
-        for failure in self._failures:
-            console.title(f"\n{failure}")
-        console.title("")
-        for name, outcome in self._lines:
-            console.title(f"  {name:<26} {outcome}")
-        console.title("\nFAILED" if self._failures else "\nall passed")
-        return 1 if self._failures else 0
+_TSAN = {"TSAN_OPTIONS": f"halt_on_error=1:suppressions={ROOT / 'tools/dev/sanitizers/tsan.supp'}"}
 
 
 def run(environment: Environment, everything: bool) -> int:
@@ -73,21 +47,15 @@ def _ctest(folder: Path, preset: str, env: dict[str, str] | None = None) -> str:
     # Two programs at a time, each with one thread for torch: more would only wait for one another.
     command = ["ctest", "--test-dir", folder, "--output-on-failure", "-j", "2"]
     with console.step(f"C++ tests, {preset}") as step:
-        done = shell.run(
-            f"ctest-{preset}", command, env={"OMP_NUM_THREADS": "1", **(env or {})}
-        )
+        done = shell.run(f"ctest-{preset}", command, env={"OMP_NUM_THREADS": "1", **(env or {})})
         total = re.search(r"out of (\d+)", done.stdout)
         if not total:
-            raise console.Failure(
-                f"ctest found no tests in {folder.relative_to(ROOT)}."
-            )
+            raise console.Failure(f"ctest found no tests in {folder.relative_to(ROOT)}.")
         step.note = f"{total.group(1)} programs passed"
     return step.note
 
 
-def _pytest(
-    environment: Environment, folder: Path, tests: str, *, slow: bool = False
-) -> str:
+def _pytest(environment: Environment, folder: Path, tests: str, *, slow: bool = False) -> str:
     variables = {
         **build.python_path(folder),
         "OMP_NUM_THREADS": "1",
@@ -105,9 +73,7 @@ def _pytest(
     name = Path(tests).name
     with console.step(f"Python tests, {name}") as step:
         done = shell.run(f"pytest-{name}", command, env=variables)
-        step.note = re.sub(
-            r" in [\d.]+s.*", "", done.stdout.strip().splitlines()[-1]
-        ).strip("= ")
+        step.note = re.sub(r" in [\d.]+s.*", "", done.stdout.strip().splitlines()[-1]).strip("= ")
     return step.note
 
 
