@@ -37,10 +37,12 @@ def command(*arguments: str) -> subprocess.CompletedProcess:
 @pytest.fixture(scope="session")
 def document(tmp_path_factory: pytest.TempPathFactory) -> dict:
     """One run of everything, shared by the processes of pytest-xdist: crashes take seconds."""
-    shared = tmp_path_factory.getbasetemp().parent
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
     with open(shared / "harness.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        file = shared / f"harness-{os.getppid()}.json"
+        file = shared / "harness.json"
         if not file.exists():
             results.save(run(), file)
         return results.load(file)
