@@ -55,16 +55,16 @@ py::object static_method(const py::object& function) {
 }
 
 template <class Function, class... Extra>
-py::object static_method(Function function, const Extra&... extra) {
-  return static_method(py::object(py::cpp_function(function, extra...)));
+py::object bound_static_method(Function function, const Extra&... extra) {
+  return static_method(py::cpp_function(function, extra...));
 }
 
 py::object make_worker() {
   py::dict members;
-  members["set_device"] = static_method([](int device) { worker().device = device; });
-  members["current_device"] = static_method(&worker_current_device);
+  members["set_device"] = bound_static_method([](int device) { worker().device = device; });
+  members["current_device"] = bound_static_method(&worker_current_device);
   members["get_device_properties"] =
-      static_method(&worker_device_properties, py::arg("device") = py::none());
+      bound_static_method(&worker_device_properties, py::arg("device") = py::none());
   return make_class("Worker", py::tuple(), members);
 }
 
@@ -80,7 +80,7 @@ py::object make_interface(const py::object& base, const py::object& device_modul
   members["exchange_device"] = static_method(device_module.attr("_exchange_device"));
   members["maybe_exchange_device"] = static_method(device_module.attr("_maybe_exchange_device"));
   members["get_compute_capability"] = static_method(device_module.attr("get_device_capability"));
-  members["get_raw_stream"] = static_method(&raw_stream);
+  members["get_raw_stream"] = bound_static_method(&raw_stream);
   members["Worker"] = make_worker();
   return make_class("OutbackInterface", py::make_tuple(base), members);
 }

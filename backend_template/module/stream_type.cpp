@@ -103,7 +103,7 @@ PyObject* stream_wait_stream(PyObject* self, PyObject* other) {
   });
 }
 
-// Makes an Event of ours where torch.Stream makes a torch.Event.
+// Makes an Event of ours where torch.Stream makes a torch.Event. Its own method refuses subclasses.
 PyObject* stream_record_event(PyObject* self, PyObject* arguments, PyObject* keywords) {
   return guarded([&]() -> PyObject* {
     PyObject* event = Py_None;
@@ -117,7 +117,8 @@ PyObject* stream_record_event(PyObject* self, PyObject* arguments, PyObject* key
       recorded = py::module_::import(("torch." + backend_name()).c_str()).attr("Event")();
     }
     check_event(recorded);
-    return call_base(THPStreamClass, "record_event", self, recorded.ptr());
+    recorded.attr("record")(py::handle(self));
+    return recorded.release().ptr();
   });
 }
 
