@@ -2,6 +2,7 @@
 #include <ATen/ATen.h>
 #include <ATen/DeviceAccelerator.h>
 #include <c10/core/DeviceGuard.h>
+#include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 
 #include "tests/core/test_backend.h"
@@ -52,7 +53,7 @@ TEST_F(CppProgramTest, ALinearModelLearns) {
   at::Tensor weight = at::zeros({4, 1}, options).requires_grad_();
   for (int step = 0; step < 200; ++step) {
     (inputs.mm(weight) - targets).square().mean().backward();
-    at::NoGradGuard no_grad;
+    const c10::NoGradGuard no_grad;
     weight.sub_(0.1 * weight.grad());
     weight.mutable_grad().zero_();
   }
