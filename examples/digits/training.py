@@ -13,7 +13,7 @@ LEARNING_RATE = 2e-3
 
 
 class Training:
-    """A network with its optimizer on `device`; the same seed gives the same one on every device."""
+    """A network and its optimizer on `device`, the same ones for the same seed."""
 
     def __init__(self, device: torch.device, seed: int):
         torch.manual_seed(seed)
