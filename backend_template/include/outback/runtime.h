@@ -1,24 +1,24 @@
 // What a device must offer to become a PyTorch backend. Plain C11: no torch, no Python, no C++.
 //
 // These hold for every slot unless its comment says otherwise.
-//   Errors     OUTBACK_OK or a failure code. A failure leaves the outputs untouched, and
-//   last_error()
-//              explains it to the calling thread. Slots never throw and never abort. Work that was
-//              enqueued and fails later is reported once, by the next sync or query of its stream.
+//   Errors     OUTBACK_OK or a failure code. A failure leaves the outputs untouched, and its text
+//              awaits the calling thread in last_error(). Slots never throw and never abort. A
+//              device index that there is not, and null where there has to be something, are
+//              OUTBACK_INVALID_ARGUMENT. Work that was enqueued and fails later is reported once,
+//              by the next sync or query of its stream.
 //   Threads    Any slot may be called from any thread at any time. No lock of the caller is held.
 //   Devices    Every slot that has a device takes its index, 0 to count - 1. None depends on a
 //              "current" device, and none changes the one of the calling thread.
 //   Units      Sizes are bytes, times are nanoseconds.
-//   Ownership  What *_create or *_alloc returns is the caller's until it goes, once, to the
-//   matching
+//   Ownership  What *_create or *_alloc returns is the caller's until it goes, once, to its
 //              *_destroy or *_free. Everything else is borrowed for the call.
-//   Order      Work on one stream runs in the order in which it was enqueued. A null stream is the
-//              device's default stream, which is a stream like any other: it does not wait for the
-//              others, and they do not wait for it. A slot that takes a stream may return before
-//              its work is done; then it no longer reads pageable host memory.
+//   Order      Work on one stream runs in the order in which it was enqueued, one piece at a time,
+//              also where several threads enqueue it. A null stream is the device's default stream,
+//              which is a stream like any other: it does not wait for the others, and they do not
+//              wait for it. A slot that takes a stream may return before its work is done; then it
+//              no longer reads pageable host memory.
 //   Growth     Members are only ever appended. `struct_size` says how much of a struct its maker
-//   knew:
-//              what lies beyond is absent, for both sides.
+//              had: what lies beyond is absent, for both sides.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -74,7 +74,7 @@ typedef struct outback_streams {
   uint32_t reserved;
   // `priority` is clamped to what `priorities` answers.
   outback_status (*create)(void* self, int32_t device, int32_t priority, outback_stream* stream);
-  // Queued work still runs; the call does not wait for it.
+  // Queued work still runs; the call does not wait for it. Null is refused.
   outback_status (*destroy)(void* self, int32_t device, outback_stream stream);
   outback_status (*query)(void* self, int32_t device, outback_stream stream);  // or NOT_READY
   outback_status (*sync)(void* self, int32_t device, outback_stream stream);

@@ -35,24 +35,21 @@
 //              outback::memory_amount memory_usage(device)
 //
 //   Types      device is int32_t, every size size_t, flags uint32_t, ptr and dst void*, src and
-//   pattern
-//              const void*. The eighth required slot, last_error, is the table's own.
+//              pattern const void*. The eighth required slot, last_error, is the table's own.
+//              Structs that are returned need no struct_size: the table writes what its caller has
+//              room for.
 //   Groups     A group is in the table when the class has all of it. A class with a part of one, or
-//   with a
-//              member of the right name and a wrong signature, does not compile, and the message
-//              says which member is missing. Events need streams.
+//              with a member of the right name and a wrong signature, does not compile, and the
+//              message says which member is missing. Events need streams.
 //   Errors     Throw outback::invalid_argument, out_of_memory, device_lost or unsupported, or any
 //              outback::runtime_error. std::bad_alloc becomes OUTBACK_OUT_OF_MEMORY, everything
 //              else OUTBACK_INTERNAL. The text is kept, cut to 1023 bytes, for the thread that
 //              called.
-//   Checks     The table refuses null pointers where something has to be there, null events, bad
-//   pattern sizes
-//              and bad struct sizes before it calls the class. Device indices, streams and memory
-//              are the class's to check: outback::check_device(device, count) throws the usual
-//              text.
+//   Checks     The table refuses null pointers where something has to be, null events, and bad
+//              sizes of patterns and structs before it calls the class. Device indices, streams and
+//              memory are the class's to check: outback::check_device(device, count) throws the
+//              usual text.
 //   Threads    Members are called from any thread, at the same time. The table takes no lock.
-//   struct_size of a returned struct need not be set: the table writes what its caller has room
-//   for.
 #pragma once
 
 #include <map>

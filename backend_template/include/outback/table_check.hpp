@@ -110,9 +110,7 @@ inline std::string table_problem(const outback_runtime* table) {
     return "the runtime was compiled for version " + std::to_string(table->abi_major) + "." +
            std::to_string(table->abi_minor) + " of outback/runtime.h, and this is version " +
            std::to_string(OUTBACK_ABI_MAJOR) + "." + std::to_string(OUTBACK_ABI_MINOR) +
-           (table->abi_major < OUTBACK_ABI_MAJOR
-                ? ": compile the runtime with the header of this version"
-                : ": update Outback, or compile the runtime with its header");
+           ": compile the runtime with this header, or use an Outback of the runtime's version";
   }
   if (const char* missing =
           detail::missing_slot(table, table->struct_size, detail::required_slots)) {

@@ -60,7 +60,8 @@ void host_runtime::mem_fill(int32_t index, void* ptr, std::size_t size, const vo
   if (size == 0) return;
   check_range(index, ptr, size);
   std::array<std::byte, 8> word;
-  for (std::size_t i = 0; i < word.size(); i += pattern_size) std::memcpy(word.data() + i, pattern, pattern_size);
+  for (std::size_t i = 0; i < word.size(); i += pattern_size)
+    std::memcpy(word.data() + i, pattern, pattern_size);
   const auto work = [=] { fill(ptr, size, word); };
   if (size <= inline_size && s.try_run(work)) return;
   s.enqueue(work);

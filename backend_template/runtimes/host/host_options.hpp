@@ -26,9 +26,9 @@ inline constexpr int32_t max_devices = 64;
 /// default.
 ///
 ///   OUTBACK_HOST_DEVICES      0 to 64
-///   OUTBACK_HOST_MEMORY       bytes of each device, as a number with K, M or G (powers of 1024) or
-///   nothing after it OUTBACK_HOST_ADDRESSABLE  0: neither host_addressable nor addresses_host; 1:
-///   both
+///   OUTBACK_HOST_MEMORY       bytes of each device: a number with K, M or G (powers of 1024) or
+///                             nothing after it
+///   OUTBACK_HOST_ADDRESSABLE  0: neither host_addressable nor addresses_host; 1: both
 ///
 /// Throws outback::invalid_argument with the variable, its value and what it may be.
 host_options options_from_environment();

@@ -18,7 +18,7 @@ host_runtime::host_runtime(const host_options& options) : options_(options) {
   }
 }
 
-host_runtime::host_runtime(const std::string& refusal) : refusal_(refusal) {}
+host_runtime::host_runtime(const refusal& why) : refusal_(why.text) {}
 
 void host_runtime::check_accepted() const {
   if (!refusal_.empty()) throw invalid_argument(refusal_);

@@ -3,20 +3,16 @@
 // tell: work on a stream is asynchronous, memory is limited, another device's pointer is refused.
 //
 //   Copies     A copy runs on the calling thread when its stream is idle and it is small, or when
-//   one side is
-//              pageable host memory and the call could not return early anyway. Otherwise the
-//              stream's thread does it.
+//              one side is pageable host memory and the call could not return early anyway.
+//              Otherwise the stream's thread does it.
 //   Pageable   On return, a pageable source may be reused: it was copied, or staged. What goes to a
-//   pageable
-//              destination is there on return.
+//              pageable destination is there on return.
 //   Pinned     host_alloc'ed memory is not locked; it only makes copies asynchronous.
 //   Addresses  With host_options::addresses_host, a pointer said to be a device's may be any memory
-//   at all, and the
-//              device index only chooses the stream. Without it, the range must be an allocation of
-//              that device.
-//   Fork       A child may use the devices if the parent had used them from one thread and no work
-//   of theirs had
-//              reached a thread. Where it had, the child gets an error, not a hang, and may exit.
+//              at all, and the device index only chooses the stream. Without it, the range must be
+//              an allocation of that device.
+//   Fork       A child may use the devices as long as no work of the parent's had reached a thread.
+//              Where it had, the child gets an error, not a hang, and may exit.
 //   Priorities There are none: least and greatest are 0.
 #pragma once
 
@@ -34,13 +30,18 @@
 
 namespace outback::host {
 
+/// Why there can be no device: a text for `last_error`.
+struct refusal {
+  std::string text;
+};
+
 /// A class for `outback::table_of`; the members are told in outback/runtime.hpp.
 class host_runtime {
  public:
   /// Throws outback::invalid_argument unless 0 <= options.devices <= max_devices.
   explicit host_runtime(const host_options& options = {});
-  /// A runtime in which every member throws outback::invalid_argument with this text.
-  explicit host_runtime(const std::string& refusal);
+  /// A runtime in which every member throws outback::invalid_argument with the text of `why`.
+  explicit host_runtime(const refusal& why);
   /// Waits for queued work and frees what was not freed. No event may be left.
   ~host_runtime();
   host_runtime(const host_runtime&) = delete;

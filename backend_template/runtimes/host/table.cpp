@@ -9,8 +9,8 @@ const outback_runtime* table() {
   static host_runtime& instance = []() -> host_runtime& {
     try {
       return *new host_runtime(options_from_environment());
-    } catch (const invalid_argument& refusal) {
-      return *new host_runtime(std::string(refusal.what()));
+    } catch (const invalid_argument& error) {
+      return *new host_runtime(refusal{error.what()});
     }
   }();
   return table_of(instance);

@@ -67,12 +67,20 @@ class null_runtime {
     }
     if (dst_device != OUTBACK_HOST) check(dst_device);
     if (src_device != OUTBACK_HOST) check(src_device);
-    if (size != 0) std::memcpy(dst, src, size);
+    if (size == 0) return;
+    const std::lock_guard lock(mutex_);
+    std::memcpy(dst, src, size);
   }
 
   void mem_fill(int32_t device, void* ptr, std::size_t size, const void* pattern,
                 std::size_t pattern_size, outback_stream) {
     check(device);
+    if (size == 0) return;
+    const std::lock_guard lock(mutex_);
+    if (pattern_size == 1) {
+      std::memset(ptr, *static_cast<const unsigned char*>(pattern), size);
+      return;
+    }
     auto* out = static_cast<std::byte*>(ptr);
     for (std::size_t i = 0; i < size; i += pattern_size)
       std::memcpy(out + i, pattern, pattern_size);
@@ -85,7 +93,7 @@ class null_runtime {
 
   const std::size_t memory_size_ =
       std::size_t(sysconf(_SC_PHYS_PAGES)) * std::size_t(sysconf(_SC_PAGESIZE)) / 4;
-  std::mutex mutex_;
+  std::mutex mutex_;  // also gives the work of two threads its order
   std::unordered_map<void*, std::size_t> sizes_[2];
   std::size_t used_[2] = {};
 };

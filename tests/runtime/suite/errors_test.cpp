@@ -1,0 +1,206 @@
+// Refused calls: the status, the outputs that stay as they were, and the text.
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/runtime/suite/suite.hpp"
+
+namespace outback::suite {
+namespace {
+
+/// Outputs of every slot, set to what no slot answers.
+struct outputs {
+  outback_device_info info = {};
+  outback_pointer_info pointer = {};
+  void* ptr = this;
+  outback_stream stream = reinterpret_cast<outback_stream>(this);
+  outback_event event = reinterpret_cast<outback_event>(this);
+  int32_t least = -771, greatest = -772, active = -773;
+  std::size_t free = 774, total = 775;
+
+  outputs() {
+    info.struct_size = sizeof(info);
+    info.flags = 0xeeeeeeee;
+  }
+
+  bool untouched() {
+    return info.struct_size == sizeof(info) && info.flags == 0xeeeeeeee && info.memory_size == 0 &&
+           ptr == this && stream == reinterpret_cast<outback_stream>(this) &&
+           event == reinterpret_cast<outback_event>(this) && least == -771 && greatest == -772 &&
+           active == -773 && free == 774 && total == 775;
+  }
+};
+
+class ErrorTest : public RuntimeTest {
+ protected:
+  const outback_runtime& t_ = table();
+  void* const self_ = t_.self;
+
+  // Calls every slot that takes a device with `d`, and expects each to refuse it.
+  void expect_refused(int32_t d) {
+    SCOPED_TRACE(testing::Message() << "device " << d);
+    memory data(64);
+    bytes host(64);
+    const std::byte pattern{1};
+    outputs out;
+    EXPECT_FAILS(t_.device_info(self_, d, &out.info), bad);
+    EXPECT_FAILS(t_.device_sync(self_, d), bad);
+    EXPECT_FAILS(t_.mem_alloc(self_, d, 64, &out.ptr), bad);
+    EXPECT_FAILS(t_.mem_alloc(self_, d, 0, &out.ptr), bad);
+    EXPECT_FAILS(t_.mem_free(self_, d, data.at()), bad);
+    EXPECT_FAILS(t_.mem_free(self_, d, nullptr), bad);
+    EXPECT_FAILS(t_.mem_fill(self_, d, data.at(), 64, &pattern, 1, nullptr), bad);
+    EXPECT_FAILS(t_.mem_copy(self_, data.at(), d, host.data(), OUTBACK_HOST, 64, nullptr), bad);
+    EXPECT_FAILS(t_.mem_copy(self_, host.data(), OUTBACK_HOST, data.at(), d, 64, nullptr), bad);
+    if (d != OUTBACK_HOST) {  // which is no device, but a side of a copy
+      EXPECT_FAILS(t_.mem_copy(self_, data.at(), d, data.at(), 0, 64, nullptr), bad);
+      EXPECT_FAILS(t_.mem_copy(self_, data.at(), 0, data.at(), d, 64, nullptr), bad);
+    }
+    if (t_.streams != nullptr) {
+      stream s;
+      EXPECT_FAILS(t_.streams->create(self_, d, 0, &out.stream), bad);
+      EXPECT_FAILS(t_.streams->query(self_, d, s), bad);
+      EXPECT_FAILS(t_.streams->sync(self_, d, s), bad);
+      EXPECT_FAILS(t_.streams->query(self_, d, nullptr), bad);
+      EXPECT_FAILS(t_.streams->sync(self_, d, nullptr), bad);
+      EXPECT_FAILS(t_.streams->priorities(self_, d, &out.least, &out.greatest), bad);
+      EXPECT_FAILS(t_.streams->destroy(self_, d, s), bad);
+    }
+    if (t_.events != nullptr) {
+      event e;
+      EXPECT_FAILS(t_.events->create(self_, d, 0, &out.event), bad);
+      EXPECT_FAILS(t_.events->record(self_, d, e, nullptr), bad);
+      EXPECT_FAILS(t_.events->wait(self_, d, e, nullptr), bad);
+      EXPECT_FAILS(t_.events->query(self_, d, e), bad);
+      EXPECT_FAILS(t_.events->sync(self_, d, e), bad);
+      EXPECT_FAILS(t_.events->destroy(self_, d, e), bad);
+    }
+    if (t_.device_state != nullptr) {
+      EXPECT_FAILS(t_.device_state->select(self_, d), bad);
+      EXPECT_FAILS(t_.device_state->is_active(self_, d, &out.active), bad);
+      EXPECT_FAILS(t_.device_state->memory_usage(self_, d, &out.free, &out.total), bad);
+    }
+    EXPECT_TRUE(out.untouched());
+    EXPECT_TRUE(same(host, bytes(64)));
+    data.fill(9);
+    EXPECT_TRUE(same(data.read(), all(64, 9))) << "what was refused has destroyed something";
+  }
+
+  static constexpr outback_status bad = OUTBACK_INVALID_ARGUMENT;
+};
+
+TEST_F(ErrorTest, ADeviceBelowZeroIsRefused) {
+  expect_refused(-1);
+  expect_refused(-2);
+  expect_refused(std::numeric_limits<int32_t>::min());
+}
+
+TEST_F(ErrorTest, ADeviceBeyondTheLastIsRefused) {
+  expect_refused(device_count());
+  expect_refused(device_count() + 7);
+  expect_refused(std::numeric_limits<int32_t>::max());
+}
+
+TEST_F(ErrorTest, NullOutputsAreRefused) {
+  int32_t number = 0;
+  EXPECT_FAILS(t_.device_count(self_, nullptr), bad);
+  EXPECT_FAILS(t_.device_info(self_, 0, nullptr), bad);
+  EXPECT_FAILS(t_.mem_alloc(self_, 0, 64, nullptr), bad);
+  if (t_.streams != nullptr) {
+    EXPECT_FAILS(t_.streams->create(self_, 0, 0, nullptr), bad);
+    EXPECT_FAILS(t_.streams->priorities(self_, 0, &number, nullptr), bad);
+    EXPECT_FAILS(t_.streams->priorities(self_, 0, nullptr, &number), bad);
+  }
+  if (t_.events != nullptr) {
+    event begin(OUTBACK_EVENT_TIMING), end(OUTBACK_EVENT_TIMING);
+    begin.record(nullptr);
+    end.record(nullptr);
+    end.sync();
+    EXPECT_FAILS(t_.events->create(self_, 0, 0, nullptr), bad);
+    EXPECT_FAILS(t_.events->elapsed(self_, begin, end, nullptr), bad);
+  }
+  if (t_.host_memory != nullptr) {
+    EXPECT_FAILS(t_.host_memory->alloc(self_, 64, nullptr), bad);
+    EXPECT_FAILS(t_.host_memory->info(self_, &number, nullptr), bad);
+  }
+  if (t_.device_state != nullptr) {
+    std::size_t size = 0;
+    EXPECT_FAILS(t_.device_state->is_active(self_, 0, nullptr), bad);
+    EXPECT_FAILS(t_.device_state->memory_usage(self_, 0, &size, nullptr), bad);
+    EXPECT_FAILS(t_.device_state->memory_usage(self_, 0, nullptr, &size), bad);
+  }
+}
+
+TEST_F(ErrorTest, NullMemoryIsRefused) {
+  memory data(64);
+  bytes host(64);
+  const std::byte pattern{1};
+  EXPECT_FAILS(t_.mem_copy(self_, nullptr, 0, host.data(), OUTBACK_HOST, 64, nullptr), bad);
+  EXPECT_FAILS(t_.mem_copy(self_, data.at(), 0, nullptr, OUTBACK_HOST, 64, nullptr), bad);
+  EXPECT_FAILS(t_.mem_copy(self_, nullptr, OUTBACK_HOST, data.at(), 0, 64, nullptr), bad);
+  EXPECT_FAILS(t_.mem_copy(self_, host.data(), OUTBACK_HOST, nullptr, 0, 64, nullptr), bad);
+  EXPECT_FAILS(t_.mem_copy(self_, nullptr, 0, data.at(), 0, 64, nullptr), bad);
+  EXPECT_FAILS(t_.mem_copy(self_, data.at(), 0, nullptr, 0, 64, nullptr), bad);
+  EXPECT_FAILS(t_.mem_fill(self_, 0, nullptr, 64, &pattern, 1, nullptr), bad);
+  EXPECT_FAILS(t_.mem_fill(self_, 0, data.at(), 64, nullptr, 1, nullptr), bad);
+}
+
+TEST_F(ErrorTest, NullEventsAreRefused) {
+  OUTBACK_NEEDS_EVENTS();
+  event e(OUTBACK_EVENT_TIMING);
+  int64_t ns = -77;
+  EXPECT_FAILS(t_.events->record(self_, 0, nullptr, nullptr), bad);
+  EXPECT_FAILS(t_.events->wait(self_, 0, nullptr, nullptr), bad);
+  EXPECT_FAILS(t_.events->query(self_, 0, nullptr), bad);
+  EXPECT_FAILS(t_.events->sync(self_, 0, nullptr), bad);
+  EXPECT_FAILS(t_.events->elapsed(self_, nullptr, e, &ns), bad);
+  EXPECT_FAILS(t_.events->elapsed(self_, e, nullptr, &ns), bad);
+  EXPECT_FAILS(t_.events->destroy(self_, 0, nullptr), bad);
+  EXPECT_EQ(ns, -77);
+}
+
+TEST_F(ErrorTest, TheDefaultStreamIsNotDestroyed) {
+  OUTBACK_NEEDS_STREAMS();
+  EXPECT_FAILS(t_.streams->destroy(self_, 0, nullptr), bad);
+  memory data(64);
+  data.fill(1, nullptr);
+  EXPECT_TRUE(same(data.read(), all(64, 1)));
+}
+
+TEST_F(ErrorTest, TheTextIsEmptyBeforeTheFirstFailure) {
+  EXPECT_NE(t_.last_error(self_), nullptr);
+  std::string text = "not asked";
+  std::thread([&] { text = t_.last_error(self_); }).join();
+  EXPECT_EQ(text, "");
+}
+
+TEST_F(ErrorTest, TheTextIsTheThreadsOwn) {
+  EXPECT_FAILS(t_.device_sync(self_, -2), bad);
+  const std::string mine = t_.last_error(self_);
+  std::string before = "not asked", after;
+  std::thread([&] {
+    before = t_.last_error(self_);
+    void* ptr = nullptr;
+    if (t_.mem_alloc(self_, 0, std::numeric_limits<std::size_t>::max(), &ptr) != OUTBACK_OK)
+      after = t_.last_error(self_);
+  }).join();
+  EXPECT_EQ(before, "");
+  EXPECT_NE(after, "");
+  EXPECT_NE(after, mine);
+  EXPECT_EQ(t_.last_error(self_), mine);
+}
+
+TEST_F(ErrorTest, TheTextStaysUntilTheNextFailure) {
+  EXPECT_FAILS(t_.device_sync(self_, -2), bad);
+  const char* text = t_.last_error(self_);
+  const std::string first = text;
+  EXPECT_OK(t_.device_sync(self_, 0));
+  memory data(64);
+  data.fill(1);
+  EXPECT_EQ(t_.last_error(self_), first);
+  EXPECT_EQ(text, first) << "the pointer died";
+}
+
+}  // namespace
+}  // namespace outback::suite
