@@ -1,0 +1,78 @@
+"""What the Python tests share. They need a backend called acme on PYTHONPATH: ./dev test has one."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+import torch
+import torch_acme
+
+# The build tree: PYTHONPATH is its folder python/ (or python_null/, ...).
+BUILD = Path(torch_acme.__file__).parents[2]
+
+
+class Finished:
+    """A Python program that has run to its end."""
+
+    def __init__(self, process: subprocess.CompletedProcess) -> None:
+        self.code = process.returncode
+        self.output = process.stdout.strip()
+        self.errors = process.stderr.strip()
+
+    def __repr__(self) -> str:
+        return f"exit code {self.code}\n--- stdout\n{self.output}\n--- stderr\n{self.errors}"
+
+
+@pytest.fixture
+def run_python():
+    """Runs source text in a process of its own: for what can be done to a process only once.
+
+    It must end with code 0 and say nothing on stderr, unless `check` is false.
+    """
+
+    def run(source: str, *, check: bool = True, **environment: str) -> Finished:
+        process = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(source)],
+            env=os.environ | {"PYTHONFAULTHANDLER": "1"} | environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        finished = Finished(process)
+        if check and (finished.code or finished.errors):
+            pytest.fail(repr(finished), pytrace=False)
+        return finished
+
+    return run
+
+
+@pytest.fixture
+def probe_path() -> str:
+    """The folder of `outback_probe`, a backend without a name: `outback_probe.register(name)`."""
+    folder = BUILD / "python_probe"
+    if not folder.is_dir():
+        pytest.skip("this build has no outback_probe")
+    return os.pathsep.join([os.fspath(folder), os.environ.get("PYTHONPATH", "")])
+
+
+@pytest.fixture(autouse=True)
+def first_device():
+    """Every test starts and leaves on device 0, on its default stream."""
+    yield
+    torch.acme.set_device(0)
+    torch.acme.set_stream(torch.acme.default_stream(0))
+
+
+@pytest.fixture
+def two_devices() -> None:
+    if torch.acme.device_count() < 2:
+        pytest.skip("needs two devices")
+
+
+@pytest.fixture
+def real_streams() -> None:
+    if torch.acme.Stream().stream_id == 0:
+        pytest.skip("this runtime has no streams")

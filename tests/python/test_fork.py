@@ -1,0 +1,141 @@
+"""A forked child may not use a device that its parent had started."""
+
+FORK = """
+import os, sys
+import torch, torch_acme
+
+def in_child(body):
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            body()
+            code = 0
+        except BaseException:
+            import traceback
+            traceback.print_exc()
+        os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+
+WORDS = (
+    "Cannot re-initialize acme in forked subprocess. To use acme with multiprocessing, "
+    "you must use the 'spawn' start method"
+)
+
+def refused(call):
+    try:
+        call()
+    except RuntimeError as error:
+        assert WORDS in str(error), error
+        assert "Exception raised from" not in str(error), error
+    else:
+        raise AssertionError("accepted")
+"""
+
+
+def test_the_child_is_refused_and_the_parent_goes_on(run_python):
+    run_python(
+        FORK
+        + """
+x = torch.ones(3, device="acme")
+cpu = torch.ones(3)
+
+def child():
+    assert torch.acme._is_in_bad_fork()
+    assert not torch.acme.is_initialized() and not torch.acme._initialized
+    for call in (
+        lambda: torch.ones(1, device="acme"),
+        lambda: cpu.acme(),
+        lambda: torch.nn.Linear(1, 1).acme(),
+        lambda: x + 1,
+        lambda: x.cpu(),
+        torch.acme.init,
+        torch.acme.synchronize,
+        torch.accelerator.synchronize,
+        torch.acme.Stream,
+        torch.acme.get_device_properties,
+    ):
+        refused(call)
+
+for _ in range(2):
+    in_child(child)
+assert not torch.acme._is_in_bad_fork()
+assert (x + 1).tolist() == [2, 2, 2]
+torch.acme.synchronize()
+"""
+    )
+
+
+def test_the_child_may_do_everything_else(run_python):
+    run_python(
+        FORK
+        + """
+x = torch.ones(3, device="acme")
+events = [torch.acme.Event() for _ in range(3)]
+for event in events:
+    event.record()
+stream = torch.acme.Stream()
+
+def child():
+    global x, events, stream
+    assert torch.acme.device_count() > 0 and torch.acme.is_available()
+    assert x.is_acme and x.shape == (3,)
+    torch.manual_seed(1)
+    assert (torch.ones(3) + 1).tolist() == [2, 2, 2]
+    assert not torch.ones(3).is_acme
+    del x, events, stream  # nothing of the parent's is freed, and nothing crashes
+
+in_child(child)
+assert x.tolist() == [1, 1, 1]
+"""
+    )
+
+
+def test_a_child_of_a_parent_that_had_not_started_is_free(run_python):
+    run_python(
+        FORK
+        + """
+torch.manual_seed(1)
+assert torch.acme.device_count() > 0
+assert not torch.acme.is_initialized()
+
+def child():
+    assert not torch.acme._is_in_bad_fork()
+    assert torch.ones(3, device="acme").add(1).tolist() == [2, 2, 2]
+
+in_child(child)
+assert torch.ones(3, device="acme").add(1).tolist() == [2, 2, 2]
+"""
+    )
+
+
+def test_multiprocessing_with_fork_says_what_to_do(run_python):
+    run_python(
+        FORK
+        + """
+import torch.multiprocessing as mp
+torch.ones(1, device="acme")
+
+def child():
+    refused(lambda: torch.ones(1, device="acme"))
+
+process = mp.get_context("fork").Process(target=child)
+process.start(); process.join()
+assert process.exitcode == 0
+"""
+    )
+
+
+def test_a_data_loader_with_workers_feeds_the_device(run_python):
+    run_python(
+        FORK
+        + """
+from torch.utils.data import DataLoader, TensorDataset
+torch.ones(1, device="acme")
+data = TensorDataset(torch.arange(32.0))
+total = 0
+for (batch,) in DataLoader(data, batch_size=8, num_workers=2):
+    total += batch.acme().sum().item()
+assert total == sum(range(32))
+"""
+    )

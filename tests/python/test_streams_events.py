@@ -1,0 +1,336 @@
+"""torch.acme.Stream and torch.acme.Event."""
+
+import gc
+import pickle
+import sys
+import threading
+import time
+import weakref
+
+import pytest
+import torch
+from torch.acme import Event, Stream
+
+
+def test_they_are_torchs():
+    assert issubclass(Stream, torch.Stream) and issubclass(Event, torch.Event)
+    assert isinstance(Stream(), torch.Stream)
+    assert (Stream.__module__, Stream.__qualname__) == ("torch.acme", "Stream")
+    assert (Event.__module__, Event.__qualname__) == ("torch.acme", "Event")
+    assert pickle.loads(pickle.dumps(Stream)) is Stream
+
+
+# ---- Stream
+
+
+@pytest.mark.parametrize("device", [1, "acme:1", torch.device("acme", 1)])
+def test_a_stream_is_on_its_device(two_devices, device):
+    assert Stream(device).device == torch.device("acme", 1)
+    assert Stream(device=device, priority=-1).device == torch.device("acme", 1)
+    assert torch.acme.current_device() == 0
+
+
+@pytest.mark.parametrize("device", [None, -1, "acme"])
+def test_without_an_index_it_is_on_the_current_device(two_devices, device):
+    with torch.acme.device(1):
+        assert Stream(device).device.index == 1
+
+
+def test_new_streams_differ(real_streams):
+    first, second = Stream(), Stream()
+    assert first != second and first.stream_id != second.stream_id
+    assert first.stream_id != 0
+
+
+def test_priorities(real_streams):
+    least, greatest = Stream.priority_range()
+    assert greatest <= 0 <= least
+    assert Stream(priority=greatest) and Stream(priority=-100) and Stream(priority=100)
+
+
+def test_a_stream_by_its_numbers():
+    stream = Stream()
+    again = Stream(
+        stream_id=stream.stream_id,
+        device_index=stream.device_index,
+        device_type=stream.device_type,
+    )
+    assert again == stream and hash(again) == hash(stream) and type(again) is Stream
+
+
+def test_a_stream_of_another_device_type_is_refused():
+    with pytest.raises(ValueError, match="acme"):
+        Stream(stream_id=0, device_index=0, device_type=0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keywords"), [((0, 0, 0), {}), ((), {"colour": 1}), ((0, "high"), {})]
+)
+def test_wrong_arguments_are_type_errors(arguments, keywords):
+    with pytest.raises(TypeError):
+        Stream(*arguments, **keywords)
+
+
+def test_comparison_and_hash():
+    default = torch.acme.default_stream()
+    assert default == torch.acme.default_stream()
+    assert hash(default) == hash(torch.acme.default_stream())
+    assert default == torch.accelerator.current_stream() == default
+    assert not default != torch.acme.default_stream()
+    assert default != 1 and default != None and default != "stream"  # noqa: E711
+    with pytest.raises(TypeError):
+        _ = default < default  # noqa: PLR0124
+    assert {default: 1}[torch.acme.default_stream()] == 1
+
+
+def test_repr():
+    assert repr(torch.acme.default_stream()) == "<torch.acme.Stream device=acme:0 stream_id=0>"
+
+
+def test_streams_can_be_subclassed_and_weakly_referenced():
+    class Named(Stream):
+        name = "mine"
+
+    stream = Named(0)
+    assert stream.name == "mine" and stream.query()
+    watch = weakref.ref(stream)
+    del stream
+    gc.collect()
+    assert watch() is None
+
+
+def test_objects_do_not_pile_up_references_to_their_class():
+    Stream(), Event()
+    before = sys.getrefcount(Stream), sys.getrefcount(Event)
+    for _ in range(100):
+        Stream(), Event(), torch.acme.current_stream()
+    assert (sys.getrefcount(Stream), sys.getrefcount(Event)) == before
+
+
+def test_current_and_default_stream(two_devices):
+    assert torch.acme.current_stream() == torch.acme.default_stream()
+    assert torch.acme.default_stream(1).device.index == 1
+    assert torch.acme.current_stream("acme:1").device.index == 1
+    assert type(torch.acme.current_stream()) is Stream
+
+
+def test_set_stream_takes_its_device_along(two_devices, real_streams):
+    stream = Stream(1)
+    torch.acme.set_stream(stream)
+    assert torch.acme.current_stream() == stream
+    assert torch.acme.current_device() == 1
+    assert torch.accelerator.current_stream() == stream
+    torch.acme.set_stream(None)
+    assert torch.acme.current_stream() == stream
+    torch.acme.set_stream(torch.acme.default_stream(1))
+
+
+def test_set_stream_by_numbers(real_streams):
+    stream = Stream()
+    torch.acme._set_stream_by_id(stream.stream_id, stream.device_index, stream.device_type)
+    assert torch.acme.current_stream() == stream
+
+
+def test_a_stream_that_was_never_given_out_is_refused():
+    forged = torch.Stream(
+        stream_id=12345, device_index=0, device_type=torch.acme.current_stream().device_type
+    )
+    with pytest.raises(RuntimeError, match="never given out"):
+        torch.acme.set_stream(forged)
+
+
+@pytest.mark.parametrize("wrong", [1, "acme", torch.ones(1)])
+def test_what_is_no_stream_is_refused(wrong):
+    for call in (torch.acme.set_stream, torch.acme.stream, Stream().wait_stream, Event().record,
+                 Event().wait, Stream().wait_event, Stream().record_event, Event().elapsed_time):  # fmt: skip
+        with pytest.raises(TypeError, match="expected a torch"):
+            call(wrong)
+
+
+# ---- with torch.acme.stream(s)
+
+
+def test_the_context_selects_and_restores(real_streams):
+    stream = Stream()
+    with torch.acme.stream(stream) as entered:
+        assert entered is None
+        assert torch.acme.current_stream() == stream
+    assert torch.acme.current_stream() == torch.acme.default_stream()
+    with torch.acme.stream(None):
+        assert torch.acme.current_stream() == torch.acme.default_stream()
+
+
+def test_the_context_of_another_device(two_devices, real_streams):
+    here, there = Stream(0), Stream(1)
+    with torch.acme.stream(here):
+        with torch.acme.stream(there):
+            assert torch.acme.current_device() == 1
+            assert torch.acme.current_stream() == there
+            assert torch.acme.current_stream(0) == here
+        assert torch.acme.current_device() == 0
+        assert torch.acme.current_stream() == here
+        assert torch.acme.current_stream(1) == torch.acme.default_stream(1)
+
+
+def test_the_context_can_be_entered_again(real_streams):
+    first, second = Stream(), Stream()
+    context = torch.acme.stream(first)
+    with context:
+        with torch.acme.stream(second):
+            with context:
+                assert torch.acme.current_stream() == first
+            assert torch.acme.current_stream() == second
+        assert torch.acme.current_stream() == first
+    assert torch.acme.current_stream() == torch.acme.default_stream()
+
+
+def test_a_stream_is_a_context_too(real_streams):
+    stream = Stream()
+    with stream:
+        assert torch.acme.current_stream() == stream
+    assert torch.acme.current_stream() == torch.acme.default_stream()
+
+
+def test_the_current_stream_is_the_threads_own(real_streams):
+    seen = []
+    with torch.acme.stream(Stream()):
+        thread = threading.Thread(target=lambda: seen.append(torch.acme.current_stream()))
+        thread.start()
+        thread.join()
+    assert seen == [torch.acme.default_stream()]
+
+
+# ---- order
+
+
+def test_a_stream_waits_for_an_event_of_another(real_streams):
+    producer, consumer = Stream(), Stream()
+    for _ in range(20):
+        with torch.acme.stream(producer):
+            x = torch.zeros(1 << 16, device="acme")
+            for _ in range(4):
+                x += 1
+            event = producer.record_event()
+        consumer.wait_event(event)
+        with torch.acme.stream(consumer):
+            y = x * 2
+        consumer.synchronize()
+        assert torch.equal(y.cpu(), torch.full((1 << 16,), 8.0))
+
+
+def test_a_stream_waits_for_a_stream(real_streams):
+    producer, consumer = Stream(), Stream()
+    with torch.acme.stream(producer):
+        x = torch.ones(1 << 16, device="acme") + 1
+    consumer.wait_stream(producer)
+    with torch.acme.stream(consumer):
+        y = x + 1
+    consumer.synchronize()
+    assert consumer.query()
+    assert torch.equal(y.cpu(), torch.full((1 << 16,), 3.0))
+
+
+# ---- Event
+
+
+def test_an_event_is_complete_until_it_is_recorded():
+    event = Event()
+    assert event.query()
+    event.synchronize()
+    event.wait()
+    assert repr(event) == "<torch.acme.Event not recorded>"
+    event.record()
+    event.synchronize()
+    assert event.query()
+    assert repr(event) == "<torch.acme.Event device=acme:0>"
+
+
+def test_record_event_makes_one_or_takes_one():
+    stream = Stream()
+    made = stream.record_event()
+    assert type(made) is Event
+    mine = Event()
+    assert stream.record_event(mine) is mine
+    assert stream.record_event(event=torch.Event("acme")) is not None
+
+
+def test_an_event_takes_any_stream_of_the_device(two_devices):
+    event = Event()
+    event.record(Stream(1))
+    event.record(stream=torch.acme.current_stream(1))
+    event.wait(Stream(0))
+    event.synchronize()
+    assert event.query() and event.device.index == 1
+
+
+def test_elapsed_time_is_measured():
+    begin, end = Event(enable_timing=True), Event(True)
+    begin.record()
+    torch.acme.synchronize()
+    time.sleep(0.01)
+    end.record()
+    end.synchronize()
+    begin.synchronize()
+    assert 5 < begin.elapsed_time(end) < 5000
+
+
+def test_elapsed_time_needs_timing_and_recordings():
+    with pytest.raises((RuntimeError, ValueError)):
+        Event().elapsed_time(Event())
+    plain, timed = Event(), Event(enable_timing=True)
+    plain.record()
+    timed.record()
+    torch.acme.synchronize()
+    with pytest.raises((RuntimeError, ValueError)):
+        plain.elapsed_time(timed)
+
+
+def test_events_between_processes_name_the_missing_slot():
+    with pytest.raises(NotImplementedError, match="ipc"):
+        Event(interprocess=True)
+
+
+def test_an_event_may_go_while_it_is_pending(real_streams):
+    for _ in range(100):
+        torch.ones(1 << 14, device="acme").add_(1)
+        Stream().record_event()
+    torch.acme.synchronize()
+
+
+def other_threads_ran_during(wait) -> bool:
+    """Whether another Python thread got on while `wait()` waited for device work."""
+    ran = threading.Event()
+    go = threading.Event()
+
+    def other():
+        go.wait()
+        time.sleep(0.002)
+        ran.set()
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    go.set()
+    wait()
+    got_on = ran.is_set()
+    thread.join()
+    return got_on
+
+
+def test_waiting_lets_other_threads_run(real_streams):
+    # Copies of 64 MiB are enough work for any runtime that is asynchronous at all.
+    source = torch.empty(64 << 20, dtype=torch.uint8, device="acme")
+
+    def some_work():
+        for _ in range(8):
+            source.clone()
+
+    stream = torch.acme.current_stream()
+    event = Event()
+    for wait in (torch.acme.synchronize, stream.synchronize, event.synchronize):
+        for _ in range(5):  # the work may be done before the wait begins
+            some_work()
+            event.record()
+            if event.query() or other_threads_ran_during(wait):
+                break
+        else:
+            pytest.fail(f"{wait} held the GIL")

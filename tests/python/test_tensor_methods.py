@@ -1,0 +1,339 @@
+"""Tensor.acme() and Tensor.is_acme."""
+
+import copy
+import inspect
+import types
+
+import pytest
+import torch
+from torch.overrides import TorchFunctionMode
+
+ACME = torch.device("acme", 0)
+
+
+# ---- is_acme
+
+
+def test_is_acme_tells_where_a_tensor_is():
+    assert torch.ones(1).is_acme is False
+    assert torch.ones(1, device="acme").is_acme is True
+    assert torch.nn.Parameter(torch.ones(1, device="acme")).is_acme is True
+    assert torch.ones(1, device="meta").is_acme is False
+
+
+def test_is_acme_is_a_descriptor_like_is_cuda():
+    descriptor = torch.Tensor.is_acme
+    assert type(descriptor) is types.GetSetDescriptorType
+    assert descriptor.__name__ == "is_acme"
+    assert "acme" in descriptor.__doc__
+    with pytest.raises(AttributeError):
+        torch.ones(1).is_acme = True
+    with pytest.raises(TypeError):
+        descriptor.__get__(1)
+
+
+def test_is_acme_of_special_tensors():
+    assert torch.eye(2, device="acme").to_sparse_csr().is_acme
+    assert torch.ones(2, dtype=torch.complex64, device="acme").conj().is_acme
+    with torch.inference_mode():
+        assert torch.ones(1, device="acme").is_acme
+
+
+# ---- acme()
+
+
+def test_acme_copies_once():
+    cpu = torch.arange(6.0).reshape(2, 3)
+    there = cpu.acme()
+    assert there.device == ACME and there.is_acme
+    assert torch.equal(there.cpu(), cpu)
+    assert there.acme() is there
+    assert there.acme(0) is there
+    assert there.acme("acme") is there
+
+
+@pytest.mark.parametrize("device", [1, "acme:1", torch.device("acme", 1), torch.device("acme:1")])
+def test_acme_takes_a_device(two_devices, device):
+    assert torch.ones(1).acme(device).device == torch.device("acme", 1)
+    assert torch.ones(1).acme(device=device).device == torch.device("acme", 1)
+
+
+@pytest.mark.parametrize("device", [None, "acme", torch.device("acme")])
+def test_without_an_index_it_is_the_current_device(two_devices, device):
+    with torch.acme.device(1):
+        assert torch.ones(1).acme(device).device == torch.device("acme", 1)
+        assert torch.ones(1).acme().device == torch.device("acme", 1)
+    assert torch.ones(1).acme(device).device == ACME
+
+
+def test_acme_takes_numpy_integers(two_devices):
+    numpy = pytest.importorskip("numpy")
+    assert torch.ones(1).acme(numpy.int64(1)).device.index == 1
+
+
+def test_a_copy_between_devices(two_devices):
+    there = torch.arange(5).acme(0).acme(1)
+    assert there.device.index == 1
+    assert torch.equal(there.cpu(), torch.arange(5))
+
+
+@pytest.mark.parametrize(
+    ("device", "error", "words"),
+    [
+        (True, TypeError, "got bool"),
+        (1.0, TypeError, "got float"),
+        ([0], TypeError, "got list"),
+        (b"acme", TypeError, "got bytes"),
+        ("cuda", ValueError, 'got "cuda"'),
+        ("cpu", ValueError, 'got "cpu"'),
+        (torch.device("cpu"), ValueError, 'got "cpu"'),
+        ("acme:", ValueError, 'got "acme:"'),
+        ("acme:x", ValueError, 'got "acme:x"'),
+        ("acme:-1", ValueError, 'got "acme:-1"'),
+        ("acme:01", ValueError, 'got "acme:01"'),
+        ("acme:1 ", ValueError, 'got "acme:1 "'),
+        ("acmes", ValueError, 'got "acmes"'),
+        ("", ValueError, 'got ""'),
+        ("acme:\0", ValueError, "got"),
+        ("acme:99", IndexError, "acme:99 does not exist"),
+        ("acme:999999999999999999999", IndexError, "does not exist"),
+        (99, IndexError, "acme:99 does not exist"),
+        (-1, IndexError, "acme:-1 does not exist"),
+        (300, IndexError, "acme:300 does not exist"),
+        (-300, IndexError, "acme:-300 does not exist"),
+        (10**40, IndexError, "does not exist"),
+        (torch.device("acme", 99), IndexError, "acme:99 does not exist"),
+    ],
+)
+def test_a_wrong_device_is_refused_with_what_was_expected(device, error, words):
+    tensor = torch.ones(1)
+    with pytest.raises(error) as caught:
+        tensor.acme(device)
+    assert words in str(caught.value)
+    assert "acme" in str(caught.value)
+    assert "Exception raised from" not in str(caught.value)
+
+
+def test_surrogates_in_a_device_are_pythons_own_error():
+    with pytest.raises(UnicodeEncodeError):
+        torch.ones(1).acme("acme:\ud800")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keywords", "words"),
+    [
+        ((0, False, 1), {}, "takes from 1 to 3 positional arguments but 4 were given"),
+        ((0,), {"device": 0}, "multiple values for argument 'device'"),
+        ((0, True), {"non_blocking": True}, "multiple values for argument 'non_blocking'"),
+        ((0, 1), {}, "'non_blocking' must be bool, not int"),
+        ((), {"non_blocking": None}, "'non_blocking' must be bool, not NoneType"),
+        ((), {"colour": 1}, "colour"),
+    ],
+)
+def test_wrong_arguments_are_type_errors(arguments, keywords, words):
+    with pytest.raises(TypeError, match=words):
+        torch.ones(1).acme(*arguments, **keywords)
+
+
+def test_keywords_of_to_are_passed_on():
+    image = torch.rand(2, 3, 4, 5)
+    there = image.acme(memory_format=torch.channels_last)
+    assert there.is_contiguous(memory_format=torch.channels_last)
+    assert torch.equal(there.cpu(), image)
+    assert image.acme(0, dtype=torch.float64).dtype == torch.float64
+    again = there.acme(copy=True)
+    assert again is not there and torch.equal(again.cpu(), image)
+    assert torch.ones(1).acme(0, non_blocking=True).is_acme
+
+
+def test_memory_layout_is_kept():
+    image = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)
+    assert image.acme().is_contiguous(memory_format=torch.channels_last)
+
+
+def test_it_reads_as_a_method():
+    assert list(inspect.signature(torch.ones(1).acme).parameters) == [
+        "device",
+        "non_blocking",
+        "kwargs",
+    ]
+    assert torch.Tensor.acme.__name__ == "acme"
+    assert "current" in torch.Tensor.acme.__doc__
+
+
+def test_gradients_flow_back_through_it():
+    cpu = torch.ones(3, requires_grad=True)
+    cpu.acme().mul(2).sum().backward()
+    assert torch.equal(cpu.grad, torch.full((3,), 2.0))
+
+
+def test_requires_grad_and_names_of_parameters_are_kept():
+    parameter = torch.nn.Parameter(torch.ones(2))
+    there = parameter.acme()
+    assert there.requires_grad and not there.is_leaf
+    assert torch.nn.Parameter(torch.ones(2).acme()).acme().is_leaf
+
+
+def test_copies_stay_on_the_device():
+    there = torch.ones(2).acme()
+    assert copy.deepcopy(there).is_acme
+    assert copy.copy(there).is_acme
+
+
+# ---- __torch_function__
+
+
+class Watching(torch.Tensor):
+    """Notes what is called on it, and lets it happen."""
+
+    seen: list = []  # noqa: RUF012
+
+    @classmethod
+    def __torch_function__(cls, function, kinds, arguments=(), keywords=None):
+        cls.seen.append((function, arguments[1:], keywords or {}))
+        return super().__torch_function__(function, kinds, arguments, keywords or {})
+
+
+def test_subclasses_see_the_method_with_all_it_was_given():
+    tensor = torch.ones(2).as_subclass(Watching)
+    Watching.seen.clear()
+    there = tensor.acme(0, non_blocking=True)
+    assert type(there) is Watching
+    assert torch.Tensor.is_acme.__get__(there) is True
+    assert (torch.Tensor.acme, (0,), {"non_blocking": True}) in Watching.seen
+
+
+def test_subclasses_see_the_property():
+    tensor = torch.ones(2).as_subclass(Watching)
+    Watching.seen.clear()
+    assert tensor.is_acme is False
+    assert Watching.seen[0][0] == torch.Tensor.is_acme.__get__
+
+
+def test_a_subclass_may_answer_as_it_likes():
+    class Lying(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, kinds, arguments=(), keywords=None):
+            return "anywhere"
+
+    tensor = torch.ones(2).as_subclass(Lying)
+    assert tensor.is_acme == "anywhere"
+    assert tensor.acme("not even a device") == "anywhere"
+
+
+def test_a_subclass_without_torch_function_is_a_plain_tensor():
+    class Plain(torch.Tensor):
+        __torch_function__ = torch._C._disabled_torch_function_impl
+
+    tensor = torch.ones(2).as_subclass(Plain)
+    assert tensor.is_acme is False
+    assert tensor.acme().is_acme
+
+
+class Mode(TorchFunctionMode):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen = []
+
+    def __torch_function__(self, function, kinds, arguments=(), keywords=None):
+        self.seen.append(function)
+        return function(*arguments, **(keywords or {}))
+
+
+@pytest.mark.parametrize("make", [lambda t: t, torch.nn.Parameter], ids=["Tensor", "Parameter"])
+def test_modes_see_both(make):
+    tensor = make(torch.ones(2))
+    with Mode() as mode:
+        assert tensor.is_acme is False
+        assert tensor.acme().is_acme
+    assert torch.Tensor.is_acme.__get__ in mode.seen
+    assert torch.Tensor.acme in mode.seen
+
+
+def test_disabled_torch_function_is_honoured():
+    tensor = torch.ones(2).as_subclass(Watching)
+    Watching.seen.clear()
+    with torch._C.DisableTorchFunctionSubclass():
+        assert tensor.is_acme is False
+        tensor.acme()
+    assert not Watching.seen
+    with Mode() as mode, torch._C.DisableTorchFunction():
+        assert torch.ones(1).is_acme is False
+    assert not mode.seen
+
+
+def test_an_error_in_torch_function_comes_through():
+    class Raising(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, kinds, arguments=(), keywords=None):
+            raise LookupError("mine")
+
+    tensor = torch.ones(2).as_subclass(Raising)
+    with pytest.raises(LookupError, match="mine"):
+        _ = tensor.is_acme
+    with pytest.raises(LookupError, match="mine"):
+        tensor.acme()
+
+
+def test_the_default_device_mode_leaves_it_alone():
+    with torch.device("acme"):
+        assert torch.ones(1).is_acme
+        assert torch.ones(1).acme().is_acme
+
+
+# ---- tracing
+
+
+def test_fake_tensors_are_where_they_say():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode() as mode:
+        fake = mode.from_tensor(torch.ones(2, device="acme"))
+        assert fake.is_acme is True
+        assert (fake + 1).is_acme is True
+        cpu = mode.from_tensor(torch.ones(2))
+        assert cpu.is_acme is False
+        assert cpu.acme().is_acme is True
+        assert cpu.acme(0).device == ACME
+
+
+def test_jit_trace_records_the_move():
+    traced = torch.jit.trace(lambda x: x.acme() + 1, torch.ones(2))
+    assert traced(torch.zeros(2)).is_acme
+    assert "aten::to" in str(traced.graph)
+
+
+def test_make_fx_and_vmap_see_a_tensor():
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    graph = make_fx(lambda x: x.acme() * 2 if not x.is_acme else x)(torch.ones(2))
+    assert torch.equal(graph(torch.ones(2)).cpu(), torch.full((2,), 2.0))
+    double = torch.vmap(lambda x: x * 2 if x.is_acme else x * 0)
+    assert torch.equal(double(torch.ones(3, device="acme")).cpu(), torch.full((3,), 2.0))
+    slope = torch.func.grad(lambda x: (x.acme() * 3).sum() if not x.is_acme else x.sum())
+    assert torch.equal(slope(torch.ones(2)), torch.full((2,), 3.0))
+
+
+def test_it_lets_other_threads_run_while_it_copies():
+    # The copy happens without the GIL: a thread that needs it gets on meanwhile.
+    import threading
+    import time
+
+    source = torch.empty(64 << 20, dtype=torch.uint8)
+    ticks = []
+    stop = threading.Event()
+
+    def tick():
+        while not stop.is_set():
+            ticks.append(time.perf_counter())
+            time.sleep(0.0005)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    begin = time.perf_counter()
+    for _ in range(8):
+        source.acme()
+    end = time.perf_counter()
+    stop.set()
+    thread.join()
+    assert sum(begin < moment < end for moment in ticks) >= 3
