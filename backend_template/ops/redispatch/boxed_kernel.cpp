@@ -81,6 +81,7 @@ void for_each_bit(uint64_t bits, Visit visit) {
 void run(const op_facts& facts, const c10::OperatorHandle& op, c10::DispatchKey target,
          torch::jit::Stack& stack) {
   cpu_call call;
+  if (C10_UNLIKELY(facts.asks_requires_grad)) call.keep_requires_grad();
   const size_t first = stack.size() - facts.arguments;
   for_each_bit(facts.handled, [&](size_t i) {
     const uint64_t bit = uint64_t{1} << i;

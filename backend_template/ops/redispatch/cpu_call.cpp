@@ -62,7 +62,7 @@ at::Tensor cpu_call::lend(at::Tensor tensor, access how, mixing allowed) {
 
   at::Tensor alias;
   const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
-  if (C10_LIKELY(is_plain(impl))) {
+  if (C10_LIKELY(is_plain(impl) && !keep_requires_grad_)) {
     storage_loan& storage = lend_storage(tensor.storage(), how);
     if (storage.is_staged) storage.needed.add(bytes_of(impl));
     alias = make_alias_tensor(tensor, storage.alias);
@@ -75,6 +75,7 @@ at::Tensor cpu_call::lend(at::Tensor tensor, access how, mixing allowed) {
     if (storage.is_staged) storage.needed.add({0, tensor.storage().nbytes()});
     alias = make_special_alias(tensor, storage.alias);
   }
+  if (C10_UNLIKELY(keep_requires_grad_ && impl.requires_grad())) alias.set_requires_grad(true);
   tensors_.push_back({std::move(tensor), alias, how});
   return alias;
 }

@@ -41,6 +41,9 @@ class cpu_call {
   cpu_call(const cpu_call&) = delete;
   cpu_call& operator=(const cpu_call&) = delete;
 
+  /// From here on, aliases say of `requires_grad()` what their tensors say. Slower, and almost no kernel asks.
+  void keep_requires_grad() { keep_requires_grad_ = true; }
+
   /// The CPU's view of `tensor`; a CPU tensor or an undefined one is returned as it is. The same tensor gives the
   /// same alias, and views of one storage give views of one storage.
   at::Tensor lend(at::Tensor tensor, access how = access::read, mixing allowed = mixing::refused);
@@ -92,6 +95,7 @@ class cpu_call {
   std::optional<c10::Device> device_;
   std::optional<c10::Device> stranger_;  // a device that does not go with the tensors'
   mixing mixing_;
+  bool keep_requires_grad_ = false;
   std::optional<c10::impl::ExcludeDispatchKeyGuard> below_autograd_;
 };
 

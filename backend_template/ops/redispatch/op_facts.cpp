@@ -32,6 +32,8 @@ constexpr std::array<named_argument, 4> cpu_arguments{{
     {"aten::_nested_view_from_buffer", "nested_strides"},
 }};
 
+constexpr std::string_view requires_grad_reader = "aten::_sparse_mm_reduce_impl";
+
 template <size_t N>
 bool contains(const std::array<named_argument, N>& table, std::string_view op,
               std::string_view argument) {
@@ -62,6 +64,7 @@ op_facts facts_of(const c10::OperatorHandle& op) {
   op_facts facts;
   facts.arguments = static_cast<uint32_t>(arguments.size());
   facts.returns = static_cast<uint32_t>(schema.returns().size());
+  facts.asks_requires_grad = schema.name() == requires_grad_reader;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const c10::Argument& argument = arguments[i];
     const uint64_t bit = uint64_t{1} << i;
