@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -30,7 +31,7 @@ class Checker:
 
     def __init__(self, settings: Settings, announce: Callable[[str], None]):
         self._settings = settings
-        self._device = torch.device(settings.device)
+        self._device = _indexed(torch.device(settings.device))
         self._exemptions = Exemptions.load(settings.exemptions)
         self._announce = announce  # called before each step, so that a crash has an address
 
@@ -49,12 +50,13 @@ class Checker:
             op, settings.samples, settings.seed, requires_grad=phase == "backward"
         )
         entry: dict[str, Any] = {"status": "passed", "samples": len(samples)}
+        only_input = exemptions.reason(self._exemptions.host_arguments, op) is not None
         without_answer: list[str] = []
         for number, sample in enumerate(samples, 1):
             self._announce(f"{phase}, sample {number}")
             try:
                 cpu = sampling.place(sample, torch.device("cpu"))
-                device = sampling.place(sample, self._device)
+                device = sampling.place(sample, self._device, only_input=only_input)
                 comparison = self._comparison(op, sample, entry)
                 check(op, device, cpu, comparison, entry)
             except NothingToCompare as error:
@@ -79,6 +81,13 @@ class Checker:
         if reason is not None:
             entry["values_ignored"] = reason
         return Comparison(self._device, reason is None, self._settings.rtol, self._settings.atol)
+
+
+def _indexed(device: torch.device) -> torch.device:
+    """Results name their device with its index; the CPU is the one that has none."""
+    return (
+        device if device.type == "cpu" or device.index is not None else torch.device(device.type, 0)
+    )
 
 
 def depends_on_seed(op: Operator, sample: Any) -> bool:
@@ -114,9 +123,11 @@ def describe(error: BaseException) -> str:
 def _check_results(
     op: Operator, device: Call, cpu: Call, comparison: Comparison, entry: dict
 ) -> None:
+    devices = [tensor.device for tensor in device.tensors()]
     expected, actual = _both(lambda: _run(op.info, cpu), lambda: _run(op.info, device))
     _check_metadata_then_values(comparison, actual, expected, device, cpu)
-    comparison.check("argument after the call", device.tensors(), cpu.tensors())
+    for where, mine, cpus in zip(devices, device.tensors(), cpu.tensors(), strict=True):
+        dataclasses.replace(comparison, device=where).check("argument after the call", mine, cpus)
     if aliases(actual, device.tensors()) != aliases(expected, cpu.tensors()):
         raise Mismatch(
             f"aliasing: results share the memory of arguments "

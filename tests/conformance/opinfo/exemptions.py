@@ -17,6 +17,7 @@ class Exemptions:
 
     random: dict[str, str]  # values are compared only in samples that do not depend on the seed
     uninitialised: dict[str, str]  # values are never compared
+    host_arguments: dict[str, str]  # all but the first argument stay on the CPU
     skip: dict[str, str]  # not run at all
 
     @classmethod

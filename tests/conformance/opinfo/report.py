@@ -14,6 +14,7 @@ from .gate import Verdict
 from .results import STATUSES
 from .supervisor import PHASES
 
+NAMED = 40  # operators for a cause; all of them are in the file
 NOT_PASSED = ("failed", "crashed", "timed_out")
 
 
@@ -55,7 +56,8 @@ def failures(console: Console, document: dict[str, Any], traces: bool) -> None:
                     console.print(escape(found["trace"]))
     for cause, names in sorted(causes.items(), key=lambda item: (-len(item[1]), item[0])):
         console.print(f"[red]{len(names):4}[/red]  {escape(cause)}")
-        console.print(f"      [dim]{escape(', '.join(names))}[/dim]")
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        console.print(f"      [dim]{escape(', '.join(names[:NAMED]))}{more}[/dim]")
     for complaint in document["unclean_exits"]:
         console.print(f"[red]unclean exit of a worker:[/red] {escape(complaint)}")
 

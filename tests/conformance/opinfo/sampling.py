@@ -50,7 +50,7 @@ class Call:
         return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
 
 
-def place(sample: SampleInput, device: torch.device) -> Call:
+def place(sample: SampleInput, device: torch.device, *, only_input: bool = False) -> Call:
     """A copy of `sample` with tensors, and arguments that name the CPU, on `device`.
 
     Copies also where `device` is the CPU: an operator may change its arguments. Tensors keep sizes,
@@ -66,7 +66,10 @@ def place(sample: SampleInput, device: torch.device) -> Call:
         names_cpu = isinstance(leaf, (str, torch.device)) and str(leaf) == "cpu"
         return device if names_cpu else leaf
 
-    input_, args, kwargs = pytree.tree_map(move, (sample.input, sample.args, sample.kwargs))
+    input_ = pytree.tree_map(move, sample.input)
+    if only_input:
+        device = torch.device("cpu")
+    args, kwargs = pytree.tree_map(move, (sample.args, sample.kwargs))
     return Call(input_, args, kwargs, sample.output_process_fn_grad)
 
 
