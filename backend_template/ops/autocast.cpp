@@ -17,7 +17,8 @@ using at::autocast::WrapFunction;
 
 constexpr c10::DispatchKey autocast_key = c10::DispatchKey::AutocastPrivateUse1;
 
-// `Registered` is the operator's signature, `Called` that of `function`, which runs after the casts.
+// `Registered` is the operator's signature, `Called` that of `function`, which runs after the
+// casts.
 template <CastPolicy policy, class Registered, class Called, Called* function>
 void add_rule(registrar& to, std::string name) {
   using rule = typename WrapFunction<policy, core::device_type, Registered, Called, function>::type;
@@ -31,25 +32,27 @@ void add_rule(registrar& to, std::string name) {
 
 at::Tensor refuse_binary_cross_entropy(const at::Tensor&, const at::Tensor&,
                                        const std::optional<at::Tensor>&, int64_t) {
-  TORCH_CHECK(false,
-              "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast.\n"
-              "Many models use a sigmoid layer right before the binary cross entropy layer.\n"
-              "In this case, combine the two layers using torch.nn.functional.binary_cross_entropy_with_logits\n"
-              "or torch.nn.BCEWithLogitsLoss. binary_cross_entropy_with_logits and BCEWithLogits are\n"
-              "safe to autocast.");
+  TORCH_CHECK(
+      false,
+      "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast.\n"
+      "Many models use a sigmoid layer right before the binary cross entropy layer.\n"
+      "In this case, combine the two layers using "
+      "torch.nn.functional.binary_cross_entropy_with_logits\n"
+      "or torch.nn.BCEWithLogitsLoss. binary_cross_entropy_with_logits and BCEWithLogits are\n"
+      "safe to autocast.");
 }
 
 }  // namespace
 
-// torch's lists name an operator, or an operator and an overload; and two that run another signature.
+// torch's lists name an operator, or an operator and an overload; and two that run another
+// signature.
 #define OUTBACK_RULE_2(op, policy) \
   add_rule<CastPolicy::policy, decltype(ATEN_FN(op)), decltype(ATEN_FN(op)), &ATEN_FN(op)>(to, #op);
-#define OUTBACK_RULE_3(op, overload, policy)                                                     \
+#define OUTBACK_RULE_3(op, overload, policy)                                                       \
   add_rule<CastPolicy::policy, decltype(ATEN_FN2(op, overload)), decltype(ATEN_FN2(op, overload)), \
            &ATEN_FN2(op, overload)>(to, #op "." #overload);
 #define OUTBACK_PICK(_1, _2, _3, macro, ...) macro
-#define OUTBACK_RULE(...) \
-  OUTBACK_PICK(__VA_ARGS__, OUTBACK_RULE_3, OUTBACK_RULE_2, )(__VA_ARGS__)
+#define OUTBACK_RULE(...) OUTBACK_PICK(__VA_ARGS__, OUTBACK_RULE_3, OUTBACK_RULE_2, )(__VA_ARGS__)
 
 #define OUTBACK_LOWER_PRECISION(...) OUTBACK_RULE(__VA_ARGS__, lower_precision_fp)
 #define OUTBACK_FP32(...) OUTBACK_RULE(__VA_ARGS__, fp32)

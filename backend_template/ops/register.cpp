@@ -25,8 +25,9 @@ constexpr std::array<key_pair, 5> served_keys{{
     {c10::DispatchKey::NestedTensorPrivateUse1, c10::DispatchKey::NestedTensorCPU},
 }};
 
-// One kernel an operator, not one fallback: the fallback comes after CompositeExplicitAutograd, and a structured
-// operator would decompose into its out= variant first. What is composed of operators with derivatives stays so.
+// One kernel an operator, not one fallback: the fallback comes after CompositeExplicitAutograd, and
+// a structured operator would decompose into its out= variant first. What is composed of operators
+// with derivatives stays so.
 void register_boxed(registrar& to) {
   c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
   for (const c10::OperatorName& name : dispatcher.getAllOpNames()) {
@@ -34,7 +35,8 @@ void register_boxed(registrar& to) {
     const auto op = dispatcher.findSchema(name);
     if (!op || op->hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd)) continue;
     for (const key_pair& keys : served_keys) {
-      if (op->hasKernelForDispatchKey(keys.cpu)) to.add_boxed(*op, keys.ours, boxed_kernel(keys.cpu));
+      if (op->hasKernelForDispatchKey(keys.cpu))
+        to.add_boxed(*op, keys.ours, boxed_kernel(keys.cpu));
     }
   }
 }

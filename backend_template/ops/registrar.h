@@ -11,11 +11,12 @@
 
 namespace outback::ops {
 
-/// Never replaces a kernel: an operator that has one for the key keeps it, whoever wrote it. Leaked, since the
-/// registrations end with it.
+/// Never replaces a kernel: an operator that has one for the key keeps it, whoever wrote it.
+/// Leaked, since the registrations end with it.
 class registrar {
  public:
-  /// `function` as the kernel of aten::`name`.`overload`. An operator that this torch does not have is left out.
+  /// `function` as the kernel of aten::`name`.`overload`. An operator that this torch does not have
+  /// is left out.
   template <auto* function>
   void add(const char* name, const char* overload = "",
            c10::DispatchKey key = c10::DispatchKey::PrivateUse1) {
@@ -33,8 +34,8 @@ class registrar {
     if (!op.hasKernelForDispatchKey(key)) keep(op, key, std::move(kernel), std::nullopt);
   }
 
-  /// For operators without a kernel for `key`, of every namespace; kernels that compose others come before it.
-  /// Left alone when there is one already.
+  /// For operators without a kernel for `key`, of every namespace; kernels that compose others come
+  /// before it. Left alone when there is one already.
   void add_fallback(c10::DispatchKey key, c10::KernelFunction kernel);
 
   static std::optional<c10::OperatorHandle> find(const char* name, const char* overload) {

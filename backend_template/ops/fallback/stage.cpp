@@ -25,7 +25,8 @@ byte_range bytes_of(const c10::TensorImpl& tensor) {
   int64_t last = tensor.storage_offset();
   for (int64_t d = 0; d < tensor.dim(); ++d) last += (tensor.size(d) - 1) * tensor.stride(d);
   const size_t item = tensor.itemsize();
-  return {static_cast<size_t>(tensor.storage_offset()) * item, (static_cast<size_t>(last) + 1) * item};
+  return {static_cast<size_t>(tensor.storage_offset()) * item,
+          (static_cast<size_t>(last) + 1) * item};
 }
 
 c10::DataPtr allocate_stage(const c10::StorageImpl& storage) {

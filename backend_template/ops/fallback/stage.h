@@ -21,10 +21,12 @@ struct byte_range {
 /// What a tensor covers of its storage.
 byte_range bytes_of(const c10::TensorImpl& tensor);
 
-/// CPU memory as large as `storage`, so that every offset means the same in both. Its content is not copied.
+/// CPU memory as large as `storage`, so that every offset means the same in both. Its content is
+/// not copied.
 c10::DataPtr allocate_stage(const c10::StorageImpl& storage);
 
-/// Fills the stage from the device, and the device from the stage. Both wait until the bytes are there.
+/// Fills the stage from the device, and the device from the stage. Both wait until the bytes are
+/// there.
 void copy_in(void* stage, const void* data, c10::Device device, byte_range bytes);
 void copy_out(void* data, c10::Device device, const void* stage, byte_range bytes);
 

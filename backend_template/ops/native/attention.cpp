@@ -1,4 +1,5 @@
-// scaled_dot_product_attention: the same choice of kernel as for CPU tensors, and then the same kernel.
+// scaled_dot_product_attention: the same choice of kernel as for CPU tensors, and then the same
+// kernel.
 #include <ATen/core/Tensor.h>
 #include <ATen/native/transformers/attention.h>
 #include <ATen/ops/_fused_sdp_choice.h>

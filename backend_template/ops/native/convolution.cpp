@@ -1,4 +1,5 @@
-// Convolutions of every kind, which torch sends to two operators of their own on devices it does not know.
+// Convolutions of every kind, which torch sends to two operators of their own on devices it does
+// not know.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/convolution_backward.h>
 

@@ -1,8 +1,8 @@
 // copy_ and its relatives: within a device, across devices, to and from the host.
 //
-// Bytes that are laid out alike on both sides go through core, ordered by streams and asynchronous where that is
-// asked for. Everything else (another dtype, other strides, broadcasting, conj and neg bits, overlap) is the CPU's
-// copy kernel over both sides.
+// Bytes that are laid out alike on both sides go through core, ordered by streams and asynchronous
+// where that is asked for. Everything else (another dtype, other strides, broadcasting, conj and
+// neg bits, overlap) is the CPU's copy kernel over both sides.
 #include <ATen/ExpandUtils.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/copy.h>
@@ -22,7 +22,9 @@ namespace {
 // Below this, the calling thread copies faster than a stream takes an order.
 constexpr size_t worth_a_stream = 256 * 1024;
 
-bool is_ours(const at::Tensor& tensor) { return tensor.device().type() == core::device_type; }
+bool is_ours(const at::Tensor& tensor) {
+  return tensor.device().type() == core::device_type;
+}
 
 bool is_idle_for_cpu(const at::Tensor& tensor) {
   if (!is_ours(tensor)) return true;
@@ -48,14 +50,16 @@ bool bytes_overlap(const void* a, const void* b, size_t size) {
   return first < second + size && second < first + size;
 }
 
-// What a stream does better than the calling thread: work that need not be waited for, or that no CPU can do.
+// What a stream does better than the calling thread: work that need not be waited for, or that no
+// CPU can do.
 bool belongs_on_stream(const at::Tensor& dst, const at::Tensor& src, size_t size,
                        bool non_blocking) {
   if (!can_wait_for_cpu(dst) || !can_wait_for_cpu(src)) return true;
   if (is_ours(dst) && is_ours(src)) {
     return size >= worth_a_stream || !is_idle_for_cpu(dst) || !is_idle_for_cpu(src);
   }
-  return non_blocking && core::is_pinned(is_ours(dst) ? src.const_data_ptr() : dst.const_data_ptr());
+  return non_blocking &&
+         core::is_pinned(is_ours(dst) ? src.const_data_ptr() : dst.const_data_ptr());
 }
 
 // True when the bytes are copied, or will be.
@@ -82,7 +86,8 @@ void copy_on_cpu(const at::Tensor& dst, const at::Tensor& src) {
 at::Tensor& copy_(at::Tensor& self, const at::Tensor& src, bool non_blocking) {
   TORCH_CHECK(self.defined() && src.defined(), "copy_: a tensor is undefined");
   if (self.is_same(src)) return self;
-  TORCH_CHECK(!self._is_zerotensor(), "ZeroTensors are immutable. Please materialize the tensor using "
+  TORCH_CHECK(!self._is_zerotensor(),
+              "ZeroTensors are immutable. Please materialize the tensor using "
               "`.clone()`, if you want a mutable zero tensor.");
   if (src._is_zerotensor()) return self.zero_();
   const at::Device other = is_ours(self) ? src.device() : self.device();

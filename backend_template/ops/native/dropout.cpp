@@ -1,4 +1,5 @@
-// The dropout of accelerators. The CPU's draws from the CPU's default generator; this one from the device's.
+// The dropout of accelerators. The CPU's draws from the CPU's default generator; this one from the
+// device's.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/ones_like.h>
@@ -26,6 +27,8 @@ std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor& input, doubl
 
 }  // namespace
 
-void register_dropout(registrar& to) { to.add<&native_dropout>("native_dropout"); }
+void register_dropout(registrar& to) {
+  to.add<&native_dropout>("native_dropout");
+}
 
 }  // namespace outback::ops

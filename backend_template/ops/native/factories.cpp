@@ -20,8 +20,8 @@ constexpr c10::DispatchKeySet dense_keys{c10::DispatchKey::PrivateUse1};
 class device_scope {
  public:
   explicit device_scope(std::optional<c10::Device> device)
-      : before_(core::exchange_device(
-            device ? core::resolve_index(device->index()) : c10::DeviceIndex{-1})) {}
+      : before_(core::exchange_device(device ? core::resolve_index(device->index())
+                                             : c10::DeviceIndex{-1})) {}
   ~device_scope() { core::set_device_unchecked(before_); }
   device_scope(const device_scope&) = delete;
   device_scope& operator=(const device_scope&) = delete;
@@ -61,8 +61,8 @@ at::Tensor empty_strided(at::IntArrayRef size, at::IntArrayRef stride,
                          std::optional<c10::Device> device, std::optional<bool> pin_memory) {
   const c10::ScalarType type = checked_dtype(dtype, layout, pin_memory);
   const device_scope scope(device);
-  return filled_if_deterministic(at::detail::empty_strided_generic(
-      size, stride, &core::device_allocator(), dense_keys, type));
+  return filled_if_deterministic(
+      at::detail::empty_strided_generic(size, stride, &core::device_allocator(), dense_keys, type));
 }
 
 // All zeros and no memory: what autograd's forward mode makes, and what no kernel may read.

@@ -13,7 +13,8 @@
 namespace outback::ops {
 namespace {
 
-// A stream's fill takes an order and a wake-up; an idle stream's memory is filled sooner by the calling thread.
+// A stream's fill takes an order and a wake-up; an idle stream's memory is filled sooner by the
+// calling thread.
 constexpr size_t worth_a_fill = 256 * 1024;
 
 bool zero_on_stream(const at::Tensor& self) {
@@ -39,6 +40,8 @@ at::Tensor& zero_(at::Tensor& self) {
 
 }  // namespace
 
-void register_fills(registrar& to) { to.add<&zero_>("zero_"); }
+void register_fills(registrar& to) {
+  to.add<&zero_>("zero_");
+}
 
 }  // namespace outback::ops

@@ -1,5 +1,5 @@
-// The operators that are written for this device: what makes, views, moves and reads its memory, and what has no
-// kernel on the CPU under the same name.
+// The operators that are written for this device: what makes, views, moves and reads its memory,
+// and what has no kernel on the CPU under the same name.
 #pragma once
 
 namespace outback::ops {

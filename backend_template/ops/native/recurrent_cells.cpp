@@ -1,5 +1,5 @@
-// The cells of LSTM and GRU, which torch expects to be one kernel each on an accelerator. Composed here of
-// operators of the device, so that a vendor's kernels serve them.
+// The cells of LSTM and GRU, which torch expects to be one kernel each on an accelerator. Composed
+// here of operators of the device, so that a vendor's kernels serve them.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/cat.h>
@@ -28,7 +28,8 @@ at::Tensor with_bias(const at::Tensor& gates, const optional_tensor& bias) {
 cell_gradients lstm_cell(const at::Tensor& input_gates, const at::Tensor& hidden_gates,
                          const at::Tensor& cx, const optional_tensor& input_bias,
                          const optional_tensor& hidden_bias) {
-  const at::Tensor gates = with_bias(input_gates, input_bias) + with_bias(hidden_gates, hidden_bias);
+  const at::Tensor gates =
+      with_bias(input_gates, input_bias) + with_bias(hidden_gates, hidden_bias);
   const auto part = gates.unsafe_chunk(4, 1);
   const at::Tensor in = at::sigmoid(part[0]);
   const at::Tensor forget = at::sigmoid(part[1]);
@@ -54,9 +55,10 @@ cell_gradients lstm_cell_backward(const optional_tensor& grad_hy, const optional
     grad_c = grad_c + *grad_hy * out * (1 - tanh_cy * tanh_cy);
     grad_out = *grad_hy * tanh_cy * out * (1 - out);
   }
-  at::Tensor grad_gates = at::cat({grad_c * cell * in * (1 - in), grad_c * cx * forget * (1 - forget),
-                                   grad_c * in * (1 - cell * cell), grad_out},
-                                  1);
+  at::Tensor grad_gates =
+      at::cat({grad_c * cell * in * (1 - in), grad_c * cx * forget * (1 - forget),
+               grad_c * in * (1 - cell * cell), grad_out},
+              1);
   at::Tensor grad_bias = has_bias ? grad_gates.sum(0) : at::Tensor();
   return {std::move(grad_gates), grad_c * forget, std::move(grad_bias)};
 }

@@ -59,8 +59,9 @@ at::Tensor& set_part_of_storage(at::Tensor& self, at::Storage source, int64_t of
   if (stride.data() != nullptr) strides = stride;
   const size_t start = static_cast<size_t>(offset);
   make_room(impl, c10::multiply_integers(size) == 0 ? 0
-                  : strides ? at::detail::computeStorageNbytes(size, stride, impl.itemsize(), start)
-                            : at::detail::computeStorageNbytesContiguous(size, impl.itemsize(), start));
+                  : strides
+                      ? at::detail::computeStorageNbytes(size, stride, impl.itemsize(), start)
+                      : at::detail::computeStorageNbytesContiguous(size, impl.itemsize(), start));
   impl.set_storage_offset(offset);
   set_shape(impl, size, strides);
   return self;

@@ -19,6 +19,8 @@ at::Scalar local_scalar_dense(const at::Tensor& self) {
 
 }  // namespace
 
-void register_scalars(registrar& to) { to.add<&local_scalar_dense>("_local_scalar_dense"); }
+void register_scalars(registrar& to) {
+  to.add<&local_scalar_dense>("_local_scalar_dense");
+}
 
 }  // namespace outback::ops

@@ -15,6 +15,8 @@ void record_stream(at::Tensor& self, c10::Stream stream) {
 
 }  // namespace
 
-void register_streams(registrar& to) { to.add<&record_stream>("record_stream"); }
+void register_streams(registrar& to) {
+  to.add<&record_stream>("record_stream");
+}
 
 }  // namespace outback::ops

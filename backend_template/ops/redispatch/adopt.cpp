@@ -24,7 +24,8 @@ c10::DataPtr shared_memory(c10::Storage storage) {
 }  // namespace
 
 c10::DataPtr adopt_memory(c10::DataPtr&& memory, size_t size, c10::Device device) {
-  if (core::addresses_host(device.index())) return core::adopt(std::move(memory), size, device.index());
+  if (core::addresses_host(device.index()))
+    return core::adopt(std::move(memory), size, device.index());
   c10::DataPtr copy = core::allocate_on(device.index(), memory.get() == nullptr ? 0 : size);
   if (memory.get() != nullptr) {
     core::copy_bytes(copy.get(), device, memory.get(), c10::Device(c10::kCPU), size,

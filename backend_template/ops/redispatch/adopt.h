@@ -10,17 +10,20 @@
 
 namespace outback::ops {
 
-/// `size` bytes of CPU memory as memory of `device`: the same memory where the device can use it, else a copy.
+/// `size` bytes of CPU memory as memory of `device`: the same memory where the device can use it,
+/// else a copy.
 c10::DataPtr adopt_memory(c10::DataPtr&& memory, size_t size, c10::Device device);
 
-/// Makes `storage`, a CPU one that only one reference holds, a storage of `device`. In place: no allocation.
+/// Makes `storage`, a CPU one that only one reference holds, a storage of `device`. In place: no
+/// allocation.
 void adopt_storage(c10::StorageImpl& storage, c10::Device device);
 
-/// A storage of `device` over the memory of `storage` (or a copy of it), which others hold as well and which
-/// lives on as long as the result.
+/// A storage of `device` over the memory of `storage` (or a copy of it), which others hold as well
+/// and which lives on as long as the result.
 c10::Storage share_storage(c10::Storage storage, c10::Device device);
 
-/// Makes `tensor`, which nobody else sees, a tensor of `device`, where its storage is already. In place.
+/// Makes `tensor`, which nobody else sees, a tensor of `device`, where its storage is already. In
+/// place.
 void relabel(c10::TensorImpl& tensor, c10::Device device);
 
 /// `view`, a CPU tensor whose storage is an alias of `source`'s, as a view of `source`.

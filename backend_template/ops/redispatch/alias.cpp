@@ -26,7 +26,8 @@ at::Tensor make_alias_tensor(const at::Tensor& source, c10::Storage storage) {
   const c10::TensorImpl& from = *source.unsafeGetTensorImpl();
   const c10::DispatchKeySet keys =
       (from.key_set() & kept_keys) | c10::DispatchKeySet(c10::DispatchKey::CPU);
-  // The constructor for views takes the keys as they are; the other one adds autograd's and a counter.
+  // The constructor for views takes the keys as they are; the other one adds autograd's and a
+  // counter.
   auto alias = c10::make_intrusive<c10::TensorImpl>(c10::TensorImpl::VIEW, std::move(storage), keys,
                                                     from.dtype());
   tensor_fields::copy_geometry(from, *alias);
@@ -40,9 +41,8 @@ at::Tensor make_special_alias(const at::Tensor& source, c10::Storage storage) {
       c10::VariableVersion(0), /*allow_tensor_metadata_change=*/true);
   if (storage) alias->set_storage_keep_dtype(std::move(storage));
   tensor_fields::set_device(*alias, c10::Device(c10::kCPU));
-  tensor_fields::set_keys(*alias,
-                          move_keys(alias->key_set(), c10::BackendComponent::PrivateUse1Bit,
-                                    c10::BackendComponent::CPUBit));
+  tensor_fields::set_keys(*alias, move_keys(alias->key_set(), c10::BackendComponent::PrivateUse1Bit,
+                                            c10::BackendComponent::CPUBit));
   return at::Tensor(std::move(alias));
 }
 

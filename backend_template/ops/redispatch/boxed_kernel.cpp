@@ -145,7 +145,8 @@ class kernel_of_any final : public c10::OperatorKernel {
                   torch::jit::Stack* stack) {
     TORCH_CHECK_NOT_IMPLEMENTED(
         op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU), op.operator_name(),
-        " is not implemented for ", core::backend_name(), ": it has neither a kernel of its own for "
+        " is not implemented for ", core::backend_name(),
+        ": it has neither a kernel of its own for "
         "this device (dispatch key PrivateUse1) nor one for the CPU that could run in its place");
     run(facts_of(op), op, c10::DispatchKey::CPU, *stack);
   }

@@ -9,11 +9,12 @@
 
 namespace outback::ops {
 
-/// The kernel for one operator, which runs its kernel for `target`. What it needs to know of the schema is worked
-/// out at the first call.
+/// The kernel for one operator, which runs its kernel for `target`. What it needs to know of the
+/// schema is worked out at the first call.
 c10::KernelFunction boxed_kernel(c10::DispatchKey target);
 
-/// The same, but runs another operator of the same signature: what CPU tensors would have run in its place.
+/// The same, but runs another operator of the same signature: what CPU tensors would have run in
+/// its place.
 c10::KernelFunction boxed_kernel_of(const char* name, const char* overload);
 
 /// The kernel for operators that nobody registered for this device, custom ones above all. Throws

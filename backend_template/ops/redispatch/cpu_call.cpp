@@ -43,7 +43,8 @@ void cpu_call::join(const at::Tensor& tensor, access how, mixing allowed) {
     return;
   }
   const bool is_scalar = device.is_cpu() && tensor.dim() == 0 && how == access::read;
-  const bool may_join = device.is_cpu() && (allowed == mixing::cpu_tensors || mixing_ != mixing::refused);
+  const bool may_join =
+      device.is_cpu() && (allowed == mixing::cpu_tensors || mixing_ != mixing::refused);
   if (!is_scalar && !may_join && !stranger_) stranger_ = device;
 }
 
@@ -94,7 +95,8 @@ c10::Storage cpu_call::lend(const c10::Storage& storage) {
 cpu_call::storage_loan& cpu_call::lend_storage(const c10::Storage& storage, access how) {
   c10::StorageImpl& source = *storage.unsafeGetStorageImpl();
   // Only a write gives a copy-on-write storage memory of its own, and then all see the new memory.
-  void* const data = how == access::write ? source.mutable_data() : const_cast<void*>(source.data());
+  void* const data =
+      how == access::write ? source.mutable_data() : const_cast<void*>(source.data());
   for (storage_loan& loan : storages_) {
     if (loan.source != &source) continue;
     if (!loan.is_staged && loan.data != data) {
@@ -154,7 +156,8 @@ void cpu_call::note_written(const c10::TensorImpl& alias) {
   if (!alias.has_storage()) return;
   storage_loan* const loan = loan_of(alias.unsafe_storage().unsafeGetStorageImpl());
   if (loan == nullptr || !loan->is_staged) return;
-  loan->written.add(is_plain(alias) ? bytes_of(alias) : byte_range{0, alias.unsafe_storage().nbytes()});
+  loan->written.add(is_plain(alias) ? bytes_of(alias)
+                                    : byte_range{0, alias.unsafe_storage().nbytes()});
 }
 
 void cpu_call::finish_storage(storage_loan& loan) {
@@ -205,7 +208,8 @@ at::Tensor cpu_call::take_back(at::Tensor result) {
     if (const storage_loan* lent = loan_of(impl->unsafe_storage().unsafeGetStorageImpl())) {
       for (const tensor_loan& loan : tensors_) {
         const c10::TensorImpl& source = *loan.source.unsafeGetTensorImpl();
-        if (source.has_storage() && source.unsafe_storage().unsafeGetStorageImpl() == lent->source) {
+        if (source.has_storage() &&
+            source.unsafe_storage().unsafeGetStorageImpl() == lent->source) {
           return as_view_of(*impl, source);
         }
       }

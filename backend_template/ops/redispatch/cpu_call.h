@@ -7,9 +7,10 @@
 //   call.finish();                     // carries a resized `out` over, or copies what was written
 //   return call.take_back(r);
 //
-// Where the CPU can address the device's memory, what is lent are aliases and nothing is copied; elsewhere each
-// storage is staged through CPU memory, once, whichever views of it take part. A call that ends in an exception
-// changes nothing of the tensors lent, apart from bytes that a kernel had written in place.
+// Where the CPU can address the device's memory, what is lent are aliases and nothing is copied;
+// elsewhere each storage is staged through CPU memory, once, whichever views of it take part. A
+// call that ends in an exception changes nothing of the tensors lent, apart from bytes that a
+// kernel had written in place.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -41,22 +42,25 @@ class cpu_call {
   cpu_call(const cpu_call&) = delete;
   cpu_call& operator=(const cpu_call&) = delete;
 
-  /// From here on, aliases say of `requires_grad()` what their tensors say. Slower, and almost no kernel asks.
+  /// From here on, aliases say of `requires_grad()` what their tensors say. Slower, and almost no
+  /// kernel asks.
   void keep_requires_grad() { keep_requires_grad_ = true; }
 
-  /// The CPU's view of `tensor`; a CPU tensor or an undefined one is returned as it is. The same tensor gives the
-  /// same alias, and views of one storage give views of one storage.
+  /// The CPU's view of `tensor`; a CPU tensor or an undefined one is returned as it is. The same
+  /// tensor gives the same alias, and views of one storage give views of one storage.
   at::Tensor lend(at::Tensor tensor, access how = access::read, mixing allowed = mixing::refused);
   c10::Storage lend(const c10::Storage& storage);
 
   /// A Device argument: where the results go.
   void set_device(c10::Device device);
 
-  /// Checks that the tensors may meet, then waits for or copies from the device. From here on, until the object
-  /// dies, autograd and autocast are off: they have had their turn above this kernel.
+  /// Checks that the tensors may meet, then waits for or copies from the device. From here on,
+  /// until the object dies, autograd and autocast are off: they have had their turn above this
+  /// kernel.
   void begin();
 
-  /// Where the results go. After `begin`; empty when no tensor and no argument names a device of ours.
+  /// Where the results go. After `begin`; empty when no tensor and no argument names a device of
+  /// ours.
   const std::optional<c10::Device>& device() const { return device_; }
 
   /// To be called once when the kernel has returned, before `take_back`.

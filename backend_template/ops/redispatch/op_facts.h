@@ -11,10 +11,10 @@ namespace outback::ops {
 struct op_facts {
   uint32_t arguments = 0;
   uint32_t returns = 0;
-  uint64_t handled = 0;      // may be or hold a tensor, a storage, a device or a generator
-  uint64_t written = 0;      // the operator changes it
+  uint64_t handled = 0;  // may be or hold a tensor, a storage, a device or a generator
+  uint64_t written = 0;  // the operator changes it
   uint64_t generators = 0;
-  uint64_t cpu_allowed = 0;  // may be a CPU tensor by contract
+  uint64_t cpu_allowed = 0;         // may be a CPU tensor by contract
   bool asks_requires_grad = false;  // the CPU kernel does, to know what the backward pass will need
 };
 

@@ -9,7 +9,8 @@ namespace outback::ops {
 
 /// Sparse, of any layout: no storage of its own.
 inline bool has_members(const c10::TensorImpl& tensor) {
-  return tensor.key_set().has_any(c10::DispatchKeySet{c10::DispatchKey::Sparse, c10::DispatchKey::SparseCsr});
+  return tensor.key_set().has_any(
+      c10::DispatchKeySet{c10::DispatchKey::Sparse, c10::DispatchKey::SparseCsr});
 }
 
 /// Calls `visit` with each dense tensor, which it may replace by one of the same shape.

@@ -9,9 +9,9 @@
 
 namespace outback::ops {
 
-/// TensorImpl fixes its device and its keys at birth, and its setters for sizes work them out anew. Both are
-/// protected members: a derived class may name them, and a pointer to such a member works on any TensorImpl.
-/// Only for tensors that nobody else can see yet.
+/// TensorImpl fixes its device and its keys at birth, and its setters for sizes work them out anew.
+/// Both are protected members: a derived class may name them, and a pointer to such a member works
+/// on any TensorImpl. Only for tensors that nobody else can see yet.
 struct tensor_fields : c10::TensorImpl {
   tensor_fields() = delete;
 
@@ -23,7 +23,8 @@ struct tensor_fields : c10::TensorImpl {
     tensor.*(&tensor_fields::key_set_) = keys;
   }
 
-  /// Sizes, strides, offset, dtype, contiguity and flags, without working any of them out. The device too.
+  /// Sizes, strides, offset, dtype, contiguity and flags, without working any of them out. The
+  /// device too.
   static void copy_geometry(const c10::TensorImpl& from, c10::TensorImpl& to) {
     copy_generic_tensor_metadata(&from, &to);
   }

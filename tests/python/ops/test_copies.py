@@ -1,0 +1,115 @@
+"""copy_, to, clone: within a device, across devices, to the host and back."""
+
+import itertools
+
+import pytest
+import torch
+
+PLACES = ["cpu", "acme:0", "acme:1"]
+PAIRS = [p for p in itertools.product(PLACES, PLACES) if p != ("cpu", "cpu")]
+LAYOUTS = {
+    "contiguous": lambda x: x,
+    "transposed": lambda x: x.transpose(0, 1).contiguous().transpose(0, 1),
+    "part": lambda x: torch.cat([x, x])[:4],
+    "every second": lambda x: torch.stack([x, x], -1).flatten(1)[:, ::2],
+}
+
+
+@pytest.mark.parametrize("source,target", PAIRS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.complex64])
+def test_copies_between(two_devices, source, target, layout, dtype):
+    x = torch.arange(24.0).view(4, 6)
+    from_ = LAYOUTS[layout](x.to(source))
+    to = torch.full((4, 6), -1, dtype=dtype, device=target)
+    for view in (to, to.t().contiguous().t()):
+        view.copy_(from_)
+        assert torch.equal(view.cpu(), x.to(dtype))
+
+
+@pytest.mark.parametrize("size", [0, 1, 1000, 1 << 20])
+@pytest.mark.parametrize("non_blocking", [False, True])
+@pytest.mark.parametrize("pinned", [False, True])
+def test_there_and_back(size, non_blocking, pinned):
+    x = torch.arange(size, dtype=torch.int32)
+    if pinned:
+        x = x.pin_memory()
+    y = x.to("acme", non_blocking=non_blocking)
+    back = torch.empty_like(x, pin_memory=pinned).copy_(y, non_blocking=non_blocking)
+    torch.acme.synchronize()
+    assert torch.equal(back, torch.arange(size, dtype=torch.int32))
+
+
+def test_large_copies_on_a_stream_are_in_order():
+    x = torch.zeros(1 << 20, device="acme")
+    for i in range(20):
+        y = x.clone()
+        y.add_(1)
+        x.copy_(y)
+        assert y[0].item() == i + 1
+    assert x.cpu().eq(20).all()
+
+
+def test_copies_broadcast():
+    x = torch.zeros(3, 4, device="acme")
+    x.copy_(torch.arange(4.0))
+    x.copy_(torch.arange(4.0, device="acme"))
+    assert x.cpu().tolist() == [[0, 1, 2, 3]] * 3
+    with pytest.raises(RuntimeError, match="must match"):
+        x.copy_(torch.ones(5))
+
+
+def test_copies_resolve_conj_and_neg():
+    x = torch.randn(3, dtype=torch.cfloat)
+    a = x.acme()
+    assert torch.equal(torch.empty_like(a).copy_(a.conj()).cpu(), x.conj().resolve_conj())
+    assert torch.equal(a.conj().cpu(), x.conj())
+    target = torch.zeros(3, dtype=torch.cfloat, device="acme")
+    target.conj().copy_(x)
+    assert torch.equal(target.cpu(), x.conj().resolve_conj())
+
+
+def test_copies_within_one_storage():
+    x = torch.arange(6.0, device="acme")
+    x.copy_(x)
+    x[:3].copy_(x[3:])
+    assert x.cpu().tolist() == [3, 4, 5, 3, 4, 5]
+    large = torch.arange(1 << 20, device="acme")
+    large[: 1 << 19].copy_(large[1 << 19 :])
+    assert torch.equal(large.cpu()[: 1 << 19], torch.arange(1 << 19, 1 << 20))
+
+
+def test_copies_fit_into_gaps():
+    x = torch.zeros(4, 4, device="acme")
+    x[:, 1].copy_(torch.ones(4))
+    x[2, ::2] = torch.full((2,), 5.0, device="acme")
+    expected = torch.zeros(4, 4)
+    expected[:, 1] = 1
+    expected[2, ::2] = 5
+    assert torch.equal(x.cpu(), expected)
+
+
+def test_clone_keeps_strides():
+    x = torch.randn(2, 3, 4, 5, device="acme").to(memory_format=torch.channels_last)
+    assert x.clone().stride() == x.stride()
+    assert x.contiguous().stride() == (60, 20, 5, 1)
+
+
+def test_copies_to_and_from_other_kinds_of_device_are_refused():
+    with pytest.raises(NotImplementedError):
+        torch.zeros(2, device="acme").copy_(torch.zeros(2, device="meta"))
+
+
+def test_gradients_cross_devices(two_devices):
+    x = torch.ones(3, requires_grad=True)
+    (x.to("acme:0") * 2).to("acme:1").mul(3).cpu().sum().backward()
+    assert x.grad.tolist() == [6, 6, 6]
+
+
+def test_values_come_to_python():
+    x = torch.tensor([[1, 2], [3, 4]], device="acme")
+    assert x.tolist() == [[1, 2], [3, 4]] and x[1, 1].item() == 4
+    assert torch.tensor(2 + 3j, device="acme").item() == 2 + 3j
+    assert torch.tensor(True, device="acme").item() is True
+    assert torch.tensor(1.5, dtype=torch.bfloat16, device="acme").item() == 1.5
+    assert torch.tensor(3 + 4j, device="acme").conj().item() == 3 - 4j

@@ -1,0 +1,70 @@
+"""New tensors."""
+
+import pytest
+import torch
+
+
+def test_empty_tensors_are_on_the_device_that_was_asked_for(two_devices):
+    assert torch.empty(2, 3, device="acme").device == torch.device("acme:0")
+    assert torch.empty(2, 3, device="acme:1").device == torch.device("acme:1")
+    assert torch.acme.current_device() == 0
+    with torch.acme.device(1):
+        assert torch.empty(2, device="acme").device == torch.device("acme:1")
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.complex64, torch.bool, torch.float8_e5m2])
+def test_empty_keeps_the_dtype(dtype):
+    assert torch.empty(3, dtype=dtype, device="acme").dtype == dtype
+
+
+def test_empty_keeps_the_memory_format():
+    x = torch.empty(2, 3, 4, 5, device="acme", memory_format=torch.channels_last)
+    assert x.stride() == (60, 1, 15, 3)
+    assert torch.empty_like(x).stride() == x.stride()
+    assert torch.empty_strided((2, 3), (1, 2), device="acme").stride() == (1, 2)
+
+
+def test_device_memory_cannot_be_pinned():
+    with pytest.raises(RuntimeError, match="Only dense CPU tensors can be pinned"):
+        torch.empty(2, device="acme", pin_memory=True)
+
+
+def test_a_device_that_does_not_exist_is_refused():
+    with pytest.raises(IndexError, match="expected an index from 0 to"):
+        torch.empty(2, device="acme:100")
+
+
+def test_zero_elements_take_no_memory():
+    x = torch.empty(0, 3, device="acme")
+    assert x.shape == (0, 3) and x.untyped_storage().nbytes() == 0
+    assert (x + 1).shape == (0, 3)
+
+
+def test_deterministic_mode_fills_new_memory():
+    torch.use_deterministic_algorithms(True)
+    try:
+        assert torch.empty(5, device="acme").isnan().all()
+        assert (torch.empty(5, dtype=torch.int32, device="acme") == 2**31 - 1).all()
+        x = torch.ones(2, device="acme").resize_(4)
+        assert x[:2].eq(1).all() and x[2:].isnan().all()
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda d: torch.arange(1, 7, 2, device=d),
+        lambda d: torch.linspace(0, 1, 5, device=d),
+        lambda d: torch.eye(3, device=d),
+        lambda d: torch.full((2, 2), 1.5, device=d),
+        lambda d: torch.tril_indices(3, 3, device=d),
+        lambda d: torch.tensor([[1, 2], [3, 4]], device=d),
+        lambda d: torch.hann_window(5, device=d),
+        lambda d: torch.ones(2, dtype=torch.cfloat, device=d),
+    ],
+)
+def test_filled_tensors_equal_those_of_the_cpu(make):
+    x = make("acme")
+    assert x.device.type == "acme"
+    torch.testing.assert_close(x.cpu(), make("cpu"), rtol=0, atol=0)

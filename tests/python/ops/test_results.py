@@ -1,0 +1,144 @@
+"""What operators return: where it lies, and what it shares."""
+
+import threading
+
+import pytest
+import torch
+
+
+def test_results_stay_on_the_device():
+    x = torch.ones(2, device="acme")
+    for result in (1 - x, 2 / x, x + torch.tensor(1.0), torch.where(x > 0, 1.0, x), x.sum(), x > 0):
+        assert result.device == x.device
+    assert torch.tensor(3.0).mul(x).device == x.device
+
+
+def test_in_place_operators_return_their_argument():
+    x = torch.ones(2, device="acme")
+    assert x.add_(1) is x and torch.relu_(x) is x
+    assert x.data_ptr() == x.add_(1).data_ptr()
+
+
+def test_lists_of_tensors_come_back_as_lists():
+    x = torch.arange(10.0, device="acme")
+    parts = torch.tensor_split(x, torch.tensor([3, 7]))
+    assert [p.shape[0] for p in parts] == [3, 4, 3] and all(p.device == x.device for p in parts)
+    values, indices = x.topk(2)
+    assert values.tolist() == [9, 8] and indices.device == x.device
+
+
+def test_indices_may_be_missing_and_on_the_cpu():
+    x = torch.arange(12.0, device="acme").view(3, 4)
+    expected = x.cpu()
+    rows = torch.tensor([0, 2])
+    for index in (rows, rows.acme()):
+        assert torch.equal(x[:, index].cpu(), expected[:, rows])
+        assert torch.equal(x[index].cpu(), expected[rows])
+    x[:, rows] = 7.0
+    torch.ops.aten.index_put_(x, [None, rows.acme()], torch.tensor(1.0), True)
+    assert x.cpu()[:, rows].eq(8).all() and x.cpu()[:, 1].tolist() == [1, 5, 9]
+
+
+def test_other_cpu_tensors_are_refused():
+    x = torch.ones(2, 2, device="acme")
+    message = "Expected all tensors to be on the same device, but found at least two devices, acme:0 and cpu!"
+    for call in (
+        lambda: x + torch.ones(2, 2),
+        lambda: torch.ones(2, 2) @ x,
+        lambda: torch.cat([x, torch.ones(2, 2)]),
+        lambda: torch.tensor(1.0).add_(x.sum()),
+        lambda: torch.add(x, x, out=torch.empty(2, 2)),
+    ):
+        with pytest.raises(RuntimeError, match=message):
+            call()
+
+
+def test_tensors_of_two_devices_are_refused(two_devices):
+    x, y = torch.ones(2, device="acme:0"), torch.ones(2, device="acme:1")
+    with pytest.raises(RuntimeError, match="two devices, acme:0 and acme:1!"):
+        x + y
+    with pytest.raises(RuntimeError, match="two devices, acme:1 and acme:0!"):
+        torch.stack([y, x])
+
+
+def test_a_kernel_that_fails_leaves_its_arguments_alone():
+    x = torch.ones(2, 3, device="acme")
+    out = torch.zeros(5, device="acme")
+    with pytest.raises(RuntimeError, match="mat1 and mat2 shapes cannot be multiplied"):
+        torch.mm(x, x, out=out)
+    with pytest.raises(IndexError):
+        x.sum(7)
+    assert out.shape == (5,) and out.device == x.device and x.device.type == "acme"
+    assert (x + 1).cpu().eq(2).all()
+
+
+def test_memory_of_results_is_counted_and_comes_back():
+    torch.acme.synchronize()
+    before = torch.acme.memory_allocated()
+    x = torch.ones(1000, device="acme")
+    y = x + x
+    assert torch.acme.memory_allocated() - before >= 8000
+    del x, y
+    assert torch.acme.memory_allocated() == before
+
+
+def test_inference_tensors():
+    x = torch.ones(3, device="acme")
+    with torch.inference_mode():
+        y = x.relu() + 1
+        assert y.is_inference() and y.view(3, 1).is_inference()
+        y.add_(1)
+    assert y.mul(2).cpu().tolist() == [6, 6, 6]
+    with pytest.raises(
+        RuntimeError, match="Inplace update to inference tensor outside InferenceMode"
+    ):
+        y.add_(1)
+
+
+def test_results_have_version_counters():
+    x = torch.ones(3, device="acme") + 1
+    assert x._version == 0 and x.add_(1)._version == 1
+    assert not x.is_inference() and x.requires_grad_().requires_grad
+
+
+def test_threads_do_not_disturb_one_another():
+    failed = []
+
+    def work(seed: int) -> None:
+        on_cpu = torch.full((16, 16), float(seed))
+        x = on_cpu.acme()
+        for _ in range(200):
+            if not torch.equal((x @ x + 1).cpu(), on_cpu @ on_cpu + 1):
+                failed.append(seed)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+
+
+def test_unwritten_running_statistics_are_written():
+    norm = torch.nn.BatchNorm1d(3)
+    on_device = torch.nn.BatchNorm1d(3).acme()
+    x = torch.randn(8, 3)
+    torch.testing.assert_close(on_device(x.acme()).cpu(), norm(x))
+    torch.testing.assert_close(on_device.running_mean.cpu(), norm.running_mean)
+    torch.testing.assert_close(on_device.running_var.cpu(), norm.running_var)
+
+
+def test_complex_transforms():
+    x = torch.randn(4, 8, dtype=torch.cfloat)
+    for transform in (torch.fft.fft, torch.fft.ifft, torch.fft.hfft, torch.fft.fftn):
+        torch.testing.assert_close(transform(x.acme()).cpu(), transform(x))
+
+
+def test_forward_mode_zeros():
+    import torch.autograd.forward_ad as fwad
+
+    with fwad.dual_level():
+        x = fwad.make_dual(torch.ones(3, device="acme"), torch.full((3,), 2.0, device="acme"))
+        y = torch.ones(3, device="acme")
+        tangent = fwad.unpack_dual(x * y + y).tangent
+    assert tangent.cpu().tolist() == [2, 2, 2]
