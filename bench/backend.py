@@ -1,0 +1,38 @@
+"""The backend under test: its package, its device, and the module torch.<device>."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import os
+from collections.abc import Callable
+from types import ModuleType
+
+import torch
+
+
+@dataclasses.dataclass(frozen=True)
+class Backend:
+    package: str
+    name: str
+
+    @classmethod
+    def load(cls, package: str, name: str) -> Backend:
+        importlib.import_module(package)
+        return cls(package, name)
+
+    @property
+    def device(self) -> torch.device:
+        return torch.device(self.name, 0)
+
+    @property
+    def module(self) -> ModuleType:
+        return getattr(torch, self.name)
+
+    @property
+    def settle(self) -> Callable[[], object]:
+        return self.module.synchronize
+
+    def environment(self) -> dict[str, str]:
+        """The variables that change what is measured."""
+        return {k: v for k, v in sorted(os.environ.items()) if k.startswith("OUTBACK_")}

@@ -1,0 +1,28 @@
+"""What a part of the benchmark yields: rows, in sections."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+from timing import Measurement
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    name: str
+    against: str  # what the reference is; empty where there is none
+    measured: Measurement
+    bytes: int | None = None  # moved by an iteration, where that is the point
+
+
+@dataclasses.dataclass(frozen=True)
+class Section:
+    title: str
+    rows: list[Row]
+    summarized: bool = False  # by the geometric mean of its ratios
+
+    def geometric_mean(self) -> float | None:
+        if not self.summarized:
+            return None
+        return math.exp(sum(math.log(row.measured.ratio) for row in self.rows) / len(self.rows))

@@ -1,0 +1,73 @@
+"""Measures a backend against PyTorch's own CPU, in ratios: ``python bench/run.py --help``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+
+import attributes
+import clean_build
+import copies
+import operators
+import report
+import startup
+import streams
+import torch
+from backend import Backend
+from rich.console import Console
+from rows import Section
+
+
+def main() -> None:
+    options = _options()
+    torch.set_num_threads(1)
+    backend = Backend.load(options.package, options.device)
+    console = Console(width=None if sys.stdout.isatty() else 110)
+    parts: dict[str, Callable[[], list[Section]]] = {
+        "attributes": lambda: attributes.sections(backend, options.seconds),
+        "operators": lambda: operators.sections(backend, options.sizes, options.seconds),
+        "copies": lambda: copies.sections(backend, options.mebibytes, options.seconds),
+        "streams": lambda: streams.sections(backend, options.seconds),
+        "startup": lambda: startup.sections(backend, options.processes),
+    }
+    chosen = options.only or list(parts)
+    if options.build:
+        parts["build"] = lambda: clean_build.sections(backend)
+        chosen = [*chosen, "build"]
+    sections = []
+    for name in chosen:
+        with console.status(name):
+            found = parts[name]()
+        for section in found:
+            report.show(console, section)
+        sections += found
+    if options.save:
+        for path in report.save(options.save, backend, sections):
+            console.print(f"written: {path}")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description="Measures a backend against PyTorch's own CPU, in ratios.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.add_argument("--package", default="torch_acme", help="what to import")
+    parser.add_argument("--device", default="acme", help="its device")
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        choices=("attributes", "operators", "copies", "streams", "startup"),
+        help="parts; none: all",
+    )
+    parser.add_argument("--seconds", type=float, default=1.0, help="for each row")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[4, 1024], help="of the matrices")
+    parser.add_argument("--mebibytes", type=int, default=256, help="of a copy")
+    parser.add_argument("--processes", type=int, default=9, help="that measure imports")
+    parser.add_argument("--build", action="store_true", help="build the backend from scratch too")
+    parser.add_argument("--save", metavar="NAME", help="write results/<torch>-NAME.json and .md")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
