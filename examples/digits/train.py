@@ -31,7 +31,7 @@ def main() -> int:
     device = torch.device(options.device)
     if device.index is None:
         device = torch.device(device.type, 0)
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else 110)
 
     training_set, held_out = digits.load(options.seed)
     steps = options.steps or options.epochs * (len(training_set) // options.batch)
@@ -65,10 +65,13 @@ def main() -> int:
     console.print(table)
 
     wrong = []
+    # Asked this way round, NaN is wrong too.
     if not accuracy >= ACCURACY:
         wrong.append(f"accuracy {accuracy:.2%} on {device} is under {ACCURACY:.0%}")
-    if not difference <= TOLERANCE:
-        wrong.append(f"the loss curves differ by {difference:.2g}, more than {TOLERANCE:g}")
+    if not difference <= options.tolerance:
+        wrong.append(
+            f"the loss curves differ by {difference:.2g}, not at most {options.tolerance:g}"
+        )
     for what in wrong:
         console.print(f"[red]{what}[/red]")
     return 1 if wrong else 0
@@ -108,6 +111,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--epochs", type=int, default=15, help="%(default)s")
     parser.add_argument("--steps", type=int, help="instead of epochs")
     parser.add_argument("--batch", type=int, default=64, help="%(default)s")
+    parser.add_argument("--tolerance", type=float, default=TOLERANCE, help="%(default)s")
     parser.add_argument("--seed", type=int, default=0, help="%(default)s")
     # The network is too small to gain from more, and the sums keep their order.
     parser.add_argument("--threads", type=int, default=1, help="%(default)s")

@@ -53,7 +53,8 @@ class Training:
 
 def largest_difference(one: Training, other: Training) -> float:
     """Of the two curves of losses, step by step."""
-    return max(abs(a - b) for a, b in zip(one.losses, other.losses, strict=True))
+    curves = torch.tensor([one.losses, other.losses], dtype=torch.float64)
+    return (curves[0] - curves[1]).abs().max().item()  # NaN where a loss is
 
 
 def ratio_of_times(one: Training, other: Training) -> float:
