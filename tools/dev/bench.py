@@ -1,4 +1,4 @@
-"""./dev bench: the table of ratios, on an optimized build."""
+"""./dev bench: the tables of ratios, on an optimized build."""
 
 from . import build, shell
 from .environment import Environment
@@ -6,9 +6,11 @@ from .paths import ROOT
 
 
 def run(environment: Environment, arguments: list[str]) -> int:
-    folder = build.build(environment, "release")
-    one_thread = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    return shell.stream(
-        [environment.python, ROOT / "bench/run.py", *arguments],
-        env={**build.python_path(folder), **one_thread},
-    )
+    folder = build.build(environment, "release", "OUTBACK_BUILD_BENCH=ON")
+    variables = {
+        **build.python_path(folder),
+        "OMP_NUM_THREADS": "1",
+        "CCACHE_DISABLE": "1",  # a clean build is a row of the table
+    }
+    command = [environment.python, ROOT / "bench/run.py", *(arguments or ["--build"])]
+    return shell.stream(command, env=variables)

@@ -5,58 +5,73 @@ import argparse
 from . import bench, console, demo, environment, lint, system, test
 from .environment import Environment
 
+_DESCRIPTION = """\
+Builds, tests and measures Outback, and sets up all that it needs first: a virtual environment with
+torch in .venv and, for root on a Debian, the missing packages. What the steps print is in build/log.
+"""
+
 
 def main() -> int:
-    arguments = _parser().parse_args()
+    arguments, rest = _parser().parse_known_args()
+    if rest and not arguments.passes_on:
+        _parser().error(f"unrecognized arguments: {' '.join(rest)}")
+    arguments.rest = [word for word in rest if word != "--"]
     console.verbose = arguments.verbose
     return console.exit_code_of(lambda: arguments.run(arguments))
 
 
 def _parser() -> argparse.ArgumentParser:
-    common = argparse.ArgumentParser(add_help=False)
-    group = common.add_argument_group("which torch")
-    group.add_argument(
-        "--torch",
-        metavar="VERSION",
-        default=environment.DEFAULT_TORCH,
-        help="the release to build against (default: %(default)s)",
+    parser = argparse.ArgumentParser(
+        prog="./dev", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    group.add_argument(
-        "--torch-index",
-        metavar="URL",
-        help="where pip finds that release, if not where it looks anyway",
-    )
-    group.add_argument(
-        "--system-torch",
-        action="store_true",
-        help="the torch of the active python; installs nothing and needs no network",
-    )
-    common.add_argument("-v", "--verbose", action="store_true", help="show what the steps print")
-
-    parser = argparse.ArgumentParser(prog="./dev", description=__doc__, parents=[])
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    common = _common_options()
 
-    def command(name: str, run, help: str) -> argparse.ArgumentParser:
-        sub = commands.add_parser(name, help=help, description=help, parents=[common])
-        sub.set_defaults(run=run)
+    def command(name: str, run, help: str, passes_on: str = "") -> argparse.ArgumentParser:
+        note = f"Other options go to {passes_on}." if passes_on else None
+        sub = commands.add_parser(
+            name, help=help, description=f"{help}.", epilog=note, parents=[common]
+        )
+        sub.set_defaults(run=run, passes_on=bool(passes_on))
         return sub
 
     command(
         "demo",
         _demo,
         "train on handwritten digits, on the scaffold backend and on the CPU",
+        passes_on="examples/digits/train.py",
     )
-    tests = command("test", _test, "what CI runs: C++ and Python tests")
+    tests = command("test", _test, "run the C++ and Python tests, as CI does")
     tests.add_argument("--all", action="store_true", help="sanitizers and every other long run too")
-    command("bench", _bench, "compare with PyTorch's own CPU, and print the ratios").add_argument(
-        "arguments", nargs="*", help="passed on to bench/run.py"
+    command(
+        "bench", _bench, "measure the backend against PyTorch's CPU", passes_on="bench/run.py"
     )
-    lints = command("lint", _lint, "check formatting, and the changed sources with clang-tidy")
+    lints = command("lint", _lint, "check the format, ruff's rules, and changed sources with tidy")
     lints.add_argument("--all", action="store_true", help="clang-tidy over every source")
-    command("format", _format, "format C++ and Python sources in place").add_argument(
-        "only", nargs="*", metavar="PATH", help="these files and folders instead of all"
-    )
+    formats = command("format", _format, "format C++ and Python sources in place")
+    formats.add_argument("only", nargs="*", metavar="PATH", help="these files and folders only")
     return parser
+
+
+def _common_options() -> argparse.ArgumentParser:
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("-v", "--verbose", action="store_true", help="show what the steps print")
+    group = common.add_argument_group("which torch")
+    group.add_argument(
+        "--torch",
+        metavar="VERSION",
+        default=environment.DEFAULT_TORCH,
+        help="the release to build against (default: %(default)s); each has its own environment",
+    )
+    group.add_argument(
+        "--torch-index", metavar="URL", help="where pip finds it, if not where it looks anyway"
+    )
+    group.add_argument(
+        "--system-torch",
+        action="store_true",
+        help="the torch of the active python; installs nothing and needs no network",
+    )
+    return common
 
 
 def _environment(arguments: argparse.Namespace, *modules: str, **groups: bool) -> Environment:
@@ -71,15 +86,16 @@ def _environment(arguments: argparse.Namespace, *modules: str, **groups: bool) -
 
 
 def _demo(arguments: argparse.Namespace) -> int:
-    return demo.run(_environment(arguments, "numpy", "sklearn"))
+    return demo.run(_environment(arguments, "numpy", "sklearn", "rich"), arguments.rest)
 
 
 def _test(arguments: argparse.Namespace) -> int:
-    return test.run(_environment(arguments, "numpy", "pytest", tests=True), arguments.all)
+    found = _environment(arguments, "numpy", "pytest", "hypothesis", "rich", tests=True)
+    return test.run(found, arguments.all)
 
 
 def _bench(arguments: argparse.Namespace) -> int:
-    return bench.run(_environment(arguments, "numpy", bench=True), arguments.arguments)
+    return bench.run(_environment(arguments, "numpy", "rich", bench=True), arguments.rest)
 
 
 def _lint(arguments: argparse.Namespace) -> int:

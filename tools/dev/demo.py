@@ -5,9 +5,7 @@ from .environment import Environment
 from .paths import ROOT
 
 
-def run(environment: Environment) -> int:
+def run(environment: Environment, arguments: list[str]) -> int:
     folder = build.build(environment, "release", target="torch_acme")
-    return shell.stream(
-        [environment.python, ROOT / "examples/digits/train.py"],
-        env=build.python_path(folder),
-    )
+    train = [environment.python, ROOT / "examples/digits/train.py", *arguments]
+    return shell.stream(train, env=build.python_path(folder))

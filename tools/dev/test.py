@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from . import build, console, shell
@@ -9,73 +10,102 @@ from .environment import Environment
 from .paths import ROOT
 from .report import Report
 
+# Two programs at a time with one thread of torch each; more would wait for one another.
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+_SUPPRESSIONS = ROOT / "tools/dev/sanitizers"
 _ASAN = {
-    # Leaks at exit are reported; what Outback leaves alive for torch on purpose stays reachable and is none.
-    "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1",
-    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
-    "LSAN_OPTIONS": f"suppressions={ROOT / 'tools/dev/sanitizers/lsan.supp'}",
+    # What Outback keeps for torch on purpose stays reachable, so that it is no leak.
+    "ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+    "LSAN_OPTIONS": f"suppressions={_SUPPRESSIONS / 'lsan.supp'}",
 }
-_TSAN = {"TSAN_OPTIONS": f"halt_on_error=1:suppressions={ROOT / 'tools/dev/sanitizers/tsan.supp'}"}
+_TSAN = {"TSAN_OPTIONS": f"suppressions={_SUPPRESSIONS / 'tsan.supp'}"}
+
+# The backends that the Python tests run on: the package's folder in the build tree, and variables.
+_BACKENDS = {
+    "host": ("python", {}),
+    "host, memory apart": ("python", {"OUTBACK_HOST_ADDRESSABLE": "0"}),
+    "null": ("python_null", {}),
+}
+# The ways to serve operators that a whole run of PyTorch's operator samples is kept of.
+_OPERATORS = {"redispatch": {}, "fallback": {"OUTBACK_HOST_ADDRESSABLE": "0"}}
 
 
 def run(environment: Environment, everything: bool) -> int:
     report = Report()
     folder = build.build(environment, "dev")
     report.part("C++", lambda: _ctest(folder, "dev"))
-    report.part("Python", lambda: _pytest(environment, folder, "tests/python"))
+    for name, (package, variables) in _BACKENDS.items():
+        path = build.python_path(folder, package)
+        report.part(
+            f"Python, {name}",
+            lambda name=name, variables={**path, **variables}: _pytest(
+                environment, f"python, {name}", "tests/python", variables
+            ),
+        )
+    path = {**build.python_path(folder), "OUTBACK_BUILD_DIR": os.fspath(folder)}
     report.part(
-        "package",
-        lambda: _pytest(environment, folder, "tests/package", slow=everything),
+        "conformance suite", lambda: _pytest(environment, "conformance", "tests/conformance", path)
+    )
+    selected = () if everything else ("-m", "not slow")
+    report.part(
+        "package", lambda: _pytest(environment, "package", "tests/package", path, *selected)
     )
     if everything:
+        for way, variables in _OPERATORS.items():
+            report.part(
+                f"operators, {way}",
+                lambda way=way, variables={**path, **variables}: _operators(
+                    environment, way, variables
+                ),
+            )
         report.part("asan + ubsan", lambda: _sanitized(environment, "asan", _ASAN))
         report.part("tsan", lambda: _sanitized(environment, "tsan", _TSAN))
         report.part("without unity builds", lambda: _built(environment, "no-unity"))
     return report.finish()
 
 
-def _built(environment: Environment, preset: str) -> str:
-    build.build(environment, preset)
-    return "compiles"
-
-
-def _sanitized(environment: Environment, preset: str, options: dict[str, str]) -> str:
-    return _ctest(build.build(environment, preset), preset, env=options)
-
-
-def _ctest(folder: Path, preset: str, env: dict[str, str] | None = None) -> str:
-    # Two programs at a time, each with one thread for torch: more would only wait for one another.
+def _ctest(folder: Path, preset: str, options: Mapping[str, str] | None = None) -> str:
     command = ["ctest", "--test-dir", folder, "--output-on-failure", "-j", "2"]
     with console.step(f"C++ tests, {preset}") as step:
-        done = shell.run(f"ctest-{preset}", command, env={"OMP_NUM_THREADS": "1", **(env or {})})
+        done = shell.run(f"ctest-{preset}", command, env={**_ONE_THREAD, **(options or {})})
         total = re.search(r"out of (\d+)", done.stdout)
         if not total:
             raise console.Failure(f"ctest found no tests in {folder.relative_to(ROOT)}.")
-        step.note = f"{total.group(1)} programs passed"
+        step.note = f"{total.group(1)} passed"
     return step.note
 
 
-def _pytest(environment: Environment, folder: Path, tests: str, *, slow: bool = False) -> str:
-    variables = {
-        **build.python_path(folder),
-        "OMP_NUM_THREADS": "1",
-        "OUTBACK_BUILD_DIR": os.fspath(folder),
-    }
-    command = [
-        environment.python,
-        "-m",
-        "pytest",
-        "-q",
-        "-rfE",
-        *_workers(environment),
-        tests,
-    ]
-    name = Path(tests).name
-    with console.step(f"Python tests, {name}") as step:
-        done = shell.run(f"pytest-{name}", command, env=variables)
+def _pytest(
+    environment: Environment, name: str, tests: str, variables: Mapping[str, str], *options: str
+) -> str:
+    command = [environment.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
+    if environment.has("xdist"):
+        command += ["-n", "2"]
+    log = f"pytest-{re.sub('[ ,]+', '-', name)}"
+    with console.step(f"pytest, {name}") as step:
+        done = shell.run(log, [*command, tests], env={**_ONE_THREAD, **variables})
         step.note = re.sub(r" in [\d.]+s.*", "", done.stdout.strip().splitlines()[-1]).strip("= ")
     return step.note
 
 
-def _workers(environment: Environment) -> list[str]:
-    return ["-n", "2"] if environment.has("xdist") else []
+def _operators(environment: Environment, way: str, variables: Mapping[str, str]) -> str:
+    """PyTorch's own operator samples: none may be worse than in the results that are committed."""
+    release = environment.torch.partition("+")[0]
+    results = ROOT / f"tests/conformance/results/acme-{release}-{way}.json"
+    if not results.exists():
+        return f"no results to compare with: {results.relative_to(ROOT)}"
+    command = [environment.python, ROOT / "tests/conformance/run.py", "--device", "acme"]
+    command += ["--import", "torch_acme", "--check", results]
+    with console.step(f"operators, {way}"):
+        shell.run(f"operators-{way}", command, env=variables)
+    return "none worse"
+
+
+def _sanitized(environment: Environment, preset: str, options: Mapping[str, str]) -> str:
+    return _ctest(build.build(environment, preset), preset, options)
+
+
+def _built(environment: Environment, preset: str) -> str:
+    build.build(environment, preset)
+    return "compiles"
