@@ -1,4 +1,4 @@
-"""What the package tests share: empty environments that borrow this one's torch, and ways to install into them."""
+"""What the package tests share: empty environments with a borrowed torch, and ways to fill them."""
 
 import importlib.util
 import os
@@ -76,7 +76,7 @@ def build_tree() -> Path:
 
 @pytest.fixture
 def installed(environment: Environment, build_tree: Path) -> Environment:
-    """An environment with torch_acme as its wheel would lay it out, from the build that is there already."""
+    """An environment with torch_acme as its wheel lays it out, from the build that is there."""
     project = build_tree / "generators/project"
     call(["cmake", "--install", project, "--prefix", environment.site])
     shutil.copytree(SCAFFOLD / "torch_acme", environment.site / "torch_acme", dirs_exist_ok=True)

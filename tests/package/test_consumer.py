@@ -37,7 +37,8 @@ def test_another_version_is_refused(tmp_path):
     project.write_text(
         "cmake_minimum_required(VERSION 3.24)\nproject(other LANGUAGES NONE)\n"
         "foreach(version 0.2 1 1.0)\n  find_package(Outback ${version} QUIET)\n"
-        '  if(Outback_FOUND)\n    message(FATAL_ERROR "${version} was accepted")\n  endif()\nendforeach()\n'
+        '  if(Outback_FOUND)\n    message(FATAL_ERROR "${version} was accepted")\n  endif()\n'
+        "endforeach()\n"
     )
     call(["cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DOutback_ROOT={ROOT}"])
 

@@ -1,4 +1,4 @@
-"""Dependencies between the folders point one way (the README's map), and no torch is seen below the contract."""
+"""Dependencies between the folders point one way, and below the contract there is no torch."""
 
 import re
 from pathlib import Path

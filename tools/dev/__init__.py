@@ -1,1 +1,1 @@
-"""What ./dev does, one concept per module. The standard library only: it runs before anything is installed."""
+"""What ./dev does, a concept a module. Standard library only: nothing is installed when it runs."""

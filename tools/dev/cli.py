@@ -6,8 +6,8 @@ from . import bench, console, demo, environment, lint, system, test
 from .environment import Environment
 
 _DESCRIPTION = """\
-Builds, tests and measures Outback, and sets up all that it needs first: a virtual environment with
-torch in .venv and, for root on a Debian, the missing packages. What the steps print is in build/log.
+Builds, tests and measures Outback, and first sets up all that this needs: a virtual environment
+with torch in .venv and, for root on a Debian, the missing packages. Logs are in build/log.
 """
 
 
@@ -43,9 +43,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     tests = command("test", _test, "run the C++ and Python tests, as CI does")
     tests.add_argument("--all", action="store_true", help="sanitizers and every other long run too")
-    command(
-        "bench", _bench, "measure the backend against PyTorch's CPU", passes_on="bench/run.py"
-    )
+    command("bench", _bench, "measure the backend against PyTorch's CPU", passes_on="bench/run.py")
     lints = command("lint", _lint, "check the format, ruff's rules, and changed sources with tidy")
     lints.add_argument("--all", action="store_true", help="clang-tidy over every source")
     formats = command("format", _format, "format C++ and Python sources in place")

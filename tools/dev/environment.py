@@ -1,4 +1,4 @@
-"""The Python that has torch: a virtual environment of our own for each torch release, or the active one."""
+"""The Python that has torch: a virtual environment for each torch release, or the active one."""
 
 import hashlib
 import importlib.util
@@ -31,7 +31,7 @@ class Environment:
 
     @property
     def jobs(self) -> int:
-        """Compilers at a time: one for each core, if memory allows; a torch source takes up to 2 GiB."""
+        """Compilers at a time: one for each core, if there are 2 GiB of memory for it."""
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         return max(1, min(len(os.sched_getaffinity(0)), memory // 2**31))
 
@@ -74,7 +74,7 @@ def active(needs: Iterable[str]) -> Environment:
     missing = [name for name in ("torch", *needs) if not importlib.util.find_spec(name)]
     if missing:
         raise console.Failure(
-            f"{sys.executable} lacks {' and '.join(missing)}, which --system-torch will not install."
+            f"{sys.executable} lacks {', '.join(missing)}, and --system-torch installs nothing."
         )
     version_file = Path(importlib.util.find_spec("torch").origin).with_name("version.py")
     version = re.search(r"^__version__\s*=\s*'([^']+)'", version_file.read_text(), re.MULTILINE)

@@ -1,4 +1,4 @@
-"""./dev lint and ./dev format: clang-format, clang-tidy and ruff, over what git knows or would add."""
+"""./dev lint and ./dev format: clang-format, clang-tidy and ruff over what git would commit."""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""A run of several parts that goes on to its end, whichever of them fail, and says how each went."""
+"""A run of several parts that goes on whichever of them fail, and says how each went."""
 
 from collections.abc import Callable
 

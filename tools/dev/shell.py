@@ -1,4 +1,4 @@
-"""Runs other programs: their output goes to build/log/<name>.log, and a failure shows the end of it."""
+"""Runs other programs: their output goes to build/log, and a failure shows the end of it."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ def run(
     check: bool = True,
     on_line: Callable[[str], None] = lambda line: None,
 ) -> subprocess.CompletedProcess:
-    """Runs `command` with `env` over our environment. `stdout` of what it returns is all that it printed."""
+    """Runs `command` with `env` over our variables; all that it prints becomes `stdout`."""
     path = LOG / f"{log}.log"
     path.parent.mkdir(parents=True, exist_ok=True)
     words = [os.fspath(word) for word in command]
@@ -81,7 +81,7 @@ def stream(
 
 
 def output(command: Sequence[str | Path]) -> str:
-    """What a quick, silent question to a program answers; empty where there is no such program or it fails."""
+    """What a program answers to a quick question; empty where there is none or it fails."""
     try:
         done = subprocess.run(
             [os.fspath(word) for word in command],

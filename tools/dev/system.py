@@ -1,4 +1,4 @@
-"""What must come from the operating system: found, or installed where we may, or named in one sentence."""
+"""What must come from the operating system: found, else installed, else named in one sentence."""
 
 import importlib.util
 import os
@@ -48,7 +48,7 @@ _BENCH = (Need("libbenchmark-dev", _header("benchmark/benchmark.h")),)
 
 
 def provide(*, venv: bool, tests: bool = False, bench: bool = False, install: bool = True) -> None:
-    """Makes sure that the packages for this kind of work are there. `install=False` never changes the system."""
+    """Provides the packages for this kind of work; `install=False` only looks."""
     needs = [
         *_COMPILE,
         *(_VENV if venv else ()),

@@ -1,0 +1,25 @@
+"""The README's code is code: it compiles as it is printed."""
+
+import json
+import re
+import subprocess
+
+from conftest import ROOT
+
+
+def test_the_runtime_of_the_readme_compiles(build_tree, tmp_path):
+    (source,) = re.findall(
+        r"^```cpp\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL
+    )
+    file = tmp_path / "module.cpp"
+    file.write_text(source)
+    # The flags of the scaffold's module, which is the same kind of file.
+    commands = json.loads((build_tree / "compile_commands.json").read_text())
+    (command,) = (
+        c["command"] for c in commands if c["file"].endswith("generators/project/src/module.cpp")
+    )
+    flags = re.sub(r" -o \S+ -c \S+$", "", command)
+    done = subprocess.run(
+        f"{flags} -fsyntax-only '{file}'", shell=True, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
