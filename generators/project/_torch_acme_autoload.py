@@ -1,7 +1,7 @@
-"""What `import torch` calls, through the entry point group torch.backends, to load this backend by itself.
+"""What `import torch` calls, through the entry point group torch.backends, to load this backend.
 
-Apart from the package, because an error that leaves this function aborts `import torch`, and an error that does not
-leave torch_acme/__init__.py would leave half a module in sys.modules.
+It is no part of the package. An error that leaves this function aborts `import torch`; one that
+torch_acme/__init__.py kept to itself would leave half a module in sys.modules.
 """
 
 import sys

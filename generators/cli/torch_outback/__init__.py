@@ -8,7 +8,7 @@ __all__ = ["prefix"]
 def prefix() -> Path:
     """The folder for CMAKE_PREFIX_PATH: there find_package(Outback) succeeds.
 
-    Builds with scikit-build-core that name torch-outback in build-system.requires need no such help: the entry point
-    group cmake.prefix tells them.
+    Where torch-outback is in build-system.requires, scikit-build-core needs no such help: it is
+    told by the entry point group cmake.prefix.
     """
     return Path(__file__).resolve().parent

@@ -1,4 +1,4 @@
-"""python -m torch_outback --prefix: for CMake, cmake -D CMAKE_PREFIX_PATH=$(python -m torch_outback --prefix)."""
+"""python -m torch_outback --prefix: what CMAKE_PREFIX_PATH needs for find_package(Outback)."""
 
 import argparse
 
