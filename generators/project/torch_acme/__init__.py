@@ -11,4 +11,4 @@ if torch.__version__.split(".")[:2] != _built_for.split("."):
         f"install the torch_acme that was made for it, or rebuild it here."
     )
 
-from . import _C  # noqa: E402, F401
+from . import _C  # noqa: F401
