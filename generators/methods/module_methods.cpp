@@ -2,6 +2,8 @@
 #include <c10/util/Exception.h>
 
 #include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "generators/methods/descriptors.h"
 #include "generators/methods/methods.h"
@@ -35,6 +37,38 @@ PyObject* parse_module_device(PyObject* const* values, Py_ssize_t positional, Py
   return positional + named == 0 ? Py_None : values[0];
 }
 
+// A parameter of one module, where the module keeps it.
+struct held_parameter {
+  py::dict holder;
+  py::object name;
+  py::object parameter;
+};
+
+std::vector<held_parameter> parameters_of(py::handle module) {
+  std::vector<held_parameter> found;
+  for (const py::handle part : module.attr("modules")()) {
+    const py::object holder = part.attr("_parameters");
+    if (!py::isinstance<py::dict>(holder)) continue;  // a ScriptModule's, which C++ keeps
+    for (const auto& [name, parameter] : py::reinterpret_borrow<py::dict>(holder)) {
+      if (parameter.is_none()) continue;
+      found.push_back({py::reinterpret_borrow<py::dict>(holder),
+                       py::reinterpret_borrow<py::object>(name),
+                       py::reinterpret_borrow<py::object>(parameter)});
+    }
+  }
+  return found;
+}
+
+// On a move to PrivateUse1 Module._apply makes new Parameters, one for each module that holds the
+// old one: what was one parameter would become several.
+void tie_again(const std::vector<held_parameter>& before) {
+  std::unordered_map<PyObject*, py::object> first;
+  for (const auto& [holder, name, parameter] : before) {
+    const auto [moved, is_first] = first.try_emplace(parameter.ptr(), holder[name]);
+    if (!is_first) holder[name] = moved->second;
+  }
+}
+
 PyObject* module_to_backend(PyObject* self, PyObject* const* values, Py_ssize_t positional,
                             PyObject* keywords) {
   return guarded([&] {
@@ -42,7 +76,10 @@ PyObject* module_to_backend(PyObject* self, PyObject* const* values, Py_ssize_t 
     const py::int_ device(static_cast<int>(device_argument(parse_module_device(values, positional, keywords))));
     const auto move = py::reinterpret_steal<py::object>(PyCFunction_New(&move_definition, device.ptr()));
     if (!move) throw py::error_already_set();
-    return py::handle(self).attr("_apply")(move).release().ptr();
+    const std::vector<held_parameter> before = parameters_of(self);
+    py::object moved = py::handle(self).attr("_apply")(move);
+    tie_again(before);
+    return moved.release().ptr();
   });
 }
 

@@ -164,6 +164,15 @@ void tell_dynamo(const std::string& attribute) {
       py::handle(THPVariableClass).attr("__dict__")[attribute.c_str()];
 }
 
+// torch.overrides keeps its lists of what __torch_function__ sees once they were asked for.
+void tell_overrides() {
+  const py::module_ overrides = py::module_::import("torch.overrides");
+  for (const char* list : {"get_testing_overrides", "_get_overridable_functions"}) {
+    const py::object cached = py::getattr(overrides, list, py::none());
+    if (py::hasattr(cached, "cache_clear")) cached.attr("cache_clear")();
+  }
+}
+
 }  // namespace
 
 void add_tensor_methods(const std::string& name) {
@@ -187,6 +196,7 @@ void add_tensor_methods(const std::string& name) {
                  "    **kwargs: as for Tensor.to, such as memory_format\n");
   tell_dynamo(names->property);
   tell_dynamo(name);
+  tell_overrides();
 }
 
 }  // namespace outback::python

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "backend_template/module/at_exit.h"
 #include "backend_template/module/device_module.h"
 #include "generators/methods/methods.h"
 #include "outback/python.h"
@@ -52,6 +53,7 @@ void register_in_python(py::module_& module, const backend_options& options) {
   if (options.tensor_methods) python::add_tensor_methods(options.name);
   if (options.module_methods) python::add_module_methods(options.name);
   python::register_dynamo_interface(options.name);
+  python::register_exit_handler();
 }
 
 }  // namespace

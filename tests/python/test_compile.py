@@ -35,7 +35,9 @@ def test_acme_moves_inside_a_graph(backend):
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_module_trains(backend):
     torch.manual_seed(0)
-    module = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.GELU(), torch.nn.Linear(4, 1)).acme()
+    module = torch.nn.Sequential(
+        torch.nn.Linear(3, 4), torch.nn.GELU(), torch.nn.Linear(4, 1)
+    ).acme()
     x = torch.rand(5, 3, device="acme")
     compiled = torch.compile(module, backend=backend, fullgraph=True)
     expected = torch.autograd.grad(module(x).sum(), list(module.parameters()))

@@ -47,7 +47,8 @@ def test_in_globals(run_python, what):
 
 def test_an_exception_is_the_only_thing_said(run_python):
     run = run_python(
-        "import torch, torch_acme\nx = torch.ones(9, device='acme')\nraise SystemExit(3)", check=False
+        "import torch, torch_acme\nx = torch.ones(9, device='acme')\nraise SystemExit(3)",
+        check=False,
     )
     assert (run.code, run.errors) == (3, "")
 
@@ -126,6 +127,18 @@ def test_while_autograd_threads_sleep(run_python):
             x.sum().backward()
         """
     )
+
+
+def test_right_after_a_backward(run_python):
+    # The thread that finished the backward may still hold a Python object when the main thread ends.
+    for _ in range(5):
+        run_python(
+            """
+            import torch, torch_acme
+            x = torch.ones(9, device='acme', requires_grad=True)
+            (x * 2).sum().backward()
+            """
+        )
 
 
 def test_from_another_thread_than_the_first(run_python):

@@ -80,9 +80,13 @@ def test_modules_that_bring_their_own_apply_are_asked():
     assert module.asked and module.weight.is_acme
 
 
-def test_lazy_modules_move_before_they_know_their_shape():
-    module = nn.LazyLinear(2).acme()
-    assert module(torch.ones(1, 3, device="acme")).is_acme
+def test_lazy_modules_move_once_they_know_their_shape():
+    # Before, Module.to("acme") leaves parameters without elements that no forward can use.
+    module = nn.LazyLinear(2)
+    with pytest.raises(ValueError, match="uninitialized parameter"):
+        module.acme()
+    module(torch.ones(1, 3))
+    assert module.acme()(torch.ones(1, 3, device="acme")).is_acme
 
 
 @pytest.mark.parametrize("module", [nn.ReLU(), nn.Linear(1, 1)], ids=["empty", "full"])

@@ -10,7 +10,9 @@ def draw(device: int = 0) -> torch.Tensor:
     return torch.rand(8, device=f"acme:{device}").cpu()
 
 
-@pytest.mark.parametrize("seed", [torch.manual_seed, torch.acme.manual_seed_all, torch.acme.manual_seed])
+@pytest.mark.parametrize(
+    "seed", [torch.manual_seed, torch.acme.manual_seed_all, torch.acme.manual_seed]
+)
 def test_the_same_seed_draws_the_same_numbers(seed):
     seed(7)
     first, second = draw(), draw()
