@@ -1,4 +1,5 @@
 // Copies and fills of the host runtime: which thread does them, and when the call returns.
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -16,6 +17,10 @@ constexpr std::size_t staging_size = std::size_t{1} << 20;
 
 // By eight bytes, copied because nothing says that ptr is aligned. `word` is the pattern, repeated.
 void fill(void* ptr, std::size_t size, const std::array<std::byte, 8>& word) {
+  if (std::all_of(word.begin(), word.end(), [&](std::byte b) { return b == word[0]; })) {
+    std::memset(ptr, std::to_integer<int>(word[0]), size);
+    return;
+  }
   auto* out = static_cast<std::byte*>(ptr);
   std::size_t i = 0;
   for (; i + word.size() <= size; i += word.size()) std::memcpy(out + i, word.data(), word.size());

@@ -8,8 +8,8 @@ namespace outback::host {
 
 struct host_options {
   int32_t devices = 2;
-  uint64_t memory_size =
-      0;  // bytes of each device; 0: an equal share of three quarters of the machine's memory
+  // Bytes of each device. 0: an equal share of three quarters of the machine's memory.
+  uint64_t memory_size = 0;
   // The CPU may use device memory through the same pointer. Off, for a test of code that must not
   // do so, the runtime declares it so and its memory is still the host's: nothing faults.
   bool host_addressable = true;
@@ -18,12 +18,10 @@ struct host_options {
   bool addresses_host = true;
 };
 
-/// The most devices that a runtime may have: torch's device index has 8 bits, and 127 threads are
-/// enough.
+/// The most devices that a runtime may have. Torch counts them in 8 bits, one of them a sign.
 inline constexpr int32_t max_devices = 64;
 
-/// The options that these variables of the environment stand for; one that is unset or empty is the
-/// default.
+/// The options that these variables of the environment stand for. Unset or empty: the default.
 ///
 ///   OUTBACK_HOST_DEVICES      0 to 64
 ///   OUTBACK_HOST_MEMORY       bytes of each device: a number with K, M or G (powers of 1024) or

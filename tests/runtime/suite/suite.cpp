@@ -71,7 +71,7 @@ outback_device_info device_info(int32_t device) {
 
 std::size_t big() {
   static const std::size_t size =
-      std::min<uint64_t>(32 << 20, device_info().memory_size / 16 / 4096 * 4096);
+      std::min<uint64_t>(8 << 20, device_info().memory_size / 16 / 4096 * 4096);
   return size;
 }
 
@@ -193,11 +193,11 @@ void memory::copy_to(const memory& to, outback_stream s) const {
 }
 
 busy_work::~busy_work() {
-  if (scratch_) table().device_sync(table().self, device_);
+  if (!scratch_.empty()) table().device_sync(table().self, device_);
 }
 void busy_work::enqueue(outback_stream s) {
-  if (!scratch_) scratch_.emplace(big(), device_);
-  for (int i = 0; i < 4; ++i) scratch_->fill(i, s);
+  const memory& scratch = scratch_.try_emplace(s, big(), device_).first->second;
+  for (int i = 0; i < 16; ++i) scratch.fill(i, s);
 }
 void busy_work::fill(const memory& target, int value, outback_stream s) {
   enqueue(s);

@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -56,7 +56,7 @@ testing::AssertionResult fails_with(const char* call, const char*, outback_statu
 int32_t device_count();
 outback_device_info device_info(int32_t device = 0);
 
-/// Enough bytes for a copy or fill to take a while: 32 MiB, or less on a small device.
+/// Enough bytes for a copy or fill to take a while: 8 MiB, or less on a small device.
 std::size_t big();
 
 using bytes = std::vector<std::byte>;
@@ -149,7 +149,7 @@ class busy_work {
 
  private:
   int32_t device_;
-  std::optional<memory> scratch_;
+  std::map<outback_stream, memory> scratch_;  // one for each stream: they work at the same time
 };
 
 /// Runs `body(i)` in `count` threads at once, and throws what the first to fail threw.
