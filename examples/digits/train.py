@@ -38,9 +38,8 @@ def main() -> int:
     here = Training(device, options.seed)
     cpu = Training(torch.device("cpu"), options.seed)
     batches = training_set.batches(options.batch, steps, options.seed)
-    for batch in track(
-        batches, f"{device} and cpu in turn", steps, console=console, transient=True
-    ):
+    turns, quiet = f"{device} and cpu in turn", not console.is_terminal
+    for batch in track(batches, turns, steps, console=console, transient=True, disable=quiet):
         here.step(*batch)
         cpu.step(*batch)
 

@@ -1,7 +1,7 @@
 """Operators that are each wrong in one way, for the harness's own tests.
 
-With the CPU as the device, an operator is called twice for each sample: for the reference first,
-then for the device. The second call is the broken one.
+With the CPU as the device, every form of an operator is called twice for each sample: for the
+reference first, then for the device. The second call is the broken one.
 """
 
 from __future__ import annotations
@@ -17,33 +17,56 @@ from typing import Any
 import torch
 from torch.testing._internal.opinfo.core import OpInfo, SampleInput
 
-Fault = Callable[[torch.Tensor, torch.Tensor], Any]
+Function = Callable[[torch.Tensor], Any]
+Fault = Callable[[torch.Tensor, Any], Any]
 
 
-def samples(
-    _op: OpInfo, device: str, dtype: torch.dtype, requires_grad: bool, **_: Any
-) -> Iterator:
+def samples(_: OpInfo, device: str, dtype: torch.dtype, requires_grad: bool, **__: Any) -> Iterator:
     for size in (2, 3, 4):
         values = torch.arange(1, size * size + 1, dtype=dtype, device=device).reshape(size, size)
         yield SampleInput(values.requires_grad_(requires_grad))
 
 
-def broken(
-    name: str, fault: Fault, *, dtypes: tuple = (torch.float32,), grad: bool = False
-) -> OpInfo:
-    """Doubles its argument; on the device `fault(argument, right result)` is what comes back."""
+def doubled(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+
+def every_second_time(right: Callable, wrong: Callable) -> Callable:
     calls = itertools.count()
+    return lambda *a, **k: (wrong if next(calls) % 2 else right)(*a, **k)
 
-    def op(x: torch.Tensor) -> Any:
-        return fault(x, x * 2) if next(calls) % 2 else x * 2
 
-    return OpInfo(
+def op_info(name: str, op: Callable, **more: Any) -> OpInfo:
+    about = {"dtypes": (torch.float32,), "supports_out": False, "supports_autograd": False}
+    return OpInfo(name, op=op, sample_inputs_func=samples, **(about | more))
+
+
+def broken(name: str, fault: Fault, *, right: Function = doubled, **more: Any) -> OpInfo:
+    """On the device, `fault(argument, right result)` is what comes back."""
+    return op_info(name, every_second_time(right, lambda x: fault(x, right(x))), **more)
+
+
+def broken_inplace(name: str, fault: Function) -> OpInfo:
+    inplace = every_second_time(lambda x: x.mul_(2), fault)
+    return op_info(name, doubled, inplace_variant=inplace)
+
+
+def broken_out(name: str, fault: Callable[[torch.Tensor, torch.Tensor], Any]) -> OpInfo:
+    with_out = every_second_time(lambda x, out: torch.mul(x, 2, out=out), fault)
+
+    def op(x: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
+        return doubled(x) if out is None else with_out(x, out)
+
+    return op_info(name, op, supports_out=True)
+
+
+def bystander(name: str) -> OpInfo:
+    return op_info(
         name,
-        op=op,
-        dtypes=dtypes,
-        sample_inputs_func=samples,
-        supports_autograd=grad,
-        supports_out=False,
+        lambda x, **k: torch.mul(x, 2, **k),
+        inplace_variant=lambda x: x.mul_(2),
+        supports_autograd=True,
+        supports_out=True,
     )
 
 
@@ -57,11 +80,7 @@ class WrongGradient(torch.autograd.Function):
         return gradient * 3
 
 
-class AbortInBackward(torch.autograd.Function):
-    @staticmethod
-    def forward(_ctx: Any, x: torch.Tensor) -> torch.Tensor:
-        return x * 2
-
+class AbortInBackward(WrongGradient):
     @staticmethod
     def backward(_ctx: Any, _gradient: torch.Tensor) -> torch.Tensor:
         os.abort()
@@ -71,47 +90,58 @@ def raises(_x: torch.Tensor, _right: torch.Tensor) -> Any:
     raise NotImplementedError("no kernel\nand a second line")
 
 
-def prints(_x: torch.Tensor, right: torch.Tensor) -> Any:
-    os.write(1, b'{"event": "finish", "op": "forged"}\n')
-    sys.stdout.write('{"event": "bye"}\n')
-    return right
-
-
-def only_off_by_one(x: torch.Tensor, right: torch.Tensor) -> Any:
-    right[-1, -1] += 1
-    return right
-
-
-def bystander(name: str) -> OpInfo:
-    return broken(name, lambda _, right: right, grad=True)
-
-
 def cpu_raises(_x: torch.Tensor) -> Any:
     raise RuntimeError("not on the CPU either")
 
 
+def prints(_x: torch.Tensor, right: torch.Tensor) -> Any:
+    os.write(1, b'{"event": "result", "op": "forged", "phase": "forward", "entry": {}}\n')
+    sys.stdout.write('{"event": "bye"}\n')
+    return right
+
+
+def off_by_one(_x: torch.Tensor, right: torch.Tensor) -> Any:
+    right[-1, -1] += 1
+    return right
+
+
+def writes_but_returns_another(x: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
+    return torch.mul(x, 2, out=out).clone()
+
+
+def replaces_the_memory(x: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
+    out.data = doubled(x)
+    return out
+
+
 op_db = [
     bystander("a_right_one"),
-    broken("wrong_value", only_off_by_one),
+    broken("wrong_value", off_by_one),
     broken("wrong_device", lambda _, right: right.to("meta")),
     broken("wrong_dtype", lambda _, right: right.double()),
     broken("wrong_shape", lambda _, right: right.flatten()),
     broken("wrong_layout", lambda _, right: right.to_sparse()),
     broken("wrong_structure", lambda _, right: (right, right)),
-    broken("wrong_aliasing", lambda x, _: x.mul_(2)),
+    broken("a_view_made_a_copy", lambda _, view: view.clone(), right=lambda x: x.view(-1)),
+    broken("a_copy_made_a_view", lambda x, _: x.view(-1), right=lambda x: x.flatten().clone()),
     broken("other_strides", lambda _, right: right.t().contiguous().t()),
-    broken("changes_argument", lambda x, right: (x.zero_(), right)[1]),
+    broken("changes_its_argument", lambda x, right: (x.zero_(), right)[1]),
     broken("wrong_exception", raises),
-    broken("wrong_gradient", lambda x, _: WrongGradient.apply(x), grad=True),
-    broken("no_gradient", lambda _, right: right.detach(), grad=True),
+    broken("wrong_gradient", lambda x, _: WrongGradient.apply(x), supports_autograd=True),
+    broken("no_gradient", lambda _, right: right.detach(), supports_autograd=True),
+    broken_inplace("inplace_does_nothing", lambda x: x),
+    broken_inplace("inplace_returns_a_copy", lambda x: x.mul_(2).clone()),
+    broken_out("out_is_ignored", lambda x, _: doubled(x)),
+    broken_out("out_is_not_returned", writes_but_returns_another),
+    broken_out("out_gets_other_memory", replaces_the_memory),
     broken("aborts", lambda *_: os.abort()),
-    broken("aborts_in_backward", lambda x, _: AbortInBackward.apply(x), grad=True),
-    broken("segfaults", lambda *_: ctypes.string_at(0), grad=True),
+    broken("aborts_in_backward", lambda x, _: AbortInBackward.apply(x), supports_autograd=True),
+    broken("segfaults", lambda *_: ctypes.string_at(0)),
     broken("exits", lambda *_: os._exit(3)),
     broken("hangs", lambda *_: time.sleep(3600)),
     broken("prints", prints),
-    broken("integers_only", only_off_by_one, dtypes=(torch.int64,)),
-    broken("no_dtype", only_off_by_one, dtypes=()),
-    OpInfo("cpu_raises", op=cpu_raises, dtypes=(torch.float32,), sample_inputs_func=samples),
+    broken("integers_only", off_by_one, dtypes=(torch.int64,)),
+    broken("no_dtype", off_by_one, dtypes=()),
+    op_info("cpu_raises", cpu_raises),
     bystander("z_right_one"),
 ]

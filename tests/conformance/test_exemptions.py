@@ -6,7 +6,7 @@ import dataclasses
 import warnings
 
 import pytest
-from opinfo import catalog, checks, exemptions, sampling
+from opinfo import calls, catalog, exemptions, sampling
 from opinfo.settings import DEFAULT_EXEMPTIONS, Settings
 
 SETTINGS = Settings(device="cpu")
@@ -32,7 +32,7 @@ def test_every_operator_that_depends_on_the_seed_is_listed(operators):
             if op.dtype is None or exemptions.reason(EXEMPTIONS.uninitialised, op):
                 continue
             samples = sampling.samples_of(op, SETTINGS.samples, 0, requires_grad=False)
-            if any(checks.depends_on_seed(op, sample) for sample in samples):
+            if any(calls.depends_on_seed(op, sample) for sample in samples):
                 depending.add(op.name)
     listed = {op.name for op in operators if exemptions.reason(EXEMPTIONS.random, op)}
     assert depending <= listed

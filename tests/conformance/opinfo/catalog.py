@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from .settings import PHASES
+
 if TYPE_CHECKING:
     from torch.testing._internal.opinfo.core import OpInfo
 
@@ -42,10 +44,23 @@ class Operator:
             and self.dtype in self.info.supported_backward_dtypes("cpu")
         )
 
+    @property
+    def phases(self) -> tuple[str, ...]:
+        """Those that make sense for it; without a dtype only forward, which then says so."""
+        if self.dtype is None:
+            return ("forward",)
+        has = {
+            "forward": True,
+            "backward": self.differentiable,
+            "inplace": self.info.get_inplace() is not None,
+            "out": self.info.supports_out,
+        }
+        return tuple(phase for phase in PHASES if has[phase])
+
     def describe(self) -> dict:
         """The part of the result file that is known before anything has run."""
         dtype = None if self.dtype is None else str(self.dtype).removeprefix("torch.")
-        return {"name": self.name, "dtype": dtype, "backward": self.differentiable}
+        return {"name": self.name, "dtype": dtype, "phases": self.phases}
 
 
 def name_of(info: OpInfo) -> str:

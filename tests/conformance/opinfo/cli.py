@@ -54,7 +54,10 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _run(console: Console, settings: Settings, jobs: int, timeout: float) -> Outcome:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
+    off = not console.is_terminal
+    with Progress(
+        *columns, TimeElapsedColumn(), console=console, transient=True, disable=off
+    ) as bar:
         task = bar.add_task("starting", total=None)
 
         def progress(finished: int, selected: int, op: str) -> None:

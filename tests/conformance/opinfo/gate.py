@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from .results import PHASES
-from .settings import Settings
+from .settings import PHASES, Settings
 
 
 class NotComparable(ValueError):

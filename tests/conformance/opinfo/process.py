@@ -17,7 +17,7 @@ from pathlib import Path
 
 from .worker import Plan
 
-GRACE_SECONDS = 10.0  # for a worker to leave after its last operator, or to die once aborted
+GRACE_SECONDS = 60.0  # for a worker to leave after its last operator, or to die once aborted
 START_SECONDS = 300.0  # for a worker to import everything, on a slow and busy machine
 
 

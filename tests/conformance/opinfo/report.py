@@ -12,7 +12,7 @@ from rich.table import Table
 
 from .gate import Verdict
 from .results import STATUSES
-from .supervisor import PHASES
+from .settings import PHASES
 
 NAMED = 40  # operators for a cause; all of them are in the file
 NOT_PASSED = ("failed", "crashed", "timed_out")
@@ -50,7 +50,7 @@ def failures(console: Console, document: dict[str, Any], traces: bool) -> None:
             found = entry.get(phase, {})
             if found.get("status") in NOT_PASSED:
                 cause = f"{found['status'].replace('_', ' ')}: {_cause(found['error'])}"
-                causes[cause].append(name if phase == "forward" else f"{name} (backward)")
+                causes[cause].append(name if phase == "forward" else f"{name} ({phase})")
                 if traces and found.get("trace"):
                     console.rule(f"{name}, {phase}")
                     console.print(escape(found["trace"]))

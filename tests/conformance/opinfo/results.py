@@ -9,8 +9,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from .settings import Settings
-from .supervisor import PHASES, Outcome
+from .settings import PHASES, Settings
+from .supervisor import Outcome
 
 FORMAT = 1
 NOTE = "Produced by the OpInfo harness and never edited; the digest seals it."
@@ -26,10 +26,11 @@ class NotOurs(ValueError):
 def build(outcome: Outcome, settings: Settings, label: str) -> dict[str, Any]:
     """The document for one run."""
     catalog = {entry["name"]: entry for entry in outcome.catalog}
-    ops = {
-        name: {"dtype": catalog[name]["dtype"], **outcome.entries[name]}
-        for name in sorted(outcome.entries)
-    }
+    ops = {}
+    for name in sorted(outcome.entries):
+        found = outcome.entries[name]
+        phases = {phase: found[phase] for phase in PHASES if phase in found}
+        ops[name] = {"dtype": catalog[name]["dtype"], **phases}
     return {
         "note": NOTE,
         "format": FORMAT,
@@ -67,8 +68,10 @@ def denominators(outcome: Outcome, settings: Settings) -> dict[str, int]:
         settings.dtype: asked,
         "other_dtype": len(selected) - asked - without,
         "no_dtype": without,
-        "forward": len(selected) - without,
-        "backward": sum(entry["backward"] for entry in selected),
+        **{
+            phase: sum(phase in entry["phases"] for entry in selected if entry["dtype"])
+            for phase in PHASES
+        },
     }
 
 

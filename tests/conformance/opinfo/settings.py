@@ -6,6 +6,9 @@ import dataclasses
 import json
 from pathlib import Path
 
+# What is tried of an operator, in this order; each alone decides about its own result.
+PHASES = ("forward", "backward", "inplace", "out")
+
 DEFAULT_OP_DB = "torch.testing._internal.common_methods_invocations:op_db"
 DEFAULT_EXEMPTIONS = str(Path(__file__).with_name("exemptions.json"))
 

@@ -7,11 +7,9 @@ import threading
 import time
 from collections.abc import Callable
 
-from .process import Death, Worker
+from .process import Worker
 from .settings import Settings, Shard
 from .worker import Plan
-
-PHASES = ("forward", "backward")
 
 
 class WorkerFailed(RuntimeError):
@@ -30,7 +28,7 @@ class Outcome:
     seconds: dict[str, float] = dataclasses.field(default_factory=dict)
 
 
-Progress = Callable[[int, int, str], None]  # finished, selected, operator
+Progress = Callable[[int, int, str], None]  # phases finished, phases in all, operator
 
 
 class Supervisor:
@@ -45,6 +43,7 @@ class Supervisor:
         self._outcome = Outcome()
         self._errors: list[BaseException] = []
         self._stop = threading.Event()
+        self._finished = self._total = 0
 
     def run(self) -> Outcome:
         parts = [Shard(i, self._jobs) for i in range(1, self._jobs + 1)]
@@ -68,53 +67,48 @@ class Supervisor:
             self._stop.set()
 
     def _run_part(self, part: Shard) -> None:
-        done: list[str] = []
-        while True:
+        done: list[tuple[str, str]] = []
+        through = False
+        while not through and not self._stop.is_set():
             with Worker(Plan(self._settings, part, tuple(done)), self._timeout) as worker:
-                left = self._listen(worker, done)
-            if not left:
-                return
+                through = self._listen(worker, done)
 
-    def _listen(self, worker: Worker, done: list[str]) -> bool:
-        """Takes a worker's events to its end; true if it died and operators are left."""
-        mine: list[str] | None = None
-        op, backward, stage, started = None, False, "", 0.0
+    def _listen(self, worker: Worker, done: list[tuple[str, str]]) -> bool:
+        """Takes a worker's events to its end; false if it died, and another has to go on."""
+        running: tuple[str, str] | None = None
+        sample, started = 0, 0.0
         while (event := worker.next_event(self._stop)) is not None:
             kind = event["event"]
             if kind == "hello":
-                mine = event["mine"]
                 self._hello(event)
             elif kind == "refused":
                 raise WorkerFailed(event["error"])
             elif kind == "start":
-                op, backward, stage = event["op"], event["backward"], ""
-                started = time.monotonic()
+                running = event["op"], event["phase"]
+                sample, started = 0, time.monotonic()
                 worker.start_clock()
-            elif kind == "stage":
-                stage = event["stage"]
+            elif kind == "sample":
+                sample = event["number"]
             elif kind == "result":
-                self._record(event["op"], event["phase"], event["entry"])
-            elif kind == "finish":
-                self._finish(event["op"], started, done)
-                op = None
+                self._record(event["op"], event["phase"], event["entry"], started, done)
+                running = None
             elif kind == "bye":
-                complaint = worker.leave()
-                if complaint:
+                if complaint := worker.leave():
                     self._outcome.unclean_exits.append(complaint)
-                return False
+                return True
         if self._stop.is_set():
-            return False
+            return True
         death = worker.death()
-        if mine is None:
-            raise WorkerFailed(f"the worker did not start: {death.error}\n{worker.stderr_tail()}")
-        if op is not None:
-            self._bury(op, backward, stage, death)
-            self._finish(op, started, done)
+        if running is not None:
+            entry = {"status": death.status, "sample": sample, "error": death.error}
+            self._record(*running, entry | {"trace": death.trace}, started, done)
         elif started:  # between two operators: nobody's crash, but not to be hidden
             self._outcome.unclean_exits.append(death.error)
         else:  # starting again would end here again
-            raise WorkerFailed(f"a worker died before its first operator: {death.error}")
-        return len(done) < len(mine)
+            raise WorkerFailed(
+                f"a worker died before its first operator: {death.error}\n{worker.stderr_tail()}"
+            )
+        return False
 
     def _hello(self, event: dict) -> None:
         with self._lock:
@@ -122,22 +116,18 @@ class Supervisor:
                 self._outcome.versions = event["versions"]
                 self._outcome.catalog = event["catalog"]
                 self._outcome.selected = event["selected"]
+                selected = set(event["selected"])
+                self._total = sum(
+                    len(entry["phases"]) for entry in event["catalog"] if entry["name"] in selected
+                )
 
-    def _record(self, op: str, phase: str, entry: dict) -> None:
+    def _record(
+        self, op: str, phase: str, entry: dict, started: float, done: list[tuple[str, str]]
+    ) -> None:
+        done.append((op, phase))
         with self._lock:
             self._outcome.entries.setdefault(op, {})[phase] = entry
-
-    def _finish(self, op: str, started: float, done: list[str]) -> None:
-        done.append(op)
-        with self._lock:
-            self._outcome.seconds[op] = time.monotonic() - started
-            self._progress(len(self._outcome.seconds), len(self._outcome.selected), op)
-
-    def _bury(self, op: str, backward: bool, stage: str, death: Death) -> None:
-        """The phase that was running gets the blame; a later one could not be tried."""
-        died_in = stage.partition(",")[0] or PHASES[0]
-        entry = {"status": death.status, "error": death.error, "stage": stage, "trace": death.trace}
-        self._record(op, died_in, entry)
-        if backward and died_in == "forward":
-            status = death.status.replace("_", " ")
-            self._record(op, "backward", {"status": "skipped", "reason": f"forward {status}"})
+            seconds = time.monotonic() - started
+            self._outcome.seconds[op] = self._outcome.seconds.get(op, 0) + seconds
+            self._finished += 1
+            self._progress(self._finished, self._total, op)

@@ -21,11 +21,11 @@ from .settings import Settings, Shard
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """A worker's part: of the selected operators those of `part`, without `done`."""
+    """A worker's part: of the selected operators those of `part`, without the phases in `done`."""
 
     settings: Settings
     part: Shard
-    done: tuple[str, ...] = ()
+    done: tuple[tuple[str, str], ...] = ()  # operator, phase
 
     def to_json(self) -> str:
         return json.dumps(
@@ -40,7 +40,9 @@ class Plan:
     def from_json(cls, text: str) -> Plan:
         fields = json.loads(text)
         return cls(
-            Settings.from_json(fields["settings"]), Shard(*fields["part"]), tuple(fields["done"])
+            Settings.from_json(fields["settings"]),
+            Shard(*fields["part"]),
+            tuple((op, phase) for op, phase in fields["done"]),
         )
 
 
@@ -65,7 +67,7 @@ def run(plan: Plan, emit: Callable[..., None]) -> None:
         importlib.import_module(name)
 
     from . import catalog
-    from .checks import Checker, describe
+    from .checks import Checker
 
     try:
         operators = catalog.load(settings)
@@ -73,36 +75,19 @@ def run(plan: Plan, emit: Callable[..., None]) -> None:
     except ValueError as error:
         emit("refused", error=str(error))
         return
-    mine = plan.part.of(selected)
     emit(
         "hello",
         versions=versions(settings),
         catalog=[op.describe() for op in operators],
         selected=[op.name for op in selected],
-        mine=[op.name for op in mine],
     )
-    checker = Checker(settings, announce=lambda stage: emit("stage", stage=stage))
+    checker = Checker(settings, announce=lambda sample: emit("sample", number=sample))
     done = set(plan.done)
-    for op in mine:
-        if op.name in done:
-            continue
-        emit("start", op=op.name, backward=op.differentiable)
-        reason = checker.reason_to_skip(op)
-        for phase in ("forward", "backward"):
-            if phase == "backward" and not op.differentiable:
-                continue
-            emit("stage", stage=phase)
-            if op.dtype is None:
-                entry = {"status": "unsupported_dtype"}
-            elif reason is not None:
-                entry = {"status": "skipped", "reason": reason}
-            else:
-                try:
-                    entry = getattr(checker, phase)(op)
-                except Exception as error:  # the samples could not be made
-                    entry = {"status": "failed", "error": describe(error)}
-            emit("result", op=op.name, phase=phase, entry=entry)
-        emit("finish", op=op.name)
+    for op in plan.part.of(selected):
+        for phase in op.phases:
+            if (op.name, phase) not in done:
+                emit("start", op=op.name, phase=phase)
+                emit("result", op=op.name, phase=phase, entry=checker.check(op, phase))
     emit("bye")
 
 

@@ -1,0 +1,96 @@
+"""Calls of an operator on the CPU and on the device, and what becomes of their exceptions."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import torch
+
+from . import sampling
+from .comparing import Comparison, Mismatch, one_line
+from .sampling import Call
+
+if TYPE_CHECKING:
+    from torch.testing._internal.opinfo.core import SampleInput
+
+    from .catalog import Operator
+
+CPU = torch.device("cpu")
+
+
+class NothingToCompare(Exception):
+    """The CPU gives no answer to this sample."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Arguments:
+    """A sample, from which every call takes a fresh copy: operators may change what they get."""
+
+    sample: SampleInput
+    device: torch.device
+    only_input: bool = False  # leaves all but the first argument on the CPU
+
+    def on_cpu(self) -> Call:
+        return sampling.place(self.sample, CPU)
+
+    def on_device(self) -> Call:
+        return sampling.place(self.sample, self.device, only_input=self.only_input)
+
+
+def run(function: Callable, call: Call, **more: Any) -> Any:
+    torch.manual_seed(0)
+    return function(call.input, *call.args, **call.kwargs, **more)
+
+
+def both(on_cpu: Callable[[], Any], on_device: Callable[[], Any]) -> tuple[Any, Any]:
+    """Both answers. Where the CPU raises, the device may too, with the same type of exception."""
+    try:
+        expected = on_cpu()
+    except NothingToCompare:
+        raise
+    except Exception as cpu_error:
+        try:
+            on_device()
+        except Exception as device_error:
+            if type(device_error) is not type(cpu_error):
+                raise Mismatch(
+                    f"raises {describe(device_error)}; the CPU raises {describe(cpu_error)}"
+                ) from device_error
+        raise NothingToCompare(f"the CPU raises {describe(cpu_error)}") from None
+    try:
+        return expected, on_device()
+    except NothingToCompare as error:
+        raise Mismatch(f"{error}, on the CPU there is one") from None
+
+
+def describe(error: BaseException) -> str:
+    text = one_line(str(error))
+    return text if isinstance(error, Mismatch) else f"{type(error).__name__}: {text}"
+
+
+def depends_on_seed(op: Operator, sample: SampleInput) -> bool:
+    """Whether the CPU's answer is another one after another seed."""
+    answers = []
+    try:
+        for offset in (0, 1):
+            with _shifted_seeds(offset):
+                call = sampling.place(sample, CPU)
+                answers.append(call.process(run(op.info, call)))
+        Comparison(CPU).check("result", *answers)
+    except Mismatch:
+        return True
+    except Exception:
+        return False  # the check itself will say so
+    return False
+
+
+@contextlib.contextmanager
+def _shifted_seeds(offset: int) -> Iterator[None]:
+    """OpInfos of random operators seed by themselves, always alike: torch.manual_seed(42)."""
+    seed = torch.manual_seed
+    with mock.patch.object(torch, "manual_seed", lambda value: seed(value + offset)):
+        yield

@@ -1,0 +1,139 @@
+"""What is checked of one sample in each phase: results, gradients, the in-place form, out=."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from .calls import Arguments, NothingToCompare, both, run
+from .catalog import Operator
+from .comparing import Comparison, Mismatch, aliases, same_strides
+from .sampling import Call, copy_to
+
+
+def check_forward(
+    op: Operator, arguments: Arguments, comparison: Comparison, entry: dict[str, Any]
+) -> None:
+    """Results, arguments after the call, and which of them share memory."""
+    expected, actual = _check_call(op.info, arguments, comparison)
+    if not same_strides(actual, expected):
+        entry["other_strides"] = True
+
+
+def check_inplace(
+    op: Operator, arguments: Arguments, comparison: Comparison, _entry: dict[str, Any]
+) -> None:
+    """Tensor.op_(): the first argument changes as on the CPU, and is what is returned."""
+    _check_call(op.info.get_inplace(), arguments, comparison, returns_input=True)
+
+
+def check_backward(
+    op: Operator, arguments: Arguments, comparison: Comparison, _entry: dict[str, Any]
+) -> None:
+    """Gradients of all inputs that require one."""
+    expected, actual = both(
+        lambda: _gradients(op, arguments.on_cpu()), lambda: _gradients(op, arguments.on_device())
+    )
+    comparison.check("gradient", actual, expected)
+
+
+def check_out(
+    op: Operator, arguments: Arguments, comparison: Comparison, _entry: dict[str, Any]
+) -> None:
+    """out= an empty tensor, which has to grow, and a transposed one, which has to stay so."""
+    template = _plain_result(op, arguments.on_cpu())
+    for what, form in (("empty", _empty), ("transposed", _transposed)):
+        outs = [pytree.tree_map(form, template)]
+        outs.append(pytree.tree_map(lambda t: copy_to(t, arguments.device), outs[0]))
+        calls = (arguments.on_cpu(), arguments.on_device())
+        expected, actual = both(
+            lambda calls=calls, outs=outs: run(op.info, calls[0], out=outs[0]),
+            lambda calls=calls, outs=outs: run(op.info, calls[1], out=outs[1]),
+        )
+        for name, mine, cpus in (("result", actual, expected), ("out=", *reversed(outs))):
+            dataclasses.replace(comparison, values=False).check(f"{name} {what}", mine, cpus)
+            comparison.check(f"{name} {what}", calls[1].process(mine), calls[0].process(cpus))
+        if _identities(actual, outs[1]) != _identities(expected, outs[0]):
+            raise Mismatch(f"out= {what}: what is returned is not what was passed")
+        if not same_strides(outs[1], outs[0]):
+            raise Mismatch(f"out= {what}: other strides than on the CPU")
+
+
+CHECKS: dict[str, Callable[[Operator, Arguments, Comparison, dict[str, Any]], None]] = {
+    "forward": check_forward,
+    "backward": check_backward,
+    "inplace": check_inplace,
+    "out": check_out,
+}
+
+
+def _check_call(
+    function: Callable, arguments: Arguments, comparison: Comparison, *, returns_input: bool = False
+) -> tuple[Any, Any]:
+    cpu, device = arguments.on_cpu(), arguments.on_device()
+    devices = [tensor.device for tensor in device.tensors()]
+    expected, actual = both(lambda: run(function, cpu), lambda: run(function, device))
+    dataclasses.replace(comparison, values=False).check("result", actual, expected)
+    comparison.check("result", device.process(actual), cpu.process(expected))
+    for where, mine, cpus in zip(devices, device.tensors(), cpu.tensors(), strict=True):
+        dataclasses.replace(comparison, device=where).check("argument after the call", mine, cpus)
+    mine, cpus = aliases(actual, device.tensors()), aliases(expected, cpu.tensors())
+    if mine != cpus:
+        raise Mismatch(f"aliasing: results share the memory of arguments {mine}, on the CPU {cpus}")
+    if returns_input and expected is cpu.input and actual is not device.input:
+        raise Mismatch("what is returned is not the argument")
+    return expected, actual
+
+
+def _gradients(op: Operator, call: Call) -> list[torch.Tensor | None]:
+    """Of the results as PyTorch's gradcheck would take them, for fixed cotangents."""
+    results = run(lambda *a, **k: op.info.gradcheck_wrapper(op.info.get_op(), *a, **k), call)
+    outputs = [
+        leaf
+        for leaf in pytree.tree_leaves(call.process(results))
+        if isinstance(leaf, torch.Tensor) and leaf.requires_grad
+    ]
+    inputs = [tensor for tensor in call.tensors() if tensor.requires_grad]
+    if not outputs or not inputs:
+        raise NothingToCompare("no result that requires a gradient")
+    cotangents = [_cotangent(output, seed) for seed, output in enumerate(outputs)]
+    return list(torch.autograd.grad(outputs, inputs, cotangents, allow_unused=True))
+
+
+def _cotangent(output: torch.Tensor, seed: int) -> torch.Tensor:
+    if output.layout != torch.strided:
+        return torch.ones_like(output)
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.randn(output.shape, generator=generator, dtype=output.dtype)
+    return drawn.to(output.device)
+
+
+def _plain_result(op: Operator, call: Call) -> Any:
+    try:
+        result = run(op.info, call)
+    except Exception:
+        raise NothingToCompare("the CPU raises without out= already") from None
+    leaves = pytree.tree_leaves(result)
+    if not all(isinstance(x, torch.Tensor) and x.layout == torch.strided for x in leaves):
+        raise NothingToCompare("the result is not made of tensors that out= could take")
+    # out= takes plain tuples and lists, results have names.
+    return result if isinstance(result, (torch.Tensor, list)) else tuple(leaves)
+
+
+def _empty(like: torch.Tensor) -> torch.Tensor:
+    return torch.empty(0, dtype=like.dtype)
+
+
+def _transposed(like: torch.Tensor) -> torch.Tensor:
+    reversed_shape = tuple(reversed(like.shape))
+    return torch.ones(reversed_shape, dtype=like.dtype).permute(tuple(reversed(range(like.dim()))))
+
+
+def _identities(results: Any, outs: Any) -> list[bool]:
+    """Which results are the tensors that were passed; some operators return nothing."""
+    pairs = zip(pytree.tree_leaves(results), pytree.tree_leaves(outs), strict=False)
+    return [result is out for result, out in pairs]
