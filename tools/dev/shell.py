@@ -10,7 +10,7 @@ from pathlib import Path
 from . import console
 from .paths import LOG, ROOT
 
-_TAIL = 40
+_TAIL = 60
 
 
 def run(
@@ -55,13 +55,15 @@ def run(
     return result
 
 
-def failure(log: str, result: subprocess.CompletedProcess) -> console.Failure:
-    """What to raise where `result` is bad news: the end of the output and where the rest is."""
+def failure(
+    log: str, result: subprocess.CompletedProcess, essence: str | None = None
+) -> console.Failure:
+    """What to raise where `result` is bad news: its essence, or else its end, and the log."""
     path = (LOG / f"{log}.log").relative_to(ROOT)
-    tail = "" if console.verbose else "".join(deque(result.stdout.splitlines(True), _TAIL))
-    program = Path(result.args[0]).name
+    shown = essence or "".join(deque(result.stdout.splitlines(keepends=True), _TAIL))
     return console.Failure(
-        f"{tail}{program} failed with exit code {result.returncode}. All of its output: {path}"
+        f"{'' if console.verbose else shown}{Path(result.args[0]).name} failed with exit code "
+        f"{result.returncode}. All of its output: {path}"
     )
 
 
