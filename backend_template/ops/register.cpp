@@ -7,6 +7,7 @@
 #include "backend_template/ops/native/native.h"
 #include "backend_template/ops/operators.h"
 #include "backend_template/ops/redispatch/boxed_kernel.h"
+#include "backend_template/ops/redispatch/common_operators.h"
 #include "backend_template/ops/registrar.h"
 
 namespace outback::ops {
@@ -56,6 +57,7 @@ void register_operators() {
   register_recurrent_cells(to);
   register_attention(to);
   register_dropout(to);
+  register_common_operators(to);
   register_boxed(to);
   to.add_fallback(c10::DispatchKey::PrivateUse1, boxed_fallback());
   register_autocast(to);

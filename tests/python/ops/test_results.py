@@ -41,7 +41,7 @@ def test_indices_may_be_missing_and_on_the_cpu():
 
 def test_other_cpu_tensors_are_refused():
     x = torch.ones(2, 2, device="acme")
-    message = "Expected all tensors to be on the same device, but found at least two devices, acme:0 and cpu!"
+    message = "found at least two devices, acme:0 and cpu!"
     for call in (
         lambda: x + torch.ones(2, 2),
         lambda: torch.ones(2, 2) @ x,

@@ -1,4 +1,4 @@
-"""The same tests on a device whose memory the CPU cannot address: every kernel then runs on copies."""
+"""The same tests on a device whose memory the CPU cannot address: kernels then run on copies."""
 
 import os
 import subprocess
