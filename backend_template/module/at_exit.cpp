@@ -19,8 +19,8 @@ namespace py = pybind11;
 namespace outback::python {
 namespace {
 
-// Autograd starts its threads, one a device, at the first backward; it gives them names and no way to
-// ask for them. A forked child has none.
+// Autograd starts its threads, one a device, at the first backward; it gives them names and no way
+// to ask for them. A forked child has none.
 bool autograd_threads_exist() {
   std::error_code failed;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", failed)) {
@@ -47,8 +47,8 @@ void run_empty_backward() {
 // backward() returns before the thread that finished it has dropped its state, which holds a Python
 // object. A thread that takes the GIL for that when the interpreter has begun to end is ended by
 // Python, through C++ frames that cannot be unwound: std::terminate. So wait until each of them has
-// gone on to other work: a backward that carries no Python object, since the thread that asks for it
-// has never run Python.
+// gone on to other work: a backward that carries no Python object, since the thread that asks for
+// it has never run Python.
 void settle_autograd() {
   if (!core::is_started() || !autograd_threads_exist()) return;
   const py::gil_scoped_release no_gil;

@@ -45,9 +45,8 @@ void define_device_module(py::module_& module, const std::string& name) {
   define_random(module);
   define_memory(module);
   rename_members(module, "torch." + name);
-  module.def("__getattr__", [name](const std::string& attribute) {
-    return late_attribute(name, attribute);
-  });
+  module.def("__getattr__",
+             [name](const std::string& attribute) { return late_attribute(name, attribute); });
   const py::list names = public_names(module);
   module.attr("__all__") = names;
   module.def("__dir__", [module_dict = py::handle(module.attr("__dict__"))] {

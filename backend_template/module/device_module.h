@@ -8,8 +8,8 @@
 
 namespace outback::python {
 
-/// Fills `module` with the names of torch.cuda that have a meaning here. Once per process, after the
-/// C++ registration. Starts nothing.
+/// Fills `module` with the names of torch.cuda that have a meaning here. Once per process, after
+/// the C++ registration. Starts nothing.
 void define_device_module(pybind11::module_& module, const std::string& name);
 
 /// Gives torch.compile what it needs to know of the device, when torch._dynamo is imported.

@@ -72,12 +72,15 @@ void start_from_python() {
 }
 
 void define_devices(py::module_& module) {
-  module.def("is_available", [] { return core::device_count() > 0; },
-             "Whether there is a device to use. Never raises, starts nothing.");
-  module.def("device_count", [] { return static_cast<int>(core::device_count()); },
-             "The number of devices. Starts nothing: safe before a fork.");
-  module.def("current_device", [] { return static_cast<int>(core::current_device()); },
-             "The index of this thread's device.");
+  module.def(
+      "is_available", [] { return core::device_count() > 0; },
+      "Whether there is a device to use. Never raises, starts nothing.");
+  module.def(
+      "device_count", [] { return static_cast<int>(core::device_count()); },
+      "The number of devices. Starts nothing: safe before a fork.");
+  module.def(
+      "current_device", [] { return static_cast<int>(core::current_device()); },
+      "The index of this thread's device.");
   module.def("set_device", &set_device, py::arg("device"),
              "Makes `device` this thread's; a negative index changes nothing. Prefer the context "
              "manager `device`.");
@@ -101,7 +104,9 @@ void define_devices(py::module_& module) {
   py::module_ utils = module.def_submodule("_utils");
   utils.def(
       "_get_device_index",
-      [](py::handle device, bool, bool) { return static_cast<int>(unchecked_device_argument(device)); },
+      [](py::handle device, bool, bool) {
+        return static_cast<int>(unchecked_device_argument(device));
+      },
       py::arg("device"), py::arg("optional") = false, py::arg("allow_cpu") = false);
 }
 

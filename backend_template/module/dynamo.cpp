@@ -46,8 +46,8 @@ uintptr_t raw_stream(py::handle device) {
 }
 
 py::object make_class(const char* name, const py::tuple& bases, const py::dict& members) {
-  return py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(&PyType_Type))(
-      name, bases, members);
+  return py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(&PyType_Type))(name, bases,
+                                                                                       members);
 }
 
 py::object static_method(const py::object& function) {

@@ -66,10 +66,9 @@ void define_properties(py::module_& module) {
       .def_property_readonly(
           "max_threads_per_block",
           [](const device_properties& it) { return or_none(it.info.max_group_size); })
-      .def_property_readonly("is_integrated",
-                             [](const device_properties& it) {
-                               return (it.info.flags & OUTBACK_INTEGRATED) != 0;
-                             })
+      .def_property_readonly(
+          "is_integrated",
+          [](const device_properties& it) { return (it.info.flags & OUTBACK_INTEGRATED) != 0; })
       .def_property_readonly("is_host_addressable",
                              [](const device_properties& it) {
                                return (it.info.flags & OUTBACK_HOST_ADDRESSABLE) != 0;

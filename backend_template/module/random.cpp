@@ -60,7 +60,8 @@ py::tuple default_generators() {
   const c10::DeviceIndex count = core::device_count();
   py::tuple generators(count);
   for (c10::DeviceIndex i = 0; i < count; ++i) {
-    generators[i] = py::reinterpret_steal<py::object>(THPGenerator_Wrap(core::default_generator(i)));
+    generators[i] =
+        py::reinterpret_steal<py::object>(THPGenerator_Wrap(core::default_generator(i)));
   }
   if (count > 0) kept = generators.inc_ref().ptr();
   return generators;
@@ -72,7 +73,10 @@ void define_random(py::module_& module) {
   module.def("manual_seed_all", &seed_each, py::arg("seed"),
              "Seeds all devices' generators. Ignored without a device.");
   module.def(
-      "seed", [] { if (core::device_count() > 0) generator_of(py::none()).attr("seed")(); },
+      "seed",
+      [] {
+        if (core::device_count() > 0) generator_of(py::none()).attr("seed")();
+      },
       "Gives the current device's generator a random seed.");
   module.def("seed_all", &reseed_all, "Gives all devices' generators one random seed.");
   module.def(

@@ -139,7 +139,8 @@ PyMethodDef stream_methods[] = {
     {"record_event", with_keywords(&stream_record_event), METH_VARARGS | METH_KEYWORDS,
      "record_event($self, event=None)\n--\n\nRecords the event, or a new one, and returns it."},
     {"priority_range", &stream_priority_range, METH_NOARGS | METH_STATIC,
-     "priority_range()\n--\n\nThe least and the greatest priority; the greatest is the lower number."},
+     "priority_range()\n--\n\nThe least and the greatest priority; the greatest is the lower "
+     "number."},
     {nullptr, nullptr, 0, nullptr}};
 
 constexpr const char* stream_doc =

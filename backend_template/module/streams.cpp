@@ -1,8 +1,8 @@
 // Streams and events of torch.<name>: the classes, and which stream is current.
 #include <c10/util/Exception.h>
 
-#include "backend_template/core/stream.h"
 #include "backend_template/core/device.h"
+#include "backend_template/core/stream.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/event_type.h"
 #include "backend_template/module/stream_type.h"

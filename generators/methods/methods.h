@@ -1,4 +1,5 @@
-// The methods that a backend adds to PyTorch's classes, as the C descriptors that PyTorch's own are.
+// The methods that a backend adds to PyTorch's classes, as the C descriptors that PyTorch's own
+// are.
 #pragma once
 
 #include <string>

@@ -73,8 +73,10 @@ PyObject* module_to_backend(PyObject* self, PyObject* const* values, Py_ssize_t 
                             PyObject* keywords) {
   return guarded([&] {
     // Read once: every tensor goes to the same device, and a module without any is checked too.
-    const py::int_ device(static_cast<int>(device_argument(parse_module_device(values, positional, keywords))));
-    const auto move = py::reinterpret_steal<py::object>(PyCFunction_New(&move_definition, device.ptr()));
+    const py::int_ device(
+        static_cast<int>(device_argument(parse_module_device(values, positional, keywords))));
+    const auto move =
+        py::reinterpret_steal<py::object>(PyCFunction_New(&move_definition, device.ptr()));
     if (!move) throw py::error_already_set();
     const std::vector<held_parameter> before = parameters_of(self);
     py::object moved = py::handle(self).attr("_apply")(move);

@@ -36,7 +36,8 @@ const tensor_names* names = nullptr;
 // check, check_has_torch_function, begins like this and is not exported.
 bool is_plain(PyObject* tensor) {
   const auto* type = reinterpret_cast<PyObject*>(Py_TYPE(tensor));
-  return (type == THPVariableClass || type == ParameterClass) && !at::impl::torch_function_mode_enabled();
+  return (type == THPVariableClass || type == ParameterClass) &&
+         !at::impl::torch_function_mode_enabled();
 }
 
 bool has_torch_function(PyObject* tensor) {
@@ -83,8 +84,8 @@ void set_once(PyObject*& slot, bool& given, PyObject* value, std::string_view na
 }
 
 to_arguments parse(PyObject* const* values, Py_ssize_t positional, PyObject* keywords) {
-  TORCH_CHECK_TYPE(positional <= 2, names->method,
-                   "() takes from 1 to 3 positional arguments but ", positional + 1, " were given");
+  TORCH_CHECK_TYPE(positional <= 2, names->method, "() takes from 1 to 3 positional arguments but ",
+                   positional + 1, " were given");
   to_arguments parsed{.others = py::reinterpret_steal<py::dict>(nullptr)};
   bool has_device = false;
   bool has_non_blocking = false;
@@ -110,7 +111,7 @@ to_arguments parse(PyObject* const* values, Py_ssize_t positional, PyObject* key
 }
 
 PyObject* override_to(PyObject* self, PyObject* const* values, Py_ssize_t positional,
-                              PyObject* keywords) {
+                      PyObject* keywords) {
   py::tuple arguments(positional + 1);
   arguments[0] = py::handle(self);
   for (Py_ssize_t i = 0; i < positional; ++i) arguments[i + 1] = py::handle(values[i]);
@@ -150,7 +151,8 @@ PyObject* tensor_to_backend(PyObject* self, PyObject* const* values, Py_ssize_t 
     const py::gil_scoped_release no_gil;
     // All options spelled out, as Tensor.to does: torch.jit.trace records those that are missing as
     // defaults, not as the tensor's.
-    result = tensor.to(tensor.options().device(c10::Device(core::device_type, index)), non_blocking);
+    result =
+        tensor.to(tensor.options().device(c10::Device(core::device_type, index)), non_blocking);
   }
   return THPVariable_Wrap(std::move(result));
   END_HANDLE_TH_ERRORS
@@ -180,20 +182,21 @@ void add_tensor_methods(const std::string& name) {
   names = new tensor_names{.method = name,
                            .property = "is_" + name,
                            .has_torch_function = has_torch_function.release().ptr()};
-  add_property(THPVariableClass, names->property, &get_is_backend,
-               "Is ``True`` if the Tensor is stored on a device of type " + name +
-                   ", ``False`` otherwise.");
-  add_method(THPVariableClass, name, &tensor_to_backend,
-             "($self, device=None, non_blocking=False, **kwargs)",
-             "Returns this tensor on the given " + name +
-                 " device: itself if it is there already, else a copy.\n\n"
-                 "Args:\n"
-                 "    device (int, str or torch.device, optional): the destination; the current " +
-                 name +
-                 " device if None\n"
-                 "    non_blocking (bool): if True and the source is in pinned memory, the copy is\n"
-                 "        asynchronous with respect to the host\n"
-                 "    **kwargs: as for Tensor.to, such as memory_format\n");
+  add_property(
+      THPVariableClass, names->property, &get_is_backend,
+      "Is ``True`` if the Tensor is stored on a device of type " + name + ", ``False`` otherwise.");
+  add_method(
+      THPVariableClass, name, &tensor_to_backend,
+      "($self, device=None, non_blocking=False, **kwargs)",
+      "Returns this tensor on the given " + name +
+          " device: itself if it is there already, else a copy.\n\n"
+          "Args:\n"
+          "    device (int, str or torch.device, optional): the destination; the current " +
+          name +
+          " device if None\n"
+          "    non_blocking (bool): if True and the source is in pinned memory, the copy is\n"
+          "        asynchronous with respect to the host\n"
+          "    **kwargs: as for Tensor.to, such as memory_format\n");
   tell_dynamo(names->property);
   tell_dynamo(name);
   tell_overrides();

@@ -65,7 +65,8 @@ void register_backend(py::module_& module, const backend_options& options) {
     py::module_::import("torch");
     register_in_python(module, options);
   } catch (const c10::Error& error) {
-    // pybind11 turns it into the ImportError of the extension module: its text is all the user sees.
+    // pybind11 turns it into the ImportError of the extension module: its text is all the user
+    // sees.
     throw std::runtime_error(error.what_without_backtrace());
   }
 }

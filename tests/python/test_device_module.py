@@ -8,17 +8,50 @@ import uuid
 import pytest
 import torch
 
-REQUIRED = """
-    is_available device_count current_device set_device device device_of is_initialized init
-    synchronize Stream Event StreamContext stream current_stream default_stream set_stream
-    manual_seed manual_seed_all seed seed_all initial_seed get_rng_state set_rng_state
-    get_rng_state_all set_rng_state_all default_generators get_amp_supported_dtype
-    memory_allocated max_memory_allocated memory_reserved max_memory_reserved memory_stats
-    reset_peak_memory_stats reset_accumulated_memory_stats empty_cache mem_get_info
-    get_device_name get_device_properties get_device_capability is_bf16_supported
-    can_device_access_peer
-""".split()
-LOOKED_UP_BY_TORCH = "_initialized _lazy_init _is_in_bad_fork _get_generator _utils".split()
+REQUIRED = [
+    "is_available",
+    "device_count",
+    "current_device",
+    "set_device",
+    "device",
+    "device_of",
+    "is_initialized",
+    "init",
+    "synchronize",
+    "Stream",
+    "Event",
+    "StreamContext",
+    "stream",
+    "current_stream",
+    "default_stream",
+    "set_stream",
+    "manual_seed",
+    "manual_seed_all",
+    "seed",
+    "seed_all",
+    "initial_seed",
+    "get_rng_state",
+    "set_rng_state",
+    "get_rng_state_all",
+    "set_rng_state_all",
+    "default_generators",
+    "get_amp_supported_dtype",
+    "memory_allocated",
+    "max_memory_allocated",
+    "memory_reserved",
+    "max_memory_reserved",
+    "memory_stats",
+    "reset_peak_memory_stats",
+    "reset_accumulated_memory_stats",
+    "empty_cache",
+    "mem_get_info",
+    "get_device_name",
+    "get_device_properties",
+    "get_device_capability",
+    "is_bf16_supported",
+    "can_device_access_peer",
+]
+LOOKED_UP_BY_TORCH = ["_initialized", "_lazy_init", "_is_in_bad_fork", "_get_generator", "_utils"]
 
 
 @pytest.mark.parametrize("name", REQUIRED + LOOKED_UP_BY_TORCH)

@@ -17,7 +17,7 @@ o.step()""",
     "a device context": "c = torch.acme.device(torch.acme.device_count() - 1); c.__enter__()",
     "recorded events": "e = [torch.acme.Event(True) for _ in range(40)]; [i.record() for i in e]",
     "events without a recording": "e = [torch.acme.Event() for _ in range(4)]",
-    "generators": "g = torch.Generator('acme'); d = torch.acme.default_generators; torch.acme.seed()",
+    "generators": "g = torch.Generator('acme'), torch.acme.default_generators; torch.acme.seed()",
     "pinned memory": "p = torch.ones(1000).pin_memory(); q = p.acme(non_blocking=True)",
     "storages": "s = torch.ones(9, device='acme').untyped_storage()",
     "properties": "p = torch.acme.get_device_properties()",
@@ -130,7 +130,7 @@ def test_while_autograd_threads_sleep(run_python):
 
 
 def test_right_after_a_backward(run_python):
-    # The thread that finished the backward may still hold a Python object when the main thread ends.
+    # The thread that finished the backward may still hold a Python object.
     for _ in range(5):
         run_python(
             """

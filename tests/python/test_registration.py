@@ -16,9 +16,9 @@ def test_every_place_knows_the_name():
 
 def test_the_enumerations_have_the_name():
     activity = torch._C._profiler.ProfilerActivity
-    assert activity.ACME == activity.PrivateUse1
+    assert activity.PrivateUse1 == activity.ACME
     kind = torch._C._autograd.DeviceType
-    assert kind.ACME == kind.PrivateUse1
+    assert kind.PrivateUse1 == kind.ACME
 
 
 def test_the_extension_module_is_the_device_module():

@@ -76,10 +76,10 @@ def test_comparison_and_hash():
     assert default == torch.acme.default_stream()
     assert hash(default) == hash(torch.acme.default_stream())
     assert default == torch.accelerator.current_stream() == default
-    assert not default != torch.acme.default_stream()
-    assert default != 1 and default != None and default != "stream"  # noqa: E711
+    assert (default != torch.acme.default_stream()) is False
+    assert default != 1 and default not in (None, "stream")
     with pytest.raises(TypeError):
-        _ = default < default  # noqa: PLR0124
+        _ = default < default
     assert {default: 1}[torch.acme.default_stream()] == 1
 
 
@@ -141,8 +141,17 @@ def test_a_stream_that_was_never_given_out_is_refused():
 
 @pytest.mark.parametrize("wrong", [1, "acme", torch.ones(1)])
 def test_what_is_no_stream_is_refused(wrong):
-    for call in (torch.acme.set_stream, torch.acme.stream, Stream().wait_stream, Event().record,
-                 Event().wait, Stream().wait_event, Stream().record_event, Event().elapsed_time):  # fmt: skip
+    stream, event = Stream(), Event()
+    for call in (
+        torch.acme.set_stream,
+        torch.acme.stream,
+        stream.wait_stream,
+        stream.wait_event,
+        stream.record_event,
+        event.record,
+        event.wait,
+        event.elapsed_time,
+    ):
         with pytest.raises(TypeError, match="expected a torch"):
             call(wrong)
 
