@@ -31,8 +31,6 @@ FORBIDDEN = {
     "backend_template/module": [re.compile(r"^(generators|backend_template/runtimes)/")],
     "generators/methods": [re.compile(r"^backend_template/(runtimes|ops|module)/")],
 }
-# The headers that a runtime sees.
-CONTRACT = ("runtime.h", "runtime.hpp", "runtime_error.hpp", "table_check.hpp", "detail")
 
 
 def includes(path: Path) -> list[str]:
@@ -49,22 +47,6 @@ def test_a_folder_includes_only_what_is_below_it(folder):
         if any(pattern.search(name) for pattern in FORBIDDEN[folder])
     ]
     assert not wrong, "\n".join(wrong)
-
-
-def test_the_contract_includes_no_torch():
-    public = ROOT / "backend_template/include/outback"
-    files = [
-        file
-        for name in CONTRACT
-        for file in ([public / name] if "." in name else (public / name).rglob("*"))
-    ]
-    wrong = [
-        f"{file.name} includes {name}"
-        for file in files
-        for name in includes(file)
-        if TORCH.search(name)
-    ]
-    assert files and not wrong, "\n".join(wrong)
 
 
 def test_torch_versions_are_compared_in_one_header_only():
