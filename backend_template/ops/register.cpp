@@ -57,6 +57,7 @@ void register_operators() {
   register_recurrent_cells(to);
   register_attention(to);
   register_dropout(to);
+  register_elementwise(to);
   register_common_operators(to);
   register_boxed(to);
   to.add_fallback(c10::DispatchKey::PrivateUse1, boxed_fallback());

@@ -1,4 +1,6 @@
 // New tensors: memory of the device and nothing else.
+#include "backend_template/ops/native/factories.h"
+
 #include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
@@ -83,6 +85,16 @@ at::Tensor efficient_zero_tensor(at::IntArrayRef size, std::optional<c10::Scalar
 }
 
 }  // namespace
+
+at::Tensor new_tensor(at::IntArrayRef size, at::IntArrayRef stride, c10::ScalarType dtype,
+                      c10::Device device, std::optional<c10::MemoryFormat> format) {
+  const device_scope scope(device);
+  if (stride.empty()) {
+    return at::detail::empty_generic(size, &core::device_allocator(), dense_keys, dtype, format);
+  }
+  return at::detail::empty_strided_generic(size, stride, &core::device_allocator(), dense_keys,
+                                           dtype);
+}
 
 void register_factories(registrar& to) {
   to.add<&empty_memory_format>("empty", "memory_format");

@@ -10,6 +10,7 @@ void register_factories(registrar& to);
 void register_views(registrar& to);
 void register_resize(registrar& to);
 void register_copies(registrar& to);
+void register_elementwise(registrar& to);
 void register_fills(registrar& to);
 void register_scalars(registrar& to);
 void register_streams(registrar& to);

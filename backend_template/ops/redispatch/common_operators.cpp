@@ -18,15 +18,11 @@
 #include <ATen/ops/bitwise_and_ops.h>
 #include <ATen/ops/bmm_ops.h>
 #include <ATen/ops/cat_ops.h>
-#include <ATen/ops/clamp_min_ops.h>
 #include <ATen/ops/clamp_ops.h>
-#include <ATen/ops/cos_ops.h>
 #include <ATen/ops/cumsum_ops.h>
-#include <ATen/ops/div_ops.h>
 #include <ATen/ops/embedding_dense_backward_ops.h>
 #include <ATen/ops/eq_ops.h>
 #include <ATen/ops/erf_ops.h>
-#include <ATen/ops/exp_ops.h>
 #include <ATen/ops/fill_ops.h>
 #include <ATen/ops/gather_ops.h>
 #include <ATen/ops/ge_ops.h>
@@ -37,38 +33,21 @@
 #include <ATen/ops/le_ops.h>
 #include <ATen/ops/leaky_relu_ops.h>
 #include <ATen/ops/lerp_ops.h>
-#include <ATen/ops/log_ops.h>
 #include <ATen/ops/logical_not_ops.h>
 #include <ATen/ops/lt_ops.h>
 #include <ATen/ops/masked_fill_ops.h>
 #include <ATen/ops/max_ops.h>
 #include <ATen/ops/max_pool2d_with_indices_ops.h>
-#include <ATen/ops/maximum_ops.h>
 #include <ATen/ops/mean_ops.h>
-#include <ATen/ops/minimum_ops.h>
 #include <ATen/ops/mm_ops.h>
 #include <ATen/ops/mul_ops.h>
 #include <ATen/ops/native_layer_norm_backward_ops.h>
 #include <ATen/ops/native_layer_norm_ops.h>
 #include <ATen/ops/ne_ops.h>
-#include <ATen/ops/neg_ops.h>
 #include <ATen/ops/nll_loss_backward_ops.h>
 #include <ATen/ops/nll_loss_forward_ops.h>
 #include <ATen/ops/pow_ops.h>
-#include <ATen/ops/reciprocal_ops.h>
-#include <ATen/ops/relu_ops.h>
-#include <ATen/ops/rsqrt_ops.h>
-#include <ATen/ops/sigmoid_backward_ops.h>
-#include <ATen/ops/sigmoid_ops.h>
-#include <ATen/ops/silu_backward_ops.h>
-#include <ATen/ops/silu_ops.h>
-#include <ATen/ops/sin_ops.h>
-#include <ATen/ops/sqrt_ops.h>
-#include <ATen/ops/sub_ops.h>
 #include <ATen/ops/sum_ops.h>
-#include <ATen/ops/tanh_backward_ops.h>
-#include <ATen/ops/tanh_ops.h>
-#include <ATen/ops/threshold_backward_ops.h>
 #include <ATen/ops/where_ops.h>
 
 #include "backend_template/ops/redispatch/unboxed_kernel.h"
@@ -91,8 +70,6 @@ void register_common_operators(registrar& to) {
   add_unboxed<at::_ops::_softmax>(to);
   add_unboxed<at::_ops::_softmax_backward_data>(to);
   add_unboxed<at::_ops::abs>(to);
-  add_unboxed<at::_ops::add_Tensor>(to);
-  add_unboxed<at::_ops::add__Tensor>(to);
   add_unboxed<at::_ops::add_out>(to);
   add_unboxed<at::_ops::addcdiv_>(to);
   add_unboxed<at::_ops::addcmul_>(to);
@@ -104,16 +81,11 @@ void register_common_operators(registrar& to) {
   add_unboxed<at::_ops::bmm>(to);
   add_unboxed<at::_ops::cat>(to);
   add_unboxed<at::_ops::clamp>(to);
-  add_unboxed<at::_ops::clamp_min>(to);
-  add_unboxed<at::_ops::cos>(to);
   add_unboxed<at::_ops::cumsum>(to);
-  add_unboxed<at::_ops::div_Tensor>(to);
-  add_unboxed<at::_ops::div__Tensor>(to);
   add_unboxed<at::_ops::embedding_dense_backward>(to);
   add_unboxed<at::_ops::eq_Scalar>(to);
   add_unboxed<at::_ops::eq_Tensor>(to);
   add_unboxed<at::_ops::erf>(to);
-  add_unboxed<at::_ops::exp>(to);
   add_unboxed<at::_ops::gather>(to);
   add_unboxed<at::_ops::ge_Scalar>(to);
   add_unboxed<at::_ops::gelu>(to);
@@ -124,7 +96,6 @@ void register_common_operators(registrar& to) {
   add_unboxed<at::_ops::le_Scalar>(to);
   add_unboxed<at::_ops::leaky_relu>(to);
   add_unboxed<at::_ops::lerp__Scalar>(to);
-  add_unboxed<at::_ops::log>(to);
   add_unboxed<at::_ops::logical_not_out>(to);
   add_unboxed<at::_ops::lt_Scalar>(to);
   add_unboxed<at::_ops::lt_Tensor>(to);
@@ -132,37 +103,17 @@ void register_common_operators(registrar& to) {
   add_unboxed<at::_ops::max>(to);
   add_unboxed<at::_ops::max_dim>(to);
   add_unboxed<at::_ops::max_pool2d_with_indices>(to);
-  add_unboxed<at::_ops::maximum>(to);
   add_unboxed<at::_ops::mean>(to);
   add_unboxed<at::_ops::mean_dim>(to);
-  add_unboxed<at::_ops::minimum>(to);
   add_unboxed<at::_ops::mm>(to);
-  add_unboxed<at::_ops::mul_Tensor>(to);
-  add_unboxed<at::_ops::mul__Tensor>(to);
   add_unboxed<at::_ops::mul_out>(to);
   add_unboxed<at::_ops::native_layer_norm>(to);
   add_unboxed<at::_ops::native_layer_norm_backward>(to);
   add_unboxed<at::_ops::ne_Scalar>(to);
-  add_unboxed<at::_ops::neg>(to);
   add_unboxed<at::_ops::nll_loss_backward>(to);
   add_unboxed<at::_ops::nll_loss_forward>(to);
   add_unboxed<at::_ops::pow_Tensor_Scalar>(to);
-  add_unboxed<at::_ops::reciprocal>(to);
-  add_unboxed<at::_ops::relu>(to);
-  add_unboxed<at::_ops::relu_>(to);
-  add_unboxed<at::_ops::rsqrt>(to);
-  add_unboxed<at::_ops::sigmoid>(to);
-  add_unboxed<at::_ops::sigmoid_backward>(to);
-  add_unboxed<at::_ops::silu>(to);
-  add_unboxed<at::_ops::silu_backward>(to);
-  add_unboxed<at::_ops::sin>(to);
-  add_unboxed<at::_ops::sqrt>(to);
-  add_unboxed<at::_ops::sub_Tensor>(to);
-  add_unboxed<at::_ops::sub__Tensor>(to);
   add_unboxed<at::_ops::sum_dim_IntList>(to);
-  add_unboxed<at::_ops::tanh>(to);
-  add_unboxed<at::_ops::tanh_backward>(to);
-  add_unboxed<at::_ops::threshold_backward>(to);
   add_unboxed<at::_ops::where_self>(to);
   add_unboxed<at::_ops::_scaled_dot_product_flash_attention_for_cpu>(to);
   add_unboxed<at::_ops::fill__Scalar>(to);
