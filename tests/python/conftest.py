@@ -1,4 +1,4 @@
-"""What the Python tests share. They need a backend called acme on PYTHONPATH, as from ./dev test."""
+"""What the Python tests share. They need a backend called acme on PYTHONPATH, as in ./dev test."""
 
 import os
 import subprocess
