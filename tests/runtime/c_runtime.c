@@ -4,14 +4,14 @@
 //
 // One device of 64 MiB. Its work is done when the call returns, so its streams and events have
 // little to do.
-#define _POSIX_C_SOURCE 200809L  // clock_gettime
+#define _POSIX_C_SOURCE 200809L  // clock_gettime, sched_yield
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <threads.h>
 #include <time.h>
 
 #include "outback/runtime.h"
@@ -75,20 +75,14 @@ static outback_status device_sync(void* self, int32_t device) {
   return OUTBACK_OK;
 }
 
-static mtx_t turn;
-static once_flag turn_made = ONCE_FLAG_INIT;
-
-static void make_turn(void) {
-  mtx_init(&turn, mtx_plain);
-}
+static atomic_flag busy = ATOMIC_FLAG_INIT;
 
 static void begin(void) {
-  call_once(&turn_made, make_turn);
-  mtx_lock(&turn);
+  while (atomic_flag_test_and_set(&busy)) sched_yield();
 }
 
 static void end(void) {
-  mtx_unlock(&turn);
+  atomic_flag_clear(&busy);
 }
 
 static atomic_size_t used;

@@ -41,10 +41,20 @@ class HostStreamsTest : public testing::Test {
   static bool pending(const std::future<void>& call) {
     return call.wait_for(milliseconds(30)) == std::future_status::timeout;
   }
+  // Before any test, hence without threads of streams.
+  static void SetUpTestSuite() { threads_at_start_ = threads(); }
+  static bool threads_ended() {
+    for (int i = 0; i < 5000 && threads() != threads_at_start_; ++i) {
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    return threads() == threads_at_start_;
+  }
   static std::ptrdiff_t threads() {
     namespace fs = std::filesystem;
     return std::distance(fs::directory_iterator("/proc/self/task"), fs::directory_iterator());
   }
+
+  static inline std::ptrdiff_t threads_at_start_ = 0;
 
   host_runtime host_{{.devices = 2, .memory_size = 64 << 20}};
   gate gate_;
@@ -244,7 +254,7 @@ TEST_F(HostStreamsTest, TheRuntimeGoesAfterItsWork) {
 }
 
 TEST_F(HostStreamsTest, ThreadsStartWhenNeededAndEndWithTheirStream) {
-  const auto before = threads();
+  ASSERT_TRUE(threads_ended()) << "those of the tests before";
   unsigned char *data = alloc(big, 0), *other = alloc(small, 0);
   std::vector<unsigned char> host(big, 1);
   const outback_event e = host_.event_create(0, 0);
@@ -257,15 +267,13 @@ TEST_F(HostStreamsTest, ThreadsStartWhenNeededAndEndWithTheirStream) {
   host_.stream_sync(0, s_);
   host_.device_sync(0);
   host_.event_destroy(0, e);
-  EXPECT_EQ(threads(), before);
+  EXPECT_EQ(threads(), threads_at_start_);
 
   fill(data, big, 1, s_);
-  EXPECT_EQ(threads(), before + 1);
+  EXPECT_EQ(threads(), threads_at_start_ + 1);
   host_.stream_destroy(0, s_);
   host_.device_sync(0);
-  for (int i = 0; i < 1000 && threads() != before; ++i)
-    std::this_thread::sleep_for(milliseconds(1));
-  EXPECT_EQ(threads(), before);
+  EXPECT_TRUE(threads_ended());
 }
 
 }  // namespace
