@@ -72,11 +72,14 @@ def _common_options() -> argparse.ArgumentParser:
     return common
 
 
-def _environment(arguments: argparse.Namespace, *modules: str, **groups: bool) -> Environment:
+def _environment(
+    arguments: argparse.Namespace, *modules: str, requirements: str = "run", **packages: bool
+) -> Environment:
+    """What the work needs: Debian packages, and `modules` in a Python with torch."""
     own = not arguments.system_torch
-    system.provide(venv=own, install=own, **groups)
+    system.provide(venv=own, install=own, **packages)
     if own:
-        found = environment.provide(arguments.torch, arguments.torch_index)
+        found = environment.provide(arguments.torch, arguments.torch_index, requirements)
     else:
         found = environment.active(modules)
     console.title(f"Outback, torch {found.torch}")
@@ -97,8 +100,8 @@ def _bench(arguments: argparse.Namespace) -> int:
 
 
 def _lint(arguments: argparse.Namespace) -> int:
-    return lint.run(_environment(arguments, tests=True), arguments.all)
+    return lint.run(_environment(arguments, requirements="lint", tests=True), arguments.all)
 
 
 def _format(arguments: argparse.Namespace) -> int:
-    return lint.format_sources(_environment(arguments), arguments.only)
+    return lint.format_sources(_environment(arguments, requirements="lint"), arguments.only)

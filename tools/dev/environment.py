@@ -1,12 +1,12 @@
 """The Python that has torch: a virtual environment for each torch release, or the active one."""
 
-import hashlib
 import importlib.util
 import os
 import platform
 import re
 import sys
 from collections.abc import Iterable
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,8 +14,7 @@ from . import console, shell
 from .paths import BUILD, ROOT
 
 DEFAULT_TORCH = "2.13.0"
-REQUIREMENTS = Path(__file__).with_name("requirements.txt")
-_STAMP = "outback-setup"
+_REQUIREMENTS = Path(__file__).with_name("requirements")
 
 
 @dataclass(frozen=True)
@@ -36,37 +35,36 @@ class Environment:
         return max(1, min(len(os.sched_getaffinity(0)), memory // 2**31))
 
     def has(self, module: str) -> bool:
-        return bool(
-            shell.output(
-                [
-                    self.python,
-                    "-c",
-                    f"import importlib.util as u; print(u.find_spec('{module}') or '')",
-                ]
-            )
-        )
+        question = f"import importlib.util as u; print(u.find_spec('{module}') or '')"
+        return bool(shell.output([self.python, "-c", question]))
 
 
-def provide(version: str, index: str | None) -> Environment:
-    """The environment for torch `version`, made or completed if it has to be."""
+def provide(version: str, index: str | None, *groups: str) -> Environment:
+    """The environment for torch `version`, made or completed where it has to be.
+
+    `groups` are the files of requirements/ that this work needs; each is installed when it is first
+    asked for, or has changed.
+    """
     default = version == DEFAULT_TORCH
     home = ROOT / (".venv" if default else f".venv-{version}")
-    environment = Environment(
-        home / "bin" / "python",
-        version,
-        BUILD if default else BUILD / f"torch-{version}",
+    found = Environment(
+        home / "bin" / "python", version, BUILD if default else BUILD / f"torch-{version}"
     )
-    stamp = home / _STAMP
-    key = _key(version, index)
-    if stamp.exists() and stamp.read_text() == key and environment.python.exists():
-        return environment
-    stamp.unlink(missing_ok=True)
-    with console.step("python environment"):
-        if not environment.python.exists():
-            shell.run("venv", [sys.executable, "-m", "venv", "--clear", home])
-    _install(environment, version, index)
-    stamp.write_text(key)
-    return environment
+    interpreter = f"{platform.python_version()} {os.path.realpath(sys.executable)}\n"
+    with _kept_up_to_date(home, "python", interpreter) as stale:
+        if stale:
+            with console.step("python environment"):
+                shell.run("venv", [sys.executable, "-m", "venv", home])
+    with _kept_up_to_date(home, "torch", f"{interpreter}{version} {index}") as stale:
+        if stale:
+            _install_torch(found, version, index)
+    for group in groups:
+        file = _REQUIREMENTS / f"{group}.txt"
+        with _kept_up_to_date(home, group, interpreter + file.read_text()) as stale:
+            if stale:
+                with console.step(f"python packages, {group}"):
+                    shell.run(f"pip-{group}", [*_pip(found), "-r", file])
+    return found
 
 
 def active(needs: Iterable[str]) -> Environment:
@@ -85,36 +83,34 @@ def active(needs: Iterable[str]) -> Environment:
     )
 
 
-def _install(environment: Environment, version: str, index: str | None) -> None:
+@contextmanager
+def _kept_up_to_date(home: Path, what: str, key: str):
+    """Yields whether `what` has to be made. Its stamp is written after a block that succeeds."""
+    stamp = home / "outback" / what
+    stale = not stamp.exists() or stamp.read_text() != key
+    if stale:
+        stamp.unlink(missing_ok=True)
+    yield stale
+    if stale:
+        stamp.parent.mkdir(parents=True, exist_ok=True)
+        stamp.write_text(key)
+
+
+def _install_torch(environment: Environment, version: str, index: str | None) -> None:
     torch = f"torch=={version}"
-    # Whatever else is installed now or later, it must not bring another torch along.
-    constraints = environment.python.parents[1] / "constraints.txt"
-    constraints.write_text(f"{torch}\n")
-    pip = [
-        environment.python,
-        "-m",
-        "pip",
-        "--disable-pip-version-check",
-        "--no-input",
-        "install",
-        "-c",
-        constraints,
-    ]
+    _constraints(environment).write_text(f"{torch}\n")
     with console.step(f"torch {version}"):
-        if index:  # only torch comes from there: what it needs may be missing at such an index
+        pip = _pip(environment)
+        if index:  # only torch comes from there: such an index may lack what torch needs
             shell.run("pip-torch", [*pip, "--index-url", index, "--no-deps", torch])
         shell.run("pip-torch", [*pip, torch], append=bool(index))
-    with console.step("python packages"):
-        shell.run("pip", [*pip, "-r", REQUIREMENTS])
 
 
-def _key(version: str, index: str | None) -> str:
-    """Changes when a finished environment is not the one that we would make now."""
-    parts = (
-        version,
-        index or "",
-        platform.python_version(),
-        os.path.realpath(sys.executable),
-        REQUIREMENTS.read_text(),
-    )
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+def _pip(environment: Environment) -> list[str | Path]:
+    options = ["--disable-pip-version-check", "--no-input", "install"]
+    return [environment.python, "-m", "pip", *options, "-c", _constraints(environment)]
+
+
+def _constraints(environment: Environment) -> Path:
+    """Holds torch where it is: nothing else that is installed may bring another one along."""
+    return environment.python.parents[1] / "outback" / "constraints.txt"
