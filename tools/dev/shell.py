@@ -28,7 +28,7 @@ def run(
     path.parent.mkdir(parents=True, exist_ok=True)
     words = [os.fspath(word) for word in command]
     lines = []
-    with path.open("a" if append else "w", encoding="utf-8") as file:
+    with path.open("a" if append else "w", encoding="utf-8", buffering=1) as file:
         print("$", *words, file=file, flush=True)
         try:
             process = subprocess.Popen(
