@@ -39,7 +39,7 @@ def run_python():
             env=os.environ | {"PYTHONFAULTHANDLER": "1"} | environment,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
         )
         finished = Finished(process)
         if check and (finished.code or finished.errors):
