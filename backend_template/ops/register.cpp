@@ -45,7 +45,8 @@ void register_boxed(registrar& to) {
 }  // namespace
 
 void register_operators() {
-  auto& to = *new registrar;  // leaked: what it registers lives as long as the process
+  // Leaked: what it registers lives as long as the process.
+  static auto& to = *new registrar;
   register_factories(to);
   register_views(to);
   register_resize(to);
