@@ -94,6 +94,7 @@ void run(const op_facts& facts, const c10::OperatorHandle& op, c10::DispatchKey 
   op.redispatchBoxed(c10::DispatchKeySet(target), &stack);
 
   call.finish();
+  if (C10_UNLIKELY(facts.results_stay_on_cpu)) return;
   for (size_t i = stack.size() - facts.returns; i < stack.size(); ++i) {
     take_back_value(call, stack[i]);
   }

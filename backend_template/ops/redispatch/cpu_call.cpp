@@ -222,7 +222,9 @@ at::Tensor cpu_call::take_back(at::Tensor result) {
   }
   if (C10_UNLIKELY(has_members(*impl))) {
     for_each_member(*impl, [&](at::Tensor& member) { member = take_back(std::move(member)); });
-  } else if (impl->has_storage()) {
+  } else {
+    TORCH_CHECK_NOT_IMPLEMENTED(impl->has_storage(), "a tensor of layout ", result.layout(),
+                                " cannot be on ", *device_);
     take_back_storage(*impl);
   }
   relabel(*impl, *device_);

@@ -24,13 +24,19 @@ constexpr std::array<named_argument, 4> unannotated_writes{{
     {"aten::batch_norm_gather_stats_with_counts", "running_var"},
 }};
 
-// Documented as "on the CPU, or where self is".
-constexpr std::array<named_argument, 4> cpu_arguments{{
+// Documented as "on the CPU, or where self is"; and the shapes of nested tensors, which are on the
+// CPU always.
+constexpr std::array<named_argument, 6> cpu_arguments{{
     {"aten::index", "indices"},
     {"aten::_index_put_impl_", "indices"},
     {"aten::_nested_view_from_buffer", "nested_size"},
     {"aten::_nested_view_from_buffer", "nested_strides"},
+    {"aten::_nested_view_from_buffer", "offsets"},
+    {"aten::_nested_from_padded", "cpu_nested_shape_example"},
 }};
+constexpr std::array<std::string_view, 3> cpu_results{"aten::_nested_tensor_size",
+                                                      "aten::_nested_tensor_strides",
+                                                      "aten::_nested_tensor_storage_offsets"};
 
 constexpr std::string_view requires_grad_reader = "aten::_sparse_mm_reduce_impl";
 
@@ -64,6 +70,8 @@ op_facts facts_of(const c10::OperatorHandle& op) {
   op_facts facts;
   facts.arguments = static_cast<uint32_t>(arguments.size());
   facts.returns = static_cast<uint32_t>(schema.returns().size());
+  facts.results_stay_on_cpu =
+      std::find(cpu_results.begin(), cpu_results.end(), schema.name()) != cpu_results.end();
   facts.asks_requires_grad = schema.name() == requires_grad_reader;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const c10::Argument& argument = arguments[i];

@@ -14,7 +14,8 @@ struct op_facts {
   uint64_t handled = 0;  // may be or hold a tensor, a storage, a device or a generator
   uint64_t written = 0;  // the operator changes it
   uint64_t generators = 0;
-  uint64_t cpu_allowed = 0;         // may be a CPU tensor by contract
+  uint64_t cpu_allowed = 0;          // may be a CPU tensor by contract
+  bool results_stay_on_cpu = false;  // metadata, on the CPU whatever the device
   bool asks_requires_grad = false;  // the CPU kernel does, to know what the backward pass will need
 };
 

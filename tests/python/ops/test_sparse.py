@@ -1,4 +1,4 @@
-"""Sparse tensors of the device."""
+"""Sparse tensors of the device, and other layouts."""
 
 import pytest
 import torch
@@ -59,3 +59,17 @@ def test_sparse_gradients():
     assert gradient.is_sparse and gradient.device.type == "acme"
     assert gradient.to_dense().cpu()[:, 0].tolist() == [0, 2, 0, 1, 0]
     torch.optim.SGD(embedding.parameters(), lr=1.0).step()
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_nested_tensors_keep_their_shapes_on_the_cpu():
+    parts = [torch.ones(2), torch.arange(3.0)]
+    x = torch.nested.nested_tensor(parts, device="acme")
+    assert x._nested_tensor_size().device.type == "cpu"
+    assert [part.cpu().tolist() for part in (x * 2).unbind()] == [[2, 2], [0, 2, 4]]
+    assert "acme" in repr(x)
+
+
+def test_layouts_of_the_cpu_alone_are_refused():
+    with pytest.raises(NotImplementedError, match="layout"):
+        torch.ones(3, device="acme").to_mkldnn()

@@ -1,0 +1,55 @@
+"""The benchmark measures what it says, and runs to its end."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCH = Path(__file__).parents[2] / "bench"
+
+
+@pytest.fixture(scope="module")
+def timing():
+    spec = importlib.util.spec_from_file_location("outback_bench_timing", BENCH / "timing.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[spec.name]
+
+
+@pytest.mark.parametrize(("times", "low", "high"), [(1, 0.7, 1.4), (4, 2.8, 5.6)])
+def test_the_ratio_is_that_of_the_work(timing, times, low, high):
+    def work(count):
+        return timing.Code("sum(numbers)", {"numbers": range(count)})
+
+    measured = timing.paired(work(times * 2000), work(2000), seconds=0.3)
+    assert low < measured.ratio < high
+    assert measured.ratio_low <= measured.ratio <= measured.ratio_high
+
+
+def test_each_round_waits_for_enqueued_work(timing):
+    settled = []
+    timing.alone(timing.Code("pass", {}, settle=lambda: settled.append(1)), seconds=0.01)
+    assert len(settled) > timing.MIN_ROUNDS
+
+
+def test_it_runs_to_its_end_and_writes_what_it_prints(tmp_path):
+    # A copy of its folder, since results are written beside it.
+    copy = tmp_path / "bench"
+    copy.mkdir()
+    for file in BENCH.glob("*.py"):
+        (copy / file.name).write_text(file.read_text())
+    command = [sys.executable, copy / "run.py", "--seconds", "0.01", "--sizes", "4"]
+    command += ["--mebibytes", "1", "--processes", "2", "--save", "test"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (written,) = (copy / "results").glob("*-test.json")
+    sections = json.loads(written.read_text())["sections"]
+    assert len(sections) == 5
+    assert all(row["measured"]["ns"] > 0 for section in sections for row in section["rows"])
+    for section in sections:
+        assert section["title"] in done.stdout
