@@ -42,6 +42,13 @@ void register_boxed(registrar& to) {
   }
 }
 
+// Composed for every device, but they refuse those that they do not know.
+void register_choosy(registrar& to) {
+  if (const auto op = registrar::find("mode", "values")) {
+    to.add_boxed(*op, c10::DispatchKey::PrivateUse1, boxed_kernel(c10::DispatchKey::CPU));
+  }
+}
+
 }  // namespace
 
 void register_operators() {
@@ -61,6 +68,7 @@ void register_operators() {
   register_elementwise(to);
   register_common_operators(to);
   register_boxed(to);
+  register_choosy(to);
   to.add_fallback(c10::DispatchKey::PrivateUse1, boxed_fallback());
   register_autocast(to);
 }

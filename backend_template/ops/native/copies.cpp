@@ -9,11 +9,15 @@
 #include <ATen/ops/resize.h>
 #include <c10/util/Exception.h>
 
+#include <cstdint>
+#include <cstring>
+
 #include "backend_template/core/copy.h"
 #include "backend_template/core/device.h"
 #include "backend_template/core/stream.h"
 #include "backend_template/ops/native/native.h"
 #include "backend_template/ops/redispatch/cpu_call.h"
+#include "backend_template/ops/redispatch/tensor_fields.h"
 #include "backend_template/ops/registrar.h"
 
 namespace outback::ops {
@@ -21,10 +25,6 @@ namespace {
 
 // Below this, the calling thread copies faster than a stream takes an order.
 constexpr size_t worth_a_stream = 256 * 1024;
-
-bool is_ours(const at::Tensor& tensor) {
-  return tensor.device().type() == core::device_type;
-}
 
 bool is_idle_for_cpu(const at::Tensor& tensor) {
   if (!is_ours(tensor)) return true;
@@ -62,14 +62,25 @@ bool belongs_on_stream(const at::Tensor& dst, const at::Tensor& src, size_t size
          core::is_pinned(is_ours(dst) ? src.const_data_ptr() : dst.const_data_ptr());
 }
 
+void wait_for(const at::Tensor& tensor) {
+  if (is_ours(tensor)) core::drain(tensor.device().index());
+}
+
 // True when the bytes are copied, or will be.
 bool copy_alike(const at::Tensor& dst, const at::Tensor& src, bool non_blocking) {
   if (!is_alike(dst, src)) return false;
   const size_t size = static_cast<size_t>(dst.numel()) * dst.itemsize();
-  if (!belongs_on_stream(dst, src, size, non_blocking)) return false;
+  const bool on_stream = belongs_on_stream(dst, src, size, non_blocking);
+  if (!on_stream && size >= worth_a_stream) return false;  // the CPU's kernel uses all its threads
   const void* const from = src.const_data_ptr();
   void* const to = dst.mutable_data_ptr();
   if (dst.device() == src.device() && bytes_overlap(to, from, size)) return to == from;
+  if (!on_stream) {
+    wait_for(dst);
+    wait_for(src);
+    std::memcpy(to, from, size);
+    return true;
+  }
   core::copy_bytes(to, dst.device(), from, src.device(), size, non_blocking);
   return true;
 }

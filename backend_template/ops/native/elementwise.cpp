@@ -1,5 +1,6 @@
 #include "backend_template/ops/native/elementwise.h"
 
+#include <ATen/EmptyTensor.h>
 #include <ATen/native/Activation.h>
 #include <ATen/native/BinaryOps.h>
 #include <ATen/native/TensorCompare.h>
@@ -77,7 +78,33 @@ void fill_stub() {
   stub.set_privateuse1_dispatch_ptr(&through_cpu<stub>::run);
 }
 
+double value_of(const at::Tensor& number) {
+  switch (number.scalar_type()) {
+    case c10::kDouble:
+      return *number.const_data_ptr<double>();
+    case c10::kLong:
+      return static_cast<double>(*number.const_data_ptr<int64_t>());
+    default:
+      return static_cast<double>(*number.const_data_ptr<bool>());
+  }
+}
+
 }  // namespace
+
+at::Tensor number_like(const at::Tensor& first, const at::Tensor& number) {
+  const c10::ScalarType from = number.scalar_type();
+  const bool is_known = number.device().is_cpu() &&
+                        (from == c10::kDouble || from == c10::kLong || from == c10::kBool);
+  const c10::ScalarType to = first.scalar_type();
+  if (!is_known || (to != c10::kFloat && to != c10::kDouble)) return number;
+  at::Tensor converted = at::detail::empty_cpu({}, to);
+  if (to == c10::kFloat) {
+    *converted.mutable_data_ptr<float>() = static_cast<float>(value_of(number));
+  } else {
+    *converted.mutable_data_ptr<double>() = value_of(number);
+  }
+  return converted;
+}
 
 void register_elementwise(registrar& to) {
   using namespace at::native;

@@ -8,6 +8,7 @@
 
 #include <ATen/TensorIterator.h>
 #include <ATen/core/Tensor.h>
+#include <c10/util/MaybeOwned.h>
 
 #include <type_traits>
 #include <utility>
@@ -55,16 +56,31 @@ class kernel_on_device<Kernel,
   at::Tensor output_;
 };
 
-/// True when the loops may run on `tensor` as it is, next to `first`.
+/// True when the loops may run on `tensor` as it is, next to `first`: one of ours, or a CPU scalar.
 inline bool fits(const at::Tensor& first, const at::Tensor& tensor) {
   const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
-  return impl.is_privateuseone() && is_plain(impl) && !tensor.is_neg() &&
-         impl.dtype() == first.dtype() && impl.device() == first.device();
+  return is_plain(impl) && !tensor.is_neg() && impl.dtype() == first.dtype() &&
+         (impl.device() == first.device() || (impl.is_cpu() && impl.dim() == 0));
 }
 
 template <class Other>
 bool fits(const at::Tensor& /*first*/, const Other& /*not a tensor*/) {
   return true;
+}
+
+/// The number in `x + 1`, with the dtype that it would be converted to. Reduced precision is left
+/// alone: there the CPU's loops look at the number itself.
+at::Tensor number_like(const at::Tensor& first, const at::Tensor& number);
+
+template <class Other>
+decltype(auto) adapted(const at::Tensor& first, const Other& other) {
+  if constexpr (std::is_same_v<Other, at::Tensor>) {
+    const bool is_number = other.unsafeGetTensorImpl()->is_wrapped_number();
+    return C10_LIKELY(!is_number) ? c10::MaybeOwned<at::Tensor>::borrowed(other)
+                                  : c10::MaybeOwned<at::Tensor>::owned(number_like(first, other));
+  } else {
+    return &other;
+  }
 }
 
 /// The device's part of it, and the wait that every CPU kernel needs.
@@ -78,7 +94,9 @@ inline bool ready(const at::Tensor& first) {
 
 template <class Other>
 bool has_size_of(const at::Tensor& first, const Other& other) {
-  if constexpr (std::is_same_v<Other, at::Tensor>) return other.sizes() == first.sizes();
+  if constexpr (std::is_same_v<Other, at::Tensor>) {
+    return other.sizes() == first.sizes() || other.dim() == 0;
+  }
   return true;
 }
 
@@ -88,27 +106,38 @@ struct elementwise;
 template <class Kernel, class Operator, class... Others>
 struct elementwise<Kernel, Operator, at::Tensor(const at::Tensor&, Others...)> {
   static at::Tensor run(const at::Tensor& self, Others... others) {
-    if (!fits(self, self) || !(fits(self, others) && ...) || !ready(self)) {
-      return unboxed_kernel<Operator>::run(self, std::forward<Others>(others)...);
+    if (is_ours(self) && ready(self)) {
+      at::Tensor result;
+      const auto try_with = [&](const auto&... adapted) {
+        if (!fits(self, self) || !(fits(self, *adapted) && ...)) return false;
+        kernel_on_device<Kernel> kernel;
+        kernel.meta(self, *adapted...);
+        kernel.impl(self, *adapted..., kernel.output());
+        result = std::move(kernel.output());
+        return true;
+      };
+      if (try_with(adapted(self, others)...)) return result;
     }
-    kernel_on_device<Kernel> kernel;
-    kernel.meta(self, others...);
-    kernel.impl(self, others..., kernel.output());
-    return std::move(kernel.output());
+    return unboxed_kernel<Operator>::run(self, std::forward<Others>(others)...);
   }
 };
 
 template <class Kernel, class Operator, class... Others>
 struct elementwise<Kernel, Operator, at::Tensor&(at::Tensor&, Others...)> {
   static at::Tensor& run(at::Tensor& self, Others... others) {
-    if (!fits(self, self) || !(fits(self, others) && ...) || !(has_size_of(self, others) && ...) ||
-        !ready(self)) {
-      return unboxed_kernel<Operator>::run(self, std::forward<Others>(others)...);
+    if (is_ours(self) && ready(self)) {
+      const auto try_with = [&](const auto&... adapted) {
+        if (!fits(self, self) || !((fits(self, *adapted) && has_size_of(self, *adapted)) && ...)) {
+          return false;
+        }
+        kernel_on_device<Kernel> kernel(self);
+        kernel.meta(self, *adapted...);
+        kernel.impl(self, *adapted..., self);
+        return true;
+      };
+      if (try_with(adapted(self, others)...)) return self;
     }
-    kernel_on_device<Kernel> kernel(self);
-    kernel.meta(self, others...);
-    kernel.impl(self, others..., self);
-    return self;
+    return unboxed_kernel<Operator>::run(self, std::forward<Others>(others)...);
   }
 };
 

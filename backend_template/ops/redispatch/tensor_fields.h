@@ -1,6 +1,7 @@
 // The fields of a c10::TensorImpl that turn a tensor of one device into one of another, in place.
 #pragma once
 
+#include <ATen/core/TensorBase.h>
 #include <c10/core/Backend.h>
 #include <c10/core/Device.h>
 #include <c10/core/DispatchKeySet.h>
@@ -45,8 +46,13 @@ inline constexpr c10::DispatchKeySet special_layout_keys{
     c10::DispatchKey::Sparse, c10::DispatchKey::SparseCsr, c10::DispatchKey::Quantized,
     c10::DispatchKey::NestedTensor};
 
+/// No more than sizes, strides and a storage.
 inline bool is_plain(const c10::TensorImpl& tensor) {
   return (tensor.key_set() & special_layout_keys).empty();
+}
+
+inline bool is_ours(const at::TensorBase& tensor) {
+  return tensor.unsafeGetTensorImpl()->is_privateuseone();
 }
 
 }  // namespace outback::ops
