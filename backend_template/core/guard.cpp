@@ -67,11 +67,9 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
   bool isStreamCapturing(const c10::Stream& /*stream*/) const override { return false; }
 #endif
 
-  void record(void** handle, const c10::Stream& stream, c10::DeviceIndex device,
+  // `device` is the one of the last recording, which does not bind this one.
+  void record(void** handle, const c10::Stream& stream, c10::DeviceIndex /*device*/,
               c10::EventFlag flag) const override {
-    TORCH_CHECK(device < 0 || device == stream.device_index(), "an event of device ",
-                static_cast<int>(device), " cannot be recorded on ", stream,
-                ", a stream of another device");
     if (*handle != nullptr) return event_of(*handle).record(stream);
     auto made = std::make_unique<event>(
         flag == c10::EventFlag::BACKEND_DEFAULT ? uint32_t{OUTBACK_EVENT_TIMING} : 0);

@@ -15,7 +15,8 @@ struct installed {
 
 // Leaked: tensors, and with them calls of the table, may outlive main().
 const installed* installed_now = nullptr;
-const outback_runtime* table_now = nullptr;  // &installed_now->table.runtime(), one load nearer to the hot path
+const outback_runtime* table_now =
+    nullptr;  // &installed_now->table.runtime(), one load nearer to the hot path
 
 const char* words_of(outback_status status) noexcept {
   switch (status) {

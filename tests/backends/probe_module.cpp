@@ -1,4 +1,5 @@
-// A backend that is registered when a test says so, under the name that it says, in a process that may have another.
+// A backend that is registered when a test says so, under the name that it says, in a process that
+// may have another.
 #include <outback/python.h>
 
 #include <string>

@@ -26,8 +26,12 @@ using ::testing::HasSubstr;
 
 constexpr size_t mebibyte = size_t{1} << 20;
 
-int64_t allocated(int device) { return device_allocator().getDeviceStats(device).allocated_bytes[0].current; }
-int64_t reserved(int device) { return device_allocator().getDeviceStats(device).reserved_bytes[0].current; }
+int64_t allocated(int device) {
+  return device_allocator().getDeviceStats(device).allocated_bytes[0].current;
+}
+int64_t reserved(int device) {
+  return device_allocator().getDeviceStats(device).reserved_bytes[0].current;
+}
 
 class DeviceAllocatorTest : public BackendTest {
  protected:
@@ -102,13 +106,15 @@ TEST_F(DeviceAllocatorTest, RecordedMemoryIsNotReusedWhileTheStreamIsBusy) {
 
   // The side stream is kept busy for longer than the frees and allocations below can take.
   const c10::Stream before = core::exchange_stream(side);
-  for (int i = 0; i < 64; ++i) core::copy_bytes(target.get(), device(0), source.get(), c10::kCPU, 16 * mebibyte, true);
+  for (int i = 0; i < 64; ++i)
+    core::copy_bytes(target.get(), device(0), source.get(), c10::kCPU, 16 * mebibyte, true);
   core::copy_bytes(used.get(), device(0), source.get(), c10::kCPU, 16 * mebibyte, true);
   core::exchange_stream(before);
   device_allocator().recordStream(used, side);
   used.clear();
   const c10::DataPtr next = allocate_on(0, 16 * mebibyte);
-  ASSERT_FALSE(core::query_stream(side)) << "the copies were too fast for this test to mean anything";
+  ASSERT_FALSE(core::query_stream(side))
+      << "the copies were too fast for this test to mean anything";
   EXPECT_NE(next.get(), place);
 
   core::synchronize_stream(side);
@@ -122,7 +128,9 @@ TEST_F(DeviceAllocatorTest, RecordStreamRefusesAnotherDevicesStream) {
 }
 
 TEST_F(DeviceAllocatorTest, AFullDeviceEmptiesItsCacheBeforeItGivesUp) {
-  { const c10::DataPtr cached = allocate_on(0, 40 * mebibyte); }
+  {
+    const c10::DataPtr cached = allocate_on(0, 40 * mebibyte);
+  }
   ASSERT_GE(reserved(0), static_cast<int64_t>(40 * mebibyte));
   const c10::DataPtr memory = allocate_on(0, 60 * mebibyte);
   EXPECT_NE(memory.get(), nullptr);
@@ -163,12 +171,14 @@ c10::DataPtr host_memory(size_t size, bool* freed) {
     bool* freed;
   };
   auto* it = new owner{std::malloc(size), freed};
-  return {it->data, it, [](void* context) {
+  return {it->data, it,
+          [](void* context) {
             auto* o = static_cast<owner*>(context);
             *o->freed = true;
             std::free(o->data);
             delete o;
-          }, c10::kCPU};
+          },
+          c10::kCPU};
 }
 
 TEST_F(DeviceAllocatorTest, AdoptedMemoryIsCountedAndGoesBackToItsOwner) {
@@ -192,7 +202,8 @@ TEST_F(DeviceAllocatorTest, AdoptedMemoryCountsAgainstTheDevicesSize) {
   const c10::DataPtr adopted = adopt(host_memory(40 * mebibyte, &freed), 40 * mebibyte, 0);
   EXPECT_THROW(allocate_on(0, 30 * mebibyte), c10::OutOfMemoryError);
   bool other_freed = false;
-  EXPECT_THROW(adopt(host_memory(30 * mebibyte, &other_freed), 30 * mebibyte, 0), c10::OutOfMemoryError);
+  EXPECT_THROW(adopt(host_memory(30 * mebibyte, &other_freed), 30 * mebibyte, 0),
+               c10::OutOfMemoryError);
   EXPECT_TRUE(other_freed) << "what was refused must not leak";
   device_allocator().resetAccumulatedStats(0);
 }
@@ -201,13 +212,16 @@ TEST_F(DeviceAllocatorTest, AdoptedMemoryOutlivesTheCopiesThatReadIt) {
   bool freed = false;
   c10::DataPtr source = adopt(host_memory(16 * mebibyte, &freed), 16 * mebibyte, 0);
   const c10::DataPtr target = allocate_on(0, 16 * mebibyte);
-  for (int i = 0; i < 64; ++i) core::copy_bytes(target.get(), device(0), source.get(), device(0), 16 * mebibyte, true);
+  for (int i = 0; i < 64; ++i)
+    core::copy_bytes(target.get(), device(0), source.get(), device(0), 16 * mebibyte, true);
   const bool was_busy = !core::query_stream(core::current_stream(0));
   source.clear();
   ASSERT_TRUE(was_busy) << "the copies were too fast for this test to mean anything";
   EXPECT_FALSE(freed);
   core::synchronize_stream(core::current_stream(0));
-  { const c10::DataPtr any = allocate_on(0, 64); }
+  {
+    const c10::DataPtr any = allocate_on(0, 64);
+  }
   EXPECT_TRUE(freed);
 }
 
@@ -230,13 +244,17 @@ TEST_F(DeviceAllocatorTest, ThreadsMayFreeWhatOthersAllocated) {
 }
 
 TEST_F(DeviceAllocatorTest, PeaksAndTotalsCanBeReset) {
-  { const c10::DataPtr memory = allocate_on(0, mebibyte); }
-  EXPECT_GE(device_allocator().getDeviceStats(0).allocated_bytes[0].peak, static_cast<int64_t>(mebibyte));
+  {
+    const c10::DataPtr memory = allocate_on(0, mebibyte);
+  }
+  EXPECT_GE(device_allocator().getDeviceStats(0).allocated_bytes[0].peak,
+            static_cast<int64_t>(mebibyte));
   device_allocator().resetPeakStats(0);
   device_allocator().resetAccumulatedStats(0);
   EXPECT_EQ(device_allocator().getDeviceStats(0).allocated_bytes[0].peak, 0);
   EXPECT_EQ(device_allocator().getDeviceStats(0).allocated_bytes[0].allocated, 0);
-  EXPECT_GT(device_allocator().getDeviceStats(0).reserved_bytes[0].peak, 0) << "the cache still holds it";
+  EXPECT_GT(device_allocator().getDeviceStats(0).reserved_bytes[0].peak, 0)
+      << "the cache still holds it";
 }
 
 }  // namespace

@@ -66,7 +66,8 @@ TEST_F(GeneratorTest, ACopyContinuesFromTheSamePlace) {
   core::shadow_generator(generator, 1);
   at::Generator copy = generator.clone();
   EXPECT_EQ(copy.get_offset(), generator.get_offset());
-  EXPECT_EQ(core::shadow_generator(copy, 1).current_seed(), core::shadow_generator(generator, 1).current_seed());
+  EXPECT_EQ(core::shadow_generator(copy, 1).current_seed(),
+            core::shadow_generator(generator, 1).current_seed());
 }
 
 TEST_F(GeneratorTest, EachDeviceHasItsOwnDefault) {

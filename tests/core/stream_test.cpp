@@ -130,10 +130,18 @@ TEST_F(StreamTest, EventsMeasureTime) {
   EXPECT_LT(milliseconds, 60e3);
 }
 
-TEST_F(StreamTest, AnEventCannotBeRecordedOnAnotherDevicesStream) {
+TEST_F(StreamTest, AnEventMovesToTheDeviceOfItsLastRecording) {
   c10::Event event(c10::DeviceType::PrivateUse1);
+  event.record(core::current_stream(1));
+  keep_busy();
   event.record(core::current_stream(0));
-  EXPECT_THROW(event.record(core::current_stream(1)), c10::Error);
+  EXPECT_EQ(event.device_index(), 0);
+  EXPECT_FALSE(event.query());
+  event.synchronize();
+  event.record(core::current_stream(1));
+  EXPECT_EQ(event.device_index(), 1);
+  event.synchronize();
+  EXPECT_TRUE(event.query());
 }
 
 TEST_F(StreamTest, SynchronizeDeviceWaitsForAllItsStreams) {
@@ -164,7 +172,8 @@ TEST_F(StreamTest, APinnedBlockIsHeldThroughAnInteriorPointerToo) {
   void* const place = source.get();
   const c10::DataPtr target = core::allocate_on(0, large);
   keep_busy();
-  core::copy_bytes(target.get(), device(0), static_cast<char*>(source.get()) + 64, c10::kCPU, large - 64, true);
+  core::copy_bytes(target.get(), device(0), static_cast<char*>(source.get()) + 64, c10::kCPU,
+                   large - 64, true);
   source.clear();
   const c10::DataPtr next = core::host_allocator().allocate(large);
   ASSERT_FALSE(core::query_stream(core::current_stream(0)));
@@ -180,14 +189,16 @@ TEST_F(StreamTest, CopiesBetweenDevicesAreOrderedByBothStreams) {
   keep_busy();
   core::copy_bytes(first.get(), device(0), source.get(), c10::kCPU, large, true);
   core::copy_bytes(second.get(), device(1), first.get(), device(0), large, true);
-  core::copy_bytes(result.data(), c10::kCPU, second.get(), device(1), large, true);  // pageable: waits
+  core::copy_bytes(result.data(), c10::kCPU, second.get(), device(1), large,
+                   true);  // pageable: waits
   EXPECT_EQ(result.front(), 9);
   EXPECT_EQ(result.back(), 9);
 }
 
 TEST_F(StreamTest, OverlappingCopiesAreRefused) {
   const c10::DataPtr memory = core::allocate_on(0, 4096);
-  EXPECT_THROW(core::copy_bytes(static_cast<char*>(memory.get()) + 100, device(0), memory.get(), device(0), 200, true),
+  EXPECT_THROW(core::copy_bytes(static_cast<char*>(memory.get()) + 100, device(0), memory.get(),
+                                device(0), 200, true),
                c10::Error);
 }
 

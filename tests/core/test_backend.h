@@ -15,7 +15,8 @@ namespace outback::test {
 inline constexpr size_t device_memory = size_t{64} << 20;
 
 inline const outback_runtime* host_table() {
-  static auto& devices = *new host::host_runtime(host::host_options{.devices = 2, .memory_size = device_memory});
+  static auto& devices =
+      *new host::host_runtime(host::host_options{.devices = 2, .memory_size = device_memory});
   return table_of(devices);
 }
 

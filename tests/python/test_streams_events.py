@@ -270,6 +270,9 @@ def test_an_event_takes_any_stream_of_the_device(two_devices):
     event.wait(Stream(0))
     event.synchronize()
     assert event.query() and event.device.index == 1
+    event.record(Stream(0))
+    event.synchronize()
+    assert event.query() and event.device.index == 0
 
 
 def test_elapsed_time_is_measured():

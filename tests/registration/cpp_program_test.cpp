@@ -30,7 +30,8 @@ TEST_F(CppProgramTest, DeviceStringsKnowTheName) {
 
 TEST_F(CppProgramTest, NewTensorsFollowTheCurrentDevice) {
   const c10::DeviceGuard guard(device(1));
-  EXPECT_EQ(at::zeros({2}, at::TensorOptions().device(c10::DeviceType::PrivateUse1)).device(), device(1));
+  EXPECT_EQ(at::zeros({2}, at::TensorOptions().device(c10::DeviceType::PrivateUse1)).device(),
+            device(1));
   EXPECT_EQ(at::accelerator::getDeviceIndex(), 1);
 }
 

@@ -42,18 +42,23 @@ TEST_F(DeviceIndexTest, NoIndexMeansTheCurrentDevice) {
 }
 
 TEST_F(DeviceIndexTest, OutOfRangeNamesTheRange) {
-  EXPECT_THAT(message_of([] { normalize_device("acme:9"); }), HasSubstr("acme:9 does not exist: expected an index from 0 to 1"));
+  EXPECT_THAT(message_of([] { normalize_device("acme:9"); }),
+              HasSubstr("acme:9 does not exist: expected an index from 0 to 1"));
   EXPECT_THAT(message_of([] { normalize_device(c10::DeviceIndex{-1}); }), HasSubstr("from 0 to 1"));
   EXPECT_THROW(normalize_device("acme:99999999999999999999"), c10::IndexError);
 }
 
 TEST_F(DeviceIndexTest, AnotherDeviceTypeIsNamed) {
-  EXPECT_THAT(message_of([] { normalize_device(c10::Device(c10::kCPU)); }), HasSubstr("expected a device of type acme, got \"cpu\""));
+  EXPECT_THAT(message_of([] { normalize_device(c10::Device(c10::kCPU)); }),
+              HasSubstr("expected a device of type acme, got \"cpu\""));
 }
 
 TEST_F(DeviceIndexTest, MalformedNamesSayWhatWasExpected) {
-  for (const char* text : {"", "acm", "acme2", "acme:", "acme:-1", "acme:01", "acme:1 ", "acme:x", "cpu", "acme:1:1", ":1"}) {
-    EXPECT_THAT(message_of([text] { normalize_device(std::string_view(text)); }), HasSubstr("expected \"acme\" or \"acme:<index>\"")) << text;
+  for (const char* text : {"", "acm", "acme2", "acme:", "acme:-1", "acme:01", "acme:1 ", "acme:x",
+                           "cpu", "acme:1:1", ":1"}) {
+    EXPECT_THAT(message_of([text] { normalize_device(std::string_view(text)); }),
+                HasSubstr("expected \"acme\" or \"acme:<index>\""))
+        << text;
   }
 }
 

@@ -22,8 +22,8 @@ TEST(NameTest, EveryRefusalSaysWhy) {
 }
 
 TEST(NameTest, NamesOfTorchsOwnDevicesAreRefused) {
-  for (const char* name : {"cpu", "cuda", "xpu", "mps", "hip", "mtia", "xla", "vulkan", "meta", "lazy", "ipu", "hpu",
-                           "privateuseone"}) {
+  for (const char* name : {"cpu", "cuda", "xpu", "mps", "hip", "mtia", "xla", "vulkan", "meta",
+                           "lazy", "ipu", "hpu", "privateuseone"}) {
     EXPECT_THAT(name_problem(name), HasSubstr("PyTorch has a device of that name")) << name;
   }
 }

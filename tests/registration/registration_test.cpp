@@ -1,4 +1,5 @@
-// Registration without Python: what is refused, that a refusal changes nothing, and what one call gives.
+// Registration without Python: what is refused, that a refusal changes nothing, and what one call
+// gives.
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/util/Exception.h>
@@ -30,7 +31,8 @@ bool nothing_is_registered() {
 }
 
 TEST(RegistrationTest, RefusalsComeFirstAndChangeNothing) {
-  EXPECT_THAT(refusal({.name = "cuda", .runtime = host_table()}), HasSubstr("PyTorch has a device of that name"));
+  EXPECT_THAT(refusal({.name = "cuda", .runtime = host_table()}),
+              HasSubstr("PyTorch has a device of that name"));
   EXPECT_THAT(refusal({.name = "acme", .runtime = nullptr}), HasSubstr("table is null"));
 
   outback_runtime half = *host_table();
@@ -47,7 +49,8 @@ TEST(RegistrationTest, RefusalsComeFirstAndChangeNothing) {
   half.abi_major = OUTBACK_ABI_MAJOR + 1;
   EXPECT_THAT(refusal({.name = "acme", .runtime = &half}), HasSubstr("version"));
 
-  EXPECT_THAT(refusal({.name = "acme", .runtime = host_table(), .amp_dtypes = {c10::kInt}}), HasSubstr("amp_dtypes"));
+  EXPECT_THAT(refusal({.name = "acme", .runtime = host_table(), .amp_dtypes = {c10::kInt}}),
+              HasSubstr("amp_dtypes"));
   EXPECT_TRUE(nothing_is_registered());
 }
 
@@ -55,7 +58,8 @@ TEST(RegistrationTest, TheFirstRegistrationStays) {
   register_backend({.name = "acme", .runtime = host_table()});
   ASSERT_TRUE(is_registered());
   EXPECT_EQ(refusal({.name = "acme", .runtime = host_table()}), "") << "the same again is fine";
-  EXPECT_THAT(refusal({.name = "other", .runtime = host_table()}), HasSubstr("backend is acme already"));
+  EXPECT_THAT(refusal({.name = "other", .runtime = host_table()}),
+              HasSubstr("backend is acme already"));
   static const outback_runtime copy = *host_table();
   EXPECT_THAT(refusal({.name = "acme", .runtime = &copy}), HasSubstr("another runtime"));
   EXPECT_EQ(backend_name(), "acme");

@@ -57,7 +57,14 @@ void relabel(c10::TensorImpl& tensor, c10::Device device) {
 at::Tensor as_view_of(const c10::TensorImpl& view, const c10::TensorImpl& source) {
   constexpr c10::DispatchKeySet bits{c10::DispatchKey::Conjugate, c10::DispatchKey::Negative,
                                      c10::DispatchKey::ZeroTensor};
-  const c10::DispatchKeySet keys = (source.key_set() - bits) | (view.key_set() & bits);
+  // A view of a nested or quantized tensor's memory is neither.
+  const c10::DispatchKeySet plain =
+      is_plain(source)
+          ? source.key_set() - bits
+          : c10::DispatchKeySet(c10::DispatchKey::PrivateUse1) |
+                c10::getAutogradRelatedKeySetFromBackend(c10::BackendComponent::PrivateUse1Bit) |
+                c10::getAutocastRelatedKeySetFromBackend(c10::BackendComponent::PrivateUse1Bit);
+  const c10::DispatchKeySet keys = plain | (view.key_set() & bits);
   auto result = c10::make_intrusive<c10::TensorImpl>(
       c10::TensorImpl::VIEW, c10::Storage(source.storage()), keys, view.dtype());
   tensor_fields::copy_geometry(view, *result);
