@@ -47,7 +47,7 @@ c10::DeviceIndex from_int(const py::int_& number) {
   const long long value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
   using limits = std::numeric_limits<c10::DeviceIndex>;
   TORCH_CHECK_INDEX(overflow == 0 && value >= limits::min() && value <= limits::max(),
-                    backend_name(), ":", std::string(py::str(number)),
+                    backend_name(), ":", std::string(py::str(py::handle(number))),
                     " does not exist: expected an index below the number of devices, ",
                     static_cast<int>(core::device_count()));
   return normalize_device(static_cast<c10::DeviceIndex>(value));
