@@ -1,6 +1,11 @@
-"""What a tensor says about its device, against PyTorch's own ways to say it."""
+"""What a tensor says about its device and how it gets there, against PyTorch's own ways.
+
+Rows of PyTorch's Python for PrivateUse1 backends say what a backend has without ours.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import torch
 from backend import Backend
@@ -13,27 +18,58 @@ PROPERTY_OF_PYTORCH = "generated_by_pytorch"
 
 def sections(backend: Backend, seconds: float) -> list[Section]:
     _generate_pytorchs_property()
-    values = {
-        "t": torch.zeros(4, 4, device=backend.device),
-        "cpu": torch.zeros(4, 4),
-    }
     name = backend.name
 
-    def row(statement: str, reference: str) -> Row:
-        return Row(
-            statement, reference, paired(Code(statement, values), Code(reference, values), seconds)
-        )
+    def row(
+        statement: str, reference: str, values: dict[str, Any], limit: float | None = None
+    ) -> Row:
+        measured = paired(Code(statement, values), Code(reference, values), seconds)
+        return Row(statement, reference, measured, limit=limit)
 
+    tensors = {
+        "t": torch.zeros(4, 4, device=backend.device),
+        "cpu": torch.zeros(4, 4),
+        "dev": backend.device,
+    }
+    storages = {"storage": tensors["t"].untyped_storage()}
+    devices = {
+        "torch": torch,
+        "normalize": backend.module._normalize_device,
+        "_normalization_device": backend_registration._normalization_device,
+        "dev": backend.device,
+    }
+    text = f'"{name}:0"'
     return [
         Section(
-            "attributes and methods",
+            "attributes",
             [
-                row(f"t.is_{name}", "t.is_cuda"),
-                row(f"cpu.is_{name}", "cpu.is_cuda"),
-                row(f"t.is_{PROPERTY_OF_PYTORCH}", "t.is_cuda"),
-                row(f"t.{name}()", "cpu.cpu()"),
+                row(f"t.is_{name}", "t.is_cuda", tensors, limit=1.0),
+                row(f"cpu.is_{name}", "cpu.is_cuda", tensors, limit=1.0),
+                row(f"t.is_{PROPERTY_OF_PYTORCH}", "t.is_cuda", tensors),
+                row(f"storage.is_{name}", "storage.is_cuda", storages, limit=0.5),
             ],
-        )
+        ),
+        Section(
+            "tensors that are there already",
+            [
+                row(f"t.{name}()", "t.to(dev)", tensors, limit=1.0),
+                row(f"t.{name}(0)", "t.to(dev)", tensors, limit=1.0),
+                row(f"t.{name}(dev)", "t.to(dev)", tensors, limit=1.0),
+            ],
+        ),
+        Section(
+            "device arguments",
+            [
+                row(f"normalize({text})", f"torch.device({text})", devices, limit=1.0),
+                row("normalize(dev)", f"torch.device({text})", devices, limit=1.0),
+                row("normalize(0)", f"torch.device({text})", devices, limit=0.3),
+                row(
+                    f'_normalization_device("{name}", {text})',
+                    f"torch.device({text})",
+                    devices,
+                ),
+            ],
+        ),
     ]
 
 

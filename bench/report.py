@@ -91,12 +91,23 @@ def _paired(section: Section) -> bool:
     return any(row.measured.ratio is not None for row in section.rows)
 
 
+def _limited(section: Section) -> bool:
+    return any(row.limit is not None for row in section.rows)
+
+
+def _limit(section: Section, row: Row) -> list[str]:
+    if not _limited(section):
+        return []
+    return ["" if row.limit is None else f"{row.limit:.1f}"]
+
+
 def _headings(section: Section) -> list[str]:
     if not _paired(section):
         return ["", "time"]
     against = {row.against for row in section.rows}
     reference = against.pop() if len(against) == 1 else "reference"
-    return ["", "time", reference, "ratio", "quartiles"]
+    limit = ["at most"] if _limited(section) else []
+    return ["", "time", reference, "ratio", *limit, "quartiles"]
 
 
 def _cells(section: Section, row: Row) -> list[str]:
@@ -111,6 +122,7 @@ def _cells(section: Section, row: Row) -> list[str]:
         *cells,
         reference if same else f"{reference} ({row.against})",
         f"{measured.ratio:.2f}",
+        *_limit(section, row),
         f"{measured.ratio_low:.2f} to {measured.ratio_high:.2f}",
     ]
 

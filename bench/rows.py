@@ -14,6 +14,11 @@ class Row:
     against: str  # what the reference is; empty where there is none
     measured: Measurement
     bytes: int | None = None  # moved by an iteration, where that is the point
+    limit: float | None = None  # of the ratio
+
+    def too_slow(self) -> bool:
+        """Beyond its limit by more than a noisy machine explains: in three quarters of the rounds."""
+        return self.limit is not None and self.measured.ratio_low > self.limit
 
 
 @dataclasses.dataclass(frozen=True)

@@ -19,7 +19,7 @@ from rich.console import Console
 from rows import Section
 
 
-def main() -> None:
+def main() -> int:
     options = _options()
     torch.set_num_threads(1)
     backend = Backend.load(options.package, options.device)
@@ -45,6 +45,18 @@ def main() -> None:
     if options.save:
         for path in report.save(options.save, backend, sections):
             console.print(f"written: {path}")
+    return _judge(console, sections)
+
+
+def _judge(console: Console, sections: list[Section]) -> int:
+    """The exit code: 1 when a row is beyond its limit."""
+    slow = [row for section in sections for row in section.rows if row.too_slow()]
+    for row in slow:
+        console.print(
+            f"too slow: {row.name} takes {row.measured.ratio:.2f} of {row.against}, "
+            f"at most {row.limit} was expected"
+        )
+    return 1 if slow else 0
 
 
 def _options() -> argparse.Namespace:
@@ -70,4 +82,4 @@ def _options() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,5 +1,4 @@
-// What a user's device argument means: outback::normalize_device, is_backend, to_backend.
-#include <ATen/core/Tensor.h>
+// What a user's device argument means: outback::normalize_device.
 #include <c10/util/Exception.h>
 
 #include <charconv>
@@ -9,55 +8,65 @@
 #include "outback/backend.h"
 
 namespace outback {
+namespace {
 
-c10::DeviceIndex normalize_device(c10::DeviceIndex index) {
-  core::check_index(index);
-  return index;
+constexpr c10::DeviceIndex cpu_index = -1;
+
+std::string_view or_the_cpu(device_rules rules) {
+  return rules.allow_cpu ? " or \"cpu\"" : "";
 }
 
-c10::DeviceIndex normalize_device(std::optional<c10::Device> device) {
-  if (!device.has_value()) return core::current_device();
-  TORCH_CHECK_VALUE(device->type() == core::device_type, "expected a device of type ",
-                    backend_name(), ", got \"", device->str(), "\"");
-  return device->has_index() ? normalize_device(device->index()) : core::current_device();
+c10::DeviceIndex without_index(device_rules rules) {
+  TORCH_CHECK_VALUE(rules.optional, "expected an index or a device with one, such as \"",
+                    backend_name(), ":0\", got none");
+  return core::current_device();
 }
 
-c10::DeviceIndex normalize_device(std::string_view device) {
+[[noreturn]] void refuse_text(std::string_view device, device_rules rules) {
   const std::string& name = backend_name();
-  const auto expect = [&](bool met) {
-    TORCH_CHECK_VALUE(met, "expected \"", name, "\" or \"", name, ":<index>\", got \"", device,
-                      "\"");
-  };
-  expect(device.substr(0, name.size()) == name);
-  if (device.size() == name.size()) return core::current_device();
-  expect(device[name.size()] == ':');
-  const std::string_view digits = device.substr(name.size() + 1);
-  // As in torch.device: no sign, no leading zero.
-  expect(!digits.empty() && (digits.size() == 1 || digits.front() != '0'));
-  int index = -1;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-  expect(digits.front() != '-' && end == digits.data() + digits.size() &&
-         error != std::errc::invalid_argument);
-  TORCH_CHECK_INDEX(error == std::errc() && index < core::max_devices, device,
-                    " does not exist: this process has ", static_cast<int>(core::device_count()),
-                    " ", name, " devices");
-  return normalize_device(static_cast<c10::DeviceIndex>(index));
+  TORCH_CHECK_VALUE(false, "expected \"", name, "\" or \"", name, ":<index>\"", or_the_cpu(rules),
+                    ", got \"", device, "\"");
+  __builtin_unreachable();
 }
 
-bool is_backend(const at::Tensor& tensor) {
-  return tensor.defined() && tensor.is_privateuseone();
+// The index in "<name>:<index>". As in torch.device: no sign, no leading zero.
+c10::DeviceIndex parse_index(std::string_view digits, std::string_view device, device_rules rules) {
+  int64_t index = -1;
+  const char* const last = digits.data() + digits.size();
+  const auto [end, error] = std::from_chars(digits.data(), last, index);
+  const bool is_number = !digits.empty() && digits.front() != '-' && end == last &&
+                         error != std::errc::invalid_argument;
+  if (!is_number || (digits.size() > 1 && digits.front() == '0')) refuse_text(device, rules);
+  TORCH_CHECK_INDEX(error == std::errc(), device, " does not exist: this process has ",
+                    static_cast<int>(core::device_count()), " ", backend_name(), " devices");
+  return normalize_device(index);
 }
 
-at::Tensor to_backend(const at::Tensor& tensor, std::optional<c10::DeviceIndex> index,
-                      bool non_blocking) {
-  TORCH_CHECK_VALUE(tensor.defined(), "expected a tensor, got an undefined one");
-  const c10::DeviceIndex target =
-      index.has_value() ? normalize_device(*index) : core::current_device();
-  return tensor.to(tensor.options().device(c10::Device(core::device_type, target)), non_blocking);
+}  // namespace
+
+c10::DeviceIndex normalize_device(int64_t index) {
+  TORCH_CHECK_INDEX(index >= -core::max_devices && index < core::max_devices, backend_name(), ":",
+                    index, " does not exist: expected an index below the number of devices, ",
+                    static_cast<int>(core::device_count()));
+  core::check_index(static_cast<c10::DeviceIndex>(index));
+  return static_cast<c10::DeviceIndex>(index);
 }
 
-const std::string& backend_name() noexcept {
-  return core::backend_name();
+c10::DeviceIndex normalize_device(std::optional<c10::Device> device, device_rules rules) {
+  if (!device.has_value()) return without_index(rules);
+  if (device->is_cpu() && rules.allow_cpu) return cpu_index;
+  TORCH_CHECK_VALUE(device->type() == core::device_type, "expected a device of type ",
+                    backend_name(), or_the_cpu(rules), ", got \"", device->str(), "\"");
+  return device->has_index() ? normalize_device(int64_t{device->index()}) : without_index(rules);
+}
+
+c10::DeviceIndex normalize_device(std::string_view device, device_rules rules) {
+  const std::string& name = backend_name();
+  if (rules.allow_cpu && (device == "cpu" || device == "cpu:0")) return cpu_index;
+  if (device.substr(0, name.size()) != name) refuse_text(device, rules);
+  if (device.size() == name.size()) return without_index(rules);
+  if (device[name.size()] != ':') refuse_text(device, rules);
+  return parse_index(device.substr(name.size() + 1), device, rules);
 }
 
 }  // namespace outback

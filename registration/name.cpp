@@ -51,6 +51,8 @@ std::string name_problem(const std::string& name) {
   if (name.front() == '_' || name.back() == '_')
     return refuse("it must begin and end with a letter");
   if (is_in_tree(name)) return refuse("PyTorch has a device of that name already; choose another");
+  if (name.rfind("mps", 0) == 0)
+    return refuse("torch.load takes every device that begins with \"mps\" for Apple's");
   return {};
 }
 

@@ -11,6 +11,7 @@
 
 #include "backend_template/core/device.h"
 #include "backend_template/core/device_allocator.h"
+#include "backend_template/core/dtypes.h"
 #include "backend_template/core/guard.h"
 #include "backend_template/core/hooks.h"
 #include "backend_template/core/host_allocator.h"
@@ -45,9 +46,13 @@ void check_options(const backend_options& options) {
   TORCH_CHECK_VALUE(problem.empty(), problem);
   const std::string table = table_problem(options.runtime);
   TORCH_CHECK_VALUE(table.empty(), "cannot register ", options.name, ": ", table);
+  const auto& unsupported = options.unsupported_dtypes;
   for (const c10::ScalarType dtype : options.amp_dtypes) {
     TORCH_CHECK_VALUE(c10::isFloatingType(dtype), "cannot register ", options.name,
                       ": amp_dtypes has ", dtype, ", autocast casts to floating-point types only");
+    TORCH_CHECK_VALUE(std::find(unsupported.begin(), unsupported.end(), dtype) == unsupported.end(),
+                      "cannot register ", options.name, ": ", dtype,
+                      " is in amp_dtypes and in unsupported_dtypes");
   }
 }
 
@@ -82,6 +87,7 @@ void register_backend(const backend_options& options) {
   registration::check_registrable(options);
 
   core::install_runtime(options.name, options.runtime);
+  core::set_unsupported_dtypes(options.unsupported_dtypes);
   kept_options = new backend_options(options);
   c10::impl::registerDeviceGuard(core::device_type, &core::device_guard_impl());
   c10::SetAllocator(core::device_type, &core::device_allocator());
@@ -90,6 +96,10 @@ void register_backend(const backend_options& options) {
   at::RegisterPrivateUse1HooksInterface(&core::accelerator_hooks());
   c10::register_privateuse1_backend(options.name);
   registered.store(true, std::memory_order_release);
+}
+
+const std::string& backend_name() noexcept {
+  return core::backend_name();
 }
 
 bool is_registered() noexcept {

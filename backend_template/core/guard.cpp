@@ -6,6 +6,7 @@
 
 #include "backend_template/core/device.h"
 #include "backend_template/core/device_allocator.h"
+#include "backend_template/core/dtypes.h"
 #include "backend_template/core/event.h"
 #include "backend_template/core/runtime.h"
 #include "backend_template/core/stream.h"
@@ -38,7 +39,7 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
 
   c10::DeviceCapability getDeviceCapability(c10::Device device) const override {
     check_index(resolve_index(index_of(device)));
-    return c10::DeviceCapability();  // every dtype: what has no kernel says so itself
+    return capability();
   }
 
   c10::Stream getStream(c10::Device device) const override {

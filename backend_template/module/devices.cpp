@@ -100,14 +100,6 @@ void define_devices(py::module_& module) {
   module.def("_is_in_bad_fork", &core::is_in_bad_fork);
   module.def("_exchange_device", &exchange_device, py::arg("device"));
   module.def("_maybe_exchange_device", &exchange_device, py::arg("device"));
-  // torch.load asks for it to check a location.
-  py::module_ utils = module.def_submodule("_utils");
-  utils.def(
-      "_get_device_index",
-      [](py::handle device, bool, bool) {
-        return static_cast<int>(unchecked_device_argument(device));
-      },
-      py::arg("device"), py::arg("optional") = false, py::arg("allow_cpu") = false);
 }
 
 }  // namespace outback::python

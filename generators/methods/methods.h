@@ -12,4 +12,12 @@ void add_tensor_methods(const std::string& name);
 /// Adds `Module.<name>(device=None)`, which calls `Tensor.<name>`. Once.
 void add_module_methods(const std::string& name);
 
+/// Adds `PackedSequence.<name>(*args, **kwargs)` and `PackedSequence.is_<name>`, which call
+/// Tensor's. Once.
+void add_packed_sequence_methods(const std::string& name);
+
+/// Adds `<name>(device=None, non_blocking=False)` and `is_<name>` to UntypedStorage and
+/// TypedStorage. Once.
+void add_storage_methods(const std::string& name);
+
 }  // namespace outback::python

@@ -10,11 +10,12 @@
 #include <array>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "backend_template/core/device.h"
+#include "generators/methods/arguments.h"
 #include "generators/methods/descriptors.h"
 #include "generators/methods/methods.h"
+#include "outback/backend.h"
 #include "registration/python/device_argument.h"
 #include "registration/python/errors.h"
 #include "registration/python/import_hook.h"
@@ -71,55 +72,11 @@ PyObject* get_is_backend(PyObject* self, void* /*closure*/) {
 
 // ---- <name>()
 
-struct to_arguments {
-  PyObject* device = Py_None;
-  PyObject* non_blocking = Py_False;
-  py::dict others;  // for Tensor.to: memory_format, dtype, copy. Null when there are none
-};
-
-void set_once(PyObject*& slot, bool& given, PyObject* value, std::string_view name) {
-  TORCH_CHECK_TYPE(!given, names->method, "() got multiple values for argument '", name, "'");
-  given = true;
-  slot = value;
-}
-
-to_arguments parse(PyObject* const* values, Py_ssize_t positional, PyObject* keywords) {
-  TORCH_CHECK_TYPE(positional <= 2, names->method, "() takes from 1 to 3 positional arguments but ",
-                   positional + 1, " were given");
-  to_arguments parsed{.others = py::reinterpret_steal<py::dict>(nullptr)};
-  bool has_device = false;
-  bool has_non_blocking = false;
-  if (positional > 0) set_once(parsed.device, has_device, values[0], "device");
-  if (positional > 1) set_once(parsed.non_blocking, has_non_blocking, values[1], "non_blocking");
-  const Py_ssize_t count = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject* const name = PyTuple_GET_ITEM(keywords, i);
-    PyObject* const value = values[positional + i];
-    if (PyUnicode_CompareWithASCIIString(name, "device") == 0) {
-      set_once(parsed.device, has_device, value, "device");
-    } else if (PyUnicode_CompareWithASCIIString(name, "non_blocking") == 0) {
-      set_once(parsed.non_blocking, has_non_blocking, value, "non_blocking");
-    } else {
-      if (!parsed.others) parsed.others = py::dict();
-      parsed.others[name] = py::handle(value);
-    }
-  }
-  TORCH_CHECK_TYPE(PyBool_Check(parsed.non_blocking), names->method,
-                   "(): argument 'non_blocking' must be bool, not ",
-                   Py_TYPE(parsed.non_blocking)->tp_name);
-  return parsed;
-}
-
 PyObject* override_to(PyObject* self, PyObject* const* values, Py_ssize_t positional,
                       PyObject* keywords) {
-  py::tuple arguments(positional + 1);
-  arguments[0] = py::handle(self);
-  for (Py_ssize_t i = 0; i < positional; ++i) arguments[i + 1] = py::handle(values[i]);
-  py::dict named;
-  const Py_ssize_t count = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    named[PyTuple_GET_ITEM(keywords, i)] = py::handle(values[positional + i]);
-  }
+  const py::tuple arguments =
+      py::make_tuple(py::handle(self)) + positional_tuple(values, positional);
+  const py::dict named = keyword_dict(values, positional, keywords);
   const py::object method = py::handle(THPVariableClass).attr(names->method.c_str());
   return torch::handle_torch_function_no_python_arg_parser(
       {self}, arguments.ptr(), named.ptr(), names->method.c_str(), method.ptr(),
@@ -127,10 +84,10 @@ PyObject* override_to(PyObject* self, PyObject* const* values, Py_ssize_t positi
 }
 
 // Tensor.to knows what the other keywords mean and how to refuse them.
-PyObject* call_to(PyObject* self, const to_arguments& arguments, c10::DeviceIndex index) {
+PyObject* call_to(PyObject* self, const move_arguments& arguments, c10::DeviceIndex index) {
   py::dict named = arguments.others;
   named["device"] = make_device(index);
-  named["non_blocking"] = py::handle(arguments.non_blocking);
+  named["non_blocking"] = py::bool_(arguments.non_blocking);
   return py::handle(self).attr("to")(**named).release().ptr();
 }
 
@@ -140,19 +97,15 @@ PyObject* tensor_to_backend(PyObject* self, PyObject* const* values, Py_ssize_t 
   if (C10_UNLIKELY(!is_plain(self)) && has_torch_function(self)) {
     return override_to(self, values, positional, keywords);
   }
-  const to_arguments arguments = parse(values, positional, keywords);
+  const move_arguments arguments = parse_move(names->method, values, positional, keywords);
   const c10::DeviceIndex index = device_argument(arguments.device);
   if (arguments.others) return call_to(self, arguments, index);
   torch::utils::device_lazy_init(core::device_type);
   const at::Tensor& tensor = THPVariable_Unpack(self);
-  const bool non_blocking = arguments.non_blocking == Py_True;
   at::Tensor result;
   {
     const py::gil_scoped_release no_gil;
-    // All options spelled out, as Tensor.to does: torch.jit.trace records those that are missing as
-    // defaults, not as the tensor's.
-    result =
-        tensor.to(tensor.options().device(c10::Device(core::device_type, index)), non_blocking);
+    result = to_backend(tensor, index, arguments.non_blocking);
   }
   return THPVariable_Wrap(std::move(result));
   END_HANDLE_TH_ERRORS

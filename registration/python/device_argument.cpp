@@ -45,12 +45,10 @@ bool is_negative(const py::int_& number) {
 c10::DeviceIndex from_int(const py::int_& number) {
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
-  using limits = std::numeric_limits<c10::DeviceIndex>;
-  TORCH_CHECK_INDEX(overflow == 0 && value >= limits::min() && value <= limits::max(),
-                    backend_name(), ":", std::string(py::str(py::handle(number))),
+  TORCH_CHECK_INDEX(overflow == 0, backend_name(), ":", std::string(py::str(py::handle(number))),
                     " does not exist: expected an index below the number of devices, ",
                     static_cast<int>(core::device_count()));
-  return normalize_device(static_cast<c10::DeviceIndex>(value));
+  return normalize_device(int64_t{value});
 }
 
 std::string_view as_text(py::handle text) {
@@ -66,11 +64,11 @@ const c10::Device& as_device(py::handle object) {
 
 }  // namespace
 
-c10::DeviceIndex device_argument(py::handle device) {
+c10::DeviceIndex device_argument(py::handle device, device_rules rules) {
   PyObject* const object = device.ptr();
-  if (object == nullptr || object == Py_None) return core::current_device();
-  if (THPDevice_Check(object)) return normalize_device(std::optional(as_device(device)));
-  if (PyUnicode_Check(object)) return normalize_device(as_text(device));
+  if (object == nullptr || object == Py_None) return normalize_device(std::nullopt, rules);
+  if (THPDevice_Check(object)) return normalize_device(std::optional(as_device(device)), rules);
+  if (PyUnicode_Check(object)) return normalize_device(as_text(device), rules);
   if (is_integer(device)) return from_int(as_int(device));
   refuse_type(device);
 }
@@ -83,14 +81,14 @@ c10::DeviceIndex device_argument_or_none(py::handle device) {
   return device_argument(device);
 }
 
-c10::DeviceIndex unchecked_device_argument(py::handle device) {
+c10::DeviceIndex unchecked_device_argument(py::handle device, device_rules rules) {
   std::optional<c10::Device> parsed;
   if (PyUnicode_Check(device.ptr())) parsed.emplace(std::string(as_text(device)));
   if (THPDevice_Check(device.ptr())) parsed = as_device(device);
   if (parsed.has_value() && parsed->type() == core::device_type && parsed->has_index()) {
     return parsed->index();
   }
-  return device_argument(device);
+  return device_argument(device, rules);
 }
 
 py::object make_device(c10::DeviceIndex index) {

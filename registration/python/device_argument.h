@@ -5,19 +5,21 @@
 #include <c10/core/Device.h>
 #include <pybind11/pybind11.h>
 
+#include "outback/backend.h"
+
 namespace outback::python {
 
-/// The index that `device` names, checked against the number of devices. None, and a device without
-/// an index, mean the current device. Throws c10::TypeError, c10::ValueError or c10::IndexError
-/// that say what was expected.
-c10::DeviceIndex device_argument(pybind11::handle device);
+/// The index that `device` names, checked against the number of devices; -1 for the CPU where
+/// `rules` allow it. Throws c10::TypeError, c10::ValueError or c10::IndexError that say what was
+/// expected.
+c10::DeviceIndex device_argument(pybind11::handle device, device_rules rules = {});
 
 /// The same for where torch.cuda takes a negative int as "leave it as it is": -1 then.
 c10::DeviceIndex device_argument_or_none(pybind11::handle device);
 
 /// The same without the range check, for torch.load: it reports a missing device itself, and names
 /// the remedy.
-c10::DeviceIndex unchecked_device_argument(pybind11::handle device);
+c10::DeviceIndex unchecked_device_argument(pybind11::handle device, device_rules rules);
 
 /// A new torch.device.
 pybind11::object make_device(c10::DeviceIndex index);

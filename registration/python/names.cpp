@@ -36,6 +36,32 @@ void check_free(const py::object& owner, const char* owner_name, const std::stri
               attribute, "\"", taken ? origin(taken) : std::string());
 }
 
+void check_tensor_methods(bool wanted, const backend_options& options, const char* owner) {
+  TORCH_CHECK(!wanted || options.tensor_methods, "cannot register ", options.name, ": ", owner, ".",
+              options.name, "() needs Tensor.", options.name, "(), and tensor_methods is false");
+}
+
+void check_methods_free(const py::module_& torch, const backend_options& options) {
+  const auto check = [&](const py::object& owner, const char* owner_name,
+                         bool has_property = true) {
+    check_free(owner, owner_name, options.name, options.name);
+    if (has_property) check_free(owner, owner_name, options.name, "is_" + options.name);
+  };
+  check_tensor_methods(options.module_methods, options, "Module");
+  check_tensor_methods(options.packed_sequence_methods, options, "PackedSequence");
+  const py::object nn = torch.attr("nn");
+  if (options.tensor_methods) check(torch.attr("Tensor"), "torch.Tensor");
+  if (options.module_methods) check(nn.attr("Module"), "torch.nn.Module", /*has_property=*/false);
+  if (options.packed_sequence_methods) {
+    check(py::module_::import("torch.nn.utils.rnn").attr("PackedSequence"),
+          "torch.nn.utils.rnn.PackedSequence");
+  }
+  if (options.storage_methods) {
+    check(torch.attr("UntypedStorage"), "torch.UntypedStorage");
+    check(torch.attr("TypedStorage"), "torch.TypedStorage");
+  }
+}
+
 // torch 2.11 and 2.12 rename no enumerator.
 void add_alias(const char* module, const char* enumeration, const std::string& alias) {
   const py::object type = py::module_::import(module).attr(enumeration);
@@ -53,15 +79,7 @@ void check_names_free(const backend_options& options) {
   check_free(torch.attr("_C"), "torch._C", name, name);
   TORCH_CHECK(!imported(("torch." + name).c_str()), "cannot register ", name,
               ": sys.modules already has a module \"torch.", name, "\"");
-  if (options.tensor_methods) {
-    check_free(torch.attr("Tensor"), "torch.Tensor", name, name);
-    check_free(torch.attr("Tensor"), "torch.Tensor", name, "is_" + name);
-  }
-  if (options.module_methods) {
-    TORCH_CHECK(options.tensor_methods, "cannot register ", name, ": Module.", name,
-                "() calls Tensor.", name, "(), so module_methods needs tensor_methods");
-    check_free(torch.attr("nn").attr("Module"), "torch.nn.Module", name, name);
-  }
+  check_methods_free(torch, options);
 }
 
 void rename_in_python(const std::string& name) {

@@ -12,6 +12,7 @@
 #include "registration/options.h"
 #include "registration/python/errors.h"
 #include "registration/python/names.h"
+#include "registration/python/normalize.h"
 
 namespace py = pybind11;
 
@@ -49,9 +50,12 @@ void register_in_python(py::module_& module, const backend_options& options) {
   python::translate_bound_exceptions();
   python::rename_in_python(options.name);
   python::define_device_module(module, options.name);
+  python::define_normalization(module);
   register_device_module(module, options.name);
   if (options.tensor_methods) python::add_tensor_methods(options.name);
   if (options.module_methods) python::add_module_methods(options.name);
+  if (options.packed_sequence_methods) python::add_packed_sequence_methods(options.name);
+  if (options.storage_methods) python::add_storage_methods(options.name);
   python::register_dynamo_interface(options.name);
   python::register_exit_handler();
 }

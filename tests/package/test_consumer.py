@@ -6,18 +6,18 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, call
 
-CONSUMER = Path(__file__).with_name("consumer")
+PROGRAM = ROOT / "examples/cpp_program"
 
 
 def configure(build: Path, *definitions: str) -> str:
-    """Configures the consumer against this torch as a libtorch: without Python."""
+    """Configures the example against this torch as a libtorch: without Python."""
     torch = Path(importlib.util.find_spec("torch").origin).parent
     fixed = [
         "-DCMAKE_BUILD_TYPE=Release",
         "-DOUTBACK_BUILD_PYTHON=OFF",
         f"-DOUTBACK_TORCH_ROOT={torch}",
     ]
-    return call(["cmake", "-S", CONSUMER, "-B", build, *fixed, *definitions])
+    return call(["cmake", "-S", PROGRAM, "-B", build, *fixed, *definitions])
 
 
 def test_the_source_tree_is_a_cmake_package(tmp_path):
@@ -48,4 +48,4 @@ def test_a_program_without_python_builds_and_runs(tmp_path):
     build = tmp_path / "a build with spaces"
     configure(build, f"-DOUTBACK_SOURCE={ROOT}")
     call(["cmake", "--build", build, "--parallel", "2"])
-    assert call([build / "consumer"]) == "acme:0 12\n"
+    assert call([build / "cpp_program"]) == "learned on acme:0: yes\n"

@@ -1,7 +1,8 @@
 """The benchmark measures what it says, and runs to its end."""
 
-import importlib.util
+import importlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,13 +13,20 @@ BENCH = Path(__file__).parents[2] / "bench"
 
 
 @pytest.fixture(scope="module")
-def timing():
-    spec = importlib.util.spec_from_file_location("outback_bench_timing", BENCH / "timing.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
+def bench():
+    """Imports the benchmark's modules, which are programs and no package."""
+    before = set(sys.modules)
+    sys.path.insert(0, os.fspath(BENCH))
+    yield importlib.import_module
+    sys.path.remove(os.fspath(BENCH))
+    for name in set(sys.modules) - before:
+        if os.fspath(BENCH) in (getattr(sys.modules[name], "__file__", None) or ""):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def timing(bench):
+    return bench("timing")
 
 
 @pytest.mark.parametrize(("times", "low", "high"), [(1, 0.7, 1.4), (4, 2.8, 5.6)])
@@ -37,6 +45,19 @@ def test_each_round_waits_for_enqueued_work(timing):
     assert len(settled) > timing.MIN_ROUNDS
 
 
+@pytest.mark.parametrize(
+    ("ratio", "limit", "too_slow"), [(1.5, 1.0, True), (0.9, 1.0, False), (9.0, None, False)]
+)
+def test_a_row_beyond_its_limit_fails_the_run(bench, capsys, ratio, limit, too_slow):
+    from rich.console import Console
+
+    measured = bench("timing").Measurement(1.0, 1.0, ratio, ratio, ratio, 9)
+    row = bench("rows").Row("a row", "its reference", measured, limit=limit)
+    sections = [bench("rows").Section("a section", [row])]
+    assert bench("run")._judge(Console(width=200), sections) == int(too_slow)
+    assert ("too slow: a row takes 1.50 of its reference" in capsys.readouterr().out) == too_slow
+
+
 def test_it_runs_to_its_end_and_writes_what_it_prints(tmp_path):
     # A copy of its folder, since results are written beside it.
     copy = tmp_path / "bench"
@@ -49,7 +70,7 @@ def test_it_runs_to_its_end_and_writes_what_it_prints(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     (written,) = (copy / "results").glob("*-test.json")
     sections = json.loads(written.read_text())["sections"]
-    assert len(sections) == 5
+    assert len(sections) == 7
     assert all(row["measured"]["ns"] > 0 for section in sections for row in section["rows"])
     for section in sections:
         assert section["title"] in done.stdout

@@ -80,13 +80,12 @@ def test_modules_that_bring_their_own_apply_are_asked():
     assert module.asked and module.weight.is_acme
 
 
-def test_lazy_modules_move_once_they_know_their_shape():
-    # Before, Module.to("acme") leaves parameters without elements that no forward can use.
-    module = nn.LazyLinear(2)
-    with pytest.raises(ValueError, match="uninitialized parameter"):
-        module.acme()
-    module(torch.ones(1, 3))
-    assert module.acme()(torch.ones(1, 3, device="acme")).is_acme
+def test_lazy_modules_move_before_they_know_their_shape():
+    module = nn.Sequential(nn.LazyLinear(4), nn.LazyBatchNorm1d()).acme()
+    assert isinstance(module[0].weight, nn.UninitializedParameter)
+    assert module(torch.ones(2, 3, device="acme")).is_acme
+    assert all(tensor.is_acme for tensor in module.state_dict().values())
+    assert module[0].weight.shape == (4, 3)
 
 
 @pytest.mark.parametrize("module", [nn.ReLU(), nn.Linear(1, 1)], ids=["empty", "full"])

@@ -224,8 +224,14 @@ refused(lambda: probe.register("acme"), "sys.modules")
 def test_methods_can_be_left_out(run_probe):
     run_probe(
         """
-refused(lambda: probe.register("acme", tensor_methods=False), "module_methods")
-probe.register("acme", tensor_methods=False, module_methods=False)
+refused(lambda: probe.register("acme", tensor_methods=False), "Module.acme() needs Tensor.acme()")
+refused(
+    lambda: probe.register("acme", tensor_methods=False, module_methods=False),
+    "PackedSequence.acme() needs Tensor.acme()",
+)
+probe.register(
+    "acme", tensor_methods=False, module_methods=False, packed_sequence_methods=False
+)
 assert not hasattr(torch.Tensor, "acme") and not hasattr(torch.Tensor, "is_acme")
 assert not hasattr(torch.nn.Module, "acme")
 assert torch.ones(1, device="acme").device.type == "acme"

@@ -2,6 +2,8 @@
 #include <c10/util/Exception.h>
 #include <gmock/gmock.h>
 
+#include <cstdint>
+#include <limits>
 #include <random>
 #include <string>
 
@@ -46,6 +48,37 @@ TEST_F(DeviceIndexTest, OutOfRangeNamesTheRange) {
               HasSubstr("acme:9 does not exist: expected an index from 0 to 1"));
   EXPECT_THAT(message_of([] { normalize_device(c10::DeviceIndex{-1}); }), HasSubstr("from 0 to 1"));
   EXPECT_THROW(normalize_device("acme:99999999999999999999"), c10::IndexError);
+}
+
+TEST_F(DeviceIndexTest, NoNumberIsTooLarge) {
+  for (const int64_t index :
+       {int64_t{127}, int64_t{128}, int64_t{256}, int64_t{257}, int64_t{-300},
+        std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()}) {
+    EXPECT_THROW(normalize_device(index), c10::IndexError) << index;
+    EXPECT_THAT(message_of([index] { normalize_device(index); }),
+                HasSubstr("acme:" + std::to_string(index) + " does not exist"));
+  }
+}
+
+TEST_F(DeviceIndexTest, AnIndexCanBeAskedFor) {
+  const device_rules strict{.optional = false};
+  EXPECT_EQ(normalize_device("acme:1", strict), 1);
+  EXPECT_EQ(normalize_device(device(1), strict), 1);
+  for (const auto& refused : {message_of([&] { normalize_device("acme", strict); }),
+                              message_of([&] { normalize_device(std::nullopt, strict); })}) {
+    EXPECT_THAT(refused, HasSubstr("expected an index or a device with one, such as \"acme:0\""));
+  }
+}
+
+TEST_F(DeviceIndexTest, TheCpuCanBeAllowed) {
+  const device_rules or_cpu{.allow_cpu = true};
+  EXPECT_EQ(normalize_device("cpu", or_cpu), -1);
+  EXPECT_EQ(normalize_device(c10::Device(c10::kCPU), or_cpu), -1);
+  EXPECT_EQ(normalize_device("acme:1", or_cpu), 1);
+  EXPECT_THAT(message_of([&] { normalize_device("cuda", or_cpu); }),
+              HasSubstr("expected \"acme\" or \"acme:<index>\" or \"cpu\", got \"cuda\""));
+  EXPECT_THAT(message_of([&] { normalize_device(c10::Device(c10::kCUDA), or_cpu); }),
+              HasSubstr("expected a device of type acme or \"cpu\", got \"cuda\""));
 }
 
 TEST_F(DeviceIndexTest, AnotherDeviceTypeIsNamed) {

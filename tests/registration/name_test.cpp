@@ -17,6 +17,7 @@ TEST(NameTest, EveryRefusalSaysWhy) {
   EXPECT_THAT(name_problem("Acme"), HasSubstr("upper-case"));
   EXPECT_THAT(name_problem("acme2"), HasSubstr("digits"));
   EXPECT_THAT(name_problem("my-npu"), HasSubstr("letters and underscores"));
+  EXPECT_THAT(name_problem("mpsomething"), HasSubstr("torch.load"));
   EXPECT_THAT(name_problem("_acme"), HasSubstr("begin and end"));
   EXPECT_THAT(name_problem(std::string(33, 'a')), HasSubstr("33 characters"));
 }

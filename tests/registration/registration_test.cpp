@@ -51,6 +51,11 @@ TEST(RegistrationTest, RefusalsComeFirstAndChangeNothing) {
 
   EXPECT_THAT(refusal({.name = "acme", .runtime = host_table(), .amp_dtypes = {c10::kInt}}),
               HasSubstr("amp_dtypes"));
+  EXPECT_THAT(refusal({.name = "acme",
+                       .runtime = host_table(),
+                       .amp_dtypes = {c10::kHalf},
+                       .unsupported_dtypes = {c10::kDouble, c10::kHalf}}),
+              HasSubstr("Half is in amp_dtypes and in unsupported_dtypes"));
   EXPECT_TRUE(nothing_is_registered());
 }
 

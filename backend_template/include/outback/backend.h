@@ -5,7 +5,9 @@
 
 #include <c10/core/Device.h>
 #include <c10/core/ScalarType.h>
+#include <c10/core/Storage.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,9 +30,16 @@ struct backend_options {
   const outback_runtime* runtime = nullptr;
   /// What `torch.autocast("<name>")` may cast to; the first one is its default. Empty: no autocast.
   std::vector<c10::ScalarType> amp_dtypes = {};
-  /// The Python methods to add, one by one. Ignored without Python.
+  /// What tensors and storages of this device cannot be. Moving such a tensor or module there is a
+  /// TypeError, before anything has moved.
+  std::vector<c10::ScalarType> unsupported_dtypes = {};
+  /// The Python methods to add, one by one: `for_tensor` and so on of PyTorch's
+  /// generate_methods_for_privateuse1_backend. The others need the tensor's. Ignored without
+  /// Python.
   bool tensor_methods = true;
   bool module_methods = true;
+  bool packed_sequence_methods = true;
+  bool storage_methods = true;
 };
 
 /// Makes the runtime the process's PrivateUse1 backend: guard, hooks, allocators, operators, name.
@@ -45,19 +54,35 @@ bool is_registered() noexcept;
 /// The registered name, "" before.
 const std::string& backend_name() noexcept;
 
-/// True when `tensor` lives on this backend's device: `tensor.is_<name>`.
-bool is_backend(const at::Tensor& tensor);
+/// True when it lives on this backend's device: `tensor.is_<name>`, `storage.is_<name>`. False for
+/// undefined ones.
+bool is_backend(const at::Tensor& tensor) noexcept;
+bool is_backend(const c10::Storage& storage) noexcept;
 
-/// `tensor.<name>(index)`: the tensor itself when it is there already, else a copy. No index: the
-/// current device. Throws c10::Error when the index is out of range.
+/// `tensor.<name>(index)` and `storage.<name>(index)`: itself when it is there already, else a
+/// copy. No index: the current device. With `non_blocking` a copy from pinned memory returns before
+/// it is done. Throws c10::Error when the index is out of range or nothing is there to move.
+/// outback/nn.h has the same for modules and packed sequences.
 at::Tensor to_backend(const at::Tensor& tensor,
                       std::optional<c10::DeviceIndex> index = std::nullopt,
                       bool non_blocking = false);
+c10::Storage to_backend(const c10::Storage& storage,
+                        std::optional<c10::DeviceIndex> index = std::nullopt,
+                        bool non_blocking = false);
 
-/// The index that a user's device argument names, checked against the number of devices. Absent, or
-/// a device without an index, means the current device. Throws c10::Error with what was expected.
-c10::DeviceIndex normalize_device(std::optional<c10::Device> device);
-c10::DeviceIndex normalize_device(c10::DeviceIndex index);
-c10::DeviceIndex normalize_device(std::string_view device);
+/// What `normalize_device` takes besides a device of this backend with an index.
+struct device_rules {
+  /// No device, or one without an index: the current device.
+  bool optional = true;
+  /// The CPU: -1.
+  bool allow_cpu = false;
+};
+
+/// The index that a user's device argument names, checked against the number of devices. Throws
+/// c10::ValueError for what is no device of this backend and c10::IndexError for one that does not
+/// exist, with what was expected. Never starts a device.
+c10::DeviceIndex normalize_device(int64_t index);
+c10::DeviceIndex normalize_device(std::optional<c10::Device> device, device_rules rules = {});
+c10::DeviceIndex normalize_device(std::string_view device, device_rules rules = {});
 
 }  // namespace outback

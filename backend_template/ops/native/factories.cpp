@@ -10,6 +10,7 @@
 
 #include "backend_template/core/device.h"
 #include "backend_template/core/device_allocator.h"
+#include "backend_template/core/dtypes.h"
 #include "backend_template/ops/native/native.h"
 #include "backend_template/ops/registrar.h"
 
@@ -37,7 +38,9 @@ c10::ScalarType checked_dtype(std::optional<c10::ScalarType> dtype,
   TORCH_CHECK(c10::layout_or_default(layout) == c10::kStrided,
               "only strided tensors are dense, got layout ", *layout);
   TORCH_CHECK(!c10::pinned_memory_or_default(pin_memory), "Only dense CPU tensors can be pinned");
-  return c10::dtype_or_default(dtype);
+  const c10::ScalarType type = c10::dtype_or_default(dtype);
+  core::check_dtype(type);
+  return type;
 }
 
 at::Tensor filled_if_deterministic(at::Tensor tensor) {
@@ -88,6 +91,7 @@ at::Tensor efficient_zero_tensor(at::IntArrayRef size, std::optional<c10::Scalar
 
 at::Tensor new_tensor(at::IntArrayRef size, at::IntArrayRef stride, c10::ScalarType dtype,
                       c10::Device device, std::optional<c10::MemoryFormat> format) {
+  core::check_dtype(dtype);
   const device_scope scope(device);
   if (stride.empty()) {
     return at::detail::empty_generic(size, &core::device_allocator(), dense_keys, dtype, format);

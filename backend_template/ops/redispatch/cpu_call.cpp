@@ -4,6 +4,7 @@
 #include <c10/util/Exception.h>
 
 #include "backend_template/core/device.h"
+#include "backend_template/core/dtypes.h"
 #include "backend_template/core/stream.h"
 #include "backend_template/ops/redispatch/adopt.h"
 #include "backend_template/ops/redispatch/alias.h"
@@ -215,6 +216,7 @@ at::Tensor cpu_call::take_back(at::Tensor result) {
       }
     }
   }
+  core::check_dtype(c10::typeMetaToScalarType(impl->dtype()));
   if (C10_UNLIKELY(result.use_count() != 1)) {
     result = at::Tensor(impl->shallow_copy_and_detach(c10::VariableVersion(0),
                                                       /*allow_tensor_metadata_change=*/true));

@@ -1,0 +1,40 @@
+#include "backend_template/core/dtypes.h"
+
+#include <c10/macros/Macros.h>
+#include <c10/util/Exception.h>
+
+#include <cstdint>
+
+#include "backend_template/core/runtime.h"
+
+namespace outback::core {
+namespace {
+
+uint64_t unsupported = 0;  // a bit for each c10::ScalarType
+
+uint64_t bit_of(c10::ScalarType dtype) noexcept {
+  return uint64_t{1} << static_cast<unsigned>(dtype);
+}
+
+}  // namespace
+
+void set_unsupported_dtypes(const std::vector<c10::ScalarType>& dtypes) noexcept {
+  for (const c10::ScalarType dtype : dtypes) unsupported |= bit_of(dtype);
+}
+
+bool supports(c10::ScalarType dtype) noexcept {
+  return C10_LIKELY((unsupported & bit_of(dtype)) == 0);
+}
+
+void check_dtype(c10::ScalarType dtype) {
+  TORCH_CHECK_TYPE(supports(dtype), "a tensor of ", backend_name(), " cannot be ", dtype,
+                   ": the device does not support that dtype");
+}
+
+c10::DeviceCapability capability() noexcept {
+  c10::DeviceCapability result;  // everything, in the order of c10::ScalarType
+  result.capability_data.capability_bits &= ~unsupported;
+  return result;
+}
+
+}  // namespace outback::core

@@ -1,0 +1,73 @@
+// PackedSequence.<name>() and .is_<name>.
+#include <c10/util/Exception.h>
+
+#include <string>
+
+#include "generators/methods/arguments.h"
+#include "generators/methods/descriptors.h"
+#include "generators/methods/methods.h"
+#include "outback/backend.h"
+#include "registration/python/device_argument.h"
+#include "registration/python/errors.h"
+
+namespace py = pybind11;
+
+namespace outback::python {
+namespace {
+
+PyObject* get_packed_sequence_is_backend(PyObject* self, void* /*closure*/) {
+  return guarded([self] {
+    const std::string property = "is_" + backend_name();
+    return py::handle(self).attr("data").attr(property.c_str()).cast<py::object>().release().ptr();
+  });
+}
+
+// An index is one of this backend: to Tensor.to it would be one of the accelerator's.
+py::object with_type(py::handle device) {
+  if (!PyLong_CheckExact(device.ptr())) return py::reinterpret_borrow<py::object>(device);
+  return make_device(device_argument(device));
+}
+
+// Where Tensor.to takes such arguments; it also refuses what it does not know.
+py::object destination(const py::object& data, const py::tuple& arguments, const py::dict& named) {
+  const py::object empty = py::module_::import("torch").attr("empty")(
+      0, py::arg("dtype") = data.attr("dtype"), py::arg("device") = data.attr("device"));
+  return empty.attr("to")(*arguments, **named).attr("device");
+}
+
+// As PackedSequence.cuda: without a device in the arguments, the backend's current one, but a
+// sequence that is on another device of the backend stays there.
+PyObject* packed_sequence_to_backend(PyObject* self, PyObject* const* values, Py_ssize_t positional,
+                                     PyObject* keywords) {
+  return guarded([&] {
+    py::tuple arguments = positional_tuple(values, positional);
+    py::dict named = keyword_dict(values, positional, keywords);
+    if (positional > 0) arguments[0] = with_type(values[0]);
+    if (named.contains("device")) named["device"] = with_type(named["device"]);
+
+    const py::object data = py::handle(self).attr("data");
+    const py::object device = destination(data, arguments, named);
+    if (device.attr("type").cast<std::string>() != backend_name()) {
+      TORCH_CHECK_VALUE(device.equal(data.attr("device")), "expected a device of type ",
+                        backend_name(), ", got \"", std::string(py::str(device)), "\"");
+      named["device"] = backend_name();
+    }
+    return py::handle(self).attr("to")(*arguments, **named).release().ptr();
+  });
+}
+
+}  // namespace
+
+void add_packed_sequence_methods(const std::string& name) {
+  const py::object type = py::module_::import("torch.nn.utils.rnn").attr("PackedSequence");
+  add_property(type.ptr(), "is_" + name, &get_packed_sequence_is_backend,
+               "Is ``True`` if the sequence's data is on a device of type " + name +
+                   ", ``False`` otherwise.");
+  add_method(type.ptr(), name, &packed_sequence_to_backend, "($self, *args, **kwargs)",
+             "Returns this sequence on a " + name +
+                 " device: itself if it is there already, else a copy.\n\n"
+                 "The arguments are those of Tensor.to: a device, a dtype, non_blocking. Without a "
+                 "device it is\nthe current one, for a sequence that is on none of them yet.\n");
+}
+
+}  // namespace outback::python

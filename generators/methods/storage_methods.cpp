@@ -1,0 +1,115 @@
+// UntypedStorage.<name>() and .is_<name>, and TypedStorage's, which is deprecated and says so.
+#include <c10/util/Exception.h>
+#include <torch/csrc/Storage.h>
+
+#include <string>
+
+#include "backend_template/core/dtypes.h"
+#include "generators/methods/arguments.h"
+#include "generators/methods/descriptors.h"
+#include "generators/methods/methods.h"
+#include "outback/backend.h"
+#include "registration/python/device_argument.h"
+#include "registration/python/dtype.h"
+#include "registration/python/errors.h"
+
+namespace py = pybind11;
+
+namespace outback::python {
+namespace {
+
+// The methods are added to _StorageBase, which classes that hold no storage may derive from too.
+const c10::Storage& storage_of(PyObject* self) {
+  TORCH_CHECK_TYPE(THPStorage_Check(self), "expected a torch.UntypedStorage, got ",
+                   Py_TYPE(self)->tp_name);
+  THPStorage_assertNotNull(self);
+  return THPStorage_Unpack(self);
+}
+
+py::object untyped_of(PyObject* typed) {
+  return py::handle(typed).attr("_untyped_storage");
+}
+
+PyObject* get_storage_is_backend(PyObject* self, void* /*closure*/) {
+  return guarded([self] { return PyBool_FromLong(is_backend(storage_of(self))); });
+}
+
+PyObject* move_storage(PyObject* self, const move_arguments& arguments) {
+  const c10::DeviceIndex index = device_argument(arguments.device);
+  const c10::Storage& storage = storage_of(self);
+  if (is_backend(storage) && storage.device().index() == index) return Py_NewRef(self);
+  TORCH_CHECK(!py::cast<bool>(py::handle(self).attr("is_sparse")),
+              "Can not support a sparse storage move to ", backend_name(), " backend");
+  c10::Storage moved;
+  {
+    const py::gil_scoped_release no_gil;
+    moved = to_backend(storage, index, arguments.non_blocking);
+  }
+  return THPStorage_Wrap(std::move(moved));
+}
+
+PyObject* storage_to_backend(PyObject* self, PyObject* const* values, Py_ssize_t positional,
+                             PyObject* keywords) {
+  return guarded([&] {
+    const move_arguments arguments = parse_move(backend_name(), values, positional, keywords);
+    refuse_others(backend_name(), arguments);
+    return move_storage(self, arguments);
+  });
+}
+
+// ---- TypedStorage
+
+// A C function has no frame of its own: the warning is its caller's one level earlier.
+void warn_of_removal() {
+  py::module_::import("torch.storage")
+      .attr("_warn_typed_storage_removal")(py::arg("stacklevel") = 1);
+}
+
+PyObject* get_typed_is_backend(PyObject* self, void* /*closure*/) {
+  return guarded([self] {
+    warn_of_removal();
+    return PyBool_FromLong(is_backend(storage_of(untyped_of(self).ptr())));
+  });
+}
+
+PyObject* typed_to_backend(PyObject* self, PyObject* const* values, Py_ssize_t positional,
+                           PyObject* keywords) {
+  return guarded([&] {
+    warn_of_removal();
+    const py::object dtype = py::handle(self).attr("dtype");
+    TORCH_CHECK(core::supports(as_scalar_type(dtype)), "Cannot create ", backend_name(),
+                " storage as ", std::string(py::str(dtype)),
+                " dtype is not supported by this backend");
+    const move_arguments arguments = parse_move(backend_name(), values, positional, keywords);
+    refuse_others(backend_name(), arguments);
+    const auto moved =
+        py::reinterpret_steal<py::object>(move_storage(untyped_of(self).ptr(), arguments));
+    return py::handle(self).attr("_new_wrapped_storage")(moved).release().ptr();
+  });
+}
+
+}  // namespace
+
+void add_storage_methods(const std::string& name) {
+  const std::string is_doc =
+      "Is ``True`` if the storage is on a device of type " + name + ", ``False`` otherwise.";
+  const std::string signature = "($self, device=None, non_blocking=False)";
+  const std::string to_doc =
+      "Returns this storage on the given " + name +
+      " device: itself if it is there already, else a copy.\n\n"
+      "Args:\n"
+      "    device (int, str or torch.device, optional): the destination; the current " +
+      name +
+      " device if None\n"
+      "    non_blocking (bool): if True and the source is in pinned memory, the copy is\n"
+      "        asynchronous with respect to the host\n";
+  const py::module_ storage = py::module_::import("torch.storage");
+  const py::object base = storage.attr("_StorageBase");
+  add_property(base.ptr(), "is_" + name, &get_storage_is_backend, is_doc);
+  add_method(base.ptr(), name, &storage_to_backend, signature, to_doc);
+  const py::object typed = storage.attr("TypedStorage");
+  add_property(typed.ptr(), "is_" + name, &get_typed_is_backend, is_doc);
+  add_method(typed.ptr(), name, &typed_to_backend, signature, to_doc);
+}
+
+}  // namespace outback::python

@@ -1,0 +1,12 @@
+// torch.dtype as a Python caller passes it.
+#pragma once
+
+#include <c10/core/ScalarType.h>
+#include <pybind11/pybind11.h>
+
+namespace outback::python {
+
+/// Throws c10::TypeError for what is no torch.dtype.
+c10::ScalarType as_scalar_type(pybind11::handle dtype);
+
+}  // namespace outback::python

@@ -1,0 +1,52 @@
+// outback::is_backend and to_backend of what holds memory.
+#include <ATen/StorageUtils.h>
+#include <ATen/core/Tensor.h>
+#include <c10/util/Exception.h>
+
+#include "backend_template/core/device.h"
+#include "backend_template/core/device_allocator.h"
+#include "outback/backend.h"
+
+namespace outback {
+namespace {
+
+c10::DeviceIndex index_or_current(std::optional<c10::DeviceIndex> index) {
+  return index.has_value() ? normalize_device(int64_t{*index}) : core::current_device();
+}
+
+c10::Storage new_storage(size_t size, c10::DeviceIndex index) {
+  return c10::make_intrusive<c10::StorageImpl>(
+      c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(size),
+      core::allocate_on(index, size), &core::device_allocator(), /*resizable=*/true);
+}
+
+}  // namespace
+
+bool is_backend(const at::Tensor& tensor) noexcept {
+  return tensor.unsafeGetTensorImpl()->is_privateuseone();
+}
+
+bool is_backend(const c10::Storage& storage) noexcept {
+  return storage && storage.device_type() == core::device_type;
+}
+
+at::Tensor to_backend(const at::Tensor& tensor, std::optional<c10::DeviceIndex> index,
+                      bool non_blocking) {
+  TORCH_CHECK_VALUE(tensor.defined(), "expected a tensor, got an undefined one");
+  const c10::Device device(core::device_type, index_or_current(index));
+  // All options spelled out, as Tensor.to does: torch.jit.trace records those that are missing as
+  // defaults, not as the tensor's.
+  return tensor.to(tensor.options().device(device), non_blocking);
+}
+
+c10::Storage to_backend(const c10::Storage& storage, std::optional<c10::DeviceIndex> index,
+                        bool non_blocking) {
+  TORCH_CHECK_VALUE(storage, "expected a storage, got none");
+  const c10::DeviceIndex target = index_or_current(index);
+  if (is_backend(storage) && storage.device().index() == target) return storage;
+  c10::Storage copy = new_storage(storage.nbytes(), target);
+  at::storage_copy(copy, storage, non_blocking);
+  return copy;
+}
+
+}  // namespace outback
