@@ -17,7 +17,7 @@ class Row:
     limit: float | None = None  # of the ratio
 
     def too_slow(self) -> bool:
-        """Beyond its limit by more than a noisy machine explains: in three quarters of the rounds."""
+        """Beyond its limit in three quarters of the rounds: more than a busy machine explains."""
         return self.limit is not None and self.measured.ratio_low > self.limit
 
 

@@ -4,13 +4,26 @@ import json
 import re
 import subprocess
 
+import pytest
 from conftest import ROOT
 
+BLOCKS = re.findall(
+    r"^```cpp\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL
+)
+# A class and its registration; then statements of a program that has such a class.
+RUNTIME, PROGRAM = BLOCKS
 
-def test_the_runtime_of_the_readme_compiles(build_tree, tmp_path):
-    (source,) = re.findall(
-        r"^```cpp\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL
-    )
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        RUNTIME,
+        "#include <outback/nn.h>\n#include <torch/nn/modules/linear.h>\n"
+        f"{RUNTIME}\nvoid program(my_device& device) {{\n{PROGRAM}}}\n",
+    ],
+    ids=["runtime", "program"],
+)
+def test_the_code_of_the_readme_compiles(build_tree, tmp_path, source):
     file = tmp_path / "module.cpp"
     file.write_text(source)
     # The flags of the scaffold's module, which is the same kind of file.
