@@ -6,6 +6,7 @@
 #include "backend_template/core/device.h"
 #include "backend_template/core/runtime.h"
 #include "outback/backend.h"
+#include "registration/device_index.h"
 
 namespace outback {
 namespace {
@@ -29,8 +30,8 @@ c10::DeviceIndex without_index(device_rules rules) {
   __builtin_unreachable();
 }
 
-// The index in "<name>:<index>". As in torch.device: no sign, no leading zero.
-c10::DeviceIndex parse_index(std::string_view digits, std::string_view device, device_rules rules) {
+// As in torch.device: no sign, no leading zero.
+int64_t read_index(std::string_view digits, std::string_view device, device_rules rules) {
   int64_t index = -1;
   const char* const last = digits.data() + digits.size();
   const auto [end, error] = std::from_chars(digits.data(), last, index);
@@ -39,7 +40,13 @@ c10::DeviceIndex parse_index(std::string_view digits, std::string_view device, d
   if (!is_number || (digits.size() > 1 && digits.front() == '0')) refuse_text(device, rules);
   TORCH_CHECK_INDEX(error == std::errc(), device, " does not exist: this process has ",
                     static_cast<int>(core::device_count()), " ", backend_name(), " devices");
-  return normalize_device(index);
+  return index;
+}
+
+// What follows the name; nothing at all for a text that begins otherwise.
+std::optional<std::string_view> after_name(std::string_view device, std::string_view name) {
+  if (device.substr(0, name.size()) != name) return std::nullopt;
+  return device.substr(name.size());
 }
 
 }  // namespace
@@ -61,12 +68,18 @@ c10::DeviceIndex normalize_device(std::optional<c10::Device> device, device_rule
 }
 
 c10::DeviceIndex normalize_device(std::string_view device, device_rules rules) {
-  const std::string& name = backend_name();
+  const int64_t index = registration::read_device(device, rules);
+  return index == cpu_index ? cpu_index : normalize_device(index);
+}
+
+int64_t registration::read_device(std::string_view device, device_rules rules) {
   if (rules.allow_cpu && (device == "cpu" || device == "cpu:0")) return cpu_index;
-  if (device.substr(0, name.size()) != name) refuse_text(device, rules);
-  if (device.size() == name.size()) return without_index(rules);
-  if (device[name.size()] != ':') refuse_text(device, rules);
-  return parse_index(device.substr(name.size() + 1), device, rules);
+  std::optional<std::string_view> rest = after_name(device, backend_name());
+  if (!rest) rest = after_name(device, "privateuseone");
+  if (!rest) refuse_text(device, rules);
+  if (rest->empty()) return without_index(rules);
+  if (rest->front() != ':') refuse_text(device, rules);
+  return read_index(rest->substr(1), device, rules);
 }
 
 }  // namespace outback

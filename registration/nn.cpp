@@ -4,14 +4,12 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/GradMode.h>
 #include <c10/util/Exception.h>
-#include <torch/csrc/autograd/variable.h>
 
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "backend_template/core/device.h"
-#include "backend_template/core/dtypes.h"
+#include "registration/in_place.h"
 
 namespace outback {
 namespace {
@@ -27,20 +25,6 @@ std::vector<at::Tensor> tensors_of(const torch::nn::Module& module) {
   }
   for (const at::Tensor& buffer : module.buffers()) found.push_back(buffer);
   return found;
-}
-
-// The node that collects a leaf's gradient remembers the device of the leaf at its birth.
-void forget_gradient_accumulator(const at::Tensor& leaf) {
-  torch::autograd::AutogradMeta* const meta = torch::autograd::impl::get_autograd_meta(leaf);
-  if (meta == nullptr) return;
-  const std::lock_guard lock(meta->mutex_);
-  meta->grad_accumulator_.reset();
-}
-
-// As Variable::set_data, without its check that both are of one backend's class.
-void become(const at::Tensor& tensor, const at::Tensor& moved) {
-  tensor.unsafeGetTensorImpl()->shallow_copy_from(moved.getIntrusivePtr());
-  forget_gradient_accumulator(tensor);
 }
 
 at::Tensor moved_if_defined(const at::Tensor& tensor, c10::DeviceIndex index, bool non_blocking) {
@@ -61,7 +45,7 @@ void to_backend(torch::nn::Module& module, std::optional<c10::DeviceIndex> index
     moved.push_back(moved_if_defined(tensor.detach(), target, non_blocking));
   }
   for (size_t i = 0; i < tensors.size(); ++i) {
-    if (tensors[i].device() != moved[i].device()) become(tensors[i], moved[i]);
+    if (tensors[i].device() != moved[i].device()) registration::become(tensors[i], moved[i]);
   }
 }
 

@@ -26,6 +26,10 @@ bool supports(c10::ScalarType dtype) noexcept {
   return C10_LIKELY((unsupported & bit_of(dtype)) == 0);
 }
 
+bool supports_all() noexcept {
+  return unsupported == 0;
+}
+
 void check_dtype(c10::ScalarType dtype) {
   TORCH_CHECK_TYPE(supports(dtype), "a tensor of ", backend_name(), " cannot be ", dtype,
                    ": the device does not support that dtype");

@@ -12,6 +12,7 @@ namespace outback::core {
 void set_unsupported_dtypes(const std::vector<c10::ScalarType>& dtypes) noexcept;
 
 bool supports(c10::ScalarType dtype) noexcept;
+bool supports_all() noexcept;
 
 /// Throws c10::TypeError for a dtype that the device cannot hold.
 void check_dtype(c10::ScalarType dtype);

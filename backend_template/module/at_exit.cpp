@@ -55,7 +55,7 @@ void settle_autograd() {
   std::thread([] {
     try {
       run_empty_backward();
-    } catch (const std::exception&) {
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
       // A lost device cannot keep the process from ending.
     }
   }).join();

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "backend_template/core/device.h"
+#include "backend_template/core/dtypes.h"
 #include "backend_template/core/lazy_start.h"
 #include "backend_template/core/stream.h"
 #include "backend_template/module/device_module.h"
@@ -42,6 +43,7 @@ py::list amp_dtypes() {
 // Tensors of it exist on every backend and every operator takes them, through the CPU's kernels if
 // need be; natively is what the vendor says.
 bool is_bf16_supported(bool including_emulation) {
+  if (!core::supports(c10::ScalarType::BFloat16)) return false;
   const auto& dtypes = registration::options().amp_dtypes;
   return including_emulation ||
          std::find(dtypes.begin(), dtypes.end(), c10::ScalarType::BFloat16) != dtypes.end();

@@ -58,8 +58,10 @@ at::Tensor refuse_binary_cross_entropy(const at::Tensor&, const at::Tensor&,
 #define OUTBACK_FP32(...) OUTBACK_RULE(__VA_ARGS__, fp32)
 #define OUTBACK_FP32_SET_DTYPE(...) OUTBACK_RULE(__VA_ARGS__, fp32_set_opt_dtype)
 #define OUTBACK_PROMOTE(...) OUTBACK_RULE(__VA_ARGS__, promote)
+// NOLINTBEGIN(bugprone-macro-parentheses): types
 #define OUTBACK_OTHER_SIGNATURE(function, name, registered, called, policy) \
   add_rule<CastPolicy::policy, registered, called, &function>(to, name);
+// NOLINTEND(bugprone-macro-parentheses)
 
 void register_autocast(registrar& to) {
   using namespace at;  // torch's signatures are written inside of it

@@ -10,7 +10,7 @@ constexpr const char* registered_by = "outback";
 void registrar::keep(const c10::OperatorHandle& op, c10::DispatchKey key,
                      c10::KernelFunction kernel, std::optional<c10::impl::CppSignature> signature) {
   handles_.push_back(c10::Dispatcher::singleton().registerImpl(
-      op.operator_name(), key, std::move(kernel), std::move(signature), nullptr, registered_by));
+      op.operator_name(), key, std::move(kernel), signature, nullptr, registered_by));
 }
 
 void registrar::add_fallback(c10::DispatchKey key, c10::KernelFunction kernel) {

@@ -42,11 +42,27 @@ move_arguments parse_move(const std::string& method, PyObject* const* values, Py
       expect_new(positional < 2, "non_blocking");
       parsed.non_blocking = as_bool(method, value);
     } else {
+      expect_new(!is_keyword(name, "self"), "self");
       if (!parsed.others) parsed.others = py::dict();
       parsed.others[name] = py::handle(value);
     }
   }
   return parsed;
+}
+
+PyObject* parse_device(const std::string& method, PyObject* const* values, Py_ssize_t positional,
+                       PyObject* keywords) {
+  TORCH_CHECK_TYPE(positional <= 1, method, "() takes from 1 to 2 positional arguments but ",
+                   positional + 1, " were given");
+  const Py_ssize_t named = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
+  for (Py_ssize_t i = 0; i < named; ++i) {
+    PyObject* const keyword = PyTuple_GET_ITEM(keywords, i);
+    TORCH_CHECK_TYPE(is_keyword(keyword, "device"), method,
+                     "() got an unexpected keyword argument '",
+                     std::string(py::str(py::handle(keyword))), "'");
+    TORCH_CHECK_TYPE(positional == 0, method, "() got multiple values for argument 'device'");
+  }
+  return positional + named == 0 ? Py_None : values[0];
 }
 
 void refuse_others(const std::string& method, const move_arguments& arguments) {

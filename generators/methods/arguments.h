@@ -19,6 +19,10 @@ struct move_arguments {
 move_arguments parse_move(const std::string& method, PyObject* const* values, Py_ssize_t positional,
                           PyObject* keywords);
 
+/// The same for `<name>(device=None)`: the device.
+PyObject* parse_device(const std::string& method, PyObject* const* values, Py_ssize_t positional,
+                       PyObject* keywords);
+
 /// Throws c10::TypeError for a keyword that is left.
 void refuse_others(const std::string& method, const move_arguments& arguments);
 

@@ -1,5 +1,7 @@
 // PackedSequence.<name>() and .is_<name>.
 #include <c10/util/Exception.h>
+#include <torch/csrc/Device.h>
+#include <torch/csrc/autograd/python_variable.h>
 
 #include <string>
 
@@ -22,10 +24,15 @@ PyObject* get_packed_sequence_is_backend(PyObject* self, void* /*closure*/) {
   });
 }
 
-// An index is one of this backend: to Tensor.to it would be one of the accelerator's.
-py::object with_type(py::handle device) {
-  if (!PyLong_CheckExact(device.ptr())) return py::reinterpret_borrow<py::object>(device);
-  return make_device(device_argument(device));
+// A device as one of this backend. To Tensor.to an index is one of the accelerator, and a number
+// would be taken for a tensor; its other arguments, dtypes and tensors, are its own business.
+py::object as_device(py::handle argument) {
+  const bool is_device = PyUnicode_Check(argument.ptr()) || PyNumber_Check(argument.ptr()) ||
+                         THPDevice_Check(argument.ptr());
+  if (!is_device || THPVariable_Check(argument.ptr())) {
+    return py::reinterpret_borrow<py::object>(argument);
+  }
+  return make_device(device_argument(argument));
 }
 
 // Where Tensor.to takes such arguments; it also refuses what it does not know.
@@ -42,8 +49,8 @@ PyObject* packed_sequence_to_backend(PyObject* self, PyObject* const* values, Py
   return guarded([&] {
     py::tuple arguments = positional_tuple(values, positional);
     py::dict named = keyword_dict(values, positional, keywords);
-    if (positional > 0) arguments[0] = with_type(values[0]);
-    if (named.contains("device")) named["device"] = with_type(named["device"]);
+    if (positional > 0) arguments[0] = as_device(values[0]);
+    if (named.contains("device")) named["device"] = as_device(named["device"]);
 
     const py::object data = py::handle(self).attr("data");
     const py::object device = destination(data, arguments, named);

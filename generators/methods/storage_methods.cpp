@@ -75,13 +75,13 @@ PyObject* get_typed_is_backend(PyObject* self, void* /*closure*/) {
 PyObject* typed_to_backend(PyObject* self, PyObject* const* values, Py_ssize_t positional,
                            PyObject* keywords) {
   return guarded([&] {
+    const move_arguments arguments = parse_move(backend_name(), values, positional, keywords);
+    refuse_others(backend_name(), arguments);
     warn_of_removal();
     const py::object dtype = py::handle(self).attr("dtype");
     TORCH_CHECK(core::supports(as_scalar_type(dtype)), "Cannot create ", backend_name(),
                 " storage as ", std::string(py::str(dtype)),
                 " dtype is not supported by this backend");
-    const move_arguments arguments = parse_move(backend_name(), values, positional, keywords);
-    refuse_others(backend_name(), arguments);
     const auto moved =
         py::reinterpret_steal<py::object>(move_storage(untyped_of(self).ptr(), arguments));
     return py::handle(self).attr("_new_wrapped_storage")(moved).release().ptr();

@@ -94,10 +94,11 @@ PyObject* call_to(PyObject* self, const move_arguments& arguments, c10::DeviceIn
 PyObject* tensor_to_backend(PyObject* self, PyObject* const* values, Py_ssize_t positional,
                             PyObject* keywords) {
   HANDLE_TH_ERRORS
+  // First of all, as torch's own methods do: who overrides this one sees calls that fit it.
+  const move_arguments arguments = parse_move(names->method, values, positional, keywords);
   if (C10_UNLIKELY(!is_plain(self)) && has_torch_function(self)) {
     return override_to(self, values, positional, keywords);
   }
-  const move_arguments arguments = parse_move(names->method, values, positional, keywords);
   const c10::DeviceIndex index = device_argument(arguments.device);
   if (arguments.others) return call_to(self, arguments, index);
   torch::utils::device_lazy_init(core::device_type);
@@ -119,12 +120,20 @@ void tell_dynamo(const std::string& attribute) {
       py::handle(THPVariableClass).attr("__dict__")[attribute.c_str()];
 }
 
-// torch.overrides keeps its lists of what __torch_function__ sees once they were asked for.
-void tell_overrides() {
+void forget(const py::object& module, const char* cached_function) {
+  const py::object cached = py::getattr(module, cached_function, py::none());
+  if (py::hasattr(cached, "cache_clear")) cached.attr("cache_clear")();
+}
+
+// torch.overrides keeps its lists of what __torch_function__ sees once they were asked for, and
+// torch.compile its list of Tensor's methods.
+void tell_lists() {
   const py::module_ overrides = py::module_::import("torch.overrides");
-  for (const char* list : {"get_testing_overrides", "_get_overridable_functions"}) {
-    const py::object cached = py::getattr(overrides, list, py::none());
-    if (py::hasattr(cached, "cache_clear")) cached.attr("cache_clear")();
+  forget(overrides, "get_testing_overrides");
+  forget(overrides, "_get_overridable_functions");
+  forget(overrides, "_get_tensor_methods");
+  if (const py::object rules = imported("torch._dynamo.trace_rules")) {
+    forget(rules, "get_tensor_method");
   }
 }
 
@@ -152,7 +161,7 @@ void add_tensor_methods(const std::string& name) {
           "    **kwargs: as for Tensor.to, such as memory_format\n");
   tell_dynamo(names->property);
   tell_dynamo(name);
-  tell_overrides();
+  tell_lists();
 }
 
 }  // namespace outback::python

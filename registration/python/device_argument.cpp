@@ -10,6 +10,7 @@
 
 #include "backend_template/core/device.h"
 #include "outback/backend.h"
+#include "registration/device_index.h"
 
 namespace py = pybind11;
 
@@ -32,6 +33,7 @@ py::int_ as_int(py::handle object) {
   auto number = py::reinterpret_steal<py::int_>(PyNumber_Index(object.ptr()));
   if (number) return number;
   // A tensor of several elements, say, has __index__ and is no integer.
+  if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw py::error_already_set();
   PyErr_Clear();
   refuse_type(object);
 }
@@ -81,12 +83,11 @@ c10::DeviceIndex device_argument_or_none(py::handle device) {
   return device_argument(device);
 }
 
-c10::DeviceIndex unchecked_device_argument(py::handle device, device_rules rules) {
-  std::optional<c10::Device> parsed;
-  if (PyUnicode_Check(device.ptr())) parsed.emplace(std::string(as_text(device)));
-  if (THPDevice_Check(device.ptr())) parsed = as_device(device);
-  if (parsed.has_value() && parsed->type() == core::device_type && parsed->has_index()) {
-    return parsed->index();
+int64_t unchecked_device_argument(py::handle device, device_rules rules) {
+  if (PyUnicode_Check(device.ptr())) return registration::read_device(as_text(device), rules);
+  if (THPDevice_Check(device.ptr())) {
+    const c10::Device& given = as_device(device);
+    if (given.type() == core::device_type && given.has_index()) return given.index();
   }
   return device_argument(device, rules);
 }

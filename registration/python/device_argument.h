@@ -5,6 +5,8 @@
 #include <c10/core/Device.h>
 #include <pybind11/pybind11.h>
 
+#include <cstdint>
+
 #include "outback/backend.h"
 
 namespace outback::python {
@@ -19,7 +21,7 @@ c10::DeviceIndex device_argument_or_none(pybind11::handle device);
 
 /// The same without the range check, for torch.load: it reports a missing device itself, and names
 /// the remedy.
-c10::DeviceIndex unchecked_device_argument(pybind11::handle device, device_rules rules);
+int64_t unchecked_device_argument(pybind11::handle device, device_rules rules);
 
 /// A new torch.device.
 pybind11::object make_device(c10::DeviceIndex index);

@@ -20,6 +20,7 @@ void set_python_error() {
 
 void translate_bound_exceptions() {
   // Local to this library: torch and other extensions keep their own translation.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): pybind11's signature
   pybind11::register_local_exception_translator([](std::exception_ptr error) {
     try {
       std::rethrow_exception(error);

@@ -66,8 +66,7 @@ void define_normalization(py::module_& module) {
   module.def_submodule("_utils").def(
       "_get_device_index",
       [](py::handle device, bool optional, bool allow_cpu) {
-        return static_cast<int>(
-            unchecked_device_argument(device, {.optional = optional, .allow_cpu = allow_cpu}));
+        return unchecked_device_argument(device, {.optional = optional, .allow_cpu = allow_cpu});
       },
       py::arg("device"), py::arg("optional") = false, py::arg("allow_cpu") = false);
 }

@@ -13,6 +13,7 @@
 #include "registration/python/errors.h"
 #include "registration/python/names.h"
 #include "registration/python/normalize.h"
+#include "registration/python/printing.h"
 
 namespace py = pybind11;
 
@@ -56,6 +57,7 @@ void register_in_python(py::module_& module, const backend_options& options) {
   if (options.module_methods) python::add_module_methods(options.name);
   if (options.packed_sequence_methods) python::add_packed_sequence_methods(options.name);
   if (options.storage_methods) python::add_storage_methods(options.name);
+  python::teach_printing();
   python::register_dynamo_interface(options.name);
   python::register_exit_handler();
 }

@@ -26,10 +26,10 @@ using ::testing::HasSubstr;
 
 constexpr size_t mebibyte = size_t{1} << 20;
 
-int64_t allocated(int device) {
+int64_t allocated(c10::DeviceIndex device) {
   return device_allocator().getDeviceStats(device).allocated_bytes[0].current;
 }
-int64_t reserved(int device) {
+int64_t reserved(c10::DeviceIndex device) {
   return device_allocator().getDeviceStats(device).reserved_bytes[0].current;
 }
 
@@ -228,8 +228,11 @@ TEST_F(DeviceAllocatorTest, AdoptedMemoryOutlivesTheCopiesThatReadIt) {
 TEST_F(DeviceAllocatorTest, ThreadsMayFreeWhatOthersAllocated) {
   std::vector<c10::DataPtr> memory;
   for (int round = 0; round < 20; ++round) {
-    for (size_t i = 1; i < 200; ++i) memory.push_back(allocate_on(static_cast<int>(i % 2), i * 37));
+    for (size_t i = 1; i < 200; ++i) {
+      memory.push_back(allocate_on(static_cast<c10::DeviceIndex>(i % 2), i * 37));
+    }
     std::vector<std::thread> threads;
+    threads.reserve(4);
     for (size_t t = 0; t < 4; ++t) {
       threads.emplace_back([&memory, t] {
         for (size_t i = t; i < memory.size(); i += 4) memory[i].clear();

@@ -108,5 +108,29 @@ TEST_F(DeviceIndexTest, NoTextCrashesItOrNamesAWrongDevice) {
   }
 }
 
+TEST_F(DeviceIndexTest, NoDeviceOrNumberCrashesItOrNamesAWrongDevice) {
+  std::mt19937_64 random(2);
+  for (int i = 0; i < 200000; ++i) {
+    const auto number = static_cast<int64_t>(random()) >> (random() % 64);
+    c10::DeviceIndex index = -1;
+    const bool is_taken = message_of([&] { index = normalize_device(number); }).empty();
+    ASSERT_EQ(is_taken, number == 0 || number == 1) << number;
+    ASSERT_TRUE(!is_taken || index == number) << number;
+
+    const auto type = static_cast<c10::DeviceType>(random() % c10::COMPILE_TIME_MAX_DEVICE_TYPES);
+    const auto given = static_cast<c10::DeviceIndex>(static_cast<int>(random() % 129) - 1);
+    if (type == c10::kCPU && given > 0) continue;  // no such c10::Device
+    const c10::Device device(type, given);
+    const device_rules rules{.optional = random() % 2 == 0, .allow_cpu = random() % 2 == 0};
+    if (!message_of([&] { index = normalize_device(device, rules); }).empty()) continue;
+    if (device.is_cpu()) {
+      ASSERT_TRUE(rules.allow_cpu && index == -1) << device;
+    } else {
+      ASSERT_EQ(type, c10::DeviceType::PrivateUse1);
+      ASSERT_TRUE(given >= 0 ? index == given : rules.optional && index == 0) << device;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace outback::test

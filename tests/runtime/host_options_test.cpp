@@ -18,7 +18,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr const char* variables[] = {"OUTBACK_HOST_DEVICES", "OUTBACK_HOST_MEMORY",
-                                     "OUTBACK_HOST_ADDRESSABLE"};
+                                     "OUTBACK_HOST_ADDRESSABLE", "OUTBACK_HOST_PROTECTED"};
 
 class HostOptionsTest : public testing::Test {
  protected:
@@ -92,6 +92,11 @@ TEST_F(HostOptionsTest, Addressable) {
   EXPECT_FALSE(with("OUTBACK_HOST_ADDRESSABLE", "0").host_addressable);
   EXPECT_FALSE(with("OUTBACK_HOST_ADDRESSABLE", "0").addresses_host);
   EXPECT_THAT(refusal("OUTBACK_HOST_ADDRESSABLE", "no"), HasSubstr("expected 0 or 1"));
+  const host_options guarded = with("OUTBACK_HOST_PROTECTED", "1");
+  EXPECT_TRUE(guarded.protected_memory && !guarded.host_addressable && !guarded.addresses_host);
+  EXPECT_FALSE(with("OUTBACK_HOST_PROTECTED", "0").protected_memory);
+  EXPECT_TRUE(with("OUTBACK_HOST_PROTECTED", "0").host_addressable);
+  EXPECT_THAT(refusal("OUTBACK_HOST_PROTECTED", "yes"), HasSubstr("expected 0 or 1"));
 }
 
 TEST_F(HostOptionsTest, TheDefaultMemoryIsAnEqualShare) {

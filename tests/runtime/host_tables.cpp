@@ -24,3 +24,12 @@ extern "C" const outback_runtime* outback_test_host_not_addressable(void) {
                                                 .addresses_host = false});
   return table;
 }
+
+extern "C" const outback_runtime* outback_test_host_protected(void) {
+  static const outback_runtime* table = leaked({.devices = 3,
+                                                .memory_size = memory_size,
+                                                .host_addressable = false,
+                                                .addresses_host = false,
+                                                .protected_memory = true});
+  return table;
+}

@@ -24,11 +24,11 @@ _TSAN = {"TSAN_OPTIONS": f"suppressions={_SUPPRESSIONS / 'tsan.supp'}"}
 # The backends that the Python tests run on: the package's folder in the build tree, and variables.
 _BACKENDS = {
     "host": ("python", {}),
-    "host, memory apart": ("python", {"OUTBACK_HOST_ADDRESSABLE": "0"}),
+    "host, memory apart": ("python_protected", {"OUTBACK_HOST_PROTECTED": "1"}),
     "null": ("python_null", {}),
 }
 # The ways to serve operators that a whole run of PyTorch's operator samples is kept of.
-_OPERATORS = {"redispatch": {}, "fallback": {"OUTBACK_HOST_ADDRESSABLE": "0"}}
+_OPERATORS = {"redispatch": {}, "fallback": {"OUTBACK_HOST_PROTECTED": "1"}}
 
 
 def run(environment: Environment, everything: bool) -> int:

@@ -29,7 +29,7 @@ constexpr size_class size_class_of(size_t request) {
     const size_t steps = (request - 1) / smallest_step;
     return {static_cast<int>(steps), (steps + 1) * smallest_step};
   }
-  const int log2 = std::bit_width(request - 1) - 1;  // at least 10
+  const int log2 = static_cast<int>(std::bit_width(request - 1)) - 1;  // at least 10
   const size_t step = size_t{1} << (log2 - 3);
   const size_t steps = (request - 1) / step;  // 8 to 15
   return {small_classes + (log2 - 10) * steps_per_doubling + static_cast<int>(steps) -

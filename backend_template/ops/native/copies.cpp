@@ -24,7 +24,7 @@ namespace outback::ops {
 namespace {
 
 // Below this, the calling thread copies faster than a stream takes an order.
-constexpr size_t worth_a_stream = 256 * 1024;
+constexpr size_t worth_a_stream = size_t{256} << 10;
 
 bool is_idle_for_cpu(const at::Tensor& tensor) {
   if (!is_ours(tensor)) return true;

@@ -76,8 +76,8 @@ at::Tensor efficient_zero_tensor(at::IntArrayRef size, std::optional<c10::Scalar
                                  std::optional<c10::Device> device,
                                  std::optional<bool> pin_memory) {
   const c10::ScalarType type = checked_dtype(dtype, layout, pin_memory);
-  at::native::ZeroTensorAllocator allocator(
-      c10::Device(core::device_type, core::resolve_index(device ? device->index() : -1)));
+  at::native::ZeroTensorAllocator allocator(c10::Device(
+      core::device_type, core::resolve_index(device ? device->index() : c10::DeviceIndex{-1})));
   at::Tensor zeros = at::detail::empty_generic(
       size, &allocator, dense_keys | c10::DispatchKeySet(c10::DispatchKey::ZeroTensor), type,
       std::nullopt);

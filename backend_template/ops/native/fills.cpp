@@ -17,7 +17,7 @@ namespace {
 
 // A stream's fill takes an order and a wake-up; an idle stream's memory is filled sooner by the
 // calling thread.
-constexpr size_t worth_a_fill = 256 * 1024;
+constexpr size_t worth_a_fill = size_t{256} << 10;
 
 bool zero_dense(const at::Tensor& self) {
   if (!self.is_non_overlapping_and_dense()) return false;

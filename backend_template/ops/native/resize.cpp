@@ -48,7 +48,7 @@ const at::Tensor& resize_(const at::Tensor& self, at::IntArrayRef size,
                    at::globalContext().deterministicFillUninitializedMemory())) {
     at::native::fill_resize_deterministic_(self, static_cast<int64_t>(old_size));
   }
-  return self;
+  return self;  // NOLINT(bugprone-return-const-ref-from-parameter): torch's signature
 }
 
 at::Tensor& set_part_of_storage(at::Tensor& self, at::Storage source, int64_t offset,

@@ -186,7 +186,7 @@ void cpu_call::finish_tensor(const tensor_loan& loan) {
   c10::StorageImpl* const storage = alias.unsafe_storage().unsafeGetStorageImpl();
   const storage_loan* const lent = loan_of(storage);
   if (C10_UNLIKELY(lent == nullptr)) {
-    take_back_storage(alias);
+    take_back_storage(alias, source.device());
     source.set_storage_keep_dtype(alias.unsafe_storage());
   } else if (C10_UNLIKELY(lent->source != source.unsafe_storage().unsafeGetStorageImpl())) {
     source.set_storage_keep_dtype(
@@ -204,6 +204,7 @@ at::Tensor cpu_call::take_back(at::Tensor result) {
     if (loan.alias.unsafeGetTensorImpl() == impl) return loan.source;
   }
   if (!impl->device().is_cpu() || !device_ || device_->type() != core::device_type) return result;
+  const c10::Device device = *device_;
 
   if (impl->has_storage() && is_plain(*impl)) {
     if (const storage_loan* lent = loan_of(impl->unsafe_storage().unsafeGetStorageImpl())) {
@@ -226,23 +227,23 @@ at::Tensor cpu_call::take_back(at::Tensor result) {
     for_each_member(*impl, [&](at::Tensor& member) { member = take_back(std::move(member)); });
   } else {
     TORCH_CHECK_NOT_IMPLEMENTED(impl->has_storage(), "a tensor of layout ", result.layout(),
-                                " cannot be on ", *device_);
-    take_back_storage(*impl);
+                                " cannot be on ", device);
+    take_back_storage(*impl, device);
   }
-  relabel(*impl, *device_);
+  relabel(*impl, device);
   return result;
 }
 
-void cpu_call::take_back_storage(c10::TensorImpl& result) {
+void cpu_call::take_back_storage(c10::TensorImpl& result, c10::Device device) {
   const c10::Storage& storage = result.unsafe_storage();
   if (!storage) return;
   c10::StorageImpl* const impl = storage.unsafeGetStorageImpl();
-  if (C10_LIKELY(storage.use_count() == 1)) return adopt_storage(*impl, *device_);
+  if (C10_LIKELY(storage.use_count() == 1)) return adopt_storage(*impl, device);
   // Results that share a storage go on sharing one.
   for (const auto& [known, theirs] : shared_) {
     if (known == impl) return result.set_storage_keep_dtype(theirs);
   }
-  shared_.emplace_back(impl, share_storage(storage, *device_));
+  shared_.emplace_back(impl, share_storage(storage, device));
   result.set_storage_keep_dtype(shared_.back().second);
 }
 

@@ -90,7 +90,7 @@ class cpu_call {
   void note_written(const c10::TensorImpl& alias);
   void finish_storage(storage_loan& loan);
   void finish_tensor(const tensor_loan& loan);
-  void take_back_storage(c10::TensorImpl& result);
+  void take_back_storage(c10::TensorImpl& result, c10::Device device);
 
   c10::SmallVector<tensor_loan, 4> tensors_;
   c10::SmallVector<storage_loan, 4> storages_;

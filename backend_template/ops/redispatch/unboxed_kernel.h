@@ -47,7 +47,7 @@ decltype(auto) as_argument(Lent& lent) {
 }
 
 template <class Result>
-Result take_back_result(cpu_call& call, Result&& result) {
+Result take_back_result(cpu_call& call, Result result) {
   if constexpr (std::is_same_v<Result, at::Tensor>) {
     return call.take_back(std::move(result));
   } else {
@@ -87,6 +87,8 @@ struct unboxed_kernel<Operator, Result(Arguments...)> {
     if constexpr (std::is_reference_v<Result>) {
       std::apply(run_on_cpu, lent);
       call.finish();
+      // Only references are looked at, and those were not moved from.
+      // NOLINTNEXTLINE(bugprone-use-after-move)
       return written_argument(std::forward<Arguments>(arguments)...);
     } else {
       Result result = std::apply(run_on_cpu, lent);

@@ -55,6 +55,13 @@ bool allocations::holds(int32_t device, const void* ptr, std::size_t size) const
   return size <= found->size - offset;
 }
 
+void* allocations::bytes_at(const void* ptr) const {
+  const allocation found = find(ptr).value();
+  const auto offset =
+      static_cast<const std::byte*>(ptr) - static_cast<const std::byte*>(found.base);
+  return static_cast<std::byte*>(found.bytes) + offset;
+}
+
 std::optional<allocation> allocations::take_any() {
   const std::lock_guard lock(mutex_);
   if (by_base_.empty()) return std::nullopt;

@@ -16,6 +16,7 @@ struct allocation {
   void* base;
   std::size_t size;  // as asked for
   int32_t device;    // OUTBACK_HOST: pinned host memory
+  void* bytes;       // where they are: `base`, unless that address is protected
 };
 
 /// May be used from any thread.
@@ -32,6 +33,9 @@ class allocations {
 
   /// Whether all `size` bytes from `ptr` on lie in one allocation of `device`.
   bool holds(int32_t device, const void* ptr, std::size_t size) const;
+
+  /// Where the bytes are that `ptr`, which points into an allocation, stands for.
+  void* bytes_at(const void* ptr) const;
 
   /// Removes and answers any one, until there are none.
   std::optional<allocation> take_any();

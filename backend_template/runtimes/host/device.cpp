@@ -13,7 +13,7 @@ device::device(int32_t index, uint64_t memory_size)
 device::~device() {
   try {
     sync();
-  } catch (const runtime_error&) {
+  } catch (const runtime_error&) {  // NOLINT(bugprone-empty-catch)
     // A forked child, in which the threads are not: there is nothing to wait for.
   }
   default_stream_->close();

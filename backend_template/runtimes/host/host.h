@@ -12,6 +12,11 @@ extern "C" {
 // then every slot that answers a status fails, and last_error says what is wrong with it.
 const outback_runtime* outback_host_runtime(void);
 
+// With OUTBACK_HOST_PROTECTED=1 device memory lies at addresses that fault, and a fault is reported
+// with what `describe` answers: the name of the operator that the calling thread runs, or null. It
+// is called in a signal handler.
+void outback_host_runtime_describe_caller(const char* (*describe)(void));
+
 #ifdef __cplusplus
 }  // extern "C"
 #endif

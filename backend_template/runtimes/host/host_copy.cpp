@@ -39,8 +39,14 @@ void host_runtime::mem_copy(void* dst, int32_t dst_device, const void* src, int3
   stream& s = stream_at(from_host ? dst_device : src_device, handle);
   if (!from_host && !to_host) at(dst_device);
   if (size == 0) return;
-  if (!to_host) check_range(dst_device, dst, size);
-  if (!from_host) check_range(src_device, src, size);
+  if (!to_host) {
+    check_range(dst_device, dst, size);
+    dst = bytes_at(dst);
+  }
+  if (!from_host) {
+    check_range(src_device, src, size);
+    src = bytes_at(src);
+  }
 
   const auto copy = [=] { std::memcpy(dst, src, size); };
   if (size <= inline_size && s.try_run(copy)) return;
@@ -64,6 +70,7 @@ void host_runtime::mem_fill(int32_t index, void* ptr, std::size_t size, const vo
   stream& s = stream_at(index, handle);
   if (size == 0) return;
   check_range(index, ptr, size);
+  ptr = bytes_at(ptr);
   std::array<std::byte, 8> word;
   for (std::size_t i = 0; i < word.size(); i += pattern_size)
     std::memcpy(word.data() + i, pattern, pattern_size);

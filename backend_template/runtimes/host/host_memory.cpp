@@ -19,21 +19,22 @@ std::size_t rounded(std::size_t size) {
 
 host_runtime::~host_runtime() {
   devices_.clear();  // waits for the work, which may still use the memory
-  while (const auto left = allocations_.take_any()) std::free(left->base);
+  while (const auto left = allocations_.take_any()) std::free(left->bytes);
 }
 
 void* host_runtime::allocate(std::size_t size, int32_t owner) {
-  void* base = std::aligned_alloc(alignment, rounded(size));
-  if (base == nullptr)
+  void* bytes = std::aligned_alloc(alignment, rounded(size));
+  if (bytes == nullptr)
     throw out_of_memory("the host was asked for " + std::to_string(size) +
                         " bytes and has not got them");
   try {
-    allocations_.add({.base = base, .size = size, .device = owner});
+    void* base = addresses_ && owner != OUTBACK_HOST ? addresses_->reserve(size) : bytes;
+    allocations_.add({.base = base, .size = size, .device = owner, .bytes = bytes});
+    return base;
   } catch (...) {
-    std::free(base);
+    std::free(bytes);
     throw;
   }
-  return base;
 }
 
 void* host_runtime::mem_alloc(int32_t index, std::size_t size) {
@@ -52,7 +53,7 @@ void host_runtime::mem_free(int32_t index, void* ptr) {
   device& d = at(index);
   if (ptr == nullptr) return;
   const allocation taken = allocations_.take(ptr, index);
-  std::free(taken.base);
+  std::free(taken.bytes);
   d.release(rounded(taken.size));
 }
 
@@ -63,7 +64,7 @@ void* host_runtime::host_alloc(std::size_t size) {
 
 void host_runtime::host_free(void* ptr) {
   check_accepted();
-  if (ptr != nullptr) std::free(allocations_.take(ptr, OUTBACK_HOST).base);
+  if (ptr != nullptr) std::free(allocations_.take(ptr, OUTBACK_HOST).bytes);
 }
 
 outback_pointer_info host_runtime::host_info(const void* ptr) const {
@@ -87,6 +88,10 @@ void host_runtime::check_range(int32_t index, const void* ptr, std::size_t size)
   if (options_.addresses_host || allocations_.holds(index, ptr, size)) return;
   throw invalid_argument("the " + std::to_string(size) +
                          " bytes are not all in one allocation of device " + std::to_string(index));
+}
+
+void* host_runtime::bytes_at(const void* ptr) const {
+  return addresses_ ? allocations_.bytes_at(ptr) : const_cast<void*>(ptr);
 }
 
 }  // namespace outback::host

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 
 #include "outback/runtime_error.hpp"
 
@@ -28,6 +29,13 @@ bool parse_number(const std::string& text, uint64_t& number) {
   const char* end = text.data() + text.size();
   const auto [stopped, error] = std::from_chars(text.data(), end, number);
   return error == std::errc() && stopped == end;
+}
+
+std::optional<bool> flag(const char* name) {
+  const std::string text = variable(name);
+  if (text.empty()) return std::nullopt;
+  if (text != "0" && text != "1") refuse(name, text, "0 or 1");
+  return text == "1";
 }
 
 uint64_t unit_of(char suffix) {
@@ -83,9 +91,12 @@ host_options options_from_environment() {
   if (const std::string text = variable("OUTBACK_HOST_MEMORY"); !text.empty()) {
     options.memory_size = parse_memory_size(text);
   }
-  if (const std::string text = variable("OUTBACK_HOST_ADDRESSABLE"); !text.empty()) {
-    if (text != "0" && text != "1") refuse("OUTBACK_HOST_ADDRESSABLE", text, "0 or 1");
-    options.host_addressable = options.addresses_host = text == "1";
+  if (const auto addressable = flag("OUTBACK_HOST_ADDRESSABLE")) {
+    options.host_addressable = options.addresses_host = *addressable;
+  }
+  if (flag("OUTBACK_HOST_PROTECTED").value_or(false)) {
+    options.protected_memory = true;
+    options.host_addressable = options.addresses_host = false;
   }
   return options;
 }

@@ -16,6 +16,9 @@ struct host_options {
   // Copies and fills accept device memory that the runtime did not allocate, such as a CPU kernel's
   // result. Off, they refuse what lies outside an allocation of the device that they are told.
   bool addresses_host = true;
+  // Device memory lies at addresses that fault when the CPU touches them; only the runtime's own
+  // copies and fills get at it. Neither of the two above goes with it.
+  bool protected_memory = false;
 };
 
 /// The most devices that a runtime may have. Torch counts them in 8 bits, one of them a sign.
@@ -27,6 +30,7 @@ inline constexpr int32_t max_devices = 64;
 ///   OUTBACK_HOST_MEMORY       bytes of each device: a number with K, M or G (powers of 1024) or
 ///                             nothing after it
 ///   OUTBACK_HOST_ADDRESSABLE  0: neither host_addressable nor addresses_host; 1: both
+///   OUTBACK_HOST_PROTECTED    1: protected_memory, and neither of the two; 0: not
 ///
 /// Throws outback::invalid_argument with the variable, its value and what it may be.
 host_options options_from_environment();

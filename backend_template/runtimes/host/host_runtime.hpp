@@ -26,6 +26,7 @@
 #include "backend_template/runtimes/host/allocations.hpp"
 #include "backend_template/runtimes/host/device.hpp"
 #include "backend_template/runtimes/host/host_options.hpp"
+#include "backend_template/runtimes/host/protected_addresses.hpp"
 #include "outback/runtime.hpp"
 
 namespace outback::host {
@@ -86,12 +87,14 @@ class host_runtime {
   stream& stream_at(int32_t index, outback_stream handle) const;
   void check_range(int32_t index, const void* ptr, std::size_t size) const;
   void* allocate(std::size_t size, int32_t owner);
+  void* bytes_at(const void* ptr) const;
   bool pinned(const void* ptr, std::size_t size) const;
 
   const host_options options_;
   const std::string refusal_;
   std::vector<std::unique_ptr<device>> devices_;
   allocations allocations_;
+  std::optional<protected_addresses> addresses_;  // of device memory; none: those of its bytes
 };
 
 /// The table of the process's one instance; see `outback_host_runtime` in host.h.

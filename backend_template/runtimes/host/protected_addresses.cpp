@@ -1,0 +1,108 @@
+#include "backend_template/runtimes/host/protected_addresses.hpp"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <string>
+
+#include "backend_template/runtimes/host/host.h"
+#include "outback/runtime_error.hpp"
+
+namespace outback::host {
+namespace {
+
+constexpr std::size_t arena_size = std::size_t{1} << 40;  // of addresses, which cost nothing
+constexpr std::size_t max_arenas = 16;
+
+// What the signal handler reads: atomics only.
+std::array<std::atomic<uintptr_t>, max_arenas> arenas;  // where each begins; 0: none
+std::atomic<const char* (*)()> describe_caller{nullptr};
+struct sigaction handler_before;
+
+bool is_protected(uintptr_t address) {
+  for (const auto& arena : arenas) {
+    const uintptr_t begin = arena.load(std::memory_order_acquire);
+    if (begin != 0 && address >= begin && address - begin < arena_size) return true;
+  }
+  return false;
+}
+
+void write_text(const char* text) {
+  // A failure has nobody to be told to.
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text, std::strlen(text));
+}
+
+void on_fault(int /*signal*/, siginfo_t* info, void* /*context*/) {
+  if (is_protected(reinterpret_cast<uintptr_t>(info->si_addr))) {
+    const auto describe = describe_caller.load(std::memory_order_acquire);
+    const char* const caller = describe == nullptr ? nullptr : describe();
+    write_text("outback: the CPU touched device memory that it cannot address, in ");
+    write_text(caller == nullptr ? "an unknown operator" : caller);
+    write_text("\n");
+  }
+  // On return the access happens again, and meets the handler of before.
+  sigaction(SIGSEGV, &handler_before, nullptr);
+}
+
+void install_handler() {
+  struct sigaction ours = {};
+  ours.sa_sigaction = &on_fault;
+  ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigemptyset(&ours.sa_mask);
+  sigaction(SIGSEGV, &ours, &handler_before);
+}
+
+uintptr_t new_arena() {
+  void* const begin =
+      mmap(nullptr, arena_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (begin == MAP_FAILED) throw out_of_memory("no range of addresses to protect is left");
+  for (auto& arena : arenas) {
+    uintptr_t none = 0;
+    if (arena.compare_exchange_strong(none, reinterpret_cast<uintptr_t>(begin))) {
+      return reinterpret_cast<uintptr_t>(begin);
+    }
+  }
+  munmap(begin, arena_size);
+  throw out_of_memory("a process has at most " + std::to_string(max_arenas) +
+                      " host runtimes with protected memory");
+}
+
+std::size_t page_size() {
+  static const auto size = std::size_t(sysconf(_SC_PAGESIZE));
+  return size;
+}
+
+}  // namespace
+
+protected_addresses::protected_addresses() : begin_(new_arena()), next_(begin_) {
+  static const bool installed = (install_handler(), true);
+  static_cast<void>(installed);
+}
+
+protected_addresses::~protected_addresses() {
+  for (auto& arena : arenas) {
+    uintptr_t ours = begin_;
+    arena.compare_exchange_strong(ours, 0);
+  }
+  munmap(reinterpret_cast<void*>(begin_), arena_size);
+}
+
+void* protected_addresses::reserve(std::size_t size) {
+  if (size > arena_size) throw out_of_memory("no device has " + std::to_string(size) + " bytes");
+  // A page more: the end of a range is no other range's beginning.
+  const std::size_t pages = size / page_size() + 2;
+  const uintptr_t begin = next_.fetch_add(pages * page_size());
+  if (begin - begin_ > arena_size - size - 2 * page_size()) {
+    throw out_of_memory("all protected addresses have been used once");
+  }
+  return reinterpret_cast<void*>(begin);
+}
+
+}  // namespace outback::host
+
+extern "C" void outback_host_runtime_describe_caller(const char* (*describe)(void)) {
+  outback::host::describe_caller.store(describe, std::memory_order_release);
+}
