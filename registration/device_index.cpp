@@ -17,9 +17,14 @@ std::string_view or_the_cpu(device_rules rules) {
   return rules.allow_cpu ? " or \"cpu\"" : "";
 }
 
+void check_registered() {
+  TORCH_CHECK(is_registered(), "no backend is registered: call outback::register_backend first");
+}
+
 c10::DeviceIndex without_index(device_rules rules) {
   TORCH_CHECK_VALUE(rules.optional, "expected an index or a device with one, such as \"",
                     backend_name(), ":0\", got none");
+  check_registered();
   return core::current_device();
 }
 
@@ -38,8 +43,7 @@ int64_t read_index(std::string_view digits, std::string_view device, device_rule
   const bool is_number = !digits.empty() && digits.front() != '-' && end == last &&
                          error != std::errc::invalid_argument;
   if (!is_number || (digits.size() > 1 && digits.front() == '0')) refuse_text(device, rules);
-  TORCH_CHECK_INDEX(error == std::errc(), device, " does not exist: this process has ",
-                    static_cast<int>(core::device_count()), " ", backend_name(), " devices");
+  if (error != std::errc()) core::refuse_index(digits);
   return index;
 }
 
@@ -52,10 +56,8 @@ std::optional<std::string_view> after_name(std::string_view device, std::string_
 }  // namespace
 
 c10::DeviceIndex normalize_device(int64_t index) {
-  TORCH_CHECK_INDEX(index >= -core::max_devices && index < core::max_devices, backend_name(), ":",
-                    index, " does not exist: expected an index below the number of devices, ",
-                    static_cast<int>(core::device_count()));
-  core::check_index(static_cast<c10::DeviceIndex>(index));
+  check_registered();
+  core::check_index(index);
   return static_cast<c10::DeviceIndex>(index);
 }
 

@@ -13,8 +13,8 @@ namespace {
 constexpr size_t longest_name = 32;
 
 // Names that c10::DeviceTypeName does not give and torch takes for its own all the same.
-constexpr std::array<std::string_view, 4> reserved = {"privateuse1", "privateuseone", "gpu",
-                                                      "accelerator"};
+constexpr std::array<std::string_view, 5> reserved = {"privateuse", "privateuse1", "privateuseone",
+                                                      "gpu", "accelerator"};
 
 bool is_in_tree(std::string_view name) {
   if (std::find(reserved.begin(), reserved.end(), name) != reserved.end()) return true;

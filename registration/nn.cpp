@@ -5,27 +5,73 @@
 #include <c10/core/GradMode.h>
 #include <c10/util/Exception.h>
 
+#include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "backend_template/core/device.h"
-#include "registration/in_place.h"
+#include "backend_template/core/dtypes.h"
 
 namespace outback {
 namespace {
 
 using torch::nn::utils::rnn::PackedSequence;
 
-// What the module holds, each once, gradients too.
-std::vector<at::Tensor> tensors_of(const torch::nn::Module& module) {
-  std::vector<at::Tensor> found;
-  for (const at::Tensor& parameter : module.parameters()) {
-    found.push_back(parameter);
-    if (parameter.grad().defined()) found.push_back(parameter.grad());
-  }
-  for (const at::Tensor& buffer : module.buffers()) found.push_back(buffer);
-  return found;
+// A tensor of the module, and what it is to hold.
+struct move {
+  at::Tensor tensor;
+  at::Tensor moved;
+};
+
+void check_dtype_of(const std::string& name, const at::Tensor& tensor) {
+  TORCH_CHECK_TYPE(core::supports(tensor.scalar_type()), "cannot move the module: \"", name,
+                   "\" is torch.", c10::getDtypeNames(tensor.scalar_type()).first,
+                   ", a dtype that ", backend_name(),
+                   " does not support; convert the module first, for example with to(at::kFloat)");
 }
+
+void check_dtypes(const torch::nn::Module& module) {
+  if (core::supports_all()) return;
+  for (const auto& item : module.named_parameters()) check_dtype_of(item.key(), item.value());
+  for (const auto& item : module.named_buffers()) check_dtype_of(item.key(), item.value());
+}
+
+// Copies of all that is elsewhere, one of each tensor: tied ones are in the lists several times.
+class module_move {
+ public:
+  module_move(const torch::nn::Module& module, c10::DeviceIndex index, bool non_blocking)
+      : index_(index), non_blocking_(non_blocking) {
+    for (const at::Tensor& parameter : module.parameters()) add(parameter);
+    for (const at::Tensor& buffer : module.buffers()) add(buffer);
+  }
+
+  void finish() const {
+    for (const move& m : tensors_) m.tensor.set_data(m.moved);
+    // After their tensors: a gradient has to be where its tensor is.
+    for (const move& m : gradients_) m.tensor.mutable_grad() = m.moved;
+  }
+
+ private:
+  void add(const at::Tensor& tensor) {
+    if (!seen_.insert(tensor.unsafeGetTensorImpl()).second) return;
+    const at::Tensor moved = copy_of(tensor);
+    if (moved.device() != tensor.device()) tensors_.push_back({tensor, moved});
+    if (!tensor.grad().defined()) return;
+    const at::Tensor gradient = copy_of(tensor.grad());
+    if (gradient.device() != tensor.grad().device()) gradients_.push_back({tensor, gradient});
+  }
+
+  at::Tensor copy_of(const at::Tensor& tensor) const {
+    return to_backend(tensor.detach(), index_, non_blocking_);
+  }
+
+  c10::DeviceIndex index_;
+  bool non_blocking_;
+  std::unordered_set<const c10::TensorImpl*> seen_;
+  std::vector<move> tensors_;
+  std::vector<move> gradients_;  // of the tensor
+};
 
 at::Tensor moved_if_defined(const at::Tensor& tensor, c10::DeviceIndex index, bool non_blocking) {
   return tensor.defined() ? to_backend(tensor, index, non_blocking) : tensor;
@@ -36,17 +82,10 @@ at::Tensor moved_if_defined(const at::Tensor& tensor, c10::DeviceIndex index, bo
 void to_backend(torch::nn::Module& module, std::optional<c10::DeviceIndex> index,
                 bool non_blocking) {
   const c10::DeviceIndex target =
-      index.has_value() ? normalize_device(int64_t{*index}) : core::current_device();
+      index.has_value() ? normalize_device(int64_t{*index}) : normalize_device(std::nullopt);
+  check_dtypes(module);
   const c10::NoGradGuard no_grad;
-  const std::vector<at::Tensor> tensors = tensors_of(module);
-  std::vector<at::Tensor> moved;
-  moved.reserve(tensors.size());
-  for (const at::Tensor& tensor : tensors) {
-    moved.push_back(moved_if_defined(tensor.detach(), target, non_blocking));
-  }
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    if (tensors[i].device() != moved[i].device()) registration::become(tensors[i], moved[i]);
-  }
+  module_move(module, target, non_blocking).finish();
 }
 
 bool is_backend(const PackedSequence& sequence) noexcept {

@@ -11,7 +11,7 @@ namespace outback {
 namespace {
 
 c10::DeviceIndex index_or_current(std::optional<c10::DeviceIndex> index) {
-  return index.has_value() ? normalize_device(int64_t{*index}) : core::current_device();
+  return index.has_value() ? normalize_device(int64_t{*index}) : normalize_device(std::nullopt);
 }
 
 c10::Storage new_storage(size_t size, c10::DeviceIndex index) {

@@ -30,7 +30,7 @@ const outback_device_info& read_info(c10::DeviceIndex index) {
   return *kept;
 }
 
-bool is_count(c10::DeviceIndex index) noexcept {
+bool is_count(int64_t index) noexcept {
   return index >= 0 && index < device_count();
 }
 
@@ -53,14 +53,19 @@ c10::DeviceIndex device_count() noexcept {
   return static_cast<c10::DeviceIndex>(count);
 }
 
-void check_index(c10::DeviceIndex index) {
+void check_index(int64_t index) {
   if (C10_LIKELY(is_count(index))) return;
+  refuse_index(std::to_string(index));
+}
+
+void refuse_index(std::string_view text) {
   const int count = device_count();
-  TORCH_CHECK_INDEX(count > 0, backend_name(), ":", static_cast<int>(index), " does not exist: no ",
-                    backend_name(), " device is available");
-  TORCH_CHECK_INDEX(false, backend_name(), ":", static_cast<int>(index),
+  TORCH_CHECK_INDEX(count > 0, backend_name(), ":", text, " does not exist: no ", backend_name(),
+                    " device is available");
+  TORCH_CHECK_INDEX(false, backend_name(), ":", text,
                     " does not exist: expected an index from 0 to ", count - 1,
                     ", this process has ", count, count == 1 ? " device" : " devices");
+  __builtin_unreachable();
 }
 
 c10::DeviceIndex current_device() noexcept {

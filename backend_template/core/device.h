@@ -4,6 +4,9 @@
 #include <c10/core/Device.h>
 #include <c10/core/DeviceType.h>
 
+#include <cstdint>
+#include <string_view>
+
 #include "outback/runtime.h"
 
 namespace outback::core {
@@ -17,7 +20,10 @@ inline constexpr int max_devices = 128;
 c10::DeviceIndex device_count() noexcept;
 
 /// Throws c10::IndexError naming the range unless 0 <= index < device_count().
-void check_index(c10::DeviceIndex index);
+void check_index(int64_t index);
+
+/// Throws what `check_index` throws for an index that is `text`.
+[[noreturn]] void refuse_index(std::string_view text);
 
 /// The calling thread's device; 0 until it sets one.
 c10::DeviceIndex current_device() noexcept;

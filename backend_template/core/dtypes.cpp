@@ -31,8 +31,8 @@ bool supports_all() noexcept {
 }
 
 void check_dtype(c10::ScalarType dtype) {
-  TORCH_CHECK_TYPE(supports(dtype), "a tensor of ", backend_name(), " cannot be ", dtype,
-                   ": the device does not support that dtype");
+  TORCH_CHECK_TYPE(supports(dtype), "a tensor of ", backend_name(), " cannot be torch.",
+                   c10::getDtypeNames(dtype).first, ": the device does not support that dtype");
 }
 
 c10::DeviceCapability capability() noexcept {

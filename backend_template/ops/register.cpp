@@ -56,6 +56,7 @@ void register_operators() {
   static auto& to = *new registrar;
   register_factories(to);
   register_views(to);
+  register_tensor_data(to);
   register_resize(to);
   register_copies(to);
   register_fills(to);

@@ -5,10 +5,11 @@
 
 #include <string>
 
-#include "generators/methods/arguments.h"
 #include "generators/methods/descriptors.h"
+#include "generators/methods/docstrings.h"
 #include "generators/methods/methods.h"
 #include "outback/backend.h"
+#include "registration/python/arguments.h"
 #include "registration/python/device_argument.h"
 #include "registration/python/errors.h"
 
@@ -35,6 +36,20 @@ py::object as_device(py::handle argument) {
   return make_device(device_argument(argument));
 }
 
+// `arguments` of Tensor.to that name no device, with one in front: there it goes with a dtype, and
+// with a tensor whose dtype is wanted.
+py::tuple with_device(const std::string& device, const py::tuple& arguments) {
+  py::list all;
+  all.append(device);
+  const size_t first = !arguments.empty() && arguments[0].is_none() ? 1 : 0;
+  for (size_t i = first; i < arguments.size(); ++i) {
+    const py::object argument = arguments[i];
+    all.append(THPVariable_Check(argument.ptr()) ? argument.attr("dtype").cast<py::object>()
+                                                 : argument);
+  }
+  return py::tuple(all);
+}
+
 // Where Tensor.to takes such arguments; it also refuses what it does not know.
 py::object destination(const py::object& data, const py::tuple& arguments, const py::dict& named) {
   const py::object empty = py::module_::import("torch").attr("empty")(
@@ -57,7 +72,11 @@ PyObject* packed_sequence_to_backend(PyObject* self, PyObject* const* values, Py
     if (device.attr("type").cast<std::string>() != backend_name()) {
       TORCH_CHECK_VALUE(device.equal(data.attr("device")), "expected a device of type ",
                         backend_name(), ", got \"", std::string(py::str(device)), "\"");
-      named["device"] = backend_name();
+      if (named.contains("device")) {  // None
+        named["device"] = backend_name();
+      } else {
+        arguments = with_device(backend_name(), arguments);
+      }
     }
     return py::handle(self).attr("to")(*arguments, **named).release().ptr();
   });
@@ -68,13 +87,9 @@ PyObject* packed_sequence_to_backend(PyObject* self, PyObject* const* values, Py
 void add_packed_sequence_methods(const std::string& name) {
   const py::object type = py::module_::import("torch.nn.utils.rnn").attr("PackedSequence");
   add_property(type.ptr(), "is_" + name, &get_packed_sequence_is_backend,
-               "Is ``True`` if the sequence's data is on a device of type " + name +
-                   ", ``False`` otherwise.");
+               property_doc(name, "sequence's data"));
   add_method(type.ptr(), name, &packed_sequence_to_backend, "($self, *args, **kwargs)",
-             "Returns this sequence on a " + name +
-                 " device: itself if it is there already, else a copy.\n\n"
-                 "The arguments are those of Tensor.to: a device, a dtype, non_blocking. Without a "
-                 "device it is\nthe current one, for a sequence that is on none of them yet.\n");
+             packed_sequence_doc(name));
 }
 
 }  // namespace outback::python

@@ -5,10 +5,11 @@
 #include <string>
 
 #include "backend_template/core/dtypes.h"
-#include "generators/methods/arguments.h"
 #include "generators/methods/descriptors.h"
+#include "generators/methods/docstrings.h"
 #include "generators/methods/methods.h"
 #include "outback/backend.h"
+#include "registration/python/arguments.h"
 #include "registration/python/device_argument.h"
 #include "registration/python/dtype.h"
 #include "registration/python/errors.h"
@@ -91,18 +92,9 @@ PyObject* typed_to_backend(PyObject* self, PyObject* const* values, Py_ssize_t p
 }  // namespace
 
 void add_storage_methods(const std::string& name) {
-  const std::string is_doc =
-      "Is ``True`` if the storage is on a device of type " + name + ", ``False`` otherwise.";
+  const std::string is_doc = property_doc(name, "storage");
   const std::string signature = "($self, device=None, non_blocking=False)";
-  const std::string to_doc =
-      "Returns this storage on the given " + name +
-      " device: itself if it is there already, else a copy.\n\n"
-      "Args:\n"
-      "    device (int, str or torch.device, optional): the destination; the current " +
-      name +
-      " device if None\n"
-      "    non_blocking (bool): if True and the source is in pinned memory, the copy is\n"
-      "        asynchronous with respect to the host\n";
+  const std::string to_doc = move_doc(name, "storage");
   const py::module_ storage = py::module_::import("torch.storage");
   const py::object base = storage.attr("_StorageBase");
   add_property(base.ptr(), "is_" + name, &get_storage_is_backend, is_doc);

@@ -1,5 +1,4 @@
-// Tensor.<name>() and Tensor.is_<name>. One of the two files that include the heavy headers of
-// libtorch_python: the property must be as fast as torch's own, so it reads the tensor directly.
+// Tensor.<name>() and Tensor.is_<name>, as fast as torch's own: they read the tensor directly.
 #include <ATen/PythonTorchFunctionTLS.h>
 #include <torch/csrc/Device.h>
 #include <torch/csrc/Exceptions.h>
@@ -12,10 +11,11 @@
 #include <string>
 
 #include "backend_template/core/device.h"
-#include "generators/methods/arguments.h"
 #include "generators/methods/descriptors.h"
+#include "generators/methods/docstrings.h"
 #include "generators/methods/methods.h"
 #include "outback/backend.h"
+#include "registration/python/arguments.h"
 #include "registration/python/device_argument.h"
 #include "registration/python/errors.h"
 #include "registration/python/import_hook.h"
@@ -144,21 +144,11 @@ void add_tensor_methods(const std::string& name) {
   names = new tensor_names{.method = name,
                            .property = "is_" + name,
                            .has_torch_function = has_torch_function.release().ptr()};
-  add_property(
-      THPVariableClass, names->property, &get_is_backend,
-      "Is ``True`` if the Tensor is stored on a device of type " + name + ", ``False`` otherwise.");
+  add_property(THPVariableClass, names->property, &get_is_backend, property_doc(name, "tensor"));
   add_method(
       THPVariableClass, name, &tensor_to_backend,
       "($self, device=None, non_blocking=False, **kwargs)",
-      "Returns this tensor on the given " + name +
-          " device: itself if it is there already, else a copy.\n\n"
-          "Args:\n"
-          "    device (int, str or torch.device, optional): the destination; the current " +
-          name +
-          " device if None\n"
-          "    non_blocking (bool): if True and the source is in pinned memory, the copy is\n"
-          "        asynchronous with respect to the host\n"
-          "    **kwargs: as for Tensor.to, such as memory_format\n");
+      move_doc(name, "tensor", "    **kwargs: as for Tensor.to: dtype, copy, memory_format\n"));
   tell_dynamo(names->property);
   tell_dynamo(name);
   tell_lists();

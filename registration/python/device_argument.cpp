@@ -47,9 +47,7 @@ bool is_negative(const py::int_& number) {
 c10::DeviceIndex from_int(const py::int_& number) {
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
-  TORCH_CHECK_INDEX(overflow == 0, backend_name(), ":", std::string(py::str(py::handle(number))),
-                    " does not exist: expected an index below the number of devices, ",
-                    static_cast<int>(core::device_count()));
+  if (overflow != 0) core::refuse_index(std::string(py::str(py::handle(number))));
   return normalize_device(int64_t{value});
 }
 

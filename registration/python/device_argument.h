@@ -19,8 +19,8 @@ c10::DeviceIndex device_argument(pybind11::handle device, device_rules rules = {
 /// The same for where torch.cuda takes a negative int as "leave it as it is": -1 then.
 c10::DeviceIndex device_argument_or_none(pybind11::handle device);
 
-/// The same without the range check, for torch.load: it reports a missing device itself, and names
-/// the remedy.
+/// The same without the range check of text and of a torch.device, for torch.load: it reports a
+/// missing device itself, and names the remedy.
 int64_t unchecked_device_argument(pybind11::handle device, device_rules rules);
 
 /// A new torch.device.

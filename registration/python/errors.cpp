@@ -1,4 +1,3 @@
-// One of the two files that include the heavy headers of libtorch_python.
 #include "registration/python/errors.h"
 
 #include <c10/util/Exception.h>

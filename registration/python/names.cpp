@@ -36,9 +36,11 @@ void check_free(const py::object& owner, const char* owner_name, const std::stri
               attribute, "\"", taken ? origin(taken) : std::string());
 }
 
-void check_tensor_methods(bool wanted, const backend_options& options, const char* owner) {
+void check_tensor_methods(bool wanted, const backend_options& options, const char* owner,
+                          const char* option) {
   TORCH_CHECK(!wanted || options.tensor_methods, "cannot register ", options.name, ": ", owner, ".",
-              options.name, "() needs Tensor.", options.name, "(), and tensor_methods is false");
+              options.name, "() needs Tensor.", options.name,
+              "(): leave tensor_methods on, or turn ", option, " off too");
 }
 
 void check_methods_free(const py::module_& torch, const backend_options& options) {
@@ -47,8 +49,9 @@ void check_methods_free(const py::module_& torch, const backend_options& options
     check_free(owner, owner_name, options.name, options.name);
     if (has_property) check_free(owner, owner_name, options.name, "is_" + options.name);
   };
-  check_tensor_methods(options.module_methods, options, "Module");
-  check_tensor_methods(options.packed_sequence_methods, options, "PackedSequence");
+  check_tensor_methods(options.module_methods, options, "Module", "module_methods");
+  check_tensor_methods(options.packed_sequence_methods, options, "PackedSequence",
+                       "packed_sequence_methods");
   const py::object nn = torch.attr("nn");
   if (options.tensor_methods) check(torch.attr("Tensor"), "torch.Tensor");
   if (options.module_methods) check(nn.attr("Module"), "torch.nn.Module", /*has_property=*/false);

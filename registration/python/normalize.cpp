@@ -3,6 +3,7 @@
 #include <c10/macros/Macros.h>
 
 #include "outback/backend.h"
+#include "registration/python/arguments.h"
 #include "registration/python/device_argument.h"
 #include "registration/python/errors.h"
 
@@ -18,13 +19,8 @@ struct normalize_arguments {
 
 normalize_arguments parse_normalize(PyObject* const* values, Py_ssize_t positional,
                                     PyObject* keywords) {
-  py::tuple given(positional);
-  for (Py_ssize_t i = 0; i < positional; ++i) given[i] = py::handle(values[i]);
-  py::dict named;
-  const Py_ssize_t count = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    named[PyTuple_GET_ITEM(keywords, i)] = py::handle(values[positional + i]);
-  }
+  const py::tuple given = positional_tuple(values, positional);
+  const py::dict named = keyword_dict(values, positional, keywords);
   static const char* const names[] = {"device", "optional", "allow_cpu", nullptr};
   normalize_arguments parsed;
   int optional = 1;

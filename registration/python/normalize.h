@@ -8,7 +8,7 @@ namespace outback::python {
 /// Adds to the device module
 ///   _normalize_device(device=None, optional=True, allow_cpu=False), see outback::normalize_device,
 ///   _utils._get_device_index(device, optional=False, allow_cpu=False), by which torch.load asks
-///   for an index: without the range check.
+///   for an index: text and torch.device without the range check.
 void define_normalization(pybind11::module_& module);
 
 }  // namespace outback::python

@@ -12,7 +12,7 @@ namespace py = pybind11;
 namespace outback::python {
 
 void teach_printing() {
-  if (core::supports(c10::ScalarType::Double)) return;
+  if (core::supports(c10::ScalarType::Double)) return;  // what it makes of any tensor
   const py::module_ printing = py::module_::import("torch._tensor_str");
   const py::object convert = printing.attr("tensor_totype");
   printing.attr("tensor_totype") = py::cpp_function([convert](const py::object& tensor) {

@@ -1,4 +1,4 @@
-// repr(tensor) on a device that lacks a dtype.
+// repr(tensor) on a device that lacks float64.
 #pragma once
 
 namespace outback::python {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/container/sequential.h>
+#include <torch/nn/modules/embedding.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/rnn.h>
 #include <torch/optim/sgd.h>
@@ -29,9 +30,23 @@ TEST_F(NnTest, EverythingMovesInPlace) {
   EXPECT_EQ(module->forward(at::rand({5, 3}).to(device(1))).device(), device(1));
 }
 
-TEST_F(NnTest, TorchsOwnMoveCannotDoIt) {
+TEST_F(NnTest, TorchsOwnMoveWorksToo) {
   nn::Linear module(2, 2);
-  EXPECT_THROW(module->to(device(0)), c10::Error) << "then outback/nn.h can be simpler";
+  const at::Tensor weight = module->weight;
+  module->to(device(1));
+  EXPECT_EQ(weight.device(), device(1)) << "the parameter is the same object";
+  module->to(at::kCPU);
+  EXPECT_TRUE(weight.is_cpu());
+}
+
+TEST_F(NnTest, SparseGradientsMove) {
+  nn::Embedding module(nn::EmbeddingOptions(5, 2).sparse(true));
+  module->forward(at::tensor({1, 3})).sum().backward();
+  ASSERT_TRUE(module->weight.grad().is_sparse());
+  to_backend(*module, 1);
+  EXPECT_EQ(module->weight.device(), device(1));
+  EXPECT_EQ(module->weight.grad().device(), device(1));
+  EXPECT_TRUE(module->weight.grad().is_sparse());
 }
 
 TEST_F(NnTest, GradientsMoveAndTrainingGoesOn) {

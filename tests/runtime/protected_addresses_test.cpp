@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -59,6 +60,24 @@ TEST_F(ProtectedDeathTest, OtherFaultsAreNotItsBusiness) {
   volatile uintptr_t nowhere = 8;
   EXPECT_DEATH(touch(reinterpret_cast<const void*>(nowhere)),
                testing::Not(HasSubstr("the CPU touched")));
+}
+
+TEST_F(ProtectedDeathTest, ASignalThatIsSentIsNotItsBusiness) {
+  const host_runtime host(options);
+  EXPECT_DEATH(raise(SIGSEGV), testing::Not(HasSubstr("the CPU touched")));
+}
+
+TEST(ProtectedAddressesTest, ItCannotBeHostAddressable) {
+  EXPECT_THROW(
+      host_runtime({.host_addressable = true, .addresses_host = false, .protected_memory = true}),
+      invalid_argument);
+}
+
+TEST(ProtectedAddressesTest, ARangeBeyondTheAddressesIsRefused) {
+  host_options large = options;
+  large.memory_size = UINT64_MAX;
+  host_runtime host(large);
+  EXPECT_THROW(host.mem_alloc(0, (std::size_t{1} << 40) - 1), out_of_memory);
 }
 
 TEST(ProtectedAddressesTest, NoAddressIsHandedOutTwice) {

@@ -34,8 +34,8 @@ struct backend_options {
   /// TypeError, before anything has moved.
   std::vector<c10::ScalarType> unsupported_dtypes = {};
   /// The Python methods to add, one by one: `for_tensor` and so on of PyTorch's
-  /// generate_methods_for_privateuse1_backend. The others need the tensor's. Ignored without
-  /// Python.
+  /// generate_methods_for_privateuse1_backend. Modules and packed
+  /// sequences need the tensor's. Ignored without Python.
   bool tensor_methods = true;
   bool module_methods = true;
   bool packed_sequence_methods = true;
@@ -59,9 +59,12 @@ const std::string& backend_name() noexcept;
 bool is_backend(const at::Tensor& tensor) noexcept;
 bool is_backend(const c10::Storage& storage) noexcept;
 
+// What follows throws c10::Error before `register_backend`, and may be called from any thread.
+
 /// `tensor.<name>(index)` and `storage.<name>(index)`: itself when it is there already, else a
 /// copy. No index: the current device. With `non_blocking` a copy from pinned memory returns before
-/// it is done. Throws c10::Error when the index is out of range or nothing is there to move.
+/// it is done. Throws c10::IndexError when the index is out of range, c10::TypeError for an
+/// unsupported dtype, c10::ValueError when nothing is there to move, and c10::OutOfMemoryError.
 /// outback/nn.h has the same for modules and packed sequences.
 at::Tensor to_backend(const at::Tensor& tensor,
                       std::optional<c10::DeviceIndex> index = std::nullopt,

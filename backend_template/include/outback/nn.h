@@ -11,9 +11,9 @@
 namespace outback {
 
 /// Moves the module's parameters, gradients and buffers to the device, in place: all of them, or
-/// none when it throws. Tied parameters stay tied, and optimizers keep theirs.
-/// torch::nn::Module::to cannot do it, for it holds PrivateUse1 tensors to be of another class. No
-/// index: the current device.
+/// none when it throws. Tied parameters stay tied, and optimizers keep theirs. Unlike
+/// torch::nn::Module::to it takes gradients along. No index: the current device. Not safe while
+/// other threads use the module.
 void to_backend(torch::nn::Module& module, std::optional<c10::DeviceIndex> index = std::nullopt,
                 bool non_blocking = false);
 

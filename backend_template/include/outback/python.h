@@ -1,5 +1,6 @@
-// The Python half of registration: everything of outback/backend.h, then `torch.<name>`, the Tensor
-// and Module methods, and the names that PyTorch's Python looks up. Needs libtorch_python.
+// The Python half of registration: everything of outback/backend.h, then `torch.<name>`, the
+// methods of Tensor, Module, PackedSequence and storages, and the names that PyTorch's Python looks
+// up. Needs libtorch_python.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -8,6 +8,7 @@ class registrar;
 
 void register_factories(registrar& to);
 void register_views(registrar& to);
+void register_tensor_data(registrar& to);
 void register_resize(registrar& to);
 void register_copies(registrar& to);
 void register_elementwise(registrar& to);

@@ -6,14 +6,24 @@
 #include <ATen/ops/view_as_real_native.h>
 #include <ATen/ops/view_native.h>
 
+#include "backend_template/core/dtypes.h"
 #include "backend_template/ops/native/native.h"
 #include "backend_template/ops/registrar.h"
 
 namespace outback::ops {
+namespace {
+
+at::Tensor view_dtype(const at::Tensor& self, c10::ScalarType dtype) {
+  core::check_dtype(dtype);
+  return at::native::view_dtype(self, dtype);
+}
+
+}  // namespace
 
 void register_views(registrar& to) {
   to.add<&at::native::as_strided_tensorimpl>("as_strided");
   to.add<&at::native::view>("view");
+  to.add<&view_dtype>("view", "dtype");
   to.add<&at::native::_reshape_alias>("_reshape_alias");
   to.add<&at::native::unfold>("unfold");
   to.add<&at::native::view_as_real>("view_as_real");

@@ -17,7 +17,7 @@ struct host_options {
   // result. Off, they refuse what lies outside an allocation of the device that they are told.
   bool addresses_host = true;
   // Device memory lies at addresses that fault when the CPU touches them; only the runtime's own
-  // copies and fills get at it. Neither of the two above goes with it.
+  // copies and fills get at it. Refused with either of the two above.
   bool protected_memory = false;
 };
 

@@ -13,6 +13,9 @@ host_runtime::host_runtime(const host_options& options) : options_(options) {
     throw invalid_argument("a host runtime has 0 to " + std::to_string(max_devices) +
                            " devices, not " + std::to_string(options.devices));
   }
+  if (options.protected_memory && (options.host_addressable || options.addresses_host)) {
+    throw invalid_argument("memory that is protected from the CPU cannot be host-addressable");
+  }
   if (options.protected_memory) addresses_.emplace();
   for (int32_t i = 0; i < options.devices; ++i) {
     devices_.push_back(std::make_unique<device>(i, memory_size_of(options)));

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <string>
 
@@ -36,7 +37,9 @@ void write_text(const char* text) {
 }
 
 void on_fault(int /*signal*/, siginfo_t* info, void* /*context*/) {
-  if (is_protected(reinterpret_cast<uintptr_t>(info->si_addr))) {
+  const int error = errno;
+  const bool is_fault = info->si_code > 0;  // and not sent by somebody
+  if (is_fault && is_protected(reinterpret_cast<uintptr_t>(info->si_addr))) {
     const auto describe = describe_caller.load(std::memory_order_acquire);
     const char* const caller = describe == nullptr ? nullptr : describe();
     write_text("outback: the CPU touched device memory that it cannot address, in ");
@@ -45,6 +48,8 @@ void on_fault(int /*signal*/, siginfo_t* info, void* /*context*/) {
   }
   // On return the access happens again, and meets the handler of before.
   sigaction(SIGSEGV, &handler_before, nullptr);
+  if (!is_fault) raise(SIGSEGV);
+  errno = error;
 }
 
 void install_handler() {
@@ -58,7 +63,11 @@ void install_handler() {
 uintptr_t new_arena() {
   void* const begin =
       mmap(nullptr, arena_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (begin == MAP_FAILED) throw out_of_memory("no range of addresses to protect is left");
+  if (begin == MAP_FAILED) {
+    throw out_of_memory(
+        "protected memory needs 1 TiB of addresses (no memory): raise the limit of ulimit -v, or "
+        "unset OUTBACK_HOST_PROTECTED");
+  }
   for (auto& arena : arenas) {
     uintptr_t none = 0;
     if (arena.compare_exchange_strong(none, reinterpret_cast<uintptr_t>(begin))) {
@@ -91,11 +100,13 @@ protected_addresses::~protected_addresses() {
 }
 
 void* protected_addresses::reserve(std::size_t size) {
-  if (size > arena_size) throw out_of_memory("no device has " + std::to_string(size) + " bytes");
+  if (size > arena_size / 2) {
+    throw out_of_memory("no protected device has " + std::to_string(size) + " bytes");
+  }
   // A page more: the end of a range is no other range's beginning.
-  const std::size_t pages = size / page_size() + 2;
-  const uintptr_t begin = next_.fetch_add(pages * page_size());
-  if (begin - begin_ > arena_size - size - 2 * page_size()) {
+  const std::size_t bytes = (size / page_size() + 2) * page_size();
+  const uintptr_t begin = next_.fetch_add(bytes);
+  if (begin - begin_ > arena_size - bytes) {
     throw out_of_memory("all protected addresses have been used once");
   }
   return reinterpret_cast<void*>(begin);

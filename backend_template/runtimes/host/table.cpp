@@ -9,7 +9,7 @@ const outback_runtime* table() {
   static host_runtime& instance = []() -> host_runtime& {
     try {
       return *new host_runtime(options_from_environment());
-    } catch (const invalid_argument& error) {
+    } catch (const runtime_error& error) {
       return *new host_runtime(refusal{error.what()});
     }
   }();

@@ -414,7 +414,7 @@ def test_swapped_gradients_and_ties_are_kept(conversion, swap):
 def test_a_lazy_module_cannot_be_swapped(conversion):
     conversion.set_swap_module_params_on_conversion(True)
     for move in (nn.Module.acme, nn.Module.cpu):  # torch's own cannot either
-        with pytest.raises(RuntimeError, match="Couldn't swap LazyLinear.weight"):
+        with pytest.raises(RuntimeError, match=r"Couldn't swap LazyLinear\.weight"):
             move(nn.LazyLinear(2))
 
 
@@ -431,6 +431,38 @@ def test_an_optimizer_made_before_the_move_trains_too():
     module(torch.ones(1, 2, device="acme")).sum().backward()
     optimizer.step()
     torch.testing.assert_close(module.weight.detach().cpu(), before.cpu() - 0.5)
+
+
+def test_module_to_keeps_parameters_too():
+    module = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    module[1].weight = module[0].weight
+    weight = module[0].weight
+    for place in ("acme", "cpu", "acme"):
+        module.to(place)
+        assert module[0].weight is weight and module[1].weight is weight
+        assert weight.device.type == place
+
+
+def test_data_may_be_set_from_another_device():
+    parameter = nn.Parameter(torch.zeros(2))
+    parameter.sum().backward()
+    parameter.grad = None
+    parameter.data = torch.ones(3, device="acme")
+    assert parameter.is_acme and parameter.tolist() == [1, 1, 1]
+    (parameter * 2).sum().backward()
+    assert parameter.grad.is_acme and parameter.grad.tolist() == [2, 2, 2]
+    with pytest.raises(RuntimeError, match="incompatible tensor type"):
+        parameter.data = torch.eye(2).to_sparse().acme()
+
+
+def test_parameters_of_a_class_of_their_own_stay():
+    class Weight(nn.Parameter):
+        pass
+
+    module = nn.Linear(2, 2, bias=False)
+    module.weight = weight = Weight(torch.ones(2, 2))
+    module.acme()
+    assert module.weight is weight and type(weight) is Weight and weight.is_acme
 
 
 def test_a_view_of_a_parameter_stays_where_it_is():

@@ -131,7 +131,7 @@ def test_a_wrong_device_is_refused(device, error, words):
 @pytest.mark.parametrize("place", ["cpu", "acme"])
 def test_the_cpu_is_no_destination(place):
     for device in ("cpu", torch.device("cpu")):
-        with pytest.raises(ValueError, match='expected .*acme.*, got "cpu"'):
+        with pytest.raises(ValueError, match=r'expected .*acme.*, got "cpu"'):
             sequence().to(place).acme(device)
 
 
@@ -216,3 +216,10 @@ def test_a_plain_tuple_is_refused():
             PackedSequence.acme(wrong)
         with pytest.raises(TypeError, match="doesn't apply to"):
             PackedSequence.is_acme.__get__(wrong)
+
+
+@pytest.mark.parametrize("place", ["cpu", "acme"])
+def test_a_dtype_alone_is_enough(place):
+    there = sequence().to(place).acme(torch.float16)
+    assert there.is_acme and there.data.dtype == torch.float16
+    assert sequence().to(place).acme(None).is_acme

@@ -459,10 +459,11 @@ for call in (
     lambda: single.sum(dtype=torch.float64),
     lambda: torch.ones(1, dtype=torch.complex128, device="foo").abs(),
     lambda: torch.nn.utils.rnn.pack_sequence([double]).foo(),
+    lambda: single.view(torch.float64),
 ):
-    refused(TypeError, "Double", call)
+    refused(TypeError, "torch.float64", call)
     refused(TypeError, "foo", call)
-refused(TypeError, "BFloat16", single.bfloat16)
+refused(TypeError, "torch.bfloat16", single.bfloat16)
 assert double.foo(dtype=torch.float32).is_foo  # converted on the way
 assert double.is_foo is False
 assert single.copy_(double).dtype == torch.float32
@@ -495,7 +496,7 @@ refused(TypeError, '"third" is torch.bfloat16', module.foo)
 assert places() == {"cpu"}
 module.float()
 assert module.foo() is module and places() == {"foo"}
-refused(TypeError, "Double", module.double)
+refused(TypeError, "torch.float64", module.double)
 assert places() == {"foo"}
 refused(TypeError, '"weight" is torch.float64', nn.LazyLinear(1, dtype=torch.float64).foo)
 refused(TypeError, '"0.weight" is torch.float64', nn.Sequential(nn.Linear(1, 1)).double().foo)

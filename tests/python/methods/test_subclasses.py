@@ -221,12 +221,13 @@ def test_a_buffer_is_a_tensor():
     assert there.acme() is there
 
 
-def test_an_uninitialized_parameter_has_no_data_to_move():
+def test_an_uninitialized_parameter_moves_as_to_cuda():
     parameter = torch.nn.UninitializedParameter()
     assert parameter.is_acme is False
     assert torch.nn.UninitializedParameter(device="acme").is_acme is True
+    assert parameter.acme().is_acme
     with pytest.raises(ValueError, match="uninitialized parameter"):
-        parameter.acme()
+        parameter + 1
 
 
 # ---- copies, pickles, references

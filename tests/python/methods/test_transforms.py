@@ -276,3 +276,15 @@ def test_a_symbolic_trace_of_python_has_the_method():
     assert move.kwargs == {"non_blocking": True}
     assert graph(torch.zeros(2)).is_acme
     assert graph(torch.zeros(2)).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("transform", [torch.func.grad, torch.func.functionalize])
+def test_a_module_may_move_inside_of_a_transform(transform):
+    def moved(x):
+        module = torch.nn.Linear(2, 1)
+        with torch.no_grad():
+            module.weight.fill_(2)
+        return module.acme()(x.acme()).sum()
+
+    out = transform(moved)(torch.ones(1, 2))
+    assert torch.isfinite(out.cpu()).all()

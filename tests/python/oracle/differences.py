@@ -96,57 +96,8 @@ def pointing_at_the_caller(made: Call, theirs: Outcome, _: Ask) -> Outcome:
     return theirs | {"warnings": [(category, True) for category, _ in theirs["warnings"]]}
 
 
-def merged(groups: list[list[str]], order: list[str]) -> list[list[str]]:
-    """Groups that have a name in common become one; all in the given order."""
-    joined: list[set[str]] = []
-    for group in map(set, groups):
-        apart = [other for other in joined if not other & group]
-        joined = [*apart, group.union(*(other for other in joined if other & group))]
-    inside = [sorted(group, key=order.index) for group in joined]
-    return sorted(inside, key=lambda names: order.index(names[0]))
-
-
-def stay(made: Call, theirs: Outcome) -> list[str]:
-    """The parameters that theirs replaces by new ones and ours does not."""
-    if not is_moved_by_default(made, theirs):
-        return []
-    before = theirs["before"]
-    there = set(theirs["result"]["same objects"])
-    return [
-        name
-        for name in before["parameters"]
-        if name not in there and before["tensors"][name]["class"] == "Parameter"
-    ]
-
-
-def is_moved_by_default(made: Call, theirs: Outcome) -> bool:
-    return (
-        isinstance(made.source, ModuleSource)
-        and not theirs["raised"]
-        and "is source" in (theirs["result"] or {})
-        and not made.source.changes & set(WAYS)
-    )
-
-
-def the_same_objects(made: Call, theirs: Outcome, _: Ask) -> Outcome:
-    before, after, result = theirs["before"], theirs["after"], theirs["result"]
-    staying = set(stay(made, theirs))
-    order = list(after["tensors"])
-    tied = [names for names in before["tied"] if staying.issuperset(names)]
-    full = [names for names in tied if 0 not in after["tensors"][names[0]]["shape"]]
-    tensors = {
-        name: look | {"attributes": before["tensors"][name]["attributes"]}
-        if name in staying
-        else look
-        for name, look in after["tensors"].items()
-    }
-    both = {
-        "tensors": tensors,
-        "tied": merged([*after["tied"], *tied], order),
-        "share storage": merged([*after["share storage"], *full], order),
-    }
-    same = [name for name in order if name in staying or name in result["same objects"]]
-    return theirs | {"after": after | both, "result": result | {"same objects": same}}
+def as_if_device_were_written(made: Call, _: Outcome, ask: Ask) -> Outcome:
+    return ask(replace(made, positional=reading.with_device(made)))
 
 
 def lazily_moved(made: Call, theirs: Outcome, ask: Ask) -> Outcome:
@@ -156,8 +107,12 @@ def lazily_moved(made: Call, theirs: Outcome, ask: Ask) -> Outcome:
     before = theirs["before"]
     tensors = {name: look | {"device": device} for name, look in before["tensors"].items()}
     run = {"device": device, "shape": other["result"]["run"]["shape"]}
-    lazy = [name for name, look in tensors.items() if look["class"].startswith("Uninitialized")]
-    result = other["result"] | {"run": run, "same objects": lazy, "same gradients": []}
+    kinds = {name: look["class"] for name, look in tensors.items()}
+    same = [name for name, kind in kinds.items() if kind == "UninitializedParameter"]
+    for name, kind in kinds.items():
+        if kind == "UninitializedBuffer":  # a new one
+            tensors[name] = tensors[name] | {"attributes": []}
+    result = other["result"] | {"run": run, "same objects": same, "same gradients": []}
     return theirs | {
         "raised": None,
         "after": before | {"tensors": tensors},
@@ -269,15 +224,6 @@ DIFFERENCES = [
         call(TensorSource(), '"acme:\\ud800"'),
     ),
     Difference(
-        "parameters stay the objects they are",
-        "As they do on a move to CUDA, or between two devices of this backend: what is tied stays "
-        "tied, attributes stay, and an optimizer that was made before goes on. Theirs makes new "
-        "ones, one for each module that holds it.",
-        lambda made, theirs: stay(made, theirs) != [],
-        the_same_objects,
-        call(ModuleSource("nested", changes=frozenset({"aliased"}))),
-    ),
-    Difference(
         "lazy modules move",
         "There is nothing to copy yet, and the first forward goes on at the new place, as after "
         "Module.cuda; theirs raises ValueError.",
@@ -308,6 +254,14 @@ DIFFERENCES = [
         or (reading.sequence_mistake(made) is None and reading.sequence_goes_elsewhere(made)),
         refused("ValueError"),
         call(SequenceSource(), device='"meta"'),
+    ),
+    Difference(
+        "a packed sequence takes a dtype without a device",
+        "Theirs adds the device behind it, where Tensor.to takes none.",
+        lambda made, theirs: reading.sequence_lacks_device(made)
+        and theirs["raised"] == "TypeError",
+        as_if_device_were_written,
+        call(SequenceSource(), "torch.float64"),
     ),
     Difference(
         "text that cannot be encoded is Python's own error in a packed sequence too",

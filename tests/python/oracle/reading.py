@@ -150,3 +150,24 @@ def sequence_goes_elsewhere(call: Call) -> bool:
     except Exception:
         return False
     return device.type != "acme" and device != data.device
+
+
+def sequence_lacks_device(call: Call) -> bool:
+    """It is on the CPU, and its arguments name no device that could be a mistake."""
+    if not isinstance(call.source, SequenceSource) or not is_call(call):
+        return False
+    is_there = call.source.device != "cpu" or "device" in dict(call.keywords)
+    first = evaluate((*call.positional, "None")[0])
+    return not is_there and (first is None or isinstance(first, torch.dtype | torch.Tensor))
+
+
+def with_device(call: Call) -> tuple[str, ...]:
+    """The positional arguments of a sequence's call, behind a device."""
+    values = [(expression, evaluate(expression)) for expression in call.positional]
+    if values and values[0][1] is None:
+        del values[0]
+    rest = [
+        f"({expression}).dtype" if isinstance(value, torch.Tensor) else expression
+        for expression, value in values
+    ]
+    return ('"acme"', *rest)

@@ -1,4 +1,4 @@
-#include "generators/methods/arguments.h"
+#include "registration/python/arguments.h"
 
 #include <c10/util/Exception.h>
 
