@@ -84,6 +84,19 @@ def test_the_interface_is_made_with_the_compiler(run_python):
     )
 
 
+def test_who_only_asks_for_the_module_takes_nothing_away(run_python):
+    run_python(
+        """
+        import importlib.util
+        import torch, torch_acme
+        for _ in range(2):
+            assert importlib.util.find_spec("torch._dynamo.device_interface").loader is not None
+        from torch._dynamo.device_interface import get_interface_for_device
+        assert get_interface_for_device("acme").device_count() == torch.acme.device_count()
+        """
+    )
+
+
 def test_the_interface_speaks_for_the_device():
     from torch._dynamo.device_interface import DeviceInterface, get_interface_for_device
 
