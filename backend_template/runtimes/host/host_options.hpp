@@ -17,7 +17,8 @@ struct host_options {
   // result. Off, they refuse what lies outside an allocation of the device that they are told.
   bool addresses_host = true;
   // Device memory lies at addresses that fault when the CPU touches them; only the runtime's own
-  // copies and fills get at it. Refused with either of the two above.
+  // copies and fills get at it. Refused with either of the two above. For tests: a
+  // process has four such runtimes, each with 128 GiB of addresses, none of which is used twice.
   bool protected_memory = false;
 };
 
