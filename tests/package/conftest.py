@@ -43,7 +43,10 @@ class Environment:
 def clean_environment(**variables: str) -> dict[str, str]:
     """Our variables without those that make the build tree's backend visible."""
     ours = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    return ours | {"PYTHONWARNINGS": "default", "PIP_NO_INPUT": "1"} | variables
+    # ninja is among the tools of this Python; make need not be there.
+    tools = os.pathsep.join([os.fspath(Path(sys.executable).parent), ours.get("PATH", os.defpath)])
+    fixed = {"PYTHONWARNINGS": "default", "PIP_NO_INPUT": "1", "CMAKE_GENERATOR": "Ninja"}
+    return ours | fixed | {"PATH": tools} | variables
 
 
 def call(command: list[str | Path], **variables: str) -> str:
