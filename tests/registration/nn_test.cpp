@@ -37,6 +37,9 @@ TEST_F(NnTest, TorchsOwnMoveWorksToo) {
   EXPECT_EQ(weight.device(), device(1)) << "the parameter is the same object";
   module->to(at::kCPU);
   EXPECT_TRUE(weight.is_cpu());
+  module->forward(at::ones({1, 2})).sum().backward();
+  module->to(device(1));
+  EXPECT_TRUE(weight.grad().is_cpu()) << "then outback/nn.h has nothing to add";
 }
 
 TEST_F(NnTest, SparseGradientsMove) {

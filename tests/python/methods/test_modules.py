@@ -16,16 +16,6 @@ def tensors(module: nn.Module) -> list[torch.Tensor]:
     return [*module.parameters(), *module.buffers()]
 
 
-@pytest.fixture
-def conversion():
-    """The switches of torch.__future__, which are as they were afterwards."""
-    swap = torch.__future__.get_swap_module_params_on_conversion()
-    overwrite = torch.__future__.get_overwrite_module_params_on_conversion()
-    yield torch.__future__
-    torch.__future__.set_swap_module_params_on_conversion(swap)
-    torch.__future__.set_overwrite_module_params_on_conversion(overwrite)
-
-
 # ---- what moves
 
 
@@ -104,15 +94,6 @@ def test_views_of_one_storage_become_tensors_of_their_own():
     module.register_buffer("second", base[2:])
     module.acme()
     assert module.first.tolist() == [0, 1] and module.second.tolist() == [2, 3]
-
-
-def test_subclasses_of_parameters_are_parameters_on_the_device():
-    class Marked(nn.Parameter):
-        pass
-
-    module = nn.Module()
-    module.weight = Marked(torch.ones(1))
-    assert isinstance(module.acme().weight, nn.Parameter) and module.weight.is_acme
 
 
 # ---- one tensor in several places
@@ -221,91 +202,6 @@ def test_hook_based_weight_norm_works_on_the_device():
     assert module(torch.ones(1, 2, device="acme")).is_acme
 
 
-# ---- lazy modules
-
-
-def test_a_lazy_module_gets_its_shape_on_the_device():
-    module = nn.LazyLinear(2).acme()
-    assert module.has_uninitialized_params()
-    assert type(module) is nn.LazyLinear
-    assert module.weight.device == ACME and module.bias.device == ACME
-    out = module(torch.ones(3, 5, device="acme"))
-    assert out.shape == (3, 2) and out.is_acme
-    assert type(module) is nn.Linear and type(module.weight) is nn.Parameter
-    assert module.weight.device == ACME and module.weight.shape == (2, 5)
-    assert {name: tensor.shape for name, tensor in module.state_dict().items()} == {
-        "weight": (2, 5),
-        "bias": (2,),
-    }
-
-
-def test_lazy_buffers_move_too():
-    module = nn.LazyBatchNorm1d().acme()
-    assert module.running_mean.device == ACME
-    module(torch.rand(4, 3).acme())
-    assert type(module) is nn.BatchNorm1d
-    assert all(tensor.is_acme for tensor in module.state_dict().values())
-    assert module.running_mean.shape == (3,) and module.num_batches_tracked.item() == 1
-
-
-def test_lazy_modules_in_a_sequence_train_on_the_device():
-    torch.manual_seed(0)
-    module = nn.Sequential(
-        nn.LazyConv1d(4, 3), nn.LazyBatchNorm1d(), nn.Flatten(), nn.LazyLinear(2), nn.Linear(2, 1)
-    ).acme()
-    x = torch.rand(5, 2, 8, device="acme")
-    module(x)  # shapes
-    optimizer = torch.optim.Adam(module.parameters(), lr=0.01)
-    losses = []
-    for _ in range(5):
-        optimizer.zero_grad()
-        loss = module(x).square().mean()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    assert losses[-1] < losses[0]
-    assert all(tensor.is_acme for tensor in module.state_dict().values())
-
-
-def test_a_lazy_module_keeps_what_its_tensors_are():
-    module = nn.LazyLinear(2, bias=False)
-    module.weight = nn.UninitializedParameter(requires_grad=False, dtype=torch.float64)
-    module.acme()
-    assert module.weight.dtype == torch.float64 and module.weight.requires_grad is False
-    assert isinstance(module.weight, nn.UninitializedParameter)
-
-
-def test_a_lazy_module_goes_to_another_device(two_devices):
-    module = nn.LazyLinear(2).acme(0).acme(1)
-    module(torch.ones(1, 3, device="acme:1"))
-    assert module.weight.device.index == 1
-
-
-def test_a_lazy_module_loads_weights_on_the_device():
-    full = nn.Linear(3, 2).acme()
-    lazy = nn.LazyLinear(2).acme()
-    lazy.load_state_dict(full.state_dict())
-    assert lazy.weight.is_acme and not lazy.has_uninitialized_params()
-    assert torch.equal(lazy.weight.cpu(), full.weight.cpu())
-
-
-def test_a_tied_lazy_parameter_stays_tied():
-    module = nn.ModuleList([nn.LazyLinear(2, bias=False), nn.LazyLinear(2, bias=False)])
-    module[1].weight = module[0].weight
-    module.acme()
-    assert module[0].weight is module[1].weight and module[0].weight.device == ACME
-
-
-def test_a_wrong_device_leaves_a_lazy_module_alone():
-    module = nn.LazyLinear(2)
-    weight = module.weight
-    with pytest.raises(IndexError):
-        module.acme(99)
-    assert module.weight is weight and weight.device.type == "cpu"
-    module(torch.ones(1, 3))
-    assert module.weight.device.type == "cpu"
-
-
 # ---- the other ways to move a module
 
 
@@ -361,135 +257,6 @@ def test_a_module_made_without_memory_gets_it_on_the_device():
         module.acme()
     module.to_empty(device="acme")
     assert module.weight.is_acme and module.acme() is module
-
-
-# ---- torch.__future__
-
-
-@pytest.mark.parametrize("swap", [False, True])
-def test_parameters_may_be_swapped(conversion, swap):
-    conversion.set_swap_module_params_on_conversion(swap)
-    module = Everything()
-    weight = module.weight
-    module.acme()
-    assert module.weight is weight and weight.is_acme and weight.requires_grad
-    assert module.weight.tolist() == [0, 1, 2]
-
-
-@pytest.mark.parametrize("overwrite", [False, True])
-def test_parameters_may_be_overwritten(conversion, overwrite):
-    conversion.set_overwrite_module_params_on_conversion(overwrite)
-    module = Everything()
-    weight = module.weight
-    module.acme()
-    assert module.weight.is_acme and module.weight.requires_grad and module.weight.is_leaf
-    assert (module.weight is not weight) is overwrite
-    assert weight.is_acme is not overwrite
-
-
-def test_a_swapped_parameter_keeps_its_optimizer(conversion):
-    conversion.set_swap_module_params_on_conversion(True)
-    module = nn.Linear(2, 1)
-    optimizer = torch.optim.SGD(module.parameters(), lr=0.5)
-    module.acme()
-    before = module.weight.detach().clone()
-    module(torch.ones(1, 2, device="acme")).sum().backward()
-    optimizer.step()
-    torch.testing.assert_close(module.weight.detach().cpu(), before.cpu() - 0.5)
-
-
-@pytest.mark.parametrize("swap", [False, True])
-def test_swapped_gradients_and_ties_are_kept(conversion, swap):
-    conversion.set_swap_module_params_on_conversion(swap)
-    module = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
-    module[1].weight = module[0].weight
-    module(torch.ones(1, 2)).sum().backward()
-    gradient = module[0].weight.grad.clone()
-    module.acme()
-    assert module[0].weight is module[1].weight
-    assert module[0].weight.grad.is_acme
-    assert torch.equal(module[0].weight.grad.cpu(), gradient)
-
-
-def test_a_lazy_module_cannot_be_swapped(conversion):
-    conversion.set_swap_module_params_on_conversion(True)
-    for move in (nn.Module.acme, nn.Module.cpu):  # torch's own cannot either
-        with pytest.raises(RuntimeError, match=r"Couldn't swap LazyLinear\.weight"):
-            move(nn.LazyLinear(2))
-
-
-# ---- optimizers
-
-
-def test_an_optimizer_made_before_the_move_trains_too():
-    module = nn.Linear(2, 1)
-    optimizer = torch.optim.SGD(module.parameters(), lr=0.5)
-    module(torch.ones(1, 2)).sum().backward()  # what collects gradients is made for the CPU
-    module.acme()
-    before = module.weight.detach().clone()
-    optimizer.zero_grad()
-    module(torch.ones(1, 2, device="acme")).sum().backward()
-    optimizer.step()
-    torch.testing.assert_close(module.weight.detach().cpu(), before.cpu() - 0.5)
-
-
-def test_module_to_keeps_parameters_too():
-    module = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
-    module[1].weight = module[0].weight
-    weight = module[0].weight
-    for place in ("acme", "cpu", "acme"):
-        module.to(place)
-        assert module[0].weight is weight and module[1].weight is weight
-        assert weight.device.type == place
-
-
-def test_data_may_be_set_from_another_device():
-    parameter = nn.Parameter(torch.zeros(2))
-    parameter.sum().backward()
-    parameter.grad = None
-    parameter.data = torch.ones(3, device="acme")
-    assert parameter.is_acme and parameter.tolist() == [1, 1, 1]
-    (parameter * 2).sum().backward()
-    assert parameter.grad.is_acme and parameter.grad.tolist() == [2, 2, 2]
-    with pytest.raises(RuntimeError, match="incompatible tensor type"):
-        parameter.data = torch.eye(2).to_sparse().acme()
-
-
-def test_parameters_of_a_class_of_their_own_stay():
-    class Weight(nn.Parameter):
-        pass
-
-    module = nn.Linear(2, 2, bias=False)
-    module.weight = weight = Weight(torch.ones(2, 2))
-    module.acme()
-    assert module.weight is weight and type(weight) is Weight and weight.is_acme
-
-
-def test_a_view_of_a_parameter_stays_where_it_is():
-    module = nn.Linear(2, 1)
-    view = module.weight.detach()
-    module.acme()
-    assert view.device.type == "cpu" and torch.equal(module.weight.detach().cpu(), view)
-
-
-@pytest.mark.parametrize("kind", [torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW])
-def test_an_optimizer_made_after_the_move_trains(kind):
-    torch.manual_seed(0)
-    module = nn.Linear(3, 1).acme()
-    optimizer = kind(module.parameters(), lr=0.05)
-    x, y = torch.rand(8, 3).acme(), torch.zeros(8, 1).acme()
-    first = last = None
-    for _ in range(10):
-        optimizer.zero_grad()
-        last = nn.functional.mse_loss(module(x), y)
-        first = last.item() if first is None else first
-        last.backward()
-        optimizer.step()
-    assert last.item() < first
-    state = optimizer.state_dict()
-    optimizer.load_state_dict(state)
-    for entry in optimizer.state.values():
-        assert all(v.is_acme for k, v in entry.items() if torch.is_tensor(v) and k != "step")
 
 
 # ---- containers
