@@ -84,4 +84,8 @@ int64_t registration::read_device(std::string_view device, device_rules rules) {
   return read_index(rest->substr(1), device, rules);
 }
 
+c10::DeviceIndex registration::index_or_current(std::optional<c10::DeviceIndex> index) {
+  return index.has_value() ? normalize_device(int64_t{*index}) : normalize_device(std::nullopt);
+}
+
 }  // namespace outback

@@ -12,6 +12,7 @@
 
 #include "backend_template/core/device.h"
 #include "backend_template/core/dtypes.h"
+#include "registration/device_index.h"
 
 namespace outback {
 namespace {
@@ -81,8 +82,7 @@ at::Tensor moved_if_defined(const at::Tensor& tensor, c10::DeviceIndex index, bo
 
 void to_backend(torch::nn::Module& module, std::optional<c10::DeviceIndex> index,
                 bool non_blocking) {
-  const c10::DeviceIndex target =
-      index.has_value() ? normalize_device(int64_t{*index}) : normalize_device(std::nullopt);
+  const c10::DeviceIndex target = registration::index_or_current(index);
   check_dtypes(module);
   const c10::NoGradGuard no_grad;
   module_move(module, target, non_blocking).finish();

@@ -6,13 +6,10 @@
 #include "backend_template/core/device.h"
 #include "backend_template/core/device_allocator.h"
 #include "outback/backend.h"
+#include "registration/device_index.h"
 
 namespace outback {
 namespace {
-
-c10::DeviceIndex index_or_current(std::optional<c10::DeviceIndex> index) {
-  return index.has_value() ? normalize_device(int64_t{*index}) : normalize_device(std::nullopt);
-}
 
 c10::Storage new_storage(size_t size, c10::DeviceIndex index) {
   return c10::make_intrusive<c10::StorageImpl>(
@@ -33,7 +30,7 @@ bool is_backend(const c10::Storage& storage) noexcept {
 at::Tensor to_backend(const at::Tensor& tensor, std::optional<c10::DeviceIndex> index,
                       bool non_blocking) {
   TORCH_CHECK_VALUE(tensor.defined(), "expected a tensor, got an undefined one");
-  const c10::Device device(core::device_type, index_or_current(index));
+  const c10::Device device(core::device_type, registration::index_or_current(index));
   // All options spelled out, as Tensor.to does: torch.jit.trace records those that are missing as
   // defaults, not as the tensor's.
   return tensor.to(tensor.options().device(device), non_blocking);
@@ -42,7 +39,7 @@ at::Tensor to_backend(const at::Tensor& tensor, std::optional<c10::DeviceIndex> 
 c10::Storage to_backend(const c10::Storage& storage, std::optional<c10::DeviceIndex> index,
                         bool non_blocking) {
   TORCH_CHECK_VALUE(storage, "expected a storage, got none");
-  const c10::DeviceIndex target = index_or_current(index);
+  const c10::DeviceIndex target = registration::index_or_current(index);
   if (is_backend(storage) && storage.device().index() == target) return storage;
   c10::Storage copy = new_storage(storage.nbytes(), target);
   at::storage_copy(copy, storage, non_blocking);

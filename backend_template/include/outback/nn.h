@@ -1,4 +1,4 @@
-// outback::to_backend for torch::nn, in a header of its own for what it includes.
+// outback::to_backend for torch::nn, in a header and a library, outback::nn, for what it includes.
 #pragma once
 
 #include <torch/nn/module.h>
