@@ -92,27 +92,24 @@ def test_a_tensor_that_is_there_is_not_copied(compiled):
     assert x.tolist() == [2, 2]
 
 
-def torchs_own_may_be_asked_so(compiled) -> bool:
-    try:
-        compiled(lambda x: x + 1 if torch.Tensor.is_cuda.__get__(x) else x - 1)(torch.zeros(1))
-    except Exception:
-        return False
-    return True
-
-
 @pytest.mark.parametrize(
     "ask",
     [
         lambda x: getattr(x, "is_acme"),  # noqa: B009
         lambda x: getattr(x, "is_acme", "missing"),
         lambda x: hasattr(x, "is_acme") and x.is_acme,
-        lambda x: torch.Tensor.is_acme.__get__(x),
+        pytest.param(
+            lambda x: torch.Tensor.is_acme.__get__(x),
+            marks=pytest.mark.xfail(
+                torch.__version__ >= (2, 15),
+                reason="torch 2.15 compiles the descriptors of torch._C.TensorBase alone so",
+                strict=True,
+            ),
+        ),
     ],
     ids=["getattr", "default", "hasattr", "unbound"],
 )
-def test_the_property_may_be_asked_in_every_way(compiled, ask, request):
-    if request.node.callspec.id.endswith("unbound") and not torchs_own_may_be_asked_so(compiled):
-        pytest.skip("this torch's compiler does not take Tensor.is_cuda.__get__(x) either")
+def test_the_property_may_be_asked_in_every_way(compiled, ask):
     run = compiled(lambda x: x + 1 if ask(x) is True else x - 1)
     assert run(torch.zeros(1, device="acme")).item() == 1
     assert run(torch.zeros(1)).item() == -1
