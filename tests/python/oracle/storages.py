@@ -20,7 +20,8 @@ def make(source: StorageSource):
         case "subclass":
             return Mine(untyped.nbytes()).copy_(untyped)
         case "pinned":
-            return untyped.pin_memory()
+            # Not by the storage's own method: torch 2.11's asks CUDA for the memory.
+            return tensor.pin_memory().untyped_storage()
         case "typed":
             return torch.TypedStorage(wrap_storage=untyped, dtype=dtype, _internal=True)
         case "legacy":
