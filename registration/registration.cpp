@@ -19,6 +19,7 @@
 #include "backend_template/ops/operators.h"
 #include "outback/backend.h"
 #include "outback/table_check.hpp"
+#include "registration/fallback_mode.h"
 #include "registration/name.h"
 #include "registration/options.h"
 
@@ -54,6 +55,8 @@ void check_options(const backend_options& options) {
                       "cannot register ", options.name, ": ", dtype,
                       " is in amp_dtypes and in unsupported_dtypes");
   }
+  ops::operator_names_of(options.excluded_operators);
+  registration::initial_fallback_mode(options);
 }
 
 bool is_registered_as(const backend_options& options) {
@@ -85,6 +88,8 @@ const backend_options& options() {
 void register_backend(const backend_options& options) {
   if (is_registered_as(options)) return;
   registration::check_registrable(options);
+  ops::operator_names excluded = ops::operator_names_of(options.excluded_operators);
+  const fallback_mode fallback = registration::initial_fallback_mode(options);
 
   core::install_runtime(options.name, options.runtime);
   core::set_unsupported_dtypes(options.unsupported_dtypes);
@@ -92,7 +97,8 @@ void register_backend(const backend_options& options) {
   c10::impl::registerDeviceGuard(core::device_type, &core::device_guard_impl());
   c10::SetAllocator(core::device_type, &core::device_allocator());
   at::setHostAllocator(core::device_type, &core::host_allocator());
-  ops::register_operators();
+  set_fallback_mode(fallback);
+  ops::register_operators(std::move(excluded));
   at::RegisterPrivateUse1HooksInterface(&core::accelerator_hooks());
   c10::register_privateuse1_backend(options.name);
   registered.store(true, std::memory_order_release);

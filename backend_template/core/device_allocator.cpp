@@ -41,7 +41,7 @@ void report(const block& b, bool allocated) {
 }
 
 // Gives the memory of a block that no list holds back to where it came from.
-void release(device_cache& cache, block* gone) noexcept {
+void release(device_cache& cache, block* gone, bool was_cached) noexcept {
   if (gone->is_adopted) {
     const c10::DataPtr owner = std::move(gone->foreign);
   } else {
@@ -50,11 +50,11 @@ void release(device_cache& cache, block* gone) noexcept {
       TORCH_WARN(failure_text(status, "mem_free", gone->device, static_cast<int64_t>(gone->size)));
     }
   }
-  cache.forget(gone);
+  cache.forget(gone, was_cached);
 }
 
 void finish(device_cache& cache, block* freed) noexcept {
-  if (block* gone = cache.put_back(freed)) release(cache, gone);
+  if (!cache.put_back(freed)) release(cache, freed, /*was_cached=*/false);
 }
 
 // Frees what streams are done with. `wait`: waits for the streams instead.
@@ -82,7 +82,7 @@ void free_block(void* context) noexcept {
   if (is_in_bad_fork()) return;
   device_cache& cache = cache_of(freed->device);
   report(*freed, false);
-  const auto others = cache.other_uses(freed);
+  const auto& others = freed->also_used_on;  // nobody can add to it: this was the last owner
   const c10::Stream own = stream_on(freed->device, freed->stream);
   // The cache hands a block to work on its own stream again, in order. Adopted memory leaves: it
   // must be idle.
@@ -106,7 +106,7 @@ void free_block(void* context) noexcept {
 void empty_cache(device_cache& cache) noexcept {
   for (block* it = cache.take_all_cached(); it != nullptr;) {
     block* const next = std::exchange(it->next, nullptr);
-    release(cache, it);
+    release(cache, it, /*was_cached=*/true);
     it = next;
   }
 }
@@ -143,14 +143,7 @@ block* allocate_from_runtime(c10::DeviceIndex device, device_cache& cache, size_
     throw_out_of_memory(device, requested, cache, runtime().last_error(runtime().self));
   }
   check(status, "mem_alloc", device, static_cast<int64_t>(size));
-  block* made = cache.new_block();
-  made->data = data;
-  made->size = size;
-  made->requested = requested;
-  made->size_class = kept_class;
-  made->stream = stream;
-  cache.insert(made);
-  return made;
+  return cache.add(data, size, requested, kept_class, stream);
 }
 
 class allocator final : public c10::DeviceAllocator {
@@ -252,15 +245,7 @@ c10::DataPtr adopt(c10::DataPtr&& memory, size_t size, c10::DeviceIndex device) 
       throw_out_of_memory(device, size, cache, "");
     }
   }
-  block* made = cache.new_block();
-  made->data = memory.get();
-  made->size = size;
-  made->requested = size;
-  made->size_class = -1;
-  made->stream = current_stream(device).id();
-  made->is_adopted = true;
-  made->foreign = std::move(memory);
-  cache.insert(made);
+  block* const made = cache.add_adopted(std::move(memory), size, current_stream(device).id());
   report(*made, true);
   return c10::DataPtr(made->data, made, &free_block, where);
 }

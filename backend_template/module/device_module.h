@@ -27,5 +27,6 @@ void define_contexts(pybind11::module_& module);
 void define_streams(pybind11::module_& module);
 void define_random(pybind11::module_& module);
 void define_memory(pybind11::module_& module);
+void define_fallback(pybind11::module_& module);
 
 }  // namespace outback::python

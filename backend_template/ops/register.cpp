@@ -2,6 +2,7 @@
 #include <c10/core/DispatchKey.h>
 
 #include <array>
+#include <utility>
 
 #include "backend_template/ops/autocast.h"
 #include "backend_template/ops/native/native.h"
@@ -42,18 +43,28 @@ void register_boxed(registrar& to) {
   }
 }
 
-// Composed for every device, but they refuse those that they do not know.
+// Composed for every device, but they refuse those that they do not know, call a kernel that there
+// is for these alone, or check less elsewhere.
+constexpr std::array<std::pair<const char*, const char*>, 3> choosy_operators{{
+    {"addr_", ""},
+    {"conj_physical_", ""},
+    {"mode", "values"},
+}};
+
 void register_choosy(registrar& to) {
-  if (const auto op = registrar::find("mode", "values")) {
-    to.add_boxed(*op, c10::DispatchKey::PrivateUse1, boxed_kernel(c10::DispatchKey::CPU));
+  for (const auto& [name, overload] : choosy_operators) {
+    if (const auto op = registrar::find(name, overload)) {
+      to.add_boxed(*op, c10::DispatchKey::PrivateUse1, boxed_kernel(c10::DispatchKey::CPU));
+    }
   }
 }
 
 }  // namespace
 
-void register_operators() {
+void register_operators(operator_names excluded) {
   // Leaked: what it registers lives as long as the process.
-  static auto& to = *new registrar;
+  const auto& kept = *new operator_names(std::move(excluded));
+  auto& to = *new registrar(kept);
   register_factories(to);
   register_views(to);
   register_tensor_data(to);
@@ -67,10 +78,15 @@ void register_operators() {
   register_attention(to);
   register_dropout(to);
   register_elementwise(to);
+  register_index_select(to);
+  register_joining(to);
+  register_layer_norm(to);
+  register_matrices(to);
+  register_reductions(to);
   register_common_operators(to);
   register_boxed(to);
   register_choosy(to);
-  to.add_fallback(c10::DispatchKey::PrivateUse1, boxed_fallback());
+  to.add_fallback(c10::DispatchKey::PrivateUse1, boxed_fallback(kept));
   register_autocast(to);
 }
 

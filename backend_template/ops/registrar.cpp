@@ -9,6 +9,8 @@ constexpr const char* registered_by = "outback";
 
 void registrar::keep(const c10::OperatorHandle& op, c10::DispatchKey key,
                      c10::KernelFunction kernel, std::optional<c10::impl::CppSignature> signature) {
+  const bool is_kernel = key != c10::DispatchKey::AutocastPrivateUse1;
+  if (is_kernel && excluded_.count(op.operator_name()) != 0) return;
   handles_.push_back(c10::Dispatcher::singleton().registerImpl(
       op.operator_name(), key, std::move(kernel), signature, nullptr, registered_by));
 }

@@ -9,12 +9,16 @@
 #include <utility>
 #include <vector>
 
+#include "backend_template/ops/excluded_operators.h"
+
 namespace outback::ops {
 
-/// Never replaces a kernel: an operator that has one for the key keeps it, whoever wrote it.
-/// Leaked, since the registrations end with it.
+/// Never replaces a kernel: an operator that has one for the key keeps it, whoever wrote it. Nor
+/// gives one to the operators that are excluded. Leaked, since the registrations end with it.
 class registrar {
  public:
+  explicit registrar(const operator_names& excluded) : excluded_(excluded) {}
+
   /// `function` as the kernel of aten::`name`.`overload`. An operator that this torch does not have
   /// is left out.
   template <auto* function>
@@ -46,6 +50,7 @@ class registrar {
   void keep(const c10::OperatorHandle& op, c10::DispatchKey key, c10::KernelFunction kernel,
             std::optional<c10::impl::CppSignature> signature);
 
+  const operator_names& excluded_;
   std::vector<c10::RegistrationHandleRAII> handles_;
 };
 

@@ -16,7 +16,7 @@ PYBIND11_MODULE(outback_probe, module) {
       "register",
       [module](const std::string& name, const std::vector<py::object>& unsupported_dtypes,
                bool tensor_methods, bool module_methods, bool packed_sequence_methods,
-               bool storage_methods) mutable {
+               bool storage_methods, const std::vector<std::string>& excluded_operators) mutable {
         std::vector<c10::ScalarType> unsupported;
         for (const py::object& dtype : unsupported_dtypes) {
           unsupported.push_back(outback::python::as_scalar_type(dtype));
@@ -24,6 +24,7 @@ PYBIND11_MODULE(outback_probe, module) {
         outback::register_backend(module, {.name = name,
                                            .runtime = outback_null_runtime(),
                                            .unsupported_dtypes = unsupported,
+                                           .excluded_operators = excluded_operators,
                                            .tensor_methods = tensor_methods,
                                            .module_methods = module_methods,
                                            .packed_sequence_methods = packed_sequence_methods,
@@ -31,5 +32,6 @@ PYBIND11_MODULE(outback_probe, module) {
       },
       py::arg("name"), py::kw_only(), py::arg("unsupported_dtypes") = std::vector<py::object>(),
       py::arg("tensor_methods") = true, py::arg("module_methods") = true,
-      py::arg("packed_sequence_methods") = true, py::arg("storage_methods") = true);
+      py::arg("packed_sequence_methods") = true, py::arg("storage_methods") = true,
+      py::arg("excluded_operators") = std::vector<std::string>());
 }

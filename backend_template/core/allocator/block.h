@@ -18,8 +18,8 @@ struct block {
   int size_class = 0;    // -1: of exactly the requested size, goes back to the runtime when freed
   c10::DeviceIndex device = 0;
   c10::StreamId stream = 0;  // whose work may use the memory without further notice
-  c10::SmallVector<c10::StreamId, 1>
-      also_used_on;         // by record_stream; guarded by the cache's mutex
+  // By record_stream; guarded by the cache's mutex while the block has an owner.
+  c10::SmallVector<c10::StreamId, 1> also_used_on;
   bool is_adopted = false;  // the memory is the CPU allocator's, not the runtime's
   c10::DataPtr foreign;     // that memory's owner
   block* next = nullptr;    // in the list that the block is in

@@ -82,13 +82,10 @@ block* device_cache::take(int size_class, c10::StreamId stream, size_t requested
 }
 
 block* device_cache::new_block() {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (spare_ != nullptr) {
-      block* reused = std::exchange(spare_, spare_->next);
-      reused->next = nullptr;
-      return reused;
-    }
+  if (spare_ != nullptr) {
+    block* reused = std::exchange(spare_, spare_->next);
+    reused->next = nullptr;
+    return reused;
   }
   auto* made = new block;
   made->device = device_;
@@ -103,13 +100,34 @@ void device_cache::recycle(block* gone) noexcept {
   spare_ = gone;
 }
 
-void device_cache::discard(block* unused) noexcept {
+block* device_cache::add(void* data, size_t size, size_t requested, int size_class,
+                         c10::StreamId stream) {
   std::lock_guard<std::mutex> lock(mutex_);
-  recycle(unused);
+  block* const made = new_block();
+  made->data = data;
+  made->size = size;
+  made->requested = requested;
+  made->size_class = size_class;
+  made->stream = stream;
+  insert(made);
+  return made;
+}
+
+block* device_cache::add_adopted(c10::DataPtr&& foreign, size_t size, c10::StreamId stream) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  block* const made = new_block();
+  made->data = foreign.get();
+  made->size = size;
+  made->requested = size;
+  made->size_class = -1;
+  made->stream = stream;
+  made->is_adopted = true;
+  made->foreign = std::move(foreign);
+  insert(made);
+  return made;
 }
 
 void device_cache::insert(block* made) {
-  std::lock_guard<std::mutex> lock(mutex_);
   const StatType pool = pool_of(*made);
   (made->is_adopted ? adopted_ : reserved_).fetch_add(made->size, std::memory_order_relaxed);
   increase(stats_.segment, pool, 1);
@@ -118,26 +136,21 @@ void device_cache::insert(block* made) {
   count_allocated(*made);
 }
 
-c10::SmallVector<c10::StreamId, 1> device_cache::other_uses(const block* used) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  return used->also_used_on;
-}
-
 void device_cache::record(block* used, c10::StreamId stream) {
   std::lock_guard<std::mutex> lock(mutex_);
   auto& streams = used->also_used_on;
   if (std::find(streams.begin(), streams.end(), stream) == streams.end()) streams.push_back(stream);
 }
 
-block* device_cache::put_back(block* freed) noexcept {
+bool device_cache::put_back(block* freed) noexcept {
+  if (freed->is_adopted || freed->size_class < 0) return false;
   std::lock_guard<std::mutex> lock(mutex_);
   count_freed(*freed);
   freed->also_used_on.clear();
-  if (freed->is_adopted || freed->size_class < 0) return freed;
   block*& head = lists_of(freed->stream)[freed->size_class];
   freed->next = head;
   head = freed;
-  return nullptr;
+  return true;
 }
 
 void device_cache::put_pending(pending_block&& waiting) {
@@ -169,8 +182,9 @@ block* device_cache::take_all_cached() noexcept {
   return all;
 }
 
-void device_cache::forget(block* gone) noexcept {
+void device_cache::forget(block* gone, bool was_cached) noexcept {
   std::lock_guard<std::mutex> lock(mutex_);
+  if (!was_cached) count_freed(*gone);
   const StatType pool = pool_of(*gone);
   (gone->is_adopted ? adopted_ : reserved_).fetch_sub(gone->size, std::memory_order_relaxed);
   decrease(stats_.segment, pool, 1);

@@ -24,28 +24,25 @@ class device_cache {
   /// A cached block of that class for that stream, counted as allocated; null when there is none.
   block* take(int size_class, c10::StreamId stream, size_t requested);
 
-  /// An empty record, to be given to `insert` or back to `discard`.
-  block* new_block();
-  void discard(block* unused) noexcept;
+  /// A block for memory that the runtime has just allocated, or that is adopted from `foreign`.
+  /// Counted as allocated. `size_class` -1: not to be cached.
+  block* add(void* data, size_t size, size_t requested, int size_class, c10::StreamId stream);
+  block* add_adopted(c10::DataPtr&& foreign, size_t size, c10::StreamId stream);
 
-  /// Counts a block that the runtime has just allocated, or that was adopted.
-  void insert(block* made);
-
-  /// The streams that `record` named for the block, besides its own.
-  c10::SmallVector<c10::StreamId, 1> other_uses(const block* used);
+  /// Notes that the block is used on a stream besides its own.
   void record(block* used, c10::StreamId stream);
 
-  /// The owner is done with the block. Cached unless it is adopted or of an exact size: those are
-  /// returned to the caller, which releases the memory, then calls `forget`.
-  [[nodiscard]] block* put_back(block* freed) noexcept;
+  /// The owner is done with the block. False for one that is adopted or of an exact size: the
+  /// caller releases its memory, then calls `forget`.
+  [[nodiscard]] bool put_back(block* freed) noexcept;
   void put_pending(pending_block&& waiting);
   bool has_pending() const noexcept { return pending_count_.load(std::memory_order_relaxed) != 0; }
   std::vector<pending_block> take_pending();
 
   /// All cached blocks as a list, no longer cached. The caller frees their memory and forgets them.
   block* take_all_cached() noexcept;
-  /// Counts the memory of a block out and recycles the record.
-  void forget(block* gone) noexcept;
+  /// Counts the memory of a block out and recycles the record. `was_cached`: it had been put back.
+  void forget(block* gone, bool was_cached) noexcept;
 
   size_t reserved() const noexcept { return reserved_.load(std::memory_order_relaxed); }
   size_t adopted() const noexcept { return adopted_.load(std::memory_order_relaxed); }
@@ -63,6 +60,8 @@ class device_cache {
   free_lists& lists_of(c10::StreamId stream);
   void count_allocated(const block& b);
   void count_freed(const block& b) noexcept;
+  block* new_block();
+  void insert(block* made);
   void recycle(block* gone) noexcept;
 
   const c10::DeviceIndex device_;

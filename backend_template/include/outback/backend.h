@@ -21,6 +21,14 @@ class Tensor;
 
 namespace outback {
 
+/// What to do with an operator that has no kernel for the device where the CPU cannot address its
+/// memory: the CPU's kernel can run all the same, over copies of the tensors.
+enum class fallback_mode : uint8_t {
+  allow,  // run it so
+  warn,   // and say so, once an operator
+  error   // c10::NotImplementedError instead
+};
+
 /// What a backend says of itself, once.
 struct backend_options {
   /// The device's name: `torch.device("<name>:0")`, `tensor.<name>()`, `torch.<name>`. Lower-case
@@ -33,6 +41,12 @@ struct backend_options {
   /// What tensors and storages of this device cannot be. Moving such a tensor or module there is a
   /// TypeError, before anything has moved.
   std::vector<c10::ScalarType> unsupported_dtypes = {};
+  /// The mode to begin with. The environment's OUTBACK_FALLBACK ("allow", "warn", "error") comes
+  /// first.
+  fallback_mode fallback = fallback_mode::allow;
+  /// Operators that get no kernel of Outback's, spelled "aten::add.Tensor" or "aten::mm": a
+  /// vendor's serves them, or what PyTorch composes them of, or they are not implemented.
+  std::vector<std::string> excluded_operators = {};
   /// The Python methods to add, one by one: `for_tensor` and so on of PyTorch's
   /// generate_methods_for_privateuse1_backend. Modules and packed
   /// sequences need the tensor's. Ignored without Python.
@@ -53,6 +67,10 @@ bool is_registered() noexcept;
 
 /// The registered name, "" before.
 const std::string& backend_name() noexcept;
+
+/// The mode from now on, for all threads. May be called at any time.
+void set_fallback_mode(fallback_mode mode) noexcept;
+fallback_mode get_fallback_mode() noexcept;
 
 /// True when it lives on this backend's device: `tensor.is_<name>`, `storage.is_<name>`. False for
 /// undefined ones.

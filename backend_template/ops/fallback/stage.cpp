@@ -1,12 +1,13 @@
 #include "backend_template/ops/fallback/stage.h"
 
+#include <ATen/core/CachingHostAllocator.h>
 #include <c10/core/Allocator.h>
-#include <c10/core/CPUAllocator.h>
 
 #include <algorithm>
 #include <cstdint>
 
 #include "backend_template/core/copy.h"
+#include "backend_template/core/host_allocator.h"
 
 namespace outback::ops {
 
@@ -31,21 +32,22 @@ byte_range bytes_of(const c10::TensorImpl& tensor) {
 
 c10::DataPtr allocate_stage(const c10::StorageImpl& storage) {
   const bool has_memory = storage.data() != nullptr;  // a zero tensor has a size and no memory
-  return c10::GetCPUAllocator()->allocate(has_memory ? storage.nbytes() : 0);
+  if (!has_memory || storage.nbytes() == 0) return {nullptr, c10::Device(c10::kCPU)};
+  return core::host_allocator().allocate(storage.nbytes());
 }
 
 void copy_in(void* stage, const void* data, c10::Device device, byte_range bytes) {
   if (bytes.empty() || stage == nullptr) return;
   core::copy_bytes(static_cast<char*>(stage) + bytes.begin, c10::Device(c10::kCPU),
                    static_cast<const char*>(data) + bytes.begin, device, bytes.end - bytes.begin,
-                   /*non_blocking=*/false);
+                   /*non_blocking=*/true);
 }
 
 void copy_out(void* data, c10::Device device, const void* stage, byte_range bytes) {
   if (bytes.empty() || stage == nullptr) return;
   core::copy_bytes(static_cast<char*>(data) + bytes.begin, device,
                    static_cast<const char*>(stage) + bytes.begin, c10::Device(c10::kCPU),
-                   bytes.end - bytes.begin, /*non_blocking=*/false);
+                   bytes.end - bytes.begin, /*non_blocking=*/true);
 }
 
 }  // namespace outback::ops

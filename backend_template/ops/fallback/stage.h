@@ -21,12 +21,13 @@ struct byte_range {
 /// What a tensor covers of its storage.
 byte_range bytes_of(const c10::TensorImpl& tensor);
 
-/// CPU memory as large as `storage`, so that every offset means the same in both. Its content is
-/// not copied.
+/// Pinned CPU memory as large as `storage`, so that every offset means the same in both. Its
+/// content is not copied. Pageable where the runtime has no host memory group.
 c10::DataPtr allocate_stage(const c10::StorageImpl& storage);
 
-/// Fills the stage from the device, and the device from the stage. Both wait until the bytes are
-/// there.
+/// Enqueue copies between the stage and the device on the device's current stream. What is copied
+/// in is there once the stream is synchronized; a stage that is copied out may be freed at once,
+/// its allocator waits for the stream.
 void copy_in(void* stage, const void* data, c10::Device device, byte_range bytes);
 void copy_out(void* data, c10::Device device, const void* stage, byte_range bytes);
 

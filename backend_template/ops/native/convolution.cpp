@@ -25,7 +25,7 @@ three_tensors convolution_backward(const at::Tensor& grad_output, const at::Tens
   const at::Tensor grad_alias = call.lend(grad_output);
   const at::Tensor input_alias = call.lend(input);
   const at::Tensor weight_alias = call.lend(weight);
-  call.begin();
+  call.begin(operator_text{"aten::convolution_backward_overrideable"});
   const int64_t channels = transposed ? weight.size(1) * groups : weight.size(0);
   auto [grad_input, grad_weight, grad_bias] = at::convolution_backward(
       grad_alias, input_alias, weight_alias, at::IntArrayRef{channels}, stride, padding, dilation,

@@ -4,7 +4,9 @@
 // where that is asked for. Everything else (another dtype, other strides, broadcasting, conj and
 // neg bits, overlap) is the CPU's copy kernel over both sides.
 #include <ATen/ExpandUtils.h>
+#include <ATen/TensorIterator.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/native/Copy.h>
 #include <ATen/ops/copy.h>
 #include <ATen/ops/resize.h>
 #include <c10/util/Exception.h>
@@ -85,9 +87,32 @@ bool copy_alike(const at::Tensor& dst, const at::Tensor& src, bool non_blocking)
   return true;
 }
 
+bool is_for_loops(const at::Tensor& tensor) {
+  return is_plain(*tensor.unsafeGetTensorImpl()) && !tensor.is_conj() && !tensor.is_neg() &&
+         can_wait_for_cpu(tensor);
+}
+
+// The CPU's loop over both tensors as they are. Larger ones are worth an alias: the CPU has ways of
+// its own for transposed and for half-precision tensors.
+bool copy_small(const at::Tensor& dst, const at::Tensor& src) {
+  constexpr int64_t worth_an_alias = 1024;
+  if (dst.numel() > worth_an_alias || !is_for_loops(dst) || !is_for_loops(src)) return false;
+  wait_for(dst);
+  wait_for(src);
+  at::TensorIterator elements = at::TensorIteratorConfig()
+                                    .add_output(dst)
+                                    .add_const_input(src)
+                                    .resize_outputs(false)
+                                    .check_all_same_dtype(false)
+                                    .check_all_same_device(false)
+                                    .build();
+  if (elements.numel() != 0) at::native::copy_stub(c10::kCPU, elements, /*non_blocking=*/false);
+  return true;
+}
+
 void copy_on_cpu(const at::Tensor& dst, const at::Tensor& src) {
   cpu_call call(mixing::anything);
-  at::Tensor to = call.lend(dst, access::write);
+  at::Tensor to = call.lend(dst, access::overwrite);
   const at::Tensor from = call.lend(src);
   call.begin();
   to.copy_(from);
@@ -106,7 +131,7 @@ at::Tensor& copy_(at::Tensor& self, const at::Tensor& src, bool non_blocking) {
   TORCH_CHECK_NOT_IMPLEMENTED(other.is_cpu() || other.type() == core::device_type,
                               "copy_: cannot copy from ", src.device(), " to ", self.device());
   if (self.numel() != 0 && copy_alike(self, src, non_blocking)) return self;
-  copy_on_cpu(self, src);
+  if (!copy_small(self, src)) copy_on_cpu(self, src);
   return self;
 }
 

@@ -52,6 +52,7 @@
 #include <ATen/ops/threshold_backward_ops.h>
 
 #include "backend_template/ops/native/native.h"
+#include "backend_template/ops/native/stubs.h"
 #include "backend_template/ops/registrar.h"
 
 namespace outback::ops {
@@ -71,11 +72,6 @@ at::Tensor& relu_(at::Tensor& self) {
 template <class Kernel, class Operator>
 void add_elementwise(registrar& to) {
   to.add<&elementwise<Kernel, Operator>::run>(Operator::name + 6, Operator::overload_name);
-}
-
-template <auto& stub>
-void fill_stub() {
-  stub.set_privateuse1_dispatch_ptr(&through_cpu<stub>::run);
 }
 
 double value_of(const at::Tensor& number) {

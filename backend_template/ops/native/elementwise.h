@@ -13,48 +13,11 @@
 #include <type_traits>
 #include <utility>
 
-#include "backend_template/core/device.h"
-#include "backend_template/core/stream.h"
-#include "backend_template/ops/native/factories.h"
+#include "backend_template/ops/native/structured.h"
 #include "backend_template/ops/redispatch/tensor_fields.h"
 #include "backend_template/ops/redispatch/unboxed_kernel.h"
 
 namespace outback::ops {
-
-/// `Kernel` with results of ours. Older releases pass names as well: that is `More`.
-template <class Kernel, class Method = decltype(&at::impl::MetaBase::set_output_raw_strided)>
-class kernel_on_device;
-
-template <class Kernel, class... More>
-class kernel_on_device<Kernel,
-                       void (at::impl::MetaBase::*)(int64_t, at::IntArrayRef, at::IntArrayRef,
-                                                    at::TensorOptions, More...)>
-    final : public Kernel {
- public:
-  /// With an output it works in place, and the sizes must be right already.
-  explicit kernel_on_device(const at::Tensor& output = {}) : output_(output) {}
-
-  void set_output_strided(int64_t index, at::IntArrayRef size, at::IntArrayRef stride,
-                          at::TensorOptions options, More... more) override {
-    set_output_raw_strided(index, size, stride, options, more...);
-  }
-
-  void set_output_raw_strided(int64_t index, at::IntArrayRef size, at::IntArrayRef stride,
-                              at::TensorOptions options, More... more) override {
-    if (!output_.defined()) {
-      output_ = new_tensor(size, stride, options.dtype().toScalarType(), options.device(),
-                           options.memory_format_opt());
-    }
-    Kernel::set_output_raw_strided(index, size, stride, options, more...);
-  }
-
-  const at::Tensor& maybe_get_output(int64_t /*index*/) override { return output_; }
-
-  at::Tensor& output() { return output_; }
-
- private:
-  at::Tensor output_;
-};
 
 /// True when the loops may run on `tensor` as it is, next to `first`: one of ours, or a CPU scalar.
 inline bool fits(const at::Tensor& first, const at::Tensor& tensor) {
@@ -81,15 +44,6 @@ decltype(auto) adapted(const at::Tensor& first, const Other& other) {
   } else {
     return &other;
   }
-}
-
-/// The device's part of it, and the wait that every CPU kernel needs.
-inline bool ready(const at::Tensor& first) {
-  if (!c10::isFloatingType(first.scalar_type())) return false;
-  const c10::DeviceIndex index = first.device().index();
-  if (!core::is_host_addressable(index)) return false;
-  core::drain(index);
-  return true;
 }
 
 template <class Other>
@@ -138,17 +92,6 @@ struct elementwise<Kernel, Operator, at::Tensor&(at::Tensor&, Others...)> {
       if (try_with(adapted(self, others)...)) return self;
     }
     return unboxed_kernel<Operator>::run(self, std::forward<Others>(others)...);
-  }
-};
-
-/// An entry for a dispatch stub that runs the CPU's.
-template <auto& stub, class Function = typename std::remove_reference_t<decltype(stub)>::FnPtr>
-struct through_cpu;
-
-template <auto& stub, class... Arguments>
-struct through_cpu<stub, void (*)(Arguments...)> {
-  static void run(Arguments... arguments) {
-    stub(c10::kCPU, std::forward<Arguments>(arguments)...);
   }
 };
 

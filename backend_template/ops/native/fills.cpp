@@ -1,6 +1,9 @@
 // fill_ and zero_.
+#include <ATen/TensorIterator.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/native/Fill.h>
 #include <ATen/ops/fill.h>
+#include <ATen/ops/fill_ops.h>
 #include <ATen/ops/zero.h>
 
 #include <cstring>
@@ -10,6 +13,8 @@
 #include "backend_template/core/stream.h"
 #include "backend_template/ops/native/native.h"
 #include "backend_template/ops/redispatch/cpu_call.h"
+#include "backend_template/ops/redispatch/tensor_fields.h"
+#include "backend_template/ops/redispatch/unboxed_kernel.h"
 #include "backend_template/ops/registrar.h"
 
 namespace outback::ops {
@@ -36,10 +41,55 @@ bool zero_dense(const at::Tensor& self) {
 at::Tensor& zero_(at::Tensor& self) {
   if (self.numel() == 0 || zero_dense(self)) return self;
   cpu_call call;
-  const at::Tensor on_cpu = call.lend(self, access::write);
+  const at::Tensor on_cpu = call.lend(self, access::overwrite);
   call.begin();
   on_cpu.zero_();
   call.finish();
+  return self;
+}
+
+template <class Element>
+void fill_one(const at::Tensor& self, const at::Scalar& value) {
+  *self.mutable_data_ptr<Element>() = value.to<Element>();
+}
+
+// A single number, which reductions begin with, is no loop. False for a dtype that is rare.
+bool fill_single(const at::Tensor& self, const at::Scalar& value) {
+  if (self.numel() != 1) return false;
+  switch (self.scalar_type()) {
+    case c10::kFloat:
+      fill_one<float>(self, value);
+      return true;
+    case c10::kDouble:
+      fill_one<double>(self, value);
+      return true;
+    case c10::kLong:
+      fill_one<int64_t>(self, value);
+      return true;
+    case c10::kBool:
+      fill_one<bool>(self, value);
+      return true;
+    default:
+      return false;
+  }
+}
+
+at::Tensor& fill_(at::Tensor& self, const at::Scalar& value) {
+  const c10::DeviceIndex index = self.device().index();
+  if (!is_plain(*self.unsafeGetTensorImpl()) || self.is_conj() || self.is_neg() ||
+      !core::is_host_addressable(index)) {
+    return unboxed_kernel<at::_ops::fill__Scalar>::run(self, value);
+  }
+  core::drain(index);
+  if (fill_single(self, value)) return self;
+  // As on the CPU, where a tensor that overlaps itself may be filled too.
+  at::TensorIterator elements = at::TensorIteratorConfig()
+                                    .set_check_mem_overlap(false)
+                                    .check_all_same_dtype(false)
+                                    .add_output(self)
+                                    .resize_outputs(false)
+                                    .build();
+  at::native::fill_stub(c10::kCPU, elements, value);
   return self;
 }
 
@@ -47,6 +97,7 @@ at::Tensor& zero_(at::Tensor& self) {
 
 void register_fills(registrar& to) {
   to.add<&zero_>("zero_");
+  to.add<&fill_>("fill_", "Scalar");
 }
 
 }  // namespace outback::ops

@@ -19,5 +19,10 @@ void register_convolutions(registrar& to);
 void register_recurrent_cells(registrar& to);
 void register_attention(registrar& to);
 void register_dropout(registrar& to);
+void register_index_select(registrar& to);
+void register_joining(registrar& to);
+void register_layer_norm(registrar& to);
+void register_matrices(registrar& to);
+void register_reductions(registrar& to);
 
 }  // namespace outback::ops

@@ -29,7 +29,7 @@ c10::DataPtr adopt_memory(c10::DataPtr&& memory, size_t size, c10::Device device
   c10::DataPtr copy = core::allocate_on(device.index(), memory.get() == nullptr ? 0 : size);
   if (memory.get() != nullptr) {
     core::copy_bytes(copy.get(), device, memory.get(), c10::Device(c10::kCPU), size,
-                     /*non_blocking=*/false);
+                     /*non_blocking=*/true);
   }
   return copy;
 }

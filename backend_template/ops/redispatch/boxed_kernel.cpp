@@ -85,10 +85,13 @@ void run(const op_facts& facts, const c10::OperatorHandle& op, c10::DispatchKey 
   const size_t first = stack.size() - facts.arguments;
   for_each_bit(facts.handled, [&](size_t i) {
     const uint64_t bit = uint64_t{1} << i;
-    lend_value(call, stack[first + i], (facts.written & bit) != 0 ? access::write : access::read,
+    const access how = (facts.overwritten & bit) != 0 ? access::overwrite
+                       : (facts.written & bit) != 0   ? access::write
+                                                      : access::read;
+    lend_value(call, stack[first + i], how,
                (facts.cpu_allowed & bit) != 0 ? mixing::cpu_tensors : mixing::refused);
   });
-  call.begin();
+  call.begin(facts.name);
   for_each_bit(facts.generators, [&](size_t i) { lend_generator(call, stack[first + i]); });
 
   op.redispatchBoxed(c10::DispatchKeySet(target), &stack);
@@ -142,6 +145,8 @@ class kernel_of_another final : public c10::OperatorKernel {
 
 class kernel_of_any final : public c10::OperatorKernel {
  public:
+  explicit kernel_of_any(const operator_names& excluded) : excluded_(excluded) {}
+
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/,
                   torch::jit::Stack* stack) {
     TORCH_CHECK_NOT_IMPLEMENTED(
@@ -149,8 +154,15 @@ class kernel_of_any final : public c10::OperatorKernel {
         " is not implemented for ", core::backend_name(),
         ": it has neither a kernel of its own for "
         "this device (dispatch key PrivateUse1) nor one for the CPU that could run in its place");
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        excluded_.count(op.operator_name()) == 0, op.operator_name(), " is not implemented for ",
+        core::backend_name(),
+        ": the backend excludes it from what Outback serves, and has no kernel of its own for it");
     run(facts_of(op), op, c10::DispatchKey::CPU, *stack);
   }
+
+ private:
+  const operator_names& excluded_;
 };
 
 }  // namespace
@@ -164,8 +176,8 @@ c10::KernelFunction boxed_kernel_of(const char* name, const char* overload) {
       c10::Dispatcher::singleton().findSchemaOrThrow(name, overload)));
 }
 
-c10::KernelFunction boxed_fallback() {
-  return c10::KernelFunction::makeFromBoxedFunctor(std::make_unique<kernel_of_any>());
+c10::KernelFunction boxed_fallback(const operator_names& excluded) {
+  return c10::KernelFunction::makeFromBoxedFunctor(std::make_unique<kernel_of_any>(excluded));
 }
 
 }  // namespace outback::ops

@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "backend_template/ops/excluded_operators.h"
+
 namespace outback::ops {
 
 /// The kernel for one operator, which runs its kernel for `target`. What it needs to know of the
@@ -18,7 +20,8 @@ c10::KernelFunction boxed_kernel(c10::DispatchKey target);
 c10::KernelFunction boxed_kernel_of(const char* name, const char* overload);
 
 /// The kernel for operators that nobody registered for this device, custom ones above all. Throws
-/// c10::NotImplementedError for an operator without a CPU kernel.
-c10::KernelFunction boxed_fallback();
+/// c10::NotImplementedError for an operator without a CPU kernel, and for those that are excluded,
+/// which live as long as the process.
+c10::KernelFunction boxed_fallback(const operator_names& excluded);
 
 }  // namespace outback::ops

@@ -55,27 +55,22 @@ at::Tensor cpu_call::lend(at::Tensor tensor, access how, mixing allowed) {
   if (tensor.device().type() != core::device_type) return tensor;
   for (tensor_loan& loan : tensors_) {
     if (!loan.source.is_same(tensor)) continue;
-    if (how == access::write && loan.how == access::read) {
-      loan.how = access::write;
-      if (tensor.has_storage()) lend_storage(tensor.storage(), how);
-    }
+    // Once as an argument and once as the result: what was there is needed.
+    if (how != loan.how) loan.how = access::write;
+    if (how != access::read && tensor.has_storage()) lend_storage(tensor.storage(), how);
     return loan.alias;
   }
 
   at::Tensor alias;
   const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
   if (C10_LIKELY(is_plain(impl) && !keep_requires_grad_)) {
-    storage_loan& storage = lend_storage(tensor.storage(), how);
-    if (storage.is_staged) storage.needed.add(bytes_of(impl));
-    alias = make_alias_tensor(tensor, storage.alias);
+    alias = make_alias_tensor(tensor, lend_storage(tensor.storage(), how).alias);
   } else if (has_members(impl)) {
     alias = make_special_alias(tensor, {});
     for_each_member(*alias.unsafeGetTensorImpl(),
                     [&](at::Tensor& member) { member = lend(std::move(member), how); });
   } else {
-    storage_loan& storage = lend_storage(tensor.storage(), how);
-    if (storage.is_staged) storage.needed.add({0, tensor.storage().nbytes()});
-    alias = make_special_alias(tensor, storage.alias);
+    alias = make_special_alias(tensor, lend_storage(tensor.storage(), how).alias);
   }
   if (C10_UNLIKELY(keep_requires_grad_ && impl.requires_grad())) alias.set_requires_grad(true);
   tensors_.push_back({std::move(tensor), alias, how});
@@ -96,8 +91,7 @@ c10::Storage cpu_call::lend(const c10::Storage& storage) {
 cpu_call::storage_loan& cpu_call::lend_storage(const c10::Storage& storage, access how) {
   c10::StorageImpl& source = *storage.unsafeGetStorageImpl();
   // Only a write gives a copy-on-write storage memory of its own, and then all see the new memory.
-  void* const data =
-      how == access::write ? source.mutable_data() : const_cast<void*>(source.data());
+  void* const data = how == access::read ? const_cast<void*>(source.data()) : source.mutable_data();
   for (storage_loan& loan : storages_) {
     if (loan.source != &source) continue;
     if (!loan.is_staged && loan.data != data) {
@@ -108,40 +102,77 @@ cpu_call::storage_loan& cpu_call::lend_storage(const c10::Storage& storage, acce
   }
   const c10::Device device = source.device();
   if (C10_LIKELY(core::is_host_addressable(device.index()))) {
-    storages_.push_back({&source, make_alias_storage(source, data), data, device, {}, {}, false});
+    storages_.push_back(
+        {&source, make_alias_storage(source, data), data, device, {}, {}, {}, false});
   } else {
     c10::DataPtr stage = allocate_stage(source);
     const void* const at = stage.get();
     c10::Storage alias = make_alias_storage(source, nullptr);
     alias.set_data_ptr_noswap(std::move(stage));
-    storages_.push_back({&source, std::move(alias), at, device, {}, {}, true});
+    storages_.push_back({&source, std::move(alias), at, device, {}, {}, {}, true});
+    has_stages_ = true;
   }
   return storages_.back();
 }
 
-void cpu_call::begin() {
+// The bytes that the kernel may look at, and those that come back although it writes only parts.
+void cpu_call::add_needed(const tensor_loan& loan) {
+  const c10::TensorImpl& source = *loan.source.unsafeGetTensorImpl();
+  if (has_members(source) || !source.has_storage()) return;
+  for (storage_loan& storage : storages_) {
+    if (!storage.is_staged || storage.source != source.unsafe_storage().unsafeGetStorageImpl())
+      continue;
+    const byte_range bytes =
+        is_plain(source) ? bytes_of(source) : byte_range{0, source.unsafe_storage().nbytes()};
+    const bool is_all_new = loan.how == access::overwrite && is_plain(source) &&
+                            source.is_non_overlapping_and_dense() && storage.expected.empty();
+    if (loan.how != access::read) storage.expected.add(bytes);
+    if (is_all_new) return;
+    storage.needed.add(bytes);
+    // What comes back is one range, with all that lies between two results.
+    if (loan.how != access::read) storage.needed.add(storage.expected);
+    return;
+  }
+}
+
+void cpu_call::fill_stages() {
+  for (const tensor_loan& loan : tensors_) add_needed(loan);
+  for (const storage_loan& loan : storages_) {
+    if (loan.is_staged) {
+      copy_in(loan.alias.mutable_data(), loan.source->data(), loan.device, loan.needed);
+    }
+  }
+}
+
+// A result comes by a copy even when no tensor goes in.
+bool cpu_call::makes_copies() const {
+  return device_ && device_->type() == core::device_type &&
+         !core::is_host_addressable(device_->index());
+}
+
+void cpu_call::begin(std::optional<operator_text> op) {
   TORCH_CHECK(!stranger_ || !tensors_device_ || mixing_ == mixing::anything,
               "Expected all tensors to be on the same device, but found at least two devices, ",
               *tensors_device_, " and ", *stranger_, "!");
   if (!device_) device_ = tensors_device_;
+  if (C10_UNLIKELY(has_stages_ || makes_copies())) {
+    if (op) before_fallback(*op);
+    fill_stages();
+  }
   for (size_t i = 0; i < storages_.size(); ++i) {
-    const storage_loan& loan = storages_[i];
-    if (loan.is_staged) {
-      copy_in(loan.alias.mutable_data(), loan.source->data(), loan.device, loan.needed);
-    } else if (i == 0 || storages_[i - 1].device != loan.device) {
-      core::drain(loan.device.index());
-    }
+    const c10::Device device = storages_[i].device;
+    if (i == 0 || storages_[i - 1].device != device) core::drain(device.index());
   }
   below_autograd_.emplace(keys_above_backends);
 }
 
 void cpu_call::finish() {
   for (const tensor_loan& loan : tensors_) {
-    if (loan.how == access::write) note_written(*loan.alias.unsafeGetTensorImpl());
+    if (loan.how != access::read) note_written(*loan.alias.unsafeGetTensorImpl());
   }
   for (storage_loan& loan : storages_) finish_storage(loan);
   for (const tensor_loan& loan : tensors_) {
-    if (loan.how == access::write) finish_tensor(loan);
+    if (loan.how != access::read) finish_tensor(loan);
   }
 }
 
@@ -194,6 +225,13 @@ void cpu_call::finish_tensor(const tensor_loan& loan) {
   }
   if (C10_UNLIKELY(is_plain(alias) && !same_geometry(source, alias))) {
     source.set_sizes_and_strides(alias.sizes(), alias.strides(), alias.storage_offset());
+  }
+  // linalg.lu_solve answers with the conjugate's bytes and the bit that says so.
+  if (C10_UNLIKELY(loan.source.is_conj() != loan.alias.is_conj())) {
+    loan.source._set_conj(loan.alias.is_conj());
+  }
+  if (C10_UNLIKELY(loan.source.is_neg() != loan.alias.is_neg())) {
+    loan.source._set_neg(loan.alias.is_neg());
   }
 }
 

@@ -20,14 +20,20 @@
 #include <c10/util/SmallVector.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
+#include "backend_template/ops/fallback/policy.h"
 #include "backend_template/ops/fallback/stage.h"
 
 namespace outback::ops {
 
-enum class access : bool { read, write };
+enum class access : uint8_t {
+  read,
+  write,
+  overwrite  // all of its elements, without a look at what they were
+};
 
 /// Which tensors may meet in a call.
 enum class mixing {
@@ -56,8 +62,8 @@ class cpu_call {
 
   /// Checks that the tensors may meet, then waits for or copies from the device. From here on,
   /// until the object dies, autograd and autocast are off: they have had their turn above this
-  /// kernel.
-  void begin();
+  /// kernel. `op`: what runs, for the fallback mode to judge; none for what only moves data.
+  void begin(std::optional<operator_text> op = std::nullopt);
 
   /// Where the results go. After `begin`; empty when no tensor and no argument names a device of
   /// ours.
@@ -80,10 +86,15 @@ class cpu_call {
     c10::Storage alias;
     const void* data;  // the alias's at first: a kernel that resizes replaces it
     c10::Device device;
-    byte_range needed, written;  // where it is staged
+    // Where it is staged: what the kernel may look at, what comes back as far as is known before it
+    // has run, and what does come back.
+    byte_range needed, expected, written;
     bool is_staged;
   };
 
+  void add_needed(const tensor_loan& loan);
+  void fill_stages();
+  bool makes_copies() const;
   void join(const at::Tensor& tensor, access how, mixing allowed);
   storage_loan& lend_storage(const c10::Storage& storage, access how);
   storage_loan* loan_of(const c10::StorageImpl* alias);
@@ -100,6 +111,7 @@ class cpu_call {
   std::optional<c10::Device> stranger_;  // a device that does not go with the tensors'
   mixing mixing_;
   bool keep_requires_grad_ = false;
+  bool has_stages_ = false;
   std::optional<c10::impl::ExcludeDispatchKeyGuard> below_autograd_;
 };
 

@@ -38,6 +38,16 @@ constexpr std::array<std::string_view, 3> cpu_results{"aten::_nested_tensor_size
                                                       "aten::_nested_tensor_strides",
                                                       "aten::_nested_tensor_storage_offsets"};
 
+// In place, and without a look at what was there. (Results given as out= are so by their schema.)
+constexpr std::array<std::string_view, 11> overwriting_operators{
+    "aten::bernoulli_", "aten::cauchy_",    "aten::exponential_", "aten::eye_",
+    "aten::fill_",      "aten::geometric_", "aten::log_normal_",  "aten::normal_",
+    "aten::random_",    "aten::uniform_",   "aten::zero_"};
+
+// The CPU's kernel does not always fill its out=: by way of oneDNN it leaves a transposed one
+// alone.
+constexpr std::string_view unreliable_writer = "aten::gelu";
+
 constexpr std::string_view requires_grad_reader = "aten::_sparse_mm_reduce_impl";
 
 template <size_t N>
@@ -68,6 +78,10 @@ op_facts facts_of(const c10::OperatorHandle& op) {
   const auto& arguments = schema.arguments();
   TORCH_INTERNAL_ASSERT(arguments.size() <= 64, schema);
   op_facts facts;
+  facts.name = {schema.name().c_str(), schema.overload_name().c_str()};
+  const bool overwrites = std::find(overwriting_operators.begin(), overwriting_operators.end(),
+                                    schema.name()) != overwriting_operators.end();
+  const bool fills_results = schema.name() != unreliable_writer;
   facts.arguments = static_cast<uint32_t>(arguments.size());
   facts.returns = static_cast<uint32_t>(schema.returns().size());
   facts.results_stay_on_cpu =
@@ -93,6 +107,7 @@ op_facts facts_of(const c10::OperatorHandle& op) {
     if ((alias != nullptr && alias->isWrite()) ||
         contains(unannotated_writes, schema.name(), argument.name())) {
       facts.written |= bit;
+      if (overwrites || (argument.is_out() && fills_results)) facts.overwritten |= bit;
     }
     if (contains(cpu_arguments, schema.name(), argument.name())) facts.cpu_allowed |= bit;
   }

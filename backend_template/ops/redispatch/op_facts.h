@@ -5,14 +5,18 @@
 
 #include <cstdint>
 
+#include "backend_template/ops/fallback/policy.h"
+
 namespace outback::ops {
 
 /// Bit i stands for argument i.
 struct op_facts {
+  operator_text name;
   uint32_t arguments = 0;
   uint32_t returns = 0;
-  uint64_t handled = 0;  // may be or hold a tensor, a storage, a device or a generator
-  uint64_t written = 0;  // the operator changes it
+  uint64_t handled = 0;      // may be or hold a tensor, a storage, a device or a generator
+  uint64_t written = 0;      // the operator changes it
+  uint64_t overwritten = 0;  // all of it, whatever it was
   uint64_t generators = 0;
   uint64_t cpu_allowed = 0;          // may be a CPU tensor by contract
   bool results_stay_on_cpu = false;  // metadata, on the CPU whatever the device

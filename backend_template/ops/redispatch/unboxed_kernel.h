@@ -8,6 +8,7 @@
 #include <c10/util/SmallVector.h>
 
 #include <optional>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -18,13 +19,21 @@ namespace outback::ops {
 
 using lent_list = c10::SmallVector<at::Tensor, 8>;
 
+/// How an operator treats the tensor that it writes, if there is one.
+template <class Operator>
+constexpr access write_of() {
+  const bool is_result = std::string_view(Operator::overload_name).ends_with("out");
+  const bool is_fill = std::string_view(Operator::name) == "aten::fill_";
+  return is_result || is_fill ? access::overwrite : access::write;
+}
+
 /// What is passed in an argument's place: tensors are lent, everything else goes on as it is.
-template <class Argument>
+template <access write, class Argument>
 decltype(auto) lend_argument(cpu_call& call, Argument&& argument) {
   using type = std::remove_cvref_t<Argument>;
   if constexpr (std::is_same_v<type, at::Tensor>) {
     constexpr bool is_written = !std::is_const_v<std::remove_reference_t<Argument>>;
-    return call.lend(argument, is_written ? access::write : access::read);
+    return call.lend(argument, is_written ? write : access::read);
   } else if constexpr (std::is_same_v<type, std::optional<at::Tensor>>) {
     return argument ? std::optional<at::Tensor>(call.lend(*argument)) : std::nullopt;
   } else if constexpr (std::is_same_v<type, at::ITensorListRef>) {
@@ -75,11 +84,12 @@ struct unboxed_kernel;
 template <class Operator, class Result, class... Arguments>
 struct unboxed_kernel<Operator, Result(Arguments...)> {
   static Result run(Arguments... arguments) {
+    constexpr access write = write_of<Operator>();
     cpu_call call;
     // Braces: from left to right.
-    std::tuple<decltype(lend_argument(call, std::forward<Arguments>(arguments)))...> lent{
-        lend_argument(call, std::forward<Arguments>(arguments))...};
-    call.begin();
+    std::tuple<decltype(lend_argument<write>(call, std::forward<Arguments>(arguments)))...> lent{
+        lend_argument<write>(call, std::forward<Arguments>(arguments))...};
+    call.begin(operator_text{Operator::name, Operator::overload_name});
     const auto run_on_cpu = [&](auto&... passed) -> decltype(auto) {
       return Operator::redispatch(c10::DispatchKeySet(c10::DispatchKey::CPU),
                                   as_argument<Arguments>(passed)...);

@@ -142,3 +142,28 @@ def test_forward_mode_zeros():
         y = torch.ones(3, device="acme")
         tangent = fwad.unpack_dual(x * y + y).tangent
     assert tangent.cpu().tolist() == [2, 2, 2]
+
+
+def test_a_result_keeps_the_bit_that_says_conjugated():
+    torch.manual_seed(0)
+    factors, pivots = torch.linalg.lu_factor(torch.randn(3, 3, dtype=torch.cfloat))
+    right = torch.randn(4, 3, dtype=torch.cfloat)
+    expected = torch.linalg.lu_solve(factors, pivots, right, left=False)
+    out = torch.empty(0, dtype=torch.cfloat, device="acme")
+    torch.linalg.lu_solve(factors.acme(), pivots.acme(), right.acme(), left=False, out=out)
+    torch.testing.assert_close(out.cpu(), expected, rtol=0, atol=0)
+
+
+def test_conj_physical_works_in_place():
+    x = torch.tensor([1 + 2j]).acme()
+    assert x.conj_physical_() is x
+    assert x.tolist() == [1 - 2j]
+
+
+def test_addr_does_not_grow_its_argument():
+    x, rows, columns = (torch.ones(*size, device="acme") for size in ((3, 4), (3,), (4,)))
+    assert x.addr_(rows, columns).tolist() == [[2] * 4] * 3
+    x = torch.tensor(1.0, device="acme")
+    with pytest.raises(RuntimeError, match="2D tensor expected"):
+        x.addr_(rows, columns)
+    assert x.shape == ()

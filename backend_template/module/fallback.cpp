@@ -1,0 +1,31 @@
+// The fallback mode, in Python.
+#include <pybind11/pybind11.h>
+
+#include <string>
+
+#include "backend_template/module/device_module.h"
+#include "registration/fallback_mode.h"
+
+namespace py = pybind11;
+
+namespace outback::python {
+
+void define_fallback(py::module_& module) {
+  module.def(
+      "set_fallback_mode",
+      [](const std::string& mode) {
+        set_fallback_mode(registration::read_fallback_mode(mode, "set_fallback_mode"));
+      },
+      py::arg("mode"),
+      R"(What to do with operators that have no kernel for this device, if the CPU cannot address its memory.
+
+Args:
+    mode: "allow" runs them on the CPU, over copies of their tensors; "warn" says so once an
+        operator; "error" raises NotImplementedError. The environment's OUTBACK_FALLBACK sets the
+        first mode.)");
+  module.def(
+      "get_fallback_mode", [] { return std::string(registration::name_of(get_fallback_mode())); },
+      R"(The mode that `set_fallback_mode` sets: "allow", "warn" or "error".)");
+}
+
+}  // namespace outback::python
