@@ -38,8 +38,7 @@ class autocast_kernel final : public c10::OperatorKernel {
 
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/,
                   torch::jit::Stack* stack) {
-    const c10::impl::ExcludeDispatchKeyGuard below_autocast(
-        c10::DispatchKey::AutocastPrivateUse1);
+    const c10::impl::ExcludeDispatchKeyGuard below_autocast(c10::DispatchKey::AutocastPrivateUse1);
     const auto arguments = torch::jit::last(*stack, op.schema().arguments().size());
     const c10::ScalarType dtype = dtype_for(arguments);
     const size_t first = stack->size() - arguments.size();

@@ -19,8 +19,8 @@ at::Tensor allocate(at::IntArrayRef size, at::IntArrayRef stride,
 
 void resize_out(const at::Tensor& out, at::IntArrayRef size, at::IntArrayRef stride,
                 const at::TensorOptions& options) {
-  TORCH_CHECK(options.dtype() == out.dtype(), "Expected out tensor to have dtype ",
-              options.dtype(), ", but got ", out.dtype(), " instead");
+  TORCH_CHECK(options.dtype() == out.dtype(), "Expected out tensor to have dtype ", options.dtype(),
+              ", but got ", out.dtype(), " instead");
   TORCH_CHECK(options.device() == out.device(), "Expected out tensor to have device ",
               options.device(), ", but got ", out.device(), " instead");
   if (!at::native::resize_output(out, size)) return;  // then its own strides will do
@@ -31,8 +31,7 @@ void resize_out(const at::Tensor& out, at::IntArrayRef size, at::IntArrayRef str
   }
 }
 
-void check_inplace(const at::Tensor& self, at::IntArrayRef size,
-                   const at::TensorOptions& options) {
+void check_inplace(const at::Tensor& self, at::IntArrayRef size, const at::TensorOptions& options) {
   TORCH_CHECK(options.dtype() == self.dtype(), "Bad in-place call: input tensor dtype ",
               self.dtype(), " and output tensor dtype ", options.dtype(), " should match");
   TORCH_CHECK(options.device() == self.device(), "Bad in-place call: input tensor device ",

@@ -14,8 +14,8 @@ namespace outback::test {
 namespace {
 
 using kernels::cast_policy;
-using ::testing::ElementsAre;
 using ::testing::Each;
+using ::testing::ElementsAre;
 
 std::vector<c10::ScalarType> seen;
 

@@ -153,8 +153,8 @@ TEST_F(ElementwiseTest, ACpuScalarIsPutIntoDeviceMemory) {
 
 TEST_F(ElementwiseTest, OrIsANumber) {
   const at::Tensor x = made({5}, at::kHalf);
-  const seen_loop loop = loop_of({at::scalar_tensor(1e6, at::kDouble), x},
-                                 {.cpu_scalars_as_numbers = true});
+  const seen_loop loop =
+      loop_of({at::scalar_tensor(1e6, at::kDouble), x}, {.cpu_scalars_as_numbers = true});
   EXPECT_EQ(loop.dtype, at::kHalf);
   EXPECT_EQ(loop.data[1], nullptr);
   EXPECT_EQ(loop.numbers[1], 1e6) << "more than half can hold";
@@ -181,8 +181,7 @@ TEST_F(ElementwiseTest, ComparisonsWriteBools) {
 }
 
 TEST_F(ElementwiseTest, IntegersBecomeFloatsWhereAsked) {
-  const seen_loop loop =
-      loop_of({made({3}, at::kInt)}, {.promote_integer_inputs_to_float = true});
+  const seen_loop loop = loop_of({made({3}, at::kInt)}, {.promote_integer_inputs_to_float = true});
   EXPECT_THAT(loop.dtypes, ElementsAre(at::kFloat, at::kFloat));
   EXPECT_EQ(result.scalar_type(), at::kFloat);
 }
@@ -195,10 +194,12 @@ TEST_F(ElementwiseTest, AnOutputOfAnotherDtypeIsConverted) {
   });
   EXPECT_TRUE(out.cpu().equal(at::full({3, 2}, 7, at::kDouble)));
   at::Tensor counts = at::zeros({3}, at::TensorOptions(at::kLong).device(device(0)));
-  elementwise_out({made({3})}, counts, [](const elementwise_loop& loop) {
-    EXPECT_EQ(loop.operands[0].dtype, at::kBool);
-    for (int i = 0; i < 3; ++i) static_cast<bool*>(loop.operands[0].data)[i] = true;
-  }, {.result_dtype = at::kBool});
+  elementwise_out({made({3})}, counts,
+                  [](const elementwise_loop& loop) {
+                    EXPECT_EQ(loop.operands[0].dtype, at::kBool);
+                    for (int i = 0; i < 3; ++i) static_cast<bool*>(loop.operands[0].data)[i] = true;
+                  },
+                  {.result_dtype = at::kBool});
   EXPECT_TRUE(counts.cpu().equal(at::ones({3}, at::kLong)));
 }
 

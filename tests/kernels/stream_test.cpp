@@ -39,12 +39,16 @@ TEST_F(KernelStreamTest, MakesItsDeviceTheCurrentOne) {
 TEST_F(KernelStreamTest, WhatAKernelEnqueuedIsWaitedForByOthers) {
   core::drain(0);
   ASSERT_TRUE(core::is_idle(core::current_stream(0)));
-  { const kernels::kernel_stream stream(device(0)); }
+  {
+    const kernels::kernel_stream stream(device(0));
+  }
   EXPECT_FALSE(core::is_idle(core::current_stream(0)));
 }
 
 TEST_F(KernelStreamTest, AKernelThatWaitsLeavesTheStreamIdle) {
-  { const kernels::kernel_stream earlier(device(0)); }
+  {
+    const kernels::kernel_stream earlier(device(0));
+  }
   {
     kernels::kernel_stream stream(device(0));
     stream.wait();

@@ -8,6 +8,8 @@
 #include <ATen/ops/cat_ops.h>
 #include <ATen/ops/eq_meta.h>
 #include <ATen/ops/eq_ops.h>
+#include <ATen/ops/linalg_inv_ex_meta.h>
+#include <ATen/ops/linalg_inv_ex_ops.h>
 #include <ATen/ops/max_meta.h>
 #include <ATen/ops/max_ops.h>
 #include <ATen/ops/slow_conv_transpose2d_meta.h>
@@ -34,7 +36,8 @@ struct test_addmm : at::meta::structured_addmm {
   void impl(const at::Tensor& self, const at::Tensor& mat1, const at::Tensor& mat2,
             const at::Scalar& beta, const at::Scalar& alpha, const at::Tensor& out) {
     ++runs;
-    seen_device = static_cast<int>(c10::impl::VirtualGuardImpl(out.device().type()).getDevice().index());
+    seen_device =
+        static_cast<int>(c10::impl::VirtualGuardImpl(out.device().type()).getDevice().index());
     out.copy_(at::addmm(self.cpu(), mat1.cpu(), mat2.cpu(), beta, alpha));
   }
   static inline int seen_device = -1;
@@ -61,6 +64,18 @@ struct test_max : at::meta::structured_max_dim {
   }
 };
 
+// One that wants its output in a certain order of memory.
+struct test_inverse : at::meta::structured_linalg_inv_ex {
+  void impl(const at::Tensor& self, bool check_errors, const at::Tensor& inverse,
+            const at::Tensor& info) {
+    ++runs;
+    EXPECT_EQ(inverse.strides(), at::IntArrayRef({1, inverse.size(0)}));
+    const auto [result, result_info] = at::linalg_inv_ex(self.cpu(), check_errors);
+    inverse.copy_(result);
+    info.copy_(result_info);
+  }
+};
+
 struct test_upsample : at::meta::structured_upsample_nearest1d {
   void impl(const at::Tensor& self, at::IntArrayRef output_size, std::optional<double> scales,
             const at::Tensor& out) {
@@ -74,28 +89,27 @@ struct test_conv_transpose : at::meta::structured_slow_conv_transpose2d {
             at::OptionalTensorRef bias, at::IntArrayRef stride, at::IntArrayRef padding,
             at::IntArrayRef output_padding, at::IntArrayRef dilation, const at::Tensor& out) {
     ++runs;
-    out.copy_(at::slow_conv_transpose2d(
-        self.cpu(), weight.cpu(), kernel_size,
-        bias.has_value() ? std::optional(bias->cpu()) : std::nullopt, stride, padding,
-        output_padding, dilation));
+    out.copy_(
+        at::slow_conv_transpose2d(self.cpu(), weight.cpu(), kernel_size,
+                                  bias.has_value() ? std::optional(bias->cpu()) : std::nullopt,
+                                  stride, padding, output_padding, dilation));
   }
 };
 
 struct test_eq : at::meta::structured_eq_Tensor {
   void impl(const at::Tensor& /*self*/, const at::Tensor& /*other*/, const at::Tensor& /*out*/) {
-    kernels::run_loops(
-        *this,
-        [](const kernels::elementwise_loop& loop) {
-          ++runs;
-          EXPECT_TRUE(loop.is_contiguous);
-          const auto* a = static_cast<const float*>(loop.operands[1].data);
-          const auto* b = static_cast<const float*>(loop.operands[2].data);
-          loop.stream.wait();
-          for (int64_t i = 0; i < loop.numel; ++i) {
-            static_cast<bool*>(loop.operands[0].data)[i] = a[i] == b[i];
-          }
-        },
-        {.result_dtype = at::kBool});
+    kernels::run_loops(*this,
+                       [](const kernels::elementwise_loop& loop) {
+                         ++runs;
+                         EXPECT_TRUE(loop.is_contiguous);
+                         const auto* a = static_cast<const float*>(loop.operands[1].data);
+                         const auto* b = static_cast<const float*>(loop.operands[2].data);
+                         loop.stream.wait();
+                         for (int64_t i = 0; i < loop.numel; ++i) {
+                           static_cast<bool*>(loop.operands[0].data)[i] = a[i] == b[i];
+                         }
+                       },
+                       {.result_dtype = at::kBool});
   }
 };
 
@@ -104,6 +118,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   kernels::impl_structured<test_addmm, ops::addmm, ops::addmm_out, ops::addmm_>(m);
   kernels::impl_structured<test_cat, ops::cat, ops::cat_out>(m);
   kernels::impl_structured<test_max, ops::max_dim, ops::max_dim_max>(m);
+  kernels::impl_structured<test_inverse, ops::linalg_inv_ex, ops::linalg_inv_ex_inverse>(m);
   kernels::impl_structured<test_upsample, ops::upsample_nearest1d, ops::upsample_nearest1d_out>(m);
   kernels::impl_structured<test_conv_transpose, ops::slow_conv_transpose2d,
                            ops::slow_conv_transpose2d_out>(m);
@@ -177,8 +192,7 @@ TEST_F(StructuredTest, ErrorsAreThoseOfTheMetaFunction) {
 }
 
 TEST_F(StructuredTest, RunsWithTheDeviceOfItsTensors) {
-  const at::Tensor result =
-      at::addmm(bias.to(device(1)), a.to(device(1)), b.to(device(1)));
+  const at::Tensor result = at::addmm(bias.to(device(1)), a.to(device(1)), b.to(device(1)));
   EXPECT_EQ(result.device(), device(1));
   EXPECT_EQ(test_addmm::seen_device, 1);
 }
@@ -198,6 +212,23 @@ TEST_F(StructuredTest, SeveralOutputs) {
   at::max_out(out, out_indices, there(a), -1);
   expect(out, expected);
   EXPECT_TRUE(out_indices.cpu().equal(expected_indices));
+}
+
+TEST_F(StructuredTest, AnOutputWithOtherStridesThanTheKernelsGetsACopy) {
+  const at::Tensor x = at::eye(3) + at::ones({3, 3});
+  const at::Tensor expected = std::get<0>(at::linalg_inv_ex(x));
+  expect(std::get<0>(at::linalg_inv_ex(there(x))), expected);
+  for (const bool transposed : {false, true}) {
+    at::Tensor out = at::empty({3, 3}, options());
+    if (transposed) out = out.t();
+    const at::IntArrayRef strides = out.strides();
+    const void* const memory = out.data_ptr();
+    at::Tensor info = at::empty({}, options(at::kInt));
+    at::linalg_inv_ex_out(out, info, there(x));
+    expect(out, expected);
+    EXPECT_EQ(out.strides(), strides);
+    EXPECT_EQ(out.data_ptr(), memory);
+  }
 }
 
 TEST_F(StructuredTest, SymbolicSizesArriveAsNumbers) {

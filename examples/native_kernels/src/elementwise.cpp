@@ -14,9 +14,8 @@ namespace {
 void multiply(const outback::kernels::elementwise_loop& loop) {
   acme::count_call("mul");
   AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND3(
-      at::kBool, at::kHalf, at::kBFloat16, loop.dtype, "acme_mul", [&] {
-        acme::run_on_host<scalar_t>(loop, [](auto input) { return input(0) * input(1); });
-      });
+      at::kBool, at::kHalf, at::kBFloat16, loop.dtype, "acme_mul",
+      [&] { acme::run_on_host<scalar_t>(loop, [](auto input) { return input(0) * input(1); }); });
 }
 
 struct acme_mul : at::meta::structured_mul_Tensor {

@@ -14,13 +14,12 @@ namespace {
 at::Tensor scaled_silu_on_device(const at::Tensor& self, double scale) {
   acme::count_call("scaled_silu");
   return outback::kernels::elementwise({self}, [&](const auto& loop) {
-    AT_DISPATCH_FLOATING_TYPES_AND2(
-        at::kHalf, at::kBFloat16, loop.dtype, "acme_scaled_silu", [&] {
-          acme::run_on_host<scalar_t>(loop, [&](auto input) {
-            const auto x = input(0);
-            return static_cast<decltype(x)>(scale) * x / (1 + std::exp(-x));
-          });
-        });
+    AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, loop.dtype, "acme_scaled_silu", [&] {
+      acme::run_on_host<scalar_t>(loop, [&](auto input) {
+        const auto x = input(0);
+        return static_cast<decltype(x)>(scale) * x / (1 + std::exp(-x));
+      });
+    });
   });
 }
 

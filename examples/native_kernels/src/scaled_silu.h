@@ -1,4 +1,5 @@
-// A custom operator, acme::scaled_silu(x, scale) = scale * x * sigmoid(x), as the other files see it.
+// A custom operator, acme::scaled_silu(x, scale) = scale * x * sigmoid(x), as the other files see
+// it.
 #pragma once
 
 #include <ATen/core/Tensor.h>

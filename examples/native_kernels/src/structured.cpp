@@ -1,4 +1,5 @@
-// aten::mm, native: the checks and the shape are those of PyTorch's meta function.
+// aten::mm, native: shapes and most of the checks are those of PyTorch's meta function. It leaves
+// the dtypes to the kernel, which may support mixed ones.
 #include <ATen/Dispatch.h>
 #include <ATen/OpMathType.h>
 #include <ATen/core/TensorAccessor.h>
@@ -31,6 +32,8 @@ void multiply(const at::Tensor& self, const at::Tensor& mat2, const at::Tensor& 
 
 struct acme_mm : at::meta::structured_mm {
   void impl(const at::Tensor& self, const at::Tensor& mat2, const at::Tensor& out) {
+    TORCH_CHECK(self.scalar_type() == mat2.scalar_type(), "mm: expected two matrices of the same ",
+                "dtype, got ", self.scalar_type(), " and ", mat2.scalar_type());
     acme::count_call("mm");
     outback::kernels::kernel_stream stream(out.device());
     stream.wait();

@@ -117,8 +117,7 @@ class with_outputs<Kernel, void (at::impl::MetaBase::*)(int64_t, at::IntArrayRef
 void check_device(std::optional<c10::Device>& common, const at::Tensor& tensor, const char* name);
 
 template <class Argument>
-void check_devices(std::optional<c10::Device>& common, const Argument& argument,
-                   const char* name) {
+void check_devices(std::optional<c10::Device>& common, const Argument& argument, const char* name) {
   if constexpr (std::is_same_v<Argument, at::Tensor>) {
     check_device(common, argument, name);
   } else if constexpr (std::is_same_v<Argument, std::optional<at::Tensor>>) {
@@ -181,10 +180,10 @@ struct structured_kernel<Kernel, Operator, Result(Arguments...)> {
  private:
   static constexpr size_t inputs = detail::arity_of<decltype(&Kernel::meta)>;
   static constexpr size_t outputs = detail::outputs_of<Result>;
-  static constexpr detail::variant kind = detail::is_functional<Result> ? detail::variant::functional
-                                          : sizeof...(Arguments) == inputs
-                                              ? detail::variant::inplace
-                                              : detail::variant::out;
+  static constexpr detail::variant kind =
+      detail::is_functional<Result>    ? detail::variant::functional
+      : sizeof...(Arguments) == inputs ? detail::variant::inplace
+                                       : detail::variant::out;
   static_assert(sizeof...(Arguments) == inputs + (kind == detail::variant::out ? outputs : 0),
                 "not a variant of the kernel's operator");
 
@@ -197,9 +196,9 @@ struct structured_kernel<Kernel, Operator, Result(Arguments...)> {
     // A TensorIterator does it itself: it knows of CPU scalars.
     if constexpr (!std::is_base_of_v<at::TensorIteratorBase, Kernel>) {
       std::optional<c10::Device> common;
-      std::apply([&](const auto&... each) {
-        (detail::check_devices(common, each, Operator::name), ...);
-      }, passed);
+      std::apply(
+          [&](const auto&... each) { (detail::check_devices(common, each, Operator::name), ...); },
+          passed);
     }
     detail::with_outputs<Kernel> kernel(kind, outputs);
     if constexpr (kind != detail::variant::functional) {
