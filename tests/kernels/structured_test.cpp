@@ -20,6 +20,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "outback/kernels/elementwise.h"
 #include "tests/core/test_backend.h"
@@ -221,12 +222,12 @@ TEST_F(StructuredTest, AnOutputWithOtherStridesThanTheKernelsGetsACopy) {
   for (const bool transposed : {false, true}) {
     at::Tensor out = at::empty({3, 3}, options());
     if (transposed) out = out.t();
-    const at::IntArrayRef strides = out.strides();
+    const std::vector<int64_t> strides = out.strides().vec();
     const void* const memory = out.data_ptr();
     at::Tensor info = at::empty({}, options(at::kInt));
     at::linalg_inv_ex_out(out, info, there(x));
     expect(out, expected);
-    EXPECT_EQ(out.strides(), strides);
+    EXPECT_EQ(out.strides().vec(), strides);
     EXPECT_EQ(out.data_ptr(), memory);
   }
 }
