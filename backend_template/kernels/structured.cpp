@@ -26,8 +26,8 @@ void resize_out(const at::Tensor& out, at::IntArrayRef size, at::IntArrayRef str
   if (!at::native::resize_output(out, size)) return;  // then its own strides will do
   if (!stride.empty()) {
     out.as_strided_(size, stride);
-  } else if (options.memory_format_opt()) {
-    out.unsafeGetTensorImpl()->empty_tensor_restride(*options.memory_format_opt());
+  } else if (const std::optional<c10::MemoryFormat> format = options.memory_format_opt()) {
+    out.unsafeGetTensorImpl()->empty_tensor_restride(*format);
   }
 }
 

@@ -8,8 +8,8 @@
 // those of PyTorch's own operators.
 //
 // Meta tensors take the same way and stop before the kernel, so a function that calls `elementwise`
-// is the shape function of its operator as well (sizes have to be numbers; see kernels/README.md).
-// Everything here may be called from any thread.
+// is the shape function of its operator as well, where sizes are numbers and not the symbols of
+// torch.compile(dynamic=True). Everything here may be called from any thread.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -85,7 +85,7 @@ at::Tensor elementwise(at::TensorList inputs, elementwise_kernel kernel,
 at::Tensor& elementwise_out(at::TensorList inputs, at::Tensor& out, elementwise_kernel kernel,
                             const elementwise_options& options = {});
 
-/// The same for an iterator that was built already and has a common dtype: what the meta function
+/// The same for an iterator that is just built, and has a common dtype: what the meta function
 /// of a structured operator builds (outback/kernels/structured.h), or a TensorIteratorConfig of
 /// your own that sets `allow_cpu_scalars`, `promote_inputs_to_common_dtype` and
 /// `cast_common_dtype_to_outputs` as it pleases. `promote_integer_inputs_to_float` is up to it too.
