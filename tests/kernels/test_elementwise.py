@@ -52,12 +52,17 @@ CALLS = {
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(), (5,), (4, 3), (0, 3), (2, 1, 3)])
-@pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
+@pytest.mark.filterwarnings("ignore:B?Complex(Half|32) support is experimental")
 def test_equals_the_cpu(call, dtype, shape, runs):
     on_cpu = (torch.randn(shape) * 3).to(dtype)
     x = on_cpu.acme()
     try:
         expected = call(on_cpu)
+    except NotImplementedError:  # a dtype: only the loop knows, and an empty tensor has none
+        if on_cpu.numel():
+            with pytest.raises(NotImplementedError):
+                call(x)
+        return
     except RuntimeError as refused:
         with runs("mul", 0), pytest.raises(type(refused)) as caught:
             call(x)
