@@ -22,11 +22,20 @@ FORBIDDEN = {
     ],
     "backend_template/core": [
         PYTHON,
-        re.compile(r"^(generators|backend_template/(runtimes|module))/"),
+        re.compile(r"^(generators|backend_template/(runtimes|module)|outback/kernels)/"),
     ],
     "backend_template/ops": [
         PYTHON,
-        re.compile(r"^(generators|backend_template/(runtimes|module))/"),
+        # Only backends with native kernels pay for those headers.
+        re.compile(r"^(generators|backend_template/(runtimes|module)|outback/kernels)/"),
+    ],
+    "backend_template/kernels": [
+        PYTHON,
+        re.compile(r"^(registration|generators|backend_template/(runtimes|module))/"),
+    ],
+    "backend_template/include/outback/kernels": [
+        PYTHON,
+        re.compile(r"^(registration|generators|backend_template)/"),
     ],
     "backend_template/module": [re.compile(r"^(generators|backend_template/runtimes)/")],
     "generators/methods": [re.compile(r"^backend_template/(runtimes|ops|module)/")],

@@ -10,8 +10,8 @@ from conftest import ROOT
 BLOCKS = re.findall(
     r"^```cpp\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL
 )
-# A class and its registration; then statements of a program that has such a class.
-RUNTIME, PROGRAM = BLOCKS
+# A class and its registration; statements of a program that has such a class; and a native kernel.
+RUNTIME, PROGRAM, KERNEL = BLOCKS
 
 
 @pytest.mark.parametrize(
@@ -20,8 +20,9 @@ RUNTIME, PROGRAM = BLOCKS
         RUNTIME,
         "#include <outback/nn.h>\n#include <torch/nn/modules/linear.h>\n"
         f"{RUNTIME}\nvoid program(my_device& device) {{\n{PROGRAM}}}\n",
+        KERNEL,
     ],
-    ids=["runtime", "program"],
+    ids=["runtime", "program", "kernel"],
 )
 def test_the_code_of_the_readme_compiles(build_tree, tmp_path, source):
     file = tmp_path / "module.cpp"

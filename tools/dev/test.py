@@ -43,6 +43,11 @@ def run(environment: Environment, everything: bool) -> int:
                 environment, f"python, {name}", "tests/python", variables
             ),
         )
+    path = build.python_path(folder, "python_kernels")
+    report.part(
+        "Python, native kernels",
+        lambda variables=path: _pytest(environment, "kernels", "tests/kernels", variables),
+    )
     path = {**build.python_path(folder), "OUTBACK_BUILD_DIR": os.fspath(folder)}
     report.part(
         "conformance suite", lambda: _pytest(environment, "conformance", "tests/conformance", path)

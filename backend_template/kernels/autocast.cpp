@@ -1,0 +1,77 @@
+#include "outback/kernels/autocast.h"
+
+#include <ATen/autocast_mode.h>
+#include <ATen/core/List.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/core/stack.h>
+
+#include <memory>
+#include <utility>
+
+#include "backend_template/core/device.h"
+
+namespace outback::kernels {
+namespace {
+
+// Every tensor among the arguments, whichever way it is passed, replaced by what `change` makes of
+// it. Lists are made anew: the caller may still look at his.
+template <class Change>
+void change_tensors(c10::IValue& value, Change change) {
+  if (value.isTensor()) {
+    value = change(std::move(value).toTensor());
+  } else if (value.isTensorList()) {
+    c10::List<at::Tensor> changed;
+    for (const at::Tensor& tensor : value.toTensorVector()) changed.push_back(change(tensor));
+    value = std::move(changed);
+  } else if (value.isOptionalTensorList()) {
+    c10::List<std::optional<at::Tensor>> changed;
+    for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorVector()) {
+      changed.push_back(tensor ? std::optional(change(*tensor)) : std::nullopt);
+    }
+    value = std::move(changed);
+  }
+}
+
+class autocast_kernel final : public c10::OperatorKernel {
+ public:
+  explicit autocast_kernel(cast_policy policy) : policy_(policy) {}
+
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/,
+                  torch::jit::Stack* stack) {
+    const c10::impl::ExcludeDispatchKeyGuard below_autocast(c10::DispatchKey::AutocastPrivateUse1);
+    const auto arguments = torch::jit::last(*stack, op.schema().arguments().size());
+    const c10::ScalarType dtype = dtype_for(arguments);
+    const size_t first = stack->size() - arguments.size();
+    for (size_t i = first; i < stack->size(); ++i) {
+      change_tensors((*stack)[i], [&](const at::Tensor& tensor) {
+        return at::autocast::cached_cast(dtype, tensor, core::device_type);
+      });
+    }
+    op.callBoxed(stack);
+  }
+
+ private:
+  c10::ScalarType dtype_for(c10::ArrayRef<c10::IValue> arguments) const {
+    if (policy_ == cast_policy::fp32) return c10::kFloat;
+    c10::ScalarType dtype = at::autocast::get_autocast_dtype(core::device_type);
+    if (policy_ == cast_policy::promote) {
+      for (c10::IValue argument : arguments) {
+        change_tensors(argument, [&](const at::Tensor& tensor) {
+          if (tensor.defined()) dtype = at::autocast::prioritize(dtype, tensor, core::device_type);
+          return tensor;
+        });
+      }
+    }
+    return dtype;
+  }
+
+  cast_policy policy_;
+};
+
+}  // namespace
+
+torch::CppFunction autocast(cast_policy policy) {
+  return torch::CppFunction::makeFromBoxedFunctor(std::make_unique<autocast_kernel>(policy));
+}
+
+}  // namespace outback::kernels

@@ -1,0 +1,35 @@
+#include "outback/kernels/stream.h"
+
+#include <c10/util/Exception.h>
+
+#include "backend_template/core/device.h"
+#include "backend_template/core/runtime.h"
+#include "backend_template/core/stream.h"
+
+namespace outback::kernels {
+namespace {
+
+c10::Stream stream_on(c10::Device device) {
+  TORCH_CHECK(device.type() == core::device_type, "Expected a device of ", core::backend_name(),
+              " for a native kernel, but found ", device);
+  return core::current_stream(device.index());
+}
+
+}  // namespace
+
+kernel_stream::kernel_stream(c10::Device device)
+    : stream_(stream_on(device)),
+      handle_(core::handle_of(stream_)),
+      device_before_(core::exchange_device(stream_.device_index())) {}
+
+kernel_stream::~kernel_stream() {
+  if (!is_waited_for_) core::mark_busy(stream_);
+  core::set_device_unchecked(device_before_);
+}
+
+void kernel_stream::wait() {
+  core::drain(stream_.device_index());
+  is_waited_for_ = true;
+}
+
+}  // namespace outback::kernels

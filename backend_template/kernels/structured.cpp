@@ -1,0 +1,77 @@
+#include "outback/kernels/structured.h"
+
+#include <ATen/native/Resize.h>
+#include <ATen/ops/as_strided.h>
+#include <ATen/ops/copy.h>
+#include <c10/util/Exception.h>
+
+#include "backend_template/ops/native/factories.h"
+
+// What torch's generator writes out for every structured operator of CPU and CUDA.
+namespace outback::kernels::detail {
+namespace {
+
+at::Tensor allocate(at::IntArrayRef size, at::IntArrayRef stride,
+                    const at::TensorOptions& options) {
+  return ops::new_tensor(size, stride, options.dtype().toScalarType(), options.device(),
+                         options.memory_format_opt());
+}
+
+void resize_out(const at::Tensor& out, at::IntArrayRef size, at::IntArrayRef stride,
+                const at::TensorOptions& options) {
+  TORCH_CHECK(options.dtype() == out.dtype(), "Expected out tensor to have dtype ", options.dtype(),
+              ", but got ", out.dtype(), " instead");
+  TORCH_CHECK(options.device() == out.device(), "Expected out tensor to have device ",
+              options.device(), ", but got ", out.device(), " instead");
+  if (!at::native::resize_output(out, size)) return;  // then its own strides will do
+  if (!stride.empty()) {
+    out.as_strided_(size, stride);
+  } else if (const std::optional<c10::MemoryFormat> format = options.memory_format_opt()) {
+    out.unsafeGetTensorImpl()->empty_tensor_restride(*format);
+  }
+}
+
+void check_inplace(const at::Tensor& self, at::IntArrayRef size, const at::TensorOptions& options) {
+  TORCH_CHECK(options.dtype() == self.dtype(), "Bad in-place call: input tensor dtype ",
+              self.dtype(), " and output tensor dtype ", options.dtype(), " should match");
+  TORCH_CHECK(options.device() == self.device(), "Bad in-place call: input tensor device ",
+              self.device(), " and output tensor device ", options.device(), " should match");
+  TORCH_CHECK(size == self.sizes(), "Bad in-place call: input tensor size ", self.sizes(),
+              " and output tensor size ", size, " should match");
+}
+
+}  // namespace
+
+void structured_outputs::set(size_t index, at::IntArrayRef size, at::IntArrayRef stride,
+                             const at::TensorOptions& options, bool exact_strides) {
+  guard_.reset_device(options.device());
+  at::Tensor& output = outputs_[index];
+  if (kind_ == variant::functional) {
+    output = allocate(size, stride, options);
+    return;
+  }
+  if (kind_ == variant::out) {
+    resize_out(output, size, stride, options);
+  } else {
+    check_inplace(output, size, options);
+  }
+  if (exact_strides && output.strides() != stride) {
+    proxies_[index] = allocate(size, stride, options);
+  }
+}
+
+void structured_outputs::finish() {
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (proxies_[i].defined()) outputs_[i].copy_(proxies_[i]);
+  }
+}
+
+void check_device(std::optional<c10::Device>& common, const at::Tensor& tensor, const char* name) {
+  if (!tensor.defined()) return;
+  if (!common) common = tensor.device();
+  TORCH_CHECK(*common == tensor.device(), name,
+              ": Expected all tensors to be on the same device, but found at least two devices, ",
+              *common, " and ", tensor.device(), "!");
+}
+
+}  // namespace outback::kernels::detail

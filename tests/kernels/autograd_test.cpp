@@ -1,0 +1,136 @@
+// Derivatives of custom operators, of the signatures that Python's tests do not have.
+#include "outback/kernels/autograd.h"
+
+#include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
+#include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <tuple>
+#include <vector>
+
+#include "tests/core/test_backend.h"
+
+namespace outback::test {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+template <class Signature>
+auto typed(const char* name) {
+  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
+}
+
+// sum and difference of x and y, or of x and nothing
+std::tuple<at::Tensor, at::Tensor> both(const at::Tensor& x, const std::optional<at::Tensor>& y) {
+  return typed<decltype(both)>("outback_test::both").call(x, y);
+}
+
+std::tuple<at::Tensor, at::Tensor> both_kernel(const at::Tensor& x,
+                                               const std::optional<at::Tensor>& y) {
+  EXPECT_TRUE(c10::impl::tls_is_dispatch_key_excluded(c10::DispatchKey::AutogradFunctionality))
+      << "a derivative runs its operator below autograd";
+  return {y ? x + *y : x.clone(), y ? x - *y : x.clone()};
+}
+
+struct both_formula {
+  static void setup_context(AutogradContext* ctx, const at::Tensor& /*x*/,
+                            const std::optional<at::Tensor>& y,
+                            const std::tuple<at::Tensor, at::Tensor>& /*output*/) {
+    ctx->saved_data["has_y"] = y.has_value();
+  }
+  static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
+    const bool has_y = ctx->saved_data["has_y"].toBool();
+    return {grads[0] + grads[1], has_y ? grads[0] - grads[1] : at::Tensor()};
+  }
+};
+
+// the product of all
+at::Tensor product(at::TensorList tensors) {
+  return typed<decltype(product)>("outback_test::product").call(tensors);
+}
+
+at::Tensor product_kernel(at::TensorList tensors) {
+  at::Tensor result = tensors[0].clone();
+  for (const at::Tensor& tensor : tensors.slice(1)) result.mul_(tensor);
+  return result;
+}
+
+struct product_formula {
+  static void setup_context(AutogradContext* ctx, at::TensorList tensors,
+                            const at::Tensor& output) {
+    variable_list saved = tensors.vec();
+    saved.push_back(output);
+    ctx->save_for_backward(saved);
+  }
+  static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
+    variable_list tensors = ctx->get_saved_variables();
+    const at::Tensor output = tensors.back();
+    tensors.pop_back();
+    for (at::Tensor& tensor : tensors) tensor = grads[0] * output / tensor;
+    return tensors;
+  }
+};
+
+TORCH_LIBRARY_FRAGMENT(outback_test, m) {
+  m.def("both(Tensor x, Tensor? y) -> (Tensor, Tensor)");
+  m.def("product(Tensor[] tensors) -> Tensor");
+}
+TORCH_LIBRARY_IMPL(outback_test, PrivateUse1, m) {
+  m.impl("both", &both_kernel);
+  m.impl("product", &product_kernel);
+}
+TORCH_LIBRARY_IMPL(outback_test, AutogradPrivateUse1, m) {
+  m.impl("both", kernels::autograd<both_formula, &both>());
+  m.impl("product", kernels::autograd<product_formula, &product>());
+}
+
+class AutogradTest : public BackendTest {
+ protected:
+  static at::Tensor leaf(float value) {
+    return at::full({2}, value, at::TensorOptions(device(0))).requires_grad_();
+  }
+  static void expect(const at::Tensor& tensor, float value) {
+    ASSERT_TRUE(tensor.defined());
+    EXPECT_TRUE(tensor.detach().cpu().equal(at::full({2}, value))) << tensor;
+  }
+};
+
+TEST_F(AutogradTest, SeveralOutputsAndOptionalInputs) {
+  const at::Tensor x = leaf(3);
+  const at::Tensor y = leaf(2);
+  const auto [sum, difference] = both(x, y);
+  expect(sum, 5);
+  expect(difference, 1);
+  (sum * 10 + difference).sum().backward();
+  expect(x.grad(), 11);
+  expect(y.grad(), 9);
+}
+
+TEST_F(AutogradTest, AnInputThatIsAbsent) {
+  const at::Tensor x = leaf(3);
+  std::get<0>(both(x, std::nullopt)).sum().backward();
+  expect(x.grad(), 1);
+}
+
+TEST_F(AutogradTest, ListsAndSavedOutputs) {
+  const at::Tensor x = leaf(3);
+  const at::Tensor y = leaf(2);
+  const at::Tensor result = product({x, y, x});
+  expect(result, 18);
+  const auto grads = torch::autograd::grad({result.sum()}, {x, y}, {}, /*retain_graph=*/true,
+                                           /*create_graph=*/true);
+  expect(grads[0], 12);
+  expect(grads[1], 9);
+  grads[1].sum().backward();  // d(x * x)/dx
+  expect(x.grad(), 6);
+}
+
+TEST_F(AutogradTest, NothingIsRecordedWhereNothingRequiresIt) {
+  const c10::NoGradGuard no_grad;
+  EXPECT_FALSE(product({leaf(1), leaf(2)}).requires_grad());
+}
+
+}  // namespace
+}  // namespace outback::test
