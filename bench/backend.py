@@ -33,6 +33,11 @@ class Backend:
     def settle(self) -> Callable[[], object]:
         return self.module.synchronize
 
+    @property
+    def is_in_place(self) -> bool:
+        """The CPU can address the device's memory."""
+        return self.module.get_device_properties(0).is_host_addressable
+
     def environment(self) -> dict[str, str]:
         """The variables that change what is measured."""
         return {k: v for k, v in sorted(os.environ.items()) if k.startswith("OUTBACK_")}

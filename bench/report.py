@@ -30,7 +30,7 @@ def show(console: Console, section: Section) -> None:
     mean = section.geometric_mean()
     if mean is not None:
         table.add_section()
-        table.add_row("geometric mean", "", "", f"{mean:.2f}")
+        table.add_row(*_mean_cells(section, mean))
     console.print(table)
 
 
@@ -78,7 +78,9 @@ def _markdown(backend: Backend, sections: list[Section]) -> str:
         lines += [_line(_cells(section, row)) for row in section.rows]
         mean = section.geometric_mean()
         if mean is not None:
-            lines.append(_line(["**geometric mean**", "", "", f"**{mean:.2f}**", ""]))
+            lines.append(
+                _line([f"**{cell}**" if cell else "" for cell in _mean_cells(section, mean)])
+            )
         lines.append("")
     return "\n".join(lines)
 
@@ -92,13 +94,18 @@ def _paired(section: Section) -> bool:
 
 
 def _limited(section: Section) -> bool:
-    return any(row.limit is not None for row in section.rows)
+    return section.mean_limit is not None or any(row.limit is not None for row in section.rows)
 
 
 def _limit(section: Section, row: Row) -> list[str]:
     if not _limited(section):
         return []
-    return ["" if row.limit is None else f"{row.limit:.1f}"]
+    return ["" if row.limit is None else f"{row.limit:.2f}"]
+
+
+def _mean_cells(section: Section, mean: float) -> list[str]:
+    limit = [f"{section.mean_limit:.2f}" if section.mean_limit else ""]
+    return ["geometric mean", "", "", f"{mean:.2f}", *(limit if _limited(section) else []), ""]
 
 
 def _headings(section: Section) -> list[str]:

@@ -26,8 +26,19 @@ class Section:
     title: str
     rows: list[Row]
     summarized: bool = False  # by the geometric mean of its ratios
+    mean_limit: float | None = None  # of that mean
 
     def geometric_mean(self) -> float | None:
         if not self.summarized:
             return None
-        return math.exp(sum(math.log(row.measured.ratio) for row in self.rows) / len(self.rows))
+        return _geometric_mean([row.measured.ratio for row in self.rows])
+
+    def too_slow(self) -> bool:
+        """The mean, as a row: of what three quarters of the rounds are beyond."""
+        if self.mean_limit is None:
+            return False
+        return _geometric_mean([row.measured.ratio_low for row in self.rows]) > self.mean_limit
+
+
+def _geometric_mean(ratios: list[float]) -> float:
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))

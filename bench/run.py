@@ -9,6 +9,8 @@ from collections.abc import Callable
 import attributes
 import clean_build
 import copies
+import fallback
+import models
 import operators
 import report
 import startup
@@ -27,6 +29,8 @@ def main() -> int:
     parts: dict[str, Callable[[], list[Section]]] = {
         "attributes": lambda: attributes.sections(backend, options.seconds),
         "operators": lambda: operators.sections(backend, options.sizes, options.seconds),
+        "models": lambda: models.sections(backend, options.seconds),
+        "fallback": lambda: fallback.sections(backend, options.seconds),
         "copies": lambda: copies.sections(backend, options.mebibytes, options.seconds),
         "streams": lambda: streams.sections(backend, options.seconds),
         "startup": lambda: startup.sections(backend, options.processes),
@@ -49,14 +53,20 @@ def main() -> int:
 
 
 def _judge(console: Console, sections: list[Section]) -> int:
-    """The exit code: 1 when a row is beyond its limit."""
+    """The exit code: 1 when a row or a mean is beyond its limit."""
     slow = [row for section in sections for row in section.rows if row.too_slow()]
     for row in slow:
         console.print(
             f"too slow: {row.name} takes {row.measured.ratio:.2f} of {row.against}, "
             f"at most {row.limit} was expected"
         )
-    return 1 if slow else 0
+    slow_sections = [section for section in sections if section.too_slow()]
+    for section in slow_sections:
+        console.print(
+            f"too slow: {section.title} have a geometric mean of {section.geometric_mean():.2f}, "
+            f"at most {section.mean_limit} was expected"
+        )
+    return 1 if slow or slow_sections else 0
 
 
 def _options() -> argparse.Namespace:
@@ -69,7 +79,15 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--only",
         nargs="+",
-        choices=("attributes", "operators", "copies", "streams", "startup"),
+        choices=(
+            "attributes",
+            "operators",
+            "models",
+            "fallback",
+            "copies",
+            "streams",
+            "startup",
+        ),
         help="parts; none: all",
     )
     parser.add_argument("--seconds", type=float, default=1.0, help="for each row")

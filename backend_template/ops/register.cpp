@@ -73,6 +73,7 @@ void register_operators(operator_names excluded) {
   register_fills(to);
   register_scalars(to);
   register_streams(to);
+  register_batch_norm(to);
   register_convolutions(to);
   register_recurrent_cells(to);
   register_attention(to);

@@ -1,13 +1,13 @@
 // Convolutions of every kind, which torch sends to two operators of their own on devices it does
 // not know.
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/convolution.h>
 #include <ATen/ops/convolution_backward.h>
 
 #include <array>
 #include <tuple>
 
 #include "backend_template/ops/native/native.h"
-#include "backend_template/ops/redispatch/boxed_kernel.h"
 #include "backend_template/ops/redispatch/cpu_call.h"
 #include "backend_template/ops/registrar.h"
 
@@ -15,6 +15,21 @@ namespace outback::ops {
 namespace {
 
 using three_tensors = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
+
+at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
+                       const std::optional<at::Tensor>& bias, c10::SymIntArrayRef stride,
+                       c10::SymIntArrayRef padding, c10::SymIntArrayRef dilation, bool transposed,
+                       c10::SymIntArrayRef output_padding, c10::SymInt groups) {
+  cpu_call call;
+  const at::Tensor input_alias = call.lend(input);
+  const at::Tensor weight_alias = call.lend(weight);
+  std::optional<at::Tensor> bias_alias;
+  if (bias) bias_alias = call.lend(*bias);
+  call.begin(operator_text{"aten::convolution_overrideable"});
+  at::Tensor result = at::convolution_symint(input_alias, weight_alias, bias_alias, stride, padding,
+                                             dilation, transposed, output_padding, groups);
+  return call.take_back(std::move(result));
+}
 
 three_tensors convolution_backward(const at::Tensor& grad_output, const at::Tensor& input,
                                    const at::Tensor& weight, at::IntArrayRef stride,
@@ -38,9 +53,7 @@ three_tensors convolution_backward(const at::Tensor& grad_output, const at::Tens
 }  // namespace
 
 void register_convolutions(registrar& to) {
-  if (const auto op = registrar::find("convolution_overrideable", "")) {
-    to.add_boxed(*op, c10::DispatchKey::PrivateUse1, boxed_kernel_of("aten::convolution", ""));
-  }
+  to.add<&convolution>("convolution_overrideable");
   to.add<&convolution_backward>("convolution_backward_overrideable");
 }
 

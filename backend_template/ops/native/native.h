@@ -15,6 +15,7 @@ void register_elementwise(registrar& to);
 void register_fills(registrar& to);
 void register_scalars(registrar& to);
 void register_streams(registrar& to);
+void register_batch_norm(registrar& to);
 void register_convolutions(registrar& to);
 void register_recurrent_cells(registrar& to);
 void register_attention(registrar& to);

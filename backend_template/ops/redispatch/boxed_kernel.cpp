@@ -129,20 +129,6 @@ class kernel_of_one final : public c10::OperatorKernel {
   c10::DispatchKey target_;
 };
 
-class kernel_of_another final : public c10::OperatorKernel {
- public:
-  explicit kernel_of_another(const c10::OperatorHandle& op) : op_(op), facts_(facts_of(op)) {}
-
-  void operator()(const c10::OperatorHandle& /*op*/, c10::DispatchKeySet /*keys*/,
-                  torch::jit::Stack* stack) {
-    run(facts_, op_, c10::DispatchKey::CPU, *stack);
-  }
-
- private:
-  c10::OperatorHandle op_;
-  op_facts facts_;
-};
-
 class kernel_of_any final : public c10::OperatorKernel {
  public:
   explicit kernel_of_any(const operator_names& excluded) : excluded_(excluded) {}
@@ -169,11 +155,6 @@ class kernel_of_any final : public c10::OperatorKernel {
 
 c10::KernelFunction boxed_kernel(c10::DispatchKey target) {
   return c10::KernelFunction::makeFromBoxedFunctor(std::make_unique<kernel_of_one>(target));
-}
-
-c10::KernelFunction boxed_kernel_of(const char* name, const char* overload) {
-  return c10::KernelFunction::makeFromBoxedFunctor(std::make_unique<kernel_of_another>(
-      c10::Dispatcher::singleton().findSchemaOrThrow(name, overload)));
 }
 
 c10::KernelFunction boxed_fallback(const operator_names& excluded) {

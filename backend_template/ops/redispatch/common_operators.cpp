@@ -27,8 +27,10 @@
 #include <ATen/ops/lt_ops.h>
 #include <ATen/ops/masked_fill_ops.h>
 #include <ATen/ops/max_ops.h>
+#include <ATen/ops/max_pool2d_with_indices_backward_ops.h>
 #include <ATen/ops/max_pool2d_with_indices_ops.h>
 #include <ATen/ops/mul_ops.h>
+#include <ATen/ops/native_batch_norm_backward_ops.h>
 #include <ATen/ops/ne_ops.h>
 #include <ATen/ops/nll_loss_backward_ops.h>
 #include <ATen/ops/nll_loss_forward_ops.h>
@@ -79,6 +81,8 @@ void register_common_operators(registrar& to) {
   add_unboxed<at::_ops::max>(to);
   add_unboxed<at::_ops::max_dim>(to);
   add_unboxed<at::_ops::max_pool2d_with_indices>(to);
+  add_unboxed<at::_ops::max_pool2d_with_indices_backward>(to);
+  add_unboxed<at::_ops::native_batch_norm_backward>(to);
   add_unboxed<at::_ops::mul_out>(to);
   add_unboxed<at::_ops::ne_Scalar>(to);
   add_unboxed<at::_ops::nll_loss_backward>(to);

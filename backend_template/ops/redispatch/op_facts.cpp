@@ -17,9 +17,7 @@ struct named_argument {
 };
 
 // Written although their schema does not say so: harmless in place, lost in a copy.
-constexpr std::array<named_argument, 4> unannotated_writes{{
-    {"aten::native_batch_norm", "running_mean"},
-    {"aten::native_batch_norm", "running_var"},
+constexpr std::array<named_argument, 2> unannotated_writes{{
     {"aten::batch_norm_gather_stats_with_counts", "running_mean"},
     {"aten::batch_norm_gather_stats_with_counts", "running_var"},
 }};
