@@ -1,4 +1,4 @@
-"""The operators that cannot be compared like the rest, and why: data, in exemptions.json."""
+"""What cannot be compared like the rest, and why: data, in exemptions.json."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .catalog import Operator
+    from .subjects import Subject
 
 
 @dataclasses.dataclass(frozen=True)
 class Exemptions:
-    """Reasons by operator name; a name without variant speaks for all its variants."""
+    """Reasons by name of an operator, module or optimizer; a name without variant speaks for all its variants."""
 
     random: dict[str, str]  # values are compared only in samples that do not depend on the seed
     uninitialised: dict[str, str]  # values are never compared
@@ -30,9 +30,9 @@ class Exemptions:
         return cls(**{field: _by_name(document.get(field, [])) for field in fields})
 
 
-def reason(kind: dict[str, str], op: Operator) -> str | None:
-    return kind.get(op.name, kind.get(op.info.name))
+def reason(kind: dict[str, str], subject: Subject) -> str | None:
+    return kind.get(subject.name, kind.get(subject.family))
 
 
 def _by_name(groups: list[dict]) -> dict[str, str]:
-    return {name: group["reason"] for group in groups for name in group["ops"]}
+    return {name: group["reason"] for group in groups for name in group["names"]}
