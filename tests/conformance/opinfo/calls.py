@@ -28,12 +28,56 @@ class SameRefusal(Exception):
     """The CPU raises, and the device raises the same type of exception."""
 
 
+def run(function: Callable, call: Call, **more: Any) -> Any:
+    torch.manual_seed(0)
+    return function(call.input, *call.args, **call.kwargs, **more)
+
+
+@dataclasses.dataclass(frozen=True)
+class Sides:
+    """Asks the CPU, then the device, and announces which one runs: a crash has an owner."""
+
+    announce: Callable[[str], None]
+
+    def both(self, on_cpu: Callable[[], Any], on_device: Callable[[], Any]) -> tuple[Any, Any]:
+        """Both answers. Where the CPU raises, the device has to raise the same type."""
+        try:
+            expected = self.ask_cpu(on_cpu)
+        except NothingToCompare:
+            raise
+        except Exception as error:
+            raise self.refusal(error, on_device) from None
+        try:
+            return expected, on_device()
+        except NothingToCompare as error:
+            raise Mismatch(f"{error}, on the CPU there is one") from None
+
+    def ask_cpu(self, on_cpu: Callable[[], Any]) -> Any:
+        self.announce("cpu")
+        try:
+            return on_cpu()
+        finally:
+            self.announce("device")
+
+    def refusal(self, cpu_error: Exception, on_device: Callable[[], Any]) -> SameRefusal | Mismatch:
+        """What it comes to that the CPU has raised: the device is asked, and has to raise too."""
+        by_cpu = f"the CPU raises {describe(cpu_error)}"
+        try:
+            on_device()
+        except Exception as device_error:
+            if type(device_error) is type(cpu_error):
+                return SameRefusal(by_cpu)
+            return Mismatch(f"raises {describe(device_error)}; {by_cpu}")
+        return Mismatch(f"gives an answer; {by_cpu}")
+
+
 @dataclasses.dataclass(frozen=True)
 class Arguments:
     """A sample, from which every call takes a fresh copy: operators may change what they get."""
 
     sample: SampleInput
     device: torch.device
+    sides: Sides
     only_input: bool = False  # leaves all but the first argument on the CPU
 
     def on_cpu(self) -> Call:
@@ -41,37 +85,6 @@ class Arguments:
 
     def on_device(self) -> Call:
         return sampling.place(self.sample, self.device, only_input=self.only_input)
-
-
-def run(function: Callable, call: Call, **more: Any) -> Any:
-    torch.manual_seed(0)
-    return function(call.input, *call.args, **call.kwargs, **more)
-
-
-def both(on_cpu: Callable[[], Any], on_device: Callable[[], Any]) -> tuple[Any, Any]:
-    """Both answers. Where the CPU raises, the device has to, with the same type of exception."""
-    try:
-        expected = on_cpu()
-    except NothingToCompare:
-        raise
-    except Exception as cpu_error:
-        raise refusal(cpu_error, on_device) from None
-    try:
-        return expected, on_device()
-    except NothingToCompare as error:
-        raise Mismatch(f"{error}, on the CPU there is one") from None
-
-
-def refusal(cpu_error: Exception, on_device: Callable[[], Any]) -> SameRefusal | Mismatch:
-    """What it comes to that the CPU has raised: the device is asked, and has to raise as well."""
-    by_cpu = f"the CPU raises {describe(cpu_error)}"
-    try:
-        on_device()
-    except Exception as device_error:
-        if type(device_error) is type(cpu_error):
-            return SameRefusal(by_cpu)
-        return Mismatch(f"raises {describe(device_error)}; {by_cpu}")
-    return Mismatch(f"gives an answer; {by_cpu}")
 
 
 def describe(error: BaseException) -> str:

@@ -5,27 +5,31 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable
 
-from . import exemptions
 from .calls import NothingToCompare, SameRefusal, describe
 from .comparing import WrongDevice
-from .settings import Settings
+from .exemptions import find
+from .settings import NO_FORM, Settings
 from .subjects import Bench, Entry, Subject
 
 
 class Checker:
     """Checks subjects on one device against the CPU."""
 
-    def __init__(self, settings: Settings, announce: Callable[[int], None]):
-        self._bench = Bench.of(settings)
-        self._announce = announce  # of each sample before it runs: a crash has an address
+    def __init__(
+        self,
+        settings: Settings,
+        announce: Callable[[int], None],  # of each sample before it runs: a crash has an address
+        announce_side: Callable[[str], None],
+    ):
+        self._bench = Bench.of(settings, announce_side)
+        self._announce = announce
 
     def check(self, subject: Subject, phase: str) -> Entry:
         """The entry: a status, and what there is to say about it."""
         if subject.dtype is None:
             return {"status": "unsupported_dtype"}
-        reason = exemptions.reason(self._bench.exemptions.skip, subject)
-        if reason is not None:
-            return {"status": "skipped", "reason": reason}
+        if exemption := find(self._bench.exemptions.skip, subject, phase):
+            return {"status": "skipped", "reason": exemption.reason}
         entry: Entry = {"status": "passed", "samples": 0}
         without_answer: list[str] = []
         refusals: list[str] = []
@@ -53,7 +57,7 @@ def _without_answers(entry: Entry, without_answer: list[str], refusals: list[str
     if len(without_answer) + len(refusals) == entry["samples"]:
         if refusals:
             return {"status": "refused", "samples": len(refusals), "reason": refusals[0]}
-        why = without_answer[0] if without_answer else "no sample has such a form"
+        why = without_answer[0] if without_answer else NO_FORM
         return {"status": "skipped", "reason": why}
     if without_answer:
         entry["without_answer"] = len(without_answer)

@@ -141,7 +141,7 @@ def _parser() -> argparse.ArgumentParser:
     answer.add_argument(
         "--check",
         type=Path,
-        help="result file: fail if anything is worse than there; brings its dtypes, samples and seed",
+        help="result file: fail if anything is worse than in it; brings its dtypes and samples",
     )
     answer.add_argument("--strict", action="store_true", help="fail if anything did not pass")
     answer.add_argument("--traces", action="store_true", help="print the traceback of each failure")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +18,7 @@ from torch import nn
 from torch.nn.utils.rnn import PackedSequence
 from torch.utils import _pytree as pytree
 
-from . import exemptions
-from .calls import CPU, NothingToCompare, both, depends_on_seed
+from .calls import CPU, NothingToCompare
 from .comparing import WrongDevice, aliases
 from .gradients import cotangents_of, requiring_grad
 from .sampling import Mover, seed_everything
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
     from .settings import Settings
 
+Answer = Callable[[nn.Module, tuple[tuple, dict]], dict[str, Any]]
 INPUTS = 20  # of each module in each mode: a loss has hundreds, which differ in one option
 
 
@@ -65,16 +65,11 @@ class Module:
                 yield partial(self._check, phase, _Sample(self, module_input, training), bench)
 
     def _check(self, phase: str, sample: _Sample, bench: Bench, entry: Entry) -> None:
-        reason = exemptions.reason(bench.exemptions.random, self)
-        if reason is not None and not sample.depends_on_seed():
-            reason = None
-        if reason is not None:
-            entry["values_ignored"] = reason
-        comparison = bench.comparison(values=reason is None)
-        on_device = sample.created if phase == "created" else sample.moved
         answer = _gradients if phase == "backward" else _results
-        expected, actual = both(
-            lambda: answer(sample.on_cpu(), sample.arguments(CPU)),
+        comparison = bench.comparison(self, phase, entry, partial(sample.cpu_answer, answer))
+        on_device = sample.created if phase == "created" else sample.moved
+        expected, actual = bench.sides.both(
+            partial(sample.cpu_answer, answer),
             lambda: answer(on_device(bench.device), sample.arguments(bench.device)),
         )
         for what, cpus in expected.items():
@@ -116,14 +111,15 @@ class _Sample:
                 raise WrongDevice(f"created with device=: {name} on {tensor.device}")
         return self._with_state(module)
 
-    def depends_on_seed(self) -> bool:
-        return depends_on_seed(lambda: _results(self.on_cpu(), self.arguments(CPU))["result"])
+    def cpu_answer(self, answer: Answer) -> dict[str, Any]:
+        return answer(self.on_cpu(), self.arguments(CPU))
 
     def _construct(self, arguments_on: torch.device, **more: Any) -> nn.Module:
         torch.manual_seed(0)
         move = Mover(arguments_on)
         given = self.given.constructor_input
-        module = self.subject.info.module_cls(*move(given.args), **move(given.kwargs), **more)
+        options = move(given.kwargs) | more
+        module = self.subject.info.module_cls(*move(given.args), **options)
         return module.to(self.subject.dtype).train(self.training)
 
     def _with_state(self, module: nn.Module) -> nn.Module:

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from . import exemptions, sampling, variants
-from .calls import Arguments, depends_on_seed, run
-from .phases import CHECKS
+from . import sampling, variants
+from .calls import CPU, Arguments, depends_on_seed, run
+from .exemptions import find
+from .phases import CHECKS, gradients
 from .settings import PHASES
 from .subjects import Bench, Case, Entry, database, first_dtype
 
 if TYPE_CHECKING:
     from torch.testing._internal.opinfo.core import OpInfo, SampleInput
 
-    from .comparing import Comparison
     from .settings import Settings
 
 
@@ -74,28 +74,25 @@ class Operator:
                 yield partial(self._check, phase, form, bench)
 
     def _check(self, phase: str, sample: SampleInput, bench: Bench, entry: Entry) -> None:
-        only_input = exemptions.reason(bench.exemptions.host_arguments, self) is not None
-        arguments = Arguments(sample, bench.device, only_input)
-        CHECKS[phase](self, arguments, self._comparison(sample, bench, entry), entry)
+        only_input = find(bench.exemptions.host_arguments, self, phase) is not None
+        arguments = Arguments(sample, bench.device, bench.sides, only_input)
+        answer = partial(self._cpu_answer, phase, sample)
+        CHECKS[phase](self, arguments, bench.comparison(self, phase, entry, answer), entry)
 
-    def _comparison(self, sample: SampleInput, bench: Bench, entry: Entry) -> Comparison:
-        reason = exemptions.reason(bench.exemptions.uninitialised, self)
-        if reason is None:
-            reason = exemptions.reason(bench.exemptions.random, self)
-            if reason is not None and not depends_on_seed(partial(self._cpu_answer, sample)):
-                reason = None
-        if reason is not None:
-            entry["values_ignored"] = reason
-        return bench.comparison(values=reason is None)
-
-    def _cpu_answer(self, sample: SampleInput) -> Any:
-        call = sampling.place(sample, torch.device("cpu"))
-        return call.process(run(self.info, call))
+    def _cpu_answer(self, phase: str, sample: SampleInput) -> Any:
+        """What the phase compares: gradients can be random where results are not."""
+        call = sampling.place(sample, CPU)
+        answer = [call.process(run(self.info, call))]
+        if phase == "backward" or (phase in variants.OF_A_SAMPLE and self.differentiable):
+            answer.append(gradients(self, sampling.place(sample, CPU)))
+        return answer
 
     def depends_on_seed(self, settings: Settings) -> bool:
         """Whether the CPU's answer to any of the samples is another one after another seed."""
         samples = sampling.samples_of(self, settings.samples, settings.seed, requires_grad=False)
-        return any(depends_on_seed(partial(self._cpu_answer, sample)) for sample in samples)
+        return any(
+            depends_on_seed(partial(self._cpu_answer, "forward", sample)) for sample in samples
+        )
 
 
 def name_of(info: OpInfo) -> str:

@@ -1,4 +1,4 @@
-"""The optimizers that PyTorch describes (OptimizerInfo): several steps on the device and on the CPU.
+"""The optimizers that PyTorch describes (OptimizerInfo): steps on the device and on the CPU.
 
 Each configuration minimises a sum of squares from the same start. Losses, parameters and state have
 to agree after the last step, and the state has to live where its parameters do.
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils import _pytree as pytree
 
-from .calls import CPU, both
+from .calls import CPU
 from .settings import PHASES
 from .subjects import Bench, Case, Entry, database
 
@@ -57,15 +57,13 @@ class Optimizer:
         for configuration in self.info.optim_inputs_func(device="cpu"):
             yield partial(self._check, phase, configuration, bench)
 
-    def _check(
-        self, phase: str, configuration: OptimizerInput, bench: Bench, _entry: Entry
-    ) -> None:
+    def _check(self, phase: str, configuration: OptimizerInput, bench: Bench, entry: Entry) -> None:
         options = configuration.kwargs | self._implementation(phase)
-        expected, actual = both(
-            lambda: self._run(options, CPU), lambda: self._run(options, bench.device)
-        )
+        on_cpu = partial(self._run, options, CPU)
+        comparison = bench.comparison(self, phase, entry, on_cpu)
+        expected, actual = bench.sides.both(on_cpu, partial(self._run, options, bench.device))
         for what, cpus in expected.items():
-            bench.comparison().check(f"{what} ({configuration.desc})", actual[what], cpus)
+            comparison.check(f"{what} ({configuration.desc})", actual[what], cpus)
 
     def _implementation(self, phase: str) -> dict[str, bool]:
         """The option that asks for it; an optimizer that has only loops knows no such option."""

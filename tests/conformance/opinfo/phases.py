@@ -1,4 +1,4 @@
-"""What is checked of one sample in each phase of an operator: results, gradients, in place, out=."""
+"""What is checked of a sample in each phase of an operator: results, gradients, in place, out=."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils import _pytree as pytree
 
-from .calls import Arguments, NothingToCompare, SameRefusal, both, refusal, run
+from .calls import Arguments, NothingToCompare, SameRefusal, run
 from .comparing import Comparison, Mismatch, aliases, same_strides
 from .gradients import cotangents_of, requiring_grad
 from .sampling import Call, copy_to
@@ -38,8 +38,8 @@ def check_backward(
     op: Operator, arguments: Arguments, comparison: Comparison, _entry: dict[str, Any]
 ) -> None:
     """Gradients of all inputs that require one."""
-    expected, actual = both(
-        lambda: _gradients(op, arguments.on_cpu()), lambda: _gradients(op, arguments.on_device())
+    expected, actual = arguments.sides.both(
+        lambda: gradients(op, arguments.on_cpu()), lambda: gradients(op, arguments.on_device())
     )
     comparison.check("gradient", actual, expected)
 
@@ -49,11 +49,11 @@ def check_out(
 ) -> None:
     """out= an empty tensor, which has to grow, and a transposed one, which has to stay so."""
     try:
-        template = _plain_result(op, arguments.on_cpu())
+        template = arguments.sides.ask_cpu(lambda: _plain_result(op, arguments.on_cpu()))
     except NothingToCompare:
         raise
     except Exception as error:
-        raise refusal(error, lambda: run(op.info, arguments.on_device())) from None
+        raise arguments.sides.refusal(error, lambda: run(op.info, arguments.on_device())) from None
     refusals = []
     for what, form in (("empty", _empty), ("transposed", _transposed)):
         try:
@@ -69,7 +69,7 @@ def _check_out_form(
 ) -> None:
     outs = [out, pytree.tree_map(lambda t: copy_to(t, arguments.device), out)]
     calls = (arguments.on_cpu(), arguments.on_device())
-    expected, actual = both(
+    expected, actual = arguments.sides.both(
         lambda: run(op.info, calls[0], out=outs[0]),
         lambda: run(op.info, calls[1], out=outs[1]),
     )
@@ -110,7 +110,9 @@ def _check_call(
 ) -> tuple[Any, Any]:
     cpu, device = arguments.on_cpu(), arguments.on_device()
     devices = [tensor.device for tensor in device.tensors()]
-    expected, actual = both(lambda: run(function, cpu), lambda: run(function, device))
+    expected, actual = arguments.sides.both(
+        lambda: run(function, cpu), lambda: run(function, device)
+    )
     dataclasses.replace(comparison, values=False).check("result", actual, expected)
     comparison.check("result", device.process(actual), cpu.process(expected))
     for where, mine, cpus in zip(devices, device.tensors(), cpu.tensors(), strict=True):
@@ -123,7 +125,7 @@ def _check_call(
     return expected, actual
 
 
-def _gradients(op: Operator, call: Call) -> list[torch.Tensor | None]:
+def gradients(op: Operator, call: Call) -> list[torch.Tensor | None]:
     """Of the results as PyTorch's gradcheck would take them, for fixed cotangents."""
     results = run(lambda *a, **k: op.info.gradcheck_wrapper(op.info.get_op(), *a, **k), call)
     outputs = requiring_grad(call.process(results))

@@ -6,13 +6,14 @@ import dataclasses
 import json
 from pathlib import Path
 
-# What is tried of each kind of subject, in this order; each phase alone decides about its own result.
+# What is tried of each kind of subject, in this order; each phase has a result of its own.
 PHASES = {
     "ops": ("forward", "backward", "inplace", "out", "noncontiguous", "empty", "zero_dim"),
     "modules": ("forward", "backward", "created"),
     "optimizers": ("forloop", "foreach", "fused"),
 }
 KINDS = tuple(PHASES)
+NO_FORM = "no sample has such a form"  # of a phase that takes the samples in another form
 DTYPES = ("float32", "complex64", "bfloat16", "int64", "bool")
 
 _TESTING = "torch.testing._internal"

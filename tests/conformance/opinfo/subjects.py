@@ -9,8 +9,9 @@ from typing import Any, Protocol
 
 import torch
 
+from .calls import Sides, depends_on_seed
 from .comparing import Comparison
-from .exemptions import Exemptions
+from .exemptions import Exemptions, find
 from .settings import Settings
 
 # Tried in this order where a subject has none of the dtypes that were asked for.
@@ -37,14 +38,32 @@ class Bench:
     settings: Settings
     device: torch.device
     exemptions: Exemptions
+    sides: Sides
 
     @classmethod
-    def of(cls, settings: Settings) -> Bench:
-        device = _indexed(torch.device(settings.device))
-        return cls(settings, device, Exemptions.load(settings.exemptions))
+    def of(cls, settings: Settings, announce: Callable[[str], None]) -> Bench:
+        """`announce` is told whose turn it is, "cpu" or "device"."""
+        exemptions = Exemptions.load(settings.exemptions)
+        return cls(settings, _indexed(torch.device(settings.device)), exemptions, Sides(announce))
 
-    def comparison(self, values: bool = True) -> Comparison:
-        return Comparison(self.device, values, self.settings.rtol, self.settings.atol)
+    def comparison(
+        self, subject: Subject, phase: str, entry: Entry, answer: Callable[[], Any]
+    ) -> Comparison:
+        """What `subject` has to agree in; `answer` is the CPU's, asked whether it is random."""
+        exempt = self.exemptions
+        settings = self.settings
+        ignored = find(exempt.uninitialised, subject, phase)
+        if ignored is None:
+            ignored = find(exempt.random, subject, phase)
+            if ignored is not None and not depends_on_seed(answer):
+                ignored = None
+        if ignored is not None:
+            entry["values_ignored"] = ignored.reason
+            return Comparison(self.device, values=False)
+        if wider := find(exempt.tolerance, subject, phase):
+            entry["tolerance"] = wider.reason
+            return Comparison(self.device, rtol=wider.rtol, atol=wider.atol)
+        return Comparison(self.device, rtol=settings.rtol, atol=settings.atol)
 
 
 class Subject(Protocol):

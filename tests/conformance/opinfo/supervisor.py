@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from .process import Worker
+from .process import Death, Worker
 from .settings import Settings, Shard
 from .worker import Plan
 
@@ -76,7 +76,7 @@ class Supervisor:
     def _listen(self, worker: Worker, done: list[tuple[str, str]]) -> bool:
         """Takes a worker's events to its end; false if it died, and another has to go on."""
         running: tuple[str, str] | None = None
-        sample, started = 0, 0.0
+        sample, side, started = 0, "device", 0.0
         while (event := worker.next_event(self._stop)) is not None:
             kind = event["event"]
             if kind == "hello":
@@ -85,10 +85,12 @@ class Supervisor:
                 raise WorkerFailed(event["error"])
             elif kind == "start":
                 running = event["subject"], event["phase"]
-                sample, started = 0, time.monotonic()
+                sample, side, started = 0, "device", time.monotonic()
                 worker.start_clock()
             elif kind == "sample":
-                sample = event["number"]
+                sample, side = event["number"], "device"
+            elif kind == "side":
+                side = event["side"]
             elif kind == "result":
                 self._record(event["subject"], event["phase"], event["entry"], started, done)
                 running = None
@@ -100,8 +102,7 @@ class Supervisor:
             return True
         death = worker.death()
         if running is not None:
-            entry = {"status": death.status, "sample": sample, "error": death.error}
-            self._record(*running, entry | {"trace": death.trace}, started, done)
+            self._record(*running, _entry_of(death, sample, side), started, done)
         elif started:  # between two subjects: nobody's crash, but not to be hidden
             self._outcome.unclean_exits.append(death.error)
         else:  # starting again would end here again
@@ -131,3 +132,16 @@ class Supervisor:
             self._outcome.seconds[subject] = self._outcome.seconds.get(subject, 0) + seconds
             self._finished += 1
             self._progress(self._finished, self._total, subject)
+
+
+def _entry_of(death: Death, sample: int, side: str) -> dict:
+    """Of the phase that a worker died in; what the CPU dies of is no answer to compare with."""
+    if side == "cpu":
+        how = {"crashed": "crashes", "timed_out": "hangs"}[death.status]
+        return {"status": "skipped", "reason": f"the CPU {how}: {death.error}", "sample": sample}
+    return {
+        "status": death.status,
+        "sample": sample,
+        "error": death.error,
+        "trace": death.trace,
+    }

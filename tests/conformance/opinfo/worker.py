@@ -82,7 +82,11 @@ def run(plan: Plan, emit: Callable[..., None]) -> None:
         catalog=[describe(subject) for subject in subjects],
         selected=[key_of(subject) for subject in selected],
     )
-    checker = Checker(settings, announce=lambda sample: emit("sample", number=sample))
+    checker = Checker(
+        settings,
+        announce=lambda sample: emit("sample", number=sample),
+        announce_side=lambda side: emit("side", side=side),
+    )
     done = set(plan.done)
     for subject in plan.part.of(selected):
         key = key_of(subject)
