@@ -18,7 +18,7 @@ from torch import nn
 from torch.nn.utils.rnn import PackedSequence
 from torch.utils import _pytree as pytree
 
-from .calls import CPU, NothingToCompare
+from .calls import CPU, NothingToCompare, depends_on_seed
 from .comparing import WrongDevice, aliases
 from .gradients import cotangents_of, requiring_grad
 from .sampling import Mover, seed_everything
@@ -56,13 +56,22 @@ class Module:
         return tuple(phase for phase in PHASES[self.kind] if phase not in lacks)
 
     def cases(self, phase: str, bench: Bench) -> Iterator[Case]:
+        for sample in self._samples(bench.settings):
+            yield partial(self._check, phase, sample, bench)
+
+    def depends_on_seed(self, settings: Settings) -> bool:
+        """Whether the CPU's answer to any of the samples is another one after another seed."""
+        samples = self._samples(settings)
+        return any(depends_on_seed(partial(sample.cpu_answer, _results)) for sample in samples)
+
+    def _samples(self, settings: Settings) -> Iterator[_Sample]:
         for training in (True, False):
-            seed_everything(bench.settings.seed)
+            seed_everything(settings.seed)
             inputs = self.info.module_inputs_func(
                 self.info, device="cpu", dtype=self.dtype, requires_grad=True, training=training
             )
             for module_input in itertools.islice(inputs, INPUTS):
-                yield partial(self._check, phase, _Sample(self, module_input, training), bench)
+                yield _Sample(self, module_input, training)
 
     def _check(self, phase: str, sample: _Sample, bench: Bench, entry: Entry) -> None:
         answer = _gradients if phase == "backward" else _results
@@ -115,7 +124,8 @@ class _Sample:
         return answer(self.on_cpu(), self.arguments(CPU))
 
     def _construct(self, arguments_on: torch.device, **more: Any) -> nn.Module:
-        torch.manual_seed(0)
+        # Not torch.manual_seed, which depends_on_seed() shifts: parameters are no random results.
+        torch.default_generator.manual_seed(0)
         move = Mover(arguments_on)
         given = self.given.constructor_input
         options = move(given.kwargs) | more
