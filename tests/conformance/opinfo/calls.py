@@ -29,7 +29,7 @@ class SameRefusal(Exception):
 
 
 def run(function: Callable, call: Call, **more: Any) -> Any:
-    torch.manual_seed(0)
+    sampling.seed_torch(0)
     return function(call.input, *call.args, **call.kwargs, **more)
 
 
@@ -109,7 +109,10 @@ def depends_on_seed(answer: Callable[[], Any]) -> bool:
 
 @contextlib.contextmanager
 def _shifted_seeds(offset: int) -> Iterator[None]:
-    """Whatever seeds by itself always seeds alike: OpInfos with torch.manual_seed(42)."""
-    seed = torch.manual_seed
-    with mock.patch.object(torch, "manual_seed", lambda value: seed(value + offset)):
+    """Also of OpInfos, which seed by themselves and always alike: torch.manual_seed(42)."""
+    theirs, ours = torch.manual_seed, sampling.seed_torch
+    with (
+        mock.patch.object(torch, "manual_seed", lambda value: theirs(value + offset)),
+        mock.patch.object(sampling, "seed_torch", lambda value: ours(value + offset)),
+    ):
         yield

@@ -18,10 +18,11 @@ from torch import nn
 from torch.nn.utils.rnn import PackedSequence
 from torch.utils import _pytree as pytree
 
+from . import sampling
 from .calls import CPU, NothingToCompare, depends_on_seed
 from .comparing import WrongDevice, aliases
 from .gradients import cotangents_of, requiring_grad
-from .sampling import Mover, seed_everything
+from .sampling import Mover
 from .settings import PHASES
 from .subjects import Bench, Case, Entry, database, first_dtype
 
@@ -66,7 +67,7 @@ class Module:
 
     def _samples(self, settings: Settings) -> Iterator[_Sample]:
         for training in (True, False):
-            seed_everything(settings.seed)
+            sampling.seed_everything(settings.seed)
             inputs = self.info.module_inputs_func(
                 self.info, device="cpu", dtype=self.dtype, requires_grad=True, training=training
             )
@@ -124,7 +125,7 @@ class _Sample:
         return answer(self.on_cpu(), self.arguments(CPU))
 
     def _construct(self, arguments_on: torch.device, **more: Any) -> nn.Module:
-        # Not torch.manual_seed, which depends_on_seed() shifts: parameters are no random results.
+        # Not seed_torch, which depends_on_seed() shifts: parameters are no random results.
         torch.default_generator.manual_seed(0)
         move = Mover(arguments_on)
         given = self.given.constructor_input
@@ -145,7 +146,7 @@ class _Sample:
 def _results(module: nn.Module, arguments: tuple[tuple, dict]) -> dict[str, Any]:
     """What comes back, which of the arguments' memory it shares, and the state after the call."""
     args, kwargs = arguments
-    torch.manual_seed(0)
+    sampling.seed_torch(0)
     results = module(*args, **kwargs)
     tensors = [x for x in pytree.tree_leaves(arguments) if isinstance(x, torch.Tensor)]
     return {
@@ -158,7 +159,7 @@ def _results(module: nn.Module, arguments: tuple[tuple, dict]) -> dict[str, Any]
 def _gradients(module: nn.Module, arguments: tuple[tuple, dict]) -> dict[str, Any]:
     """Of the parameters and of the arguments, as backward() leaves them in `grad`."""
     args, kwargs = arguments
-    torch.manual_seed(0)
+    sampling.seed_torch(0)
     outputs = requiring_grad(_plain(module(*args, **kwargs)))
     inputs = requiring_grad(arguments)
     parameters = dict(module.named_parameters())

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .settings import Settings
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Operator:
     """One OpInfo with one dtype; `dtype` is None where the CPU has none to compare with."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import itertools
 import random
 from collections.abc import Callable
@@ -31,8 +32,21 @@ def seed_everything(seed: int) -> None:
         pass
 
 
+def seed_torch(seed: int) -> None:
+    """The generators of the CPU and of the accelerator, all its devices.
+
+    torch.manual_seed notes the seed for CUDA, XPU and MTIA as well, each time with a stack trace
+    and for ever where they are absent: half of the time of a run.
+    """
+    torch.default_generator.manual_seed(seed)
+    accelerator = torch.accelerator.current_accelerator()
+    if accelerator is not None:
+        torch.get_device_module(accelerator).manual_seed_all(seed)
+
+
+@functools.lru_cache(maxsize=2)  # of one operator, with gradients and without, for all phases
 def samples_of(op: Operator, count: int, seed: int, *, requires_grad: bool) -> list[SampleInput]:
-    """The first `count` samples, made on the CPU; the same ones for the same seed."""
+    """The first `count` samples, made on the CPU; the same ones for the same seed. Only to copy."""
     seed_everything(seed)
     samples = op.info.sample_inputs("cpu", op.dtype, requires_grad=requires_grad)
     return list(itertools.islice(samples, count))
