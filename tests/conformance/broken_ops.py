@@ -27,6 +27,14 @@ def samples(_: OpInfo, device: str, dtype: torch.dtype, requires_grad: bool, **_
         yield SampleInput(values.requires_grad_(requires_grad))
 
 
+def scalars_first(*arguments: Any, **options: Any) -> Iterator:
+    """Three samples without dimensions, then `samples`."""
+    for sample in samples(*arguments, **options):
+        scalar = sample.input.detach().sum().requires_grad_(sample.input.requires_grad)
+        yield SampleInput(scalar)
+    yield from samples(*arguments, **options)
+
+
 def doubled(x: torch.Tensor) -> torch.Tensor:
     return x * 2
 
@@ -38,7 +46,7 @@ def every_second_time(right: Callable, wrong: Callable) -> Callable:
 
 def op_info(name: str, op: Callable, **more: Any) -> OpInfo:
     about = {"dtypes": (torch.float32,), "supports_out": False, "supports_autograd": False}
-    return OpInfo(name, op=op, sample_inputs_func=samples, **(about | more))
+    return OpInfo(name, op=op, **({"sample_inputs_func": samples} | about | more))
 
 
 def is_plain(x: torch.Tensor) -> bool:
@@ -194,6 +202,12 @@ op_db = [
     broken_if("wrong_without_dimensions", lambda x: x.dim() == 0),
     broken("wrong_gradient_with_gaps", lambda x, _: WrongGradientWithGaps.apply(x), **AUTOGRAD),
     broken_if("wrong_with_bfloat16", lambda x: x.dtype == torch.bfloat16, dtypes=TWO_DTYPES),
+    broken_if(
+        "wrong_with_nothing_later",
+        lambda x: x.numel() == 0,
+        sample_inputs_func=scalars_first,
+        right=lambda x: x.sum(),
+    ),
     op_info("cpu_raises", cpu_raises),
     op_info("cpu_raises_on_nothing", cpu_raises_on_nothing),
     op_info("only_cpu_raises", every_second_time(cpu_raises, doubled)),

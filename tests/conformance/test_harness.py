@@ -156,6 +156,11 @@ def test_a_sample_in_another_form_fails_alone(document, op, phase, says):
     assert says in op_entry(document, op, phase)["error"]
 
 
+def test_a_form_that_the_first_samples_cannot_have_is_searched_for_in_others(document):
+    assert op_entry(document, "wrong_with_nothing_later", "forward")["status"] == "passed"
+    assert op_entry(document, "wrong_with_nothing_later", "empty")["status"] == "failed"
+
+
 def test_raising_as_the_cpu_does_is_counted(document):
     entry = op_entry(document, "cpu_raises", "forward")
     assert entry["status"] == "refused"

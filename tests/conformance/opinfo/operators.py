@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from torch.testing._internal.opinfo.core import OpInfo, SampleInput
 
     from .settings import Settings
+
+
+SEARCHED = 20  # samples, for the form of a variant, where none of the first has it
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -60,18 +64,23 @@ class Operator:
         return tuple(phase for phase in PHASES[self.kind] if phase not in lacks)
 
     def cases(self, phase: str, bench: Bench) -> Iterator[Case]:
-        settings = bench.settings
-        varied = phase in variants.OF_A_SAMPLE
-        samples = sampling.samples_of(
-            self,
-            settings.samples,
-            settings.seed,
-            requires_grad=phase == "backward" or (varied and self.differentiable),
-        )
-        for sample in samples:
-            forms = variants.OF_A_SAMPLE[phase](sample) if varied else (sample,)
-            for form in forms:
-                yield partial(self._check, phase, form, bench)
+        for sample in self._samples(phase, bench.settings):
+            yield partial(self._check, phase, sample, bench)
+
+    def _samples(self, phase: str, settings: Settings) -> Iterable[SampleInput]:
+        if phase not in variants.OF_A_SAMPLE:
+            return self._first(settings.samples, settings, requires_grad=phase == "backward")
+        forms_of = variants.OF_A_SAMPLE[phase]
+        first = self._first(settings.samples, settings, requires_grad=self.differentiable)
+        if forms := [form for sample in first for form in forms_of(sample)]:
+            return forms
+        # Reductions begin with scalars, which cannot become empty: another sample has to do.
+        more = self._first(SEARCHED, settings, requires_grad=self.differentiable)
+        found = filter(None, (list(forms_of(sample)) for sample in more))
+        return itertools.chain.from_iterable(itertools.islice(found, settings.samples))
+
+    def _first(self, count: int, settings: Settings, *, requires_grad: bool) -> list[SampleInput]:
+        return sampling.samples_of(self, count, settings.seed, requires_grad=requires_grad)
 
     def _check(self, phase: str, sample: SampleInput, bench: Bench, entry: Entry) -> None:
         only_input = find(bench.exemptions.host_arguments, self, phase) is not None
@@ -89,7 +98,7 @@ class Operator:
 
     def depends_on_seed(self, settings: Settings) -> bool:
         """Whether the CPU's answer to any of the samples is another one after another seed."""
-        samples = sampling.samples_of(self, settings.samples, settings.seed, requires_grad=False)
+        samples = self._first(settings.samples, settings, requires_grad=False)
         return any(
             depends_on_seed(partial(self._cpu_answer, "forward", sample)) for sample in samples
         )
