@@ -12,7 +12,10 @@ from opinfo.settings import DEFAULT_EXEMPTIONS, DTYPES, KINDS, PHASES, Settings
 
 SETTINGS = Settings(device="cpu", dtypes=("float32",))
 EXEMPTIONS = exemptions.Exemptions.load(DEFAULT_EXEMPTIONS)
-NEW_IN_2_13 = {"nn.functional.linear_cross_entropy"}
+NEW_IN_2_13 = {
+    "nn.functional.linear_cross_entropy.chunked",
+    "nn.functional.linear_cross_entropy.chunked_none",
+}
 GROUPS = [
     exemption
     for kind in dataclasses.fields(EXEMPTIONS)

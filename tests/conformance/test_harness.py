@@ -328,6 +328,14 @@ def test_what_does_not_pass_can_only_become_less(document, op, before, regressio
     assert len(found.improvements) == improvements
 
 
+@pytest.mark.parametrize("remark", ["values_ignored", "tolerance"])
+def test_a_pass_by_comparing_less_is_a_regression(document, remark):
+    now = json.loads(json.dumps(document))
+    op_entry(now, "a_right_one", "forward")[remark] = "a reason"
+    assert len(gate.compare(document, now).regressions) == 1
+    assert len(gate.compare(now, document).improvements) == 1
+
+
 def test_what_fails_and_was_not_there_before_is_a_regression(document):
     before = json.loads(json.dumps(document))
     del before["ops"]["wrong_value"], before["ops"]["a_right_one"]

@@ -19,7 +19,7 @@ HEAD = """\
 # What does not pass, and what is not compared
 
 Produced by the harness from the result files beside it, and never edited. The gate (`--check`) lets
-these lists only shrink. `name (dtype, …: phase, …)`; without dtypes where there is only one.
+these lists only shrink. They read: reason: `name` (dtypes: phases).
 """
 # What an entry can say besides its status, and what it means.
 REMARKS = {
