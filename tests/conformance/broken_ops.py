@@ -27,6 +27,14 @@ def samples(_: OpInfo, device: str, dtype: torch.dtype, requires_grad: bool, **_
         yield SampleInput(values.requires_grad_(requires_grad))
 
 
+def scalars_first(*arguments: Any, **options: Any) -> Iterator:
+    """Three samples without dimensions, then `samples`."""
+    for sample in samples(*arguments, **options):
+        scalar = sample.input.detach().sum().requires_grad_(sample.input.requires_grad)
+        yield SampleInput(scalar)
+    yield from samples(*arguments, **options)
+
+
 def doubled(x: torch.Tensor) -> torch.Tensor:
     return x * 2
 
@@ -38,7 +46,21 @@ def every_second_time(right: Callable, wrong: Callable) -> Callable:
 
 def op_info(name: str, op: Callable, **more: Any) -> OpInfo:
     about = {"dtypes": (torch.float32,), "supports_out": False, "supports_autograd": False}
-    return OpInfo(name, op=op, sample_inputs_func=samples, **(about | more))
+    return OpInfo(name, op=op, **({"sample_inputs_func": samples} | about | more))
+
+
+def is_plain(x: torch.Tensor) -> bool:
+    """Whether it is of the samples as they are, rather than in another form."""
+    return x.is_contiguous() and x.dim() == 2 and x.numel() > 0
+
+
+def ends(name: str, how: Callable[[], Any]) -> OpInfo:
+    """On the device it does not come back, once for each operator: crashes take seconds."""
+    return broken(name, lambda x, right: how() if is_plain(x) else right)
+
+
+def broken_if(name: str, condition: Callable[[torch.Tensor], bool], **more: Any) -> OpInfo:
+    return broken(name, lambda x, right: right + 1 if condition(x) else right, **more)
 
 
 def broken(name: str, fault: Fault, *, right: Function = doubled, **more: Any) -> OpInfo:
@@ -86,12 +108,41 @@ class AbortInBackward(WrongGradient):
         os.abort()
 
 
+def abort_in_backward(x: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    return AbortInBackward.apply(x) if is_plain(x) else right
+
+
+class WrongGradientWithGaps(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        ctx.factor = 2 if x.is_contiguous() else 3
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+        return gradient * ctx.factor
+
+
 def raises(_x: torch.Tensor, _right: torch.Tensor) -> Any:
     raise NotImplementedError("no kernel\nand a second line")
 
 
 def cpu_raises(_x: torch.Tensor) -> Any:
     raise RuntimeError("not on the CPU either")
+
+
+def cpu_raises_on_nothing(x: torch.Tensor) -> torch.Tensor:
+    if x.numel() == 0:
+        raise RuntimeError("nothing to double")
+    return doubled(x)
+
+
+def raises_another_type(_x: torch.Tensor) -> Any:
+    raise ValueError("not here")
+
+
+def cpu_aborts(x: torch.Tensor) -> torch.Tensor:
+    return os.abort() if is_plain(x) else doubled(x)
 
 
 def prints(_x: torch.Tensor, right: torch.Tensor) -> Any:
@@ -114,6 +165,9 @@ def replaces_the_memory(x: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
     return out
 
 
+TWO_DTYPES = (torch.float32, torch.bfloat16)
+AUTOGRAD = {"supports_autograd": True}
+
 op_db = [
     bystander("a_right_one"),
     broken("wrong_value", off_by_one),
@@ -127,21 +181,36 @@ op_db = [
     broken("other_strides", lambda _, right: right.t().contiguous().t()),
     broken("changes_its_argument", lambda x, right: (x.zero_(), right)[1]),
     broken("wrong_exception", raises),
-    broken("wrong_gradient", lambda x, _: WrongGradient.apply(x), supports_autograd=True),
-    broken("no_gradient", lambda _, right: right.detach(), supports_autograd=True),
+    broken("wrong_gradient", lambda x, _: WrongGradient.apply(x), **AUTOGRAD),
+    broken("no_gradient", lambda _, right: right.detach(), **AUTOGRAD),
     broken_inplace("inplace_does_nothing", lambda x: x),
     broken_inplace("inplace_returns_a_copy", lambda x: x.mul_(2).clone()),
     broken_out("out_is_ignored", lambda x, _: doubled(x)),
     broken_out("out_is_not_returned", writes_but_returns_another),
     broken_out("out_gets_other_memory", replaces_the_memory),
-    broken("aborts", lambda *_: os.abort()),
-    broken("aborts_in_backward", lambda x, _: AbortInBackward.apply(x), supports_autograd=True),
-    broken("segfaults", lambda *_: ctypes.string_at(0)),
-    broken("exits", lambda *_: os._exit(3)),
-    broken("hangs", lambda *_: time.sleep(3600)),
+    ends("aborts", os.abort),
+    broken("aborts_in_backward", abort_in_backward, **AUTOGRAD),
+    ends("segfaults", lambda: ctypes.string_at(0)),
+    ends("exits", lambda: os._exit(3)),
+    ends("hangs", lambda: time.sleep(3600)),
+    op_info("cpu_aborts", every_second_time(cpu_aborts, doubled)),
     broken("prints", prints),
-    broken("integers_only", off_by_one, dtypes=(torch.int64,)),
+    broken("halves_only", off_by_one, dtypes=(torch.float16,)),
     broken("no_dtype", off_by_one, dtypes=()),
+    broken_if("wrong_with_gaps", lambda x: not x.is_contiguous()),
+    broken_if("wrong_with_nothing", lambda x: x.numel() == 0, right=lambda x: x.sum()),
+    broken_if("wrong_without_dimensions", lambda x: x.dim() == 0),
+    broken("wrong_gradient_with_gaps", lambda x, _: WrongGradientWithGaps.apply(x), **AUTOGRAD),
+    broken_if("wrong_with_bfloat16", lambda x: x.dtype == torch.bfloat16, dtypes=TWO_DTYPES),
+    broken_if(
+        "wrong_with_nothing_later",
+        lambda x: x.numel() == 0,
+        sample_inputs_func=scalars_first,
+        right=lambda x: x.sum(),
+    ),
     op_info("cpu_raises", cpu_raises),
+    op_info("cpu_raises_on_nothing", cpu_raises_on_nothing),
+    op_info("only_cpu_raises", every_second_time(cpu_raises, doubled)),
+    op_info("raises_another_type", every_second_time(cpu_raises, raises_another_type)),
     bystander("z_right_one"),
 ]

@@ -1,4 +1,4 @@
-"""Runs the OpInfo harness from a checkout: ``python tests/conformance/run.py --help``."""
+"""Runs the harness from a checkout: ``python tests/conformance/run.py --help``."""
 
 from opinfo.cli import main
 

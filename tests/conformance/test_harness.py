@@ -10,23 +10,30 @@ import sys
 from pathlib import Path
 
 import pytest
-from opinfo import catalog, gate, results
+from opinfo import catalog, gate, listing, results
 from opinfo.settings import PHASES, Settings, Shard
+from opinfo.subjects import key_of
 from opinfo.supervisor import Supervisor, WorkerFailed
 
 HERE = Path(__file__).parent
-BROKEN = "broken_ops:op_db"
+BROKEN = {
+    "op_db": "broken_ops:op_db",
+    "module_db": "broken_modules:module_db",
+    "optim_db": "broken_optimizers:optim_db",
+}
+OPTIONS = [f"--{name.replace('_', '-')}={address}" for name, address in BROKEN.items()]
+OP_PHASES = PHASES["ops"]
 
 
 def run(timeout: float = 10, **settings) -> dict:
-    settings = Settings(device="cpu", op_db=BROKEN, **settings)
+    settings = Settings(device="cpu", **BROKEN, **settings)
     outcome = Supervisor(settings, jobs=2, timeout=timeout, progress=lambda *_: None).run()
     return results.build(outcome, settings, "test")
 
 
 def command(*arguments: str) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [sys.executable, str(HERE / "run.py"), "--device", "cpu", "--jobs", "1", *arguments],
+        [sys.executable, str(HERE / "run.py"), "--device=cpu", "--jobs=1", *OPTIONS, *arguments],
         capture_output=True,
         text=True,
         timeout=300,
@@ -46,6 +53,10 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> dict:
         if not file.exists():
             results.save(run(), file)
         return results.load(file)
+
+
+def op_entry(document: dict, op: str, phase: str, dtype: str = "float32") -> dict:
+    return document["ops"][op][dtype][phase]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +79,7 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> dict:
     ],
 )
 def test_a_wrong_operator_is_reported_as_what_it_is(document, op, status, says):
-    entry = document["ops"][op]["forward"]
+    entry = op_entry(document, op, "forward")
     assert entry["status"] == status
     assert entry["sample"] == 1
     assert says in entry["error"]
@@ -87,7 +98,7 @@ def test_a_wrong_operator_is_reported_as_what_it_is(document, op, status, says):
     ],
 )
 def test_a_phase_fails_alone(document, op, phase, says):
-    entry = document["ops"][op]
+    entry = document["ops"][op]["float32"]
     assert entry["forward"]["status"] == "passed"
     assert entry[phase]["status"] == "failed"
     assert says in entry[phase]["error"]
@@ -95,53 +106,164 @@ def test_a_phase_fails_alone(document, op, phase, says):
 
 def test_every_right_operator_passes_in_spite_of_the_crashes_around_it(document):
     for op in ("a_right_one", "z_right_one"):
-        for phase in PHASES:
-            assert document["ops"][op][phase] == {"status": "passed", "samples": 3}
+        for phase in OP_PHASES:
+            assert op_entry(document, op, phase) == {"status": "passed", "samples": 3}
 
 
 def test_a_crash_in_backward_leaves_the_forward_result(document):
-    entry = document["ops"]["aborts_in_backward"]
+    entry = document["ops"]["aborts_in_backward"]["float32"]
     assert entry["forward"]["status"] == "passed"
     assert entry["backward"]["status"] == "crashed"
     assert entry["backward"]["sample"] == 1
 
 
 def test_other_strides_pass_and_are_noted(document):
-    assert document["ops"]["other_strides"]["forward"]["status"] == "passed"
-    assert document["ops"]["other_strides"]["forward"]["other_strides"] is True
+    entry = op_entry(document, "other_strides", "forward")
+    assert entry["status"] == "passed"
+    assert entry["other_strides"] is True
 
 
 def test_an_operator_cannot_forge_events_by_printing(document):
-    assert document["ops"]["prints"]["forward"]["status"] == "passed"
+    assert op_entry(document, "prints", "forward")["status"] == "passed"
     assert "forged" not in document["ops"]
 
 
 def test_an_operator_without_the_dtype_runs_with_another(document):
-    assert document["ops"]["integers_only"]["dtype"] == "int64"
-    assert document["ops"]["integers_only"]["forward"]["status"] == "failed"
-    assert document["ops"]["no_dtype"]["forward"]["status"] == "unsupported_dtype"
+    assert list(document["ops"]["halves_only"]) == ["float16"]
+    assert op_entry(document, "halves_only", "forward", "float16")["status"] == "failed"
+    assert document["ops"]["no_dtype"] == {"none": {"forward": {"status": "unsupported_dtype"}}}
 
 
-def test_where_the_cpu_raises_nothing_is_claimed(document):
-    entry = document["ops"]["cpu_raises"]["forward"]
-    assert entry["status"] == "skipped"
+def test_an_operator_runs_with_every_dtype_that_it_claims(document):
+    assert list(document["ops"]["wrong_with_bfloat16"]) == ["float32", "bfloat16"]
+    assert op_entry(document, "wrong_with_bfloat16", "forward")["status"] == "passed"
+    assert op_entry(document, "wrong_with_bfloat16", "forward", "bfloat16")["status"] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("op", "phase", "says"),
+    [
+        ("wrong_with_gaps", "noncontiguous", "Mismatched elements: 4 / 4"),
+        ("wrong_gradient_with_gaps", "noncontiguous", "gradient: Mismatched elements: 4 / 4"),
+        ("wrong_with_nothing", "empty", "Expected 0.0 but got 1.0"),
+        ("wrong_without_dimensions", "zero_dim", "Expected 2.0 but got 3.0"),
+    ],
+)
+def test_a_sample_in_another_form_fails_alone(document, op, phase, says):
+    others = {"forward", "noncontiguous", "empty", "zero_dim"} - {phase}
+    assert {op_entry(document, op, other)["status"] for other in others} == {"passed"}
+    assert op_entry(document, op, phase)["status"] == "failed"
+    assert says in op_entry(document, op, phase)["error"]
+
+
+def test_a_form_that_the_first_samples_cannot_have_is_searched_for_in_others(document):
+    assert op_entry(document, "wrong_with_nothing_later", "forward")["status"] == "passed"
+    assert op_entry(document, "wrong_with_nothing_later", "empty")["status"] == "failed"
+
+
+def test_raising_as_the_cpu_does_is_counted(document):
+    entry = op_entry(document, "cpu_raises", "forward")
+    assert entry["status"] == "refused"
+    assert entry["samples"] == 3
     assert "not on the CPU either" in entry["reason"]
+    assert op_entry(document, "cpu_raises_on_nothing", "forward")["status"] == "passed"
+    assert op_entry(document, "cpu_raises_on_nothing", "empty")["status"] == "refused"
+
+
+@pytest.mark.parametrize(
+    ("op", "says"),
+    [
+        ("only_cpu_raises", "gives an answer; the CPU raises RuntimeError"),
+        ("raises_another_type", "raises ValueError: not here; the CPU raises RuntimeError"),
+    ],
+)
+def test_an_answer_or_another_exception_where_the_cpu_raises_is_a_failure(document, op, says):
+    assert op_entry(document, op, "forward")["status"] == "failed"
+    assert says in op_entry(document, op, "forward")["error"]
+
+
+def test_a_crash_of_the_cpu_is_not_the_devices(document):
+    entry = op_entry(document, "cpu_aborts", "forward")
+    assert entry == {"status": "skipped", "reason": "the CPU crashes: SIGABRT", "sample": 1}
+    assert op_entry(document, "cpu_aborts", "zero_dim")["status"] == "passed"
+
+
+def test_a_result_on_the_wrong_device_is_marked(document):
+    assert op_entry(document, "wrong_device", "forward")["wrong_device"] is True
+    assert "wrong_device" not in op_entry(document, "wrong_value", "forward")
+
+
+@pytest.mark.parametrize(
+    ("module", "phase", "says"),
+    [
+        ("WrongResult", "forward", "result: Mismatched elements: 3 / 3"),
+        ("WrongInEvaluation", "forward", "result: Mismatched elements: 3 / 3"),
+        ("WrongParameterGradient", "backward", "gradient of a parameter"),
+        ("WrongArgumentGradient", "backward", "gradient of an argument"),
+        ("WrongState", "forward", "state after the call"),
+        ("CreatedElsewhere", "created", "created with device=: calls on meta"),
+    ],
+)
+def test_a_wrong_module_is_reported_as_what_it_is(document, module, phase, says):
+    entries = document["modules"][module]["float32"]
+    assert entries[phase]["status"] == "failed"
+    assert says in entries[phase]["error"]
+
+
+def test_a_module_is_called_in_both_modes(document):
+    entries = document["modules"]
+    assert entries["Right"]["float32"] == {
+        phase: {"status": "passed", "samples": 2} for phase in PHASES["modules"]
+    }
+    assert entries["WrongResult"]["float32"]["forward"]["sample"] == 1
+    assert entries["WrongInEvaluation"]["float32"]["forward"]["sample"] == 2
+
+
+def test_a_crash_of_a_module_is_pinned_on_it(document):
+    assert document["modules"]["Aborts"]["float32"]["forward"]["status"] == "crashed"
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "says"),
+    [
+        ("WrongStep", "parameters (momentum) 0: Mismatched elements"),
+        ("WrongState", "state (momentum): structure"),
+        ("StateElsewhere", "on meta, not on cpu"),
+        ("Raises", "NotImplementedError: no kernel"),
+    ],
+)
+def test_a_wrong_optimizer_is_reported_as_what_it_is(document, optimizer, says):
+    for implementation in ("forloop", "foreach"):
+        entry = document["optimizers"][optimizer]["float32"][implementation]
+        assert entry["status"] == "failed"
+        assert says in entry["error"]
+
+
+def test_a_right_optimizer_passes_with_the_implementations_that_it_has(document):
+    passed = {"status": "passed", "samples": 1}
+    right = document["optimizers"]["RightOne"]["float32"]
+    assert right == {"forloop": passed, "foreach": passed}
 
 
 def test_the_denominators_add_up(document):
-    of = document["denominators"]
-    total = len(document["ops"])
-    assert of["op_db"] == of["selected"] == total
-    assert of["float32"] + of["other_dtype"] + of["no_dtype"] == total
-    for phase in PHASES:
-        counts = document["counts"][phase]
-        assert sum(counts.values()) - counts["unsupported_dtype"] == of[phase]
+    for kind, of in document["denominators"].items():
+        section = document[kind]
+        assert of["described"] == of["selected"] == len(section)
+        assert sum(of["dtypes"].values()) == sum(map(len, section.values()))
+        total = document["counts"][kind]["total"]
+        for phase in PHASES[kind]:
+            counts = total[phase]
+            assert sum(counts.values()) - counts["unsupported_dtype"] == of["phases"][phase]
+            by_dtype = [document["counts"][kind][dtype][phase] for dtype in of["dtypes"]]
+            assert counts == {
+                status: sum(numbers[status] for numbers in by_dtype) for status in counts
+            }
 
 
 def test_shards_are_disjoint_and_complete():
-    settings = [Settings(device="cpu", op_db=BROKEN, shard=Shard(i, 3)) for i in (1, 2, 3)]
+    settings = [Settings(device="cpu", **BROKEN, shard=Shard(i, 3)) for i in (1, 2, 3)]
     everything = catalog.load(settings[0])
-    parts = [{op.name for op in catalog.select(everything, part)} for part in settings]
+    parts = [set(map(key_of, catalog.select(everything, part))) for part in settings]
     assert sum(map(len, parts)) == len(set.union(*parts)) == len(everything)
 
 
@@ -151,14 +273,14 @@ def test_a_backend_that_cannot_be_imported_is_not_a_result():
 
 
 def test_an_unknown_operator_is_named():
-    with pytest.raises(WorkerFailed, match="no such operator: no_such_op"):
+    with pytest.raises(WorkerFailed, match="no such operator, module or optimizer: no_such_op"):
         run(ops=("no_such_op",))
 
 
 def test_the_file_is_the_same_each_time_and_refuses_edits(tmp_path):
     files = [tmp_path / "one.json", tmp_path / "two.json"]
     for file in files:
-        done = command("--op-db", BROKEN, "--ops", "a_right_one,wrong_value", "--out", str(file))
+        done = command("--ops", "a_right_one,wrong_value", "--out", str(file))
         assert done.returncode == 0, done.stderr
     assert files[0].read_text() == files[1].read_text()
     results.load(files[0])
@@ -171,17 +293,66 @@ def test_the_gate_fails_on_a_regression_and_only_then(tmp_path, document):
     committed = tmp_path / "committed.json"
     results.save(document, committed)
     assert not gate.compare(results.load(committed), document).regressions
-    assert (
-        command("--op-db", BROKEN, "--ops", "a_right_one", "--check", str(committed)).returncode
-        == 0
-    )
+    assert command("--ops", "a_right_one", "--check", str(committed)).returncode == 0
 
-    document = json.loads(json.dumps(document))
-    document["ops"]["wrong_value"]["forward"]["status"] = "passed"
-    results.save(document, committed)
-    failed = command("--op-db", BROKEN, "--ops", "wrong_value", "--check", str(committed))
+    better = changed(document, "passed", "wrong_value", "forward")
+    results.save(better, committed)
+    failed = command("--ops", "wrong_value", "--check", str(committed))
     assert failed.returncode == 1
-    assert "regression wrong_value, forward: passed, now failed" in failed.stdout
+    assert "regression wrong_value, float32, forward: passed, now failed" in failed.stdout
+
+
+def changed(document: dict, status: str, op: str, phase: str) -> dict:
+    document = json.loads(json.dumps(document))
+    document["ops"][op]["float32"][phase]["status"] = status
+    return document
+
+
+@pytest.mark.parametrize(
+    ("op", "before", "regressions", "improvements"),
+    [
+        ("a_right_one", "failed", 0, 1),
+        ("wrong_value", "failed", 0, 0),
+        ("wrong_value", "passed", 1, 0),
+        ("wrong_value", "refused", 1, 0),
+        ("wrong_value", "skipped", 1, 0),
+        ("wrong_value", "crashed", 0, 1),
+        ("aborts", "failed", 1, 0),
+        ("cpu_raises", "passed", 1, 0),
+    ],
+)
+def test_what_does_not_pass_can_only_become_less(document, op, before, regressions, improvements):
+    committed = changed(document, before, op, "forward")
+    found = gate.compare(committed, document)
+    assert len(found.regressions) == regressions
+    assert len(found.improvements) == improvements
+
+
+@pytest.mark.parametrize("remark", ["values_ignored", "tolerance"])
+def test_a_pass_by_comparing_less_is_a_regression(document, remark):
+    now = json.loads(json.dumps(document))
+    op_entry(now, "a_right_one", "forward")[remark] = "a reason"
+    assert len(gate.compare(document, now).regressions) == 1
+    assert len(gate.compare(now, document).improvements) == 1
+
+
+def test_what_fails_and_was_not_there_before_is_a_regression(document):
+    before = json.loads(json.dumps(document))
+    del before["ops"]["wrong_value"], before["ops"]["a_right_one"]
+    found = gate.compare(before, document)
+    assert {change.phase for change in found.regressions} >= {"forward"}
+    assert {change.name for change in found.regressions} == {"wrong_value"}
+
+
+def test_the_list_names_what_does_not_pass_and_why(document, tmp_path):
+    results.save(document, tmp_path / "cpu-0-test.json")
+    listing.write(tmp_path)
+    lines = (tmp_path / listing.FILE).read_text().splitlines()
+    bad = [e for _, e in results.entries(document) if e["status"] in results.NOT_PASSED]
+    assert f"### Does not pass: {len(bad)}" in lines
+    assert any("crashed: SIGSEGV" in line and "`segfaults`" in line for line in lines)
+    assert any("`cpu_aborts` (float32: forward" in line for line in lines)
+    assert not any("`a_right_one`" in line for line in lines)
 
 
 def test_the_gate_refuses_results_of_another_torch(document):
@@ -194,6 +365,6 @@ def test_the_gate_refuses_results_of_another_torch(document):
 def test_an_operator_that_is_gone_is_a_regression(document):
     now = json.loads(json.dumps(document))
     del now["ops"]["a_right_one"]
-    assert [change.op for change in gate.compare(document, now).regressions] == [
+    assert [change.name for change in gate.compare(document, now).regressions] == [
         "a_right_one"
-    ] * len(PHASES)
+    ] * len(OP_PHASES)

@@ -1,4 +1,4 @@
-"""Sixty everyday operators give the CPU's results and gradients. All of them: tests/conformance."""
+"""Everyday operators, modules and optimizers do as on the CPU. All of them: tests/conformance."""
 
 import subprocess
 import sys
@@ -21,21 +21,28 @@ nn.functional.layer_norm nn.functional.relu nn.functional.gelu softmax nn.functi
 nn.functional.dropout nn.functional.embedding nn.functional.scaled_dot_product_attention
 tensor_split randn zeros_like arange
 """
-A_FEW = "mul mm sum cat sort nn.functional.conv2d arange randn unique"
+# With every dtype: arithmetic, sums, indices, views, and what is random or has no input.
+A_FEW = "mul mm sum cat sort where index_put nn.functional.conv2d t arange randn unique"
+MODULES = "nn.Linear nn.Conv2d nn.BatchNorm2d nn.LSTM nn.LazyConv1d nn.TransformerEncoderLayer"
+OPTIMIZERS = "SGD AdamW LBFGS Muon SparseAdam"
 
 
-def run(device: str, operators: str) -> None:
+def run(device: str, names: str, *options: str) -> None:
     command = [sys.executable, HARNESS, "--device", device, "--import", "torch_acme", "--strict"]
-    command += ["--jobs", "1", "--ops", ",".join(operators.split())]
+    command += ["--jobs", "1", "--ops", ",".join(names.split()), *options]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_everyday_operators_agree_with_the_cpu():
-    run("acme", EVERYDAY)
+    run("acme", EVERYDAY, "--dtypes", "float32")
+
+
+def test_every_dtype_and_modules_and_optimizers_agree_with_the_cpu():
+    run("acme", " ".join((A_FEW, MODULES, OPTIMIZERS)))
 
 
 @pytest.mark.usefixtures("two_devices")
-def test_operators_stay_on_a_device_that_is_not_the_current_one():
+def test_everything_stays_on_a_device_that_is_not_the_current_one():
     assert torch.acme.current_device() == 0
-    run("acme:1", A_FEW)
+    run("acme:1", " ".join((A_FEW, "nn.Linear nn.LSTM AdamW")), "--dtypes", "float32,int64")

@@ -27,8 +27,8 @@ _BACKENDS = {
     "host, memory apart": ("python_protected", {"OUTBACK_HOST_PROTECTED": "1"}),
     "null": ("python_null", {}),
 }
-# The ways to serve operators that a whole run of PyTorch's operator samples is kept of.
-_OPERATORS = {"redispatch": {}, "fallback": {"OUTBACK_HOST_PROTECTED": "1"}}
+# The ways to serve operators that a whole run of PyTorch's samples is kept of.
+_WAYS = {"redispatch": {}, "fallback": {"OUTBACK_HOST_PROTECTED": "1"}}
 
 
 def run(environment: Environment, everything: bool) -> int:
@@ -57,10 +57,10 @@ def run(environment: Environment, everything: bool) -> int:
         "package", lambda: _pytest(environment, "package", "tests/package", path, *selected)
     )
     if everything:
-        for way, variables in _OPERATORS.items():
+        for way, variables in _WAYS.items():
             report.part(
-                f"operators, {way}",
-                lambda way=way, variables={**path, **variables}: _operators(
+                f"PyTorch's samples, {way}",
+                lambda way=way, variables={**path, **variables}: _samples(
                     environment, way, variables
                 ),
             )
@@ -110,16 +110,16 @@ def _pytest(
     return step.note
 
 
-def _operators(environment: Environment, way: str, variables: Mapping[str, str]) -> str:
-    """PyTorch's own operator samples: none may be worse than in the results that are committed."""
+def _samples(environment: Environment, way: str, variables: Mapping[str, str]) -> str:
+    """Of operators, modules and optimizers: none may be worse than in the committed results."""
     release = environment.torch.partition("+")[0]
     results = ROOT / f"tests/conformance/results/acme-{release}-{way}.json"
     if not results.exists():
         return f"no results to compare with: {results.relative_to(ROOT)}"
     command = [environment.python, ROOT / "tests/conformance/run.py", "--device", "acme"]
     command += ["--import", "torch_acme", "--check", results]
-    with console.step(f"operators, {way}"):
-        shell.run(f"operators-{way}", command, env=variables)
+    with console.step(f"PyTorch's samples, {way}"):
+        shell.run(f"samples-{way}", command, env=variables)
     return "none worse"
 
 

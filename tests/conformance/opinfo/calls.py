@@ -1,4 +1,4 @@
-"""Calls of an operator on the CPU and on the device, and what becomes of their exceptions."""
+"""Calls on the CPU and on the device, and what becomes of their exceptions."""
 
 from __future__ import annotations
 
@@ -17,13 +17,58 @@ from .sampling import Call
 if TYPE_CHECKING:
     from torch.testing._internal.opinfo.core import SampleInput
 
-    from .catalog import Operator
-
 CPU = torch.device("cpu")
 
 
 class NothingToCompare(Exception):
-    """The CPU gives no answer to this sample."""
+    """The CPU's answer to this sample has nothing in it that could be compared."""
+
+
+class SameRefusal(Exception):
+    """The CPU raises, and the device raises the same type of exception."""
+
+
+def run(function: Callable, call: Call, **more: Any) -> Any:
+    sampling.seed_torch(0)
+    return function(call.input, *call.args, **call.kwargs, **more)
+
+
+@dataclasses.dataclass(frozen=True)
+class Sides:
+    """Asks the CPU, then the device, and announces which one runs: a crash has an owner."""
+
+    announce: Callable[[str], None]
+
+    def both(self, on_cpu: Callable[[], Any], on_device: Callable[[], Any]) -> tuple[Any, Any]:
+        """Both answers. Where the CPU raises, the device has to raise the same type."""
+        try:
+            expected = self.ask_cpu(on_cpu)
+        except NothingToCompare:
+            raise
+        except Exception as error:
+            raise self.refusal(error, on_device) from None
+        try:
+            return expected, on_device()
+        except NothingToCompare as error:
+            raise Mismatch(f"{error}, on the CPU there is one") from None
+
+    def ask_cpu(self, on_cpu: Callable[[], Any]) -> Any:
+        self.announce("cpu")
+        try:
+            return on_cpu()
+        finally:
+            self.announce("device")
+
+    def refusal(self, cpu_error: Exception, on_device: Callable[[], Any]) -> SameRefusal | Mismatch:
+        """What it comes to that the CPU has raised: the device is asked, and has to raise too."""
+        by_cpu = f"the CPU raises {describe(cpu_error)}"
+        try:
+            on_device()
+        except Exception as device_error:
+            if type(device_error) is type(cpu_error):
+                return SameRefusal(by_cpu)
+            return Mismatch(f"raises {describe(device_error)}; {by_cpu}")
+        return Mismatch(f"gives an answer; {by_cpu}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,6 +77,7 @@ class Arguments:
 
     sample: SampleInput
     device: torch.device
+    sides: Sides
     only_input: bool = False  # leaves all but the first argument on the CPU
 
     def on_cpu(self) -> Call:
@@ -41,45 +87,18 @@ class Arguments:
         return sampling.place(self.sample, self.device, only_input=self.only_input)
 
 
-def run(function: Callable, call: Call, **more: Any) -> Any:
-    torch.manual_seed(0)
-    return function(call.input, *call.args, **call.kwargs, **more)
-
-
-def both(on_cpu: Callable[[], Any], on_device: Callable[[], Any]) -> tuple[Any, Any]:
-    """Both answers. Where the CPU raises, the device may too, with the same type of exception."""
-    try:
-        expected = on_cpu()
-    except NothingToCompare:
-        raise
-    except Exception as cpu_error:
-        try:
-            on_device()
-        except Exception as device_error:
-            if type(device_error) is not type(cpu_error):
-                raise Mismatch(
-                    f"raises {describe(device_error)}; the CPU raises {describe(cpu_error)}"
-                ) from device_error
-        raise NothingToCompare(f"the CPU raises {describe(cpu_error)}") from None
-    try:
-        return expected, on_device()
-    except NothingToCompare as error:
-        raise Mismatch(f"{error}, on the CPU there is one") from None
-
-
 def describe(error: BaseException) -> str:
     text = one_line(str(error))
     return text if isinstance(error, Mismatch) else f"{type(error).__name__}: {text}"
 
 
-def depends_on_seed(op: Operator, sample: SampleInput) -> bool:
-    """Whether the CPU's answer is another one after another seed."""
+def depends_on_seed(answer: Callable[[], Any]) -> bool:
+    """Whether what the CPU answers is something else after another seed."""
     answers = []
     try:
         for offset in (0, 1):
             with _shifted_seeds(offset):
-                call = sampling.place(sample, CPU)
-                answers.append(call.process(run(op.info, call)))
+                answers.append(answer())
         Comparison(CPU).check("result", *answers)
     except Mismatch:
         return True
@@ -90,7 +109,10 @@ def depends_on_seed(op: Operator, sample: SampleInput) -> bool:
 
 @contextlib.contextmanager
 def _shifted_seeds(offset: int) -> Iterator[None]:
-    """OpInfos of random operators seed by themselves, always alike: torch.manual_seed(42)."""
-    seed = torch.manual_seed
-    with mock.patch.object(torch, "manual_seed", lambda value: seed(value + offset)):
+    """Also of OpInfos, which seed by themselves and always alike: torch.manual_seed(42)."""
+    theirs, ours = torch.manual_seed, sampling.seed_torch
+    with (
+        mock.patch.object(torch, "manual_seed", lambda value: theirs(value + offset)),
+        mock.patch.object(sampling, "seed_torch", lambda value: ours(value + offset)),
+    ):
         yield

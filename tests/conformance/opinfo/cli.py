@@ -12,13 +12,24 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from . import gate, report, results
-from .settings import DEFAULT_EXEMPTIONS, DEFAULT_OP_DB, Settings, Shard
+from .settings import (
+    DEFAULT_EXEMPTIONS,
+    DEFAULT_MODULE_DB,
+    DEFAULT_OP_DB,
+    DEFAULT_OPTIM_DB,
+    DTYPES,
+    KINDS,
+    Settings,
+    Shard,
+)
 from .supervisor import Outcome, Supervisor, WorkerFailed
 
-DESCRIPTION = "Runs PyTorch's operator samples on a device and compares with the CPU."
+DESCRIPTION = (
+    "Runs what PyTorch has samples of (operators, modules, optimizers) on a device and on the CPU."
+)
 EXIT_STATUS = """\
-exit status: 0 if the run could be made and, with --check, no operator got worse; 1 if one did, or
-with --strict if any did not pass; 2 if the run could not be made and says nothing.
+exit status: 0 if the run could be made and, with --check, nothing got worse; 1 if anything did, or
+with --strict if anything did not pass; 2 if the run could not be made and says nothing.
 """
 
 
@@ -60,8 +71,8 @@ def _run(console: Console, settings: Settings, jobs: int, timeout: float) -> Out
     ) as bar:
         task = bar.add_task("starting", total=None)
 
-        def progress(finished: int, selected: int, op: str) -> None:
-            bar.update(task, completed=finished, total=selected, description=op)
+        def progress(finished: int, selected: int, subject: str) -> None:
+            bar.update(task, completed=finished, total=selected, description=subject)
 
         return Supervisor(settings, jobs, timeout, progress).run()
 
@@ -70,7 +81,8 @@ def _run(console: Console, settings: Settings, jobs: int, timeout: float) -> Out
 _SETTINGS = (
     "device",
     "imports",
-    "dtype",
+    "kinds",
+    "dtypes",
     "other_dtypes",
     "samples",
     "seed",
@@ -79,6 +91,8 @@ _SETTINGS = (
     "ops",
     "shard",
     "op_db",
+    "module_db",
+    "optim_db",
     "exemptions",
 )
 
@@ -94,25 +108,32 @@ def _parser() -> argparse.ArgumentParser:
     what.add_argument(
         "--import", dest="imports", type=_names, default=(), help="modules that register it"
     )
-    what.add_argument("--ops", type=_names, default=(), help="with commas; none: all")
+    what.add_argument("--kinds", type=_names, default=KINDS, help="with commas")
+    what.add_argument(
+        "--ops", type=_names, default=(), help="names, also of modules and optimizers; none: all"
+    )
     what.add_argument("--shard", type=_shard, default=Shard(), help="i/n: the i-th of n parts")
-    what.add_argument("--dtype", default="float32", help="of the samples")
+    what.add_argument(
+        "--dtypes", type=_names, default=DTYPES, help="that operators run with where they can"
+    )
     what.add_argument(
         "--other-dtypes",
         action=argparse.BooleanOptionalAction,
         default=True,
-        help="run an operator without that dtype with the first one that it has",
+        help="run what has none of them with the first one that it has",
     )
     what.add_argument("--samples", type=int, default=3, help="of each operator, at most")
     what.add_argument("--seed", type=int, default=0, help="of the samples")
     what.add_argument("--rtol", type=float, help="relative tolerance; none: torch.testing's")
     what.add_argument("--atol", type=float, help="absolute tolerance; none: torch.testing's")
     what.add_argument("--op-db", default=DEFAULT_OP_DB, help="list of OpInfos, module:name")
+    what.add_argument("--module-db", default=DEFAULT_MODULE_DB, help="list of ModuleInfos")
+    what.add_argument("--optim-db", default=DEFAULT_OPTIM_DB, help="list of OptimizerInfos")
     what.add_argument("--exemptions", default=DEFAULT_EXEMPTIONS, help="JSON file of reasons")
 
     how = parser.add_argument_group("how")
     how.add_argument("--jobs", type=int, default=2, help="worker processes, one thread each")
-    how.add_argument("--timeout", type=float, default=120, help="seconds for one operator")
+    how.add_argument("--timeout", type=float, default=120, help="seconds for one phase")
 
     answer = parser.add_argument_group("what comes of it")
     answer.add_argument("--label", default="", help="the run's name in the result file")
@@ -120,11 +141,11 @@ def _parser() -> argparse.ArgumentParser:
     answer.add_argument(
         "--check",
         type=Path,
-        help="result file: fail if what passed there fails now; brings its dtype, samples and seed",
+        help="result file: fail if anything is worse than in it; brings its dtypes and samples",
     )
-    answer.add_argument("--strict", action="store_true", help="fail if any operator did not pass")
+    answer.add_argument("--strict", action="store_true", help="fail if anything did not pass")
     answer.add_argument("--traces", action="store_true", help="print the traceback of each failure")
-    answer.add_argument("--slowest", type=int, default=0, help="print that many slowest operators")
+    answer.add_argument("--slowest", type=int, default=0, help="print that many slowest subjects")
     return parser
 
 

@@ -15,6 +15,10 @@ class Mismatch(Exception):
     """The device's answer is not the CPU's; the text says what differs."""
 
 
+class WrongDevice(Mismatch):
+    """What came back lives elsewhere than on the device that was asked."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Comparison:
     """What counts as equal; without `values`, whatever else there is."""
@@ -47,7 +51,7 @@ class Comparison:
             )
         if isinstance(expected, torch.device):
             if actual != self.device:
-                raise Mismatch(f"{what}: device {actual}, not {self.device}")
+                raise WrongDevice(f"{what}: device {actual}, not {self.device}")
         elif isinstance(expected, (int, float, complex)):
             if self.values:
                 self._close(what, actual, expected)
@@ -56,7 +60,7 @@ class Comparison:
 
     def _metadata(self, what: str, actual: torch.Tensor, expected: torch.Tensor) -> None:
         if actual.device != self.device:
-            raise Mismatch(f"{what}: on {actual.device}, not on {self.device}")
+            raise WrongDevice(f"{what}: on {actual.device}, not on {self.device}")
         for attribute in ("dtype", "layout", "shape"):
             mine, cpus = getattr(actual, attribute), getattr(expected, attribute)
             if mine != cpus:

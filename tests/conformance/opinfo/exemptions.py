@@ -1,4 +1,4 @@
-"""The operators that cannot be compared like the rest, and why: data, in exemptions.json."""
+"""What cannot be compared like the rest, and why: data, in exemptions.json."""
 
 from __future__ import annotations
 
@@ -8,17 +8,37 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .catalog import Operator
+    from .subjects import Subject
+
+
+@dataclasses.dataclass(frozen=True)
+class Exemption:
+    """For what is named in it; a name without a variant speaks for all its variants."""
+
+    reason: str
+    names: list[str]
+    phases: list[str] | None = None  # none: in all of them
+    dtypes: list[str] | None = None  # none: with all of them
+    rtol: float | None = None  # of a `tolerance`: none is torch.testing's
+    atol: float | None = None
+
+    def speaks_for(self, subject: Subject, phase: str) -> bool:
+        return (
+            bool({subject.name, subject.family} & set(self.names))
+            and (self.phases is None or phase in self.phases)
+            and (self.dtypes is None or str(subject.dtype).removeprefix("torch.") in self.dtypes)
+        )
 
 
 @dataclasses.dataclass(frozen=True)
 class Exemptions:
-    """Reasons by operator name; a name without variant speaks for all its variants."""
+    """The kinds that there are."""
 
-    random: dict[str, str]  # values are compared only in samples that do not depend on the seed
-    uninitialised: dict[str, str]  # values are never compared
-    host_arguments: dict[str, str]  # all but the first argument stay on the CPU
-    skip: dict[str, str]  # not run at all
+    random: list[Exemption]  # values are compared only in samples that do not depend on the seed
+    uninitialised: list[Exemption]  # values are never compared
+    tolerance: list[Exemption]  # values are compared with the tolerance that is given here
+    host_arguments: list[Exemption]  # all but the first argument stay on the CPU
+    skip: list[Exemption]  # not run at all
 
     @classmethod
     def load(cls, path: str | Path) -> Exemptions:
@@ -27,12 +47,10 @@ class Exemptions:
         unknown = sorted(set(document) - set(fields))
         if unknown:
             raise ValueError(f"{path}: unknown kind of exemption: {', '.join(unknown)}")
-        return cls(**{field: _by_name(document.get(field, [])) for field in fields})
+        return cls(
+            **{name: [Exemption(**group) for group in document.get(name, [])] for name in fields}
+        )
 
 
-def reason(kind: dict[str, str], op: Operator) -> str | None:
-    return kind.get(op.name, kind.get(op.info.name))
-
-
-def _by_name(groups: list[dict]) -> dict[str, str]:
-    return {name: group["reason"] for group in groups for name in group["ops"]}
+def find(kind: list[Exemption], subject: Subject, phase: str) -> Exemption | None:
+    return next((exemption for exemption in kind if exemption.speaks_for(subject, phase)), None)

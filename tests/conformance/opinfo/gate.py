@@ -1,11 +1,29 @@
-"""Compares a run with a committed result file: what passed there has to pass here."""
+"""Compares a run with a committed result file: what passed there has to pass here.
+
+What does not pass can only become less: nothing may fail that has not failed before, and what has
+may not turn into a crash or a hang. Nor may a pass be had by comparing less.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 from typing import Any
 
-from .settings import PHASES, Settings
+from . import results
+from .settings import Settings
+
+# From good to bad. A change to the right is a regression, to the left an improvement.
+_ORDER = (
+    "passed",
+    "passed within a wider tolerance",
+    "passed without values",
+    "refused",
+    "skipped",
+    "unsupported_dtype",
+    "absent",
+    "failed",
+)
+_ENDS = ("crashed", "timed_out")
 
 
 class NotComparable(ValueError):
@@ -14,10 +32,19 @@ class NotComparable(ValueError):
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    op: str
+    kind: str
+    name: str
+    dtype: str
     phase: str
     before: str
     now: str
+
+    @property
+    def worse(self) -> bool:
+        return _rank(self.now) > _rank(self.before)
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.dtype}, {self.phase}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,28 +59,39 @@ class Verdict:
 def settings_of(baseline: dict[str, Any], settings: Settings) -> Settings:
     """`settings` with everything that decides a result taken from the baseline."""
     recorded = baseline["settings"]
-    same = ("dtype", "other_dtypes", "samples", "seed", "rtol", "atol", "op_db")
-    return dataclasses.replace(settings, **{name: recorded[name] for name in same})
+    same = ("other_dtypes", "samples", "seed", "rtol", "atol", "op_db", "module_db", "optim_db")
+    return dataclasses.replace(
+        settings,
+        kinds=tuple(recorded["kinds"]),
+        dtypes=tuple(recorded["dtypes"]),
+        **{name: recorded[name] for name in same},
+    )
 
 
 def compare(baseline: dict[str, Any], document: dict[str, Any]) -> Verdict:
-    """Over the operators of `document`; all of the baseline's, where `document` is a full run."""
+    """Over the entries of `document`; all of the baseline's, where `document` is a full run."""
     was, is_now = _torch_release(baseline), _torch_release(document)
     if was != is_now:
         raise NotComparable(f"the committed results are of torch {was}, this is torch {is_now}")
-    names = set(document["ops"])
+    before, now = _statuses(baseline), _statuses(document)
+    addresses = set(now)
     full = document["settings"]
     if not full["ops"] and full["shard"] == "1/1":
-        names |= set(baseline["ops"])
-    changes = []
-    for name in sorted(names):
-        for phase in PHASES:
-            before = _status(baseline, name, phase)
-            now = _status(document, name, phase)
-            if before != now and "passed" in (before, now):
-                changes.append(Change(name, phase, before, now))
-    regressions = [change for change in changes if change.before == "passed"]
-    return Verdict(len(names), regressions, [c for c in changes if c not in regressions])
+        addresses |= set(before)
+    changes = [
+        Change(*address, before.get(address, "absent"), now.get(address, "absent"))
+        for address in sorted(addresses)
+    ]
+    changes = [change for change in changes if _rank(change.before) != _rank(change.now)]
+    return Verdict(
+        len(addresses),
+        [change for change in changes if change.worse],
+        [change for change in changes if not change.worse],
+    )
+
+
+def _rank(status: str) -> int:
+    return len(_ORDER) if status in _ENDS else _ORDER.index(status)
 
 
 def _torch_release(document: dict[str, Any]) -> str:
@@ -61,5 +99,13 @@ def _torch_release(document: dict[str, Any]) -> str:
     return document["versions"]["torch"].partition("+")[0]
 
 
-def _status(document: dict[str, Any], name: str, phase: str) -> str:
-    return document["ops"].get(name, {}).get(phase, {}).get("status", "absent")
+def _statuses(document: dict[str, Any]) -> dict[tuple[str, str, str, str], str]:
+    return {address: _status(entry) for address, entry in results.entries(document)}
+
+
+def _status(entry: dict[str, Any]) -> str:
+    if entry["status"] == "passed" and "values_ignored" in entry:
+        return "passed without values"
+    if entry["status"] == "passed" and "tolerance" in entry:
+        return "passed within a wider tolerance"
+    return entry["status"]

@@ -1,18 +1,21 @@
-"""What is checked of one sample in each phase: results, gradients, the in-place form, out=."""
+"""What is checked of a sample in each phase of an operator: results, gradients, in place, out=."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils import _pytree as pytree
 
-from .calls import Arguments, NothingToCompare, both, run
-from .catalog import Operator
+from .calls import Arguments, NothingToCompare, SameRefusal, run
 from .comparing import Comparison, Mismatch, aliases, same_strides
+from .gradients import cotangents_of, requiring_grad
 from .sampling import Call, copy_to
+
+if TYPE_CHECKING:
+    from .operators import Operator
 
 
 def check_forward(
@@ -35,8 +38,8 @@ def check_backward(
     op: Operator, arguments: Arguments, comparison: Comparison, _entry: dict[str, Any]
 ) -> None:
     """Gradients of all inputs that require one."""
-    expected, actual = both(
-        lambda: _gradients(op, arguments.on_cpu()), lambda: _gradients(op, arguments.on_device())
+    expected, actual = arguments.sides.both(
+        lambda: gradients(op, arguments.on_cpu()), lambda: gradients(op, arguments.on_device())
     )
     comparison.check("gradient", actual, expected)
 
@@ -45,22 +48,50 @@ def check_out(
     op: Operator, arguments: Arguments, comparison: Comparison, _entry: dict[str, Any]
 ) -> None:
     """out= an empty tensor, which has to grow, and a transposed one, which has to stay so."""
-    template = _plain_result(op, arguments.on_cpu())
+    try:
+        template = arguments.sides.ask_cpu(lambda: _plain_result(op, arguments.on_cpu()))
+    except NothingToCompare:
+        raise
+    except Exception as error:
+        raise arguments.sides.refusal(error, lambda: run(op.info, arguments.on_device())) from None
+    refusals = []
     for what, form in (("empty", _empty), ("transposed", _transposed)):
-        outs = [pytree.tree_map(form, template)]
-        outs.append(pytree.tree_map(lambda t: copy_to(t, arguments.device), outs[0]))
-        calls = (arguments.on_cpu(), arguments.on_device())
-        expected, actual = both(
-            lambda calls=calls, outs=outs: run(op.info, calls[0], out=outs[0]),
-            lambda calls=calls, outs=outs: run(op.info, calls[1], out=outs[1]),
-        )
-        for name, mine, cpus in (("result", actual, expected), ("out=", *reversed(outs))):
-            dataclasses.replace(comparison, values=False).check(f"{name} {what}", mine, cpus)
-            comparison.check(f"{name} {what}", calls[1].process(mine), calls[0].process(cpus))
-        if _identities(actual, outs[1]) != _identities(expected, outs[0]):
-            raise Mismatch(f"out= {what}: what is returned is not what was passed")
-        if not same_strides(outs[1], outs[0]):
-            raise Mismatch(f"out= {what}: other strides than on the CPU")
+        try:
+            _check_out_form(op, arguments, comparison, what, pytree.tree_map(form, template))
+        except SameRefusal as same:
+            refusals.append(same)
+    if len(refusals) == 2:
+        raise refusals[0]
+
+
+def _check_out_form(
+    op: Operator, arguments: Arguments, comparison: Comparison, what: str, out: Any
+) -> None:
+    outs = [out, pytree.tree_map(lambda t: copy_to(t, arguments.device), out)]
+    calls = (arguments.on_cpu(), arguments.on_device())
+    expected, actual = arguments.sides.both(
+        lambda: run(op.info, calls[0], out=outs[0]),
+        lambda: run(op.info, calls[1], out=outs[1]),
+    )
+    for name, mine, cpus in (("result", actual, expected), ("out=", *reversed(outs))):
+        dataclasses.replace(comparison, values=False).check(f"{name} {what}", mine, cpus)
+        comparison.check(f"{name} {what}", calls[1].process(mine), calls[0].process(cpus))
+    if _identities(actual, outs[1]) != _identities(expected, outs[0]):
+        raise Mismatch(f"out= {what}: what is returned is not what was passed")
+    if not same_strides(outs[1], outs[0]):
+        raise Mismatch(f"out= {what}: other strides than on the CPU")
+
+
+def check_variant(
+    op: Operator, arguments: Arguments, comparison: Comparison, entry: dict[str, Any]
+) -> None:
+    """Results and gradients of a sample in another form."""
+    check_forward(op, arguments, comparison, entry)
+    if op.differentiable:
+        try:
+            check_backward(op, arguments, comparison, entry)
+        except (NothingToCompare, SameRefusal):  # the results were an answer all the same
+            entry["without_gradients"] = entry.get("without_gradients", 0) + 1
 
 
 CHECKS: dict[str, Callable[[Operator, Arguments, Comparison, dict[str, Any]], None]] = {
@@ -68,6 +99,9 @@ CHECKS: dict[str, Callable[[Operator, Arguments, Comparison, dict[str, Any]], No
     "backward": check_backward,
     "inplace": check_inplace,
     "out": check_out,
+    "noncontiguous": check_variant,
+    "empty": check_variant,
+    "zero_dim": check_variant,
 }
 
 
@@ -76,7 +110,9 @@ def _check_call(
 ) -> tuple[Any, Any]:
     cpu, device = arguments.on_cpu(), arguments.on_device()
     devices = [tensor.device for tensor in device.tensors()]
-    expected, actual = both(lambda: run(function, cpu), lambda: run(function, device))
+    expected, actual = arguments.sides.both(
+        lambda: run(function, cpu), lambda: run(function, device)
+    )
     dataclasses.replace(comparison, values=False).check("result", actual, expected)
     comparison.check("result", device.process(actual), cpu.process(expected))
     for where, mine, cpus in zip(devices, device.tensors(), cpu.tensors(), strict=True):
@@ -89,34 +125,18 @@ def _check_call(
     return expected, actual
 
 
-def _gradients(op: Operator, call: Call) -> list[torch.Tensor | None]:
+def gradients(op: Operator, call: Call) -> list[torch.Tensor | None]:
     """Of the results as PyTorch's gradcheck would take them, for fixed cotangents."""
     results = run(lambda *a, **k: op.info.gradcheck_wrapper(op.info.get_op(), *a, **k), call)
-    outputs = [
-        leaf
-        for leaf in pytree.tree_leaves(call.process(results))
-        if isinstance(leaf, torch.Tensor) and leaf.requires_grad
-    ]
-    inputs = [tensor for tensor in call.tensors() if tensor.requires_grad]
+    outputs = requiring_grad(call.process(results))
+    inputs = requiring_grad(call.tensors())
     if not outputs or not inputs:
         raise NothingToCompare("no result that requires a gradient")
-    cotangents = [_cotangent(output, seed) for seed, output in enumerate(outputs)]
-    return list(torch.autograd.grad(outputs, inputs, cotangents, allow_unused=True))
-
-
-def _cotangent(output: torch.Tensor, seed: int) -> torch.Tensor:
-    if output.layout != torch.strided:
-        return torch.ones_like(output)
-    generator = torch.Generator().manual_seed(seed)
-    drawn = torch.randn(output.shape, generator=generator, dtype=output.dtype)
-    return drawn.to(output.device)
+    return list(torch.autograd.grad(outputs, inputs, cotangents_of(outputs), allow_unused=True))
 
 
 def _plain_result(op: Operator, call: Call) -> Any:
-    try:
-        result = run(op.info, call)
-    except Exception:
-        raise NothingToCompare("the CPU raises without out= already") from None
+    result = run(op.info, call)
     leaves = pytree.tree_leaves(result)
     if not all(isinstance(x, torch.Tensor) and x.layout == torch.strided for x in leaves):
         raise NothingToCompare("the result is not made of tensors that out= could take")

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from .worker import Plan
 
-GRACE_SECONDS = 60.0  # for a worker to leave after its last operator, or to die once aborted
+GRACE_SECONDS = 60.0  # for a worker to leave after its last subject, or to die once aborted
 START_SECONDS = 300.0  # for a worker to import everything, on a slow and busy machine
 
 
@@ -98,7 +98,7 @@ class Worker:
             code = self._process.wait(GRACE_SECONDS)
         except subprocess.TimeoutExpired:
             self._abort()
-            return f"did not exit within {GRACE_SECONDS:.0f} s of its last operator"
+            return f"did not exit within {GRACE_SECONDS:.0f} s of its last subject"
         return None if code == 0 else f"at exit: {self.death().error}"
 
     def death(self) -> Death:

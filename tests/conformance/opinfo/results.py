@@ -1,4 +1,7 @@
-"""The result file: built from an outcome, sealed by a digest, read back only if the seal holds."""
+"""The result file: built from an outcome, sealed by a digest, read back only if the seal holds.
+
+`document[kind][name][dtype][phase]` is an entry, for each kind of subject.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,29 @@ import collections
 import hashlib
 import json
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from .settings import PHASES, Settings
+from .settings import KINDS, PHASES, Settings
 from .supervisor import Outcome
 
-FORMAT = 1
-NOTE = "Produced by the OpInfo harness and never edited; the digest seals it."
-STATUSES = ("passed", "failed", "crashed", "timed_out", "skipped", "unsupported_dtype")
+FORMAT = 2
+NOTE = (
+    "Produced by the OpInfo harness and never edited; the digest seals it. "
+    "A number is a pass of that many samples."
+)
+STATUSES = (
+    "passed",
+    "refused",
+    "failed",
+    "crashed",
+    "timed_out",
+    "skipped",
+    "unsupported_dtype",
+)
+NOT_PASSED = ("failed", "crashed", "timed_out")
+TOTAL = "total"  # of all dtypes
 # Numbers of the machinery, not of the backend: kept out so that equal runs give equal files.
 UNWRITTEN = ("trace",)
 
@@ -25,12 +42,14 @@ class NotOurs(ValueError):
 
 def build(outcome: Outcome, settings: Settings, label: str) -> dict[str, Any]:
     """The document for one run."""
-    catalog = {entry["name"]: entry for entry in outcome.catalog}
-    ops = {}
-    for name in sorted(outcome.entries):
-        found = outcome.entries[name]
-        phases = {phase: found[phase] for phase in PHASES if phase in found}
-        ops[name] = {"dtype": catalog[name]["dtype"], **phases}
+    found: dict[str, dict] = {kind: {} for kind in settings.kinds}
+    for subject in outcome.catalog:
+        entries = outcome.entries.get(subject["key"])
+        if entries is not None:
+            phases = {
+                phase: entries[phase] for phase in PHASES[subject["kind"]] if phase in entries
+            }
+            found[subject["kind"]].setdefault(subject["name"], {})[subject["dtype"]] = phases
     return {
         "note": NOTE,
         "format": FORMAT,
@@ -40,7 +59,8 @@ def build(outcome: Outcome, settings: Settings, label: str) -> dict[str, Any]:
         "versions": outcome.versions,
         "environment": {k: v for k, v in sorted(os.environ.items()) if k.startswith("OUTBACK_")},
         "settings": {
-            "dtype": settings.dtype,
+            "kinds": list(settings.kinds),
+            "dtypes": list(settings.dtypes),
             "other_dtypes": settings.other_dtypes,
             "samples": settings.samples,
             "seed": settings.seed,
@@ -49,50 +69,69 @@ def build(outcome: Outcome, settings: Settings, label: str) -> dict[str, Any]:
             "ops": list(settings.ops),
             "shard": str(settings.shard),
             "op_db": settings.op_db,
+            "module_db": settings.module_db,
+            "optim_db": settings.optim_db,
         },
-        "denominators": denominators(outcome, settings),
-        "counts": {phase: counts(ops, phase) for phase in PHASES},
+        "denominators": {kind: denominators(outcome, kind) for kind in settings.kinds},
+        "counts": {kind: counts(found[kind], PHASES[kind]) for kind in settings.kinds},
         "unclean_exits": sorted(outcome.unclean_exits),
-        "ops": ops,
+        **found,
     }
 
 
-def denominators(outcome: Outcome, settings: Settings) -> dict[str, int]:
-    """How many operators the counts are out of, from all that PyTorch describes to those run."""
-    selected = [entry for entry in outcome.catalog if entry["name"] in set(outcome.selected)]
-    asked = sum(entry["dtype"] == settings.dtype for entry in selected)
-    without = sum(entry["dtype"] is None for entry in selected)
+def denominators(outcome: Outcome, kind: str) -> dict[str, Any]:
+    """What the counts are out of: all names that PyTorch describes, those selected, and dtypes."""
+    described = [subject for subject in outcome.catalog if subject["kind"] == kind]
+    wanted = set(outcome.selected)
+    selected = [subject for subject in described if subject["key"] in wanted]
+    dtypes = collections.Counter(subject["dtype"] for subject in selected)
+    phases = collections.Counter(
+        phase for subject in selected if subject["dtype"] != "none" for phase in subject["phases"]
+    )
     return {
-        "op_db": len(outcome.catalog),
-        "selected": len(selected),
-        settings.dtype: asked,
-        "other_dtype": len(selected) - asked - without,
-        "no_dtype": without,
-        **{
-            phase: sum(phase in entry["phases"] for entry in selected if entry["dtype"])
-            for phase in PHASES
-        },
+        "described": len({subject["name"] for subject in described}),
+        "selected": len({subject["name"] for subject in selected}),
+        "dtypes": dict(sorted(dtypes.items())),
+        "phases": {phase: phases[phase] for phase in PHASES[kind]},
     }
 
 
-def counts(ops: dict[str, dict], phase: str) -> dict[str, int]:
-    """Operators by status; every status is named, so that a zero is a statement."""
-    found = collections.Counter(entry[phase]["status"] for entry in ops.values() if phase in entry)
+def counts(section: dict[str, dict], phases: tuple[str, ...]) -> dict[str, dict[str, dict]]:
+    """Entries by dtype, phase and status; every status is named: a zero is a statement."""
+    dtypes = sorted({dtype for by_dtype in section.values() for dtype in by_dtype})
+    found = {
+        dtype: {phase: _statuses(section, phase, (dtype,)) for phase in phases} for dtype in dtypes
+    }
+    return found | {TOTAL: {phase: _statuses(section, phase, dtypes) for phase in phases}}
+
+
+def _statuses(section: dict[str, dict], phase: str, dtypes: tuple[str, ...]) -> dict[str, int]:
+    found = collections.Counter(
+        entries[phase]["status"]
+        for by_dtype in section.values()
+        for dtype, entries in by_dtype.items()
+        if dtype in dtypes and phase in entries
+    )
     return {status: found[status] for status in STATUSES}
+
+
+def entries(document: dict[str, Any]) -> Iterator[tuple[tuple[str, str, str, str], dict]]:
+    """Each entry behind its address: kind, name, dtype and phase."""
+    for kind in KINDS:
+        for name, by_dtype in document.get(kind, {}).items():
+            for dtype, phases in by_dtype.items():
+                for phase, entry in phases.items():
+                    yield (kind, name, dtype, phase), entry
 
 
 def all_passed(document: dict[str, Any]) -> bool:
     """Nothing failed, crashed or timed out, and every worker left in peace."""
-    bad = sum(
-        document["counts"][phase][status]
-        for phase in PHASES
-        for status in ("failed", "crashed", "timed_out")
-    )
-    return bad == 0 and not document["unclean_exits"]
+    bad = any(entry["status"] in NOT_PASSED for _, entry in entries(document))
+    return not bad and not document["unclean_exits"]
 
 
 def save(document: dict[str, Any], path: Path) -> None:
-    sealed = _written(document)
+    sealed = _each_entry(document, _written)
     sealed["digest"] = _digest(sealed)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(_dump(sealed), encoding="utf-8")
@@ -106,22 +145,32 @@ def load(path: Path) -> dict[str, Any]:
         raise NotOurs(f"{path}: format {document.get('format')}, this harness reads {FORMAT}")
     if digest != _digest(document):
         raise NotOurs(f"{path}: was edited after the harness wrote it; run the harness instead")
-    return document
+    return _each_entry(document, _read)
 
 
-def _written(document: dict[str, Any]) -> dict[str, Any]:
-    """Without what differs from run to run."""
-    written = dict(document)
-    written["ops"] = {
-        name: {
-            key: {k: v for k, v in value.items() if k not in UNWRITTEN}
-            if isinstance(value, dict)
-            else value
-            for key, value in entry.items()
-        }
-        for name, entry in document["ops"].items()
-    }
-    return written
+def _written(entry: dict[str, Any]) -> dict[str, Any] | int:
+    """Without what differs from run to run; the number of samples, if there is no more to say."""
+    kept = {key: value for key, value in entry.items() if key not in UNWRITTEN}
+    plain = kept.keys() == {"status", "samples"} and kept["status"] == "passed"
+    return kept["samples"] if plain else kept
+
+
+def _read(entry: dict[str, Any] | int) -> dict[str, Any]:
+    return {"status": "passed", "samples": entry} if isinstance(entry, int) else entry
+
+
+def _each_entry(document: dict[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
+    changed = dict(document)
+    for kind in KINDS:
+        if kind in document:
+            changed[kind] = {
+                name: {
+                    dtype: {phase: change(entry) for phase, entry in phases.items()}
+                    for dtype, phases in by_dtype.items()
+                }
+                for name, by_dtype in document[kind].items()
+            }
+    return changed
 
 
 def _digest(document: dict[str, Any]) -> str:
@@ -130,12 +179,12 @@ def _digest(document: dict[str, Any]) -> str:
 
 
 def _dump(document: dict[str, Any]) -> str:
-    """JSON with one line for each operator: short files, and differences that can be read."""
+    """JSON with one line for each subject: short files, and differences that can be read."""
     lines = []
     for key, value in document.items():
-        if key == "ops":
+        if key in KINDS and value:
             inner = ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in value.items())
-            lines.append(f'"ops": {{\n{inner}\n }}' if inner else '"ops": {}')
+            lines.append(f"{json.dumps(key)}: {{\n{inner}\n }}")
         else:
             lines.append(f"{json.dumps(key)}: {json.dumps(value)}")
     return "{\n " + ",\n ".join(lines) + "\n}\n"

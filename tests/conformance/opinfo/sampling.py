@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import functools
 import itertools
 import random
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.nn.utils.rnn import PackedSequence
 from torch.utils import _pytree as pytree
 
 if TYPE_CHECKING:
     from torch.testing._internal.opinfo.core import SampleInput
 
-    from .catalog import Operator
+    from .operators import Operator
 
 
 def seed_everything(seed: int) -> None:
@@ -29,8 +32,21 @@ def seed_everything(seed: int) -> None:
         pass
 
 
+def seed_torch(seed: int) -> None:
+    """The generators of the CPU and of the accelerator, all its devices.
+
+    torch.manual_seed notes the seed for CUDA, XPU and MTIA as well, each time with a stack trace
+    and for ever where they are absent: half of the time of a run.
+    """
+    torch.default_generator.manual_seed(seed)
+    accelerator = torch.accelerator.current_accelerator()
+    if accelerator is not None:
+        torch.get_device_module(accelerator).manual_seed_all(seed)
+
+
+@functools.lru_cache(maxsize=2)  # of one operator, with gradients and without, for all phases
 def samples_of(op: Operator, count: int, seed: int, *, requires_grad: bool) -> list[SampleInput]:
-    """The first `count` samples, made on the CPU; the same ones for the same seed."""
+    """The first `count` samples, made on the CPU; the same ones for the same seed. Only to copy."""
     seed_everything(seed)
     samples = op.info.sample_inputs("cpu", op.dtype, requires_grad=requires_grad)
     return list(itertools.islice(samples, count))
@@ -56,21 +72,41 @@ def place(sample: SampleInput, device: torch.device, *, only_input: bool = False
     Copies also where `device` is the CPU: an operator may change its arguments. Tensors keep sizes,
     and strides; one that occurs twice does so in the copy.
     """
-    placed: dict[int, torch.Tensor] = {}
-
-    def move(leaf: Any) -> Any:
-        if isinstance(leaf, torch.Tensor):
-            if id(leaf) not in placed:
-                placed[id(leaf)] = copy_to(leaf, device)
-            return placed[id(leaf)]
-        names_cpu = isinstance(leaf, (str, torch.device)) and str(leaf) == "cpu"
-        return device if names_cpu else leaf
-
-    input_ = pytree.tree_map(move, sample.input)
+    move = Mover(device)
+    input_ = move(sample.input)
     if only_input:
-        device = torch.device("cpu")
-    args, kwargs = pytree.tree_map(move, (sample.args, sample.kwargs))
+        move = Mover(torch.device("cpu"), move.placed)
+    args, kwargs = move(sample.args), move(sample.kwargs)
     return Call(input_, args, kwargs, sample.output_process_fn_grad)
+
+
+class Mover:
+    """Copies trees of arguments to `device`; a tensor that occurs twice does so in the copies."""
+
+    def __init__(self, device: torch.device, placed: dict[int, torch.Tensor] | None = None):
+        self._device = device
+        self.placed = {} if placed is None else placed
+
+    def __call__(self, tree: Any) -> Any:
+        return pytree.tree_map(self._leaf, tree, is_leaf=_moves_as_a_whole)
+
+    def _leaf(self, leaf: Any) -> Any:
+        if isinstance(leaf, torch.Tensor):
+            if id(leaf) not in self.placed:
+                self.placed[id(leaf)] = copy_to(leaf, self._device)
+            return self.placed[id(leaf)]
+        if isinstance(leaf, torch.nn.Module):
+            return copy.deepcopy(leaf).to(self._device)
+        if isinstance(leaf, PackedSequence):  # its batch_sizes stay on the CPU
+            data, batch_sizes, *indices = leaf
+            return PackedSequence(self(data), batch_sizes.clone(), *map(self, indices))
+        names_cpu = isinstance(leaf, (str, torch.device)) and str(leaf) == "cpu"
+        return self._device if names_cpu else leaf
+
+
+def _moves_as_a_whole(node: Any) -> bool:
+    """What is not the sum of its tensors."""
+    return isinstance(node, (torch.nn.Module, PackedSequence))
 
 
 def copy_to(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
@@ -84,7 +120,7 @@ def _copy(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
         return _copy(tensor.conj(), device).conj()
     if tensor.is_neg():
         return torch._neg_view(_copy(torch._neg_view(tensor), device))
-    if tensor.layout != torch.strided or tensor.is_contiguous():
+    if tensor.layout != torch.strided or (tensor.is_contiguous() and not tensor.storage_offset()):
         return tensor.to(device, copy=True)
     flat = torch.empty(0, dtype=tensor.dtype).set_(tensor.untyped_storage())
     moved = flat.to(device, copy=True)

@@ -6,10 +6,20 @@ import dataclasses
 import json
 from pathlib import Path
 
-# What is tried of an operator, in this order; each alone decides about its own result.
-PHASES = ("forward", "backward", "inplace", "out")
+# What is tried of each kind of subject, in this order; each phase has a result of its own.
+PHASES = {
+    "ops": ("forward", "backward", "inplace", "out", "noncontiguous", "empty", "zero_dim"),
+    "modules": ("forward", "backward", "created"),
+    "optimizers": ("forloop", "foreach", "fused"),
+}
+KINDS = tuple(PHASES)
+NO_FORM = "no sample has such a form"  # of a phase that takes the samples in another form
+DTYPES = ("float32", "complex64", "bfloat16", "int64", "bool")
 
-DEFAULT_OP_DB = "torch.testing._internal.common_methods_invocations:op_db"
+_TESTING = "torch.testing._internal"
+DEFAULT_OP_DB = f"{_TESTING}.common_methods_invocations:op_db"
+DEFAULT_MODULE_DB = f"{_TESTING}.common_modules:module_db"
+DEFAULT_OPTIM_DB = f"{_TESTING}.common_optimizers:optim_db"
 DEFAULT_EXEMPTIONS = str(Path(__file__).with_name("exemptions.json"))
 
 
@@ -43,19 +53,22 @@ class Shard:
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """Everything that decides an operator's result, but for the machine and the packages."""
+    """Everything that decides a result, but for the machine and the packages."""
 
     device: str
     imports: tuple[str, ...] = ()
-    dtype: str = "float32"
-    other_dtypes: bool = True  # an operator without `dtype` runs with the first one it has
+    kinds: tuple[str, ...] = KINDS
+    dtypes: tuple[str, ...] = DTYPES  # of operators; modules and optimizers run with the first
+    other_dtypes: bool = True  # a subject without any of them runs with the first one it has
     samples: int = 3
     seed: int = 0
     rtol: float | None = None  # None: torch.testing's for the dtype
     atol: float | None = None
-    ops: tuple[str, ...] = ()  # none: all
+    ops: tuple[str, ...] = ()  # names of operators, modules and optimizers; none: all
     shard: Shard = Shard()
     op_db: str = DEFAULT_OP_DB
+    module_db: str = DEFAULT_MODULE_DB
+    optim_db: str = DEFAULT_OPTIM_DB
     exemptions: str = DEFAULT_EXEMPTIONS
 
     def to_json(self) -> str:
@@ -64,7 +77,11 @@ class Settings:
     @classmethod
     def from_json(cls, text: str) -> Settings:
         fields = json.loads(text)
-        fields["imports"] = tuple(fields["imports"])
-        fields["ops"] = tuple(fields["ops"])
         fields["shard"] = Shard(**fields["shard"])
-        return cls(**fields)
+        lists = {name: tuple(value) for name, value in fields.items() if isinstance(value, list)}
+        return cls(**(fields | lists))
+
+    @property
+    def full(self) -> bool:
+        """Whether it asks for everything that the databases of its kinds describe."""
+        return not self.ops and self.shard == Shard()

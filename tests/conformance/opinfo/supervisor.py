@@ -1,4 +1,4 @@
-"""Starts the workers, attributes crashes and time-outs to operators, and goes on after them."""
+"""Starts the workers, attributes crashes and time-outs to phases, and goes on after them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import threading
 import time
 from collections.abc import Callable
 
-from .process import Worker
+from .process import Death, Worker
 from .settings import Settings, Shard
 from .worker import Plan
 
 
 class WorkerFailed(RuntimeError):
-    """A worker that never got to its first operator: nothing can be said about any of them."""
+    """A worker that never got to its first subject: nothing can be said about any of them."""
 
 
 @dataclasses.dataclass
@@ -23,16 +23,16 @@ class Outcome:
     versions: dict[str, str] = dataclasses.field(default_factory=dict)
     catalog: list[dict] = dataclasses.field(default_factory=list)
     selected: list[str] = dataclasses.field(default_factory=list)
-    entries: dict[str, dict] = dataclasses.field(default_factory=dict)
+    entries: dict[str, dict] = dataclasses.field(default_factory=dict)  # by key, then by phase
     unclean_exits: list[str] = dataclasses.field(default_factory=list)
     seconds: dict[str, float] = dataclasses.field(default_factory=dict)
 
 
-Progress = Callable[[int, int, str], None]  # phases finished, phases in all, operator
+Progress = Callable[[int, int, str], None]  # phases finished, phases in all, subject
 
 
 class Supervisor:
-    """Runs all selected operators in `jobs` processes at a time."""
+    """Runs all selected subjects in `jobs` processes at a time."""
 
     def __init__(self, settings: Settings, jobs: int, timeout: float, progress: Progress):
         self._settings = settings
@@ -76,7 +76,7 @@ class Supervisor:
     def _listen(self, worker: Worker, done: list[tuple[str, str]]) -> bool:
         """Takes a worker's events to its end; false if it died, and another has to go on."""
         running: tuple[str, str] | None = None
-        sample, started = 0, 0.0
+        sample, side, started = 0, "device", 0.0
         while (event := worker.next_event(self._stop)) is not None:
             kind = event["event"]
             if kind == "hello":
@@ -84,13 +84,15 @@ class Supervisor:
             elif kind == "refused":
                 raise WorkerFailed(event["error"])
             elif kind == "start":
-                running = event["op"], event["phase"]
-                sample, started = 0, time.monotonic()
+                running = event["subject"], event["phase"]
+                sample, side, started = 0, "device", time.monotonic()
                 worker.start_clock()
             elif kind == "sample":
-                sample = event["number"]
+                sample, side = event["number"], "device"
+            elif kind == "side":
+                side = event["side"]
             elif kind == "result":
-                self._record(event["op"], event["phase"], event["entry"], started, done)
+                self._record(event["subject"], event["phase"], event["entry"], started, done)
                 running = None
             elif kind == "bye":
                 if complaint := worker.leave():
@@ -100,13 +102,12 @@ class Supervisor:
             return True
         death = worker.death()
         if running is not None:
-            entry = {"status": death.status, "sample": sample, "error": death.error}
-            self._record(*running, entry | {"trace": death.trace}, started, done)
-        elif started:  # between two operators: nobody's crash, but not to be hidden
+            self._record(*running, _entry_of(death, sample, side), started, done)
+        elif started:  # between two subjects: nobody's crash, but not to be hidden
             self._outcome.unclean_exits.append(death.error)
         else:  # starting again would end here again
             raise WorkerFailed(
-                f"a worker died before its first operator: {death.error}\n{worker.stderr_tail()}"
+                f"a worker died before its first subject: {death.error}\n{worker.stderr_tail()}"
             )
         return False
 
@@ -118,16 +119,29 @@ class Supervisor:
                 self._outcome.selected = event["selected"]
                 selected = set(event["selected"])
                 self._total = sum(
-                    len(entry["phases"]) for entry in event["catalog"] if entry["name"] in selected
+                    len(entry["phases"]) for entry in event["catalog"] if entry["key"] in selected
                 )
 
     def _record(
-        self, op: str, phase: str, entry: dict, started: float, done: list[tuple[str, str]]
+        self, subject: str, phase: str, entry: dict, started: float, done: list[tuple[str, str]]
     ) -> None:
-        done.append((op, phase))
+        done.append((subject, phase))
         with self._lock:
-            self._outcome.entries.setdefault(op, {})[phase] = entry
+            self._outcome.entries.setdefault(subject, {})[phase] = entry
             seconds = time.monotonic() - started
-            self._outcome.seconds[op] = self._outcome.seconds.get(op, 0) + seconds
+            self._outcome.seconds[subject] = self._outcome.seconds.get(subject, 0) + seconds
             self._finished += 1
-            self._progress(self._finished, self._total, op)
+            self._progress(self._finished, self._total, subject)
+
+
+def _entry_of(death: Death, sample: int, side: str) -> dict:
+    """Of the phase that a worker died in; what the CPU dies of is no answer to compare with."""
+    if side == "cpu":
+        how = {"crashed": "crashes", "timed_out": "hangs"}[death.status]
+        return {"status": "skipped", "reason": f"the CPU {how}: {death.error}", "sample": sample}
+    return {
+        "status": death.status,
+        "sample": sample,
+        "error": death.error,
+        "trace": death.trace,
+    }

@@ -1,6 +1,6 @@
-"""Runs one part of the operators in this process and reports each step on a pipe, line by line.
+"""Runs one part of a catalog in this process and reports each step on a pipe, line by line.
 
-``python -m opinfo.worker FD`` reads its Plan as JSON from standard input. What an operator prints
+``python -m opinfo.worker FD`` reads its Plan as JSON from standard input. What a subject prints
 goes to standard error, so nothing but events reaches the pipe.
 """
 
@@ -21,11 +21,11 @@ from .settings import Settings, Shard
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """A worker's part: of the selected operators those of `part`, without the phases in `done`."""
+    """A worker's part: of what is selected that of `part`, without the phases in `done`."""
 
     settings: Settings
     part: Shard
-    done: tuple[tuple[str, str], ...] = ()  # operator, phase
+    done: tuple[tuple[str, str], ...] = ()  # key of the subject, phase
 
     def to_json(self) -> str:
         return json.dumps(
@@ -42,7 +42,7 @@ class Plan:
         return cls(
             Settings.from_json(fields["settings"]),
             Shard(*fields["part"]),
-            tuple((op, phase) for op, phase in fields["done"]),
+            tuple((key, phase) for key, phase in fields["done"]),
         )
 
 
@@ -68,31 +68,37 @@ def run(plan: Plan, emit: Callable[..., None]) -> None:
 
     from . import catalog
     from .checks import Checker
+    from .subjects import describe, key_of
 
     try:
-        operators = catalog.load(settings)
-        selected = catalog.select(operators, settings)
+        subjects = catalog.load(settings)
+        selected = catalog.select(subjects, settings)
     except ValueError as error:
         emit("refused", error=str(error))
         return
     emit(
         "hello",
         versions=versions(settings),
-        catalog=[op.describe() for op in operators],
-        selected=[op.name for op in selected],
+        catalog=[describe(subject) for subject in subjects],
+        selected=[key_of(subject) for subject in selected],
     )
-    checker = Checker(settings, announce=lambda sample: emit("sample", number=sample))
+    checker = Checker(
+        settings,
+        announce=lambda sample: emit("sample", number=sample),
+        announce_side=lambda side: emit("side", side=side),
+    )
     done = set(plan.done)
-    for op in plan.part.of(selected):
-        for phase in op.phases:
-            if (op.name, phase) not in done:
-                emit("start", op=op.name, phase=phase)
-                emit("result", op=op.name, phase=phase, entry=checker.check(op, phase))
+    for subject in plan.part.of(selected):
+        key = key_of(subject)
+        for phase in subject.phases:
+            if (key, phase) not in done:
+                emit("start", subject=key, phase=phase)
+                emit("result", subject=key, phase=phase, entry=checker.check(subject, phase))
     emit("bye")
 
 
 def versions(settings: Settings) -> dict[str, str]:
-    """Of everything that decides which operators and samples there are, and of the backend."""
+    """Of everything that decides which subjects and samples there are, and of the backend."""
     found = {"python": platform.python_version()}
     for name in ("torch", "numpy", "scipy", *settings.imports):
         try:
