@@ -29,15 +29,18 @@ constexpr std::array<key_pair, 5> served_keys{{
 
 // One kernel an operator, not one fallback: the fallback comes after CompositeExplicitAutograd, and
 // a structured operator would decompose into its out= variant first. What is composed of operators
-// with derivatives stays so.
+// with derivatives stays so, but for nested tensors, which those operators do not take.
 void register_boxed(registrar& to) {
   c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
   for (const c10::OperatorName& name : dispatcher.getAllOpNames()) {
     if (name.getNamespace() != "aten") continue;
     const auto op = dispatcher.findSchema(name);
-    if (!op || op->hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd)) continue;
+    if (!op) continue;
+    const bool is_composed =
+        op->hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);
     for (const key_pair& keys : served_keys) {
-      if (op->hasKernelForDispatchKey(keys.cpu))
+      const bool is_nested = keys.ours == c10::DispatchKey::NestedTensorPrivateUse1;
+      if (op->hasKernelForDispatchKey(keys.cpu) && (is_nested || !is_composed))
         to.add_boxed(*op, keys.ours, boxed_kernel(keys.cpu));
     }
   }

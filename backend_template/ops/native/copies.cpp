@@ -130,7 +130,9 @@ at::Tensor& copy_(at::Tensor& self, const at::Tensor& src, bool non_blocking) {
   TORCH_CHECK_NOT_IMPLEMENTED(is_ours(self) || is_ours(src), "copy_: no tensor of this device");
   TORCH_CHECK_NOT_IMPLEMENTED(other.is_cpu() || other.type() == core::device_type,
                               "copy_: cannot copy from ", src.device(), " to ", self.device());
-  if (self.numel() != 0 && copy_alike(self, src, non_blocking)) return self;
+  const bool are_plain =
+      is_plain(*self.unsafeGetTensorImpl()) && is_plain(*src.unsafeGetTensorImpl());
+  if (are_plain && self.numel() != 0 && copy_alike(self, src, non_blocking)) return self;
   if (!copy_small(self, src)) copy_on_cpu(self, src);
   return self;
 }
@@ -151,6 +153,7 @@ at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor& dst) {
 void register_copies(registrar& to) {
   to.add<&copy_>("copy_");
   to.add<&copy_from>("_copy_from");
+  to.add<&copy_from>("_copy_from", "", c10::DispatchKey::QuantizedPrivateUse1);
   to.add<&copy_from_and_resize>("_copy_from_and_resize");
 }
 

@@ -1,0 +1,106 @@
+"""Tensors that are more than strides and a storage, and operators that take functions."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch._higher_order_ops import while_loop
+from torch._higher_order_ops.associative_scan import associative_scan
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Sparse"),
+    pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors"),
+    pytest.mark.filterwarnings("ignore:torch.quantize_per"),
+    pytest.mark.filterwarnings("ignore:.*quantized.*"),
+]
+
+
+def quantized(device):
+    values = torch.tensor([1.0, 2.0, 3.0], device=device)
+    return torch.quantize_per_tensor(values, 0.5, 1, torch.quint8)
+
+
+def nested(device, **more):
+    return torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(4, 3)], device=device, **more)
+
+
+def per_channel(device):
+    scales = torch.tensor([0.1, 0.2, 0.3], device=device)
+    zeros = torch.tensor([0, 1, 2], device=device)
+    return torch.quantize_per_channel(
+        torch.ones(3, 2, device=device), scales, zeros, 0, torch.qint8
+    )
+
+
+def sparse_gradient(device):
+    dense = torch.ones(3, 3, device=device, requires_grad=True)
+    return torch.autograd.grad(
+        torch.sparse.mm(torch.eye(3, device=device).to_sparse(), dense).sum(), dense
+    )[0]
+
+
+def nested_gradient(device):
+    x, weight = nested(device), torch.ones(5, 3, device=device, requires_grad=True)
+    sum(part.sum() for part in F.linear(x, weight).unbind()).backward()
+    return weight.grad
+
+
+CALLS = {
+    "quantized": lambda d: quantized(d).int_repr(),
+    "dequantized": lambda d: quantized(d).dequantize(),
+    "quantized elsewhere": lambda d: quantized("cpu").to(d).dequantize(),
+    "quantized, cloned": lambda d: quantized(d).clone().int_repr(),
+    "quantized by channel": lambda d: per_channel(d).dequantize(),
+    "nested": lambda d: nested(d).unbind(),
+    "nested elsewhere": lambda d: nested("cpu").to(d).unbind(),
+    "nested + 1": lambda d: (nested(d) + 1).unbind(),
+    "nested linear": lambda d: F.linear(nested(d), torch.ones(5, 3, device=d)).unbind(),
+    "nested linear, derived": nested_gradient,
+    "nested, padded": lambda d: nested(d).to_padded_tensor(0.0),
+    "jagged": lambda d: (nested(d, layout=torch.jagged) * 2).values(),
+    "coo": lambda d: torch.eye(3, device=d).to_sparse().to_dense(),
+    "coo product": lambda d: torch.sparse.mm(
+        torch.eye(3, device=d).to_sparse(), torch.ones(3, 3, device=d)
+    ),
+    "coo, derived": sparse_gradient,
+    "csr product": lambda d: torch.eye(3, device=d).to_sparse_csr() @ torch.ones(3, 3, device=d),
+    "csc": lambda d: torch.eye(3, device=d).to_sparse_csc().to_dense(),
+    "bsr": lambda d: torch.eye(4, device=d).to_sparse_bsr((2, 2)).to_dense(),
+    "vmap": lambda d: torch.func.vmap(torch.dot)(
+        torch.ones(3, 4, device=d), torch.ones(3, 4, device=d)
+    ),
+    "grad": lambda d: torch.func.grad(lambda x: x.sin().sum())(torch.ones(3, device=d)),
+    "jvp": lambda d: torch.func.jvp(
+        torch.sin, (torch.ones(3, device=d),), (torch.ones(3, device=d),)
+    ),
+    "hessian": lambda d: torch.func.hessian(lambda x: (x**3).sum())(torch.ones(3, device=d)),
+    "cond": lambda d: torch.cond(
+        torch.tensor(True, device=d), torch.sin, torch.cos, (torch.ones(3, device=d),)
+    ),
+    "while_loop": lambda d: while_loop(
+        lambda i, x: i < 3,
+        lambda i, x: (i + 1, x * 2),
+        (torch.tensor(0, device=d), torch.ones(3, device=d)),
+    ),
+    "associative_scan": lambda d: associative_scan(
+        torch.add, torch.arange(5.0, device=d), 0, combine_mode="generic"
+    ),
+}
+
+
+def tensors_of(result):
+    return [result] if isinstance(result, torch.Tensor) else list(result)
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_equals_the_cpu(call):
+    expected, results = tensors_of(call("cpu")), tensors_of(call("acme"))
+    for result, want in zip(results, expected, strict=True):
+        assert result.is_acme
+        torch.testing.assert_close(result.cpu(), want)
+
+
+def test_a_quantized_tensor_keeps_its_scale():
+    moved = quantized("cpu").acme()
+    assert moved.is_acme and moved.is_quantized
+    assert (moved.q_scale(), moved.q_zero_point()) == (0.5, 1)
+    assert moved.cpu().int_repr().tolist() == quantized("cpu").int_repr().tolist()
