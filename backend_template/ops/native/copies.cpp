@@ -19,6 +19,7 @@
 #include "backend_template/core/stream.h"
 #include "backend_template/ops/native/native.h"
 #include "backend_template/ops/redispatch/cpu_call.h"
+#include "backend_template/ops/redispatch/dimension_names.h"
 #include "backend_template/ops/redispatch/tensor_fields.h"
 #include "backend_template/ops/registrar.h"
 
@@ -88,8 +89,8 @@ bool copy_alike(const at::Tensor& dst, const at::Tensor& src, bool non_blocking)
 }
 
 bool is_for_loops(const at::Tensor& tensor) {
-  return is_plain(*tensor.unsafeGetTensorImpl()) && !tensor.is_conj() && !tensor.is_neg() &&
-         can_wait_for_cpu(tensor);
+  return is_plain(*tensor.unsafeGetTensorImpl()) && !has_names(tensor) && !tensor.is_conj() &&
+         !tensor.is_neg() && can_wait_for_cpu(tensor);
 }
 
 // The CPU's loop over both tensors as they are. Larger ones are worth an alias: the CPU has ways of
@@ -130,9 +131,10 @@ at::Tensor& copy_(at::Tensor& self, const at::Tensor& src, bool non_blocking) {
   TORCH_CHECK_NOT_IMPLEMENTED(is_ours(self) || is_ours(src), "copy_: no tensor of this device");
   TORCH_CHECK_NOT_IMPLEMENTED(other.is_cpu() || other.type() == core::device_type,
                               "copy_: cannot copy from ", src.device(), " to ", self.device());
-  const bool are_plain =
-      is_plain(*self.unsafeGetTensorImpl()) && is_plain(*src.unsafeGetTensorImpl());
-  if (are_plain && self.numel() != 0 && copy_alike(self, src, non_blocking)) return self;
+  const bool are_bytes = is_plain(*self.unsafeGetTensorImpl()) &&
+                         is_plain(*src.unsafeGetTensorImpl()) && !has_names(self) &&
+                         !has_names(src);
+  if (are_bytes && self.numel() != 0 && copy_alike(self, src, non_blocking)) return self;
   if (!copy_small(self, src)) copy_on_cpu(self, src);
   return self;
 }

@@ -22,7 +22,8 @@ namespace outback::ops {
 /// True when the loops may run on `tensor` as it is, next to `first`: one of ours, or a CPU scalar.
 inline bool fits(const at::Tensor& first, const at::Tensor& tensor) {
   const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
-  return is_plain(impl) && !tensor.is_neg() && impl.dtype() == first.dtype() &&
+  return is_plain(impl) && !tensor.is_neg() && !has_names(tensor) &&
+         impl.dtype() == first.dtype() &&
          (impl.device() == first.device() || (impl.is_cpu() && impl.dim() == 0));
 }
 

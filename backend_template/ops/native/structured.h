@@ -15,12 +15,14 @@
 #include "backend_template/core/device.h"
 #include "backend_template/core/stream.h"
 #include "backend_template/ops/native/factories.h"
+#include "backend_template/ops/redispatch/dimension_names.h"
 #include "backend_template/ops/redispatch/tensor_fields.h"
 #include "backend_template/ops/redispatch/unboxed_kernel.h"
 
 namespace outback::ops {
 
-/// `Kernel` with results of ours. Older releases pass names as well: that is `More`.
+/// `Kernel` with results of ours. Older releases pass names as well, of tensors without any: that
+/// is `More`.
 template <class Kernel, class Method = decltype(&at::impl::MetaBase::set_output_raw_strided)>
 class kernel_on_device;
 
@@ -69,8 +71,8 @@ inline bool ready(const at::Tensor& first) {
 /// True when loops may run on `tensor` as it is, next to `first`.
 inline bool is_like(const at::Tensor& first, const at::Tensor& tensor) {
   const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
-  return is_plain(impl) && !tensor.is_neg() && impl.dtype() == first.dtype() &&
-         impl.device() == first.device();
+  return is_plain(impl) && !tensor.is_neg() && !has_names(tensor) &&
+         impl.dtype() == first.dtype() && impl.device() == first.device();
 }
 
 inline bool is_like(const at::Tensor& first, const std::optional<at::Tensor>& tensor) {

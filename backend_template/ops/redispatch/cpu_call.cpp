@@ -8,6 +8,7 @@
 #include "backend_template/core/stream.h"
 #include "backend_template/ops/redispatch/adopt.h"
 #include "backend_template/ops/redispatch/alias.h"
+#include "backend_template/ops/redispatch/dimension_names.h"
 #include "backend_template/ops/redispatch/sparse_members.h"
 #include "backend_template/ops/redispatch/tensor_fields.h"
 
@@ -226,6 +227,7 @@ void cpu_call::finish_tensor(const tensor_loan& loan) {
   if (C10_UNLIKELY(is_plain(alias) && !same_geometry(source, alias))) {
     source.set_sizes_and_strides(alias.sizes(), alias.strides(), alias.storage_offset());
   }
+  take_names(alias, source);
   // linalg.lu_solve answers with the conjugate's bytes and the bit that says so.
   if (C10_UNLIKELY(loan.source.is_conj() != loan.alias.is_conj())) {
     loan.source._set_conj(loan.alias.is_conj());
