@@ -73,6 +73,7 @@ def test_it_runs_to_its_end_and_writes_what_it_prints(tmp_path):
     # A copy of its folder, since results are written beside it.
     copy = tmp_path / "bench"
     copy.mkdir()
+    (tmp_path / "examples").symlink_to(BENCH.parent / "examples")
     for file in BENCH.glob("*.py"):
         (copy / file.name).write_text(file.read_text())
     command = [sys.executable, copy / "run.py", "--seconds", "0.01", "--sizes", "4"]

@@ -97,7 +97,10 @@ bool is_for_loops(const at::Tensor& tensor) {
 // its own for transposed and for half-precision tensors.
 bool copy_small(const at::Tensor& dst, const at::Tensor& src) {
   constexpr int64_t worth_an_alias = 1024;
-  if (dst.numel() > worth_an_alias || !is_for_loops(dst) || !is_for_loops(src)) return false;
+  const bool loses_a_part = src.is_complex() && !dst.is_complex();  // which the CPU warns of
+  if (dst.numel() > worth_an_alias || loses_a_part || !is_for_loops(dst) || !is_for_loops(src)) {
+    return false;
+  }
   wait_for(dst);
   wait_for(src);
   at::TensorIterator elements = at::TensorIteratorConfig()

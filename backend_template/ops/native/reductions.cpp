@@ -27,23 +27,26 @@ void add_structured(registrar& to) {
   to.add<&structured_call<Kernel, Operator>::run>(Operator::name + 6, Operator::overload_name);
 }
 
-// With another dtype for the result the loop converts, which TensorIterator does for the CPU only.
+// Sums of shorter types come out otherwise than the CPU's here, and one with another dtype for the
+// result converts in the loop, which TensorIterator does for the CPU only.
+bool keeps_dtype(const at::Tensor& self, std::optional<c10::ScalarType> dtype) {
+  const c10::ScalarType type = self.scalar_type();
+  return (type == c10::kFloat || type == c10::kDouble) && dtype.value_or(type) == type;
+}
+
 at::Tensor sum(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
                std::optional<c10::ScalarType> dtype) {
   using plain = structured_call<at::native::structured_sum_out, at::_ops::sum_dim_IntList>;
   using aliased = unboxed_kernel<at::_ops::sum_dim_IntList>;
-  return dtype.value_or(self.scalar_type()) == self.scalar_type()
-             ? plain::run(self, dim, keepdim, dtype)
-             : aliased::run(self, dim, keepdim, dtype);
+  return keeps_dtype(self, dtype) ? plain::run(self, dim, keepdim, dtype)
+                                  : aliased::run(self, dim, keepdim, dtype);
 }
 
 // As torch does on the CPU; elsewhere it has another loop, and other roundings.
 at::Tensor mean(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
                 std::optional<c10::ScalarType> dtype) {
-  const c10::ScalarType type = self.scalar_type();
-  const bool is_plain_mean = (type == c10::kFloat || type == c10::kDouble) &&
-                             dtype.value_or(type) == type && is_ours(self) && ready(self);
-  if (!is_plain_mean) return unboxed_kernel<at::_ops::mean_dim>::run(self, dim, keepdim, dtype);
+  const bool is_sum_of_numbers = is_ours(self) && keeps_dtype(self, dtype) && ready(self);
+  if (!is_sum_of_numbers) return unboxed_kernel<at::_ops::mean_dim>::run(self, dim, keepdim, dtype);
   at::Tensor result = sum(self, dim, keepdim, dtype);
   const int64_t count = result.numel() == 0 ? 1 : self.numel() / result.numel();
   return result.div_(count);

@@ -113,3 +113,17 @@ def test_values_come_to_python():
     assert torch.tensor(True, device="acme").item() is True
     assert torch.tensor(1.5, dtype=torch.bfloat16, device="acme").item() == 1.5
     assert torch.tensor(3 + 4j, device="acme").conj().item() == 3 - 4j
+
+
+def test_losing_an_imaginary_part_is_warned_of(run_python):
+    run_python(
+        """
+        import warnings
+        import torch
+
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            torch.zeros(3, device="acme").copy_(torch.ones(3, dtype=torch.cfloat))
+        assert "discards the imaginary part" in str(caught[0].message)
+        """
+    )

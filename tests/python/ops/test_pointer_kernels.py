@@ -52,6 +52,7 @@ CALLS = {
     "sum of nothing": lambda on: on(rand(0, 4)).sum(0),
     "sum of a number": lambda on: on(rand(1)[0]).sum(),
     "sum, no such dimension": lambda on: on(rand(3, 4)).sum(2),
+    "sum of a bfloat16 broadcast": lambda on: on(rand(5, 3, 4).bfloat16()).sum((0, 1), True),
     "mean": lambda on: on(rand(3, 4)).mean(),
     "mean of rows": lambda on: on(rand(3, 4)).mean((0, -1), keepdim=True),
     "mean of nothing": lambda on: on(rand(0, 4)).mean(0),
