@@ -1,0 +1,205 @@
+#include "backend_template/layers/objects.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <mutex>
+#include <vector>
+
+#include "backend_template/layers/text.hpp"
+#include "outback/runtime.h"
+
+namespace outback::layers {
+namespace {
+
+// What is over is remembered up to here, and then forgotten all at once.
+constexpr std::size_t most_remembered = std::size_t{1} << 16;
+
+uintptr_t address_of(const void* ptr) {
+  return reinterpret_cast<uintptr_t>(ptr);
+}
+
+std::string count_of(std::size_t count, std::string_view what) {
+  return std::to_string(count) + " " + std::string(what) + (count == 1 ? "" : "s");
+}
+
+std::string memory_name(int32_t device) {
+  return device == OUTBACK_HOST ? "pinned host memory"
+                                : "memory of device " + std::to_string(device);
+}
+
+}  // namespace
+
+std::optional<block> objects::find_in(const blocks& where, uintptr_t address, int32_t device) {
+  const auto next = where.upper_bound({device, address});
+  if (next == where.begin()) return std::nullopt;
+  const block& before = std::prev(next)->second;
+  if (before.device != device || address - before.begin >= before.size) return std::nullopt;
+  return before;
+}
+
+std::optional<block> objects::add(const void* ptr, std::size_t size, int32_t device) {
+  const std::lock_guard lock(mutex_);
+  const block fresh = {address_of(ptr), size, device, last_number_ + 1};
+  if (const auto around = find_in(blocks_, fresh.begin, device)) return around;
+  const auto next = blocks_.lower_bound({device, fresh.begin});
+  if (next != blocks_.end() && next->first.first == device &&
+      next->first.second - fresh.begin < size) {
+    return next->second;
+  }
+  blocks_.emplace(place{device, fresh.begin}, fresh);
+  ++last_number_;
+
+  // Its addresses are no longer those of what was freed.
+  auto old = freed_.upper_bound({device, fresh.begin});
+  if (find_in(freed_, fresh.begin, device)) --old;
+  while (old != freed_.end() && old->first.first == device &&
+         (old->first.second <= fresh.begin || old->first.second - fresh.begin < size)) {
+    old = freed_.erase(old);
+  }
+  return std::nullopt;
+}
+
+std::optional<block> objects::take(const void* ptr, int32_t device) {
+  const std::lock_guard lock(mutex_);
+  const auto found = blocks_.find({device, address_of(ptr)});
+  if (found == blocks_.end()) return std::nullopt;
+  if (freed_.size() >= most_remembered) freed_.clear();
+  freed_[found->first] = found->second;
+  const block taken = found->second;
+  blocks_.erase(found);
+  return taken;
+}
+
+void objects::put_back(const block& taken) {
+  const std::lock_guard lock(mutex_);
+  blocks_.emplace(place{taken.device, taken.begin}, taken);
+  freed_.erase({taken.device, taken.begin});
+}
+
+std::optional<block> objects::find(const void* ptr, int32_t device) const {
+  const std::lock_guard lock(mutex_);
+  return find_in(blocks_, address_of(ptr), device);
+}
+
+std::optional<block> objects::find_elsewhere(const void* ptr, int32_t device) const {
+  const std::lock_guard lock(mutex_);
+  for (auto it = blocks_.begin(); it != blocks_.end();) {
+    const int32_t there = it->first.first;
+    const auto found = there == device ? std::nullopt : find_in(blocks_, address_of(ptr), there);
+    if (found) return found;
+    it = blocks_.upper_bound({there, std::numeric_limits<uintptr_t>::max()});
+  }
+  return std::nullopt;
+}
+
+std::optional<block> objects::find_freed(const void* ptr, int32_t device) const {
+  const std::lock_guard lock(mutex_);
+  return find_in(freed_, address_of(ptr), device);
+}
+
+std::optional<made_handle> objects::add(std::string_view kind, const void* handle, int32_t device) {
+  const std::lock_guard lock(mutex_);
+  const made_handle fresh = {address_of(handle), kind, device, last_number_ + 1};
+  const auto [it, added] = handles_.try_emplace({kind, fresh.handle, device}, fresh);
+  if (!added) return it->second;
+  ++last_number_;
+  ended_.erase({kind, fresh.handle});
+  return std::nullopt;
+}
+
+std::optional<made_handle> objects::take(std::string_view kind, const void* handle,
+                                         int32_t device) {
+  const std::lock_guard lock(mutex_);
+  const auto found = handles_.find({kind, address_of(handle), device});
+  if (found == handles_.end()) return std::nullopt;
+  if (ended_.size() >= most_remembered) ended_.clear();
+  ended_[{kind, found->second.handle}] = found->second.number;
+  const made_handle taken = found->second;
+  handles_.erase(found);
+  return taken;
+}
+
+void objects::put_back(const made_handle& taken) {
+  const std::lock_guard lock(mutex_);
+  handles_.emplace(name{taken.kind, taken.handle, taken.device}, taken);
+  ended_.erase({taken.kind, taken.handle});
+}
+
+std::optional<made_handle> objects::find(std::string_view kind, const void* handle,
+                                         int32_t device) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = handles_.find({kind, address_of(handle), device});
+  if (found == handles_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::optional<made_handle> objects::find_of_any_device(std::string_view kind,
+                                                       const void* handle) const {
+  const std::lock_guard lock(mutex_);
+  const auto found =
+      handles_.lower_bound({kind, address_of(handle), std::numeric_limits<int32_t>::min()});
+  if (found == handles_.end() || found->second.kind != kind ||
+      found->second.handle != address_of(handle)) {
+    return std::nullopt;
+  }
+  return found->second;
+}
+
+bool objects::was_ended(std::string_view kind, const void* handle) const {
+  const std::lock_guard lock(mutex_);
+  return ended_.contains({kind, address_of(handle)});
+}
+
+std::string objects::report(bool (*lost)(const void* context, int32_t device),
+                            const void* context) const {
+  constexpr std::size_t most_told = 10;  // of each kind and device
+  struct sum {
+    std::size_t count = 0, bytes = 0;
+    std::string told;
+  };
+  std::map<std::pair<std::string, int32_t>, sum> sums;
+  const auto tell = [&](const std::string& kind, int32_t device, const std::string& one) {
+    sum& s = sums[{kind, device}];
+    if (++s.count <= most_told) s.told += "    " + one + "\n";
+    if (s.count == most_told + 1) s.told += "    ...\n";
+    return &s;
+  };
+
+  std::vector<block> left_blocks;
+  std::vector<made_handle> left_handles;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [where, b] : blocks_) left_blocks.push_back(b);
+    for (const auto& [which, h] : handles_) left_handles.push_back(h);
+  }
+  const auto by_number = [](const auto& a, const auto& b) { return a.number < b.number; };
+  std::sort(left_blocks.begin(), left_blocks.end(), by_number);
+  std::sort(left_handles.begin(), left_handles.end(), by_number);
+  for (const block& b : left_blocks) {
+    if (b.device != OUTBACK_HOST && lost(context, b.device)) continue;
+    const auto* ptr = reinterpret_cast<const void*>(b.begin);
+    tell("allocation", b.device,
+         address_text(ptr) + ", " + count_of(b.size, "byte") + ", object " +
+             std::to_string(b.number))
+        ->bytes += b.size;
+  }
+  for (const made_handle& h : left_handles) {
+    if (lost(context, h.device)) continue;
+    tell(std::string(h.kind), h.device,
+         address_text(reinterpret_cast<const void*>(h.handle)) + ", object " +
+             std::to_string(h.number));
+  }
+
+  std::string text;
+  for (const auto& [which, s] : sums) {
+    const auto& [kind, device] = which;
+    const bool memory = kind == "allocation";
+    text += "  " + count_of(s.count, kind) + " of " +
+            (memory ? memory_name(device) : place_text(device)) +
+            (memory ? ", " + count_of(s.bytes, "byte") : "") + ":\n" + s.told;
+  }
+  return text;
+}
+
+}  // namespace outback::layers

@@ -1,0 +1,97 @@
+#include "backend_template/layers/text.hpp"
+
+#include <charconv>
+#include <cstddef>
+#include <iterator>
+
+namespace outback::layers {
+namespace {
+
+constexpr const char* status_names[] = {
+    "ok",          "not_ready",   "invalid_argument", "out_of_memory",
+    "device_lost", "unsupported", "internal"};
+
+std::string hex(uint64_t number, std::size_t digits = 1) {
+  char text[16];
+  const auto [end, error] = std::to_chars(text, std::end(text), number, 16);
+  const auto size = std::size_t(end - text);
+  return std::string(size < digits ? digits - size : 0, '0') + std::string(text, size);
+}
+
+// Takes the first character of `text`, which is not empty, and answers its number; U+FFFD, for one
+// byte, where there is none.
+uint32_t take_character(std::string_view& text) {
+  const auto byte = [&](std::size_t i) { return uint32_t(static_cast<unsigned char>(text[i])); };
+  const uint32_t first = byte(0);
+  const std::size_t size = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  uint32_t code = size == 1 ? first : first & (0xffu >> (size + 1));
+  bool valid = size == 1 || (first >= 0xc2 && first <= 0xf4 && text.size() >= size);
+  for (std::size_t i = 1; valid && i < size; ++i) {
+    valid = (byte(i) & 0xc0) == 0x80;
+    code = code << 6 | (byte(i) & 0x3f);
+  }
+  // Not longer than need be, no half of a pair, nothing beyond the last plane.
+  valid = valid && !(size == 3 && code < 0x800) && !(size == 4 && code < 0x10000) &&
+          !(code >= 0xd800 && code < 0xe000) && code < 0x110000;
+  text.remove_prefix(valid ? size : 1);
+  return valid ? code : 0xfffd;
+}
+
+}  // namespace
+
+const char* status_name(outback_status status) noexcept {
+  return status >= 0 && status < outback_status(std::size(status_names)) ? status_names[status]
+                                                                         : nullptr;
+}
+
+outback_status status_of_name(std::string_view name) noexcept {
+  for (std::size_t i = 0; i < std::size(status_names); ++i) {
+    if (name == status_names[i]) return outback_status(i);
+  }
+  return -1;
+}
+
+std::string address_text(const void* ptr) {
+  return ptr == nullptr ? "null" : "0x" + hex(reinterpret_cast<uintptr_t>(ptr));
+}
+
+std::string place_text(int32_t device) {
+  return device == OUTBACK_HOST ? "host memory" : "device " + std::to_string(device);
+}
+
+std::string json_escaped(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const uint32_t c = take_character(text);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += char(c);
+    } else if (c >= 0x20 && c < 0x7f) {
+      out += char(c);
+    } else if (c < 0x10000) {
+      out += "\\u" + hex(c, 4);
+    } else {
+      out += "\\u" + hex(0xd800 + ((c - 0x10000) >> 10), 4);
+      out += "\\u" + hex(0xdc00 + ((c - 0x10000) & 0x3ff), 4);
+    }
+  }
+  return out;
+}
+
+std::string in_one_line(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\\') {
+      out += "\\\\";
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      out += "\\x" + hex(static_cast<unsigned char>(c), 2);
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace outback::layers

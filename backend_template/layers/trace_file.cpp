@@ -1,0 +1,130 @@
+#include "backend_template/layers/trace_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+#include "outback/runtime_error.hpp"
+
+namespace outback::layers {
+namespace {
+
+constexpr std::size_t most_kept = std::size_t{64} << 10;
+constexpr auto longest_kept = std::chrono::milliseconds(250);
+
+struct files {
+  std::mutex mutex;
+  std::vector<trace_file*> all;
+};
+files& every_file() {
+  static auto& it = *new files;  // leaked, as the files are
+  return it;
+}
+
+void end_all() {
+  const std::lock_guard lock(every_file().mutex);
+  for (trace_file* file : every_file().all) file->end();
+}
+
+// "calls.json" -> "calls.123.json": a forked child's own.
+std::string with_number(const std::string& path, int64_t number) {
+  const std::size_t dot = path.rfind('.');
+  const std::size_t slash = path.rfind('/');
+  const bool has_extension =
+      dot != std::string::npos && dot > 0 && (slash == std::string::npos || dot > slash + 1);
+  const std::size_t at = has_extension ? dot : path.size();
+  return path.substr(0, at) + "." + std::to_string(number) + path.substr(at);
+}
+
+}  // namespace
+
+trace_file::trace_file(const std::string& path, format kind)
+    : format_(kind), path_(path), process_(getpid()) {
+  open();
+  if (fd_ < 0) {
+    throw invalid_argument("the trace \"" + path + "\" cannot be written: " + std::strerror(errno));
+  }
+  files& it = every_file();
+  const std::lock_guard lock(it.mutex);
+  if (it.all.empty()) std::atexit(&end_all);
+  it.all.push_back(this);
+}
+
+void trace_file::open() {
+  fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  seekable_ = fd_ >= 0 && ::lseek(fd_, 0, SEEK_CUR) >= 0;
+  end_ = 0;
+  empty_ = true;
+  written_ = {};
+  if (fd_ >= 0) write_out();
+}
+
+void trace_file::notice_fork() {
+  if (process_ == getpid()) return;
+  process_ = getpid();
+  path_ = with_number(path_, process_);
+  buffer_.clear();  // the parent writes that
+  ::close(fd_);
+  open();  // without success, nothing is recorded: a trace is no reason to fail
+}
+
+void trace_file::add(std::string_view entry, bool at_once) {
+  const std::lock_guard lock(mutex_);
+  notice_fork();
+  if (format_ == format::chrome) buffer_ += empty_ ? "\n" : ",\n";
+  buffer_ += entry;
+  if (format_ == format::text) buffer_ += '\n';
+  empty_ = false;
+  if (at_once || ended_ || buffer_.size() >= most_kept ||
+      std::chrono::steady_clock::now() - written_ >= longest_kept) {
+    write_out();
+  }
+}
+
+void trace_file::flush() {
+  const std::lock_guard lock(mutex_);
+  if (process_ == getpid()) write_out();  // a child that recorded nothing leaves no file
+}
+
+void trace_file::end() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  flush();
+}
+
+void trace_file::write_out() {
+  // Before the first entry comes what begins the file.
+  std::string text;
+  if (end_ == 0) {
+    text = format_ == format::chrome
+               ? "["
+               : "# outback trace: seconds since the first call, thread, slot(arguments) = status "
+                 "(results): text, duration in microseconds\n";
+  }
+  text += buffer_;
+  buffer_.clear();
+  const int64_t begin = end_;
+  end_ += int64_t(text.size());
+  // The next entries overwrite the end. Where that cannot be, there is none: readers of Chrome
+  // traces do without.
+  if (format_ == format::chrome && seekable_) text += "\n]\n";
+  std::size_t done = 0;
+  while (done < text.size() && fd_ >= 0) {
+    const ssize_t count =
+        seekable_ ? ::pwrite(fd_, text.data() + done, text.size() - done, begin + int64_t(done))
+                  : ::write(fd_, text.data() + done, text.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;  // a full disk ends the trace, not the program
+    done += std::size_t(count);
+  }
+  written_ = std::chrono::steady_clock::now();
+}
+
+}  // namespace outback::layers

@@ -1,0 +1,327 @@
+#include "backend_template/layers/validation.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <mutex>
+#include <vector>
+
+#include "backend_template/layers/make.hpp"
+
+namespace outback::layers {
+namespace {
+
+std::string bytes_text(std::size_t size) {
+  return std::to_string(size) + (size == 1 ? " byte" : " bytes");
+}
+
+// "an allocation of device 1, 64 bytes from 0x1000 on (object 3)"
+std::string block_text(const block& b) {
+  return (b.device == OUTBACK_HOST ? "pinned host memory"
+                                   : "an allocation of device " + std::to_string(b.device)) +
+         ", " + bytes_text(b.size) + " from " +
+         address_text(reinterpret_cast<const void*>(b.begin)) + " on (object " +
+         std::to_string(b.number) + ")";
+}
+
+std::string memory_of(int32_t device) {
+  return device == OUTBACK_HOST ? "pinned host memory"
+                                : "an allocation of device " + std::to_string(device);
+}
+
+}  // namespace
+
+validation::validation(const outback_runtime& below, const outback_runtime& devices)
+    : layer(below), devices_(devices) {}
+
+void validation::refuse(const char* slot, const char* argument, const std::string& is,
+                        const std::string& expected) {
+  throw invalid_argument("validation: " + std::string(slot) + ": " + argument + " is " + is +
+                         ": expected " + expected);
+}
+
+void validation::blame(const char* slot, const std::string& what) {
+  throw runtime_error(OUTBACK_INTERNAL,
+                      "validation: " + std::string(slot) + ": the runtime is wrong: it " + what);
+}
+
+void validation::blame_status(const char* slot, outback_status status) const {
+  const char* known = status_name(status);
+  blame(slot, "answered " + (known == nullptr
+                                 ? "status " + std::to_string(status) + ", which there is not"
+                                 : std::string(known) + ", which this slot may not"));
+}
+
+void validation::blame_written(const char* slot, outback_status status, const char* name) const {
+  blame(slot, "answered " + std::string(status_name(status)) + " and wrote *" + name +
+                  ", which a call without success leaves; its own text: " + error_below());
+}
+
+// ---- Devices
+
+std::optional<int32_t> validation::device_count() {
+  int32_t count = count_.load(std::memory_order_relaxed);
+  if (count >= 0) return count;
+  const outback_runtime& table = devices_.runtime();
+  if (table.device_count(table.self, &count) != OUTBACK_OK || count < 0) return std::nullopt;
+  count_.store(count, std::memory_order_relaxed);
+  return count;
+}
+
+void validation::check_device(const char* slot, const char* argument, int32_t device) {
+  const auto count = device_count();
+  if (!count) return;  // the runtime has no answer: it will say why itself
+  if (device >= 0 && device < *count) return;
+  refuse(slot, argument, std::to_string(device),
+         *count == 0   ? "nothing, as there are no devices"
+         : *count == 1 ? "0, the only device"
+                       : "a device from 0 to " + std::to_string(*count - 1));
+}
+
+validation::facts validation::facts_of(int32_t device) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = facts_.find(device); found != facts_.end()) return found->second;
+  }
+  outback_device_info info = {};
+  info.struct_size = sizeof(info);
+  const outback_runtime& table = devices_.runtime();
+  if (table.device_info(table.self, device, &info) != OUTBACK_OK) return {};
+  const facts known = {true, info.flags, info.alignment == 0 ? 1 : info.alignment};
+  const std::lock_guard lock(mutex_);
+  return facts_.try_emplace(device, known).first->second;
+}
+
+void validation::check_not_lost(const std::set<int32_t>& devices) const {
+  if (!any_lost_.load(std::memory_order_acquire)) return;
+  const std::lock_guard lock(mutex_);
+  for (const int32_t device : devices) {
+    if (const auto found = lost_.find(device); found != lost_.end()) {
+      throw device_lost("validation: device " + std::to_string(device) + " is lost since " +
+                        found->second);
+    }
+  }
+}
+
+void validation::lose(const char* slot, const std::set<int32_t>& devices) {
+  if (devices.size() != 1) return;  // one of them, but which?
+  const char* why = error_below();
+  const std::lock_guard lock(mutex_);
+  lost_.try_emplace(*devices.begin(),
+                    slot + std::string(*why == '\0' ? "" : ": ") + std::string(why));
+  any_lost_.store(true, std::memory_order_release);
+}
+
+bool validation::is_lost(int32_t device) const {
+  const std::lock_guard lock(mutex_);
+  return lost_.contains(device);
+}
+
+// ---- Handles
+
+void validation::check_handle(const char* slot, argument a, const char* kind, const void* handle,
+                              int32_t device) const {
+  const bool any = a.is == role::of_any;
+  const std::string wanted = "the " + std::string(kind) + "s that this runtime made" +
+                             (any ? "" : " for device " + std::to_string(device));
+  const std::string expected = "one of " + wanted;
+  if (handle == nullptr) refuse(slot, a.name, "null", expected);
+  if (any ? objects_.find_of_any_device(kind, handle).has_value()
+          : objects_.find(kind, handle, device).has_value()) {
+    return;
+  }
+  const auto elsewhere = objects_.find_of_any_device(kind, handle);
+  refuse(slot, a.name, address_text(handle),
+         expected + (elsewhere ? "; it is one of device " + std::to_string(elsewhere->device)
+                     : objects_.was_ended(kind, handle) ? "; it was destroyed already"
+                                                        : "; it is none"));
+}
+
+void validation::receive_handle(const char* slot, argument a, const char* kind, const void* handle,
+                                int32_t device) {
+  if (handle == nullptr) blame(slot, "answered ok and made *" + std::string(a.name) + " null");
+  if (const auto there = objects_.add(kind, handle, device)) {
+    blame(slot, "made a " + std::string(kind) + " that is there already: " + address_text(handle) +
+                    " (object " + std::to_string(there->number) + ")");
+  }
+}
+
+// ---- Memory
+
+void validation::keep_memory(const char* slot, void* ptr, std::size_t size, int32_t device,
+                             uint32_t alignment) {
+  if (size == 0) {
+    if (ptr != nullptr) blame(slot, "answered memory for 0 bytes, where *ptr becomes null");
+    return;
+  }
+  if (ptr == nullptr) blame(slot, "answered ok and made *ptr null for " + bytes_text(size));
+  if (reinterpret_cast<uintptr_t>(ptr) % alignment != 0) {
+    blame(slot,
+          "answered " + address_text(ptr) + ", which is not aligned to " + bytes_text(alignment));
+  }
+  if (const auto there = objects_.add(ptr, size, device)) {
+    throw overlap(OUTBACK_INTERNAL, "validation: " + std::string(slot) +
+                                        ": the runtime is wrong: it answered " + address_text(ptr) +
+                                        " for " + bytes_text(size) + ", which overlaps " +
+                                        block_text(*there));
+  }
+}
+
+block validation::take_memory(const char* slot, void* ptr, int32_t device) {
+  if (const auto taken = objects_.take(ptr, device)) return *taken;
+  std::string but = "it is none of this runtime's";
+  if (const auto inside = objects_.find(ptr, device)) {
+    but = "it points into " + block_text(*inside);
+  } else if (const auto elsewhere = objects_.find_elsewhere(ptr, device)) {
+    but = "it is " + block_text(*elsewhere);
+  } else if (const auto freed = objects_.find_freed(ptr, device)) {
+    but = "it was freed already (object " + std::to_string(freed->number) + ")";
+  }
+  refuse(slot, "ptr", address_text(ptr), "the beginning of " + memory_of(device) + "; " + but);
+}
+
+std::optional<block> validation::give_memory(slots::mem_free, int32_t device, void* ptr) {
+  if (ptr == nullptr) return std::nullopt;
+  return take_memory(slots::mem_free::name, ptr, device);
+}
+
+std::optional<block> validation::give_memory(slots::host_free, void* ptr) {
+  if (ptr == nullptr) return std::nullopt;
+  return take_memory(slots::host_free::name, ptr, OUTBACK_HOST);
+}
+
+void validation::check_range(const char* slot, const char* argument, const void* ptr,
+                             std::size_t size, int32_t device) {
+  const auto address = reinterpret_cast<uintptr_t>(ptr);
+  const std::string range = address_text(ptr) + ", " + bytes_text(size);
+  if (ptr == nullptr) refuse(slot, argument, range, "memory of " + place_text(device));
+  if (size - 1 > std::numeric_limits<uintptr_t>::max() - address) {
+    refuse(slot, argument, range, "a range within the addresses that there are");
+  }
+  if (const auto inside = objects_.find(ptr, device)) {
+    if (size <= inside->size - (address - inside->begin)) return;
+    refuse(slot, argument, range, "no more than is left of " + block_text(*inside));
+  }
+  const auto elsewhere = objects_.find_elsewhere(ptr, device);
+  if (device == OUTBACK_HOST) {
+    // One address space for all is what `host_memory.info` stands for; without it, a device's
+    // address may be the host's too.
+    if (elsewhere && table()->host_memory != nullptr) {
+      const facts theirs = facts_of(elsewhere->device);
+      if (theirs.known && (theirs.flags & OUTBACK_HOST_ADDRESSABLE) == 0) {
+        refuse(slot, argument, range, "host memory; it is in " + block_text(*elsewhere));
+      }
+    }
+    return;
+  }
+  // A device that addresses host memory may be given any, but not another device's.
+  const bool addresses_host = (facts_of(device).flags & OUTBACK_ADDRESSES_HOST) != 0;
+  if (addresses_host && (!elsewhere || elsewhere->device == OUTBACK_HOST)) return;
+  std::string but = "it is in none";
+  if (elsewhere) {
+    but = "it is in " + block_text(*elsewhere);
+  } else if (const auto freed = objects_.find_freed(ptr, device)) {
+    but = "it was freed (object " + std::to_string(freed->number) + ")";
+  }
+  refuse(slot, argument, range, "all of it in " + memory_of(device) + "; " + but);
+}
+
+void validation::check(slots::mem_copy, void* dst, int32_t dst_device, const void* src,
+                       int32_t src_device, std::size_t size, outback_stream) {
+  const char* slot = slots::mem_copy::name;
+  if (dst_device == OUTBACK_HOST && src_device == OUTBACK_HOST) {
+    refuse(slot, "src_device", "the host, as dst_device is", "a device on one side at least");
+  }
+  if (size == 0) return;
+  check_range(slot, "dst", dst, size, dst_device);
+  check_range(slot, "src", src, size, src_device);
+  const auto to = reinterpret_cast<uintptr_t>(dst), from = reinterpret_cast<uintptr_t>(src);
+  if (dst_device == src_device && (to < from ? from - to : to - from) < size) {
+    refuse(slot, "dst", address_text(dst) + ", " + bytes_text(size),
+           "a range that does not overlap src, " + address_text(src));
+  }
+}
+
+void validation::check(slots::mem_fill, int32_t device, void* ptr, std::size_t size,
+                       const void* pattern, std::size_t pattern_size, outback_stream) {
+  const char* slot = slots::mem_fill::name;
+  if (pattern == nullptr) refuse(slot, "pattern", "null", "the bytes to fill with");
+  if (pattern_size != 1 && pattern_size != 2 && pattern_size != 4 && pattern_size != 8) {
+    refuse(slot, "pattern_size", std::to_string(pattern_size), "1, 2, 4 or 8");
+  }
+  if (size % pattern_size != 0) {
+    refuse(slot, "size", std::to_string(size),
+           "a multiple of pattern_size, " + std::to_string(pattern_size));
+  }
+  if (size != 0) check_range(slot, "ptr", ptr, size, device);
+}
+
+void validation::check(slots::event_create, int32_t, uint32_t flags, outback_event*) {
+  constexpr uint32_t known =
+      OUTBACK_EVENT_TIMING | OUTBACK_EVENT_BLOCKING | OUTBACK_EVENT_INTERPROCESS;
+  if ((flags & ~known) == 0) return;
+  refuse(slots::event_create::name, "flags", std::to_string(flags),
+         "a sum of OUTBACK_EVENT_TIMING, _BLOCKING and _INTERPROCESS");
+}
+
+// ---- Leaks
+
+std::string validation::leaks() const {
+  const auto lost = [](const void* me, int32_t device) {
+    return static_cast<const validation*>(me)->is_lost(device);
+  };
+  const std::string left = objects_.report(lost, this);
+  return left.empty() ? left : "outback: never freed or destroyed:\n" + left;
+}
+
+namespace {
+
+struct at_exit {
+  const validation* layer;
+  pid_t process;
+};
+
+// Leaked, as the layers are.
+struct reports {
+  std::mutex mutex;
+  std::vector<at_exit> all;
+};
+reports& reports_at_exit() {
+  static auto& it = *new reports;
+  return it;
+}
+
+void report_leaks() {
+  const std::lock_guard lock(reports_at_exit().mutex);
+  for (const at_exit& each : reports_at_exit().all) {
+    if (each.process != getpid()) continue;  // a forked child answers for nothing of the parent's
+    std::fputs(each.layer->leaks().c_str(), stderr);
+  }
+}
+
+void report_at_exit(const validation& layer) {
+  reports& it = reports_at_exit();
+  const std::lock_guard lock(it.mutex);
+  if (it.all.empty()) std::atexit(&report_leaks);
+  it.all.push_back({&layer, getpid()});
+}
+
+}  // namespace
+
+const outback_runtime* validate(const outback_runtime* below, const validation_options& options) {
+  check_table(below);
+  if (options.devices != nullptr) check_table(options.devices);
+  auto* made = new validation(*below, options.devices == nullptr ? *below : *options.devices);
+  if (options.report_at_exit) report_at_exit(*made);
+  return made->table();
+}
+
+std::string leaks(const outback_runtime* validated) {
+  const validation* found = validation::of(validated);
+  if (found == nullptr) throw invalid_argument("leaks: this is no table of validate()");
+  return found->leaks();
+}
+
+}  // namespace outback::layers
