@@ -5,8 +5,10 @@ if(NOT FILES)
   file(
     GLOB_RECURSE FILES
     "${ROOT}/backend_template/runtimes/*.[ch]" "${ROOT}/backend_template/runtimes/*.[ch]pp"
-    "${ROOT}/backend_template/include/outback/detail/*" "${ROOT}/tests/runtime/*.[ch]" "${ROOT}/tests/runtime/*.[ch]pp")
-  foreach(header runtime.h runtime.hpp runtime_error.hpp table_check.hpp)
+    "${ROOT}/backend_template/layers/*.hpp" "${ROOT}/backend_template/layers/*.cpp"
+    "${ROOT}/backend_template/include/outback/detail/*" "${ROOT}/tests/runtime/*.[ch]" "${ROOT}/tests/runtime/*.[ch]pp"
+    "${ROOT}/tests/layers/*.[ch]pp")
+  foreach(header layers.hpp runtime.h runtime.hpp runtime_error.hpp table_check.hpp)
     list(APPEND FILES "${ROOT}/backend_template/include/outback/${header}")
   endforeach()
 endif()

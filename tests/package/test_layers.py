@@ -20,6 +20,10 @@ FORBIDDEN = {
         TORCH,
         re.compile(r"^(registration|generators|backend_template/(core|ops|module))/"),
     ],
+    "backend_template/layers": [
+        TORCH,
+        re.compile(r"^(registration|generators|backend_template/(core|ops|module|runtimes))/"),
+    ],
     "backend_template/core": [
         PYTHON,
         re.compile(r"^(generators|backend_template/(runtimes|module)|outback/kernels)/"),

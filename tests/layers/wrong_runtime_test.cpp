@@ -1,0 +1,214 @@
+// Each thing that a runtime can do wrong is told as OUTBACK_INTERNAL, and the caller's outputs
+// stay.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "tests/layers/layers_testing.hpp"
+
+namespace outback::layers {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// The runtime as it should be; slots of the wrong one call it. Slots are functions without a state.
+const outback_runtime& right() {
+  static const outback_runtime& table = *host_table();
+  return table;
+}
+
+class WrongRuntimeTest : public testing::Test {
+ protected:
+  open_table wrong_{right()};
+
+  const outback_runtime* validated() { return table_ = validate(&wrong_.runtime); }
+  std::string text() const { return text_of(table_); }
+
+ private:
+  const outback_runtime* table_ = nullptr;
+};
+
+TEST_F(WrongRuntimeTest, AFailureThatWroteItsOutput) {
+  wrong_.runtime.mem_alloc = [](void*, int32_t, std::size_t, void** ptr) -> outback_status {
+    *ptr = nullptr;
+    return OUTBACK_OUT_OF_MEMORY;
+  };
+  wrong_.events.elapsed = [](void*, outback_event, outback_event, int64_t* ns) -> outback_status {
+    *ns = 0;
+    return OUTBACK_NOT_READY;
+  };
+  wrong_.runtime.device_info = [](void*, int32_t, outback_device_info* info) -> outback_status {
+    info->flags = 1;
+    return OUTBACK_INTERNAL;
+  };
+  const outback_runtime* t = validated();
+  void* ptr = this;
+  EXPECT_EQ(t->mem_alloc(t->self, 0, 64, &ptr), OUTBACK_INTERNAL);
+  EXPECT_THAT(text(), StartsWith("validation: mem_alloc: the runtime is wrong: it answered "
+                                 "out_of_memory and wrote *ptr"));
+  EXPECT_EQ(ptr, this);
+  outback_event e = nullptr;
+  int64_t ns = -7;
+  ASSERT_EQ(t->events->create(t->self, 0, 0, &e), OUTBACK_OK);
+  EXPECT_EQ(t->events->elapsed(t->self, e, e, &ns), OUTBACK_INTERNAL);
+  EXPECT_THAT(text(), HasSubstr("answered not_ready and wrote *ns"));
+  EXPECT_EQ(ns, -7);
+  outback_device_info info = {};
+  info.struct_size = sizeof(info);
+  EXPECT_EQ(t->device_info(t->self, 0, &info), OUTBACK_INTERNAL);
+  EXPECT_THAT(text(), HasSubstr("answered internal and wrote *info"));
+  EXPECT_EQ(info.flags, 0u);
+}
+
+TEST_F(WrongRuntimeTest, SuccessWithoutAResult) {
+  wrong_.runtime.mem_alloc = [](void*, int32_t, std::size_t, void** ptr) -> outback_status {
+    *ptr = nullptr;
+    return OUTBACK_OK;
+  };
+  wrong_.streams.create = [](void*, int32_t, int32_t, outback_stream* s) -> outback_status {
+    *s = nullptr;
+    return OUTBACK_OK;
+  };
+  const outback_runtime* t = validated();
+  void* ptr = this;
+  outback_stream s = nullptr;
+  EXPECT_EQ(t->mem_alloc(t->self, 0, 64, &ptr), OUTBACK_INTERNAL);
+  EXPECT_EQ(text(),
+            "validation: mem_alloc: the runtime is wrong: it answered ok and made *ptr null for "
+            "64 bytes");
+  EXPECT_EQ(ptr, this);
+  EXPECT_EQ(t->mem_alloc(t->self, 0, 0, &ptr), OUTBACK_OK) << text();
+  EXPECT_EQ(t->streams->create(t->self, 0, 0, &s), OUTBACK_INTERNAL);
+  EXPECT_EQ(text(),
+            "validation: streams.create: the runtime is wrong: it answered ok and made *stream "
+            "null");
+}
+
+TEST_F(WrongRuntimeTest, AStatusThatTheSlotMayNotAnswer) {
+  wrong_.runtime.device_sync = [](void*, int32_t) -> outback_status { return 42; };
+  wrong_.streams.sync = [](void*, int32_t, outback_stream) -> outback_status {
+    return OUTBACK_NOT_READY;
+  };
+  wrong_.streams.query = [](void*, int32_t, outback_stream) -> outback_status {
+    return OUTBACK_NOT_READY;
+  };
+  const outback_runtime* t = validated();
+  EXPECT_EQ(t->device_sync(t->self, 0), OUTBACK_INTERNAL);
+  EXPECT_EQ(text(),
+            "validation: device_sync: the runtime is wrong: it answered status 42, which there is "
+            "not");
+  EXPECT_EQ(t->streams->sync(t->self, 0, nullptr), OUTBACK_INTERNAL);
+  EXPECT_EQ(text(),
+            "validation: streams.sync: the runtime is wrong: it answered not_ready, which this "
+            "slot may not");
+  EXPECT_EQ(t->streams->query(t->self, 0, nullptr), OUTBACK_NOT_READY);
+}
+
+int freed = 0;
+
+TEST_F(WrongRuntimeTest, MemoryThatIsMisaligned) {
+  wrong_.runtime.mem_alloc = [](void* self, int32_t d, std::size_t size, void** ptr) {
+    const outback_status status = right().mem_alloc(self, d, size + 64, ptr);
+    *ptr = static_cast<std::byte*>(*ptr) + 8;
+    return status;
+  };
+  wrong_.runtime.mem_free = [](void* self, int32_t d, void* ptr) {
+    ++freed;
+    return right().mem_free(self, d, static_cast<std::byte*>(ptr) - 8);
+  };
+  freed = 0;
+  const outback_runtime* t = validated();
+  void* ptr = this;
+  EXPECT_EQ(t->mem_alloc(t->self, 0, 64, &ptr), OUTBACK_INTERNAL);
+  EXPECT_THAT(text(), HasSubstr(", which is not aligned to 64 bytes"));
+  EXPECT_EQ(ptr, this);
+  EXPECT_EQ(freed, 1) << "the runtime has lost it";
+  EXPECT_EQ(leaks(t), "");
+}
+
+TEST_F(WrongRuntimeTest, MemoryThatIsSomebodysAlready) {
+  static std::byte* first = nullptr;
+  wrong_.runtime.mem_alloc = [](void* self, int32_t d, std::size_t size, void** ptr) {
+    if (first != nullptr) {
+      *ptr = first + 64;
+      return outback_status{OUTBACK_OK};
+    }
+    const outback_status status = right().mem_alloc(self, d, size, ptr);
+    first = static_cast<std::byte*>(*ptr);
+    return status;
+  };
+  const outback_runtime* t = validated();
+  void *ptr = nullptr, *again = this;
+  ASSERT_EQ(t->mem_alloc(t->self, 0, 128, &ptr), OUTBACK_OK) << text();
+  EXPECT_EQ(t->mem_alloc(t->self, 0, 128, &again), OUTBACK_INTERNAL);
+  EXPECT_THAT(text(), HasSubstr("which overlaps an allocation of device 0, 128 bytes from"));
+  EXPECT_EQ(again, this);
+  EXPECT_EQ(t->mem_free(t->self, 0, ptr), OUTBACK_OK) << "the first one is still whole";
+}
+
+TEST_F(WrongRuntimeTest, AHandleThatIsSomebodysAlready) {
+  wrong_.streams.create = [](void*, int32_t, int32_t, outback_stream* s) -> outback_status {
+    *s = reinterpret_cast<outback_stream>(uintptr_t{4096});
+    return OUTBACK_OK;
+  };
+  const outback_runtime* t = validated();
+  outback_stream s = nullptr;
+  ASSERT_EQ(t->streams->create(t->self, 0, 0, &s), OUTBACK_OK);
+  EXPECT_EQ(t->streams->create(t->self, 0, 0, &s), OUTBACK_INTERNAL);
+  EXPECT_EQ(text(),
+            "validation: streams.create: the runtime is wrong: it made a stream that is there "
+            "already: 0x1000 (object 1)");
+  EXPECT_EQ(t->streams->create(t->self, 1, 0, &s), OUTBACK_OK) << "another device's may be equal";
+}
+
+TEST_F(WrongRuntimeTest, AStructThatIsWrittenBeyondItsEnd) {
+  wrong_.runtime.device_info = [](void* self, int32_t d, outback_device_info* info) {
+    const uint32_t size = info->struct_size;
+    info->struct_size = offsetof(outback_device_info, name);
+    const outback_status status = right().device_info(self, d, info);
+    info->struct_size = size;
+    info->name[0] = 'x';
+    return status;
+  };
+  const outback_runtime* t = validated();
+  outback_device_info info = {};
+  info.struct_size = offsetof(outback_device_info, name);
+  EXPECT_EQ(t->device_info(t->self, 0, &info), OUTBACK_INTERNAL);
+  EXPECT_EQ(text(),
+            "validation: device_info: the runtime is wrong: it wrote beyond the end of *info");
+  info.struct_size = sizeof(info);
+  EXPECT_EQ(t->device_info(t->self, 0, &info), OUTBACK_OK) << text();
+  EXPECT_EQ(info.name[0], 'x');
+}
+
+TEST_F(WrongRuntimeTest, ANumberOfDevicesBelowZero) {
+  wrong_.runtime.device_count = [](void*, int32_t* count) -> outback_status {
+    *count = -3;
+    return OUTBACK_OK;
+  };
+  const outback_runtime* t = validated();
+  int32_t count = 7;
+  EXPECT_EQ(t->device_count(t->self, &count), OUTBACK_INTERNAL);
+  EXPECT_EQ(text(), "validation: device_count: the runtime is wrong: it counted -3 devices");
+  EXPECT_EQ(count, 7);
+}
+
+TEST_F(WrongRuntimeTest, ATextThatIsNull) {
+  wrong_.runtime.last_error = [](void*) -> const char* { return nullptr; };
+  const outback_runtime* t = validated();
+  EXPECT_STREQ(t->last_error(t->self), "");
+}
+
+TEST_F(WrongRuntimeTest, ARuntimeThatCannotCountSpeaksForItself) {
+  wrong_.runtime.device_count = [](void*, int32_t*) -> outback_status { return OUTBACK_INTERNAL; };
+  const outback_runtime* t = validated();
+  EXPECT_EQ(t->device_sync(t->self, 77), OUTBACK_INVALID_ARGUMENT);
+  EXPECT_EQ(text(), "there is no device 77: they are 0 to 1");
+}
+
+}  // namespace
+}  // namespace outback::layers
