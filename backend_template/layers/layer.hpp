@@ -23,9 +23,6 @@ namespace outback::layers {
 template <class Layer>
 class layer {
  public:
-  layer(const layer&) = delete;
-  layer& operator=(const layer&) = delete;
-
   /// Has the groups that the table below has.
   const outback_runtime* table() const noexcept { return &table_; }
 
@@ -36,22 +33,6 @@ class layer {
   }
 
  protected:
-  /// `below` passes `outback::table_problem`. It is copied.
-  explicit layer(const outback_runtime& below) : below_(below), table_(below_.runtime()) {
-    table_.self = this;
-    table_.last_error = &last_error;
-    for_each_slot([&](auto slot) {
-      using Slot = decltype(slot);
-      owner<typename Slot::owner>().*Slot::pointer = thunk<Slot>(Slot::pointer);
-    });
-#define OUTBACK_X(group)                                          \
-  owner<outback_##group>().struct_size = sizeof(outback_##group); \
-  if (table_.group != nullptr) table_.group = &owner<outback_##group>();
-    OUTBACK_LAYER_GROUPS(OUTBACK_X)
-#undef OUTBACK_X
-  }
-  ~layer() = default;
-
   /// The same call of the table below.
   template <class Slot, class... Args>
   outback_status below(Args... args) const {
@@ -70,6 +51,26 @@ class layer {
   }
 
  private:
+  friend Layer;
+
+  /// `below` passes `outback::table_problem`. It is copied.
+  explicit layer(const outback_runtime& below) : below_(below), table_(below_.runtime()) {
+    table_.self = this;
+    table_.last_error = &last_error;
+    for_each_slot([&](auto slot) {
+      using Slot = decltype(slot);
+      owner<typename Slot::owner>().*Slot::pointer = thunk<Slot>(Slot::pointer);
+    });
+#define OUTBACK_X(group)                                          \
+  owner<outback_##group>().struct_size = sizeof(outback_##group); \
+  if (table_.group != nullptr) table_.group = &owner<outback_##group>();
+    OUTBACK_LAYER_GROUPS(OUTBACK_X)
+#undef OUTBACK_X
+  }
+  ~layer() = default;
+  layer(const layer&) = delete;
+  layer& operator=(const layer&) = delete;
+
 #define OUTBACK_X(group) , outback_##group
   template <class... Groups>
   struct without_first;

@@ -178,17 +178,15 @@ std::string objects::report(bool (*lost)(const void* context, int32_t device),
   std::sort(left_handles.begin(), left_handles.end(), by_number);
   for (const block& b : left_blocks) {
     if (b.device != OUTBACK_HOST && lost(context, b.device)) continue;
-    const auto* ptr = reinterpret_cast<const void*>(b.begin);
     tell("allocation", b.device,
-         address_text(ptr) + ", " + count_of(b.size, "byte") + ", object " +
+         address_text(b.begin) + ", " + count_of(b.size, "byte") + ", object " +
              std::to_string(b.number))
         ->bytes += b.size;
   }
   for (const made_handle& h : left_handles) {
     if (lost(context, h.device)) continue;
     tell(std::string(h.kind), h.device,
-         address_text(reinterpret_cast<const void*>(h.handle)) + ", object " +
-             std::to_string(h.number));
+         address_text(h.handle) + ", object " + std::to_string(h.number));
   }
 
   std::string text;

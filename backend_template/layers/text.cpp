@@ -52,7 +52,11 @@ outback_status status_of_name(std::string_view name) noexcept {
 }
 
 std::string address_text(const void* ptr) {
-  return ptr == nullptr ? "null" : "0x" + hex(reinterpret_cast<uintptr_t>(ptr));
+  return address_text(reinterpret_cast<uintptr_t>(ptr));
+}
+
+std::string address_text(uintptr_t address) {
+  return address == 0 ? "null" : "0x" + hex(address);
 }
 
 std::string place_text(int32_t device) {

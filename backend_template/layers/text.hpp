@@ -18,6 +18,7 @@ outback_status status_of_name(std::string_view name) noexcept;
 
 /// 0x7f0012345600, or null.
 std::string address_text(const void* ptr);
+std::string address_text(uintptr_t address);
 
 /// "device 1", "host memory".
 std::string place_text(int32_t device);

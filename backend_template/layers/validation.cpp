@@ -21,8 +21,7 @@ std::string bytes_text(std::size_t size) {
 std::string block_text(const block& b) {
   return (b.device == OUTBACK_HOST ? "pinned host memory"
                                    : "an allocation of device " + std::to_string(b.device)) +
-         ", " + bytes_text(b.size) + " from " +
-         address_text(reinterpret_cast<const void*>(b.begin)) + " on (object " +
+         ", " + bytes_text(b.size) + " from " + address_text(b.begin) + " on (object " +
          std::to_string(b.number) + ")";
 }
 

@@ -197,6 +197,7 @@ TEST(LayerThreadTest, EightThreadsThroughAllLayers) {
   const outback_runtime* t = trace(validated, path);
   std::atomic<int> failures{0};
   std::vector<std::thread> threads;
+  threads.reserve(8);
   for (int i = 0; i < 8; ++i) threads.emplace_back([&, i] { hammer(t, i, failures); });
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(failures.load(), 0);
@@ -224,6 +225,7 @@ TEST(LayerThreadTest, EveryTenthCallOfAllThreadsFails) {
   const outback_runtime* t = inject(host_table(), parse_faults("device_sync:*/10=internal"));
   std::atomic<int> failures{0};
   std::vector<std::thread> threads;
+  threads.reserve(8);
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([&] {
       for (int round = 0; round < 1000; ++round) {
@@ -245,6 +247,7 @@ TEST(LayerThreadTest, OnlyOneThreadFrees) {
     ASSERT_EQ(t->streams->create(t->self, 0, 0, &s), OUTBACK_OK);
     std::atomic<int> freed{0}, ended{0}, ready{0};
     std::vector<std::thread> threads;
+    threads.reserve(4);
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([&] {
         ready.fetch_add(1);

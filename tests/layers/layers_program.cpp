@@ -1,5 +1,5 @@
 // A program that uses a host runtime through the layers of its environment, and ends as its
-// argument says. test_layers_program.py runs it and reads what it leaves behind.
+// argument says. check_layers_program.py runs it and reads what it leaves behind.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -63,6 +63,7 @@ int main(int, char** argv) {
   }
   if (how == "threads") {
     std::vector<std::thread> threads;
+    threads.reserve(3);
     for (int i = 0; i < 3; ++i) {
       threads.emplace_back([] {
         for (int round = 0; round < 500; ++round) work(t);

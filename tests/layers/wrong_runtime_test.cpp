@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "backend_template/layers/text.hpp"
 #include "tests/layers/layers_testing.hpp"
 
 namespace outback::layers {
@@ -152,7 +153,7 @@ TEST_F(WrongRuntimeTest, MemoryThatIsSomebodysAlready) {
 
 TEST_F(WrongRuntimeTest, AHandleThatIsSomebodysAlready) {
   wrong_.streams.create = [](void*, int32_t, int32_t, outback_stream* s) -> outback_status {
-    *s = reinterpret_cast<outback_stream>(uintptr_t{4096});
+    *s = reinterpret_cast<outback_stream>(&freed);
     return OUTBACK_OK;
   };
   const outback_runtime* t = validated();
@@ -161,7 +162,8 @@ TEST_F(WrongRuntimeTest, AHandleThatIsSomebodysAlready) {
   EXPECT_EQ(t->streams->create(t->self, 0, 0, &s), OUTBACK_INTERNAL);
   EXPECT_EQ(text(),
             "validation: streams.create: the runtime is wrong: it made a stream that is there "
-            "already: 0x1000 (object 1)");
+            "already: " +
+                address_text(&freed) + " (object 1)");
   EXPECT_EQ(t->streams->create(t->self, 1, 0, &s), OUTBACK_OK) << "another device's may be equal";
 }
 

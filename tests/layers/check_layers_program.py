@@ -1,4 +1,4 @@
-"""What a program leaves behind that runs through the layers of its environment: traces, leaks, refusals.
+"""What a program leaves behind that runs through the layers of its environment.
 
 Run by ctest with the program as its argument; needs nothing but Python.
 """
@@ -25,7 +25,11 @@ class LayersProgram(unittest.TestCase):
     def run_program(self, how, code=0, **variables):
         variables = {f"OUTBACK_{name.upper()}": str(value) for name, value in variables.items()}
         ran = subprocess.run(
-            [PROGRAM, how], env={**os.environ, **variables}, capture_output=True, text=True, timeout=120
+            [PROGRAM, how],
+            env={**os.environ, **variables},
+            capture_output=True,
+            text=True,
+            timeout=120,
         )
         if code is not None:
             self.assertEqual(ran.returncode, code, ran.stderr)
@@ -96,10 +100,13 @@ class LayersProgram(unittest.TestCase):
             lines,
             [
                 rf"mem_alloc\(device=0, size=64\) = ok \(ptr={address}\)",
-                rf"mem_fill\(device=0, ptr={address}, size=64, pattern={address}, pattern_size=1, stream=null\) = ok",
-                rf"mem_copy\(dst={address}, dst_device=-1, src={address}, src_device=0, size=64, stream=null\) = ok",
+                rf"mem_fill\(device=0, ptr={address}, size=64, pattern={address}, pattern_size=1, "
+                r"stream=null\) = ok",
+                rf"mem_copy\(dst={address}, dst_device=-1, src={address}, src_device=0, size=64, "
+                r"stream=null\) = ok",
                 rf"mem_free\(device=0, ptr={address}\) = ok",
-                r"device_sync\(device=77\) = invalid_argument: there is no device 77: they are 0 to 1",
+                r"device_sync\(device=77\) = invalid_argument: there is no device 77: they are 0 "
+                r"to 1",
             ],
             strict=True,
         ):
@@ -133,12 +140,15 @@ class LayersProgram(unittest.TestCase):
 
     def test_a_wrong_value_is_refused(self):
         ran = self.run_program("plain", code=3, faults="mem_aloc:1=internal")
-        self.assertIn('refused: OUTBACK_FAULTS: faults "mem_aloc:1=internal", character 1', ran.stderr)
+        self.assertIn("refused: OUTBACK_FAULTS: ", ran.stderr)
+        self.assertIn('"mem_aloc:1=internal", character 1', ran.stderr)
 
     def test_faults_of_the_environment_happen(self):
         events = self.chrome("plain", faults="mem_fill:1=out_of_memory")
-        self.assertEqual([e["args"]["status"] for e in events], ["ok", "out_of_memory", "ok", "ok"])
-        self.assertEqual(events[1]["args"]["error"], "injected fault: mem_fill, call 1: out_of_memory")
+        statuses = [e["args"]["status"] for e in events]
+        self.assertEqual(statuses, ["ok", "out_of_memory", "ok", "ok"])
+        text = "injected fault: mem_fill, call 1: out_of_memory"
+        self.assertEqual(events[1]["args"]["error"], text)
 
 
 if __name__ == "__main__":
