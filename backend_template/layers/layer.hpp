@@ -94,6 +94,14 @@ class layer {
   static auto thunk(outback_status (*Owner::*)(void*, Args...)) {
     static_assert(sizeof...(Args) == argument_count<Slot>,
                   "OUTBACK_LAYER_SLOTS has another number of arguments than outback/runtime.h");
+    static_assert(
+        [] {
+          std::size_t i = 0;
+          return (fits<Args>(Slot::arguments[i++].is) && ...);
+        }(),
+        "OUTBACK_LAYER_SLOTS says of an argument what its type cannot be, or its type of handle "
+        "has "
+        "no handle_name");
     return +[](void* self, Args... args) -> outback_status {
       auto* me = static_cast<layer*>(self);
       return own_error::guarded(

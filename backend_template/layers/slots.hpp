@@ -142,6 +142,28 @@ constexpr void for_each_slot(Visit&& visit) {
 template <class Slot>
 inline constexpr std::size_t argument_count = std::extent_v<decltype(Slot::arguments)>;
 
+/// Whether an argument of type `Arg` can be what the list says: otherwise it would go unchecked.
+template <class Arg>
+constexpr bool fits(role is) {
+  switch (is) {
+    case role::value:
+      return true;
+    case role::device:
+    case role::side:
+      return std::is_same_v<Arg, int32_t>;
+    case role::output:
+      return std::is_pointer_v<Arg> && handle_name<std::remove_pointer_t<Arg>> == nullptr;
+    case role::makes:
+      return handle_name<std::remove_pointer_t<Arg>> != nullptr;
+    case role::handle:
+    case role::or_null:
+    case role::of_any:
+    case role::ends:
+      return handle_name<Arg> != nullptr;
+  }
+  return false;
+}
+
 /// Whether a device can be told from the arguments of the slot.
 template <class Slot>
 constexpr bool names_a_device() {
