@@ -209,3 +209,42 @@ def test_they_wait_for_the_stream():
         assert x.sum().item() == 0
         x.fill_(2)
         assert x.view(1024, 1024).mean(0)[7].item() == 2
+
+
+def test_no_kernel_reads_what_another_still_copies():
+    torch.manual_seed(0)
+    a, b, c = (torch.randn(512, 512) for _ in range(3))
+    batch = torch.randn(4, 256, 256)
+    rows, weight = torch.randn(4, 16384), torch.randn(16384)
+    expected = {
+        "addmm": torch.addmm(c, a, b),
+        "addmm of a transposed one": torch.addmm(c, a[::2, ::2].repeat(2, 2), b.t()),
+        "baddbmm": torch.baddbmm(batch, batch, batch),
+        "mm of every second": a[:, ::2] @ b[::2, :],
+        "softmax, transposed": torch.softmax(a.t(), -1),
+        "index_select by every second": a.index_select(0, torch.arange(512)[::2]),
+        "sum": a.sum(0),
+    }
+    a_, b_, c_, batch_ = (x.acme() for x in (a, b, c, batch))
+    for _ in range(10):
+        results = {
+            "addmm": torch.addmm(c_, a_, b_),
+            "addmm of a transposed one": torch.addmm(c_, a_[::2, ::2].repeat(2, 2), b_.t()),
+            "baddbmm": torch.baddbmm(batch_, batch_, batch_),
+            "mm of every second": a_[:, ::2] @ b_[::2, :],
+            "softmax, transposed": torch.softmax(a_.t(), -1),
+            "index_select by every second": a_.index_select(
+                0, torch.arange(512, device="acme")[::2]
+            ),
+            "sum": a_.sum(0),
+        }
+        for name, result in results.items():
+            torch.testing.assert_close(result.cpu(), expected[name], msg=name)
+
+    def gradient(x, w):
+        w = w.detach().requires_grad_()
+        return torch.autograd.grad(F.layer_norm(x, (16384,), w).square().sum(), w)[0]
+
+    want = gradient(rows, weight)
+    for _ in range(10):
+        torch.testing.assert_close(gradient(rows.acme(), weight.acme()).cpu(), want)
