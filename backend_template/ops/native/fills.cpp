@@ -53,26 +53,22 @@ at::Tensor& zero_(at::Tensor& self) {
 }
 
 template <class Element>
-void fill_one(const at::Tensor& self, const at::Scalar& value) {
+bool fill_one(const at::Tensor& self, const at::Scalar& value) {
   *self.mutable_data_ptr<Element>() = value.to<Element>();
+  return true;
 }
 
-// A single number, which reductions begin with, is no loop. False for a dtype that is rare.
+// The commonest dtypes, whose numbers need no loop.
 bool fill_single(const at::Tensor& self, const at::Scalar& value) {
-  if (self.numel() != 1) return false;
   switch (self.scalar_type()) {
     case c10::kFloat:
-      fill_one<float>(self, value);
-      return true;
+      return fill_one<float>(self, value);
     case c10::kDouble:
-      fill_one<double>(self, value);
-      return true;
+      return fill_one<double>(self, value);
     case c10::kLong:
-      fill_one<int64_t>(self, value);
-      return true;
+      return fill_one<int64_t>(self, value);
     case c10::kBool:
-      fill_one<bool>(self, value);
-      return true;
+      return fill_one<bool>(self, value);
     default:
       return false;
   }
@@ -83,7 +79,7 @@ bool fill_dense(const at::Tensor& self, const at::Scalar& value) {
   constexpr size_t longest_pattern = 8;
   if (!self.is_non_overlapping_and_dense() || self.itemsize() > longest_pattern) return false;
   if (self.numel() == 0) return true;
-  // Single numbers are checked for overflow, as on the CPU, and others are not.
+  // The CPU checks several numbers for overflow, and a single one less strictly.
   at::Tensor pattern =
       at::detail::empty_cpu(std::min<int64_t>(self.numel(), 2), self.scalar_type());
   pattern.fill_(value);
@@ -102,7 +98,10 @@ at::Tensor& fill_(at::Tensor& self, const at::Scalar& value) {
     return unboxed_kernel<at::_ops::fill__Scalar>::run(self, value);
   }
   core::drain(index);
-  if (fill_single(self, value)) return self;
+  if (self.numel() == 1) {
+    if (fill_single(self, value)) return self;
+    return unboxed_kernel<at::_ops::fill__Scalar>::run(self, value);
+  }
   // As on the CPU, where a tensor that overlaps itself may be filled too.
   at::TensorIterator elements = at::TensorIteratorConfig()
                                     .set_check_mem_overlap(false)
