@@ -32,7 +32,8 @@ fallback_mode read_fallback_mode(std::string_view text, std::string_view what) {
 
 fallback_mode initial_fallback_mode(const backend_options& options) {
   const char* const wanted = std::getenv(mode_variable);
-  return wanted == nullptr ? options.fallback : read_fallback_mode(wanted, mode_variable);
+  const bool is_set = wanted != nullptr && *wanted != '\0';
+  return is_set ? read_fallback_mode(wanted, mode_variable) : options.fallback;
 }
 
 }  // namespace outback::registration

@@ -88,14 +88,14 @@ void copy_bytes(void* dst, c10::Device dst_device, const void* src, c10::Device 
   synchronize_stream(stream);
 }
 
-void zero_bytes(void* dst, c10::DeviceIndex device, size_t size) {
+void fill_bytes(void* dst, c10::DeviceIndex device, size_t size, const void* pattern,
+                size_t pattern_size) {
   if (size == 0) return;
   ensure_started();
   const c10::Stream stream = current_stream(device);
-  const uint8_t zero = 0;
-  check(
-      runtime().mem_fill(runtime().self, device, dst, size, &zero, sizeof zero, handle_of(stream)),
-      "mem_fill", device, static_cast<int64_t>(size));
+  check(runtime().mem_fill(runtime().self, device, dst, size, pattern, pattern_size,
+                           handle_of(stream)),
+        "mem_fill", device, static_cast<int64_t>(size));
   mark_busy(stream);
 }
 

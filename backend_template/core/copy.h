@@ -16,8 +16,10 @@ namespace outback::core {
 void copy_bytes(void* dst, c10::Device dst_device, const void* src, c10::Device src_device,
                 size_t size, bool non_blocking);
 
-/// Sets `size` bytes of device memory to zero on the device's current stream.
-void zero_bytes(void* dst, c10::DeviceIndex device, size_t size);
+/// Fills `size` bytes of device memory with a pattern of 1, 2, 4 or 8 bytes, which `size` is a
+/// multiple of, on the device's current stream. The pattern is read before it returns.
+void fill_bytes(void* dst, c10::DeviceIndex device, size_t size, const void* pattern,
+                size_t pattern_size);
 
 /// True when `ptr` lies in host memory that the runtime pinned.
 bool is_pinned(const void* ptr);

@@ -69,7 +69,14 @@ caching_allocator& host_caching_allocator() {
 
 void free_pinned(void* context) {
   // A forked child has none of the parent's streams to wait for, and does not own its memory.
-  if (!is_in_bad_fork()) host_caching_allocator().free(context);
+  if (is_in_bad_fork()) return;
+  try {
+    host_caching_allocator().free(context);
+  } catch (const c10::Error& e) {
+    // The device is lost: nobody knows when its copies end, so the memory stays where it is.
+    TORCH_WARN(backend_name(),
+               ": pinned memory leaks, since an event failed: ", e.what_without_backtrace());
+  }
 }
 
 }  // namespace

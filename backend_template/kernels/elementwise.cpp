@@ -114,6 +114,7 @@ void run_converted(at::TensorIteratorBase& iterator, c10::ScalarType dtype,
 
   at::TensorIterator converted = config.build();
   run(converted, from, dtype, stream, kernel, options.use_32bit_indexing);
+  stream.mark_launched();  // before copies that have to wait for it
   for (int i = 0; i < iterator.noutputs(); ++i) {
     if (!results[i].is_same(iterator.output(i))) iterator.output(i).copy_(results[i]);
   }

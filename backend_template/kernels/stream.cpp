@@ -23,13 +23,17 @@ kernel_stream::kernel_stream(c10::Device device)
       device_before_(core::exchange_device(stream_.device_index())) {}
 
 kernel_stream::~kernel_stream() {
-  if (!is_waited_for_) core::mark_busy(stream_);
+  mark_launched();
   core::set_device_unchecked(device_before_);
 }
 
 void kernel_stream::wait() {
-  core::drain(stream_.device_index());
-  is_waited_for_ = true;
+  core::synchronize_stream(stream_);
+  has_work_ = false;
+}
+
+void kernel_stream::mark_launched() {
+  if (has_work_) core::mark_busy(stream_);
 }
 
 }  // namespace outback::kernels

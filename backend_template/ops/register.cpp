@@ -2,7 +2,6 @@
 #include <c10/core/DispatchKey.h>
 
 #include <array>
-#include <utility>
 
 #include "backend_template/ops/autocast.h"
 #include "backend_template/ops/native/native.h"
@@ -47,16 +46,30 @@ void register_boxed(registrar& to) {
 }
 
 // Composed for every device, but they refuse those that they do not know, call a kernel that there
-// is for these alone, or check less elsewhere.
-constexpr std::array<std::pair<const char*, const char*>, 3> choosy_operators{{
-    {"addr_", ""},
-    {"conj_physical_", ""},
-    {"mode", "values"},
+// is for these alone, or check less elsewhere. `out`: the operator that they are composed of, which
+// a vendor may have.
+struct choosy_operator {
+  const char* name;
+  const char* overload;
+  const char* out;
+};
+constexpr std::array<choosy_operator, 3> choosy_operators{{
+    {"addr_", "", "addr"},
+    {"conj_physical_", "", "conj_physical"},
+    {"mode", "values", nullptr},
 }};
 
+bool has_kernel_for_out(const choosy_operator& choosy) {
+  if (choosy.out == nullptr) return false;
+  const auto out = registrar::find(choosy.out, "out");
+  return out && out->hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1);
+}
+
+// Before all others: the kernels for out= that there are now are the vendor's.
 void register_choosy(registrar& to) {
-  for (const auto& [name, overload] : choosy_operators) {
-    if (const auto op = registrar::find(name, overload)) {
+  for (const choosy_operator& choosy : choosy_operators) {
+    const auto op = registrar::find(choosy.name, choosy.overload);
+    if (op && !has_kernel_for_out(choosy)) {
       to.add_boxed(*op, c10::DispatchKey::PrivateUse1, boxed_kernel(c10::DispatchKey::CPU));
     }
   }
@@ -68,6 +81,7 @@ void register_operators(operator_names excluded) {
   // Leaked: what it registers lives as long as the process.
   const auto& kept = *new operator_names(std::move(excluded));
   auto& to = *new registrar(kept);
+  register_choosy(to);
   register_factories(to);
   register_views(to);
   register_tensor_data(to);
@@ -86,10 +100,9 @@ void register_operators(operator_names excluded) {
   register_joining(to);
   register_layer_norm(to);
   register_matrices(to);
-  register_reductions(to);
+  register_softmax(to);
   register_common_operators(to);
   register_boxed(to);
-  register_choosy(to);
   to.add_fallback(c10::DispatchKey::PrivateUse1, boxed_fallback(kept));
   register_autocast(to);
 }

@@ -21,7 +21,7 @@ class KernelStreamTest : public BackendTest {
 TEST_F(KernelStreamTest, IsTheCurrentStreamOfTheDevice) {
   const c10::Stream mine = core::new_stream(0, 0);
   core::exchange_stream(mine);
-  const kernels::kernel_stream stream(device(0));
+  kernels::kernel_stream stream(device(0));
   EXPECT_NE(stream.handle(), nullptr);
   EXPECT_EQ(stream.handle(), core::handle_of(mine));
   EXPECT_EQ(stream.device(), device(0));
@@ -55,6 +55,23 @@ TEST_F(KernelStreamTest, AKernelThatWaitsLeavesTheStreamIdle) {
     EXPECT_TRUE(core::is_idle(core::current_stream(0)));
   }
   EXPECT_TRUE(core::is_idle(core::current_stream(0)));
+}
+
+TEST_F(KernelStreamTest, WhatIsLaunchedAfterAWaitCountsAgain) {
+  {
+    kernels::kernel_stream stream(device(0));
+    stream.wait();
+    stream.handle();
+  }
+  EXPECT_FALSE(core::is_idle(core::current_stream(0)));
+}
+
+TEST_F(KernelStreamTest, WhatIsLaunchedMayCountBeforeTheEnd) {
+  kernels::kernel_stream stream(device(0));
+  stream.wait();
+  stream.handle();
+  stream.mark_launched();
+  EXPECT_FALSE(core::is_idle(core::current_stream(0)));
 }
 
 TEST_F(KernelStreamTest, OtherDevicesAreRefused) {

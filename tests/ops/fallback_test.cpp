@@ -35,6 +35,12 @@ class counting_runtime : public host::host_runtime {
     streams.insert(stream);
   }
 
+  void event_record(int32_t device, outback_event event, outback_stream stream) {
+    if (events_fail) throw device_lost("the device fell off the bus");
+    host_runtime::event_record(device, event, stream);
+  }
+
+  std::atomic<bool> events_fail{false};
   std::atomic<size_t> into_device{0};
   std::atomic<size_t> out_of_device{0};
   std::atomic<size_t> pageable{0};
@@ -103,7 +109,7 @@ TEST_F(FallbackTest, DoesNotFetchWhatIsOverwritten) {
   at::Tensor out = at::empty({n}, a.options());
   EXPECT_EQ(of([&] { at::mul_out(out, a, a); }), (traffic{bytes, bytes}));
   EXPECT_EQ(out[3].item<float>(), 9);
-  EXPECT_EQ(of([&] { out.fill_(2); }), (traffic{0, bytes}));
+  EXPECT_EQ(of([&] { out.fill_(2); }), traffic{}) << "the runtime fills";
   EXPECT_EQ(of([&] { out.uniform_(); }), (traffic{0, bytes}));
   EXPECT_EQ(of([&] { a.add_(1); }), (traffic{bytes, bytes})) << "what is added to is read";
 }
@@ -155,6 +161,39 @@ TEST_F(FallbackTest, StagesArePinnedAndOnTheCurrentStream) {
   core::exchange_stream(before);
 }
 
+TEST_F(FallbackTest, AResultThatGrowsKeepsWhatLiesBeforeIt) {
+  const at::Tensor base = numbers(4).clone();
+  at::Tensor out = base.slice(0, 2);
+  at::add_out(out, numbers(10), 1);
+  EXPECT_EQ(out[9].item<float>(), 10);
+  EXPECT_EQ(base[0].item<float>(), 0);
+  EXPECT_EQ(base[1].item<float>(), 1);
+}
+
+TEST_F(FallbackTest, ResultsThatBeginEmptyLeaveWhatLiesBetween) {
+  const at::Tensor base = numbers(20).clone();
+  at::Tensor low = base.slice(0, 0, 0), high = base.slice(0, 12, 12);
+  at::aminmax_out(low, high, numbers(6).view({2, 3}), 0);
+  EXPECT_EQ(base[2].item<float>(), 2);
+  EXPECT_EQ(base[7].item<float>(), 7) << "between the two";
+  EXPECT_EQ(base[12].item<float>(), 3);
+}
+
+TEST_F(FallbackTest, AFewBytesOfALargeStorageAreNotWorthPinning) {
+  const at::Tensor all = numbers(1 << 20);
+  EXPECT_EQ(of([&] { EXPECT_EQ(all[1000].item<float>(), 1000); }), (traffic{sizeof(float), 0}));
+  EXPECT_EQ(runtime().pageable, sizeof(float));
+  of([&] { at::abs(all); });
+  EXPECT_EQ(runtime().pageable, 0U);
+}
+
+TEST_F(FallbackTest, AnEventThatFailsWhenAStageIsFreedIsNoAbort) {
+  const at::Tensor a = numbers();
+  runtime().events_fail = true;
+  EXPECT_EQ(at::abs(a).numel(), n);
+  runtime().events_fail = false;
+}
+
 TEST_F(FallbackTest, TheModeErrorNamesTheOperatorBeforeAnythingIsCopied) {
   const at::Tensor a = numbers();
   set_fallback_mode(fallback_mode::error);
@@ -173,6 +212,7 @@ TEST_F(FallbackTest, TheModeErrorNamesTheOperatorBeforeAnythingIsCopied) {
   };
   refused([&] { at::add(a, a); }, "aten::add.Tensor");
   refused([&] { at::erfinv(a); }, "aten::erfinv");
+  EXPECT_EQ(at::ones({3}, a.options()).cpu()[2].item<float>(), 1) << "the runtime fills";
   refused([&] { at::arange(3, a.options()); }, "aten::arange.start_out");
 }
 

@@ -32,6 +32,11 @@ def test_an_installed_tree_is_the_same_package(tmp_path):
     configure(tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
 
 
+def test_the_runtimes_and_their_tests_configure_without_torch(tmp_path):
+    said = call(["cmake", "-S", ROOT, "-B", tmp_path / "build", "-DOUTBACK_BUILD_TORCH=OFF"])
+    assert "torch" not in said
+
+
 def test_another_version_is_refused(tmp_path):
     project = tmp_path / "CMakeLists.txt"
     project.write_text(

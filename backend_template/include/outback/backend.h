@@ -68,7 +68,8 @@ bool is_registered() noexcept;
 /// The registered name, "" before.
 const std::string& backend_name() noexcept;
 
-/// The mode from now on, for all threads. May be called at any time.
+/// The mode from now on, for all threads; `register_backend` sets the first one. Operators that
+/// move or convert data (copy_, zero_, tensor.to) are not judged by it.
 void set_fallback_mode(fallback_mode mode) noexcept;
 fallback_mode get_fallback_mode() noexcept;
 

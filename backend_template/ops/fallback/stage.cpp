@@ -2,52 +2,64 @@
 
 #include <ATen/core/CachingHostAllocator.h>
 #include <c10/core/Allocator.h>
+#include <c10/core/CPUAllocator.h>
 
 #include <algorithm>
-#include <cstdint>
 
 #include "backend_template/core/copy.h"
 #include "backend_template/core/host_allocator.h"
+#include "backend_template/core/stream.h"
 
 namespace outback::ops {
+namespace {
 
-void byte_range::add(byte_range other) {
-  if (other.empty()) return;
-  if (empty()) {
-    *this = other;
-    return;
+// Pinned memory takes its room whether it is touched or not; pageable memory does not.
+bool is_worth_pinning(size_t size, size_t used) {
+  constexpr size_t large = size_t{1} << 20;
+  return size <= large || size / 4 <= used;
+}
+
+}  // namespace
+
+void stage::use(byte_range bytes, bool fetched) {
+  used_.add(bytes);
+  if (fetched) fetched_.add(bytes);
+}
+
+void stage::fill(c10::StorageImpl& alias) {
+  const size_t size = source_.nbytes();
+  if (source_.data() == nullptr || size == 0) return;  // a zero tensor has a size and no memory
+  c10::Allocator& allocator =
+      is_worth_pinning(size, used_.size()) ? core::host_allocator() : *c10::GetCPUAllocator();
+  alias.set_data_ptr_noswap(allocator.allocate(size));
+  fetch(alias.mutable_data(), fetched_);
+}
+
+void stage::write_back(c10::StorageImpl& alias) {
+  if (alias.data() == nullptr) return;
+  auto* const to = static_cast<char*>(source_.mutable_data());
+  const auto* const from = static_cast<const char*>(alias.data());
+  for (const byte_range& bytes : written_) {
+    core::copy_bytes(to + bytes.begin, source_.device(), from + bytes.begin, c10::Device(c10::kCPU),
+                     bytes.end - bytes.begin, /*non_blocking=*/true);
   }
-  begin = std::min(begin, other.begin);
-  end = std::max(end, other.end);
 }
 
-byte_range bytes_of(const c10::TensorImpl& tensor) {
-  if (tensor.numel() == 0) return {};
-  int64_t last = tensor.storage_offset();
-  for (int64_t d = 0; d < tensor.dim(); ++d) last += (tensor.size(d) - 1) * tensor.stride(d);
-  const size_t item = tensor.itemsize();
-  return {static_cast<size_t>(tensor.storage_offset()) * item,
-          (static_cast<size_t>(last) + 1) * item};
+void stage::complete(c10::StorageImpl& alias) {
+  byte_ranges known = fetched_;
+  for (const byte_range& bytes : written_) known.add(bytes);
+  fetch(alias.mutable_data(), known.others(std::min(source_.nbytes(), alias.nbytes())));
+  core::drain(source_.device().index());
 }
 
-c10::DataPtr allocate_stage(const c10::StorageImpl& storage) {
-  const bool has_memory = storage.data() != nullptr;  // a zero tensor has a size and no memory
-  if (!has_memory || storage.nbytes() == 0) return {nullptr, c10::Device(c10::kCPU)};
-  return core::host_allocator().allocate(storage.nbytes());
-}
-
-void copy_in(void* stage, const void* data, c10::Device device, byte_range bytes) {
-  if (bytes.empty() || stage == nullptr) return;
-  core::copy_bytes(static_cast<char*>(stage) + bytes.begin, c10::Device(c10::kCPU),
-                   static_cast<const char*>(data) + bytes.begin, device, bytes.end - bytes.begin,
-                   /*non_blocking=*/true);
-}
-
-void copy_out(void* data, c10::Device device, const void* stage, byte_range bytes) {
-  if (bytes.empty() || stage == nullptr) return;
-  core::copy_bytes(static_cast<char*>(data) + bytes.begin, device,
-                   static_cast<const char*>(stage) + bytes.begin, c10::Device(c10::kCPU),
-                   bytes.end - bytes.begin, /*non_blocking=*/true);
+void stage::fetch(void* to, const byte_ranges& bytes) {
+  if (to == nullptr || source_.data() == nullptr) return;
+  const auto* const from = static_cast<const char*>(source_.data());
+  for (const byte_range& range : bytes) {
+    core::copy_bytes(static_cast<char*>(to) + range.begin, c10::Device(c10::kCPU),
+                     from + range.begin, source_.device(), range.end - range.begin,
+                     /*non_blocking=*/true);
+  }
 }
 
 }  // namespace outback::ops

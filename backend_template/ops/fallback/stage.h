@@ -1,34 +1,42 @@
-// Storages that the CPU cannot address, staged through its own memory for the length of a call.
+// A storage that the CPU cannot address, staged through its own memory for the length of a call.
 #pragma once
 
-#include <c10/core/Device.h>
 #include <c10/core/StorageImpl.h>
-#include <c10/core/TensorImpl.h>
 
-#include <cstddef>
+#include "backend_template/ops/fallback/byte_ranges.h"
 
 namespace outback::ops {
 
-/// A range of bytes; empty at first.
-struct byte_range {
-  size_t begin = 0;
-  size_t end = 0;
+/// In the order of use: `use` for each tensor of the call, `fill`, the kernel, `note_written` for
+/// each tensor that it wrote, and one of `write_back` and `complete`. `alias` is the CPU storage
+/// that the kernel sees; every offset means the same in both.
+class stage {
+ public:
+  /// `source` has to outlive the stage.
+  explicit stage(c10::StorageImpl& source) : source_(source) {}
 
-  bool empty() const { return begin >= end; }
-  void add(byte_range other);
+  /// The kernel uses these bytes; `fetched` says whether as they are now.
+  void use(byte_range bytes, bool fetched);
+
+  /// Gives `alias` memory and enqueues the copies into it on the device's current stream. It is
+  /// pinned, unless most of a large storage is not used or the runtime cannot pin.
+  void fill(c10::StorageImpl& alias);
+
+  void note_written(byte_range bytes) { written_.add(bytes); }
+
+  /// Enqueues the copies of what was written. The memory may be freed at once: its allocator waits
+  /// for the stream.
+  void write_back(c10::StorageImpl& alias);
+
+  /// For an alias whose memory the kernel has replaced, and that is to replace the storage: fetches
+  /// what neither it nor the kernel knows of the old one. Waits.
+  void complete(c10::StorageImpl& alias);
+
+ private:
+  void fetch(void* to, const byte_ranges& bytes);
+
+  c10::StorageImpl& source_;
+  byte_ranges used_, fetched_, written_;
 };
-
-/// What a tensor covers of its storage.
-byte_range bytes_of(const c10::TensorImpl& tensor);
-
-/// Pinned CPU memory as large as `storage`, so that every offset means the same in both. Its
-/// content is not copied. Pageable where the runtime has no host memory group.
-c10::DataPtr allocate_stage(const c10::StorageImpl& storage);
-
-/// Enqueue copies between the stage and the device on the device's current stream. What is copied
-/// in is there once the stream is synchronized; a stage that is copied out may be freed at once,
-/// its allocator waits for the stream.
-void copy_in(void* stage, const void* data, c10::Device device, byte_range bytes);
-void copy_out(void* data, c10::Device device, const void* stage, byte_range bytes);
 
 }  // namespace outback::ops

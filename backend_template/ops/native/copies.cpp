@@ -18,6 +18,7 @@
 #include "backend_template/core/device.h"
 #include "backend_template/core/stream.h"
 #include "backend_template/ops/native/native.h"
+#include "backend_template/ops/native/small_copy.h"
 #include "backend_template/ops/redispatch/cpu_call.h"
 #include "backend_template/ops/redispatch/dimension_names.h"
 #include "backend_template/ops/redispatch/tensor_fields.h"
@@ -103,14 +104,7 @@ bool copy_small(const at::Tensor& dst, const at::Tensor& src) {
   }
   wait_for(dst);
   wait_for(src);
-  at::TensorIterator elements = at::TensorIteratorConfig()
-                                    .add_output(dst)
-                                    .add_const_input(src)
-                                    .resize_outputs(false)
-                                    .check_all_same_dtype(false)
-                                    .check_all_same_device(false)
-                                    .build();
-  if (elements.numel() != 0) at::native::copy_stub(c10::kCPU, elements, /*non_blocking=*/false);
+  copy_by_loop(dst, src);
   return true;
 }
 
@@ -154,6 +148,17 @@ at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor& dst) {
 }
 
 }  // namespace
+
+void copy_by_loop(const at::Tensor& dst, const at::Tensor& src) {
+  at::TensorIterator elements = at::TensorIteratorConfig()
+                                    .add_output(dst)
+                                    .add_const_input(src)
+                                    .resize_outputs(false)
+                                    .check_all_same_dtype(false)
+                                    .check_all_same_device(false)
+                                    .build();
+  if (elements.numel() != 0) at::native::copy_stub(c10::kCPU, elements, /*non_blocking=*/false);
+}
 
 void register_copies(registrar& to) {
   to.add<&copy_>("copy_");

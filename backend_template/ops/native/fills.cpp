@@ -1,4 +1,5 @@
 // fill_ and zero_.
+#include <ATen/EmptyTensor.h>
 #include <ATen/TensorIterator.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/native/Fill.h>
@@ -6,6 +7,8 @@
 #include <ATen/ops/fill_ops.h>
 #include <ATen/ops/zero.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 #include "backend_template/core/copy.h"
@@ -33,7 +36,8 @@ bool zero_dense(const at::Tensor& self) {
   if (cpu_is_faster) {
     std::memset(self.mutable_data_ptr(), 0, size);
   } else {
-    core::zero_bytes(self.mutable_data_ptr(), index, size);
+    const uint8_t zero = 0;
+    core::fill_bytes(self.mutable_data_ptr(), index, size, &zero, sizeof zero);
   }
   return true;
 }
@@ -49,39 +53,55 @@ at::Tensor& zero_(at::Tensor& self) {
 }
 
 template <class Element>
-void fill_one(const at::Tensor& self, const at::Scalar& value) {
+bool fill_one(const at::Tensor& self, const at::Scalar& value) {
   *self.mutable_data_ptr<Element>() = value.to<Element>();
+  return true;
 }
 
-// A single number, which reductions begin with, is no loop. False for a dtype that is rare.
+// The commonest dtypes, whose numbers need no loop.
 bool fill_single(const at::Tensor& self, const at::Scalar& value) {
-  if (self.numel() != 1) return false;
   switch (self.scalar_type()) {
     case c10::kFloat:
-      fill_one<float>(self, value);
-      return true;
+      return fill_one<float>(self, value);
     case c10::kDouble:
-      fill_one<double>(self, value);
-      return true;
+      return fill_one<double>(self, value);
     case c10::kLong:
-      fill_one<int64_t>(self, value);
-      return true;
+      return fill_one<int64_t>(self, value);
     case c10::kBool:
-      fill_one<bool>(self, value);
-      return true;
+      return fill_one<bool>(self, value);
     default:
       return false;
   }
 }
 
+// Memory that the CPU does not address is filled by the device itself, where it takes the pattern.
+bool fill_dense(const at::Tensor& self, const at::Scalar& value) {
+  constexpr size_t longest_pattern = 8;
+  if (!self.is_non_overlapping_and_dense() || self.itemsize() > longest_pattern) return false;
+  if (self.numel() == 0) return true;
+  // The CPU checks several numbers for overflow, and a single one less strictly.
+  at::Tensor pattern =
+      at::detail::empty_cpu(std::min<int64_t>(self.numel(), 2), self.scalar_type());
+  pattern.fill_(value);
+  core::fill_bytes(self.mutable_data_ptr(), self.device().index(), self.nbytes(),
+                   pattern.const_data_ptr(), self.itemsize());
+  return true;
+}
+
 at::Tensor& fill_(at::Tensor& self, const at::Scalar& value) {
   const c10::DeviceIndex index = self.device().index();
-  if (!is_plain(*self.unsafeGetTensorImpl()) || self.is_conj() || self.is_neg() ||
-      !core::is_host_addressable(index)) {
+  const bool is_for_loops =
+      is_plain(*self.unsafeGetTensorImpl()) && !self.is_conj() && !self.is_neg();
+  const bool is_addressable = core::is_host_addressable(index);
+  if (is_for_loops && !is_addressable && fill_dense(self, value)) return self;
+  if (!is_for_loops || !is_addressable) {
     return unboxed_kernel<at::_ops::fill__Scalar>::run(self, value);
   }
   core::drain(index);
-  if (fill_single(self, value)) return self;
+  if (self.numel() == 1) {
+    if (fill_single(self, value)) return self;
+    return unboxed_kernel<at::_ops::fill__Scalar>::run(self, value);
+  }
   // As on the CPU, where a tensor that overlaps itself may be filled too.
   at::TensorIterator elements = at::TensorIteratorConfig()
                                     .set_check_mem_overlap(false)

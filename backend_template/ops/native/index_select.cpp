@@ -13,7 +13,7 @@ namespace {
 at::Tensor index_select(const at::Tensor& self, int64_t dim, const at::Tensor& index) {
   const bool runs_on_pointers = is_ours(self) && is_like(self, self) && is_ours(index) &&
                                 is_like(index, index) && self.device() == index.device() &&
-                                ready(self);
+                                is_contiguous(index) && ready(self);
   return runs_on_pointers ? at::native::index_select_cpu_(self, dim, index)
                           : unboxed_kernel<at::_ops::index_select>::run(self, dim, index);
 }

@@ -1,12 +1,9 @@
 // Layer normalization: torch's kernel makes its results where its input is and fills them through
-// pointers.
+// pointers. (The one of its derivative zeroes a tensor on the way, so it takes aliases.)
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/native_layer_norm_backward_native.h>
-#include <ATen/ops/native_layer_norm_backward_ops.h>
 #include <ATen/ops/native_layer_norm_native.h>
 #include <ATen/ops/native_layer_norm_ops.h>
 
-#include <array>
 #include <optional>
 #include <tuple>
 
@@ -20,36 +17,21 @@ namespace {
 using three = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
 using optional_tensor = std::optional<at::Tensor>;
 
-template <class... Others>
-bool runs_on_pointers(const at::Tensor& first, const Others&... others) {
-  return is_ours(first) && is_like(first, first) && (is_like(first, others) && ...) && ready(first);
-}
-
 three layer_norm(const at::Tensor& input, c10::SymIntArrayRef shape, const optional_tensor& weight,
                  const optional_tensor& bias, double eps) {
-  if (!runs_on_pointers(input, weight, bias)) {
+  const bool runs_on_pointers = is_ours(input) && is_like(input, input) && is_like(input, weight) &&
+                                is_like(input, bias) && is_contiguous(input) &&
+                                is_contiguous(weight) && is_contiguous(bias) && ready(input);
+  if (!runs_on_pointers) {
     return unboxed_kernel<at::_ops::native_layer_norm>::run(input, shape, weight, bias, eps);
   }
   return at::native::layer_norm_cpu(input, C10_AS_INTARRAYREF_SLOW(shape), weight, bias, eps);
-}
-
-three layer_norm_backward(const at::Tensor& grad, const at::Tensor& input,
-                          c10::SymIntArrayRef shape, const at::Tensor& mean, const at::Tensor& rstd,
-                          const optional_tensor& weight, const optional_tensor& bias,
-                          std::array<bool, 3> wanted) {
-  if (!runs_on_pointers(grad, input, mean, rstd, weight, bias)) {
-    return unboxed_kernel<at::_ops::native_layer_norm_backward>::run(grad, input, shape, mean, rstd,
-                                                                     weight, bias, wanted);
-  }
-  return at::native::layer_norm_backward_cpu(grad, input, C10_AS_INTARRAYREF_SLOW(shape), mean,
-                                             rstd, weight, bias, wanted);
 }
 
 }  // namespace
 
 void register_layer_norm(registrar& to) {
   to.add<&layer_norm>("native_layer_norm");
-  to.add<&layer_norm_backward>("native_layer_norm_backward");
 }
 
 }  // namespace outback::ops

@@ -1,16 +1,16 @@
 // Matrix products: torch's own kernels hand pointers to a BLAS.
 #include <ATen/Context.h>
+#include <ATen/ExpandUtils.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/addmm_native.h>
 #include <ATen/ops/addmm_ops.h>
-#include <ATen/ops/baddbmm_native.h>
-#include <ATen/ops/baddbmm_ops.h>
 #include <ATen/ops/bmm_native.h>
 #include <ATen/ops/bmm_ops.h>
 #include <ATen/ops/mm_native.h>
 #include <ATen/ops/mm_ops.h>
 
 #include "backend_template/ops/native/native.h"
+#include "backend_template/ops/native/small_copy.h"
 #include "backend_template/ops/native/structured.h"
 #include "backend_template/ops/registrar.h"
 
@@ -32,30 +32,61 @@ bool is_for_blas(c10::ScalarType dtype) {
 #endif
 }
 
-template <class Kernel, class Operator, class Signature = typename Operator::schema>
-struct product;
+// What a BLAS takes as it is: the kernels copy any other matrix first.
+bool is_blas_matrix(const at::Tensor& tensor) {
+  const int64_t d = tensor.dim();
+  if (d < 2 || tensor.numel() == 0) return false;
+  const int64_t rows = tensor.size(d - 2), columns = tensor.size(d - 1);
+  const int64_t row = tensor.stride(d - 2), column = tensor.stride(d - 1);
+  return (column == 1 && row >= columns) || (row == 1 && column >= rows);
+}
 
-template <class Kernel, class Operator, class... Others>
-struct product<Kernel, Operator, at::Tensor(const at::Tensor&, Others...)> {
-  static at::Tensor run(const at::Tensor& self, Others... others) {
-    return is_for_blas(self.scalar_type())
-               ? structured_call<Kernel, Operator>::run(self, std::forward<Others>(others)...)
-               : unboxed_kernel<Operator>::run(self, std::forward<Others>(others)...);
+bool are_blas_matrices(const at::Tensor& a, const at::Tensor& b) {
+  return is_for_blas(a.scalar_type()) && is_blas_matrix(a) && is_blas_matrix(b);
+}
+
+at::Tensor mm(const at::Tensor& self, const at::Tensor& mat2) {
+  using on_pointers = structured_call<at::native::structured_mm_out_cpu, at::_ops::mm>;
+  return are_blas_matrices(self, mat2) ? on_pointers::run(self, mat2)
+                                       : unboxed_kernel<at::_ops::mm>::run(self, mat2);
+}
+
+// Batches that lie one behind the other.
+bool is_blas_batch(const at::Tensor& tensor) {
+  return tensor.dim() == 3 && tensor.stride(0) >= tensor.size(1) * tensor.size(2);
+}
+
+at::Tensor bmm(const at::Tensor& self, const at::Tensor& mat2) {
+  using on_pointers = structured_call<at::native::structured_bmm_out_cpu, at::_ops::bmm>;
+  return are_blas_matrices(self, mat2) && is_blas_batch(self) && is_blas_batch(mat2)
+             ? on_pointers::run(self, mat2)
+             : unboxed_kernel<at::_ops::bmm>::run(self, mat2);
+}
+
+// The kernel would have an operator copy `self` into the result; here it is there already.
+at::Tensor addmm(const at::Tensor& self, const at::Tensor& mat1, const at::Tensor& mat2,
+                 const at::Scalar& beta, const at::Scalar& alpha) {
+  const bool runs_on_pointers = is_ours(self) && is_like(self, self) && is_like(self, mat1) &&
+                                is_like(self, mat2) && are_blas_matrices(mat1, mat2) &&
+                                !beta.isComplex() && ready(self);
+  if (!runs_on_pointers) {
+    return unboxed_kernel<at::_ops::addmm>::run(self, mat1, mat2, beta, alpha);
   }
-};
-
-template <class Kernel, class Operator>
-void add_product(registrar& to) {
-  to.add<&product<Kernel, Operator>::run>(Operator::name + 6, Operator::overload_name);
+  kernel_on_device<at::native::structured_addmm_out_cpu> kernel;
+  kernel.meta(self, mat1, mat2, beta, alpha);
+  const at::Tensor& result = kernel.output();
+  const auto expanded = at::expand_size(self, result.sizes(), "addmm_out");
+  if (beta.toDouble() != 0) copy_by_loop(result, *expanded);
+  kernel.impl(result, mat1, mat2, beta, alpha, result);
+  return std::move(kernel.output());
 }
 
 }  // namespace
 
 void register_matrices(registrar& to) {
-  add_product<at::native::structured_addmm_out_cpu, at::_ops::addmm>(to);
-  add_product<at::native::structured_baddbmm_out_cpu, at::_ops::baddbmm>(to);
-  add_product<at::native::structured_bmm_out_cpu, at::_ops::bmm>(to);
-  add_product<at::native::structured_mm_out_cpu, at::_ops::mm>(to);
+  to.add<&addmm>("addmm");
+  to.add<&bmm>("bmm");
+  to.add<&mm>("mm");
 }
 
 }  // namespace outback::ops

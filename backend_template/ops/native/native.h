@@ -24,6 +24,6 @@ void register_index_select(registrar& to);
 void register_joining(registrar& to);
 void register_layer_norm(registrar& to);
 void register_matrices(registrar& to);
-void register_reductions(registrar& to);
+void register_softmax(registrar& to);
 
 }  // namespace outback::ops

@@ -2,7 +2,9 @@
 //
 // Such a kernel works out shapes and strides, asks for its result, and hands pointers to its loops.
 // Where the CPU can address the device's memory, pointers are all they need: no alias has to be
-// made, no result adopted. Which kernels look at nothing else is for the callers to know.
+// made, no result adopted. Which kernels look at nothing else is for the callers to know, and when:
+// a kernel that calls an operator on the way, copy_ or contiguous say, would not wait for the work
+// that ours, or the vendor's, leaves on the stream.
 #pragma once
 
 #include <ATen/TensorIterator.h>
@@ -84,6 +86,19 @@ bool is_like(const at::Tensor& /*first*/, const Other& /*not a tensor*/) {
   return true;
 }
 
+inline bool is_contiguous(const at::Tensor& tensor) {
+  return tensor.is_contiguous();
+}
+
+inline bool is_contiguous(const std::optional<at::Tensor>& tensor) {
+  return !tensor || !tensor->defined() || tensor->is_contiguous();
+}
+
+template <class Other>
+bool is_contiguous(const Other& /*not a tensor*/) {
+  return true;
+}
+
 /// `structured_call<at::native::structured_mm_out_cpu, at::_ops::mm>::run` serves at::mm: by the
 /// kernel itself for floating-point tensors of one dtype, else as every operator is served.
 template <class Kernel, class Operator, class Signature = typename Operator::schema>
@@ -99,6 +114,19 @@ struct structured_call<Kernel, Operator, at::Tensor(const at::Tensor&, Others...
     kernel.meta(self, others...);
     kernel.impl(self, others..., kernel.output());
     return std::move(kernel.output());
+  }
+};
+
+/// The same for kernels that make their arguments contiguous first.
+template <class Kernel, class Operator, class Signature = typename Operator::schema>
+struct contiguous_call;
+
+template <class Kernel, class Operator, class... Others>
+struct contiguous_call<Kernel, Operator, at::Tensor(const at::Tensor&, Others...)> {
+  static at::Tensor run(const at::Tensor& self, Others... others) {
+    return is_contiguous(self) && (is_contiguous(others) && ...)
+               ? structured_call<Kernel, Operator>::run(self, std::forward<Others>(others)...)
+               : unboxed_kernel<Operator>::run(self, std::forward<Others>(others)...);
   }
 };
 

@@ -91,7 +91,7 @@ void run(const op_facts& facts, const c10::OperatorHandle& op, c10::DispatchKey 
     lend_value(call, stack[first + i], how,
                (facts.cpu_allowed & bit) != 0 ? mixing::cpu_tensors : mixing::refused);
   });
-  call.begin(facts.name);
+  call.begin(facts.judged_as);
   for_each_bit(facts.generators, [&](size_t i) { lend_generator(call, stack[first + i]); });
 
   op.redispatchBoxed(c10::DispatchKeySet(target), &stack);

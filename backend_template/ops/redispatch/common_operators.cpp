@@ -9,6 +9,7 @@
 #include <ATen/ops/addcmul_ops.h>
 #include <ATen/ops/amax_ops.h>
 #include <ATen/ops/argmax_ops.h>
+#include <ATen/ops/baddbmm_ops.h>
 #include <ATen/ops/bitwise_and_ops.h>
 #include <ATen/ops/clamp_ops.h>
 #include <ATen/ops/cumsum_ops.h>
@@ -29,12 +30,15 @@
 #include <ATen/ops/max_ops.h>
 #include <ATen/ops/max_pool2d_with_indices_backward_ops.h>
 #include <ATen/ops/max_pool2d_with_indices_ops.h>
+#include <ATen/ops/mean_ops.h>
 #include <ATen/ops/mul_ops.h>
 #include <ATen/ops/native_batch_norm_backward_ops.h>
+#include <ATen/ops/native_layer_norm_backward_ops.h>
 #include <ATen/ops/ne_ops.h>
 #include <ATen/ops/nll_loss_backward_ops.h>
 #include <ATen/ops/nll_loss_forward_ops.h>
 #include <ATen/ops/pow_ops.h>
+#include <ATen/ops/sum_ops.h>
 #include <ATen/ops/where_ops.h>
 
 #include "backend_template/ops/redispatch/unboxed_kernel.h"
@@ -58,6 +62,7 @@ void register_common_operators(registrar& to) {
   add_unboxed<at::_ops::addcmul_>(to);
   add_unboxed<at::_ops::amax>(to);
   add_unboxed<at::_ops::argmax>(to);
+  add_unboxed<at::_ops::baddbmm>(to);
   add_unboxed<at::_ops::bitwise_and_Tensor>(to);
   add_unboxed<at::_ops::clamp>(to);
   add_unboxed<at::_ops::cumsum>(to);
@@ -82,12 +87,16 @@ void register_common_operators(registrar& to) {
   add_unboxed<at::_ops::max_dim>(to);
   add_unboxed<at::_ops::max_pool2d_with_indices>(to);
   add_unboxed<at::_ops::max_pool2d_with_indices_backward>(to);
+  add_unboxed<at::_ops::mean>(to);
+  add_unboxed<at::_ops::mean_dim>(to);
   add_unboxed<at::_ops::native_batch_norm_backward>(to);
+  add_unboxed<at::_ops::native_layer_norm_backward>(to);
   add_unboxed<at::_ops::mul_out>(to);
   add_unboxed<at::_ops::ne_Scalar>(to);
   add_unboxed<at::_ops::nll_loss_backward>(to);
   add_unboxed<at::_ops::nll_loss_forward>(to);
   add_unboxed<at::_ops::pow_Tensor_Scalar>(to);
+  add_unboxed<at::_ops::sum_dim_IntList>(to);
   add_unboxed<at::_ops::where_self>(to);
   add_unboxed<at::_ops::_scaled_dot_product_flash_attention_for_cpu>(to);
 }

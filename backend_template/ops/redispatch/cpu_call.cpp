@@ -3,6 +3,8 @@
 #include <c10/core/DispatchKeySet.h>
 #include <c10/util/Exception.h>
 
+#include <memory>
+
 #include "backend_template/core/device.h"
 #include "backend_template/core/dtypes.h"
 #include "backend_template/core/stream.h"
@@ -67,9 +69,11 @@ at::Tensor cpu_call::lend(at::Tensor tensor, access how, mixing allowed) {
   if (C10_LIKELY(is_plain(impl) && !keep_requires_grad_)) {
     alias = make_alias_tensor(tensor, lend_storage(tensor.storage(), how).alias);
   } else if (has_members(impl)) {
+    // fill_ writes the values alone.
+    const access of_members = how == access::overwrite ? access::write : how;
     alias = make_special_alias(tensor, {});
     for_each_member(*alias.unsafeGetTensorImpl(),
-                    [&](at::Tensor& member) { member = lend(std::move(member), how); });
+                    [&](at::Tensor& member) { member = lend(std::move(member), of_members); });
   } else {
     alias = make_special_alias(tensor, lend_storage(tensor.storage(), how).alias);
   }
@@ -82,9 +86,9 @@ c10::Storage cpu_call::lend(const c10::Storage& storage) {
   if (!storage || storage.device_type() != core::device_type) return storage;
   if (!tensors_device_) tensors_device_ = storage.device();
   storage_loan& loan = lend_storage(storage, access::write);
-  if (loan.is_staged) {
-    loan.needed.add({0, storage.nbytes()});
-    loan.written.add({0, storage.nbytes()});
+  if (loan.staged) {
+    loan.staged->use({0, storage.nbytes()}, true);
+    loan.staged->note_written({0, storage.nbytes()});
   }
   return loan.alias;
 }
@@ -95,7 +99,7 @@ cpu_call::storage_loan& cpu_call::lend_storage(const c10::Storage& storage, acce
   void* const data = how == access::read ? const_cast<void*>(source.data()) : source.mutable_data();
   for (storage_loan& loan : storages_) {
     if (loan.source != &source) continue;
-    if (!loan.is_staged && loan.data != data) {
+    if (!loan.staged && loan.data != data) {
       loan.alias.set_data_ptr_noswap(c10::DataPtr(data, c10::Device(c10::kCPU)));
       loan.data = data;
     }
@@ -103,45 +107,35 @@ cpu_call::storage_loan& cpu_call::lend_storage(const c10::Storage& storage, acce
   }
   const c10::Device device = source.device();
   if (C10_LIKELY(core::is_host_addressable(device.index()))) {
-    storages_.push_back(
-        {&source, make_alias_storage(source, data), data, device, {}, {}, {}, false});
+    storages_.push_back({&source, make_alias_storage(source, data), data, device, nullptr});
   } else {
-    c10::DataPtr stage = allocate_stage(source);
-    const void* const at = stage.get();
-    c10::Storage alias = make_alias_storage(source, nullptr);
-    alias.set_data_ptr_noswap(std::move(stage));
-    storages_.push_back({&source, std::move(alias), at, device, {}, {}, {}, true});
+    storages_.push_back({&source, make_alias_storage(source, nullptr), nullptr, device,
+                         std::make_unique<stage>(source)});
     has_stages_ = true;
   }
   return storages_.back();
 }
 
-// The bytes that the kernel may look at, and those that come back although it writes only parts.
-void cpu_call::add_needed(const tensor_loan& loan) {
+// An operator that overwrites a tensor has no use for what it was, unless there are gaps in it.
+void cpu_call::use_stage(const tensor_loan& loan) {
   const c10::TensorImpl& source = *loan.source.unsafeGetTensorImpl();
   if (has_members(source) || !source.has_storage()) return;
   for (storage_loan& storage : storages_) {
-    if (!storage.is_staged || storage.source != source.unsafe_storage().unsafeGetStorageImpl())
+    if (!storage.staged || storage.source != source.unsafe_storage().unsafeGetStorageImpl())
       continue;
-    const byte_range bytes =
-        is_plain(source) ? bytes_of(source) : byte_range{0, source.unsafe_storage().nbytes()};
-    const bool is_all_new = loan.how == access::overwrite && is_plain(source) &&
-                            source.is_non_overlapping_and_dense() && storage.expected.empty();
-    if (loan.how != access::read) storage.expected.add(bytes);
-    if (is_all_new) return;
-    storage.needed.add(bytes);
-    // What comes back is one range, with all that lies between two results.
-    if (loan.how != access::read) storage.needed.add(storage.expected);
-    return;
+    if (!is_plain(source)) return storage.staged->use({0, storage.source->nbytes()}, true);
+    const bool is_all_new = loan.how == access::overwrite && source.is_non_overlapping_and_dense();
+    return storage.staged->use(bytes_of(source), !is_all_new);
   }
 }
 
 void cpu_call::fill_stages() {
-  for (const tensor_loan& loan : tensors_) add_needed(loan);
-  for (const storage_loan& loan : storages_) {
-    if (loan.is_staged) {
-      copy_in(loan.alias.mutable_data(), loan.source->data(), loan.device, loan.needed);
-    }
+  for (const tensor_loan& loan : tensors_) use_stage(loan);
+  for (storage_loan& loan : storages_) {
+    if (!loan.staged) continue;
+    c10::StorageImpl& alias = *loan.alias.unsafeGetStorageImpl();
+    loan.staged->fill(alias);
+    loan.data = alias.data();
   }
 }
 
@@ -188,22 +182,21 @@ cpu_call::storage_loan* cpu_call::loan_of(const c10::StorageImpl* alias) {
 void cpu_call::note_written(const c10::TensorImpl& alias) {
   if (!alias.has_storage()) return;
   storage_loan* const loan = loan_of(alias.unsafe_storage().unsafeGetStorageImpl());
-  if (loan == nullptr || !loan->is_staged) return;
-  loan->written.add(is_plain(alias) ? bytes_of(alias)
-                                    : byte_range{0, alias.unsafe_storage().nbytes()});
+  if (loan == nullptr || !loan->staged) return;
+  loan->staged->note_written(is_plain(alias) ? bytes_of(alias)
+                                             : byte_range{0, alias.unsafe_storage().nbytes()});
 }
 
 void cpu_call::finish_storage(storage_loan& loan) {
   c10::StorageImpl& alias = *loan.alias.unsafeGetStorageImpl();
   const size_t size = alias.nbytes();
   if (C10_UNLIKELY(alias.data() != loan.data || size != loan.source->nbytes())) {
+    if (loan.staged) loan.staged->complete(alias);
     c10::DataPtr memory = adopt_memory(std::move(alias.mutable_data_ptr()), size, loan.device);
     loan.source->set_data_ptr_noswap(std::move(memory));
     loan.source->set_nbytes(size);
-  } else if (loan.is_staged) {
-    if (!loan.written.empty()) {
-      copy_out(loan.source->mutable_data(), loan.device, alias.data(), loan.written);
-    }
+  } else if (C10_UNLIKELY(loan.staged != nullptr)) {
+    loan.staged->write_back(alias);
   }
 }
 

@@ -21,6 +21,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -86,13 +87,10 @@ class cpu_call {
     c10::Storage alias;
     const void* data;  // the alias's at first: a kernel that resizes replaces it
     c10::Device device;
-    // Where it is staged: what the kernel may look at, what comes back as far as is known before it
-    // has run, and what does come back.
-    byte_range needed, expected, written;
-    bool is_staged;
+    std::unique_ptr<stage> staged;  // null where the CPU addresses it
   };
 
-  void add_needed(const tensor_loan& loan);
+  void use_stage(const tensor_loan& loan);
   void fill_stages();
   bool makes_copies() const;
   void join(const at::Tensor& tensor, access how, mixing allowed);

@@ -17,7 +17,11 @@ struct named_argument {
 };
 
 // Written although their schema does not say so: harmless in place, lost in a copy.
-constexpr std::array<named_argument, 2> unannotated_writes{{
+constexpr std::array<named_argument, 6> unannotated_writes{{
+    {"aten::native_batch_norm", "running_mean"},
+    {"aten::native_batch_norm", "running_var"},
+    {"aten::batch_norm_update_stats", "running_mean"},
+    {"aten::batch_norm_update_stats", "running_var"},
     {"aten::batch_norm_gather_stats_with_counts", "running_mean"},
     {"aten::batch_norm_gather_stats_with_counts", "running_var"},
 }};
@@ -45,6 +49,11 @@ constexpr std::array<std::string_view, 11> overwriting_operators{
 // The CPU's kernel does not always fill its out=: by way of oneDNN it leaves a transposed one
 // alone.
 constexpr std::string_view unreliable_writer = "aten::gelu";
+
+// What a tensor is made of moves, and nothing is computed.
+constexpr std::array<std::string_view, 4> data_movers{
+    "aten::_to_copy", "aten::_sparse_coo_tensor_with_dims",
+    "aten::_sparse_coo_tensor_with_dims_and_tensors", "aten::is_set_to"};
 
 constexpr std::string_view requires_grad_reader = "aten::_sparse_mm_reduce_impl";
 
@@ -76,7 +85,9 @@ op_facts facts_of(const c10::OperatorHandle& op) {
   const auto& arguments = schema.arguments();
   TORCH_INTERNAL_ASSERT(arguments.size() <= 64, schema);
   op_facts facts;
-  facts.name = {schema.name().c_str(), schema.overload_name().c_str()};
+  if (std::find(data_movers.begin(), data_movers.end(), schema.name()) == data_movers.end()) {
+    facts.judged_as = operator_text{schema.name().c_str(), schema.overload_name().c_str()};
+  }
   const bool overwrites = std::find(overwriting_operators.begin(), overwriting_operators.end(),
                                     schema.name()) != overwriting_operators.end();
   const bool fills_results = schema.name() != unreliable_writer;

@@ -4,6 +4,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 
 #include <cstdint>
+#include <optional>
 
 #include "backend_template/ops/fallback/policy.h"
 
@@ -11,7 +12,7 @@ namespace outback::ops {
 
 /// Bit i stands for argument i.
 struct op_facts {
-  operator_text name;
+  std::optional<operator_text> judged_as;  // by the fallback mode
   uint32_t arguments = 0;
   uint32_t returns = 0;
   uint64_t handled = 0;      // may be or hold a tensor, a storage, a device or a generator

@@ -86,6 +86,12 @@ CALLS = {
     "fill_": lambda on: on(rand(3, 4)).fill_(1.5),
     "fill_ one": lambda on: on(rand(3, 4))[1:2, 2].fill_(1.5),
     "fill_ half": lambda on: on(rand(3, 4).half()).fill_(1e6),
+    "fill_ one half with too much": lambda on: on(rand(1).half()).fill_(1e6),
+    "fill_ one long with too much": lambda on: on(rand(1).long()).fill_(1e30),
+    "fill_ one float with too much": lambda on: on(rand(1)).fill_(1e300),
+    "fill_ one bool": lambda on: on(rand(1).bool()).fill_(2),
+    "fill_ one byte with too much": lambda on: on(rand(1).byte()).fill_(300),
+    "fill_ one complex number": lambda on: on(rand(1).cfloat()).fill_(1j),
     "fill_ integers with a fraction": lambda on: on(rand(3, 4).int()).fill_(1.7),
     "fill_ one with a complex number": lambda on: on(rand(1)).fill_(1j),
     "fill_ a conjugate": lambda on: on(rand(3).cfloat()).conj().fill_(1j),
@@ -209,3 +215,42 @@ def test_they_wait_for_the_stream():
         assert x.sum().item() == 0
         x.fill_(2)
         assert x.view(1024, 1024).mean(0)[7].item() == 2
+
+
+def test_no_kernel_reads_what_another_still_copies():
+    torch.manual_seed(0)
+    a, b, c = (torch.randn(512, 512) for _ in range(3))
+    batch = torch.randn(4, 256, 256)
+    rows, weight = torch.randn(4, 16384), torch.randn(16384)
+    expected = {
+        "addmm": torch.addmm(c, a, b),
+        "addmm of a transposed one": torch.addmm(c, a[::2, ::2].repeat(2, 2), b.t()),
+        "baddbmm": torch.baddbmm(batch, batch, batch),
+        "mm of every second": a[:, ::2] @ b[::2, :],
+        "softmax, transposed": torch.softmax(a.t(), -1),
+        "index_select by every second": a.index_select(0, torch.arange(512)[::2]),
+        "sum": a.sum(0),
+    }
+    a_, b_, c_, batch_ = (x.acme() for x in (a, b, c, batch))
+    for _ in range(10):
+        results = {
+            "addmm": torch.addmm(c_, a_, b_),
+            "addmm of a transposed one": torch.addmm(c_, a_[::2, ::2].repeat(2, 2), b_.t()),
+            "baddbmm": torch.baddbmm(batch_, batch_, batch_),
+            "mm of every second": a_[:, ::2] @ b_[::2, :],
+            "softmax, transposed": torch.softmax(a_.t(), -1),
+            "index_select by every second": a_.index_select(
+                0, torch.arange(512, device="acme")[::2]
+            ),
+            "sum": a_.sum(0),
+        }
+        for name, result in results.items():
+            torch.testing.assert_close(result.cpu(), expected[name], msg=name)
+
+    def gradient(x, w):
+        w = w.detach().requires_grad_()
+        return torch.autograd.grad(F.layer_norm(x, (16384,), w).square().sum(), w)[0]
+
+    want = gradient(rows, weight)
+    for _ in range(10):
+        torch.testing.assert_close(gradient(rows.acme(), weight.acme()).cpu(), want)

@@ -167,3 +167,23 @@ def test_addr_does_not_grow_its_argument():
     with pytest.raises(RuntimeError, match="2D tensor expected"):
         x.addr_(rows, columns)
     assert x.shape == ()
+
+
+def test_running_statistics_are_written_in_every_way():
+    x = torch.arange(12.0).view(2, 3, 2)
+
+    def statistics(device, call):
+        mean, var = torch.zeros(3, device=device), torch.ones(3, device=device)
+        call(x.to(device), mean, var)
+        return mean.tolist(), var.tolist()
+
+    def with_out(x, mean, var):
+        out = [torch.empty(0, device=x.device) for _ in range(3)]
+        torch.native_batch_norm(x, None, None, mean, var, True, 0.1, 1e-5, out=out)
+
+    for call in (
+        lambda x, mean, var: torch.native_batch_norm(x, None, None, mean, var, True, 0.1, 1e-5),
+        with_out,
+        lambda x, mean, var: torch.batch_norm_update_stats(x, mean, var, 0.1),
+    ):
+        assert statistics("acme", call) == statistics("cpu", call) != ([0] * 3, [1] * 3)

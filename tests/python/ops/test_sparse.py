@@ -73,3 +73,11 @@ def test_nested_tensors_keep_their_shapes_on_the_cpu():
 def test_layouts_of_the_cpu_alone_are_refused():
     with pytest.raises(NotImplementedError, match="layout"):
         torch.ones(3, device="acme").to_mkldnn()
+
+
+def test_filling_a_csr_tensor_leaves_its_indices():
+    x = torch.eye(3).to_sparse_csr().acme()
+    x.fill_(3)
+    assert x.crow_indices().tolist() == [0, 1, 2, 3]
+    assert x.col_indices().tolist() == [0, 1, 2]
+    assert x.values().tolist() == [3, 3, 3]

@@ -26,8 +26,16 @@ class kernel_stream {
 
   c10::Device device() const { return stream_.device(); }
 
-  /// The runtime's own handle, as its slots get it. Null: the device's default stream.
-  outback_stream handle() const { return handle_; }
+  /// The runtime's own handle, as its slots get it, to launch on. Null: the device's default
+  /// stream.
+  outback_stream handle() {
+    has_work_ = true;
+    return handle_;
+  }
+
+  /// Counts what was put on the stream so far, for an operator that is called before this object
+  /// dies and that uses the results.
+  void mark_launched();
 
   /// For a kernel that computes on the calling thread and is done when it returns: waits until all
   /// that was put on the stream before is done. Costs a few loads where the stream is idle. Throws
@@ -38,7 +46,7 @@ class kernel_stream {
   c10::Stream stream_;
   outback_stream handle_;
   c10::DeviceIndex device_before_;
-  bool is_waited_for_ = false;
+  bool has_work_ = true;  // since the last wait
 };
 
 }  // namespace outback::kernels
