@@ -12,6 +12,7 @@
 
 #include "backend_template/core/stream.h"
 #include "tests/core/test_backend.h"
+#include "tests/kernels/error_of.h"
 
 namespace outback::test {
 namespace {
@@ -66,16 +67,6 @@ class ElementwiseTest : public BackendTest {
     result = elementwise(inputs, [this](const elementwise_loop& loop) { look(loop); }, options);
     EXPECT_EQ(loops.size(), 1u);
     return loops.at(0);
-  }
-
-  // What the call throws.
-  static std::string error_of(const std::function<void()>& call) {
-    try {
-      call();
-    } catch (const c10::Error& error) {
-      return error.what_without_backtrace();
-    }
-    return "";
   }
 
   std::vector<seen_loop> loops;

@@ -24,6 +24,7 @@
 
 #include "outback/kernels/elementwise.h"
 #include "tests/core/test_backend.h"
+#include "tests/kernels/error_of.h"
 
 namespace outback::test {
 namespace {
@@ -140,14 +141,6 @@ class StructuredTest : public BackendTest {
     runs = 0;
     EXPECT_EQ(result.device(), device(0));
     EXPECT_TRUE(result.cpu().equal(expected)) << result << expected;
-  }
-  static std::string error_of(const std::function<void()>& call) {
-    try {
-      call();
-    } catch (const c10::Error& error) {
-      return error.what_without_backtrace();
-    }
-    return "";
   }
 
   const at::Tensor a = at::arange(6, at::kFloat).view({2, 3});

@@ -3,9 +3,7 @@
 #include <c10/util/Exception.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <mutex>
-#include <string_view>
 #include <unordered_set>
 
 #include "backend_template/core/runtime.h"

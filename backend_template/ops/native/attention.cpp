@@ -18,8 +18,7 @@ int64_t sdp_choice(const at::Tensor& query, const at::Tensor& key, const at::Ten
   const at::Tensor query_alias = call.lend(query);
   const at::Tensor key_alias = call.lend(key);
   const at::Tensor value_alias = call.lend(value);
-  std::optional<at::Tensor> mask_alias;
-  if (mask) mask_alias = call.lend(*mask);
+  const std::optional<at::Tensor> mask_alias = call.lend(mask);
   // Shapes decide, so there is no need to wait for the bytes.
   return at::_fused_sdp_choice(query_alias, key_alias, value_alias, mask_alias, dropout_p,
                                is_causal, scale, enable_gqa);

@@ -20,14 +20,11 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> batch_norm(
     const optional_tensor& running_mean, const optional_tensor& running_var, bool training,
     double momentum, double eps) {
   cpu_call call;
-  const auto lend = [&call](const optional_tensor& tensor, access how) {
-    return tensor ? optional_tensor(call.lend(*tensor, how)) : tensor;
-  };
   const access statistics = training ? access::write : access::read;
   const at::Tensor lent = call.lend(input);
-  const optional_tensor lent_weight = lend(weight, access::read),
-                        lent_bias = lend(bias, access::read), mean = lend(running_mean, statistics),
-                        var = lend(running_var, statistics);
+  const optional_tensor lent_weight = call.lend(weight), lent_bias = call.lend(bias),
+                        mean = call.lend(running_mean, statistics),
+                        var = call.lend(running_var, statistics);
   call.begin(operator_text{op::name, op::overload_name});
   auto [result, saved_mean, saved_invstd] =
       op::redispatch(c10::DispatchKeySet(c10::DispatchKey::CPU), lent, lent_weight, lent_bias, mean,

@@ -23,8 +23,7 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
   cpu_call call;
   const at::Tensor input_alias = call.lend(input);
   const at::Tensor weight_alias = call.lend(weight);
-  std::optional<at::Tensor> bias_alias;
-  if (bias) bias_alias = call.lend(*bias);
+  const std::optional<at::Tensor> bias_alias = call.lend(bias);
   call.begin(operator_text{"aten::convolution_overrideable"});
   at::Tensor result = at::convolution_symint(input_alias, weight_alias, bias_alias, stride, padding,
                                              dilation, transposed, output_padding, groups);

@@ -56,6 +56,10 @@ class cpu_call {
   /// The CPU's view of `tensor`; a CPU tensor or an undefined one is returned as it is. The same
   /// tensor gives the same alias, and views of one storage give views of one storage.
   at::Tensor lend(at::Tensor tensor, access how = access::read, mixing allowed = mixing::refused);
+  std::optional<at::Tensor> lend(const std::optional<at::Tensor>& tensor,
+                                 access how = access::read) {
+    return tensor ? std::optional<at::Tensor>(lend(*tensor, how)) : std::nullopt;
+  }
   c10::Storage lend(const c10::Storage& storage);
 
   /// A Device argument: where the results go.

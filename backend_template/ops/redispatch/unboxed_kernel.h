@@ -35,7 +35,7 @@ decltype(auto) lend_argument(cpu_call& call, Argument&& argument) {
     constexpr bool is_written = !std::is_const_v<std::remove_reference_t<Argument>>;
     return call.lend(argument, is_written ? write : access::read);
   } else if constexpr (std::is_same_v<type, std::optional<at::Tensor>>) {
-    return argument ? std::optional<at::Tensor>(call.lend(*argument)) : std::nullopt;
+    return call.lend(argument);
   } else if constexpr (std::is_same_v<type, at::ITensorListRef>) {
     lent_list lent;
     for (const at::Tensor& tensor : argument) lent.push_back(call.lend(tensor));
