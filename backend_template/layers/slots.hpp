@@ -55,6 +55,7 @@ constexpr argument ends(const char* name) {
   return {name, role::ends};
 }
 inline constexpr argument device{"device", role::device};
+inline constexpr argument peer{"peer", role::device};
 
 /// What a handle is called. A new type of handle needs its line here.
 template <class Handle>
@@ -63,9 +64,15 @@ template <>
 inline constexpr const char* handle_name<outback_stream> = "stream";
 template <>
 inline constexpr const char* handle_name<outback_event> = "event";
+template <>
+inline constexpr const char* handle_name<outback_graph> = "graph";
 
 // ---- The list: in the order of the header. X(group)
-#define OUTBACK_LAYER_GROUPS(X) X(streams) X(events) X(host_memory) X(device_state)
+#define OUTBACK_LAYER_GROUPS(X)                                                             \
+  X(streams)                                                                                \
+  X(events)                                                                                 \
+  X(host_memory) X(device_state) X(host_registration) X(peer) X(native) X(callbacks) X(ipc) \
+      X(graphs) X(telemetry)
 
 // X(group, member, name, kind, arguments...). The name is that of the member in
 // outback/runtime.hpp; `query` may answer OUTBACK_NOT_READY, `action` may not.
@@ -96,7 +103,30 @@ inline constexpr const char* handle_name<outback_event> = "event";
   X(host_memory, info, host_info, action, value("ptr"), output("info"))                          \
   X(device_state, select, device_select, action, device)                                         \
   X(device_state, is_active, device_is_active, action, device, output("active"))                 \
-  X(device_state, memory_usage, memory_usage, action, device, output("free"), output("total"))
+  X(device_state, memory_usage, memory_usage, action, device, output("free"), output("total"))   \
+  X(host_registration, add, host_register, action, value("ptr"), value("size"))                  \
+  X(host_registration, remove, host_unregister, action, value("ptr"))                            \
+  X(peer, can_access, peer_can_access, action, device, peer, output("can"))                      \
+  X(peer, enable, peer_enable, action, device, peer)                                             \
+  X(peer, disable, peer_disable, action, device, peer)                                           \
+  X(native, device, native_device, action, device, output("handle"))                             \
+  X(native, stream, native_stream, action, device, or_null("stream"), output("handle"))          \
+  X(native, event, native_event, action, device, handle("event"), output("handle"))              \
+  X(native, wrap_stream, native_wrap_stream, action, device, value("handle"), makes("stream"))   \
+  X(callbacks, enqueue, callback_enqueue, action, device, value("callback"), value("data"),      \
+    or_null("stream"))                                                                           \
+  X(ipc, get_memory, ipc_get_memory, action, device, value("ptr"), output("handle"))             \
+  X(ipc, open_memory, ipc_open_memory, action, device, value("handle"), output("ptr"))           \
+  X(ipc, close_memory, ipc_close_memory, action, device, value("ptr"))                           \
+  X(ipc, get_event, ipc_get_event, action, device, handle("event"), output("handle"))            \
+  X(ipc, open_event, ipc_open_event, action, device, value("handle"), makes("event"))            \
+  X(graphs, begin, graph_begin, action, device, or_null("stream"))                               \
+  X(graphs, status, graph_status, action, device, or_null("stream"), output("status"))           \
+  X(graphs, end, graph_end, action, device, or_null("stream"), makes("graph"))                   \
+  X(graphs, instantiate, graph_instantiate, action, device, handle("graph"))                     \
+  X(graphs, launch, graph_launch, action, device, handle("graph"), or_null("stream"))            \
+  X(graphs, destroy, graph_destroy, action, device, ends("graph"))                               \
+  X(telemetry, read, telemetry_read, action, device, value("metric"), output("value"))
 
 /// Where the table points to a group.
 template <class Group>

@@ -28,7 +28,7 @@ extern "C" {
 #endif
 
 #define OUTBACK_ABI_MAJOR 0  // a slot changed its meaning: must match
-#define OUTBACK_ABI_MINOR 1  // a slot was appended: any mix works
+#define OUTBACK_ABI_MINOR 2  // a slot was appended: any mix works
 #define OUTBACK_HOST (-1)    // host memory, where a device index is expected
 
 typedef int32_t outback_status;
@@ -44,6 +44,7 @@ enum {
 
 typedef struct outback_stream_* outback_stream;
 typedef struct outback_event_* outback_event;
+typedef struct outback_graph_* outback_graph;
 
 // outback_device_info.flags
 enum {
@@ -134,6 +135,138 @@ typedef struct outback_device_state {
   outback_status (*memory_usage)(void* self, int32_t device, size_t* free, size_t* total);
 } outback_device_state;
 
+// Host memory of others that becomes pinned where it is: host_memory.info says so from then on,
+// with the range that was added as base and size.
+typedef struct outback_host_registration {
+  uint32_t struct_size;
+  uint32_t reserved;
+  // Not null and not empty. A range that meets memory which is pinned already is INVALID_ARGUMENT.
+  outback_status (*add)(void* self, void* ptr, size_t size);
+  // `ptr` as it was added. No work may use the memory any more; whose it is, it stays.
+  outback_status (*remove)(void* self, void* ptr);
+} outback_host_registration;
+
+// Direct access of one device to the memory of another, for kernels. Copies between devices need
+// none of it: mem_copy goes another way where there is no direct one. A device is no peer of
+// itself: `can_access` answers 0, the two others INVALID_ARGUMENT.
+typedef struct outback_peer {
+  uint32_t struct_size;
+  uint32_t reserved;
+  outback_status (*can_access)(void* self, int32_t device, int32_t peer, int32_t* can);
+  // All memory of `peer`, what is allocated later too. Again is no error; UNSUPPORTED where
+  // can_access answers 0.
+  outback_status (*enable)(void* self, int32_t device, int32_t peer);
+  // What was not enabled is no error. No work of `device` may use memory of `peer` any more.
+  outback_status (*disable)(void* self, int32_t device, int32_t peer);
+} outback_peer;
+
+// The driver's own objects, for a vendor's kernels and libraries. What is borrowed stays the
+// runtime's: valid as long as what it was asked of.
+typedef struct outback_native {
+  uint32_t struct_size;
+  uint32_t reserved;
+  outback_status (*device)(void* self, int32_t device, void** handle);
+  outback_status (*stream)(void* self, int32_t device, outback_stream stream, void** handle);
+  outback_status (*event)(void* self, int32_t device, outback_event event, void** handle);
+  // A stream of the driver's that somebody else made, and keeps alive: as one that every slot
+  // takes. It goes to streams.destroy, which leaves `handle` as it is.
+  outback_status (*wrap_stream)(void* self, int32_t device, void* handle, outback_stream* stream);
+} outback_native;
+
+// Runs on a thread of the runtime's. It must not call a slot, wait for the device or throw.
+typedef void (*outback_callback)(void* data);
+
+typedef struct outback_callbacks {
+  uint32_t struct_size;
+  uint32_t reserved;
+  // Runs `callback(data)` once, when the stream gets there; the stream goes on when it returned. A
+  // call that failed, and a device that was lost meanwhile, never run it.
+  outback_status (*enqueue)(void* self, int32_t device, outback_callback callback, void* data,
+                            outback_stream stream);
+} outback_callbacks;
+
+// What one process tells another, over whatever carries bytes between them, so that both share
+// memory or an event. The two run the same runtime on the same machine.
+typedef struct outback_ipc_handle {
+  uint32_t struct_size;  // in: the caller's sizeof
+  uint32_t size;         // of what counts in `bytes`
+  int32_t fd;  // a descriptor that has to reach the other process (SCM_RIGHTS, pidfd_getfd)
+               // and takes this place there; -1 where there is none. It is the caller's,
+               // who closes it, on both sides.
+  int32_t reserved;
+  uint8_t bytes[112];
+} outback_ipc_handle;
+
+typedef struct outback_ipc {
+  uint32_t struct_size;
+  uint32_t reserved;
+  // `ptr` is what mem_alloc answered. The memory lives until its owner frees it, and until then at
+  // least; whoever opened it must have closed it before. No work may use it during the call.
+  outback_status (*get_memory)(void* self, int32_t device, void* ptr, outback_ipc_handle* handle);
+  // In another process: the same bytes. In the process that allocated them: INVALID_ARGUMENT.
+  // Opened twice, it answers the same pointer twice, and is closed twice.
+  outback_status (*open_memory)(void* self, int32_t device, const outback_ipc_handle* handle,
+                                void** ptr);
+  outback_status (*close_memory)(void* self, int32_t device, void* ptr);  // no work may use it
+  // The event was created with OUTBACK_EVENT_INTERPROCESS, and without TIMING.
+  outback_status (*get_event)(void* self, int32_t device, outback_event event,
+                              outback_ipc_handle* handle);
+  // Goes to events.destroy. What either process records, both see.
+  outback_status (*open_event)(void* self, int32_t device, const outback_ipc_handle* handle,
+                               outback_event* event);
+} outback_ipc;
+
+typedef int32_t outback_capture;
+enum {
+  OUTBACK_CAPTURE_NONE = 0,
+  OUTBACK_CAPTURE_ACTIVE = 1,
+  OUTBACK_CAPTURE_BROKEN = 2  // `end` will fail; until then nothing can be enqueued
+};
+
+// Work that is recorded once and launched often.
+//
+// From `begin` to `end` what is enqueued on the stream does not run: it goes into the graph. A
+// stream that waits for an event which was recorded in a capture becomes a part of that capture,
+// and has to be joined before `end`, by an event that the first stream waits for. Waiting for a
+// stream of a capture, or asking whether it is done, is INVALID_ARGUMENT and breaks the capture; so
+// do copies from or to pageable host memory. A launch reads and writes the memory that was named in
+// the capture, which has to be there still.
+typedef struct outback_graphs {
+  uint32_t struct_size;
+  uint32_t reserved;
+  // `stream` is in no capture.
+  outback_status (*begin)(void* self, int32_t device, outback_stream stream);
+  outback_status (*status)(void* self, int32_t device, outback_stream stream,
+                           outback_capture* status);
+  // On the stream of `begin`. Ends the capture also where it fails; a broken one, and one with a
+  // stream that was not joined, is INVALID_ARGUMENT and leaves no graph.
+  outback_status (*end)(void* self, int32_t device, outback_stream stream, outback_graph* graph);
+  // Makes it ready to be launched, which may take long. Once.
+  outback_status (*instantiate)(void* self, int32_t device, outback_graph graph);
+  // As one piece of work of `stream`. Launches of one graph run one after another.
+  outback_status (*launch)(void* self, int32_t device, outback_graph graph, outback_stream stream);
+  // Legal while a launch is pending.
+  outback_status (*destroy)(void* self, int32_t device, outback_graph graph);
+} outback_graphs;
+
+// What `telemetry.read` can be asked for.
+typedef int32_t outback_metric;
+enum {
+  OUTBACK_METRIC_UTILIZATION = 1,         // percent of the last moment in which work ran
+  OUTBACK_METRIC_MEMORY_UTILIZATION = 2,  // percent of it in which memory was read or written
+  OUTBACK_METRIC_MEMORY_USED = 3,         // bytes, of this process
+  OUTBACK_METRIC_TEMPERATURE = 4,         // thousandths of a degree Celsius
+  OUTBACK_METRIC_POWER = 5,               // milliwatts
+  OUTBACK_METRIC_CLOCK = 6                // hertz
+};
+
+typedef struct outback_telemetry {
+  uint32_t struct_size;
+  uint32_t reserved;
+  // UNSUPPORTED for what this device does not measure, and for a metric that it does not know.
+  outback_status (*read)(void* self, int32_t device, outback_metric metric, int64_t* value);
+} outback_telemetry;
+
 typedef struct outback_runtime {
   uint32_t struct_size;  // sizeof(outback_runtime) where the runtime was compiled
   uint16_t abi_major, abi_minor;
@@ -165,6 +298,13 @@ typedef struct outback_runtime {
   const outback_events* events;  // needs `streams`
   const outback_host_memory* host_memory;
   const outback_device_state* device_state;
+  const outback_host_registration* host_registration;  // needs `host_memory`
+  const outback_peer* peer;
+  const outback_native* native;        // needs `streams` and `events`
+  const outback_callbacks* callbacks;  // needs `streams`
+  const outback_ipc* ipc;              // needs `streams` and `events`
+  const outback_graphs* graphs;        // needs `streams` and `events`
+  const outback_telemetry* telemetry;
 } outback_runtime;
 
 #ifdef __cplusplus

@@ -34,13 +34,40 @@
 //   state      bool device_is_active(device)
 //              outback::memory_amount memory_usage(device)
 //
+//   host registration    void host_register(ptr, size), void host_unregister(ptr)
+//
+//   peer       bool peer_can_access(device, peer)
+//              void peer_enable(device, peer), void peer_disable(device, peer)
+//
+//   native     void* native_device(device)
+//              void* native_stream(device, stream)
+//              void* native_event(device, event)
+//              outback_stream native_wrap_stream(device, handle)
+//
+//   callbacks  void callback_enqueue(device, callback, data, stream)
+//
+//   ipc        outback_ipc_handle ipc_get_memory(device, ptr)
+//              void* ipc_open_memory(device, const outback_ipc_handle&)
+//              void ipc_close_memory(device, ptr)
+//              outback_ipc_handle ipc_get_event(device, event)
+//              outback_event ipc_open_event(device, const outback_ipc_handle&)
+//
+//   graphs     void graph_begin(device, stream)
+//              outback_capture graph_status(device, stream)
+//              outback_graph graph_end(device, stream)
+//              void graph_instantiate(device, graph)
+//              void graph_launch(device, graph, stream)
+//              void graph_destroy(device, graph)
+//
+//   telemetry  int64_t telemetry_read(device, metric)
+//
 //   Types      device is int32_t, every size size_t, flags uint32_t, ptr and dst void*, src and
 //              pattern const void*. The eighth required slot, last_error, is the table's own.
 //              Structs that are returned need no struct_size: the table writes what its caller has
 //              room for.
 //   Groups     A group is in the table when the class has all of it. A class with a part of one, or
 //              with a member of the right name and a wrong signature, does not compile, and the
-//              message says which member is missing. Events need streams.
+//              message says which member is missing. Which group needs which, the header says.
 //   Errors     Throw outback::invalid_argument, out_of_memory, device_lost or unsupported, or any
 //              outback::runtime_error. std::bad_alloc becomes OUTBACK_OUT_OF_MEMORY, everything
 //              else OUTBACK_INTERNAL. The text is kept, cut to 1023 bytes, for the thread that

@@ -30,11 +30,11 @@ inline constexpr slot required_slots[] = {
     OUTBACK_SLOT(outback_runtime, mem_copy),    OUTBACK_SLOT(outback_runtime, mem_fill)};
 // What a group had when it was introduced. What is appended later is absent from older tables, and
 // stays out.
-inline constexpr slot stream_slots[] = {
+inline constexpr slot streams_slots[] = {
     OUTBACK_SLOT(outback_streams, create), OUTBACK_SLOT(outback_streams, destroy),
     OUTBACK_SLOT(outback_streams, query), OUTBACK_SLOT(outback_streams, sync),
     OUTBACK_SLOT(outback_streams, priorities)};
-inline constexpr slot event_slots[] = {
+inline constexpr slot events_slots[] = {
     OUTBACK_SLOT(outback_events, create), OUTBACK_SLOT(outback_events, destroy),
     OUTBACK_SLOT(outback_events, record), OUTBACK_SLOT(outback_events, wait),
     OUTBACK_SLOT(outback_events, query),  OUTBACK_SLOT(outback_events, sync),
@@ -45,6 +45,24 @@ inline constexpr slot host_memory_slots[] = {OUTBACK_SLOT(outback_host_memory, a
 inline constexpr slot device_state_slots[] = {OUTBACK_SLOT(outback_device_state, select),
                                               OUTBACK_SLOT(outback_device_state, is_active),
                                               OUTBACK_SLOT(outback_device_state, memory_usage)};
+inline constexpr slot host_registration_slots[] = {OUTBACK_SLOT(outback_host_registration, add),
+                                                   OUTBACK_SLOT(outback_host_registration, remove)};
+inline constexpr slot peer_slots[] = {OUTBACK_SLOT(outback_peer, can_access),
+                                      OUTBACK_SLOT(outback_peer, enable),
+                                      OUTBACK_SLOT(outback_peer, disable)};
+inline constexpr slot native_slots[] = {
+    OUTBACK_SLOT(outback_native, device), OUTBACK_SLOT(outback_native, stream),
+    OUTBACK_SLOT(outback_native, event), OUTBACK_SLOT(outback_native, wrap_stream)};
+inline constexpr slot callbacks_slots[] = {OUTBACK_SLOT(outback_callbacks, enqueue)};
+inline constexpr slot ipc_slots[] = {
+    OUTBACK_SLOT(outback_ipc, get_memory), OUTBACK_SLOT(outback_ipc, open_memory),
+    OUTBACK_SLOT(outback_ipc, close_memory), OUTBACK_SLOT(outback_ipc, get_event),
+    OUTBACK_SLOT(outback_ipc, open_event)};
+inline constexpr slot graphs_slots[] = {
+    OUTBACK_SLOT(outback_graphs, begin),  OUTBACK_SLOT(outback_graphs, status),
+    OUTBACK_SLOT(outback_graphs, end),    OUTBACK_SLOT(outback_graphs, instantiate),
+    OUTBACK_SLOT(outback_graphs, launch), OUTBACK_SLOT(outback_graphs, destroy)};
+inline constexpr slot telemetry_slots[] = {OUTBACK_SLOT(outback_telemetry, read)};
 #undef OUTBACK_SLOT
 
 /// The name of the first of `slots` that `object` has not got: null, or beyond its `struct_size`.
@@ -80,17 +98,47 @@ std::string group_problem(const Group* group, const char* name, const slot (&slo
          std::to_string(group->struct_size) + "): a group is whole, or its pointer is null";
 }
 
-inline const outback_streams* streams_of(const outback_runtime& t) {
-  return group_at<outback_streams>(t, offsetof(outback_runtime, streams));
+// X(group): every group, in the order of the header.
+#define OUTBACK_GROUPS(X)                                                                   \
+  X(streams)                                                                                \
+  X(events)                                                                                 \
+  X(host_memory) X(device_state) X(host_registration) X(peer) X(native) X(callbacks) X(ipc) \
+      X(graphs) X(telemetry)
+
+#define OUTBACK_X(group)                                                   \
+  inline const outback_##group* group##_of(const outback_runtime& t) {     \
+    return group_at<outback_##group>(t, offsetof(outback_runtime, group)); \
+  }
+OUTBACK_GROUPS(OUTBACK_X)
+#undef OUTBACK_X
+
+/// The first group that is a part of itself only; "" if all are whole.
+inline std::string groups_problem(const outback_runtime& t) {
+  std::string problem;
+#define OUTBACK_X(group) \
+  if (problem.empty()) problem = group_problem(group##_of(t), #group, group##_slots);
+  OUTBACK_GROUPS(OUTBACK_X)
+#undef OUTBACK_X
+  return problem;
 }
-inline const outback_events* events_of(const outback_runtime& t) {
-  return group_at<outback_events>(t, offsetof(outback_runtime, events));
-}
-inline const outback_host_memory* host_memory_of(const outback_runtime& t) {
-  return group_at<outback_host_memory>(t, offsetof(outback_runtime, host_memory));
-}
-inline const outback_device_state* device_state_of(const outback_runtime& t) {
-  return group_at<outback_device_state>(t, offsetof(outback_runtime, device_state));
+
+/// The first group without another that it needs; "" if all have theirs.
+inline std::string needs_problem(const outback_runtime& t) {
+  std::string problem;
+  const auto needs = [&](const void* group, const char* name, const void* other,
+                         const char* other_name) {
+    if (problem.empty() && group != nullptr && other == nullptr) {
+      problem = "the runtime's table has the group " + std::string(name) + " without the group " +
+                other_name + ", which it needs";
+    }
+  };
+  needs(events_of(t), "events", streams_of(t), "streams");
+  needs(host_registration_of(t), "host_registration", host_memory_of(t), "host_memory");
+  needs(native_of(t), "native", events_of(t), "events");
+  needs(callbacks_of(t), "callbacks", streams_of(t), "streams");
+  needs(ipc_of(t), "ipc", events_of(t), "events");
+  needs(graphs_of(t), "graphs", events_of(t), "events");
+  return problem;
 }
 
 }  // namespace detail
@@ -117,22 +165,8 @@ inline std::string table_problem(const outback_runtime* table) {
     return "the runtime's table has no " + std::string(missing) +
            ", which is required (struct_size " + std::to_string(table->struct_size) + ")";
   }
-  const outback_streams* streams = detail::streams_of(*table);
-  const outback_events* events = detail::events_of(*table);
-  std::string problem = detail::group_problem(streams, "streams", detail::stream_slots);
-  if (problem.empty()) problem = detail::group_problem(events, "events", detail::event_slots);
-  if (problem.empty()) {
-    problem = detail::group_problem(detail::host_memory_of(*table), "host_memory",
-                                    detail::host_memory_slots);
-  }
-  if (problem.empty()) {
-    problem = detail::group_problem(detail::device_state_of(*table), "device_state",
-                                    detail::device_state_slots);
-  }
-  if (problem.empty() && events != nullptr && streams == nullptr) {
-    problem = "the runtime's table has the group events without the group streams, which it needs";
-  }
-  return problem;
+  const std::string problem = detail::groups_problem(*table);
+  return problem.empty() ? detail::needs_problem(*table) : problem;
 }
 
 /// A copy of a table that has the size this header knows, whichever version the table was compiled
@@ -143,16 +177,12 @@ inline std::string table_problem(const outback_runtime* table) {
 class complete_table {
  public:
   /// `table_problem(&table)` must be empty.
-  explicit complete_table(const outback_runtime& table)
-      : table_(whole(&table)),
-        streams_(whole(detail::streams_of(table))),
-        events_(whole(detail::events_of(table))),
-        host_memory_(whole(detail::host_memory_of(table))),
-        device_state_(whole(detail::device_state_of(table))) {
-    if (table_.streams != nullptr) table_.streams = &streams_;
-    if (table_.events != nullptr) table_.events = &events_;
-    if (table_.host_memory != nullptr) table_.host_memory = &host_memory_;
-    if (table_.device_state != nullptr) table_.device_state = &device_state_;
+  explicit complete_table(const outback_runtime& table) : table_(whole(&table)) {
+#define OUTBACK_X(group)                       \
+  group##_ = whole(detail::group##_of(table)); \
+  if (table_.group != nullptr) table_.group = &group##_;
+    OUTBACK_GROUPS(OUTBACK_X)
+#undef OUTBACK_X
   }
   // The table points into this object.
   complete_table(const complete_table&) = delete;
@@ -172,10 +202,10 @@ class complete_table {
   }
 
   outback_runtime table_;
-  outback_streams streams_;
-  outback_events events_;
-  outback_host_memory host_memory_;
-  outback_device_state device_state_;
+#define OUTBACK_X(group) outback_##group group##_;
+  OUTBACK_GROUPS(OUTBACK_X)
+#undef OUTBACK_X
 };
 
 }  // namespace outback
+#undef OUTBACK_GROUPS

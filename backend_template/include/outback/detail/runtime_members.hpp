@@ -34,13 +34,14 @@ template <class T, class Want>
 concept gives = std::is_void_v<Want> || (std::same_as<Want, bool> && std::same_as<T, bool>) ||
                 (!std::same_as<Want, bool> && std::convertible_to<T, Want>);
 
-#define OUTBACK_MEMBER(result, name, ...)                                               \
-  template <class R>                                                                    \
-  concept has_##name = requires(R& r, int32_t i, std::size_t n, void* p, const void* q, \
-                                uint32_t u, outback_stream s, outback_event e) {        \
-    { r.name(__VA_ARGS__) } -> gives<result>;                                           \
-  };                                                                                    \
-  template <class R>                                                                    \
+#define OUTBACK_MEMBER(result, name, ...)                                                       \
+  template <class R>                                                                            \
+  concept has_##name = requires(R& r, int32_t i, std::size_t n, void* p, const void* q,         \
+                                uint32_t u, outback_stream s, outback_event e, outback_graph g, \
+                                outback_callback f, const outback_ipc_handle& h) {              \
+    { r.name(__VA_ARGS__) } -> gives<result>;                                                   \
+  };                                                                                            \
+  template <class R>                                                                            \
   concept names_##name = has_##name<R> || requires { &R::name; };
 
 OUTBACK_MEMBER(int32_t, device_count)
@@ -72,6 +73,35 @@ OUTBACK_MEMBER(outback_pointer_info, host_info, q)
 OUTBACK_MEMBER(void, device_select, i)
 OUTBACK_MEMBER(bool, device_is_active, i)
 OUTBACK_MEMBER(memory_amount, memory_usage, i)
+
+OUTBACK_MEMBER(void, host_register, p, n)
+OUTBACK_MEMBER(void, host_unregister, p)
+
+OUTBACK_MEMBER(bool, peer_can_access, i, i)
+OUTBACK_MEMBER(void, peer_enable, i, i)
+OUTBACK_MEMBER(void, peer_disable, i, i)
+
+OUTBACK_MEMBER(void*, native_device, i)
+OUTBACK_MEMBER(void*, native_stream, i, s)
+OUTBACK_MEMBER(void*, native_event, i, e)
+OUTBACK_MEMBER(outback_stream, native_wrap_stream, i, p)
+
+OUTBACK_MEMBER(void, callback_enqueue, i, f, p, s)
+
+OUTBACK_MEMBER(outback_ipc_handle, ipc_get_memory, i, p)
+OUTBACK_MEMBER(void*, ipc_open_memory, i, h)
+OUTBACK_MEMBER(void, ipc_close_memory, i, p)
+OUTBACK_MEMBER(outback_ipc_handle, ipc_get_event, i, e)
+OUTBACK_MEMBER(outback_event, ipc_open_event, i, h)
+
+OUTBACK_MEMBER(void, graph_begin, i, s)
+OUTBACK_MEMBER(outback_capture, graph_status, i, s)
+OUTBACK_MEMBER(outback_graph, graph_end, i, s)
+OUTBACK_MEMBER(void, graph_instantiate, i, g)
+OUTBACK_MEMBER(void, graph_launch, i, g, s)
+OUTBACK_MEMBER(void, graph_destroy, i, g)
+
+OUTBACK_MEMBER(int64_t, telemetry_read, i, i)
 #undef OUTBACK_MEMBER
 
 template <class R>
@@ -105,12 +135,61 @@ concept names_device_state =
 template <class R>
 concept has_device_state = has_device_select<R> && has_device_is_active<R> && has_memory_usage<R>;
 
-/// Each group is whole or absent, and events come with streams.
+template <class R>
+concept names_host_registration = names_host_register<R> || names_host_unregister<R>;
+template <class R>
+concept has_host_registration = has_host_register<R> && has_host_unregister<R>;
+
+template <class R>
+concept names_peer = names_peer_can_access<R> || names_peer_enable<R> || names_peer_disable<R>;
+template <class R>
+concept has_peer = has_peer_can_access<R> && has_peer_enable<R> && has_peer_disable<R>;
+
+template <class R>
+concept names_native = names_native_device<R> || names_native_stream<R> || names_native_event<R> ||
+                       names_native_wrap_stream<R>;
+template <class R>
+concept has_native = has_native_device<R> && has_native_stream<R> && has_native_event<R> &&
+                     has_native_wrap_stream<R>;
+
+template <class R>
+concept names_callbacks = names_callback_enqueue<R>;
+template <class R>
+concept has_callbacks = has_callback_enqueue<R>;
+
+template <class R>
+concept names_ipc = names_ipc_get_memory<R> || names_ipc_open_memory<R> ||
+                    names_ipc_close_memory<R> || names_ipc_get_event<R> || names_ipc_open_event<R>;
+template <class R>
+concept has_ipc = has_ipc_get_memory<R> && has_ipc_open_memory<R> && has_ipc_close_memory<R> &&
+                  has_ipc_get_event<R> && has_ipc_open_event<R>;
+
+template <class R>
+concept names_graphs =
+    names_graph_begin<R> || names_graph_status<R> || names_graph_end<R> ||
+    names_graph_instantiate<R> || names_graph_launch<R> || names_graph_destroy<R>;
+template <class R>
+concept has_graphs = has_graph_begin<R> && has_graph_status<R> && has_graph_end<R> &&
+                     has_graph_instantiate<R> && has_graph_launch<R> && has_graph_destroy<R>;
+
+template <class R>
+concept names_telemetry = names_telemetry_read<R>;
+template <class R>
+concept has_telemetry = has_telemetry_read<R>;
+
+/// Each group is whole or absent, and comes with those that it needs.
 template <class R>
 concept has_whole_groups =
     (has_streams<R> || !names_streams<R>) && (has_events<R> || !names_events<R>) &&
     (has_host_memory<R> || !names_host_memory<R>) &&
-    (has_device_state<R> || !names_device_state<R>) && (has_streams<R> || !names_events<R>);
+    (has_device_state<R> || !names_device_state<R>) &&
+    (has_host_registration<R> || !names_host_registration<R>) && (has_peer<R> || !names_peer<R>) &&
+    (has_native<R> || !names_native<R>) && (has_callbacks<R> || !names_callbacks<R>) &&
+    (has_ipc<R> || !names_ipc<R>) && (has_graphs<R> || !names_graphs<R>) &&
+    (has_telemetry<R> || !names_telemetry<R>) && (has_streams<R> || !names_events<R>) &&
+    (has_host_memory<R> || !names_host_registration<R>) && (has_events<R> || !names_native<R>) &&
+    (has_streams<R> || !names_callbacks<R>) && (has_events<R> || !names_ipc<R>) &&
+    (has_events<R> || !names_graphs<R>);
 
 /// Does not compile for a class that is no runtime; each message names one missing member.
 template <class R>
@@ -134,6 +213,9 @@ consteval bool explain_members() {
   static_assert(!names_##group<R> || has_##name<R>,                  \
                 "outback: the class has a part of the group " #group \
                 ", but not the member: " signature)
+#define OUTBACK_GROUP_NEEDS(group, other)              \
+  static_assert(!names_##group<R> || names_##other<R>, \
+                "outback: the group " #group " needs the group " #other)
   OUTBACK_OF_GROUP(streams, stream_create,
                    "outback_stream stream_create(int32_t device, int32_t priority)");
   OUTBACK_OF_GROUP(streams, stream_destroy,
@@ -156,8 +238,7 @@ consteval bool explain_members() {
   OUTBACK_OF_GROUP(events, event_sync, "void event_sync(int32_t device, outback_event event)");
   OUTBACK_OF_GROUP(events, event_elapsed,
                    "std::optional<int64_t> event_elapsed(outback_event from, outback_event to)");
-  static_assert(!names_events<R> || names_streams<R>,
-                "outback: the group events needs the group streams");
+  OUTBACK_GROUP_NEEDS(events, streams);
 
   OUTBACK_OF_GROUP(host_memory, host_alloc, "void* host_alloc(size_t size)");
   OUTBACK_OF_GROUP(host_memory, host_free, "void host_free(void* ptr)");
@@ -167,6 +248,57 @@ consteval bool explain_members() {
   OUTBACK_OF_GROUP(device_state, device_is_active, "bool device_is_active(int32_t device)");
   OUTBACK_OF_GROUP(device_state, memory_usage,
                    "outback::memory_amount memory_usage(int32_t device)");
+
+  OUTBACK_OF_GROUP(host_registration, host_register, "void host_register(void* ptr, size_t size)");
+  OUTBACK_OF_GROUP(host_registration, host_unregister, "void host_unregister(void* ptr)");
+
+  OUTBACK_OF_GROUP(peer, peer_can_access, "bool peer_can_access(int32_t device, int32_t peer)");
+  OUTBACK_OF_GROUP(peer, peer_enable, "void peer_enable(int32_t device, int32_t peer)");
+  OUTBACK_OF_GROUP(peer, peer_disable, "void peer_disable(int32_t device, int32_t peer)");
+
+  OUTBACK_OF_GROUP(native, native_device, "void* native_device(int32_t device)");
+  OUTBACK_OF_GROUP(native, native_stream,
+                   "void* native_stream(int32_t device, outback_stream stream)");
+  OUTBACK_OF_GROUP(native, native_event, "void* native_event(int32_t device, outback_event event)");
+  OUTBACK_OF_GROUP(native, native_wrap_stream,
+                   "outback_stream native_wrap_stream(int32_t device, void* handle)");
+
+  OUTBACK_OF_GROUP(callbacks, callback_enqueue,
+                   "void callback_enqueue(int32_t device, outback_callback callback, void* data, "
+                   "outback_stream stream)");
+
+  OUTBACK_OF_GROUP(ipc, ipc_get_memory,
+                   "outback_ipc_handle ipc_get_memory(int32_t device, void* ptr)");
+  OUTBACK_OF_GROUP(ipc, ipc_open_memory,
+                   "void* ipc_open_memory(int32_t device, const outback_ipc_handle& handle)");
+  OUTBACK_OF_GROUP(ipc, ipc_close_memory, "void ipc_close_memory(int32_t device, void* ptr)");
+  OUTBACK_OF_GROUP(ipc, ipc_get_event,
+                   "outback_ipc_handle ipc_get_event(int32_t device, outback_event event)");
+  OUTBACK_OF_GROUP(
+      ipc, ipc_open_event,
+      "outback_event ipc_open_event(int32_t device, const outback_ipc_handle& handle)");
+
+  OUTBACK_OF_GROUP(graphs, graph_begin, "void graph_begin(int32_t device, outback_stream stream)");
+  OUTBACK_OF_GROUP(graphs, graph_status,
+                   "outback_capture graph_status(int32_t device, outback_stream stream)");
+  OUTBACK_OF_GROUP(graphs, graph_end,
+                   "outback_graph graph_end(int32_t device, outback_stream stream)");
+  OUTBACK_OF_GROUP(graphs, graph_instantiate,
+                   "void graph_instantiate(int32_t device, outback_graph graph)");
+  OUTBACK_OF_GROUP(graphs, graph_launch,
+                   "void graph_launch(int32_t device, outback_graph graph, outback_stream stream)");
+  OUTBACK_OF_GROUP(graphs, graph_destroy,
+                   "void graph_destroy(int32_t device, outback_graph graph)");
+
+  OUTBACK_OF_GROUP(telemetry, telemetry_read,
+                   "int64_t telemetry_read(int32_t device, outback_metric metric)");
+
+  OUTBACK_GROUP_NEEDS(host_registration, host_memory);
+  OUTBACK_GROUP_NEEDS(native, events);
+  OUTBACK_GROUP_NEEDS(callbacks, streams);
+  OUTBACK_GROUP_NEEDS(ipc, events);
+  OUTBACK_GROUP_NEEDS(graphs, events);
+#undef OUTBACK_GROUP_NEEDS
 #undef OUTBACK_OF_GROUP
   return true;
 }

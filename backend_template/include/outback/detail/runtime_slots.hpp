@@ -175,6 +175,134 @@ struct slots {
     });
   }
 
+  static outback_status host_register(void* self, void* ptr, std::size_t size) noexcept {
+    return run([&] {
+      need(ptr, "ptr");
+      if (size == 0) throw invalid_argument("size is 0");
+      of(self).host_register(ptr, size);
+    });
+  }
+  static outback_status host_unregister(void* self, void* ptr) noexcept {
+    return run([&] { need(ptr, "ptr"), of(self).host_unregister(ptr); });
+  }
+
+  static void need_two(int32_t device, int32_t peer) {
+    if (device == peer) {
+      throw invalid_argument("device " + std::to_string(device) + " is no peer of itself");
+    }
+  }
+  static outback_status peer_can_access(void* self, int32_t d, int32_t peer,
+                                        int32_t* can) noexcept {
+    return run([&] { need(can, "can"), *can = of(self).peer_can_access(d, peer) ? 1 : 0; });
+  }
+  static outback_status peer_enable(void* self, int32_t d, int32_t peer) noexcept {
+    return run([&] { need_two(d, peer), of(self).peer_enable(d, peer); });
+  }
+  static outback_status peer_disable(void* self, int32_t d, int32_t peer) noexcept {
+    return run([&] { need_two(d, peer), of(self).peer_disable(d, peer); });
+  }
+
+  static outback_status native_device(void* self, int32_t d, void** handle) noexcept {
+    return run([&] { need(handle, "handle"), *handle = of(self).native_device(d); });
+  }
+  static outback_status native_stream(void* self, int32_t d, outback_stream stream,
+                                      void** handle) noexcept {
+    return run([&] { need(handle, "handle"), *handle = of(self).native_stream(d, stream); });
+  }
+  static outback_status native_event(void* self, int32_t d, outback_event event,
+                                     void** handle) noexcept {
+    return run([&] {
+      need(event, "event"), need(handle, "handle");
+      *handle = of(self).native_event(d, event);
+    });
+  }
+  static outback_status native_wrap_stream(void* self, int32_t d, void* handle,
+                                           outback_stream* stream) noexcept {
+    return run([&] { need(stream, "stream"), *stream = of(self).native_wrap_stream(d, handle); });
+  }
+
+  static outback_status callback_enqueue(void* self, int32_t d, outback_callback callback,
+                                         void* data, outback_stream stream) noexcept {
+    return run([&] {
+      if (callback == nullptr) throw invalid_argument("callback is null");
+      of(self).callback_enqueue(d, callback, data, stream);
+    });
+  }
+
+  // A part of a handle opens nothing, so other than elsewhere there must be room for all of it.
+  static void need_whole(const outback_ipc_handle& handle) {
+    if (handle.struct_size >= sizeof(outback_ipc_handle)) return;
+    throw invalid_argument("handle->struct_size is " + std::to_string(handle.struct_size) +
+                           ": a handle needs " + std::to_string(sizeof(outback_ipc_handle)));
+  }
+  static void need_handle(const outback_ipc_handle* handle) {
+    need(handle, "handle");
+    need_whole(*handle);
+    if (handle->size <= sizeof(handle->bytes)) return;
+    throw invalid_argument("handle->size is " + std::to_string(handle->size) + ": at most " +
+                           std::to_string(sizeof(handle->bytes)) + " were expected");
+  }
+  static outback_status ipc_get_memory(void* self, int32_t d, void* ptr,
+                                       outback_ipc_handle* handle) noexcept {
+    return run([&] {
+      need(ptr, "ptr"), need(handle, "handle");
+      need_whole(*handle);
+      write_sized<outback_ipc_handle>(handle, of(self).ipc_get_memory(d, ptr));
+    });
+  }
+  static outback_status ipc_open_memory(void* self, int32_t d, const outback_ipc_handle* handle,
+                                        void** ptr) noexcept {
+    return run([&] {
+      need_handle(handle), need(ptr, "ptr");
+      *ptr = of(self).ipc_open_memory(d, *handle);
+    });
+  }
+  static outback_status ipc_close_memory(void* self, int32_t d, void* ptr) noexcept {
+    return run([&] { need(ptr, "ptr"), of(self).ipc_close_memory(d, ptr); });
+  }
+  static outback_status ipc_get_event(void* self, int32_t d, outback_event event,
+                                      outback_ipc_handle* handle) noexcept {
+    return run([&] {
+      need(event, "event"), need(handle, "handle");
+      need_whole(*handle);
+      write_sized<outback_ipc_handle>(handle, of(self).ipc_get_event(d, event));
+    });
+  }
+  static outback_status ipc_open_event(void* self, int32_t d, const outback_ipc_handle* handle,
+                                       outback_event* event) noexcept {
+    return run([&] {
+      need_handle(handle), need(event, "event");
+      *event = of(self).ipc_open_event(d, *handle);
+    });
+  }
+
+  static outback_status graph_begin(void* self, int32_t d, outback_stream stream) noexcept {
+    return run([&] { of(self).graph_begin(d, stream); });
+  }
+  static outback_status graph_status(void* self, int32_t d, outback_stream stream,
+                                     outback_capture* status) noexcept {
+    return run([&] { need(status, "status"), *status = of(self).graph_status(d, stream); });
+  }
+  static outback_status graph_end(void* self, int32_t d, outback_stream stream,
+                                  outback_graph* graph) noexcept {
+    return run([&] { need(graph, "graph"), *graph = of(self).graph_end(d, stream); });
+  }
+  static outback_status graph_instantiate(void* self, int32_t d, outback_graph graph) noexcept {
+    return run([&] { need(graph, "graph"), of(self).graph_instantiate(d, graph); });
+  }
+  static outback_status graph_launch(void* self, int32_t d, outback_graph graph,
+                                     outback_stream stream) noexcept {
+    return run([&] { need(graph, "graph"), of(self).graph_launch(d, graph, stream); });
+  }
+  static outback_status graph_destroy(void* self, int32_t d, outback_graph graph) noexcept {
+    return run([&] { need(graph, "graph"), of(self).graph_destroy(d, graph); });
+  }
+
+  static outback_status telemetry_read(void* self, int32_t d, outback_metric metric,
+                                       int64_t* value) noexcept {
+    return run([&] { need(value, "value"), *value = of(self).telemetry_read(d, metric); });
+  }
+
   static const outback_streams* streams() noexcept {
     if constexpr (has_streams<R>) {
       static constexpr outback_streams group = {.struct_size = sizeof(outback_streams),
@@ -225,6 +353,83 @@ struct slots {
     }
     return nullptr;
   }
+  static const outback_host_registration* host_registration() noexcept {
+    if constexpr (has_host_registration<R>) {
+      static constexpr outback_host_registration group = {
+          .struct_size = sizeof(outback_host_registration),
+          .reserved = 0,
+          .add = host_register,
+          .remove = host_unregister};
+      return &group;
+    }
+    return nullptr;
+  }
+  static const outback_peer* peer() noexcept {
+    if constexpr (has_peer<R>) {
+      static constexpr outback_peer group = {.struct_size = sizeof(outback_peer),
+                                             .reserved = 0,
+                                             .can_access = peer_can_access,
+                                             .enable = peer_enable,
+                                             .disable = peer_disable};
+      return &group;
+    }
+    return nullptr;
+  }
+  static const outback_native* native() noexcept {
+    if constexpr (has_native<R>) {
+      static constexpr outback_native group = {.struct_size = sizeof(outback_native),
+                                               .reserved = 0,
+                                               .device = native_device,
+                                               .stream = native_stream,
+                                               .event = native_event,
+                                               .wrap_stream = native_wrap_stream};
+      return &group;
+    }
+    return nullptr;
+  }
+  static const outback_callbacks* callbacks() noexcept {
+    if constexpr (has_callbacks<R>) {
+      static constexpr outback_callbacks group = {
+          .struct_size = sizeof(outback_callbacks), .reserved = 0, .enqueue = callback_enqueue};
+      return &group;
+    }
+    return nullptr;
+  }
+  static const outback_ipc* ipc() noexcept {
+    if constexpr (has_ipc<R>) {
+      static constexpr outback_ipc group = {.struct_size = sizeof(outback_ipc),
+                                            .reserved = 0,
+                                            .get_memory = ipc_get_memory,
+                                            .open_memory = ipc_open_memory,
+                                            .close_memory = ipc_close_memory,
+                                            .get_event = ipc_get_event,
+                                            .open_event = ipc_open_event};
+      return &group;
+    }
+    return nullptr;
+  }
+  static const outback_graphs* graphs() noexcept {
+    if constexpr (has_graphs<R>) {
+      static constexpr outback_graphs group = {.struct_size = sizeof(outback_graphs),
+                                               .reserved = 0,
+                                               .begin = graph_begin,
+                                               .status = graph_status,
+                                               .end = graph_end,
+                                               .instantiate = graph_instantiate,
+                                               .launch = graph_launch,
+                                               .destroy = graph_destroy};
+      return &group;
+    }
+    return nullptr;
+  }
+  static const outback_telemetry* telemetry() noexcept {
+    if constexpr (has_telemetry<R>) {
+      static constexpr outback_telemetry group = {
+          .struct_size = sizeof(outback_telemetry), .reserved = 0, .read = telemetry_read};
+      return &group;
+    }
+    return nullptr;
+  }
 
   static outback_runtime table(R& object) noexcept {
     return {.struct_size = sizeof(outback_runtime),
@@ -242,7 +447,14 @@ struct slots {
             .streams = streams(),
             .events = events(),
             .host_memory = host_memory(),
-            .device_state = device_state()};
+            .device_state = device_state(),
+            .host_registration = host_registration(),
+            .peer = peer(),
+            .native = native(),
+            .callbacks = callbacks(),
+            .ipc = ipc(),
+            .graphs = graphs(),
+            .telemetry = telemetry()};
   }
 };
 
