@@ -32,6 +32,10 @@ class event {
   /// Nanoseconds from this event to `end`; both recorded with timing and complete.
   int64_t elapsed_ns(const event& end) const;
 
+  /// Of the last recording; null, and -1, before it. Without the event group there is no handle.
+  outback_event handle() const noexcept { return handle_; }
+  c10::DeviceIndex device() const noexcept { return device_; }
+
  private:
   void release() noexcept;
 

@@ -8,6 +8,8 @@
 #include "backend_template/core/device_allocator.h"
 #include "backend_template/core/dtypes.h"
 #include "backend_template/core/event.h"
+#include "backend_template/core/graph.h"
+#include "backend_template/core/native.h"
 #include "backend_template/core/runtime.h"
 #include "backend_template/core/stream.h"
 #include "backend_template/core/torch_version.h"
@@ -56,6 +58,7 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
   }
   c10::Stream exchangeStream(c10::Stream stream) const override { return exchange_stream(stream); }
   void* getStreamNativeHandle(const c10::Stream stream) const override {
+    if (runtime().native != nullptr) return native_stream(stream);
     TORCH_CHECK_NOT_IMPLEMENTED(
         runtime().streams != nullptr, backend_name(),
         ": this device's runtime has no streams, so a stream has no native handle");
@@ -65,7 +68,9 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
   void synchronizeStream(const c10::Stream& stream) const override { synchronize_stream(stream); }
   void synchronizeDevice(c10::DeviceIndex device) const override { synchronize_device(device); }
 #if OUTBACK_TORCH_AT_LEAST(2, 12)
-  bool isStreamCapturing(const c10::Stream& /*stream*/) const override { return false; }
+  bool isStreamCapturing(const c10::Stream& stream) const override {
+    return capture_status(stream) != OUTBACK_CAPTURE_NONE;
+  }
 #endif
 
   // `device` is the one of the last recording, which does not bind this one.

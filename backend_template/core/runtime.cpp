@@ -77,7 +77,15 @@ void fail(outback_status status, const char* slot, int64_t device, int64_t size)
   const std::string text = failure_text(status, slot, device, size);
   if (status == OUTBACK_OUT_OF_MEMORY) TORCH_CHECK_WITH(OutOfMemoryError, false, text);
   if (status == OUTBACK_UNSUPPORTED) TORCH_CHECK_NOT_IMPLEMENTED(false, text);
-  TORCH_CHECK(false, text);
+  TORCH_CHECK(status != OUTBACK_INVALID_ARGUMENT, text);
+  throw c10::AcceleratorError({__func__, __FILE__, static_cast<uint32_t>(__LINE__)}, status, text);
+}
+
+void refuse_absent(const char* group, const char* what) {
+  TORCH_CHECK_NOT_IMPLEMENTED(false, backend_name(), ": ", what,
+                              " cannot be had: this device's runtime has no group ", group,
+                              " (outback/runtime.h)");
+  __builtin_unreachable();
 }
 
 }  // namespace outback::core

@@ -23,12 +23,19 @@ void install_runtime(const std::string& name, const outback_runtime* table);
 /// Absent, in the arguments of `check`.
 inline constexpr int64_t none = -2;
 
-/// Throws what `status` stands for: c10::OutOfMemoryError, c10::NotImplementedError or c10::Error,
-/// saying
-/// "<name>: <slot>(device <d>, <n> bytes): <status>: <the runtime's words>".
+/// Throws what `status` stands for, saying "<name>: <slot>(device <d>, <n> bytes): <status>: <the
+/// runtime's words>". In C++ and in Python that is, for
+///   OUT_OF_MEMORY     c10::OutOfMemoryError     torch.OutOfMemoryError
+///   UNSUPPORTED       c10::NotImplementedError  NotImplementedError
+///   INVALID_ARGUMENT  c10::Error                RuntimeError
+///   all others        c10::AcceleratorError     torch.AcceleratorError, a RuntimeError whose
+///                                               `error_code` is the status
 [[noreturn]] void fail(outback_status status, const char* slot, int64_t device, int64_t size);
 
-/// The same as text, for where nothing may be thrown.
+/// Throws c10::NotImplementedError: `what` is not to be had, since the runtime has not got `group`.
+[[noreturn]] void refuse_absent(const char* group, const char* what);
+
+/// The same as `fail`, as text, for where nothing may be thrown.
 std::string failure_text(outback_status status, const char* slot, int64_t device, int64_t size);
 
 inline void check(outback_status status, const char* slot, int64_t device = none,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
 #include <mutex>
 
@@ -15,7 +16,9 @@ namespace {
 
 constexpr int streams_per_priority = 32;
 constexpr int max_priorities = 8;
-constexpr int max_streams = 1 + max_priorities * streams_per_priority;
+constexpr int max_pooled = max_priorities * streams_per_priority;
+constexpr int max_external = 1024;
+constexpr int max_streams = 1 + max_pooled + max_external;
 
 // One stream of the runtime. Never destroyed: torch.Stream does not own its stream.
 struct stream_state {
@@ -24,9 +27,12 @@ struct stream_state {
   // be done.
   std::atomic<uint64_t> enqueued{0};
   std::atomic<uint64_t> completed{0};
+  // Others put work there too, which is not counted. Written before the stream is given out.
+  bool is_external = false;
 
   bool idle() const noexcept {
-    return completed.load(std::memory_order_acquire) >= enqueued.load(std::memory_order_acquire);
+    return !is_external &&
+           completed.load(std::memory_order_acquire) >= enqueued.load(std::memory_order_acquire);
   }
 
   // What was counted in before the wait began is done after it; later work keeps the stream busy.
@@ -41,9 +47,11 @@ struct stream_state {
 struct device_streams {
   std::mutex create_mutex;
   stream_state default_stream;
-  // Indexed by id - 1: the priority's level times streams_per_priority, plus the place in its pool.
+  // Indexed by id - 1: the priority's level times streams_per_priority, plus the place in its pool;
+  // then the external ones.
   std::array<std::atomic<stream_state*>, max_streams - 1> pool{};
   std::array<std::atomic<uint32_t>, max_priorities> next{};
+  std::map<void*, c10::StreamId> external;  // by the driver's handle; create_mutex is held
 };
 
 // Leaked with all they hold: streams outlive main() in tensors' destructors.
@@ -150,6 +158,41 @@ c10::Stream pool_stream(c10::DeviceIndex device, bool high_priority) {
   ensure_started();
   const c10::DeviceIndex index = resolve_index(device);
   return new_stream(index, high_priority ? priority_range(index).second : 0);
+}
+
+c10::Stream external_stream(c10::DeviceIndex device, void* native,
+                            const std::function<void(outback_stream*)>& wrap) {
+  ensure_started();
+  const c10::DeviceIndex index = resolve_index(device);
+  device_streams& streams = streams_of(index);
+  const auto known = [&]() -> c10::StreamId {
+    const auto found = streams.external.find(native);
+    return found == streams.external.end() ? 0 : found->second;
+  };
+  std::unique_lock<std::mutex> lock(streams.create_mutex);
+  if (const c10::StreamId id = known(); id != 0) return make_stream(index, id);
+  TORCH_CHECK(streams.external.size() < max_external, backend_name(), ": device ",
+              static_cast<int>(index), " has ", max_external,
+              " external streams already, which is the most there can be");
+  lock.unlock();
+
+  // As in new_stream: no lock around the driver.
+  auto made = std::make_unique<stream_state>();
+  made->is_external = true;
+  wrap(&made->handle);
+  lock.lock();
+  const bool full = streams.external.size() >= max_external;
+  if (const c10::StreamId id = known(); id != 0 || full) {
+    lock.unlock();
+    check(runtime().streams->destroy(runtime().self, index, made->handle), "streams.destroy",
+          index);
+    TORCH_CHECK(id != 0, backend_name(), ": too many external streams");
+    return make_stream(index, id);
+  }
+  const auto id = static_cast<c10::StreamId>(1 + max_pooled + streams.external.size());
+  streams.external.emplace(native, id);
+  streams.pool[id - 1].store(made.release(), std::memory_order_release);
+  return make_stream(index, id);
 }
 
 outback_stream handle_of(const c10::Stream& stream) {

@@ -2,12 +2,14 @@
 // before it may touch device memory.
 //
 // Id 0 is a device's default stream. Other ids name streams of a pool that is filled on demand, 32
-// to a priority, then handed out in turn; they live as long as the process. Without the runtime's
-// stream group every id is 0 and every call is synchronous.
+// to a priority, then handed out in turn; ids beyond those are streams that the driver's owner
+// made. All live as long as the process. Without the runtime's stream group every id is 0 and every
+// call is synchronous.
 #pragma once
 
 #include <c10/core/Stream.h>
 
+#include <functional>
 #include <utility>
 
 #include "backend_template/core/device.h"
@@ -27,6 +29,11 @@ c10::Stream exchange_stream(c10::Stream stream);
 /// A stream of the pool. `priority`: lower is more urgent, clamped to what the device has.
 c10::Stream new_stream(c10::DeviceIndex device, int priority);
 c10::Stream pool_stream(c10::DeviceIndex device, bool high_priority);
+
+/// The stream that stands for the driver's `native`: the one that this answered before, or a new
+/// one from `wrap`, which throws or sets its argument. At most 1024 on a device.
+c10::Stream external_stream(c10::DeviceIndex device, void* native,
+                            const std::function<void(outback_stream*)>& wrap);
 
 /// The runtime's handle: null for a default stream. Throws for an id that was never given out.
 outback_stream handle_of(const c10::Stream& stream);

@@ -1,0 +1,61 @@
+#include "backend_template/core/ipc.h"
+
+#include <c10/util/Exception.h>
+
+#include <memory>
+
+#include "backend_template/core/device.h"
+#include "backend_template/core/lazy_start.h"
+#include "backend_template/core/runtime.h"
+#include "backend_template/core/stream.h"
+
+namespace outback::core {
+namespace {
+
+const outback_ipc& group() {
+  ensure_started();
+  if (runtime().ipc == nullptr) refuse_absent("ipc", "memory of other processes");
+  return *runtime().ipc;
+}
+
+struct opened {
+  c10::DeviceIndex device;
+  void* data;
+};
+
+void close(void* context) noexcept {
+  const std::unique_ptr<opened> gone(static_cast<opened*>(context));
+  // What a forked child inherits is the parent's to close.
+  if (is_in_bad_fork()) return;
+  const outback_runtime& table = runtime();
+  outback_status status = table.device_sync(table.self, gone->device);
+  if (status == OUTBACK_OK) {
+    status = table.ipc->close_memory(table.self, gone->device, gone->data);
+  }
+  if (status != OUTBACK_OK) {
+    TORCH_WARN(failure_text(status, "ipc.close_memory", gone->device, none));
+  }
+}
+
+}  // namespace
+
+outback_ipc_handle ipc_handle_of(c10::DeviceIndex device, void* base) {
+  const outback_ipc& ipc = group();
+  const c10::DeviceIndex index = resolve_index(device);
+  synchronize_device(index);
+  outback_ipc_handle handle{};
+  handle.struct_size = sizeof handle;
+  check(ipc.get_memory(runtime().self, index, base, &handle), "ipc.get_memory", index);
+  return handle;
+}
+
+c10::DataPtr open_ipc_memory(c10::DeviceIndex device, const outback_ipc_handle& handle) {
+  const outback_ipc& ipc = group();
+  const c10::DeviceIndex index = resolve_index(device);
+  auto held = std::make_unique<opened>(opened{index, nullptr});
+  check(ipc.open_memory(runtime().self, index, &handle, &held->data), "ipc.open_memory", index);
+  void* const data = held->data;
+  return c10::DataPtr(data, held.release(), &close, c10::Device(device_type, index));
+}
+
+}  // namespace outback::core
