@@ -1,11 +1,14 @@
 #include "backend_template/core/device_allocator.h"
 
 #include <c10/util/Exception.h>
+#include <c10/util/ScopeExit.h>
 
 #include <array>
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "backend_template/core/allocator/device_cache.h"
 #include "backend_template/core/allocator/out_of_memory.h"
@@ -57,15 +60,27 @@ void finish(device_cache& cache, block* freed) noexcept {
   if (!cache.put_back(freed)) release(cache, freed, /*was_cached=*/false);
 }
 
-// Frees what streams are done with. `wait`: waits for the streams instead.
+bool is_over(const pending_block& waiting, bool wait) {
+  bool over = true;
+  for (const event& use : waiting.uses) {
+    if (wait) use.synchronize();
+    over = over && (wait || use.query());
+  }
+  return over;
+}
+
+// Frees what streams are done with. `wait`: waits for the streams instead. Throws where a device
+// cannot say so any more; then what it was asked for, and all the rest, goes on waiting.
 void process_pending(device_cache& cache, bool wait) {
   if (C10_LIKELY(!cache.has_pending())) return;
-  for (pending_block& waiting : cache.take_pending()) {
-    bool over = true;
-    for (const event& use : waiting.uses) {
-      if (wait) use.synchronize();
-      over = over && (wait || use.query());
-    }
+  std::vector<pending_block> all = cache.take_pending();
+  auto next = all.begin();
+  const auto keep_the_rest = c10::make_scope_exit([&] {
+    for (; next != all.end(); ++next) cache.put_pending(std::move(*next));
+  });
+  while (next != all.end()) {
+    const bool over = is_over(*next, wait);
+    pending_block waiting = std::move(*next++);
     if (over) {
       finish(cache, waiting.freed);
     } else {
@@ -97,9 +112,12 @@ void free_block(void* context) noexcept {
     for (const c10::StreamId id : others) wait_for(stream_on(freed->device, id));
     if (own_pending) wait_for(own);
     cache.put_pending(std::move(waiting));
-  } catch (const std::exception& e) {
+  } catch (const c10::Error& e) {
     // The device is lost: nobody knows when its work ends, so the memory stays where it is.
-    TORCH_WARN(backend_name(), ": ", freed->size, " bytes leak, since an event failed: ", e.what());
+    TORCH_WARN(backend_name(), ": ", freed->size,
+               " bytes leak, since an event failed: ", e.what_without_backtrace());
+  } catch (const std::exception& e) {
+    TORCH_WARN(backend_name(), ": ", freed->size, " bytes leak: ", e.what());
   }
 }
 
@@ -160,11 +178,17 @@ class allocator final : public c10::DeviceAllocator {
 
   void emptyCache(c10::MempoolId_t /*pool*/) override {
     if (!is_started()) return;
+    std::exception_ptr first;  // one device that is lost keeps no other from giving back its memory
     for (c10::DeviceIndex device = 0; device < device_count(); ++device) {
       device_cache& cache = cache_of(device);
-      process_pending(cache, /*wait=*/true);
+      try {
+        process_pending(cache, /*wait=*/true);
+      } catch (...) {
+        if (first == nullptr) first = std::current_exception();
+      }
       empty_cache(cache);
     }
+    if (first != nullptr) std::rethrow_exception(first);
   }
 
   void recordStream(const c10::DataPtr& memory, c10::Stream stream) override {
