@@ -13,6 +13,7 @@ import fallback
 import models
 import operators
 import report
+import runtime
 import startup
 import streams
 import torch
@@ -33,6 +34,7 @@ def main() -> int:
         "fallback": lambda: fallback.sections(backend, options.seconds),
         "copies": lambda: copies.sections(backend, options.mebibytes, options.seconds),
         "streams": lambda: streams.sections(backend, options.seconds),
+        "runtime": lambda: runtime.sections(),
         "startup": lambda: startup.sections(backend, options.processes),
     }
     chosen = options.only or list(parts)
@@ -86,6 +88,7 @@ def _options() -> argparse.Namespace:
             "fallback",
             "copies",
             "streams",
+            "runtime",
             "startup",
         ),
         help="parts; none: all",

@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #include "outback/runtime.h"
@@ -51,26 +52,71 @@ void alloc_and_free(benchmark::State& state) {
 }
 BENCHMARK(alloc_and_free)->Arg(512)->Arg(2 << 20)->Arg(256 << 20)->UseRealTime();
 
+enum class way { to_device, to_host, inside };
+
 // Enqueues and waits each time: what a synchronous copy takes.
-void copy(benchmark::State& state, bool from_host) {
+void copy(benchmark::State& state, way goes) {
   const auto size = size_t(state.range(0));
-  const Memory target(size);
-  const Memory source(size);
-  std::vector<char> host(from_host ? size : 0, 'x');
-  const void* from = from_host ? host.data() : source.get();
-  const int32_t device = from_host ? OUTBACK_HOST : 0;
+  const Memory first(size);
+  const Memory second(size);
+  std::vector<char> host(size, 'x');
+  void* const to = goes == way::to_host ? host.data() : first.get();
+  const void* const from = goes == way::to_device ? host.data() : second.get();
+  const int32_t to_device = goes == way::to_host ? OUTBACK_HOST : 0;
+  const int32_t from_device = goes == way::to_device ? OUTBACK_HOST : 0;
   for (auto _ : state) {
-    check(table().mem_copy(self(), target.get(), 0, from, device, size, nullptr));
+    check(table().mem_copy(self(), to, to_device, from, from_device, size, nullptr));
     settle();
   }
   state.SetBytesProcessed(state.iterations() * state.range(0));
 }
-BENCHMARK_CAPTURE(copy, host_to_device, true)->Arg(64)->Arg(1 << 20)->Arg(256 << 20)->UseRealTime();
-BENCHMARK_CAPTURE(copy, device_to_device, false)
-    ->Arg(64)
-    ->Arg(1 << 20)
-    ->Arg(256 << 20)
-    ->UseRealTime();
+#define OUTBACK_COPY_SIZES Arg(64)->Arg(4 << 10)->Arg(1 << 20)->Arg(256 << 20)->UseRealTime
+BENCHMARK_CAPTURE(copy, host_to_device, way::to_device)->OUTBACK_COPY_SIZES();
+BENCHMARK_CAPTURE(copy, device_to_host, way::to_host)->OUTBACK_COPY_SIZES();
+BENCHMARK_CAPTURE(copy, device_to_device, way::inside)->OUTBACK_COPY_SIZES();
+
+// What the copies are compared with.
+void memcpy_of_the_host(benchmark::State& state) {
+  const auto size = size_t(state.range(0));
+  std::vector<char> from(size, 'x'), to(size);
+  for (auto _ : state) {
+    std::memcpy(to.data(), from.data(), size);
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(memcpy_of_the_host)->OUTBACK_COPY_SIZES();
+#undef OUTBACK_COPY_SIZES
+
+// Every thread has a stream of its own, and puts short copies there, a hundred at a time.
+constexpr size_t short_copy = 64 << 10;
+
+void copies_on_own_streams(benchmark::State& state) {
+  const outback_streams* streams = table().streams;
+  if (streams == nullptr) return state.SkipWithError("no streams");
+  outback_stream stream = nullptr;
+  check(streams->create(self(), 0, 0, &stream));
+  const Memory to(short_copy), from(short_copy);
+  for (auto _ : state) {
+    for (int i = 0; i < 100; ++i) {
+      check(table().mem_copy(self(), to.get(), 0, from.get(), 0, short_copy, stream));
+    }
+    check(streams->sync(self(), 0, stream));
+  }
+  check(streams->destroy(self(), 0, stream));
+}
+BENCHMARK(copies_on_own_streams)->Threads(1)->Threads(8)->UseRealTime();
+
+void memcpys_of_threads(benchmark::State& state) {
+  std::vector<char> from(short_copy, 'x'), to(short_copy);
+  for (auto _ : state) {
+    for (int i = 0; i < 100; ++i) {
+      std::memcpy(to.data(), from.data(), short_copy);
+      benchmark::ClobberMemory();
+    }
+  }
+}
+BENCHMARK(memcpys_of_threads)->Threads(1)->Threads(8)->UseRealTime();
 
 void sync_idle_stream(benchmark::State& state) {
   const outback_streams* streams = table().streams;

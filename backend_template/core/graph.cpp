@@ -9,7 +9,7 @@
 namespace outback::core {
 namespace {
 
-const outback_graphs& group() {
+const outback_graphs& graph_group() {
   ensure_started();
   if (runtime().graphs == nullptr) refuse_absent("graphs", "capturing work in a graph");
   return *runtime().graphs;
@@ -28,7 +28,7 @@ graph::~graph() {
 }
 
 void graph::begin_capture(const c10::Stream& stream) {
-  const outback_graphs& graphs = group();
+  const outback_graphs& graphs = graph_group();
   TORCH_CHECK(handle_ == nullptr && !is_capturing_, backend_name(),
               ": this graph has captured something: expected a new one");
   check(graphs.begin(runtime().self, stream.device_index(), handle_of(stream)), "graphs.begin",
@@ -42,20 +42,20 @@ void graph::end_capture() {
   TORCH_CHECK(is_capturing_, backend_name(),
               ": this graph is not capturing: begin a capture first");
   is_capturing_ = false;
-  check(group().end(runtime().self, device_, handle_of(capturing_), &handle_), "graphs.end",
+  check(graph_group().end(runtime().self, device_, handle_of(capturing_), &handle_), "graphs.end",
         device_);
 }
 
 void graph::instantiate() {
   TORCH_CHECK(handle_ != nullptr, backend_name(), ": this graph is empty: capture something first");
-  check(group().instantiate(runtime().self, device_, handle_), "graphs.instantiate", device_);
+  check(graph_group().instantiate(runtime().self, device_, handle_), "graphs.instantiate", device_);
 }
 
 void graph::launch(const c10::Stream& stream) {
   TORCH_CHECK(handle_ != nullptr, backend_name(), ": this graph is empty: capture something first");
   TORCH_CHECK(stream.device_index() == device_, backend_name(), ": the graph is of device ",
               static_cast<int>(device_), " and cannot be launched on ", stream);
-  check(group().launch(runtime().self, device_, handle_, handle_of(stream)), "graphs.launch",
+  check(graph_group().launch(runtime().self, device_, handle_, handle_of(stream)), "graphs.launch",
         device_);
   mark_busy(stream);
 }

@@ -13,7 +13,7 @@
 namespace outback::core {
 namespace {
 
-void run(const std::function<void()>& function) noexcept {
+void run_callback(const std::function<void()>& function) noexcept {
   try {
     function();
   } catch (const std::exception& error) {
@@ -23,9 +23,9 @@ void run(const std::function<void()>& function) noexcept {
   }
 }
 
-void run_and_delete(void* data) {
+void run_callback_and_delete(void* data) {
   const std::unique_ptr<std::function<void()>> function(static_cast<std::function<void()>*>(data));
-  run(*function);
+  run_callback(*function);
 }
 
 }  // namespace
@@ -36,11 +36,12 @@ void enqueue_host_callback(const c10::Stream& stream, std::function<void()> func
   const outback_callbacks* group = runtime().callbacks;
   if (group == nullptr) {
     synchronize_stream(stream);
-    return run(function);
+    return run_callback(function);
   }
   const outback_stream handle = handle_of(stream);
   auto held = std::make_unique<std::function<void()>>(std::move(function));
-  check(group->enqueue(runtime().self, stream.device_index(), run_and_delete, held.get(), handle),
+  check(group->enqueue(runtime().self, stream.device_index(), run_callback_and_delete, held.get(),
+                       handle),
         "callbacks.enqueue", stream.device_index());
   (void)held.release();
   mark_busy(stream);

@@ -12,7 +12,7 @@
 namespace outback::core {
 namespace {
 
-const outback_ipc& group() {
+const outback_ipc& ipc_group() {
   ensure_started();
   if (runtime().ipc == nullptr) refuse_absent("ipc", "memory of other processes");
   return *runtime().ipc;
@@ -23,7 +23,7 @@ struct opened {
   void* data;
 };
 
-void close(void* context) noexcept {
+void close_memory(void* context) noexcept {
   const std::unique_ptr<opened> gone(static_cast<opened*>(context));
   // What a forked child inherits is the parent's to close.
   if (is_in_bad_fork()) return;
@@ -40,7 +40,7 @@ void close(void* context) noexcept {
 }  // namespace
 
 outback_ipc_handle ipc_handle_of(c10::DeviceIndex device, void* base) {
-  const outback_ipc& ipc = group();
+  const outback_ipc& ipc = ipc_group();
   const c10::DeviceIndex index = resolve_index(device);
   synchronize_device(index);
   outback_ipc_handle handle{};
@@ -50,12 +50,12 @@ outback_ipc_handle ipc_handle_of(c10::DeviceIndex device, void* base) {
 }
 
 c10::DataPtr open_ipc_memory(c10::DeviceIndex device, const outback_ipc_handle& handle) {
-  const outback_ipc& ipc = group();
+  const outback_ipc& ipc = ipc_group();
   const c10::DeviceIndex index = resolve_index(device);
   auto held = std::make_unique<opened>(opened{index, nullptr});
   check(ipc.open_memory(runtime().self, index, &handle, &held->data), "ipc.open_memory", index);
   void* const data = held->data;
-  return c10::DataPtr(data, held.release(), &close, c10::Device(device_type, index));
+  return c10::DataPtr(data, held.release(), &close_memory, c10::Device(device_type, index));
 }
 
 }  // namespace outback::core

@@ -10,7 +10,7 @@
 namespace outback::core {
 namespace {
 
-const outback_native& group() {
+const outback_native& native_group() {
   ensure_started();
   if (runtime().native == nullptr) refuse_absent("native", "the driver's own handles");
   return *runtime().native;
@@ -21,13 +21,13 @@ const outback_native& group() {
 void* native_device(c10::DeviceIndex device) {
   const c10::DeviceIndex index = resolve_index(device);
   void* handle = nullptr;
-  check(group().device(runtime().self, index, &handle), "native.device", index);
+  check(native_group().device(runtime().self, index, &handle), "native.device", index);
   return handle;
 }
 
 void* native_stream(const c10::Stream& stream) {
   void* handle = nullptr;
-  check(group().stream(runtime().self, stream.device_index(), handle_of(stream), &handle),
+  check(native_group().stream(runtime().self, stream.device_index(), handle_of(stream), &handle),
         "native.stream", stream.device_index());
   return handle;
 }
@@ -36,13 +36,13 @@ void* native_event(const event& recorded) {
   TORCH_CHECK(recorded.handle() != nullptr, backend_name(),
               ": an event has no native handle before it was recorded");
   void* handle = nullptr;
-  check(group().event(runtime().self, recorded.device(), recorded.handle(), &handle),
+  check(native_group().event(runtime().self, recorded.device(), recorded.handle(), &handle),
         "native.event", recorded.device());
   return handle;
 }
 
 c10::Stream wrap_native_stream(c10::DeviceIndex device, void* handle) {
-  const outback_native& native = group();
+  const outback_native& native = native_group();
   return external_stream(device, handle, [&](outback_stream* made) {
     check(native.wrap_stream(runtime().self, resolve_index(device), handle, made),
           "native.wrap_stream", resolve_index(device));

@@ -1,0 +1,59 @@
+// What core offers on a runtime that has the eight required slots and nothing else.
+#include <c10/util/Exception.h>
+#include <gmock/gmock.h>
+
+#include "backend_template/core/event.h"
+#include "backend_template/core/graph.h"
+#include "backend_template/core/host_callback.h"
+#include "backend_template/core/ipc.h"
+#include "backend_template/core/native.h"
+#include "backend_template/core/peer.h"
+#include "backend_template/core/stream.h"
+#include "backend_template/core/telemetry.h"
+#include "backend_template/runtimes/null/null.h"
+#include "outback/backend.h"
+
+namespace outback::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+class AbsentGroupTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    register_backend({.name = "acme", .runtime = outback_null_runtime()});
+  }
+};
+
+auto refuses(const char* group) {
+  return ThrowsMessage<c10::NotImplementedError>(
+      HasSubstr(std::string("this device's runtime has no group ") + group));
+}
+
+TEST_F(AbsentGroupTest, WhatCannotBeHadNamesTheGroup) {
+  EXPECT_THAT([] { core::native_device(0); }, refuses("native"));
+  EXPECT_THAT([] { core::native_stream(core::default_stream(0)); }, refuses("native"));
+  EXPECT_THAT([] { core::wrap_native_stream(0, nullptr); }, refuses("native"));
+  EXPECT_THAT([] { core::read_telemetry(0, OUTBACK_METRIC_CLOCK); }, refuses("telemetry"));
+  EXPECT_THAT([] { core::ipc_handle_of(0, nullptr); }, refuses("ipc"));
+  EXPECT_THAT([] { core::open_ipc_memory(0, {}); }, refuses("ipc"));
+  EXPECT_THAT([] { core::graph().begin_capture(core::default_stream(0)); }, refuses("graphs"));
+}
+
+TEST_F(AbsentGroupTest, ThereAreNoPeers) {
+  EXPECT_FALSE(core::can_access_peer(0, 0));
+}
+
+TEST_F(AbsentGroupTest, NothingIsEverCaptured) {
+  EXPECT_EQ(core::capture_status(core::default_stream(0)), OUTBACK_CAPTURE_NONE);
+}
+
+TEST_F(AbsentGroupTest, ACallbackRunsAtOnce) {
+  bool ran = false;
+  core::enqueue_host_callback(core::default_stream(0), [&ran] { ran = true; });
+  EXPECT_TRUE(ran);
+}
+
+}  // namespace
+}  // namespace outback::test

@@ -1,0 +1,174 @@
+// The optional groups of a runtime as core offers them, on a runtime that has them all.
+#include <c10/util/Exception.h>
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <cstring>
+#include <stdexcept>
+#include <vector>
+
+#include "backend_template/core/copy.h"
+#include "backend_template/core/device_allocator.h"
+#include "backend_template/core/event.h"
+#include "backend_template/core/graph.h"
+#include "backend_template/core/host_allocator.h"
+#include "backend_template/core/host_callback.h"
+#include "backend_template/core/ipc.h"
+#include "backend_template/core/native.h"
+#include "backend_template/core/peer.h"
+#include "backend_template/core/stream.h"
+#include "backend_template/core/telemetry.h"
+#include "tests/core/test_backend.h"
+
+namespace outback::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+class GroupTest : public BackendTest {};
+
+TEST_F(GroupTest, PeersReachEachOther) {
+  EXPECT_TRUE(core::can_access_peer(0, 1));
+  EXPECT_FALSE(core::can_access_peer(0, 0));
+  core::enable_peer_access(0, 1);
+  core::enable_peer_access(0, 1);
+  core::disable_peer_access(0, 1);
+}
+
+TEST_F(GroupTest, APeerIsAnotherDeviceThatThereIs) {
+  EXPECT_THAT([] { core::enable_peer_access(1, 1); },
+              ThrowsMessage<c10::ValueError>(HasSubstr("device 1 is no peer of itself")));
+  EXPECT_THROW(core::can_access_peer(0, 7), c10::IndexError);
+  EXPECT_THROW(core::enable_peer_access(7, 0), c10::IndexError);
+}
+
+TEST_F(GroupTest, ACallbackRunsInTheOrderOfItsStream) {
+  const c10::Stream stream = core::new_stream(0, 0);
+  std::vector<int> order;
+  for (int i = 0; i < 100; ++i) {
+    core::enqueue_host_callback(stream, [&order, i] { order.push_back(i); });
+  }
+  core::synchronize_stream(stream);
+  ASSERT_EQ(order.size(), 100u);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(order[i], i);
+}
+
+TEST_F(GroupTest, DrainWaitsForCallbacks) {
+  std::atomic<bool> open{false};
+  std::atomic<bool> ran{false};
+  const c10::Stream before = core::exchange_stream(core::new_stream(0, 0));
+  core::enqueue_host_callback(core::current_stream(0), [&] {
+    while (!open) {
+    }
+    ran = true;
+  });
+  EXPECT_FALSE(core::is_idle(core::current_stream(0)));
+  open = true;
+  core::drain(0);
+  EXPECT_TRUE(ran);
+  core::exchange_stream(before);
+}
+
+TEST_F(GroupTest, TheStreamGoesOnAfterACallbackThatThrew) {
+  const c10::Stream stream = core::new_stream(0, 0);
+  core::enqueue_host_callback(stream, [] { throw std::runtime_error("expected by the test"); });
+  bool after = false;
+  core::enqueue_host_callback(stream, [&after] { after = true; });
+  core::synchronize_stream(stream);
+  EXPECT_TRUE(after);
+}
+
+TEST_F(GroupTest, AnEmptyCallbackIsRefused) {
+  EXPECT_THROW(core::enqueue_host_callback(core::default_stream(0), nullptr), c10::ValueError);
+}
+
+TEST_F(GroupTest, AnExternalStreamIsTheOneThatItStandsFor) {
+  const c10::Stream owner = core::new_stream(1, 0);
+  void* const handle = core::native_stream(owner);
+  const c10::Stream wrapped = core::wrap_native_stream(1, handle);
+  EXPECT_EQ(core::wrap_native_stream(1, handle), wrapped);
+  EXPECT_NE(wrapped, owner);
+  EXPECT_EQ(core::native_stream(wrapped), handle);
+  // What the owner puts there, drain does not know of; it waits all the same.
+  std::atomic<bool> ran{false};
+  std::atomic<bool> open{false};
+  core::enqueue_host_callback(owner, [&] {
+    while (!open) {
+    }
+    ran = true;
+  });
+  const c10::Stream before = core::exchange_stream(wrapped);
+  open = true;
+  core::drain(1);
+  EXPECT_TRUE(ran);
+  core::exchange_stream(before);
+}
+
+TEST_F(GroupTest, NativeHandles) {
+  EXPECT_NE(core::native_device(0), nullptr);
+  core::event recorded;
+  EXPECT_THAT([&] { core::native_event(recorded); },
+              ThrowsMessage<c10::Error>(HasSubstr("before it was recorded")));
+  recorded.record(core::default_stream(0));
+  EXPECT_NE(core::native_event(recorded), nullptr);
+}
+
+TEST_F(GroupTest, Telemetry) {
+  const int64_t before = core::read_telemetry(0, OUTBACK_METRIC_MEMORY_USED);
+  const c10::DataPtr held = core::allocate_on(0, size_t{4} << 20);
+  EXPECT_GE(core::read_telemetry(0, OUTBACK_METRIC_MEMORY_USED), before);
+  EXPECT_GT(core::read_telemetry(0, OUTBACK_METRIC_MEMORY_USED), 0);
+  EXPECT_THROW(core::read_telemetry(0, 12345), c10::NotImplementedError);
+}
+
+TEST_F(GroupTest, AGraphReplaysWhatWasCaptured) {
+  constexpr size_t size = size_t{1} << 20;
+  const c10::DataPtr data = core::allocate_on(0, size);
+  const c10::DataPtr result = core::host_allocator().allocate(size);
+  const c10::Stream before = core::exchange_stream(core::new_stream(0, 0));
+  const c10::Stream stream = core::current_stream(0);
+  const unsigned char ones = 1, twos = 2;
+
+  core::graph captured;
+  captured.begin_capture(stream);
+  EXPECT_EQ(core::capture_status(stream), OUTBACK_CAPTURE_ACTIVE);
+  core::fill_bytes(data.get(), 0, size, &twos, 1);
+  captured.end_capture();
+  EXPECT_EQ(core::capture_status(stream), OUTBACK_CAPTURE_NONE);
+  captured.instantiate();
+
+  const auto first_byte = [&] {
+    core::copy_bytes(result.get(), c10::kCPU, data.get(), device(0), size, false);
+    return *static_cast<unsigned char*>(result.get());
+  };
+  for (int launches = 0; launches < 3; ++launches) {
+    core::fill_bytes(data.get(), 0, size, &ones, 1);
+    EXPECT_EQ(first_byte(), 1);
+    captured.launch(stream);
+    EXPECT_EQ(first_byte(), 2);
+  }
+  EXPECT_THROW(captured.begin_capture(stream), c10::Error);
+  EXPECT_THROW(captured.launch(core::default_stream(1)), c10::Error);
+  core::exchange_stream(before);
+}
+
+TEST_F(GroupTest, AnEmptyGraphSaysSo) {
+  core::graph empty;
+  EXPECT_THAT([&] { empty.launch(core::default_stream(0)); },
+              ThrowsMessage<c10::Error>(HasSubstr("capture something first")));
+  EXPECT_THROW(empty.end_capture(), c10::Error);
+  EXPECT_THROW(empty.instantiate(), c10::Error);
+}
+
+TEST_F(GroupTest, AHandleIsNotForItsOwnProcess) {
+  void* base = nullptr;
+  const outback_runtime& table = *host_table();
+  ASSERT_EQ(table.mem_alloc(table.self, 0, 4096, &base), OUTBACK_OK);
+  const outback_ipc_handle handle = core::ipc_handle_of(0, base);
+  EXPECT_THROW(core::open_ipc_memory(0, handle), c10::Error);
+  ASSERT_EQ(table.mem_free(table.self, 0, base), OUTBACK_OK);
+}
+
+}  // namespace
+}  // namespace outback::test
