@@ -161,7 +161,7 @@ struct knows_no_interior_pointers : base {
 
 struct callbacks_run_at_once : base {
   void callback_enqueue(int32_t, outback_callback callback, void* data, outback_stream) {
-    std::thread(callback, data).join();
+    std::thread(callback, data).detach();
   }
 };
 

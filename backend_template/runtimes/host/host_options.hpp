@@ -25,8 +25,8 @@ struct host_options {
   // work runs on the calling thread; each stream's thread sleeps up to 200 us before half of its
   // pieces of work, so that streams overtake each other, and events complete some time after the
   // work before them; launches run the work of a graph in any order that its events leave open. The
-  // seed decides the delays and orders, not what the system's scheduler makes of them: a fault that
-  // one seed shows comes again with most others too.
+  // seed decides the delays and orders, not what the system's scheduler makes of them: run a test
+  // with some seeds.
   uint64_t adversarial = 0;
 };
 
