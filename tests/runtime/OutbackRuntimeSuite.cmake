@@ -15,11 +15,13 @@ function(outback_add_runtime_suite_program name runtime_library table_function)
   if(NOT TARGET outback_runtime_suite)
     add_library(
       outback_runtime_suite OBJECT
+      "${OUTBACK_RUNTIME_SUITE_DIR}/callbacks_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/copy_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/device_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/errors_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/events_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/fill_test.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/graphs_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/host_memory_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/memory_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/streams_test.cpp"

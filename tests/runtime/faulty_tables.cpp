@@ -5,8 +5,11 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "backend_template/runtimes/host/event.hpp"
 #include "backend_template/runtimes/host/host_runtime.hpp"
@@ -156,6 +159,61 @@ struct knows_no_interior_pointers : base {
   }
 };
 
+struct callbacks_run_at_once : base {
+  void callback_enqueue(int32_t, outback_callback callback, void* data, outback_stream) {
+    std::thread(callback, data).detach();
+  }
+};
+
+struct captured_work_runs : base {
+  void mem_fill(int32_t d, void* ptr, std::size_t size, const void* pattern, std::size_t width,
+                outback_stream s) {
+    host_runtime::mem_fill(d, ptr, size, pattern, width, s);
+    if (graph_status(d, s) == OUTBACK_CAPTURE_ACTIVE)
+      host_runtime::mem_fill(d, ptr, size, pattern, width, nullptr);
+  }
+};
+
+// Joins, at the end, what the caller did not.
+struct sees_no_unjoined_stream : base {
+  outback_stream stream_create(int32_t d, int32_t priority) {
+    return streams.emplace_back(host_runtime::stream_create(d, priority));
+  }
+  outback_graph graph_end(int32_t d, outback_stream first) {
+    const outback_event e = event_create(d, 0);
+    for (const outback_stream s : streams) {
+      if (s == first || graph_status(d, s) != OUTBACK_CAPTURE_ACTIVE) continue;
+      event_record(d, e, s);
+      event_wait(d, e, first);
+    }
+    event_destroy(d, e);
+    return host_runtime::graph_end(d, first);
+  }
+  std::vector<outback_stream> streams;
+};
+
+struct syncs_a_captured_stream : base {
+  void stream_sync(int32_t d, outback_stream s) {
+    if (graph_status(d, s) == OUTBACK_CAPTURE_NONE) host_runtime::stream_sync(d, s);
+  }
+};
+
+// Each launch is of a copy of the graph: no launch knows of the others.
+struct launches_overlap : base {
+  outback_graph graph_end(int32_t, outback_stream s) {
+    return reinterpret_cast<outback_graph>(new std::shared_ptr<const recording>(
+        std::make_shared<const recording>(of(s).end_capture())));
+  }
+  static auto& of_graph(outback_graph g) {
+    return *reinterpret_cast<std::shared_ptr<const recording>*>(g);
+  }
+  void graph_instantiate(int32_t, outback_graph) {}
+  void graph_launch(int32_t, outback_graph g, outback_stream s) {
+    of(s).enqueue([work = of_graph(g)] { work->run(); });
+  }
+  void graph_destroy(int32_t, outback_graph g) { delete &of_graph(g); }
+};
+
 template <class Faulty>
 const outback_runtime* table_of_a() {
   return table_of(*new Faulty);
@@ -222,6 +280,11 @@ const std::map<std::string, const outback_runtime* (*)()> faults = {
     FAULT(has_no_limit),
     FAULT(takes_any_device),
     FAULT(knows_no_interior_pointers),
+    FAULT(callbacks_run_at_once),
+    FAULT(captured_work_runs),
+    FAULT(sees_no_unjoined_stream),
+    FAULT(syncs_a_captured_stream),
+    FAULT(launches_overlap),
     {"shared_error_text", shared_error_text},
     {"touches_outputs_on_failure", touches_outputs_on_failure},
     {"ignores_struct_size", ignores_struct_size},

@@ -131,6 +131,50 @@ TEST(HostForkTest, AChildThatTouchesItsParentsStreamGetsAnError) {
   }));
 }
 
+TEST(HostForkTest, AChildsCallbacksRunOnlyOnStreamsOfItsOwn) {
+  EXPECT_TRUE(in_child([] {
+    const process p;
+    static int runs = 0;
+    const auto enqueue = [&](outback_stream s) {
+      return p.t.callbacks->enqueue(p.t.self, 0, [](void*) { ++runs; }, nullptr, s);
+    };
+    p.fill(big);
+    p.t.device_sync(p.t.self, 0);
+    return in_child([&] {
+      outback_stream own = nullptr;
+      if (p.t.streams->create(p.t.self, 0, 0, &own) != OUTBACK_OK || enqueue(own) != OUTBACK_OK ||
+          p.t.streams->sync(p.t.self, 0, own) != OUTBACK_OK || runs != 1) {
+        return false;
+      }
+      return p.refuses(enqueue(p.stream)) && p.refuses(p.t.graphs->begin(p.t.self, 0, p.stream)) &&
+             runs == 1;
+    });
+  }));
+}
+
+// Waiting would be for the parent's thread: by an event, or for the launch before.
+TEST(HostForkTest, AChildsStreamsDoNotWaitForItsParents) {
+  EXPECT_TRUE(in_child([] {
+    const process p;
+    static outback_event event = nullptr;
+    static outback_graph graph = nullptr;
+    p.t.events->create(p.t.self, 0, 0, &event);
+    p.t.graphs->begin(p.t.self, 0, p.stream);
+    p.t.graphs->end(p.t.self, 0, p.stream, &graph);
+    p.t.graphs->instantiate(p.t.self, 0, graph);
+    p.stop_stream();
+    p.t.events->record(p.t.self, 0, event, p.stream);
+    p.t.graphs->launch(p.t.self, 0, graph, p.stream);
+    return in_child([&] {
+      outback_stream own = nullptr;
+      p.t.streams->create(p.t.self, 0, 0, &own);
+      return p.refuses(p.t.events->wait(p.t.self, 0, event, own)) &&
+             p.refuses(p.t.graphs->launch(p.t.self, 0, graph, own)) &&
+             p.t.streams->sync(p.t.self, 0, own) == OUTBACK_OK;
+    });
+  }));
+}
+
 TEST(HostForkTest, AChildDestroysWhatItsParentMade) {
   EXPECT_TRUE(in_child([] {
     auto* host = new host_runtime({.devices = 1, .memory_size = 64 << 20});

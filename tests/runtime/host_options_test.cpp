@@ -18,7 +18,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr const char* variables[] = {"OUTBACK_HOST_DEVICES", "OUTBACK_HOST_MEMORY",
-                                     "OUTBACK_HOST_ADDRESSABLE", "OUTBACK_HOST_PROTECTED"};
+                                     "OUTBACK_HOST_ADDRESSABLE", "OUTBACK_HOST_PROTECTED",
+                                     "OUTBACK_HOST_ADVERSARIAL"};
 
 class HostOptionsTest : public testing::Test {
  protected:
@@ -97,6 +98,17 @@ TEST_F(HostOptionsTest, Addressable) {
   EXPECT_FALSE(with("OUTBACK_HOST_PROTECTED", "0").protected_memory);
   EXPECT_TRUE(with("OUTBACK_HOST_PROTECTED", "0").host_addressable);
   EXPECT_THAT(refusal("OUTBACK_HOST_PROTECTED", "yes"), HasSubstr("expected 0 or 1"));
+}
+
+TEST_F(HostOptionsTest, Adversarial) {
+  EXPECT_EQ(options_from_environment().adversarial, 0u);
+  EXPECT_EQ(with("OUTBACK_HOST_ADVERSARIAL", "0").adversarial, 0u);
+  EXPECT_EQ(with("OUTBACK_HOST_ADVERSARIAL", "18446744073709551615").adversarial, ~uint64_t{0});
+  for (const char* value : {"-1", "yes", "18446744073709551616", "1 "}) {
+    EXPECT_THAT(refusal("OUTBACK_HOST_ADVERSARIAL", value),
+                AllOf(HasSubstr(std::string("OUTBACK_HOST_ADVERSARIAL=") + value),
+                      HasSubstr("a number from 0")));
+  }
 }
 
 TEST_F(HostOptionsTest, TheDefaultMemoryIsAnEqualShare) {

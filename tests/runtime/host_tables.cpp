@@ -33,3 +33,9 @@ extern "C" const outback_runtime* outback_test_host_protected(void) {
                                                 .protected_memory = true});
   return table;
 }
+
+extern "C" const outback_runtime* outback_test_host_adversarial(void) {
+  static const outback_runtime* table =
+      leaked({.devices = 3, .memory_size = memory_size, .adversarial = 1});
+  return table;
+}

@@ -92,6 +92,12 @@ TEST_F(TableCheckTest, EveryMemberOfAGroupIsNamed) {
 }
 
 TEST_F(TableCheckTest, GroupsMayBeAbsent) {
+  // First those that need others.
+  table_.host_registration = nullptr;
+  table_.native = nullptr;
+  table_.callbacks = nullptr;
+  table_.ipc = nullptr;
+  table_.graphs = nullptr;
   EXPECT_THAT(without(table_.events), IsEmpty());
   EXPECT_THAT(without(table_.host_memory), IsEmpty());
   EXPECT_THAT(without(table_.device_state), IsEmpty());
@@ -101,6 +107,15 @@ TEST_F(TableCheckTest, GroupsMayBeAbsent) {
 
 TEST_F(TableCheckTest, EventsNeedStreams) {
   EXPECT_THAT(without(table_.streams), HasSubstr("events without the group streams"));
+}
+
+TEST_F(TableCheckTest, CallbacksNeedStreamsAndGraphsNeedEvents) {
+  table_.native = nullptr;
+  table_.ipc = nullptr;
+  EXPECT_THAT(without(table_.events), HasSubstr("graphs without the group events"));
+  table_.events = nullptr;
+  table_.graphs = nullptr;
+  EXPECT_THAT(without(table_.streams), HasSubstr("callbacks without the group streams"));
 }
 
 TEST_F(TableCheckTest, AnotherMajorIsRefusedWithBothVersionsAndARemedy) {

@@ -220,17 +220,25 @@ typedef int32_t outback_capture;
 enum {
   OUTBACK_CAPTURE_NONE = 0,
   OUTBACK_CAPTURE_ACTIVE = 1,
-  OUTBACK_CAPTURE_BROKEN = 2  // `end` will fail; until then nothing can be enqueued
+  OUTBACK_CAPTURE_BROKEN = 2  // `end` will fail; until then enqueueing is INVALID_ARGUMENT
 };
 
 // Work that is recorded once and launched often.
 //
 // From `begin` to `end` what is enqueued on the stream does not run: it goes into the graph. A
 // stream that waits for an event which was recorded in a capture becomes a part of that capture,
-// and has to be joined before `end`, by an event that the first stream waits for. Waiting for a
-// stream of a capture, or asking whether it is done, is INVALID_ARGUMENT and breaks the capture; so
-// do copies from or to pageable host memory. A launch reads and writes the memory that was named in
-// the capture, which has to be there still.
+// and has to be joined before `end`, by an event that the first stream waits for. No stream of a
+// capture is destroyed before `end`. A launch reads and writes the memory that was named in the
+// capture, which has to be there still, and runs the callbacks once more.
+//
+// An event that is recorded in a capture stands for that place, and for nothing else, until it is
+// recorded again outside of one: streams may wait for it as long as the capture lasts, all else is
+// INVALID_ARGUMENT.
+//
+// These are INVALID_ARGUMENT and break the capture: waiting for one of its streams, for the device
+// of one or for one of its events, or asking whether they are done; a stream of it that waits for
+// an event which was recorded outside, or in another capture, which breaks too; copies from or to
+// pageable host memory; launches.
 typedef struct outback_graphs {
   uint32_t struct_size;
   uint32_t reserved;
@@ -241,9 +249,11 @@ typedef struct outback_graphs {
   // On the stream of `begin`. Ends the capture also where it fails; a broken one, and one with a
   // stream that was not joined, is INVALID_ARGUMENT and leaves no graph.
   outback_status (*end)(void* self, int32_t device, outback_stream stream, outback_graph* graph);
-  // Makes it ready to be launched, which may take long. Once.
+  // Makes it ready to be launched, which may take long. Once: again it is INVALID_ARGUMENT, and so
+  // is a launch before.
   outback_status (*instantiate)(void* self, int32_t device, outback_graph graph);
-  // As one piece of work of `stream`. Launches of one graph run one after another.
+  // As one piece of work of `stream`. Launches of one graph run one after another, on whichever
+  // streams, in the order of the calls.
   outback_status (*launch)(void* self, int32_t device, outback_graph graph, outback_stream stream);
   // Legal while a launch is pending.
   outback_status (*destroy)(void* self, int32_t device, outback_graph graph);

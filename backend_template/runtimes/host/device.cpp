@@ -7,10 +7,15 @@
 
 namespace outback::host {
 
-device::device(int32_t index, uint64_t memory_size)
-    : index_(index), memory_size_(memory_size), default_stream_(std::make_shared<stream>(index)) {}
+device::device(int32_t index, uint64_t memory_size, uint64_t adversarial)
+    : index_(index),
+      memory_size_(memory_size),
+      adversarial_(adversarial),
+      default_stream_(new_stream(0)) {}
 
 device::~device() {
+  default_stream_->abandon_capture();
+  for (const auto& s : streams_) s->abandon_capture();
   try {
     sync();
   } catch (const runtime_error&) {  // NOLINT(bugprone-empty-catch)
@@ -33,9 +38,17 @@ void device::reserve(uint64_t size) {
   } while (!used_.compare_exchange_weak(used, used + size, std::memory_order_relaxed));
 }
 
-stream* device::create_stream() {
-  auto fresh = std::make_shared<stream>(index_);
+std::shared_ptr<stream> device::new_stream(int32_t priority) {
+  stream_options options = {.priority = std::clamp(priority, greatest_priority, least_priority)};
+  if (adversarial_ != 0) {
+    options.adversary.emplace(adversarial_, (uint64_t(index_) << 32) + streams_made_++);
+  }
+  return std::make_shared<stream>(index_, options);
+}
+
+stream* device::create_stream(int32_t priority) {
   const std::lock_guard lock(mutex_);
+  auto fresh = new_stream(priority);
   forget_finished();
   active_.store(true, std::memory_order_relaxed);
   return streams_.emplace_back(std::move(fresh)).get();
@@ -50,6 +63,7 @@ void device::destroy_stream(stream* given) {
     throw invalid_argument("the stream is not one that device " + std::to_string(index_) +
                            " created");
   }
+  (*found)->abandon_capture();
   if (!(*found)->idle()) destroyed_.push_back(*found);
   (*found)->close();
   *found = std::move(streams_.back());
@@ -66,6 +80,8 @@ void device::sync() {
       if (!s->idle()) all.push_back(s);
     }
   }
+  default_stream_->refuse_in_capture("waiting for its device");
+  for (const auto& s : all) s->refuse_in_capture("waiting for its device");
   default_stream_->sync();
   for (const auto& s : all) s->sync();
 }

@@ -12,11 +12,15 @@
 
 namespace outback::host {
 
+/// Of streams.
+inline constexpr int32_t least_priority = 1, greatest_priority = -1;
+
 /// May be used from any thread.
 class device {
  public:
-  device(int32_t index, uint64_t memory_size);
-  /// Waits for the work of all streams, except in a forked child.
+  /// `adversarial`: as in host_options.
+  device(int32_t index, uint64_t memory_size, uint64_t adversarial = 0);
+  /// Waits for the work of all streams, except in a forked child. Captures end.
   ~device();
 
   int32_t index() const noexcept { return index_; }
@@ -31,18 +35,22 @@ class device {
   void release(uint64_t size) noexcept { used_.fetch_sub(size, std::memory_order_relaxed); }
 
   stream& default_stream() noexcept { return *default_stream_; }
-  /// Belongs to the device until `destroy_stream`.
-  stream* create_stream();
+  /// Belongs to the device until `destroy_stream`. `priority` is clamped.
+  stream* create_stream(int32_t priority = 0);
   /// Throws outback::invalid_argument for a stream that is not of this device, or the default one.
   void destroy_stream(stream* given);
-  /// Waits for all streams, those that were destroyed with work queued too.
+  /// Waits for all streams, those that were destroyed with work queued too. Throws like
+  /// `stream::sync`, without waiting if one is in a capture.
   void sync();
 
  private:
   void forget_finished();  // mutex_ is held
+  std::shared_ptr<stream> new_stream(int32_t priority);
 
   const int32_t index_;
   const uint64_t memory_size_;
+  const uint64_t adversarial_;
+  uint64_t streams_made_ = 0;
   std::atomic<uint64_t> used_{0};
   std::atomic<bool> active_{false};
   const std::shared_ptr<stream> default_stream_;

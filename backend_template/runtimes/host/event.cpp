@@ -1,6 +1,7 @@
 #include "backend_template/runtimes/host/event.hpp"
 
 #include <chrono>
+#include <string>
 #include <utility>
 
 #include "backend_template/runtimes/host/fork_count.hpp"
@@ -10,11 +11,18 @@ namespace outback::host {
 
 mark::mark() : forks_(fork_count()) {}
 
+mark::mark(std::unique_ptr<const capture::place> place)
+    : forks_(fork_count()), place_(std::move(place)) {}
+
 void mark::complete() noexcept {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   time_ = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
   done_.store(1, std::memory_order_release);
   done_.notify_all();
+}
+
+void mark::check_reachable() const {
+  if (!completed()) check_not_forked(forks_);
 }
 
 void mark::wait() const {
@@ -28,10 +36,23 @@ std::shared_ptr<mark> event::current() const {
   return current_;
 }
 
+std::shared_ptr<mark> event::uncaptured(const char* what) const {
+  auto now = current();
+  if (now == nullptr || now->place() == nullptr) return now;
+  const std::string problem = std::string(what) + " an event that was recorded in a capture";
+  now->place()->of->break_off(problem);
+  throw invalid_argument(problem + ": only streams of that capture may wait for it");
+}
+
 void event::record(stream& where) {
-  auto fresh = std::make_shared<mark>();
-  if (!where.try_run([&] { fresh->complete(); })) {
-    where.enqueue([fresh] { fresh->complete(); });
+  std::shared_ptr<mark> fresh;
+  if (where.captured()) {
+    fresh = std::make_shared<mark>(where.place_in_capture());
+  } else {
+    fresh = std::make_shared<mark>();
+    if (!where.try_run([&] { fresh->complete(); })) {
+      where.enqueue_uncaptured([fresh] { fresh->complete(); }, "recording an event");
+    }
   }
   const std::lock_guard lock(mutex_);
   current_ = std::move(fresh);
@@ -39,17 +60,21 @@ void event::record(stream& where) {
 
 void event::wait(stream& waiting) const {
   const auto now = current();
-  if (now == nullptr || now->completed()) return;
-  waiting.enqueue([now] { now->wait(); });
+  if (now == nullptr) return;
+  if (now->place() != nullptr) return waiting.wait_in_capture(*now->place());
+  waiting.refuse_in_capture("waiting for an event that was recorded outside of it");
+  if (now->completed()) return;
+  now->check_reachable();
+  waiting.enqueue_uncaptured([now] { now->wait(); }, "waiting for an event");
 }
 
 bool event::query() const {
-  const auto now = current();
+  const auto now = uncaptured("asking for");
   return now == nullptr || now->completed();
 }
 
 void event::sync() const {
-  if (const auto now = current()) now->wait();
+  if (const auto now = uncaptured("waiting for")) now->wait();
 }
 
 std::optional<int64_t> event::elapsed(const event& from, const event& to) {
@@ -59,7 +84,7 @@ std::optional<int64_t> event::elapsed(const event& from, const event& to) {
           "elapsed time needs two events that were created with OUTBACK_EVENT_TIMING");
     }
   }
-  const auto first = from.current(), last = to.current();
+  const auto first = from.uncaptured("the time of"), last = to.uncaptured("the time of");
   if (first == nullptr || last == nullptr) {
     throw invalid_argument("elapsed time needs two events that were recorded");
   }

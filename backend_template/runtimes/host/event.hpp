@@ -16,6 +16,8 @@ namespace outback::host {
 class mark {
  public:
   mark();
+  /// A place in a capture: it is never reached, and only streams wait for it.
+  explicit mark(std::unique_ptr<const capture::place> place);
 
   /// Called by the stream that reached the mark, once.
   void complete() noexcept;
@@ -23,6 +25,10 @@ class mark {
   /// Throws outback::runtime_error in a child process forked before the mark was reached: nobody
   /// will reach it.
   void wait() const;
+  /// Throws like `wait`, and returns at once.
+  void check_reachable() const;
+  /// Null unless the mark was made in a capture.
+  const capture::place* place() const noexcept { return place_.get(); }
   /// When the mark was reached, by CLOCK_MONOTONIC in nanoseconds. Only after `completed`.
   int64_t time() const noexcept { return time_; }
 
@@ -30,9 +36,12 @@ class mark {
   std::atomic<int> done_{0};  // an int is what a futex waits on
   const uint32_t forks_;
   int64_t time_ = 0;
+  const std::unique_ptr<const capture::place> place_;
 };
 
-/// May be used from any thread.
+/// May be used from any thread. An event that was recorded in a capture is a place in that, and
+/// only streams may wait for it, in the capture: all else throws outback::invalid_argument and
+/// breaks it.
 class event {
  public:
   event(int32_t device, uint32_t flags) : device_(device), flags_(flags) {}
@@ -50,7 +59,8 @@ class event {
   static std::optional<int64_t> elapsed(const event& from, const event& to);
 
  private:
-  std::shared_ptr<mark> current() const;  // null before the first recording
+  std::shared_ptr<mark> current() const;                     // null before the first recording
+  std::shared_ptr<mark> uncaptured(const char* what) const;  // throws if that is in a capture
 
   const int32_t device_;
   const uint32_t flags_;

@@ -52,6 +52,7 @@ void host_runtime::mem_copy(void* dst, int32_t dst_device, const void* src, int3
   if (size <= inline_size && s.try_run(copy)) return;
 
   const void* host_side = from_host ? src : to_host ? dst : nullptr;
+  constexpr const char* what = "a copy from or to pageable host memory";
   if (host_side == nullptr || pinned(host_side, size)) {
     s.enqueue(copy);
   } else if (s.try_run(copy)) {
@@ -59,9 +60,9 @@ void host_runtime::mem_copy(void* dst, int32_t dst_device, const void* src, int3
   } else if (from_host && size <= staging_size) {
     const std::shared_ptr<std::byte[]> staged(new std::byte[size]);
     std::memcpy(staged.get(), src, size);
-    s.enqueue([=] { std::memcpy(dst, staged.get(), size); });
+    s.enqueue_uncaptured([=] { std::memcpy(dst, staged.get(), size); }, what);
   } else {
-    s.wait(s.enqueue(copy));
+    s.wait(s.enqueue_uncaptured(copy, what));
   }
 }
 

@@ -98,6 +98,11 @@ host_options options_from_environment() {
     options.protected_memory = true;
     options.host_addressable = options.addresses_host = false;
   }
+  if (const std::string text = variable("OUTBACK_HOST_ADVERSARIAL"); !text.empty()) {
+    if (!parse_number(text, options.adversarial)) {
+      refuse("OUTBACK_HOST_ADVERSARIAL", text, "a number from 0 to 2^64 - 1");
+    }
+  }
   return options;
 }
 

@@ -20,6 +20,14 @@ struct host_options {
   // copies and fills get at it. Refused with either of the two above. For tests: a
   // process has four such runtimes, each with 128 GiB of addresses, none of which is used twice.
   bool protected_memory = false;
+  // A seed, or 0: none. For tests of programs: the runtime does what the contract allows and an
+  // ordinary device seldom does, so that a wait that the program forgot shows as wrong data. No
+  // work runs on the calling thread; each stream's thread sleeps up to 200 us before half of its
+  // pieces of work, so that streams overtake each other, and events complete some time after the
+  // work before them; launches run the work of a graph in any order that its events leave open. The
+  // seed decides the delays and orders, not what the system's scheduler makes of them: run a test
+  // with some seeds.
+  uint64_t adversarial = 0;
 };
 
 /// The most devices that a runtime may have. Torch counts them in 8 bits, one of them a sign.
@@ -32,6 +40,7 @@ inline constexpr int32_t max_devices = 64;
 ///                             nothing after it
 ///   OUTBACK_HOST_ADDRESSABLE  0: neither host_addressable nor addresses_host; 1: both
 ///   OUTBACK_HOST_PROTECTED    1: protected_memory, and neither of the two; 0: not
+///   OUTBACK_HOST_ADVERSARIAL  a seed, at most 2^64 - 1; 0: off
 ///
 /// Throws outback::invalid_argument with the variable, its value and what it may be.
 host_options options_from_environment();

@@ -18,7 +18,7 @@ host_runtime::host_runtime(const host_options& options) : options_(options) {
   }
   if (options.protected_memory) addresses_.emplace();
   for (int32_t i = 0; i < options.devices; ++i) {
-    devices_.push_back(std::make_unique<device>(i, memory_size_of(options)));
+    devices_.push_back(std::make_unique<device>(i, memory_size_of(options), options.adversarial));
   }
 }
 
@@ -68,8 +68,8 @@ void host_runtime::device_sync(int32_t index) {
   at(index).sync();
 }
 
-outback_stream host_runtime::stream_create(int32_t index, int32_t) {
-  return reinterpret_cast<outback_stream>(at(index).create_stream());
+outback_stream host_runtime::stream_create(int32_t index, int32_t priority) {
+  return reinterpret_cast<outback_stream>(at(index).create_stream(priority));
 }
 
 void host_runtime::stream_destroy(int32_t index, outback_stream handle) {
@@ -77,7 +77,7 @@ void host_runtime::stream_destroy(int32_t index, outback_stream handle) {
 }
 
 bool host_runtime::stream_query(int32_t index, outback_stream handle) {
-  return stream_at(index, handle).idle();
+  return stream_at(index, handle).query();
 }
 
 void host_runtime::stream_sync(int32_t index, outback_stream handle) {
@@ -86,7 +86,7 @@ void host_runtime::stream_sync(int32_t index, outback_stream handle) {
 
 priority_range host_runtime::stream_priorities(int32_t index) const {
   at(index);
-  return {.least = 0, .greatest = 0};
+  return {.least = least_priority, .greatest = greatest_priority};
 }
 
 void host_runtime::device_select(int32_t index) const {

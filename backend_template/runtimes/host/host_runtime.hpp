@@ -13,7 +13,12 @@
 //              an allocation of that device.
 //   Fork       A child may use the devices as long as no work of the parent's had reached a thread.
 //              Where it had, the child gets an error, not a hang, and may exit.
-//   Priorities There are none: least and greatest are 0.
+//   Priorities A stream's thread runs with a nice value: that of the process for priority -1, 1
+//   more
+//              for 0 and 10 more for 1. What runs on the calling thread has the caller's.
+//   Graphs     A launch runs what was captured in the order of its enqueueing, on one thread.
+//   Adversary  With host_options::adversarial, in another order that the contract allows, each
+//   time.
 #pragma once
 
 #include <cstddef>
@@ -80,6 +85,16 @@ class host_runtime {
   void device_select(int32_t device) const;
   bool device_is_active(int32_t device) const;
   memory_amount memory_usage(int32_t device) const;
+
+  void callback_enqueue(int32_t device, outback_callback callback, void* data,
+                        outback_stream stream);
+
+  void graph_begin(int32_t device, outback_stream stream);
+  outback_capture graph_status(int32_t device, outback_stream stream);
+  outback_graph graph_end(int32_t device, outback_stream stream);
+  void graph_instantiate(int32_t device, outback_graph graph);
+  void graph_launch(int32_t device, outback_graph graph, outback_stream stream);
+  void graph_destroy(int32_t device, outback_graph graph);
 
  private:
   void check_accepted() const;

@@ -1,23 +1,31 @@
 #include "backend_template/runtimes/host/stream.hpp"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
 #include <system_error>
 #include <thread>
 #include <utility>
 
-#include "backend_template/runtimes/host/fork_count.hpp"
 #include "outback/runtime_error.hpp"
 
 namespace outback::host {
 
-// In a forked child the mutex may be held for ever by a thread that is not there, so each function
-// asks first.
-#define OUTBACK_CHECK_NOT_FORKED() \
-  if (has_thread_.load(std::memory_order_acquire)) check_not_forked(forks_)
+namespace {
+
+// Half of the time not at all, so that every stream is sometimes ahead of all others.
+void dawdle(randomness& adversary) {
+  if (adversary.below(2) == 0) return;
+  std::this_thread::sleep_for(std::chrono::microseconds(1 + adversary.below(200)));
+}
+
+}  // namespace
 
 bool stream::begin_inline() {
-  OUTBACK_CHECK_NOT_FORKED();
+  check_same_process();
   const std::lock_guard lock(mutex_);
-  if (pending_.load(std::memory_order_relaxed) != 0) return false;
+  if (pending_.load(std::memory_order_relaxed) != 0 || options_.adversary) return false;
   inline_ = true;
   ++enqueued_;
   pending_.store(1, std::memory_order_relaxed);
@@ -34,8 +42,21 @@ void stream::end_inline() noexcept {
 }
 
 uint64_t stream::enqueue(std::function<void()> work) {
-  OUTBACK_CHECK_NOT_FORKED();
+  check_same_process();
   const std::lock_guard lock(mutex_);
+  if (capture_ == nullptr) return enqueue_locked(std::move(work));
+  capture_->record(lane_, std::move(work));
+  return enqueued_;
+}
+
+uint64_t stream::enqueue_uncaptured(std::function<void()> work, const char* what) {
+  check_same_process();
+  const std::lock_guard lock(mutex_);
+  refuse_locked(what);
+  return enqueue_locked(std::move(work));
+}
+
+uint64_t stream::enqueue_locked(std::function<void()> work) {
   if (!has_thread_.load(std::memory_order_relaxed)) start_thread();
   queue_.push_back(std::move(work));
   pending_.fetch_add(1, std::memory_order_relaxed);
@@ -55,27 +76,36 @@ void stream::start_thread() {
 }
 
 void stream::wait(uint64_t ticket) {
-  OUTBACK_CHECK_NOT_FORKED();
+  check_same_process();
   std::unique_lock lock(mutex_);
   has_done_.wait(lock, [&] { return done_ >= ticket; });
 }
 
 void stream::sync() {
   if (idle()) return;
-  OUTBACK_CHECK_NOT_FORKED();
+  check_same_process();
   std::unique_lock lock(mutex_);
+  refuse_locked("waiting for the stream");
   has_done_.wait(lock, [this, last = enqueued_] { return done_ >= last; });
 }
 
 void stream::close() {
-  if (has_thread_.load(std::memory_order_acquire) && fork_count() != forks_)
-    return;  // no thread to tell
+  if (!same_process()) return;  // no thread to tell
   const std::lock_guard lock(mutex_);
   closed_ = true;
   has_work_.notify_one();
 }
 
+// By nice values, which are a thread's own on Linux. Against what the process runs at, so that
+// work of default priority gives way to the thread that enqueues it a little, and least urgent work
+// to all else. Best effort: a thread that a nicer one started may not raise itself again.
+void stream::set_niceness() const noexcept {
+  const int above = options_.priority < 0 ? 0 : options_.priority == 0 ? 1 : 10;
+  setpriority(PRIO_PROCESS, id_t(gettid()), getpriority(PRIO_PROCESS, id_t(getpid())) + above);
+}
+
 void stream::work_until_closed() noexcept {
+  set_niceness();
   std::unique_lock lock(mutex_);
   for (;;) {
     has_work_.wait(lock, [this] { return !inline_ && (closed_ || !queue_.empty()); });
@@ -84,6 +114,7 @@ void stream::work_until_closed() noexcept {
       const std::function<void()> work = std::move(queue_.front());
       queue_.pop_front();
       lock.unlock();
+      if (options_.adversary) dawdle(*options_.adversary);
       work();
     }  // what the work owned goes before the lock comes back
     lock.lock();
@@ -92,7 +123,5 @@ void stream::work_until_closed() noexcept {
     has_done_.notify_all();
   }
 }
-
-#undef OUTBACK_CHECK_NOT_FORKED
 
 }  // namespace outback::host

@@ -81,10 +81,32 @@ class ErrorTest : public RuntimeTest {
       EXPECT_FAILS(t_.device_state->is_active(self_, d, &out.active), bad);
       EXPECT_FAILS(t_.device_state->memory_usage(self_, d, &out.free, &out.total), bad);
     }
+    if (t_.callbacks != nullptr) {
+      EXPECT_FAILS(t_.callbacks->enqueue(self_, d, [](void*) {}, nullptr, nullptr), bad);
+    }
+    if (t_.graphs != nullptr) expect_graphs_refused(d);
     EXPECT_TRUE(out.untouched());
     EXPECT_TRUE(same(host, bytes(64)));
     data.fill(9);
     EXPECT_TRUE(same(data.read(), all(64, 9))) << "what was refused has destroyed something";
+  }
+
+  void expect_graphs_refused(int32_t d) {
+    stream s;
+    outback_graph graph = nullptr, no_graph = nullptr;
+    outback_capture status = -77;
+    EXPECT_FAILS(t_.graphs->begin(self_, d, s), bad);
+    check(t_.graphs->begin(self_, 0, s), "graphs.begin");
+    EXPECT_FAILS(t_.graphs->status(self_, d, s, &status), bad);
+    EXPECT_FAILS(t_.graphs->end(self_, d, s, &no_graph), bad);
+    check(t_.graphs->end(self_, 0, s, &graph), "graphs.end");
+    EXPECT_FAILS(t_.graphs->instantiate(self_, d, graph), bad);
+    check(t_.graphs->instantiate(self_, 0, graph), "graphs.instantiate");
+    EXPECT_FAILS(t_.graphs->launch(self_, d, graph, s), bad);
+    EXPECT_FAILS(t_.graphs->destroy(self_, d, graph), bad);
+    check(t_.graphs->destroy(self_, 0, graph), "graphs.destroy");
+    EXPECT_EQ(no_graph, nullptr);
+    EXPECT_EQ(status, -77);
   }
 
   static constexpr outback_status bad = OUTBACK_INVALID_ARGUMENT;
@@ -129,6 +151,21 @@ TEST_F(ErrorTest, NullOutputsAreRefused) {
     EXPECT_FAILS(t_.device_state->is_active(self_, 0, nullptr), bad);
     EXPECT_FAILS(t_.device_state->memory_usage(self_, 0, &size, nullptr), bad);
     EXPECT_FAILS(t_.device_state->memory_usage(self_, 0, nullptr, &size), bad);
+  }
+}
+
+TEST_F(ErrorTest, NullCallbacksAndGraphsAreRefused) {
+  OUTBACK_NEEDS(t_.callbacks != nullptr || t_.graphs != nullptr, "callbacks or graphs");
+  int data = 0;
+  if (t_.callbacks != nullptr) {
+    EXPECT_FAILS(t_.callbacks->enqueue(self_, 0, nullptr, &data, nullptr), bad);
+  }
+  if (t_.graphs != nullptr) {
+    EXPECT_FAILS(t_.graphs->status(self_, 0, nullptr, nullptr), bad);
+    EXPECT_FAILS(t_.graphs->end(self_, 0, nullptr, nullptr), bad);
+    EXPECT_FAILS(t_.graphs->instantiate(self_, 0, nullptr), bad);
+    EXPECT_FAILS(t_.graphs->launch(self_, 0, nullptr, nullptr), bad);
+    EXPECT_FAILS(t_.graphs->destroy(self_, 0, nullptr), bad);
   }
 }
 

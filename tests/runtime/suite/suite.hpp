@@ -32,6 +32,8 @@ const outback_runtime& table();
 #define OUTBACK_NEEDS_EVENTS() OUTBACK_NEEDS(table().events != nullptr, "events")
 #define OUTBACK_NEEDS_HOST_MEMORY() OUTBACK_NEEDS(table().host_memory != nullptr, "host_memory")
 #define OUTBACK_NEEDS_DEVICE_STATE() OUTBACK_NEEDS(table().device_state != nullptr, "device_state")
+#define OUTBACK_NEEDS_CALLBACKS() OUTBACK_NEEDS(table().callbacks != nullptr, "callbacks")
+#define OUTBACK_NEEDS_GRAPHS() OUTBACK_NEEDS(table().graphs != nullptr, "graphs")
 #define OUTBACK_NEEDS_TWO_DEVICES() OUTBACK_NEEDS(device_count() >= 2, "two devices")
 
 /// The base of every test: unsupported, all of them, where there is no device.

@@ -1,0 +1,122 @@
+#include "backend_template/runtimes/host/capture.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+#include "outback/runtime_error.hpp"
+
+namespace outback::host {
+namespace {
+
+uint64_t steps(const progress& of, std::size_t lane) {
+  return lane < of.size() ? of[lane] : 0;
+}
+
+// Whether all of `needs` lies within `done`.
+bool covers(const progress& done, const progress& needs) {
+  for (std::size_t i = 0; i < needs.size(); ++i) {
+    if (needs[i] > steps(done, i)) return false;
+  }
+  return true;
+}
+
+void add_to(progress& sum, const progress& more) {
+  if (sum.size() < more.size()) sum.resize(more.size());
+  for (std::size_t i = 0; i < more.size(); ++i) sum[i] = std::max(sum[i], more[i]);
+}
+
+}  // namespace
+
+void recording::add(std::size_t lane, progress needs, std::function<void()> work) {
+  pieces_.push_back({lane, std::move(needs), std::move(work)});
+}
+
+void recording::run() const {
+  for (const piece& p : pieces_) p.work();
+}
+
+void recording::run_in_some_order(randomness& choice) const {
+  std::vector<std::deque<const piece*>> left;  // of each lane, in its own order
+  progress done;
+  for (const piece& p : pieces_) {
+    if (left.size() <= p.lane) left.resize(p.lane + 1);
+    left[p.lane].push_back(&p);
+    if (done.size() < p.needs.size()) done.resize(p.needs.size());
+  }
+  std::fill(done.begin(), done.end(), 1);  // all have joined
+  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    std::vector<std::size_t> ready;
+    for (std::size_t lane = 0; lane < left.size(); ++lane) {
+      if (!left[lane].empty() && covers(done, left[lane].front()->needs)) ready.push_back(lane);
+    }
+    const std::size_t chosen = ready[choice.below(ready.size())];
+    left[chosen].front()->work();
+    left[chosen].pop_front();
+    ++done[chosen];
+  }
+}
+
+void capture::check_going_on() const {
+  if (over_) throw invalid_argument("the capture has ended");
+  if (!problem_.empty()) throw invalid_argument("the capture is broken: " + problem_);
+}
+
+std::size_t capture::join(std::weak_ptr<stream> who, const progress& seen) {
+  const std::lock_guard lock(mutex_);
+  check_going_on();
+  progress mine = seen;
+  mine.resize(lanes_.size() + 1);
+  mine.back() = 1;
+  lanes_.push_back({std::move(who), std::move(mine)});
+  return lanes_.size() - 1;
+}
+
+void capture::wait(std::size_t lane, const progress& seen) {
+  const std::lock_guard lock(mutex_);
+  check_going_on();
+  add_to(lanes_[lane].seen, seen);
+}
+
+void capture::record(std::size_t lane, std::function<void()> work) {
+  const std::lock_guard lock(mutex_);
+  check_going_on();
+  work_.add(lane, lanes_[lane].seen, std::move(work));
+  ++lanes_[lane].seen[lane];
+}
+
+progress capture::seen_by(std::size_t lane) const {
+  const std::lock_guard lock(mutex_);
+  check_going_on();
+  return lanes_[lane].seen;
+}
+
+void capture::break_off(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  if (problem_.empty()) problem_ = why;
+}
+
+bool capture::broken() const {
+  const std::lock_guard lock(mutex_);
+  return !problem_.empty();
+}
+
+capture::result capture::end() {
+  const std::lock_guard lock(mutex_);
+  if (over_) throw invalid_argument("the capture has ended");
+  over_ = true;
+  result left;
+  left.work = std::move(work_);
+  left.problem = problem_;
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    left.streams.push_back(lanes_[i].who);
+    if (left.problem.empty() && steps(lanes_[0].seen, i) < steps(lanes_[i].seen, i)) {
+      left.problem =
+          "a stream of the capture was not joined: record an event on it after its last work, and "
+          "let the stream of the begin wait for it";
+    }
+  }
+  return left;
+}
+
+}  // namespace outback::host

@@ -1,0 +1,35 @@
+#include "backend_template/runtimes/host/graph.hpp"
+
+#include <utility>
+
+#include "outback/runtime_error.hpp"
+
+namespace outback::host {
+
+graph::graph(int32_t device, recording work, uint64_t seed)
+    : device_(device), work_(std::make_shared<const recording>(std::move(work))), seed_(seed) {}
+
+void graph::instantiate() {
+  const std::lock_guard lock(mutex_);
+  if (ready_) throw invalid_argument("the graph was instantiated already");
+  ready_ = true;
+}
+
+void graph::launch(stream& where) {
+  const std::lock_guard lock(mutex_);
+  if (!ready_) throw invalid_argument("the graph was not instantiated");
+  const auto before = last_ != nullptr && !last_->completed() ? last_ : nullptr;
+  if (before != nullptr) before->check_reachable();
+  const auto end = std::make_shared<mark>();
+  const auto run = [work = work_, order = randomness(seed_, launches_), shuffled = seed_ != 0,
+                    before, end]() mutable {
+    if (before != nullptr) before->wait();
+    shuffled ? work->run_in_some_order(order) : work->run();
+    end->complete();
+  };
+  where.enqueue_uncaptured(run, "a launch of a graph");
+  last_ = end;
+  ++launches_;
+}
+
+}  // namespace outback::host
