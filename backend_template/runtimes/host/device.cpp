@@ -8,7 +8,9 @@
 namespace outback::host {
 
 device::device(int32_t index, uint64_t memory_size)
-    : index_(index), memory_size_(memory_size), default_stream_(std::make_shared<stream>(index)) {}
+    : index_(index),
+      memory_size_(memory_size),
+      default_stream_(std::make_shared<stream>(index, busy_)) {}
 
 device::~device() {
   try {
@@ -17,7 +19,7 @@ device::~device() {
     // A forked child, in which the threads are not: there is nothing to wait for.
   }
   default_stream_->close();
-  for (const auto& s : streams_) s->close();
+  for (const auto& s : streams_) s->queue().close();
 }
 
 void device::reserve(uint64_t size) {
@@ -34,11 +36,26 @@ void device::reserve(uint64_t size) {
 }
 
 stream* device::create_stream() {
-  auto fresh = std::make_shared<stream>(index_);
+  auto fresh = std::make_shared<stream>(index_, busy_);
   const std::lock_guard lock(mutex_);
   forget_finished();
   active_.store(true, std::memory_order_relaxed);
   return streams_.emplace_back(std::move(fresh)).get();
+}
+
+stream* device::wrap_stream(const void* native) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<stream> queue;
+  if (native == default_stream_.get()) queue = default_stream_;
+  for (const auto& s : streams_) {
+    if (native == &s->queue()) queue = s->queue().shared_from_this();
+  }
+  if (native == nullptr || queue == nullptr) {
+    throw invalid_argument(
+        "the handle is not one that native.stream answered for a stream of device " +
+        std::to_string(index_) + " which is still there");
+  }
+  return streams_.emplace_back(std::make_shared<stream>(std::move(queue))).get();
 }
 
 void device::destroy_stream(stream* given) {
@@ -50,10 +67,15 @@ void device::destroy_stream(stream* given) {
     throw invalid_argument("the stream is not one that device " + std::to_string(index_) +
                            " created");
   }
-  if (!(*found)->idle()) destroyed_.push_back(*found);
-  (*found)->close();
+  const auto queue = (*found)->queue().shared_from_this();
   *found = std::move(streams_.back());
   streams_.pop_back();
+  const bool in_use = queue == default_stream_ ||
+                      std::any_of(streams_.begin(), streams_.end(),
+                                  [&](const auto& s) { return &s->queue() == queue.get(); });
+  if (in_use) return;
+  if (!queue->idle()) destroyed_.push_back(queue);
+  queue->close();
 }
 
 void device::sync() {
@@ -63,7 +85,7 @@ void device::sync() {
     forget_finished();
     all = destroyed_;
     for (const auto& s : streams_) {
-      if (!s->idle()) all.push_back(s);
+      if (!s->queue().idle()) all.push_back(s->queue().shared_from_this());
     }
   }
   default_stream_->sync();

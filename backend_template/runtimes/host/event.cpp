@@ -29,6 +29,7 @@ std::shared_ptr<mark> event::current() const {
 }
 
 void event::record(stream& where) {
+  if (shared_) return shared_->record(where);
   auto fresh = std::make_shared<mark>();
   if (!where.try_run([&] { fresh->complete(); })) {
     where.enqueue([fresh] { fresh->complete(); });
@@ -38,17 +39,20 @@ void event::record(stream& where) {
 }
 
 void event::wait(stream& waiting) const {
+  if (shared_) return shared_->wait(waiting);
   const auto now = current();
   if (now == nullptr || now->completed()) return;
   waiting.enqueue([now] { now->wait(); });
 }
 
 bool event::query() const {
+  if (shared_) return shared_->query();
   const auto now = current();
   return now == nullptr || now->completed();
 }
 
 void event::sync() const {
+  if (shared_) return shared_->sync();
   if (const auto now = current()) now->wait();
 }
 

@@ -76,6 +76,7 @@ void stream::close() {
 }
 
 void stream::work_until_closed() noexcept {
+  const busy_clock::thread measured(*busy_);
   std::unique_lock lock(mutex_);
   for (;;) {
     has_work_.wait(lock, [this] { return !inline_ && (closed_ || !queue_.empty()); });

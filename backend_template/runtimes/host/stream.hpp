@@ -13,6 +13,9 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
+
+#include "backend_template/runtimes/host/busy_clock.hpp"
 
 namespace outback::host {
 
@@ -20,7 +23,15 @@ namespace outback::host {
 /// process.
 class stream : public std::enable_shared_from_this<stream> {
  public:
-  explicit stream(int32_t device) : device_(device) {}
+  /// `busy` measures the stream's thread.
+  stream(int32_t device, std::shared_ptr<busy_clock> busy)
+      : device_(device), busy_(std::move(busy)) {}
+  /// Another handle of a stream: of it, only `queue` and `device` are for use.
+  explicit stream(std::shared_ptr<stream> queue)
+      : device_(queue->device_), queue_of_(std::move(queue)) {}
+
+  /// The stream that this is a handle of: itself, as a rule.
+  stream& queue() noexcept { return queue_of_ ? *queue_of_ : *this; }
 
   int32_t device() const noexcept { return device_; }
 
@@ -60,6 +71,8 @@ class stream : public std::enable_shared_from_this<stream> {
   void work_until_closed() noexcept;
 
   const int32_t device_;
+  const std::shared_ptr<busy_clock> busy_;
+  const std::shared_ptr<stream> queue_of_;
   std::atomic<uint64_t> pending_{0};     // enqueued or running; written under mutex_
   std::atomic<bool> has_thread_{false};  // once true it stays true
   uint32_t forks_ = 0;  // fork_count() when the thread was started; written before has_thread_
