@@ -84,6 +84,7 @@ TEST_F(NativeTest, WrappedStreamsTakeEventsAndQueries) {
   e.wait(reader);
   data.copy_to(copy, reader);
   EXPECT_TRUE(same(copy.ends(reader), all(64, 5)));
+  s.sync();
   EXPECT_OK(table().streams->query(table().self, 0, wrapped));
 }
 
