@@ -214,6 +214,10 @@ TEST_F(HostIpcTest, WorkOfTheDeviceIsWaitedFor) {
   opener.join();
   auto* there = as_bytes(other_.ipc_open_memory(0, handle));
   EXPECT_EQ(there[4095], 2);
+  gate closed;  // not for what is shared already
+  closed.close(s);
+  const ipc_handle again(owner_.ipc_get_memory(0, data));
+  closed.open();
   other_.ipc_close_memory(0, there);
 }
 

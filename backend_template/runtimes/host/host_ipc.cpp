@@ -14,7 +14,8 @@ outback_ipc_handle host_runtime::ipc_get_memory(int32_t index, void* ptr) {
     throw invalid_argument("the pointer is not what mem_alloc answered for device " +
                            std::to_string(index));
   }
-  d.sync();  // a write between the copy and the exchange of pages would be lost
+  // A write between the copy and the exchange of pages would be lost.
+  if (!ipc_memory_.shared(found->bytes)) d.sync();
   return ipc_memory_.share(found->bytes, found->size);
 }
 

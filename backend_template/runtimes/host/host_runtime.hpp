@@ -8,8 +8,8 @@
 //   Pageable   On return, a pageable source may be reused: it was copied, or staged. What goes to a
 //              pageable destination is there on return.
 //   Pinned     host_alloc'ed and registered memory is not locked; copies become asynchronous.
-//   Shared     Memory becomes a file's when ipc.get_memory asks for it, which waits for the work of
-//              its device, and stays at its address; see ipc_memory.hpp. A handle needs its
+//   Shared     Memory becomes a file's when ipc.get_memory first asks for it, which waits for the
+//              work of its device, and stays at its address; see ipc_memory.hpp. A handle needs its
 //              descriptor or, with fd -1, a process of the same user that still has the memory.
 //              What is opened may be used after its owner freed it. A child that is forked
 //              afterwards writes into the same memory, as with all other memory it does not.

@@ -28,6 +28,11 @@ outback_ipc_handle ipc_memory::share(void* bytes, std::size_t size) {
   return found->second.handle();
 }
 
+bool ipc_memory::shared(void* bytes) {
+  const std::lock_guard lock(mutex_);
+  return shared_.contains(bytes);
+}
+
 bool ipc_memory::unshare(void* bytes) noexcept {
   if (shared_count_.load(std::memory_order_relaxed) == 0) return true;
   const std::lock_guard lock(mutex_);

@@ -23,6 +23,9 @@ class ipc_memory {
   /// shared_file, and then nothing is shared.
   outback_ipc_handle share(void* bytes, std::size_t size);
 
+  /// Whether the next `share` will leave the pages as they are.
+  bool shared(void* bytes);
+
   /// Makes pages that were shared private again, their content lost, so that they may be freed;
   /// nothing for others. False if the system refuses: then they must not be freed. Whoever has them
   /// open keeps them.
