@@ -23,9 +23,15 @@ function(outback_add_runtime_suite_program name runtime_library table_function)
       "${OUTBACK_RUNTIME_SUITE_DIR}/fill_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/graphs_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/host_memory_test.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/host_registration_test.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/ipc_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/memory_test.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/native_test.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/other_process.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/peer_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/streams_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/suite.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/telemetry_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/threads_test.cpp")
     target_include_directories(outback_runtime_suite PUBLIC "${OUTBACK_RUNTIME_SUITE_ROOT}")
     target_link_libraries(

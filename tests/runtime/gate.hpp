@@ -18,7 +18,7 @@ class gate {
 
   /// Everything enqueued on `s` after this call waits for `open`. Not for a null stream.
   void close(outback_stream s) {
-    reinterpret_cast<stream*>(s)->enqueue([opened = opened_] { opened.wait(); });
+    reinterpret_cast<stream*>(s)->queue().enqueue([opened = opened_] { opened.wait(); });
   }
 
   void open() {

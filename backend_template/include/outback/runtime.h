@@ -83,6 +83,7 @@ typedef struct outback_streams {
   outback_status (*priorities)(void* self, int32_t device, int32_t* least, int32_t* greatest);
 } outback_streams;
 
+// INTERPROCESS together with TIMING is INVALID_ARGUMENT; alone, UNSUPPORTED where there is no `ipc`.
 enum { OUTBACK_EVENT_TIMING = 1u, OUTBACK_EVENT_BLOCKING = 2u, OUTBACK_EVENT_INTERPROCESS = 4u };
 
 // An event that was never recorded is complete: `query` and `sync` answer OUTBACK_OK, `wait` waits
@@ -186,7 +187,8 @@ typedef struct outback_callbacks {
 } outback_callbacks;
 
 // What one process tells another, over whatever carries bytes between them, so that both share
-// memory or an event. The two run the same runtime on the same machine.
+// memory or an event. The two run the same runtime on the same machine. Other than for other
+// structs, a struct_size below all of it is INVALID_ARGUMENT.
 typedef struct outback_ipc_handle {
   uint32_t struct_size;  // in: the caller's sizeof
   uint32_t size;         // of what counts in `bytes`

@@ -20,6 +20,14 @@ void allocations::add(const allocation& given) {
   by_base_.emplace(static_cast<const std::byte*>(given.base), given);
 }
 
+std::optional<allocation> allocations::add_apart(const allocation& given) {
+  const std::lock_guard lock(mutex_);
+  const auto* begin = static_cast<const std::byte*>(given.base);
+  if (const auto there = overlapping(begin, given.size)) return there;
+  by_base_.emplace(begin, given);
+  return std::nullopt;
+}
+
 allocation allocations::take(void* base, int32_t device) {
   const std::lock_guard lock(mutex_);
   const auto found = by_base_.find(static_cast<const std::byte*>(base));
@@ -31,20 +39,43 @@ allocation allocations::take(void* base, int32_t device) {
     throw invalid_argument("the pointer is " + owner_name(found->second.device) + ", not " +
                            owner_name(device));
   }
+  if (found->second.block == nullptr) {
+    throw invalid_argument("the pointer is memory of another process: ipc.close_memory ends it");
+  }
+  const allocation taken = found->second;
+  by_base_.erase(found);
+  return taken;
+}
+
+std::optional<allocation> allocations::take_blockless(void* base) {
+  const std::lock_guard lock(mutex_);
+  const auto found = by_base_.find(static_cast<const std::byte*>(base));
+  if (found == by_base_.end() || found->second.block != nullptr) return std::nullopt;
   const allocation taken = found->second;
   by_base_.erase(found);
   return taken;
 }
 
 std::optional<allocation> allocations::find(const void* ptr) const {
-  const auto* address = static_cast<const std::byte*>(ptr);
   const std::lock_guard lock(mutex_);
-  auto next = by_base_.upper_bound(address);
-  if (next == by_base_.begin()) return std::nullopt;
-  const allocation& before = std::prev(next)->second;
-  if (std::size_t(address - static_cast<const std::byte*>(before.base)) >= before.size)
-    return std::nullopt;
-  return before;
+  return overlapping(static_cast<const std::byte*>(ptr), 1);
+}
+
+std::optional<allocation> allocations::find_overlapping(const void* ptr, std::size_t size) const {
+  const std::lock_guard lock(mutex_);
+  return overlapping(static_cast<const std::byte*>(ptr), size);
+}
+
+// mutex_ is held.
+std::optional<allocation> allocations::overlapping(const std::byte* begin, std::size_t size) const {
+  const auto next = by_base_.upper_bound(begin);
+  if (next != by_base_.begin()) {
+    const allocation& before = std::prev(next)->second;
+    if (std::size_t(begin - static_cast<const std::byte*>(before.base)) < before.size)
+      return before;
+  }
+  if (next != by_base_.end() && std::size_t(next->first - begin) < size) return next->second;
+  return std::nullopt;
 }
 
 bool allocations::holds(int32_t device, const void* ptr, std::size_t size) const {

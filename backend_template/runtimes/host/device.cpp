@@ -15,14 +15,14 @@ device::device(int32_t index, uint64_t memory_size, uint64_t adversarial)
 
 device::~device() {
   default_stream_->abandon_capture();
-  for (const auto& s : streams_) s->abandon_capture();
+  for (const auto& s : streams_) s->queue().abandon_capture();
   try {
     sync();
   } catch (const runtime_error&) {  // NOLINT(bugprone-empty-catch)
     // A forked child, in which the threads are not: there is nothing to wait for.
   }
   default_stream_->close();
-  for (const auto& s : streams_) s->close();
+  for (const auto& s : streams_) s->queue().close();
 }
 
 void device::reserve(uint64_t size) {
@@ -43,7 +43,7 @@ std::shared_ptr<stream> device::new_stream(int32_t priority) {
   if (adversarial_ != 0) {
     options.adversary.emplace(adversarial_, (uint64_t(index_) << 32) + streams_made_++);
   }
-  return std::make_shared<stream>(index_, options);
+  return std::make_shared<stream>(index_, busy_, options);
 }
 
 stream* device::create_stream(int32_t priority) {
@@ -52,6 +52,21 @@ stream* device::create_stream(int32_t priority) {
   forget_finished();
   active_.store(true, std::memory_order_relaxed);
   return streams_.emplace_back(std::move(fresh)).get();
+}
+
+stream* device::wrap_stream(const void* native) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<stream> queue;
+  if (native == default_stream_.get()) queue = default_stream_;
+  for (const auto& s : streams_) {
+    if (native == &s->queue()) queue = s->queue().shared_from_this();
+  }
+  if (native == nullptr || queue == nullptr) {
+    throw invalid_argument(
+        "the handle is not one that native.stream answered for a stream of device " +
+        std::to_string(index_) + " which is still there");
+  }
+  return streams_.emplace_back(std::make_shared<stream>(std::move(queue))).get();
 }
 
 void device::destroy_stream(stream* given) {
@@ -63,11 +78,16 @@ void device::destroy_stream(stream* given) {
     throw invalid_argument("the stream is not one that device " + std::to_string(index_) +
                            " created");
   }
-  (*found)->abandon_capture();
-  if (!(*found)->idle()) destroyed_.push_back(*found);
-  (*found)->close();
+  const auto queue = (*found)->queue().shared_from_this();
   *found = std::move(streams_.back());
   streams_.pop_back();
+  const bool in_use = queue == default_stream_ ||
+                      std::any_of(streams_.begin(), streams_.end(),
+                                  [&](const auto& s) { return &s->queue() == queue.get(); });
+  if (in_use) return;
+  queue->abandon_capture();
+  if (!queue->idle()) destroyed_.push_back(queue);
+  queue->close();
 }
 
 void device::sync() {
@@ -77,7 +97,7 @@ void device::sync() {
     forget_finished();
     all = destroyed_;
     for (const auto& s : streams_) {
-      if (!s->idle()) all.push_back(s);
+      if (!s->queue().idle()) all.push_back(s->queue().shared_from_this());
     }
   }
   default_stream_->refuse_in_capture("waiting for its device");

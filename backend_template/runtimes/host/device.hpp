@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "backend_template/runtimes/host/busy_clock.hpp"
 #include "backend_template/runtimes/host/stream.hpp"
 
 namespace outback::host {
@@ -37,11 +38,18 @@ class device {
   stream& default_stream() noexcept { return *default_stream_; }
   /// Belongs to the device until `destroy_stream`. `priority` is clamped.
   stream* create_stream(int32_t priority = 0);
+  /// One more for the queue of the stream whose `queue()` is at `native`: an address, that is never
+  /// followed. It belongs to the device until `destroy_stream`; the queue goes on until the last of
+  /// its streams went. Throws outback::invalid_argument if no stream of this device has that queue.
+  stream* wrap_stream(const void* native);
   /// Throws outback::invalid_argument for a stream that is not of this device, or the default one.
   void destroy_stream(stream* given);
   /// Waits for all streams, those that were destroyed with work queued too. Throws like
   /// `stream::sync`, without waiting if one is in a capture.
   void sync();
+
+  /// Processor time of the threads of all its streams.
+  busy_clock& busy() noexcept { return *busy_; }
 
  private:
   void forget_finished();  // mutex_ is held
@@ -53,6 +61,7 @@ class device {
   uint64_t streams_made_ = 0;
   std::atomic<uint64_t> used_{0};
   std::atomic<bool> active_{false};
+  const std::shared_ptr<busy_clock> busy_ = std::make_shared<busy_clock>();
   const std::shared_ptr<stream> default_stream_;
   std::mutex mutex_;
   std::vector<std::shared_ptr<stream>> streams_;

@@ -45,6 +45,10 @@ std::shared_ptr<mark> event::uncaptured(const char* what) const {
 }
 
 void event::record(stream& where) {
+  if (shared_) {
+    where.refuse_in_capture("recording an event of several processes");
+    return shared_->record(where);
+  }
   std::shared_ptr<mark> fresh;
   if (where.captured()) {
     fresh = std::make_shared<mark>(where.place_in_capture());
@@ -59,6 +63,10 @@ void event::record(stream& where) {
 }
 
 void event::wait(stream& waiting) const {
+  if (shared_) {
+    waiting.refuse_in_capture("waiting for an event of several processes");
+    return shared_->wait(waiting);
+  }
   const auto now = current();
   if (now == nullptr) return;
   if (now->place() != nullptr) return waiting.wait_in_capture(*now->place());
@@ -69,11 +77,13 @@ void event::wait(stream& waiting) const {
 }
 
 bool event::query() const {
+  if (shared_) return shared_->query();
   const auto now = uncaptured("asking for");
   return now == nullptr || now->completed();
 }
 
 void event::sync() const {
+  if (shared_) return shared_->sync();
   if (const auto now = uncaptured("waiting for")) now->wait();
 }
 

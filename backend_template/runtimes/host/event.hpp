@@ -6,7 +6,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 
+#include "backend_template/runtimes/host/ipc_event.hpp"
 #include "backend_template/runtimes/host/stream.hpp"
 
 namespace outback::host {
@@ -44,9 +46,13 @@ class mark {
 /// breaks it.
 class event {
  public:
-  event(int32_t device, uint32_t flags) : device_(device), flags_(flags) {}
+  /// With `shared`, which other processes see too, that is what it stands for, and there are no
+  /// marks.
+  event(int32_t device, uint32_t flags, std::shared_ptr<ipc_event> shared = nullptr)
+      : device_(device), flags_(flags), shared_(std::move(shared)) {}
 
   int32_t device() const noexcept { return device_; }
+  const ipc_event* shared() const noexcept { return shared_.get(); }
 
   void record(stream& where);
   /// Makes `waiting` wait, not the caller.
@@ -64,6 +70,7 @@ class event {
 
   const int32_t device_;
   const uint32_t flags_;
+  const std::shared_ptr<ipc_event> shared_;
   mutable std::mutex mutex_;
   std::shared_ptr<mark> current_;
 };

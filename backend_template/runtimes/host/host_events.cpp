@@ -9,34 +9,37 @@ event& of(outback_event handle) {
   return *reinterpret_cast<event*>(handle);
 }
 
-// An event that is `index`'s own, as all slots but `wait` and `elapsed` want it.
-event& own(int32_t index, outback_event handle) {
+}  // namespace
+
+event& host_runtime::event_at(int32_t index, outback_event handle) const {
+  at(index);
   event& e = of(handle);
   if (e.device() == index) return e;
   throw invalid_argument("the event is of device " + std::to_string(e.device()) +
                          ", not of device " + std::to_string(index));
 }
 
-}  // namespace
-
 outback_event host_runtime::event_create(int32_t index, uint32_t flags) {
   at(index);
-  if ((flags & OUTBACK_EVENT_INTERPROCESS) != 0)
-    throw unsupported("events cannot be shared between processes");
-  if ((flags & ~uint32_t{OUTBACK_EVENT_TIMING | OUTBACK_EVENT_BLOCKING}) != 0) {
+  const bool shared = (flags & OUTBACK_EVENT_INTERPROCESS) != 0;
+  if ((flags & ~uint32_t{OUTBACK_EVENT_TIMING | OUTBACK_EVENT_BLOCKING |
+                         OUTBACK_EVENT_INTERPROCESS}) != 0) {
     throw invalid_argument("unknown event flags " + std::to_string(flags));
   }
-  return reinterpret_cast<outback_event>(new event(index, flags));
+  if (shared && (flags & OUTBACK_EVENT_TIMING) != 0) {
+    throw invalid_argument("an event between processes has no time: INTERPROCESS without TIMING");
+  }
+  return reinterpret_cast<outback_event>(
+      new event(index, flags, shared ? std::make_shared<ipc_event>() : nullptr));
 }
 
 void host_runtime::event_destroy(int32_t index, outback_event handle) {
-  at(index);
-  delete &own(index, handle);
+  delete &event_at(index, handle);
 }
 
 void host_runtime::event_record(int32_t index, outback_event handle, outback_stream where) {
   stream& s = stream_at(index, where);
-  own(index, handle).record(s);
+  event_at(index, handle).record(s);
 }
 
 void host_runtime::event_wait(int32_t index, outback_event handle, outback_stream waiting) {
@@ -44,13 +47,11 @@ void host_runtime::event_wait(int32_t index, outback_event handle, outback_strea
 }
 
 bool host_runtime::event_query(int32_t index, outback_event handle) {
-  at(index);
-  return own(index, handle).query();
+  return event_at(index, handle).query();
 }
 
 void host_runtime::event_sync(int32_t index, outback_event handle) {
-  at(index);
-  own(index, handle).sync();
+  event_at(index, handle).sync();
 }
 
 std::optional<int64_t> host_runtime::event_elapsed(outback_event from, outback_event to) {

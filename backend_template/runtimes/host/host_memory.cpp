@@ -1,13 +1,17 @@
 // Device memory and pinned host memory of the host runtime.
+#include <sys/mman.h>
+
 #include <cstdlib>
 #include <limits>
 
 #include "backend_template/runtimes/host/host_runtime.hpp"
+#include "backend_template/runtimes/host/page_memory.hpp"
 
 namespace outback::host {
 namespace {
 
-// The sizes that `aligned_alloc` takes, and that the budget is charged for.
+// The sizes that `aligned_alloc` takes, and that the budget is charged for: not the pages, of which
+// a real device would have a say too.
 std::size_t rounded(std::size_t size) {
   if (size > std::numeric_limits<std::size_t>::max() - (alignment - 1)) {
     throw out_of_memory("no memory has " + std::to_string(size) + " bytes");
@@ -19,20 +23,37 @@ std::size_t rounded(std::size_t size) {
 
 host_runtime::~host_runtime() {
   devices_.clear();  // waits for the work, which may still use the memory
-  while (const auto left = allocations_.take_any()) std::free(left->bytes);
+  while (const auto left = allocations_.take_any()) release(*left);
+}
+
+void host_runtime::release(const allocation& taken) noexcept {
+  if (taken.block == nullptr) {
+    munmap(taken.bytes, whole_pages(taken.size));  // what another process shared
+  } else if (ipc_memory_.unshare(taken.bytes)) {
+    std::free(taken.block);
+  }
 }
 
 void* host_runtime::allocate(std::size_t size, int32_t owner) {
-  void* bytes = std::aligned_alloc(alignment, rounded(size));
-  if (bytes == nullptr)
+  page_memory memory{};
+  if (owner == OUTBACK_HOST) {
+    memory.block = memory.bytes = std::aligned_alloc(alignment, rounded(size));
+  } else {
+    memory = allocate_pages(size);
+  }
+  if (memory.block == nullptr)
     throw out_of_memory("the host was asked for " + std::to_string(size) +
                         " bytes and has not got them");
   try {
-    void* base = addresses_ && owner != OUTBACK_HOST ? addresses_->reserve(size) : bytes;
-    allocations_.add({.base = base, .size = size, .device = owner, .bytes = bytes});
+    void* base = addresses_ && owner != OUTBACK_HOST ? addresses_->reserve(size) : memory.bytes;
+    allocations_.add({.base = base,
+                      .size = size,
+                      .device = owner,
+                      .bytes = memory.bytes,
+                      .block = memory.block});
     return base;
   } catch (...) {
-    std::free(bytes);
+    std::free(memory.block);
     throw;
   }
 }
@@ -53,7 +74,7 @@ void host_runtime::mem_free(int32_t index, void* ptr) {
   device& d = at(index);
   if (ptr == nullptr) return;
   const allocation taken = allocations_.take(ptr, index);
-  std::free(taken.bytes);
+  release(taken);
   d.release(rounded(taken.size));
 }
 
@@ -64,14 +85,16 @@ void* host_runtime::host_alloc(std::size_t size) {
 
 void host_runtime::host_free(void* ptr) {
   check_accepted();
-  if (ptr != nullptr) std::free(allocations_.take(ptr, OUTBACK_HOST).bytes);
+  if (ptr != nullptr) std::free(allocations_.take(ptr, OUTBACK_HOST).block);
 }
 
 outback_pointer_info host_runtime::host_info(const void* ptr) const {
   check_accepted();
   outback_pointer_info info = {};
   info.device = OUTBACK_HOST;
-  if (const auto found = allocations_.find(ptr)) {
+  auto found = allocations_.find(ptr);
+  if (!found) found = registered_.find(ptr);
+  if (found) {
     info.device = found->device;
     info.pinned = found->device == OUTBACK_HOST ? 1 : 0;
     info.base = found->base;
@@ -81,7 +104,7 @@ outback_pointer_info host_runtime::host_info(const void* ptr) const {
 }
 
 bool host_runtime::pinned(const void* ptr, std::size_t size) const {
-  return allocations_.holds(OUTBACK_HOST, ptr, size);
+  return allocations_.holds(OUTBACK_HOST, ptr, size) || registered_.holds(OUTBACK_HOST, ptr, size);
 }
 
 void host_runtime::check_range(int32_t index, const void* ptr, std::size_t size) const {

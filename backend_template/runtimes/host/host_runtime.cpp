@@ -42,7 +42,7 @@ stream& host_runtime::stream_at(int32_t index, outback_stream handle) const {
     throw invalid_argument("the stream is of device " + std::to_string(s.device()) +
                            ", not of device " + std::to_string(index));
   }
-  return s;
+  return s.queue();
 }
 
 int32_t host_runtime::device_count() const {

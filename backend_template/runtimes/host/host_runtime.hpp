@@ -7,7 +7,16 @@
 //              Otherwise the stream's thread does it.
 //   Pageable   On return, a pageable source may be reused: it was copied, or staged. What goes to a
 //              pageable destination is there on return.
-//   Pinned     host_alloc'ed memory is not locked; it only makes copies asynchronous.
+//   Pinned     host_alloc'ed and registered memory is not locked; copies become asynchronous.
+//   Shared     Memory becomes a file's when ipc.get_memory first asks for it, which waits for the
+//              work of its device, and stays at its address; see ipc_memory.hpp. A handle needs its
+//              descriptor or, with fd -1, a process of the same user that still has the memory.
+//              What is opened may be used after its owner freed it. A child that is forked
+//              afterwards writes into the same memory, as with all other memory it does not.
+//   Native     Handles are addresses of the runtime's own objects, its `device`, `stream` and
+//              `event`, which nobody else can use; a stream's are good for wrap_stream.
+//   Peers      All devices can access each other at any time, so that there is nothing to enable.
+//              None can where memory is protected.
 //   Addresses  With host_options::addresses_host, a pointer said to be a device's may be any memory
 //              at all, and the device index only chooses the stream. Without it, the range must be
 //              an allocation of that device.
@@ -31,10 +40,13 @@
 #include "backend_template/runtimes/host/allocations.hpp"
 #include "backend_template/runtimes/host/device.hpp"
 #include "backend_template/runtimes/host/host_options.hpp"
+#include "backend_template/runtimes/host/ipc_memory.hpp"
 #include "backend_template/runtimes/host/protected_addresses.hpp"
 #include "outback/runtime.hpp"
 
 namespace outback::host {
+
+class event;
 
 /// Why there can be no device: a text for `last_error`.
 struct refusal {
@@ -96,12 +108,35 @@ class host_runtime {
   void graph_launch(int32_t device, outback_graph graph, outback_stream stream);
   void graph_destroy(int32_t device, outback_graph graph);
 
+  void host_register(void* ptr, std::size_t size);
+  void host_unregister(void* ptr);
+
+  bool peer_can_access(int32_t device, int32_t peer) const;
+  void peer_enable(int32_t device, int32_t peer);
+  void peer_disable(int32_t device, int32_t peer);
+
+  void* native_device(int32_t device) const;
+  void* native_stream(int32_t device, outback_stream stream) const;
+  void* native_event(int32_t device, outback_event event) const;
+  outback_stream native_wrap_stream(int32_t device, void* handle);
+
+  outback_ipc_handle ipc_get_memory(int32_t device, void* ptr);
+  void* ipc_open_memory(int32_t device, const outback_ipc_handle& handle);
+  void ipc_close_memory(int32_t device, void* ptr);
+  outback_ipc_handle ipc_get_event(int32_t device, outback_event event);
+  outback_event ipc_open_event(int32_t device, const outback_ipc_handle& handle);
+
+  int64_t telemetry_read(int32_t device, outback_metric metric);
+
  private:
   void check_accepted() const;
   device& at(int32_t index) const;
   stream& stream_at(int32_t index, outback_stream handle) const;
+  /// An event that is `index`'s own, as all slots but `wait` and `elapsed` want it.
+  event& event_at(int32_t index, outback_event handle) const;
   void check_range(int32_t index, const void* ptr, std::size_t size) const;
   void* allocate(std::size_t size, int32_t owner);
+  void release(const allocation& taken) noexcept;
   void* bytes_at(const void* ptr) const;
   bool pinned(const void* ptr, std::size_t size) const;
 
@@ -109,6 +144,8 @@ class host_runtime {
   const std::string refusal_;
   std::vector<std::unique_ptr<device>> devices_;
   allocations allocations_;
+  allocations registered_;  // host memory of others
+  ipc_memory ipc_memory_;
   std::optional<protected_addresses> addresses_;  // of device memory; none: those of its bytes
 };
 

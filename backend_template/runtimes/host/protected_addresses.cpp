@@ -10,6 +10,7 @@
 #include <string>
 
 #include "backend_template/runtimes/host/host.h"
+#include "backend_template/runtimes/host/page_memory.hpp"
 #include "outback/runtime_error.hpp"
 
 namespace outback::host {
@@ -78,11 +79,6 @@ uintptr_t new_arena() {
   munmap(begin, arena_size);
   throw out_of_memory("a process has at most " + std::to_string(max_arenas) +
                       " host runtimes with protected memory");
-}
-
-std::size_t page_size() {
-  static const auto size = std::size_t(sysconf(_SC_PAGESIZE));
-  return size;
 }
 
 }  // namespace

@@ -16,7 +16,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 
+#include "backend_template/runtimes/host/busy_clock.hpp"
 #include "backend_template/runtimes/host/capture.hpp"
 #include "backend_template/runtimes/host/fork_count.hpp"
 #include "backend_template/runtimes/host/randomness.hpp"
@@ -35,8 +37,15 @@ struct stream_options {
 /// process.
 class stream : public std::enable_shared_from_this<stream> {
  public:
-  explicit stream(int32_t device, const stream_options& options = {})
-      : device_(device), options_(options) {}
+  /// `busy` measures the stream's thread.
+  stream(int32_t device, std::shared_ptr<busy_clock> busy, const stream_options& options = {})
+      : device_(device), options_(options), busy_(std::move(busy)) {}
+  /// Another handle of a stream: of it, only `queue` and `device` are for use.
+  explicit stream(std::shared_ptr<stream> queue)
+      : device_(queue->device_), queue_of_(std::move(queue)) {}
+
+  /// The stream that this is a handle of: itself, as a rule.
+  stream& queue() noexcept { return queue_of_ ? *queue_of_ : *this; }
 
   int32_t device() const noexcept { return device_; }
 
@@ -127,7 +136,9 @@ class stream : public std::enable_shared_from_this<stream> {
   static constexpr uint64_t captured_bit = uint64_t{1} << 63;
 
   const int32_t device_;
-  stream_options options_;               // the adversary is the thread's
+  stream_options options_;  // the adversary is the thread's
+  const std::shared_ptr<busy_clock> busy_;
+  const std::shared_ptr<stream> queue_of_;
   std::atomic<uint64_t> pending_{0};     // enqueued or running; written under mutex_
   std::atomic<bool> has_thread_{false};  // once true it stays true
   uint32_t forks_ = 0;  // fork_count() when the thread was started; written before has_thread_

@@ -2,6 +2,7 @@
 #include <limits>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/runtime/suite/suite.hpp"
@@ -85,6 +86,41 @@ class ErrorTest : public RuntimeTest {
       EXPECT_FAILS(t_.callbacks->enqueue(self_, d, [](void*) {}, nullptr, nullptr), bad);
     }
     if (t_.graphs != nullptr) expect_graphs_refused(d);
+    if (t_.peer != nullptr) {
+      for (const auto& [device, peer] : {std::pair(d, 0), std::pair(0, d)}) {
+        EXPECT_FAILS(t_.peer->can_access(self_, device, peer, &out.active), bad);
+        EXPECT_FAILS(t_.peer->enable(self_, device, peer), bad);
+        EXPECT_FAILS(t_.peer->disable(self_, device, peer), bad);
+      }
+    }
+    if (t_.native != nullptr) {
+      stream s;
+      event e;
+      EXPECT_FAILS(t_.native->device(self_, d, &out.ptr), bad);
+      EXPECT_FAILS(t_.native->stream(self_, d, s, &out.ptr), bad);
+      EXPECT_FAILS(t_.native->stream(self_, d, nullptr, &out.ptr), bad);
+      EXPECT_FAILS(t_.native->event(self_, d, e, &out.ptr), bad);
+      void* handle = nullptr;
+      check(t_.native->stream(self_, 0, s, &handle), "native.stream");
+      EXPECT_FAILS(t_.native->wrap_stream(self_, d, handle, &out.stream), bad);
+    }
+    if (t_.ipc != nullptr) {
+      event e(OUTBACK_EVENT_INTERPROCESS);
+      outback_ipc_handle handle = {};
+      handle.struct_size = sizeof(handle);
+      handle.fd = -1;
+      EXPECT_FAILS(t_.ipc->get_memory(self_, d, data.at(), &handle), bad);
+      EXPECT_FAILS(t_.ipc->get_event(self_, d, e, &handle), bad);
+      EXPECT_EQ(handle.size, 0u);
+      EXPECT_FAILS(t_.ipc->open_memory(self_, d, &handle, &out.ptr), bad);
+      EXPECT_FAILS(t_.ipc->open_event(self_, d, &handle, &out.event), bad);
+      EXPECT_FAILS(t_.ipc->close_memory(self_, d, data.at()), bad);
+    }
+    if (t_.telemetry != nullptr) {
+      int64_t number = -77;
+      EXPECT_FAILS(t_.telemetry->read(self_, d, OUTBACK_METRIC_MEMORY_USED, &number), bad);
+      EXPECT_EQ(number, -77);
+    }
     EXPECT_TRUE(out.untouched());
     EXPECT_TRUE(same(host, bytes(64)));
     data.fill(9);
@@ -195,6 +231,40 @@ TEST_F(ErrorTest, NullEventsAreRefused) {
   EXPECT_FAILS(t_.events->elapsed(self_, e, nullptr, &ns), bad);
   EXPECT_FAILS(t_.events->destroy(self_, 0, nullptr), bad);
   EXPECT_EQ(ns, -77);
+}
+
+TEST_F(ErrorTest, NullsOfNativeHandlesIpcAndTelemetryAreRefused) {
+  memory data(64);
+  if (t_.peer != nullptr) {
+    EXPECT_FAILS(t_.peer->can_access(self_, 0, 0, nullptr), bad);
+  }
+  if (t_.native != nullptr) {
+    event e;
+    void* handle = this;
+    EXPECT_FAILS(t_.native->device(self_, 0, nullptr), bad);
+    EXPECT_FAILS(t_.native->stream(self_, 0, nullptr, nullptr), bad);
+    EXPECT_FAILS(t_.native->event(self_, 0, e, nullptr), bad);
+    EXPECT_FAILS(t_.native->event(self_, 0, nullptr, &handle), bad);
+    EXPECT_EQ(handle, this);
+    check(t_.native->stream(self_, 0, nullptr, &handle), "native.stream");
+    EXPECT_FAILS(t_.native->wrap_stream(self_, 0, handle, nullptr), bad);
+  }
+  if (t_.ipc != nullptr) {
+    outback_ipc_handle handle = {};
+    handle.struct_size = sizeof(handle);
+    outputs out;
+    EXPECT_FAILS(t_.ipc->get_memory(self_, 0, nullptr, &handle), bad);
+    EXPECT_FAILS(t_.ipc->get_memory(self_, 0, data.at(), nullptr), bad);
+    EXPECT_FAILS(t_.ipc->get_event(self_, 0, nullptr, &handle), bad);
+    EXPECT_FAILS(t_.ipc->open_memory(self_, 0, nullptr, &out.ptr), bad);
+    EXPECT_FAILS(t_.ipc->open_event(self_, 0, nullptr, &out.event), bad);
+    EXPECT_FAILS(t_.ipc->close_memory(self_, 0, nullptr), bad);
+    EXPECT_EQ(handle.size, 0u);
+    EXPECT_TRUE(out.untouched());
+  }
+  if (t_.telemetry != nullptr) {
+    EXPECT_FAILS(t_.telemetry->read(self_, 0, OUTBACK_METRIC_CLOCK, nullptr), bad);
+  }
 }
 
 TEST_F(ErrorTest, TheDefaultStreamIsNotDestroyed) {

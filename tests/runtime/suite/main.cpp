@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "outback/table_check.hpp"
+#include "tests/runtime/suite/other_process.hpp"
 #include "tests/runtime/suite/suite.hpp"
 
 extern "C" const outback_runtime* OUTBACK_SUITE_TABLE(void);
@@ -62,6 +63,7 @@ const outback_runtime& table() {
 }  // namespace outback::suite
 
 int main(int argc, char** argv) {
+  if (const auto status = outback::suite::run_role(argc, argv)) return *status;
   testing::InitGoogleTest(&argc, argv);
   if (const std::string problem = outback::table_problem(OUTBACK_SUITE_TABLE()); !problem.empty()) {
     std::fprintf(stderr, "runtime suite: %s\n", problem.c_str());

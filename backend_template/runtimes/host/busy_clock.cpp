@@ -1,0 +1,55 @@
+#include "backend_template/runtimes/host/busy_clock.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+
+namespace outback::host {
+namespace {
+
+// 0 for a thread of the parent's, in a forked child.
+std::chrono::nanoseconds time_on(clockid_t clock) {
+  timespec now = {};
+  if (clock_gettime(clock, &now) != 0) return std::chrono::nanoseconds(0);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
+clockid_t own_clock() {
+  clockid_t clock = 0;
+  pthread_getcpuclockid(pthread_self(), &clock);
+  return clock;
+}
+
+}  // namespace
+
+busy_clock::thread::thread(busy_clock& clock) noexcept : clock_(clock) {
+  const std::lock_guard lock(clock_.mutex_);
+  clock_.running_.push_back(own_clock());
+}
+
+busy_clock::thread::~thread() {
+  const clockid_t own = own_clock();
+  const std::lock_guard lock(clock_.mutex_);
+  clock_.ended_ += time_on(own);
+  std::erase(clock_.running_, own);
+}
+
+int64_t busy_clock::percent() {
+  const std::lock_guard lock(mutex_);
+  const auto now = std::chrono::steady_clock::now();
+  const std::chrono::nanoseconds wall = now - last_read_;
+  if (wall < std::chrono::milliseconds(1)) return last_percent_;
+  const std::chrono::nanoseconds sum = total();
+  last_percent_ = std::clamp<int64_t>((sum - last_total_) * 100 / wall, 0, 100);
+  last_read_ = now;
+  last_total_ = sum;
+  return last_percent_;
+}
+
+std::chrono::nanoseconds busy_clock::total() const {
+  std::chrono::nanoseconds sum = ended_;
+  for (const clockid_t clock : running_) sum += time_on(clock);
+  return sum;
+}
+
+}  // namespace outback::host

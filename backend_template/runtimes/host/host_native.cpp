@@ -1,0 +1,23 @@
+// The host runtime's own objects as handles, and streams made of such handles.
+#include "backend_template/runtimes/host/event.hpp"
+#include "backend_template/runtimes/host/host_runtime.hpp"
+
+namespace outback::host {
+
+void* host_runtime::native_device(int32_t index) const {
+  return &at(index);
+}
+
+void* host_runtime::native_stream(int32_t index, outback_stream handle) const {
+  return &stream_at(index, handle);
+}
+
+void* host_runtime::native_event(int32_t index, outback_event handle) const {
+  return &event_at(index, handle);
+}
+
+outback_stream host_runtime::native_wrap_stream(int32_t index, void* handle) {
+  return reinterpret_cast<outback_stream>(at(index).wrap_stream(handle));
+}
+
+}  // namespace outback::host

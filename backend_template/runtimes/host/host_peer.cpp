@@ -1,0 +1,23 @@
+// Access of one device of the host runtime to the memory of another.
+#include "backend_template/runtimes/host/host_runtime.hpp"
+
+namespace outback::host {
+
+bool host_runtime::peer_can_access(int32_t index, int32_t peer) const {
+  at(index), at(peer);
+  return index != peer && !addresses_;
+}
+
+// There is no state: what all have always is neither given nor taken.
+void host_runtime::peer_enable(int32_t index, int32_t peer) {
+  at(index), at(peer);
+  if (addresses_) {
+    throw unsupported("no device can access another's memory where OUTBACK_HOST_PROTECTED is on");
+  }
+}
+
+void host_runtime::peer_disable(int32_t index, int32_t peer) {
+  at(index), at(peer);
+}
+
+}  // namespace outback::host

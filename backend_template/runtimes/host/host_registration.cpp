@@ -1,0 +1,46 @@
+// Host memory of others that the host runtime is told to treat as pinned.
+#include <cstdint>
+#include <limits>
+#include <sstream>
+#include <string>
+
+#include "backend_template/runtimes/host/host_runtime.hpp"
+
+namespace outback::host {
+namespace {
+
+std::string range_name(const void* begin, std::size_t size) {
+  std::ostringstream text;
+  text << size << " bytes at " << begin;
+  return text.str();
+}
+
+}  // namespace
+
+void host_runtime::host_register(void* ptr, std::size_t size) {
+  check_accepted();
+  if (size > std::numeric_limits<uintptr_t>::max() - reinterpret_cast<uintptr_t>(ptr)) {
+    throw invalid_argument("no memory has " + range_name(ptr, size));
+  }
+  auto there = allocations_.find_overlapping(ptr, size);
+  if (!there) {
+    there = registered_.add_apart(
+        {.base = ptr, .size = size, .device = OUTBACK_HOST, .bytes = ptr, .block = nullptr});
+  }
+  if (!there) return;
+  throw invalid_argument(
+      "the " + range_name(ptr, size) + " meet " + range_name(there->base, there->size) + ", " +
+      (there->device == OUTBACK_HOST ? "which are pinned already"
+                                     : "memory of device " + std::to_string(there->device)));
+}
+
+void host_runtime::host_unregister(void* ptr) {
+  check_accepted();
+  if (registered_.take_blockless(ptr)) return;
+  const auto around = registered_.find(ptr);
+  throw invalid_argument(
+      "the pointer is not the beginning of a range that was registered" +
+      (around ? ", but inside of " + range_name(around->base, around->size) : std::string()));
+}
+
+}  // namespace outback::host

@@ -1,0 +1,88 @@
+#include "backend_template/runtimes/host/ipc_event.hpp"
+
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <climits>
+
+#include "backend_template/runtimes/host/page_memory.hpp"
+#include "outback/runtime_error.hpp"
+
+namespace outback::host {
+namespace {
+// So many recordings may be under way at once. One that finds its place taken waits, in its stream,
+// for the one that has it; that was recorded before, so such waits make no circle.
+constexpr std::size_t places = 256;
+}  // namespace
+
+struct ipc_event::state {
+  std::atomic<uint64_t> last;                      // recording; they count from 1
+  std::atomic<uint32_t> changes;                   // of done, for a futex
+  std::array<std::atomic<uint64_t>, places> done;  // recording n, at n modulo places
+};
+static_assert(std::atomic<uint64_t>::is_always_lock_free &&
+              std::atomic<uint32_t>::is_always_lock_free);
+
+ipc_event::ipc_event()
+    : file_(shared_kind::event, sizeof(state)), state_(static_cast<state*>(file_.map())) {}
+
+ipc_event::ipc_event(const outback_ipc_handle& handle)
+    : file_(shared_kind::event, handle),
+      state_(file_.size() == sizeof(state)
+                 ? static_cast<state*>(file_.map())
+                 : throw invalid_argument("the handle is of another version's event")) {}
+
+ipc_event::~ipc_event() {
+  munmap(state_, whole_pages(file_.size()));
+}
+
+void ipc_event::record(stream& where) {
+  const uint64_t recording = state_->last.fetch_add(1) + 1;
+  const bool place_is_free = recording <= places || done(recording - places);
+  if (place_is_free && where.try_run([&] { complete(recording); })) return;
+  try {
+    where.enqueue([self = shared_from_this(), recording] { self->complete(recording); });
+  } catch (...) {
+    complete(recording);  // it stands for nothing, and nobody may wait for it for ever
+    throw;
+  }
+}
+
+void ipc_event::wait(stream& waiting) {
+  const uint64_t last = state_->last.load();
+  if (done(last)) return;
+  waiting.enqueue([self = shared_from_this(), last] { self->wait_for(last); });
+}
+
+bool ipc_event::query() const {
+  return done(state_->last.load());
+}
+
+void ipc_event::sync() const {
+  wait_for(state_->last.load());
+}
+
+bool ipc_event::done(uint64_t recording) const {
+  return state_->done[recording % places].load(std::memory_order_acquire) >= recording;
+}
+
+void ipc_event::wait_for(uint64_t recording) const {
+  for (;;) {
+    const uint32_t before = state_->changes.load();
+    if (done(recording)) return;
+    syscall(SYS_futex, &state_->changes, FUTEX_WAIT, before, nullptr, nullptr, 0);
+  }
+}
+
+void ipc_event::complete(uint64_t recording) const {
+  if (recording > places) wait_for(recording - places);
+  state_->done[recording % places].store(recording, std::memory_order_release);
+  state_->changes.fetch_add(1);
+  syscall(SYS_futex, &state_->changes, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+}  // namespace outback::host

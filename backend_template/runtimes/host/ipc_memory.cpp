@@ -1,0 +1,90 @@
+#include "backend_template/runtimes/host/ipc_memory.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <string>
+
+#include "backend_template/runtimes/host/page_memory.hpp"
+#include "outback/runtime_error.hpp"
+
+namespace outback::host {
+
+outback_ipc_handle ipc_memory::share(void* bytes, std::size_t size) {
+  const std::lock_guard lock(mutex_);
+  auto found = shared_.find(bytes);
+  if (found == shared_.end()) {
+    shared_file file(shared_kind::memory, size);
+    file.write(bytes);
+    found = shared_.emplace(bytes, std::move(file)).first;
+    try {
+      found->second.map(bytes);
+    } catch (...) {
+      shared_.erase(found);
+      throw;
+    }
+    shared_count_.store(shared_.size(), std::memory_order_relaxed);
+  }
+  return found->second.handle();
+}
+
+bool ipc_memory::shared(void* bytes) {
+  const std::lock_guard lock(mutex_);
+  return shared_.contains(bytes);
+}
+
+bool ipc_memory::unshare(void* bytes) noexcept {
+  if (shared_count_.load(std::memory_order_relaxed) == 0) return true;
+  const std::lock_guard lock(mutex_);
+  const auto found = shared_.find(bytes);
+  if (found == shared_.end()) return true;
+  const void* const there = mmap(bytes, whole_pages(found->second.size()), PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  shared_.erase(found);
+  shared_count_.store(shared_.size(), std::memory_order_relaxed);
+  return there != MAP_FAILED;
+}
+
+void* ipc_memory::open(const outback_ipc_handle& handle, int32_t device,
+                       const std::function<void*(void* bytes, std::size_t size)>& adopt) {
+  const shared_file file(shared_kind::memory, handle);
+  const place from{file.id(), device};
+  const std::lock_guard lock(mutex_);
+  if (std::any_of(shared_.begin(), shared_.end(),
+                  [&](const auto& own) { return own.second.id() == file.id(); })) {
+    throw invalid_argument("the handle is of this process's own memory, which needs no opening");
+  }
+  if (const auto before = bases_.find(from); before != bases_.end()) {
+    ++opened_.at(before->second).count;
+    return before->second;
+  }
+  void* const bytes = file.map();
+  try {
+    void* const base = adopt(bytes, file.size());
+    opened_.insert_or_assign(base, opened{.from = from, .count = 1});
+    bases_.emplace(from, base);
+    return base;
+  } catch (...) {
+    munmap(bytes, whole_pages(file.size()));
+    throw;
+  }
+}
+
+bool ipc_memory::close(void* base, int32_t device) {
+  const std::lock_guard lock(mutex_);
+  const auto found = opened_.find(base);
+  if (found == opened_.end()) {
+    throw invalid_argument("the pointer is not one that ipc.open_memory answered: closed already?");
+  }
+  if (found->second.from.second != device) {
+    throw invalid_argument("the memory was opened for device " +
+                           std::to_string(found->second.from.second) + ", not for device " +
+                           std::to_string(device));
+  }
+  if (--found->second.count != 0) return false;
+  bases_.erase(found->second.from);
+  opened_.erase(found);
+  return true;
+}
+
+}  // namespace outback::host

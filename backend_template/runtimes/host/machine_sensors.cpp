@@ -1,0 +1,52 @@
+#include "backend_template/runtimes/host/machine_sensors.hpp"
+
+#include <fstream>
+#include <string>
+
+namespace outback::host {
+namespace {
+
+std::optional<int64_t> number_in(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  int64_t number = 0;
+  return in >> number ? std::optional(number) : std::nullopt;
+}
+
+// "cpu MHz\t\t: 2294.608" in hertz.
+std::optional<int64_t> clock_in_cpuinfo(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    const auto colon = line.find(':');
+    if (!line.starts_with("cpu MHz") || colon == std::string::npos) continue;
+    try {
+      return int64_t(std::stod(line.substr(colon + 1)) * 1e6);
+    } catch (const std::exception&) {
+      return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<int64_t> clock_rate(const std::filesystem::path& root) {
+  const auto kilohertz = number_in(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq");
+  return kilohertz ? *kilohertz * 1000 : clock_in_cpuinfo(root / "proc/cpuinfo");
+}
+
+std::optional<int64_t> temperature(const std::filesystem::path& root) {
+  std::optional<int64_t> first;
+  for (int i = 0;; ++i) {
+    const auto zone = root / ("sys/class/thermal/thermal_zone" + std::to_string(i));
+    std::error_code none;
+    if (!std::filesystem::exists(zone, none)) return first;
+    const auto degrees = number_in(zone / "temp");
+    if (!degrees) continue;
+    std::string type;
+    std::ifstream(zone / "type") >> type;
+    if (type == "x86_pkg_temp" || type.starts_with("cpu")) return degrees;
+    if (!first) first = degrees;
+  }
+}
+
+}  // namespace outback::host

@@ -1,0 +1,47 @@
+#include "backend_template/runtimes/host/page_memory.hpp"
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <string>
+
+#include "outback/runtime_error.hpp"
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#elif !defined(ASAN_POISON_MEMORY_REGION)
+#define ASAN_POISON_MEMORY_REGION(begin, size) static_cast<void>(0)
+#endif
+
+namespace outback::host {
+
+std::size_t page_size() noexcept {
+  static const auto size = std::size_t(sysconf(_SC_PAGESIZE));
+  return size;
+}
+
+std::size_t whole_pages(std::size_t size) {
+  const std::size_t page = page_size();
+  // Room for the page more that `allocate_pages` asks for.
+  if (size > std::numeric_limits<std::size_t>::max() - 2 * page) {
+    throw out_of_memory("no memory has " + std::to_string(size) + " bytes");
+  }
+  return (size + page - 1) / page * page;
+}
+
+page_memory allocate_pages(std::size_t size) {
+  // aligned_alloc takes longer than the page costs, and twice as long for what malloc maps.
+  const std::size_t whole = whole_pages(size) + page_size();
+  void* const block = std::malloc(whole);
+  if (block == nullptr) return {};
+  const auto begin = reinterpret_cast<uintptr_t>(block);
+  const std::size_t lead = (page_size() - begin % page_size()) % page_size();
+  auto* const bytes = static_cast<std::byte*>(block) + lead;
+  ASAN_POISON_MEMORY_REGION(block, lead);
+  ASAN_POISON_MEMORY_REGION(bytes + size, whole - lead - size);
+  return {.block = block, .bytes = bytes};
+}
+
+}  // namespace outback::host

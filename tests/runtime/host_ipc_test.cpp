@@ -1,0 +1,347 @@
+// What the host runtime promises of shared memory and events beyond the contract: handles that are
+// wrong, owners that are gone, forked children.
+//
+// Two runtimes in one process are what two processes are: neither knows the other's memory.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "backend_template/runtimes/host/host_runtime.hpp"
+#include "tests/runtime/gate.hpp"
+
+namespace outback::host {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr host_options small_device = {.devices = 2, .memory_size = 64 << 20};
+
+// A handle that closes its descriptor.
+struct ipc_handle : outback_ipc_handle {
+  explicit ipc_handle(const outback_ipc_handle& given) : outback_ipc_handle(given) {}
+  ~ipc_handle() { close_fd(); }
+  ipc_handle(const ipc_handle&) = delete;
+  ipc_handle& operator=(const ipc_handle&) = delete;
+  void close_fd() {
+    if (fd >= 0) close(fd);
+    fd = -1;
+  }
+};
+
+template <class Call>
+std::string refusal(Call&& call) {
+  try {
+    call();
+  } catch (const invalid_argument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+bool in_child(const std::function<bool()>& scenario) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    _exit(scenario() ? 0 : 1);
+  }
+  int status = 0;
+  return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+class HostIpcTest : public testing::Test {
+ protected:
+  ~HostIpcTest() override { gate_.open(); }
+
+  unsigned char* alloc(std::size_t size, int value) {
+    auto* ptr = static_cast<unsigned char*>(owner_.mem_alloc(0, size));
+    std::memset(ptr, value, size);
+    return ptr;
+  }
+  static unsigned char* as_bytes(void* ptr) { return static_cast<unsigned char*>(ptr); }
+
+  host_runtime owner_{small_device}, other_{small_device};
+  gate gate_;
+};
+
+TEST_F(HostIpcTest, SharedMemoryStaysWhereItIs) {
+  for (const std::size_t size : {1, 64, 4095, 4096, 4097, 3 << 20}) {
+    SCOPED_TRACE(size);
+    unsigned char* data = alloc(size, 1);
+    const ipc_handle handle(owner_.ipc_get_memory(0, data));
+    auto* there = as_bytes(other_.ipc_open_memory(1, handle));
+    EXPECT_NE(there, data);
+    EXPECT_EQ(there[size - 1], 1);
+    data[size - 1] = 2;
+    EXPECT_EQ(there[size - 1], 2);
+    there[0] = 3;
+    EXPECT_EQ(data[0], 3);
+    other_.ipc_close_memory(1, there);
+    EXPECT_EQ(data[0], 3);
+    owner_.mem_free(0, data);
+  }
+}
+
+TEST_F(HostIpcTest, ASecondHandleIsOfTheSameMemory) {
+  unsigned char* data = alloc(4096, 1);
+  const ipc_handle first(owner_.ipc_get_memory(0, data)), second(owner_.ipc_get_memory(0, data));
+  EXPECT_NE(first.fd, second.fd);
+  void* there = other_.ipc_open_memory(0, first);
+  EXPECT_EQ(other_.ipc_open_memory(0, second), there);
+  other_.ipc_close_memory(0, there);
+  EXPECT_EQ(*as_bytes(there), 1);  // once of two times
+  other_.ipc_close_memory(0, there);
+  EXPECT_NE(refusal([&] { other_.ipc_close_memory(0, there); }), "accepted");
+}
+
+TEST_F(HostIpcTest, WithoutADescriptorItIsTakenFromTheOwner) {
+  unsigned char* data = alloc(100, 5);
+  ipc_handle handle(owner_.ipc_get_memory(0, data));
+  handle.close_fd();
+  void* there = other_.ipc_open_memory(0, handle);
+  EXPECT_EQ(*as_bytes(there), 5);
+  other_.ipc_close_memory(0, there);
+  owner_.mem_free(0, data);
+  EXPECT_THAT(refusal([&] { other_.ipc_open_memory(0, handle); }), HasSubstr("freed"));
+}
+
+TEST_F(HostIpcTest, OpenedMemoryOutlivesItsOwner) {
+  unsigned char* data = alloc(10'000, 6);
+  const ipc_handle handle(owner_.ipc_get_memory(0, data));
+  auto* there = as_bytes(other_.ipc_open_memory(0, handle));
+  owner_.mem_free(0, data);
+  EXPECT_EQ(there[9'999], 6);
+  other_.ipc_close_memory(0, there);
+}
+
+// Whoever gets the place next must not write into the memory of others.
+TEST_F(HostIpcTest, FreedPagesAreNotSharedAnyMore) {
+  for (const std::size_t size : {100, 200'000, 8 << 20}) {
+    SCOPED_TRACE(size);
+    unsigned char* data = alloc(size, 1);
+    const ipc_handle handle(owner_.ipc_get_memory(0, data));
+    const auto* there = as_bytes(other_.ipc_open_memory(0, handle));
+    owner_.mem_free(0, data);
+    std::ifstream maps("/proc/self/maps");
+    int shared = 0;
+    for (std::string line; std::getline(maps, line);) {
+      shared += line.find("memfd:outback") != std::string::npos ? 1 : 0;
+    }
+    EXPECT_EQ(shared, 1) << "the opener's is left";
+    unsigned char* next = alloc(size, 2);
+    EXPECT_EQ(there[0], 1);
+    EXPECT_EQ(there[size - 1], 1);
+    owner_.mem_free(0, next);
+    other_.ipc_close_memory(0, const_cast<unsigned char*>(there));
+  }
+}
+
+TEST_F(HostIpcTest, OpenedMemoryIsTheDevicesButNotToBeFreed) {
+  host_runtime apart(
+      {.devices = 2, .memory_size = 1 << 20, .host_addressable = false, .addresses_host = false});
+  const ipc_handle handle(owner_.ipc_get_memory(0, alloc(100, 4)));
+  auto* there = as_bytes(apart.ipc_open_memory(1, handle));
+  EXPECT_EQ(apart.host_info(there + 99).device, 1);
+  EXPECT_EQ(apart.host_info(there + 99).base, there);
+  EXPECT_EQ(apart.host_info(there + 99).size, 100u);
+  EXPECT_EQ(apart.host_info(there + 100).device, OUTBACK_HOST);
+  EXPECT_EQ(apart.memory_usage(1).free, std::size_t(1 << 20)) << "it is of the owner's budget";
+  unsigned char got[100] = {};
+  apart.mem_copy(got, OUTBACK_HOST, there, 1, 100, nullptr);
+  EXPECT_EQ(got[99], 4);
+  EXPECT_NE(refusal([&] { apart.mem_fill(1, there + 1, 100, "\0", 1, nullptr); }), "accepted");
+  EXPECT_NE(refusal([&] { apart.mem_fill(0, there, 100, "\0", 1, nullptr); }), "accepted");
+  EXPECT_THAT(refusal([&] { apart.mem_free(1, there); }), HasSubstr("close_memory"));
+  EXPECT_NE(refusal([&] { apart.ipc_get_memory(1, there); }), "accepted");
+  EXPECT_THAT(refusal([&] { apart.ipc_close_memory(0, there); }), HasSubstr("for device 1"));
+  EXPECT_NE(refusal([&] { apart.ipc_close_memory(1, there + 1); }), "accepted");
+  apart.ipc_close_memory(1, there);
+  EXPECT_EQ(apart.host_info(there).device, OUTBACK_HOST);
+}
+
+TEST_F(HostIpcTest, ProtectedMemoryIsShared) {
+  host_runtime guarded({.devices = 1,
+                        .memory_size = 1 << 20,
+                        .host_addressable = false,
+                        .addresses_host = false,
+                        .protected_memory = true});
+  void* own = guarded.mem_alloc(0, 5000);
+  guarded.mem_fill(0, own, 5000, "\3", 1, nullptr);
+  const ipc_handle handle(guarded.ipc_get_memory(0, own));
+  auto* there = as_bytes(other_.ipc_open_memory(0, handle));
+  EXPECT_EQ(there[4999], 3);
+  guarded.mem_fill(0, own, 5000, "\4", 1, nullptr);
+  EXPECT_EQ(there[4999], 4);
+  const ipc_handle back(owner_.ipc_get_memory(0, alloc(5000, 7)));
+  void* opened = guarded.ipc_open_memory(0, back);
+  unsigned char got[5000] = {};
+  guarded.mem_copy(got, OUTBACK_HOST, opened, 0, 5000, nullptr);
+  EXPECT_EQ(got[4999], 7);
+  guarded.ipc_close_memory(0, opened);
+  other_.ipc_close_memory(0, there);
+}
+
+TEST_F(HostIpcTest, OnlyWholeAllocationsOfTheDeviceAreShared) {
+  unsigned char* data = alloc(8192, 0);
+  void* pinned = owner_.host_alloc(8192);
+  for (void* wrong : {static_cast<void*>(data + 4096), pinned, static_cast<void*>(&data)}) {
+    EXPECT_THAT(refusal([&] { owner_.ipc_get_memory(0, wrong); }), HasSubstr("mem_alloc"));
+  }
+  EXPECT_THAT(refusal([&] { owner_.ipc_get_memory(1, data); }), HasSubstr("device 1"));
+  EXPECT_NE(refusal([&] { owner_.ipc_close_memory(0, data); }), "accepted");
+  owner_.host_free(pinned);
+}
+
+// A write that was enqueued is not lost in the exchange of pages.
+TEST_F(HostIpcTest, WorkOfTheDeviceIsWaitedFor) {
+  unsigned char* data = alloc(4096, 1);
+  const outback_stream s = owner_.stream_create(0, 0);
+  gate_.close(s);
+  owner_.mem_fill(0, data, 4096, "\2", 1, s);
+  std::thread opener([&] { gate_.open(); });
+  const ipc_handle handle(owner_.ipc_get_memory(0, data));
+  opener.join();
+  auto* there = as_bytes(other_.ipc_open_memory(0, handle));
+  EXPECT_EQ(there[4095], 2);
+  gate closed;  // not for what is shared already
+  closed.close(s);
+  const ipc_handle again(owner_.ipc_get_memory(0, data));
+  closed.open();
+  other_.ipc_close_memory(0, there);
+}
+
+TEST_F(HostIpcTest, WrongHandlesAreRefused) {
+  unsigned char* data = alloc(4096, 1);
+  const ipc_handle good(owner_.ipc_get_memory(0, data));
+  const outback_event e = owner_.event_create(0, OUTBACK_EVENT_INTERPROCESS);
+  const ipc_handle of_event(owner_.ipc_get_event(0, e));
+  const auto refused = [&](const outback_ipc_handle& handle) {
+    return refusal([&] { other_.ipc_open_memory(0, handle); }) != "accepted";
+  };
+  outback_ipc_handle wrong = {};
+  wrong.struct_size = sizeof(wrong);
+  EXPECT_TRUE(refused(wrong));
+  EXPECT_TRUE(refused(of_event));
+  EXPECT_NE(refusal([&] { other_.ipc_open_event(0, good); }), "accepted");
+  for (const uint32_t size : {0u, good.size - 1, good.size + 1, 112u}) {
+    wrong = good, wrong.size = size;
+    EXPECT_TRUE(refused(wrong)) << size;
+  }
+  const int unrelated = memfd_create("unrelated", MFD_CLOEXEC);
+  for (const int fd : {0, 1, unrelated, of_event.fd, 1'000'000, -2}) {
+    wrong = good, wrong.fd = fd;
+    EXPECT_TRUE(refused(wrong)) << "descriptor " << fd;
+  }
+  close(unrelated);
+  // Every bit of it counts, but the owner's process and descriptor where another one came along.
+  std::vector<std::size_t> harmless;
+  for (std::size_t i = 0; i < good.size; ++i) {
+    wrong = good;
+    wrong.bytes[i] ^= 0x41;
+    if (!refused(wrong)) {
+      harmless.push_back(i);
+      other_.ipc_close_memory(0, other_.ipc_open_memory(0, wrong));
+      other_.ipc_close_memory(0, other_.ipc_open_memory(0, good));
+    }
+    wrong.fd = -1;  // no crash, whatever it opens
+    try {
+      other_.ipc_open_memory(0, wrong);
+    } catch (const invalid_argument&) {  // NOLINT(bugprone-empty-catch)
+    }
+  }
+  EXPECT_LE(harmless.size(), 14u);  // process, fd, padding, and where in a page it ends
+  std::mt19937 random(1);
+  for (int i = 0; i < 1000; ++i) {
+    wrong = good;
+    std::generate(std::begin(wrong.bytes) + 8, std::end(wrong.bytes),
+                  [&] { return uint8_t(random()); });
+    EXPECT_TRUE(refused(wrong));
+  }
+  owner_.event_destroy(0, e);
+}
+
+// Its pages could be taken away under a mapping of them.
+TEST_F(HostIpcTest, SharedFilesCannotShrink) {
+  const ipc_handle handle(owner_.ipc_get_memory(0, alloc(8192, 1)));
+  EXPECT_NE(ftruncate(handle.fd, 0), 0);
+  EXPECT_NE(ftruncate(handle.fd, 1 << 20), 0);
+}
+
+TEST_F(HostIpcTest, AForkedChildHasItsOwnMemoryAndTheSharedOne) {
+  unsigned char *own = alloc(100, 1), *shared = alloc(100, 1);
+  const ipc_handle handle(owner_.ipc_get_memory(0, shared));
+  EXPECT_TRUE(in_child([&] {
+    owner_.mem_fill(0, own, 100, "\2", 1, nullptr);
+    owner_.mem_fill(0, shared, 100, "\2", 1, nullptr);
+    if (own[99] != 2 || shared[99] != 2) return false;
+    // It has the memory, so there is nothing to open; and another runtime's handle opens.
+    if (refusal([&] { owner_.ipc_open_memory(0, handle); }) == "accepted") return false;
+    void* there = other_.ipc_open_memory(0, handle);
+    if (*as_bytes(there) != 2) return false;
+    other_.ipc_close_memory(0, there);
+    owner_.mem_free(0, own);
+    owner_.mem_free(0, shared);
+    std::memset(owner_.mem_alloc(0, 100), 3, 100);
+    std::memset(owner_.mem_alloc(0, 100), 3, 100);
+    return true;
+  }));
+  EXPECT_EQ(own[99], 1);
+  EXPECT_EQ(shared[99], 2);
+}
+
+TEST_F(HostIpcTest, AnEventIsPendingWhereItWasNotRecorded) {
+  const outback_event here = owner_.event_create(0, OUTBACK_EVENT_INTERPROCESS);
+  ipc_handle handle(owner_.ipc_get_event(0, here));
+  handle.close_fd();
+  const outback_event there = other_.ipc_open_event(1, handle);
+  const outback_stream s = owner_.stream_create(0, 0), waiting = other_.stream_create(1, 0);
+  EXPECT_TRUE(other_.event_query(1, there));
+  gate_.close(s);
+  owner_.event_record(0, here, s);
+  EXPECT_FALSE(other_.event_query(1, there));
+  other_.event_wait(1, there, waiting);
+  EXPECT_FALSE(other_.stream_query(1, waiting));
+  // Recorded on the other side: that is what it stands for now, and the wait keeps what it saw.
+  other_.event_record(1, there, nullptr);
+  EXPECT_TRUE(owner_.event_query(0, here));
+  EXPECT_FALSE(other_.stream_query(1, waiting));
+  gate_.open();
+  other_.stream_sync(1, waiting);
+  owner_.event_record(0, here, s);
+  owner_.event_destroy(0, here);
+  other_.event_sync(1, there);
+  EXPECT_THAT(refusal([&] { other_.event_elapsed(there, there); }), HasSubstr("TIMING"));
+  other_.event_destroy(1, there);
+}
+
+// More recordings than there are places for, of which the first is the last to be reached.
+TEST_F(HostIpcTest, RecordingsDoNotOvertakeAWait) {
+  const outback_event e = owner_.event_create(0, OUTBACK_EVENT_INTERPROCESS);
+  const outback_stream stuck = owner_.stream_create(0, 0), quick = owner_.stream_create(0, 0),
+                       waiting = owner_.stream_create(0, 0);
+  gate_.close(stuck);
+  owner_.event_record(0, e, stuck);
+  owner_.event_wait(0, e, waiting);
+  for (int i = 0; i < 1000; ++i) owner_.event_record(0, e, quick);
+  EXPECT_FALSE(owner_.stream_query(0, waiting));
+  gate_.open();
+  owner_.stream_sync(0, waiting);
+  owner_.event_sync(0, e);
+  EXPECT_TRUE(owner_.event_query(0, e));
+  owner_.stream_sync(0, quick);
+  owner_.event_destroy(0, e);
+}
+
+}  // namespace
+}  // namespace outback::host

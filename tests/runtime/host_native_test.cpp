@@ -1,0 +1,240 @@
+// Handles that the host runtime makes streams of, and those that it refuses; registered memory; and
+// what it measures.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include "backend_template/runtimes/host/host_runtime.hpp"
+#include "backend_template/runtimes/host/machine_sensors.hpp"
+#include "tests/runtime/gate.hpp"
+
+namespace outback::host {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+template <class Error = invalid_argument, class Call>
+std::string refusal(Call&& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+std::string text_of(const void* ptr) {
+  std::ostringstream text;
+  text << ptr;
+  return text.str();
+}
+
+class HostNativeTest : public testing::Test {
+ protected:
+  ~HostNativeTest() override { gate_.open(); }
+
+  host_runtime host_{{.devices = 2, .memory_size = 64 << 20}};
+  gate gate_;
+};
+
+TEST_F(HostNativeTest, AWrapperGoesOnWhenTheOriginalWent) {
+  const outback_stream s = host_.stream_create(0, 0);
+  void* native = host_.native_stream(0, s);
+  const outback_stream wrapper = host_.native_wrap_stream(0, native);
+  unsigned char data[4] = {};
+  gate_.close(s);
+  host_.mem_fill(0, data, 1, "\1", 1, s);
+  host_.stream_destroy(0, s);
+  host_.mem_fill(0, data + 1, 1, "\1", 1, wrapper);
+  EXPECT_FALSE(host_.stream_query(0, wrapper));
+  EXPECT_EQ(data[0], 0);
+  gate_.open();
+  host_.stream_sync(0, wrapper);
+  EXPECT_EQ(data[0] + data[1], 2);
+  EXPECT_EQ(host_.native_stream(0, wrapper), native);
+  const outback_stream again = host_.native_wrap_stream(0, native);  // its queue is still there
+  gate closed;
+  closed.close(again);  // its thread, too
+  host_.mem_fill(0, data + 2, 1, "\1", 1, wrapper);
+  host_.stream_destroy(0, wrapper);
+  host_.stream_destroy(0, again);
+  EXPECT_EQ(data[2], 0);
+  closed.open();
+  host_.device_sync(0);  // waits for what no handle is left of
+  EXPECT_EQ(data[2], 1);
+  EXPECT_NE(refusal([&] { host_.native_wrap_stream(0, native); }), "accepted");
+}
+
+TEST_F(HostNativeTest, TheDefaultStreamOutlivesItsWrappers) {
+  const outback_stream wrapper = host_.native_wrap_stream(0, host_.native_stream(0, nullptr));
+  gate_.close(wrapper);
+  EXPECT_FALSE(host_.stream_query(0, nullptr));
+  gate_.open();
+  host_.stream_destroy(0, wrapper);
+  gate closed;
+  closed.close(host_.native_wrap_stream(0, host_.native_stream(0, nullptr)));
+  std::string data(1, '\0');
+  host_.mem_fill(0, data.data(), 1, "\1", 1, nullptr);
+  closed.open();
+  host_.stream_sync(0, nullptr);
+  EXPECT_EQ(data[0], 1);
+}
+
+TEST_F(HostNativeTest, OnlyHandlesOfTheDevicesStreamsAreWrapped) {
+  const outback_stream s = host_.stream_create(0, 0);
+  const outback_event e = host_.event_create(0, 0);
+  for (void* wrong :
+       {static_cast<void*>(nullptr), static_cast<void*>(this), reinterpret_cast<void*>(8),
+        host_.native_device(0), host_.native_event(0, e), host_.native_stream(1, nullptr)}) {
+    EXPECT_THAT(refusal([&] { host_.native_wrap_stream(0, wrong); }), HasSubstr("native.stream"));
+  }
+  void* native = host_.native_stream(0, s);
+  EXPECT_NE(refusal([&] { host_.native_wrap_stream(1, native); }), "accepted");
+  host_.stream_destroy(0, s);
+  EXPECT_NE(refusal([&] { host_.native_wrap_stream(0, native); }), "accepted");
+  EXPECT_NE(refusal([&] { host_.native_event(1, e); }), "accepted");
+  host_.event_destroy(0, e);
+}
+
+TEST_F(HostNativeTest, ProtectedDevicesAreNoPeers) {
+  host_runtime guarded({.devices = 2,
+                        .memory_size = 1 << 20,
+                        .host_addressable = false,
+                        .addresses_host = false,
+                        .protected_memory = true});
+  EXPECT_TRUE(host_.peer_can_access(0, 1));
+  EXPECT_FALSE(guarded.peer_can_access(0, 1));
+  EXPECT_THAT(refusal<unsupported>([&] { guarded.peer_enable(0, 1); }),
+              HasSubstr("OUTBACK_HOST_PROTECTED"));
+  guarded.peer_disable(0, 1);
+}
+
+TEST_F(HostNativeTest, RegisteredMemoryMakesCopiesAsynchronous) {
+  constexpr std::size_t big = 4 << 20;
+  const auto host = std::make_unique<unsigned char[]>(big);
+  void* data = host_.mem_alloc(0, big);
+  std::memset(data, 5, big);
+  const outback_stream s = host_.stream_create(0, 0);
+  host_.host_register(host.get(), big);
+  gate_.close(s);
+  host_.mem_copy(host.get(), OUTBACK_HOST, data, 0, big, s);  // returns
+  EXPECT_EQ(host[big - 1], 0);
+  gate_.open();
+  host_.stream_sync(0, s);
+  EXPECT_EQ(host[big - 1], 5);
+  host_.host_unregister(host.get());
+}
+
+TEST_F(HostNativeTest, RangesThatMeetAreBothNamed) {
+  unsigned char host[1000];
+  host_.host_register(host + 100, 200);
+  EXPECT_THAT(refusal([&] { host_.host_register(host + 299, 50); }),
+              AllOf(HasSubstr("50 bytes at " + text_of(host + 299)),
+                    HasSubstr("200 bytes at " + text_of(host + 100)), HasSubstr("pinned")));
+  EXPECT_NE(refusal([&] { host_.host_register(host, 1000); }), "accepted");
+  EXPECT_NE(refusal([&] { host_.host_register(host, 101); }), "accepted");
+  EXPECT_NE(refusal([&] { host_.host_register(host + 150, 1); }), "accepted");
+  host_.host_register(host, 100);
+  host_.host_register(host + 300, 700);
+  EXPECT_THAT(refusal([&] { host_.host_unregister(host + 101); }),
+              HasSubstr("200 bytes at " + text_of(host + 100)));
+  for (const int at : {0, 100, 300}) host_.host_unregister(host + at);
+  EXPECT_NE(refusal([&] { host_.host_unregister(host); }), "accepted");
+  EXPECT_NE(refusal([&] { host_.host_register(host, SIZE_MAX); }), "accepted");
+
+  auto* device = static_cast<unsigned char*>(host_.mem_alloc(1, 100));
+  EXPECT_THAT(refusal([&] { host_.host_register(device + 99, 1); }),
+              AllOf(HasSubstr("100 bytes at " + text_of(device)), HasSubstr("device 1")));
+  auto* pinned = static_cast<unsigned char*>(host_.host_alloc(100));
+  EXPECT_THAT(refusal([&] { host_.host_register(pinned, 100); }), HasSubstr("pinned already"));
+  EXPECT_NE(refusal([&] { host_.host_unregister(pinned); }), "accepted");
+  host_.host_register(host, 10);
+  EXPECT_NE(refusal([&] { host_.host_free(host); }), "accepted");
+  EXPECT_EQ(host_.host_info(host + 9).size, 10u);
+}
+
+TEST_F(HostNativeTest, MemoryUsedIsTheDevicesOwn) {
+  void* data = host_.mem_alloc(0, 4096);
+  EXPECT_EQ(host_.telemetry_read(0, OUTBACK_METRIC_MEMORY_USED), 4096);
+  EXPECT_EQ(host_.telemetry_read(1, OUTBACK_METRIC_MEMORY_USED), 0);
+  host_.mem_free(0, data);
+  EXPECT_THAT(refusal<unsupported>([&] { host_.telemetry_read(0, 4711); }), HasSubstr("4711"));
+}
+
+void be_busy_for(std::chrono::milliseconds time) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+
+TEST_F(HostNativeTest, UtilizationIsTheTimeOfTheStreamsThreads) {
+  const outback_stream s = host_.stream_create(0, 0);
+  const auto work = [&] {
+    reinterpret_cast<stream*>(s)->enqueue([] { be_busy_for(std::chrono::milliseconds(50)); });
+  };
+  be_busy_for(std::chrono::milliseconds(2));  // the caller's own time is not the device's
+  EXPECT_EQ(host_.telemetry_read(0, OUTBACK_METRIC_UTILIZATION), 0);
+  work();
+  host_.stream_sync(0, s);
+  const int64_t busy = host_.telemetry_read(0, OUTBACK_METRIC_UTILIZATION);
+  EXPECT_GT(busy, 0);
+  EXPECT_LE(busy, 100);
+  gate_.close(s);  // its thread waits
+  be_busy_for(std::chrono::milliseconds(50));
+  EXPECT_LT(host_.telemetry_read(0, OUTBACK_METRIC_UTILIZATION), busy);
+  gate_.open();
+  EXPECT_EQ(host_.telemetry_read(1, OUTBACK_METRIC_UTILIZATION), 0);
+  work();
+  host_.stream_destroy(0, s);
+  host_.device_sync(0);
+  EXPECT_GT(host_.telemetry_read(0, OUTBACK_METRIC_UTILIZATION), 0) << "its stream is gone";
+}
+
+class MachineSensorsTest : public testing::Test {
+ protected:
+  ~MachineSensorsTest() override { std::filesystem::remove_all(root_); }
+
+  void write(const std::string& path, const std::string& text) const {
+    std::filesystem::create_directories((root_ / path).parent_path());
+    std::ofstream(root_ / path) << text;
+  }
+
+  const std::filesystem::path root_ = [] {
+    std::string name = (std::filesystem::temp_directory_path() / "outback-XXXXXX").string();
+    return std::filesystem::path(mkdtemp(name.data()));
+  }();
+};
+
+TEST_F(MachineSensorsTest, ClockRate) {
+  EXPECT_EQ(clock_rate(root_), std::nullopt);
+  write("proc/cpuinfo", "model name\t: x\n");
+  EXPECT_EQ(clock_rate(root_), std::nullopt);
+  write("proc/cpuinfo", "model name\t: x\ncpu MHz\t\t: 2294.5\ncpu MHz\t\t: 1.0\n");
+  EXPECT_EQ(clock_rate(root_), 2'294'500'000);
+  write("proc/cpuinfo", "cpu MHz\t\t: unknown\n");
+  EXPECT_EQ(clock_rate(root_), std::nullopt);
+  write("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "3100000\n");
+  EXPECT_EQ(clock_rate(root_), 3'100'000'000);
+}
+
+TEST_F(MachineSensorsTest, Temperature) {
+  EXPECT_EQ(temperature(root_), std::nullopt);
+  write("sys/class/thermal/thermal_zone0/type", "acpitz\n");
+  EXPECT_EQ(temperature(root_), std::nullopt);
+  write("sys/class/thermal/thermal_zone0/temp", "20000\n");
+  EXPECT_EQ(temperature(root_), 20'000);
+  write("sys/class/thermal/thermal_zone1/type", "x86_pkg_temp\n");
+  write("sys/class/thermal/thermal_zone1/temp", "61500\n");
+  EXPECT_EQ(temperature(root_), 61'500);
+}
+
+}  // namespace
+}  // namespace outback::host
