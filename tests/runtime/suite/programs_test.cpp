@@ -25,17 +25,19 @@ class ProgramTest : public RuntimeTest {
   }
 
   static std::string report(const program& failed, const mismatch& first) {
-    const program least = shrink(
-        failed, [](const program& p) { return run_often(p).has_value(); },
-        std::chrono::seconds(10));
-    const auto last = run_often(least);
-    const mismatch& shown = last ? *last : first;
-    const std::string repeat = "--gtest_filter=ProgramTest.* --programs=1 --seed=";
-    return "program of seed " + std::to_string(failed.seed) + " (" + repeat +
-           std::to_string(failed.seed) + "), operation " + std::to_string(first.operation) +
-           " of " + std::to_string(failed.operations.size()) + ": " + first.text +
-           "\nAs short as it fails" + (last ? "" : " at times") + ", at operation " +
-           std::to_string(shown.operation) + ":\n" + text_of(least) + shown.text;
+    mismatch last = first;
+    const auto fails = [&](const program& shorter) {
+      const auto found = run_often(shorter);
+      if (found) last = *found;
+      return found.has_value();
+    };
+    const program least = shrink(failed, fails, std::chrono::seconds(10));
+    const std::string seed = std::to_string(failed.seed);
+    return "program of seed " + seed +
+           " (--gtest_filter=ProgramTest.* --programs=1 --seed=" + seed + "), operation " +
+           std::to_string(first.operation) + " of " + std::to_string(failed.operations.size()) +
+           ": " + first.text + "\nIt fails, if not always, with no more than this:\n" +
+           text_of(least) + "  at operation " + std::to_string(last.operation) + ": " + last.text;
   }
 };
 
