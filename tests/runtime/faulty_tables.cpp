@@ -373,6 +373,12 @@ const std::map<std::string, const outback_runtime* (*)()> faults = {
 }  // namespace
 }  // namespace outback::host
 
+extern "C" const outback_runtime* outback_test_takes_any_device(void) {
+  static const outback_runtime* table =
+      outback::host::table_of_a<outback::host::takes_any_device>();
+  return table;
+}
+
 extern "C" const outback_runtime* outback_test_faulty(void) {
   static const outback_runtime* table = [] {
     const char* name = std::getenv("OUTBACK_TEST_FAULT");
