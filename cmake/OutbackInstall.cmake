@@ -18,4 +18,7 @@ foreach(folder backend_template cmake registration generators/methods generators
     PATTERN ".pytest_cache" EXCLUDE
     PATTERN "build" EXCLUDE)
 endforeach()
+# The runtime suite, for vendors; the other tests are ours. A folder, so that no list names its files twice.
+install(DIRECTORY tests/runtime/suite DESTINATION "${OUTBACK_INSTALL_DIR}/tests/runtime")
+install(FILES tests/runtime/OutbackRuntimeSuite.cmake DESTINATION "${OUTBACK_INSTALL_DIR}/tests/runtime")
 install(FILES CMakeLists.txt LICENSE DESTINATION "${OUTBACK_INSTALL_DIR}")

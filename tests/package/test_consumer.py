@@ -1,6 +1,7 @@
 """C++ projects get Outback from an installed tree, from its sources, or as a part of themselves."""
 
 import importlib.util
+import shutil
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,47 @@ def test_a_program_without_python_builds_and_runs(tmp_path):
     configure(build, f"-DOUTBACK_SOURCE={ROOT}")
     call(["cmake", "--build", build, "--parallel", "2"])
     assert call([build / "cpp_program"]) == "learned on acme:0: yes\n"
+
+
+# All that a vendor writes to test a runtime, and a runtime in C to test.
+SUITE = """\
+cmake_minimum_required(VERSION 3.24)
+project(acme LANGUAGES C CXX)
+set(OUTBACK_BUILD_TORCH OFF)
+find_package(Outback REQUIRED)
+enable_testing()
+
+add_library(acme STATIC c_runtime.c)
+target_link_libraries(acme PUBLIC outback::runtime)
+outback_add_runtime_suite(acme_suite RUNTIME_LIBRARY acme TABLE_FUNCTION outback_test_c_runtime
+                          EXPECTATIONS c_runtime.expectations)
+"""
+
+
+def vendor_of_a_runtime(folder: Path) -> Path:
+    """Configures a project that has nothing but an installed Outback and a runtime."""
+    prefix, project = folder / "a prefix with spaces", folder / "a project with spaces"
+    nothing_to_build = ["-DOUTBACK_BUILD_TORCH=OFF", "-DOUTBACK_BUILD_TESTS=OFF"]
+    call(["cmake", "-S", ROOT, "-B", folder / "outback", *nothing_to_build])
+    call(["cmake", "--install", folder / "outback", "--prefix", prefix])
+    project.mkdir()
+    (project / "CMakeLists.txt").write_text(SUITE)
+    for name in ("c_runtime.c", "c_runtime.expectations"):
+        shutil.copy(ROOT / "tests/runtime" / name, project)
+    build = project / "build"
+    call(["cmake", "-S", project, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}"])
+    return build
+
+
+def test_the_runtime_suite_is_installed(tmp_path):
+    vendor_of_a_runtime(tmp_path)
+
+
+@pytest.mark.slow
+def test_the_runtime_suite_tests_a_vendors_runtime(tmp_path):
+    build = vendor_of_a_runtime(tmp_path)
+    call(["cmake", "--build", build, "--parallel", "2"])
+    said = call(["ctest", "--test-dir", build, "--output-on-failure"])
+    assert "acme_suite.CopyTest.RoundTripOfEverySize" in said
+    assert "acme_suite.summary" in said
+    assert "100% tests passed" in said

@@ -1,20 +1,35 @@
-# The runtime conformance suite, for the runtimes of this tree and for a vendor's.
+# The runtime conformance suite, for the runtimes of this tree and for a vendor's, who has it from find_package(Outback):
+#
+#   outback_add_runtime_suite(acme_suite RUNTIME_LIBRARY acme_runtime TABLE_FUNCTION acme_table)
 include_guard(GLOBAL)
-
-set(OUTBACK_RUNTIME_SUITE_DIR "${CMAKE_CURRENT_LIST_DIR}/suite")
-set(OUTBACK_RUNTIME_SUITE_ROOT "${CMAKE_CURRENT_LIST_DIR}/../..")
 
 # outback_add_runtime_suite_program(<name> <target> <symbol>): the program alone, without ctest entries.
 function(outback_add_runtime_suite_program name runtime_library table_function)
+  # Where this file is, whoever calls.
+  set(OUTBACK_RUNTIME_SUITE_DIR "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/suite")
+  set(OUTBACK_RUNTIME_SUITE_ROOT "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../..")
   find_package(Threads REQUIRED)
   if(NOT TARGET GTest::gmock)
-    find_package(GTest REQUIRED)
+    include("${OUTBACK_RUNTIME_SUITE_ROOT}/cmake/OutbackDependencies.cmake")
+    outback_need_gtest()
   endif()
 
   # Compiled once for all suites; an object library, since nothing refers to a test and a linker would drop it.
   if(NOT TARGET outback_runtime_suite)
     add_library(
       outback_runtime_suite OBJECT
+      "${OUTBACK_RUNTIME_SUITE_DIR}/expectations.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/options.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/other_process.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/programs/generator.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/programs/model.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/programs/order.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/programs/program.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/programs/runner.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/programs/shrink.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/suite.cpp"
+      # The tests: a file that is added here is in every suite, and installed.
+      "${OUTBACK_RUNTIME_SUITE_DIR}/atomicity_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/callbacks_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/copy_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/device_test.cpp"
@@ -22,15 +37,15 @@ function(outback_add_runtime_suite_program name runtime_library table_function)
       "${OUTBACK_RUNTIME_SUITE_DIR}/events_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/fill_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/graphs_test.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/growth_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/host_memory_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/host_registration_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/ipc_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/memory_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/native_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/other_process.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/peer_test.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/programs_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/streams_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/suite.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/telemetry_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/threads_test.cpp")
     target_include_directories(outback_runtime_suite PUBLIC "${OUTBACK_RUNTIME_SUITE_ROOT}")
@@ -45,25 +60,45 @@ function(outback_add_runtime_suite_program name runtime_library table_function)
   outback_target_defaults(${name})
 endfunction()
 
-# outback_add_runtime_suite(<name> RUNTIME_LIBRARY <target> TABLE_FUNCTION <symbol> [WHOLE])
+# outback_add_runtime_suite(<name> RUNTIME_LIBRARY <target> TABLE_FUNCTION <symbol> [WHOLE] [EXPECTATIONS <file>])
 #
 # Builds the program <name>, which runs the suite on the table that `const outback_runtime* <symbol>(void)`, with C
 # linkage and from <target>, answers. ctest gets one entry for each test, and <name>.summary: the whole run in one
 # process, which prints "N passed, N unsupported, N failed". A test of a group that the runtime has not got is
 # unsupported, which ctest reports as skipped. With WHOLE, an unsupported test fails <name>.summary.
 #
-# Needs GoogleTest (with gmock) and the target outback::runtime; sees no torch.
+# EXPECTATIONS is a file of what the runtime is known not to do, see suite/expectations.hpp: what it lists may fail or,
+# with WHOLE, be unsupported, and has to be.
+#
+# <name>.programs runs 10,000 random stream programs instead of 200, and only where it is asked for: ctest -C long.
+#
+# Needs GoogleTest (with gmock; fetched where the system has none) and the target outback::runtime; sees no torch.
 function(outback_add_runtime_suite name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "RUNTIME_LIBRARY;TABLE_FUNCTION" "")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "RUNTIME_LIBRARY;TABLE_FUNCTION;EXPECTATIONS" "")
   foreach(needed RUNTIME_LIBRARY TABLE_FUNCTION)
     if(NOT arg_${needed})
       message(FATAL_ERROR "outback_add_runtime_suite(${name}): ${needed} is missing")
     endif()
   endforeach()
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "outback_add_runtime_suite(${name}): what is ${arg_UNPARSED_ARGUMENTS}?")
+  endif()
   outback_add_runtime_suite_program(${name} ${arg_RUNTIME_LIBRARY} ${arg_TABLE_FUNCTION})
 
+  set(options "")
+  if(arg_EXPECTATIONS)
+    get_filename_component(file "${arg_EXPECTATIONS}" ABSOLUTE)
+    if(NOT EXISTS "${file}")
+      message(FATAL_ERROR "outback_add_runtime_suite(${name}): there is no ${file}")
+    endif()
+    set(options "--expectations=${file}")
+  endif()
+
   include(GoogleTest)
-  gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
-  add_test(NAME ${name}.summary COMMAND ${name} $<$<BOOL:${arg_WHOLE}>:--whole>)
+  gtest_discover_tests(${name} TEST_PREFIX "${name}." EXTRA_ARGS ${options} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+  add_test(NAME ${name}.summary COMMAND ${name} ${options} $<$<BOOL:${arg_WHOLE}>:--whole> COMMAND_EXPAND_LISTS)
   set_tests_properties(${name}.summary PROPERTIES TIMEOUT 600)
+  add_test(NAME ${name}.programs COMMAND ${name} ${options} --gtest_filter=ProgramTest.* --programs=10000
+           CONFIGURATIONS long)
+  set_tests_properties(${name}.programs PROPERTIES TIMEOUT 3600 LABELS long)
 endfunction()

@@ -1,13 +1,18 @@
 // Runtimes that are wrong in one way each, to prove that the suite notices. OUTBACK_TEST_FAULT says
 // in which.
+#include <unistd.h>
+
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -22,6 +27,20 @@ constexpr host_options options = {.devices = 2, .memory_size = uint64_t{512} << 
 struct base : host_runtime {
   base() : host_runtime(options) {}
   static stream& of(outback_stream s) { return *reinterpret_cast<stream*>(s); }
+
+  // Whoever believes a fault frees what is still in use. The test is to see wrong bytes, and not to
+  // die of them.
+  void mem_free(int32_t d, void* ptr) {
+    really_sync();
+    host_runtime::mem_free(d, ptr);
+  }
+  void host_free(void* ptr) {
+    really_sync();
+    host_runtime::host_free(ptr);
+  }
+  void really_sync() {
+    for (int32_t d = 0; d < options.devices; ++d) host_runtime::device_sync(d);
+  }
 };
 
 // Reads a host source at the next call that would show the difference.
@@ -40,6 +59,45 @@ struct reads_the_source_late : base {
     host_runtime::device_sync(d);
   }
   std::function<void()> late = [] {};
+};
+
+// The same with the threads of streams: what is not staged is read when the stream gets there.
+struct stages_nothing : base {
+  void mem_copy(void* dst, int32_t dst_device, const void* src, int32_t src_device,
+                std::size_t size, outback_stream s) {
+    if (src_device == OUTBACK_HOST && s != nullptr) {
+      of(s).enqueue([=] { std::memcpy(dst, src, size); });
+    } else {
+      host_runtime::mem_copy(dst, dst_device, src, src_device, size, s);
+    }
+  }
+};
+
+// Work that goes to a stream nobody asked for, so that it comes too early or too late.
+struct strays : base {
+  outback_stream other(int32_t d) {
+    const std::lock_guard lock(mutex);
+    outback_stream& s = streams[d];
+    if (s == nullptr) s = stream_create(d, 0);
+    return s;
+  }
+  std::mutex mutex;
+  std::map<int32_t, outback_stream> streams;
+};
+
+struct fills_stray : strays {
+  void mem_fill(int32_t d, void* ptr, std::size_t size, const void* pattern, std::size_t width,
+                outback_stream) {
+    host_runtime::mem_fill(d, ptr, size, pattern, width, other(d));
+  }
+};
+
+struct copies_between_devices_stray : strays {
+  void mem_copy(void* dst, int32_t dst_device, const void* src, int32_t src_device,
+                std::size_t size, outback_stream s) {
+    const bool between = dst_device >= 0 && src_device >= 0 && dst_device != src_device;
+    host_runtime::mem_copy(dst, dst_device, src, src_device, size, between ? other(src_device) : s);
+  }
 };
 
 struct small_copies_overtake : base {
@@ -82,10 +140,6 @@ struct sync_does_nothing : base {
 
 struct device_sync_waits_for_the_default_stream : base {
   void device_sync(int32_t d) { stream_sync(d, nullptr); }
-  void mem_free(int32_t d, void* ptr) {
-    host_runtime::device_sync(d);  // the caller believes that it did
-    host_runtime::mem_free(d, ptr);
-  }
 };
 
 struct wait_does_nothing : base {
@@ -109,6 +163,36 @@ struct records_only_once : base {
     recorded[e] = true;
   }
   std::map<outback_event, bool> recorded;
+};
+
+struct wait_for_another_device_does_nothing : base {
+  void event_wait(int32_t d, outback_event e, outback_stream s) {
+    if (reinterpret_cast<event*>(e)->device() == d) host_runtime::event_wait(d, e, s);
+  }
+};
+
+struct event_query_is_never_ready : base {
+  bool event_query(int32_t, outback_event) { return false; }
+};
+
+struct leaks_events : base {
+  void event_destroy(int32_t, outback_event) {}
+};
+
+struct leaks_streams : base {
+  void stream_destroy(int32_t, outback_stream) {}
+};
+
+struct leaks_pinned_memory : base {
+  void host_free(void*) {}
+};
+
+struct leaks_descriptors : base {
+  outback_event event_create(int32_t d, uint32_t flags) {
+    if (++made % 64 == 0) static_cast<void>(dup(0));
+    return host_runtime::event_create(d, flags);
+  }
+  std::atomic<int> made{0};
 };
 
 struct elapsed_in_microseconds : base {
@@ -247,6 +331,55 @@ const outback_runtime* touches_outputs_on_failure() {
   return &table;
 }
 
+// Of any slot: zeros in every output when it failed.
+template <class Argument>
+void meddle(Argument) {}
+template <class Output>
+  requires(!std::is_const_v<Output> && !std::is_void_v<Output> && requires { sizeof(Output); })
+void meddle(Output* out) {
+  if (out != nullptr) std::memset(static_cast<void*>(out), 0, sizeof(*out));
+}
+
+template <auto Slot>
+struct meddling;
+template <class Group, class... Arguments, outback_status (*Group::*Slot)(void*, Arguments...)>
+struct meddling<Slot> {
+  static inline outback_status (*good)(void*, Arguments...) = nullptr;
+  static outback_status call(void* self, Arguments... arguments) {
+    const outback_status status = good(self, arguments...);
+    if (status > OUTBACK_NOT_READY) (meddle(arguments), ...);
+    return status;
+  }
+  static void into(Group& group) { good = std::exchange(group.*Slot, call); }
+};
+
+template <auto... Slots, class Group>
+const Group* meddled(const Group* good) {
+  if (good == nullptr) return nullptr;
+  static Group group = *good;
+  (meddling<Slots>::into(group), ...);
+  return &group;
+}
+
+const outback_runtime* meddles_with_every_output() {
+  static outback_runtime t = whole();
+  meddling<&outback_runtime::device_info>::into(t);
+  meddling<&outback_runtime::mem_alloc>::into(t);
+  t.streams = meddled<&outback_streams::create, &outback_streams::priorities>(t.streams);
+  t.events = meddled<&outback_events::create, &outback_events::elapsed>(t.events);
+  t.host_memory = meddled<&outback_host_memory::alloc>(t.host_memory);
+  t.device_state = meddled<&outback_device_state::is_active, &outback_device_state::memory_usage>(
+      t.device_state);
+  t.peer = meddled<&outback_peer::can_access>(t.peer);
+  t.native = meddled<&outback_native::device, &outback_native::stream, &outback_native::event,
+                     &outback_native::wrap_stream>(t.native);
+  t.ipc = meddled<&outback_ipc::get_memory, &outback_ipc::open_memory, &outback_ipc::get_event,
+                  &outback_ipc::open_event>(t.ipc);
+  t.graphs = meddled<&outback_graphs::status, &outback_graphs::end>(t.graphs);
+  t.telemetry = meddled<&outback_telemetry::read>(t.telemetry);
+  return &t;
+}
+
 const outback_runtime* ignores_struct_size() {
   static const outback_runtime good = whole();
   static outback_runtime table = good;
@@ -264,6 +397,9 @@ const outback_runtime* ignores_struct_size() {
 const std::map<std::string, const outback_runtime* (*)()> faults = {
     {"none", table_of_a<base>},
     FAULT(reads_the_source_late),
+    FAULT(stages_nothing),
+    FAULT(fills_stray),
+    FAULT(copies_between_devices_stray),
     FAULT(small_copies_overtake),
     FAULT(copies_whole_words_only),
     FAULT(fills_with_the_first_byte),
@@ -275,6 +411,12 @@ const std::map<std::string, const outback_runtime* (*)()> faults = {
     FAULT(wait_looks_late),
     FAULT(event_query_is_always_ready),
     FAULT(records_only_once),
+    FAULT(wait_for_another_device_does_nothing),
+    FAULT(event_query_is_never_ready),
+    FAULT(leaks_events),
+    FAULT(leaks_streams),
+    FAULT(leaks_pinned_memory),
+    FAULT(leaks_descriptors),
     FAULT(elapsed_in_microseconds),
     FAULT(forgets_what_is_freed),
     FAULT(has_no_limit),
@@ -287,11 +429,18 @@ const std::map<std::string, const outback_runtime* (*)()> faults = {
     FAULT(launches_overlap),
     {"shared_error_text", shared_error_text},
     {"touches_outputs_on_failure", touches_outputs_on_failure},
+    {"meddles_with_every_output", meddles_with_every_output},
     {"ignores_struct_size", ignores_struct_size},
 };
 
 }  // namespace
 }  // namespace outback::host
+
+extern "C" const outback_runtime* outback_test_takes_any_device(void) {
+  static const outback_runtime* table =
+      outback::host::table_of_a<outback::host::takes_any_device>();
+  return table;
+}
 
 extern "C" const outback_runtime* outback_test_faulty(void) {
   static const outback_runtime* table = [] {

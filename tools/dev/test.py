@@ -57,6 +57,7 @@ def run(environment: Environment, everything: bool) -> int:
         "package", lambda: _pytest(environment, "package", "tests/package", path, *selected)
     )
     if everything:
+        report.part("C++, long", lambda: _ctest(folder, "dev", None, "-C", "long", "-L", "long"))
         for way, variables in _WAYS.items():
             report.part(
                 f"PyTorch's samples, {way}",
@@ -70,10 +71,13 @@ def run(environment: Environment, everything: bool) -> int:
     return report.finish()
 
 
-def _ctest(folder: Path, preset: str, options: Mapping[str, str] | None = None) -> str:
-    command = ["ctest", "--test-dir", folder, "--output-on-failure", "-j", "2"]
-    log = f"ctest-{preset}"
-    with console.step(f"C++ tests, {preset}") as step:
+def _ctest(
+    folder: Path, preset: str, options: Mapping[str, str] | None = None, *selected: str
+) -> str:
+    """Runs the tests of a build tree: those that are `selected`, or all but the long ones."""
+    command = ["ctest", "--test-dir", folder, "--output-on-failure", "-j", "2", *selected]
+    log = f"ctest-{preset}{'-long' if selected else ''}"
+    with console.step(f"C++ tests, {preset}{', long' if selected else ''}") as step:
         done = shell.run(log, command, env={**_ONE_THREAD, **(options or {})}, check=False)
         total = re.search(r"(\d+) tests failed out of (\d+)", done.stdout)
         if done.returncode or not total:

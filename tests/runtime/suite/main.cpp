@@ -1,14 +1,17 @@
-// Runs the suite on the table that OUTBACK_SUITE_TABLE names, and counts "unsupported" apart from
-// "passed". With
-// --whole, an unsupported test fails the run.
+// Runs the suite on the table that OUTBACK_SUITE_TABLE names, counts "unsupported" apart from
+// "passed", and compares both with what was expected of this runtime. See options.hpp.
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <exception>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "outback/table_check.hpp"
 #include "tests/runtime/suite/other_process.hpp"
+#include "tests/runtime/suite/expectations.hpp"
+#include "tests/runtime/suite/options.hpp"
 #include "tests/runtime/suite/suite.hpp"
 
 extern "C" const outback_runtime* OUTBACK_SUITE_TABLE(void);
@@ -16,27 +19,72 @@ extern "C" const outback_runtime* OUTBACK_SUITE_TABLE(void);
 namespace outback::suite {
 namespace {
 
+std::string name_of(const testing::TestInfo& test) {
+  return std::string(test.test_suite_name()) + "." + test.name();
+}
+
+std::vector<std::string> all_tests() {
+  std::vector<std::string> names;
+  const testing::UnitTest& all = *testing::UnitTest::GetInstance();
+  for (int s = 0; s < all.total_test_suite_count(); ++s) {
+    const testing::TestSuite& suite = *all.GetTestSuite(s);
+    for (int i = 0; i < suite.total_test_count(); ++i) {
+      names.push_back(name_of(*suite.GetTestInfo(i)));
+    }
+  }
+  return names;
+}
+
 class summary : public testing::EmptyTestEventListener {
  public:
-  int unsupported() const { return unsupported_; }
+  explicit summary(const expectations& expected) : expected_(expected) {}
+
+  /// Tests that failed and were not expected to, and tests that did not do what was expected.
+  int wrong() const { return failed_ + contradicted_; }
+  int expected_failures() const { return expected_failures_; }
+  /// Unsupported, and not expected to be.
+  int missing() const { return missing_; }
 
  private:
   void OnTestEnd(const testing::TestInfo& test) override {
     const testing::TestResult& result = *test.result();
-    if (result.Failed()) {
-      ++failed_;
-    } else if (!result.Skipped()) {
-      ++passed_;
-    } else {
-      ++unsupported_;
-      std::printf("[UNSUPPORTED] %s.%s: %s\n", test.test_suite_name(), test.name(),
-                  reason(result).c_str());
+    const outcome got = result.Failed()    ? outcome::failed
+                        : result.Skipped() ? outcome::unsupported
+                                           : outcome::passed;
+    const std::string name = name_of(test);
+    const expectation* line = expected_.of(name);
+    if (got == outcome::unsupported) {
+      std::printf("[UNSUPPORTED] %s: %s\n", name.c_str(), reason(result).c_str());
+    }
+    if (line == nullptr || line->want == got) {
+      count(got, line != nullptr);
+      return;
+    }
+    ++contradicted_;
+    std::printf("[CONTRADICTED] %s\n", contradiction(*line, name, got).c_str());
+  }
+
+  void count(outcome got, bool expected) {
+    switch (got) {
+      case outcome::passed:
+        ++passed_;
+        break;
+      case outcome::unsupported:
+        ++unsupported_;
+        if (!expected) ++missing_;
+        break;
+      case outcome::failed:
+        ++(expected ? expected_failures_ : failed_);
+        break;
     }
   }
 
   void OnTestProgramEnd(const testing::UnitTest&) override {
-    std::printf("runtime suite: %d passed, %d unsupported, %d failed\n", passed_, unsupported_,
+    std::printf("runtime suite: %d passed, %d unsupported, %d failed", passed_, unsupported_,
                 failed_);
+    if (expected_failures_ != 0) std::printf(", %d failed as expected", expected_failures_);
+    if (contradicted_ != 0) std::printf(", %d contradict what was expected", contradicted_);
+    std::printf("\n");
   }
 
   // "unsupported: needs streams" -> "needs streams"
@@ -50,8 +98,40 @@ class summary : public testing::EmptyTestEventListener {
     return "no reason given";
   }
 
+  const expectations& expected_;
   int passed_ = 0, unsupported_ = 0, failed_ = 0;
+  int expected_failures_ = 0, contradicted_ = 0, missing_ = 0;
 };
+
+// What fails outside of any test, which no line can expect.
+bool failed_outside_of_tests() {
+  const testing::UnitTest& all = *testing::UnitTest::GetInstance();
+  bool failed = all.ad_hoc_test_result().Failed();
+  for (int s = 0; s < all.total_test_suite_count(); ++s) {
+    failed = failed || all.GetTestSuite(s)->ad_hoc_test_result().Failed();
+  }
+  return failed;
+}
+
+int run() {
+  if (const std::string problem = table_problem(OUTBACK_SUITE_TABLE()); !problem.empty()) {
+    std::fprintf(stderr, "runtime suite: %s\n", problem.c_str());
+    return 1;
+  }
+  const options& given = given_options();
+  static const expectations expected =
+      given.expectations.empty() ? expectations() : expectations::of_file(given.expectations);
+  if (const std::string problem = expected.problem(all_tests()); !problem.empty()) {
+    std::fprintf(stderr, "runtime suite: %s\n", problem.c_str());
+    return 1;
+  }
+  auto* counts = new summary(expected);  // GoogleTest's, until the process ends
+  testing::UnitTest::GetInstance()->listeners().Append(counts);
+  const int result = RUN_ALL_TESTS();
+  if (counts->wrong() != 0 || failed_outside_of_tests()) return 1;
+  if (result != 0 && counts->expected_failures() == 0) return result;
+  return given.whole && counts->missing() != 0 ? 2 : 0;
+}
 
 }  // namespace
 
@@ -65,13 +145,12 @@ const outback_runtime& table() {
 int main(int argc, char** argv) {
   if (const auto status = outback::suite::run_role(argc, argv)) return *status;
   testing::InitGoogleTest(&argc, argv);
-  if (const std::string problem = outback::table_problem(OUTBACK_SUITE_TABLE()); !problem.empty()) {
+  try {
+    const std::string problem = outback::suite::read_options(argc, argv);
+    if (problem.empty()) return outback::suite::run();
     std::fprintf(stderr, "runtime suite: %s\n", problem.c_str());
-    return 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "runtime suite: %s\n", error.what());
   }
-  auto* summary = new outback::suite::summary;  // GoogleTest's, until the process ends
-  testing::UnitTest::GetInstance()->listeners().Append(summary);
-  const int result = RUN_ALL_TESTS();
-  const bool whole = argc > 1 && std::string_view(argv[1]) == "--whole";
-  return result != 0 ? result : whole && summary->unsupported() != 0 ? 2 : 0;
+  return 1;
 }
