@@ -32,19 +32,20 @@ std::set<int32_t> devices_of(Args... args) {
 }
 
 /// The device that the handles of the call belong to; OUTBACK_HOST if it names none. Of two sides,
-/// it is the source, which is the latter, unless that is the host.
+/// it is the source, which is the latter, unless that is the host; of a device and its peer, the
+/// device.
 template <class Slot, class... Args>
 int32_t stream_device(Args... args) {
-  int32_t last = OUTBACK_HOST;
+  int32_t found = OUTBACK_HOST;
   for_each_argument<Slot>(
       [&](argument a, auto value) {
         if constexpr (std::is_same_v<decltype(value), int32_t>) {
-          const bool names_one = a.is == role::device || a.is == role::side;
-          if (names_one && value != OUTBACK_HOST) last = value;
+          if (a.is == role::device && found == OUTBACK_HOST) found = value;
+          if (a.is == role::side && value != OUTBACK_HOST) found = value;
         }
       },
       args...);
-  return last;
+  return found;
 }
 
 }  // namespace outback::layers

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -62,6 +63,7 @@ class injector : public layer<injector> {
       const int32_t named = failing->how.device;
       lose(*now, named == fault::any_device ? stream_device<Slot>(args...) : named, call);
     }
+    if constexpr (std::is_same_v<Slot, slots::graph_end>) abandon_capture(args...);
     throw runtime_error(status, "injected fault: " + call + ": " + status_name(status));
   }
 
@@ -82,6 +84,14 @@ class injector : public layer<injector> {
     std::map<int32_t, std::string> lost;  // under mutex_: the call that lost it
     std::atomic<bool> any_lost{false};
   };
+
+  // A call of graphs.end that fails ends the capture all the same.
+  void abandon_capture(int32_t device, outback_stream stream, outback_graph*) {
+    outback_graph made = nullptr;
+    if (below<slots::graph_end>(device, stream, &made) == OUTBACK_OK) {
+      below<slots::graph_destroy>(device, made);
+    }
+  }
 
   std::shared_ptr<rules> current() {
     const std::lock_guard lock(mutex_);

@@ -23,12 +23,24 @@ std::string count_of(std::size_t count, std::string_view what) {
   return std::to_string(count) + " " + std::string(what) + (count == 1 ? "" : "s");
 }
 
-std::string memory_name(int32_t device) {
-  return device == OUTBACK_HOST ? "pinned host memory"
-                                : "memory of device " + std::to_string(device);
+}  // namespace
+
+std::string memory_text(int32_t device, origin from) {
+  if (from == origin::registered) return "registered host memory";
+  if (device == OUTBACK_HOST) return "pinned host memory";
+  return (from == origin::opened ? "memory of another process, opened on device "
+                                 : "an allocation of device ") +
+         std::to_string(device);
 }
 
-}  // namespace
+std::string block_text(const block& given) {
+  return memory_text(given.device, given.from) + ", " + bytes_text(given.size) + " from " +
+         address_text(given.begin) + " on (object " + std::to_string(given.number) + ")";
+}
+
+std::string bytes_text(std::size_t size) {
+  return count_of(size, "byte");
+}
 
 std::optional<block> objects::find_in(const blocks& where, uintptr_t address, int32_t device) {
   const auto next = where.upper_bound({device, address});
@@ -38,15 +50,24 @@ std::optional<block> objects::find_in(const blocks& where, uintptr_t address, in
   return before;
 }
 
-std::optional<block> objects::add(const void* ptr, std::size_t size, int32_t device) {
-  const std::lock_guard lock(mutex_);
-  const block fresh = {address_of(ptr), size, device, last_number_ + 1};
-  if (const auto around = find_in(blocks_, fresh.begin, device)) return around;
-  const auto next = blocks_.lower_bound({device, fresh.begin});
-  if (next != blocks_.end() && next->first.first == device &&
-      next->first.second - fresh.begin < size) {
+std::optional<block> objects::in_the_way(uintptr_t begin, std::size_t size, int32_t device) const {
+  if (const auto around = find_in(blocks_, begin, device)) return around;
+  const auto next = blocks_.lower_bound({device, begin});
+  if (next != blocks_.end() && next->first.first == device && next->first.second - begin < size) {
     return next->second;
   }
+  return std::nullopt;
+}
+
+std::optional<block> objects::overlapping(const void* ptr, std::size_t size, int32_t device) const {
+  const std::lock_guard lock(mutex_);
+  return in_the_way(address_of(ptr), size, device);
+}
+
+std::optional<block> objects::add(const void* ptr, std::size_t size, int32_t device, origin from) {
+  const std::lock_guard lock(mutex_);
+  const block fresh = {address_of(ptr), size, device, last_number_ + 1, from};
+  if (const auto there = in_the_way(fresh.begin, size, device)) return there;
   blocks_.emplace(place{device, fresh.begin}, fresh);
   ++last_number_;
 
@@ -60,10 +81,10 @@ std::optional<block> objects::add(const void* ptr, std::size_t size, int32_t dev
   return std::nullopt;
 }
 
-std::optional<block> objects::take(const void* ptr, int32_t device) {
+std::optional<block> objects::take(const void* ptr, int32_t device, origin from) {
   const std::lock_guard lock(mutex_);
   const auto found = blocks_.find({device, address_of(ptr)});
-  if (found == blocks_.end()) return std::nullopt;
+  if (found == blocks_.end() || found->second.from != from) return std::nullopt;
   if (freed_.size() >= most_remembered) freed_.clear();
   freed_[found->first] = found->second;
   const block taken = found->second;
@@ -106,6 +127,15 @@ std::optional<made_handle> objects::add(std::string_view kind, const void* handl
   ++last_number_;
   ended_.erase({kind, fresh.handle});
   return std::nullopt;
+}
+
+void objects::set(std::string_view kind, const void* handle, int32_t device, uint32_t state,
+                  std::string_view told) {
+  const std::lock_guard lock(mutex_);
+  const auto found = handles_.find({kind, address_of(handle), device});
+  if (found == handles_.end()) return;  // destroyed by another thread
+  found->second.state = state;
+  found->second.told = told;
 }
 
 std::optional<made_handle> objects::take(std::string_view kind, const void* handle,
@@ -151,6 +181,11 @@ bool objects::was_ended(std::string_view kind, const void* handle) const {
   return ended_.contains({kind, address_of(handle)});
 }
 
+uint64_t objects::next_number() {
+  const std::lock_guard lock(mutex_);
+  return ++last_number_;
+}
+
 std::string objects::report(bool (*lost)(const void* context, int32_t device),
                             const void* context) const {
   constexpr std::size_t most_told = 10;  // of each kind and device
@@ -178,24 +213,24 @@ std::string objects::report(bool (*lost)(const void* context, int32_t device),
   std::sort(left_handles.begin(), left_handles.end(), by_number);
   for (const block& b : left_blocks) {
     if (b.device != OUTBACK_HOST && lost(context, b.device)) continue;
-    tell("allocation", b.device,
-         address_text(b.begin) + ", " + count_of(b.size, "byte") + ", object " +
-             std::to_string(b.number))
+    tell(b.from == origin::registered ? "registration" : "allocation", b.device,
+         address_text(b.begin) + ", " + bytes_text(b.size) + ", object " + std::to_string(b.number))
         ->bytes += b.size;
   }
   for (const made_handle& h : left_handles) {
     if (lost(context, h.device)) continue;
-    tell(std::string(h.kind), h.device,
+    tell(std::string(h.told), h.device,
          address_text(h.handle) + ", object " + std::to_string(h.number));
   }
 
   std::string text;
   for (const auto& [which, s] : sums) {
     const auto& [kind, device] = which;
-    const bool memory = kind == "allocation";
-    text += "  " + count_of(s.count, kind) + " of " +
-            (memory ? memory_name(device) : place_text(device)) +
-            (memory ? ", " + count_of(s.bytes, "byte") : "") + ":\n" + s.told;
+    const std::string of = kind != "allocation"     ? place_text(device)
+                           : device == OUTBACK_HOST ? "pinned host memory"
+                                                    : "memory of device " + std::to_string(device);
+    text += "  " + count_of(s.count, kind) + " of " + of +
+            (s.bytes != 0 ? ", " + bytes_text(s.bytes) : "") + ":\n" + s.told;
   }
   return text;
 }

@@ -68,11 +68,11 @@ template <>
 inline constexpr const char* handle_name<outback_graph> = "graph";
 
 // ---- The list: in the order of the header. X(group)
-#define OUTBACK_LAYER_GROUPS(X)                                                             \
-  X(streams)                                                                                \
-  X(events)                                                                                 \
-  X(host_memory) X(device_state) X(host_registration) X(peer) X(native) X(callbacks) X(ipc) \
-      X(graphs) X(telemetry)
+#define OUTBACK_LAYER_GROUPS(X) \
+  X(streams)                    \
+  X(events)                     \
+  X(host_memory)                \
+  X(device_state) X(host_registration) X(peer) X(native) X(callbacks) X(ipc) X(graphs) X(telemetry)
 
 // X(group, member, name, kind, arguments...). The name is that of the member in
 // outback/runtime.hpp; `query` may answer OUTBACK_NOT_READY, `action` may not.
@@ -121,7 +121,7 @@ inline constexpr const char* handle_name<outback_graph> = "graph";
   X(ipc, get_event, ipc_get_event, action, device, handle("event"), output("handle"))            \
   X(ipc, open_event, ipc_open_event, action, device, value("handle"), makes("event"))            \
   X(graphs, begin, graph_begin, action, device, or_null("stream"))                               \
-  X(graphs, status, graph_status, action, device, or_null("stream"), output("status"))           \
+  X(graphs, status, graph_status, action, device, or_null("stream"), output("capture"))          \
   X(graphs, end, graph_end, action, device, or_null("stream"), makes("graph"))                   \
   X(graphs, instantiate, graph_instantiate, action, device, handle("graph"))                     \
   X(graphs, launch, graph_launch, action, device, handle("graph"), or_null("stream"))            \

@@ -59,6 +59,12 @@ std::string address_text(uintptr_t address) {
   return address == 0 ? "null" : "0x" + hex(address);
 }
 
+std::string hex_text(const uint8_t* bytes, std::size_t size) {
+  std::string text;
+  for (std::size_t i = 0; i < size; ++i) text += hex(bytes[i], 2);
+  return text;
+}
+
 std::string place_text(int32_t device) {
   return device == OUTBACK_HOST ? "host memory" : "device " + std::to_string(device);
 }

@@ -1,6 +1,7 @@
 // Small pieces of the texts that layers make.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,6 +20,9 @@ outback_status status_of_name(std::string_view name) noexcept;
 /// 0x7f0012345600, or null.
 std::string address_text(const void* ptr);
 std::string address_text(uintptr_t address);
+
+/// Two digits for each byte.
+std::string hex_text(const uint8_t* bytes, std::size_t size);
 
 /// "device 1", "host memory".
 std::string place_text(int32_t device);

@@ -35,6 +35,15 @@ double microseconds(std::chrono::nanoseconds time) {
   return double(time.count()) / 1000;
 }
 
+// What the other process has to get, so that the two traces can be read together.
+std::string value_text(const outback_ipc_handle* handle) {
+  const bool whole = handle != nullptr && handle->struct_size >= sizeof(*handle) &&
+                     handle->size <= sizeof(handle->bytes);
+  if (!whole) return address_text(handle);
+  return "[fd " + std::to_string(handle->fd) + ", " + std::to_string(handle->size) +
+         " bytes: " + hex_text(handle->bytes, handle->size) + "]";
+}
+
 template <class T>
 std::string value_text(T value) {
   if constexpr (std::is_integral_v<T>) {
@@ -96,8 +105,11 @@ class tracer : public layer<tracer> {
     for_each_argument<Slot>(
         [&](argument a, auto value) {
           if (!is_output(a.is)) return given.add(a.name, value);
+          if (status != OUTBACK_OK) return;
           if constexpr (has_plain_result<decltype(value)>) {
-            if (status == OUTBACK_OK && value != nullptr) results.add(a.name, *value);
+            if (value != nullptr) results.add(a.name, *value);
+          } else if constexpr (std::is_same_v<decltype(value), outback_ipc_handle*>) {
+            results.add(a.name, static_cast<const outback_ipc_handle*>(value));
           }
         },
         args...);

@@ -4,34 +4,12 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <limits>
 #include <mutex>
 #include <vector>
 
 #include "backend_template/layers/make.hpp"
 
 namespace outback::layers {
-namespace {
-
-std::string bytes_text(std::size_t size) {
-  return std::to_string(size) + (size == 1 ? " byte" : " bytes");
-}
-
-// "an allocation of device 1, 64 bytes from 0x1000 on (object 3)"
-std::string block_text(const block& b) {
-  return (b.device == OUTBACK_HOST ? "pinned host memory"
-                                   : "an allocation of device " + std::to_string(b.device)) +
-         ", " + bytes_text(b.size) + " from " + address_text(b.begin) + " on (object " +
-         std::to_string(b.number) + ")";
-}
-
-std::string memory_of(int32_t device) {
-  return device == OUTBACK_HOST ? "pinned host memory"
-                                : "an allocation of device " + std::to_string(device);
-}
-
-}  // namespace
-
 validation::validation(const outback_runtime& below, const outback_runtime& devices)
     : layer(below), devices_(devices) {}
 
@@ -142,120 +120,13 @@ void validation::receive_handle(const char* slot, argument a, const char* kind, 
                                 int32_t device) {
   if (handle == nullptr) blame(slot, "answered ok and made *" + std::string(a.name) + " null");
   if (const auto there = objects_.add(kind, handle, device)) {
-    blame(slot, "made a " + std::string(kind) + " that is there already: " + address_text(handle) +
-                    " (object " + std::to_string(there->number) + ")");
+    blame(slot, "made " + std::string(kind == std::string_view("event") ? "an " : "a ") + kind +
+                    " that is there already: " + address_text(handle) + " (object " +
+                    std::to_string(there->number) + ")");
   }
 }
 
-// ---- Memory
-
-void validation::keep_memory(const char* slot, void* ptr, std::size_t size, int32_t device,
-                             uint32_t alignment) {
-  if (size == 0) {
-    if (ptr != nullptr) blame(slot, "answered memory for 0 bytes, where *ptr becomes null");
-    return;
-  }
-  if (ptr == nullptr) blame(slot, "answered ok and made *ptr null for " + bytes_text(size));
-  if (reinterpret_cast<uintptr_t>(ptr) % alignment != 0) {
-    blame(slot,
-          "answered " + address_text(ptr) + ", which is not aligned to " + bytes_text(alignment));
-  }
-  if (const auto there = objects_.add(ptr, size, device)) {
-    throw overlap(OUTBACK_INTERNAL, "validation: " + std::string(slot) +
-                                        ": the runtime is wrong: it answered " + address_text(ptr) +
-                                        " for " + bytes_text(size) + ", which overlaps " +
-                                        block_text(*there));
-  }
-}
-
-block validation::take_memory(const char* slot, void* ptr, int32_t device) {
-  if (const auto taken = objects_.take(ptr, device)) return *taken;
-  std::string but = "it is none of this runtime's";
-  if (const auto inside = objects_.find(ptr, device)) {
-    but = "it points into " + block_text(*inside);
-  } else if (const auto elsewhere = objects_.find_elsewhere(ptr, device)) {
-    but = "it is " + block_text(*elsewhere);
-  } else if (const auto freed = objects_.find_freed(ptr, device)) {
-    but = "it was freed already (object " + std::to_string(freed->number) + ")";
-  }
-  refuse(slot, "ptr", address_text(ptr), "the beginning of " + memory_of(device) + "; " + but);
-}
-
-std::optional<block> validation::give_memory(slots::mem_free, int32_t device, void* ptr) {
-  if (ptr == nullptr) return std::nullopt;
-  return take_memory(slots::mem_free::name, ptr, device);
-}
-
-std::optional<block> validation::give_memory(slots::host_free, void* ptr) {
-  if (ptr == nullptr) return std::nullopt;
-  return take_memory(slots::host_free::name, ptr, OUTBACK_HOST);
-}
-
-void validation::check_range(const char* slot, const char* argument, const void* ptr,
-                             std::size_t size, int32_t device) {
-  const auto address = reinterpret_cast<uintptr_t>(ptr);
-  const std::string range = address_text(ptr) + ", " + bytes_text(size);
-  if (ptr == nullptr) refuse(slot, argument, range, "memory of " + place_text(device));
-  if (size - 1 > std::numeric_limits<uintptr_t>::max() - address) {
-    refuse(slot, argument, range, "a range within the addresses that there are");
-  }
-  if (const auto inside = objects_.find(ptr, device)) {
-    if (size <= inside->size - (address - inside->begin)) return;
-    refuse(slot, argument, range, "no more than is left of " + block_text(*inside));
-  }
-  const auto elsewhere = objects_.find_elsewhere(ptr, device);
-  if (device == OUTBACK_HOST) {
-    // One address space for all is what `host_memory.info` stands for; without it, a device's
-    // address may be the host's too.
-    if (elsewhere && table()->host_memory != nullptr) {
-      const facts theirs = facts_of(elsewhere->device);
-      if (theirs.known && (theirs.flags & OUTBACK_HOST_ADDRESSABLE) == 0) {
-        refuse(slot, argument, range, "host memory; it is in " + block_text(*elsewhere));
-      }
-    }
-    return;
-  }
-  // A device that addresses host memory may be given any, but not another device's.
-  const bool addresses_host = (facts_of(device).flags & OUTBACK_ADDRESSES_HOST) != 0;
-  if (addresses_host && (!elsewhere || elsewhere->device == OUTBACK_HOST)) return;
-  std::string but = "it is in none";
-  if (elsewhere) {
-    but = "it is in " + block_text(*elsewhere);
-  } else if (const auto freed = objects_.find_freed(ptr, device)) {
-    but = "it was freed (object " + std::to_string(freed->number) + ")";
-  }
-  refuse(slot, argument, range, "all of it in " + memory_of(device) + "; " + but);
-}
-
-void validation::check(slots::mem_copy, void* dst, int32_t dst_device, const void* src,
-                       int32_t src_device, std::size_t size, outback_stream) {
-  const char* slot = slots::mem_copy::name;
-  if (dst_device == OUTBACK_HOST && src_device == OUTBACK_HOST) {
-    refuse(slot, "src_device", "the host, as dst_device is", "a device on one side at least");
-  }
-  if (size == 0) return;
-  check_range(slot, "dst", dst, size, dst_device);
-  check_range(slot, "src", src, size, src_device);
-  const auto to = reinterpret_cast<uintptr_t>(dst), from = reinterpret_cast<uintptr_t>(src);
-  if (dst_device == src_device && (to < from ? from - to : to - from) < size) {
-    refuse(slot, "dst", address_text(dst) + ", " + bytes_text(size),
-           "a range that does not overlap src, " + address_text(src));
-  }
-}
-
-void validation::check(slots::mem_fill, int32_t device, void* ptr, std::size_t size,
-                       const void* pattern, std::size_t pattern_size, outback_stream) {
-  const char* slot = slots::mem_fill::name;
-  if (pattern == nullptr) refuse(slot, "pattern", "null", "the bytes to fill with");
-  if (pattern_size != 1 && pattern_size != 2 && pattern_size != 4 && pattern_size != 8) {
-    refuse(slot, "pattern_size", std::to_string(pattern_size), "1, 2, 4 or 8");
-  }
-  if (size % pattern_size != 0) {
-    refuse(slot, "size", std::to_string(size),
-           "a multiple of pattern_size, " + std::to_string(pattern_size));
-  }
-  if (size != 0) check_range(slot, "ptr", ptr, size, device);
-}
+// ---- Single slots
 
 void validation::check(slots::event_create, int32_t, uint32_t flags, outback_event*) {
   constexpr uint32_t known =
@@ -265,13 +136,31 @@ void validation::check(slots::event_create, int32_t, uint32_t flags, outback_eve
          "a sum of OUTBACK_EVENT_TIMING, _BLOCKING and _INTERPROCESS");
 }
 
+void validation::check(slots::peer_enable, int32_t device, int32_t peer) {
+  check_two(slots::peer_enable::name, device, peer);
+}
+
+void validation::check(slots::peer_disable, int32_t device, int32_t peer) {
+  check_two(slots::peer_disable::name, device, peer);
+}
+
+void validation::check_two(const char* slot, int32_t device, int32_t peer) {
+  if (device == peer) refuse(slot, "peer", std::to_string(peer), "another device than `device`");
+}
+
+void validation::check(slots::callback_enqueue, int32_t, outback_callback callback, void*,
+                       outback_stream) {
+  if (callback != nullptr) return;
+  refuse(slots::callback_enqueue::name, "callback", "null", "a function to call");
+}
+
 // ---- Leaks
 
 std::string validation::leaks() const {
   const auto lost = [](const void* me, int32_t device) {
     return static_cast<const validation*>(me)->is_lost(device);
   };
-  const std::string left = objects_.report(lost, this);
+  const std::string left = objects_.report(lost, this) + opened_.report(lost, this);
   return left.empty() ? left : "outback: never freed or destroyed:\n" + left;
 }
 

@@ -14,6 +14,7 @@
 #include "backend_template/layers/fork_mutex.hpp"
 #include "backend_template/layers/layer.hpp"
 #include "backend_template/layers/objects.hpp"
+#include "backend_template/layers/opened_memory.hpp"
 #include "backend_template/layers/outputs.hpp"
 #include "backend_template/layers/text.hpp"
 #include "outback/layers.hpp"
@@ -27,7 +28,7 @@ class validation : public layer<validation> {
   std::string leaks() const;
 
   /// The way of every call. What all slots have in common is told by their `arguments`; what one
-  /// slot has beyond that is an overload of `check`, `give` or `receive`.
+  /// slot has beyond that is an overload of `check`, `give_more` or `receive`.
   template <class Slot, class... Args>
   outback_status call(Args... args) {
     check_devices<Slot>(args...);
@@ -38,7 +39,7 @@ class validation : public layer<validation> {
 
     giving given = give<Slot>(args...);
     const outback_status status = scratch.call([&](Args... a) { return below<Slot>(a...); });
-    if (status != OUTBACK_OK) given.put_back(objects_);
+    if (status != OUTBACK_OK) given.put_back(objects_, opened_);
     if (status == OUTBACK_DEVICE_LOST) lose(Slot::name, involved<Slot>(args...));
     check_answer<Slot>(status, scratch);
     if (status != OUTBACK_OK) return status;
@@ -49,6 +50,8 @@ class validation : public layer<validation> {
   }
 
  private:
+  static constexpr const char* event_kind = handle_name<outback_event>;
+
   struct facts {
     bool known = false;
     uint32_t flags = OUTBACK_ADDRESSES_HOST;  // unknown: what allows most
@@ -58,11 +61,13 @@ class validation : public layer<validation> {
   /// What the call is about to end. It goes before the runtime is called, since another thread may
   /// get the same address as soon as the runtime has it back.
   struct giving {
-    std::optional<block> memory;
-    std::optional<made_handle> handle;
-    void put_back(objects& to) const {
+    std::optional<block> memory, opened;
+    std::optional<made_handle> handle, capture;
+    void put_back(objects& to, opened_memory& to_opened) const {
       if (memory) to.put_back(*memory);
       if (handle) to.put_back(*handle);
+      if (capture) to.put_back(*capture);
+      if (opened) to_opened.put_back(*opened);
     }
   };
 
@@ -130,7 +135,7 @@ class validation : public layer<validation> {
           }
         },
         args...);
-    given.memory = give_memory(Slot(), args...);
+    give_more(Slot(), given, args...);
     return given;
   }
 
@@ -176,13 +181,26 @@ class validation : public layer<validation> {
   void check(slots::mem_fill, int32_t device, void* ptr, std::size_t size, const void* pattern,
              std::size_t pattern_size, outback_stream);
   void check(slots::event_create, int32_t device, uint32_t flags, outback_event*);
+  void check(slots::host_register, void* ptr, std::size_t size);
+  void check(slots::peer_enable, int32_t device, int32_t peer);
+  void check(slots::peer_disable, int32_t device, int32_t peer);
+  void check(slots::callback_enqueue, int32_t, outback_callback callback, void*, outback_stream);
+  void check(slots::ipc_get_memory, int32_t device, void* ptr, outback_ipc_handle*);
+  void check(slots::ipc_open_memory, int32_t, const outback_ipc_handle* handle, void**);
+  void check(slots::ipc_get_event, int32_t device, outback_event event, outback_ipc_handle*);
+  void check(slots::ipc_open_event, int32_t, const outback_ipc_handle* handle, outback_event*);
+  void check(slots::graph_begin, int32_t device, outback_stream stream);
+  void check(slots::graph_instantiate, int32_t device, outback_graph graph);
+  void check(slots::graph_launch, int32_t device, outback_graph graph, outback_stream);
 
   template <class Slot, class... Args>
-  std::optional<block> give_memory(Slot, Args...) {
-    return std::nullopt;
-  }
-  std::optional<block> give_memory(slots::mem_free, int32_t device, void* ptr);
-  std::optional<block> give_memory(slots::host_free, void* ptr);
+  void give_more(Slot, giving&, Args...) {}
+  void give_more(slots::mem_free, giving& given, int32_t device, void* ptr);
+  void give_more(slots::host_free, giving& given, void* ptr);
+  void give_more(slots::host_unregister, giving& given, void* ptr);
+  void give_more(slots::stream_destroy, giving& given, int32_t device, outback_stream stream);
+  void give_more(slots::ipc_close_memory, giving& given, int32_t device, void* ptr);
+  void give_more(slots::graph_end, giving&, int32_t device, outback_stream stream, outback_graph*);
 
   template <class Slot, class Scratch, class... Args>
   void receive(Slot, Scratch&, Args...) {}
@@ -205,6 +223,64 @@ class validation : public layer<validation> {
             "counted " + std::to_string(scratch.template get<0>()) + " devices");
     }
   }
+  template <class Scratch>
+  void receive(slots::event_create, Scratch& scratch, int32_t device, uint32_t flags,
+               outback_event*) {
+    objects_.set(event_kind, scratch.template get<2>(), device, flags, event_kind);
+  }
+  template <class Scratch>
+  void receive(slots::host_register, Scratch&, void* ptr, std::size_t size) {
+    receive_registration(ptr, size);
+  }
+  template <class Scratch>
+  void receive(slots::peer_can_access, Scratch& scratch, int32_t device, int32_t peer, int32_t*) {
+    if (device == peer && scratch.template get<2>() != 0) {
+      blame(slots::peer_can_access::name,
+            "made device " + std::to_string(device) + " a peer of itself");
+    }
+  }
+  template <class Scratch>
+  void receive(slots::native_wrap_stream, Scratch& scratch, int32_t device, void*,
+               outback_stream*) {
+    objects_.set(handle_name<outback_stream>, scratch.template get<2>(), device, 0,
+                 "wrapped stream");
+  }
+  template <class Scratch>
+  void receive(slots::ipc_get_memory, Scratch& scratch, int32_t, void*, outback_ipc_handle*) {
+    check_made(slots::ipc_get_memory::name, scratch.template get<2>());
+  }
+  template <class Scratch>
+  void receive(slots::ipc_get_event, Scratch& scratch, int32_t, outback_event,
+               outback_ipc_handle*) {
+    check_made(slots::ipc_get_event::name, scratch.template get<2>());
+  }
+  template <class Scratch>
+  void receive(slots::ipc_open_memory, Scratch& scratch, int32_t device, const outback_ipc_handle*,
+               void**) {
+    receive_opened(scratch.template get<2>(), device);
+  }
+  template <class Scratch>
+  void receive(slots::ipc_open_event, Scratch& scratch, int32_t device, const outback_ipc_handle*,
+               outback_event*) {
+    objects_.set(event_kind, scratch.template get<2>(), device, OUTBACK_EVENT_INTERPROCESS,
+                 "opened event");
+  }
+  template <class Scratch>
+  void receive(slots::graph_begin, Scratch&, int32_t device, outback_stream stream) {
+    receive_begin(device, stream);
+  }
+  template <class Scratch>
+  void receive(slots::graph_status, Scratch& scratch, int32_t, outback_stream, outback_capture*) {
+    const outback_capture capture = scratch.template get<2>();
+    if (capture < OUTBACK_CAPTURE_NONE || capture > OUTBACK_CAPTURE_BROKEN) {
+      blame(slots::graph_status::name,
+            "made *capture " + std::to_string(capture) + ", which there is not");
+    }
+  }
+  template <class Scratch>
+  void receive(slots::graph_instantiate, Scratch&, int32_t device, outback_graph graph) {
+    receive_instantiated(device, graph);
+  }
 
   /// Keeps `ptr`, or gives it back and throws.
   template <class Free>
@@ -225,9 +301,24 @@ class validation : public layer<validation> {
   void keep_memory(const char* slot, void* ptr, std::size_t size, int32_t device,
                    uint32_t alignment);
 
+  static void check_addresses(const char* slot, const char* argument, const void* ptr,
+                              std::size_t size);
+  void check_host_memory(const char* slot, const char* argument, const void* ptr, std::size_t size);
   void check_range(const char* slot, const char* argument, const void* ptr, std::size_t size,
                    int32_t device);
-  block take_memory(const char* slot, void* ptr, int32_t device);
+  /// Throws what is said of a pointer that is not the beginning of such memory.
+  [[noreturn]] void refuse_memory(const char* slot, const void* ptr, int32_t device, origin wanted);
+  block take_memory(const char* slot, const void* ptr, int32_t device, origin from);
+  void receive_registration(void* ptr, std::size_t size);
+  void receive_opened(void* ptr, int32_t device);
+
+  // ---- Peers, IPC handles, graphs
+
+  static void check_two(const char* slot, int32_t device, int32_t peer);
+  static void check_given(const char* slot, const outback_ipc_handle* handle);
+  static void check_made(const char* slot, const outback_ipc_handle& handle);
+  void receive_begin(int32_t device, outback_stream stream);
+  void receive_instantiated(int32_t device, outback_graph graph);
 
   // ---- Devices
 
@@ -239,6 +330,7 @@ class validation : public layer<validation> {
 
   const complete_table devices_;
   objects objects_;
+  opened_memory opened_;
   mutable fork_mutex mutex_;  // of what follows
   std::map<int32_t, facts> facts_;
   std::map<int32_t, std::string> lost_;  // and what the runtime said then

@@ -34,7 +34,7 @@ auto function_of(const outback_runtime& table) {
 }
 
 TEST(LayerTest, EverySlotGoesThroughTheLayer) {
-  const outback_runtime* below = host_table();
+  const outback_runtime* below = whole_table();
   for (const outback_runtime* table : each_layer_over(below)) {
     EXPECT_EQ(table_problem(table), "");
     EXPECT_NE(table->self, below->self);
@@ -49,8 +49,8 @@ TEST(LayerTest, EverySlotGoesThroughTheLayer) {
 TEST(LayerTest, TheGroupsAreThoseBelow) {
   outback_runtime some = *host_table();
   some.host_memory = nullptr;
-  for (const outback_runtime* below :
-       {host_table(), outback_null_runtime(), static_cast<const outback_runtime*>(&some)}) {
+  for (const outback_runtime* below : {whole_table(), host_table(), outback_null_runtime(),
+                                       static_cast<const outback_runtime*>(&some)}) {
     for (const outback_runtime* table : each_layer_over(below)) {
       EXPECT_EQ(table->struct_size, sizeof(outback_runtime));
 #define OUTBACK_X(group) EXPECT_EQ(table->group == nullptr, below->group == nullptr) << #group;
@@ -62,12 +62,19 @@ TEST(LayerTest, TheGroupsAreThoseBelow) {
 
 // A runtime that was compiled when there were fewer groups.
 TEST(LayerTest, AnOlderTableHasFewerGroups) {
-  outback_runtime older = *host_table();
+  outback_runtime older = *whole_table();
   older.struct_size = offsetof(outback_runtime, events);
   for (const outback_runtime* table : each_layer_over(&older)) {
     EXPECT_NE(table->streams, nullptr);
     EXPECT_EQ(table->events, nullptr);
     EXPECT_EQ(table->device_state, nullptr);
+    EXPECT_EQ(table->telemetry, nullptr);
+  }
+  older.struct_size = offsetof(outback_runtime, graphs);
+  for (const outback_runtime* table : each_layer_over(&older)) {
+    EXPECT_NE(table->ipc, nullptr);
+    EXPECT_EQ(table->graphs, nullptr);
+    EXPECT_EQ(table->telemetry, nullptr);
   }
 }
 

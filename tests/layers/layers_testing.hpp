@@ -1,4 +1,4 @@
-// What the tests of layers share: host tables, and a table whose slots a test may replace.
+// What the tests of layers share: tables to put layers over.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,8 @@
 #include "backend_template/runtimes/host/host_runtime.hpp"
 #include "outback/layers.hpp"
 #include "outback/table_check.hpp"
+#include "tests/runtime/open_table.hpp"
+#include "tests/runtime/whole_runtime.hpp"
 
 namespace outback::layers {
 
@@ -18,28 +20,10 @@ inline const outback_runtime* host_table(bool addresses_host = false, int32_t de
                                            .addresses_host = addresses_host}));
 }
 
-/// A copy of a table, with groups that may be written to.
-struct open_table {
-  explicit open_table(const outback_runtime& given)
-      : runtime(given),
-        streams(*given.streams),
-        events(*given.events),
-        host_memory(*given.host_memory),
-        device_state(*given.device_state) {
-    runtime.streams = &streams;
-    runtime.events = &events;
-    runtime.host_memory = &host_memory;
-    runtime.device_state = &device_state;
-  }
-  open_table(const open_table&) = delete;
-  open_table& operator=(const open_table&) = delete;
-
-  outback_runtime runtime;
-  outback_streams streams;
-  outback_events events;
-  outback_host_memory host_memory;
-  outback_device_state device_state;
-};
+/// A table with all groups of its own, whose devices do not take the host's memory.
+inline const outback_runtime* whole_table(int32_t devices = 2) {
+  return table_of(*new whole_runtime(devices));
+}
 
 inline std::string text_of(const outback_runtime* table) {
   return table->last_error(table->self);

@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "backend_template/layers/text.hpp"
-#include "tests/layers/layers_testing.hpp"
+#include "tests/layers/validation_testing.hpp"
 
 namespace outback::layers {
 namespace {
@@ -17,60 +16,9 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// The calls that a fault at each call would have answered: how a test sees that none came.
-class ValidationTest : public testing::Test {
+class ValidationTest : public validation_test {
  protected:
-  void use(const outback_runtime* below) {
-    injected_ = inject(below, {});
-    table_ = validate(injected_, {.devices = below});
-    t_ = *table_;
-    self_ = t_.self;
-  }
   void SetUp() override { use(host_table()); }
-
-  /// `call` is refused with `text`, although the runtime would have answered something else.
-  template <class Call>
-  void expect_refused(Call&& call, const std::string& text,
-                      outback_status status = OUTBACK_INVALID_ARGUMENT) {
-    set_faults(injected_, {{.every = 1, .status = OUTBACK_UNSUPPORTED}});
-    EXPECT_EQ(call(), status);
-    EXPECT_EQ(text_of(table_), "validation: " + text);
-    set_faults(injected_, {});
-  }
-
-  void* memory(int32_t device = 0, std::size_t size = 64) {
-    void* ptr = nullptr;
-    EXPECT_EQ(t_.mem_alloc(self_, device, size, &ptr), OUTBACK_OK) << text_of(table_);
-    return ptr;
-  }
-  void* pinned(std::size_t size = 64) {
-    void* ptr = nullptr;
-    EXPECT_EQ(t_.host_memory->alloc(self_, size, &ptr), OUTBACK_OK) << text_of(table_);
-    return ptr;
-  }
-  outback_stream stream(int32_t device = 0) {
-    outback_stream made = nullptr;
-    EXPECT_EQ(t_.streams->create(self_, device, 0, &made), OUTBACK_OK) << text_of(table_);
-    return made;
-  }
-  outback_event event(int32_t device = 0) {
-    outback_event made = nullptr;
-    EXPECT_EQ(t_.events->create(self_, device, OUTBACK_EVENT_TIMING, &made), OUTBACK_OK)
-        << text_of(table_);
-    return made;
-  }
-  outback_status fill(int32_t device, void* ptr, std::size_t size, std::size_t width = 1,
-                      outback_stream s = nullptr) {
-    const uint64_t pattern = 7;
-    return t_.mem_fill(self_, device, ptr, size, &pattern, width, s);
-  }
-  static std::string at(const void* ptr) { return address_text(ptr); }
-  static void* after(void* ptr, std::size_t size) { return static_cast<std::byte*>(ptr) + size; }
-
-  const outback_runtime* injected_ = nullptr;
-  const outback_runtime* table_ = nullptr;
-  outback_runtime t_ = {};
-  void* self_ = nullptr;
 };
 
 TEST_F(ValidationTest, ADeviceThatThereIsNot) {

@@ -18,7 +18,7 @@ using testing::StartsWith;
 
 // The runtime as it should be; slots of the wrong one call it. Slots are functions without a state.
 const outback_runtime& right() {
-  static const outback_runtime& table = *host_table();
+  static const outback_runtime& table = *whole_table();
   return table;
 }
 
@@ -197,6 +197,73 @@ TEST_F(WrongRuntimeTest, ANumberOfDevicesBelowZero) {
   EXPECT_EQ(t->device_count(t->self, &count), OUTBACK_INTERNAL);
   EXPECT_EQ(text(), "validation: device_count: the runtime is wrong: it counted -3 devices");
   EXPECT_EQ(count, 7);
+}
+
+TEST_F(WrongRuntimeTest, ACaptureStatusThatThereIsNot) {
+  wrong_.graphs.status = [](void*, int32_t, outback_stream, outback_capture* capture) {
+    *capture = 3;
+    return outback_status{OUTBACK_OK};
+  };
+  const outback_runtime* t = validated();
+  outback_capture capture = -7;
+  EXPECT_EQ(t->graphs->status(t->self, 0, nullptr, &capture), OUTBACK_INTERNAL);
+  EXPECT_EQ(text(),
+            "validation: graphs.status: the runtime is wrong: it made *capture 3, which there is "
+            "not");
+  EXPECT_EQ(capture, -7);
+}
+
+TEST_F(WrongRuntimeTest, ADeviceThatIsAPeerOfItself) {
+  wrong_.peer.can_access = [](void*, int32_t, int32_t, int32_t* can) {
+    *can = 1;
+    return outback_status{OUTBACK_OK};
+  };
+  const outback_runtime* t = validated();
+  int32_t can = -7;
+  EXPECT_EQ(t->peer->can_access(t->self, 1, 1, &can), OUTBACK_INTERNAL);
+  EXPECT_EQ(text(),
+            "validation: peer.can_access: the runtime is wrong: it made device 1 a peer of itself");
+  EXPECT_EQ(can, -7);
+  EXPECT_EQ(t->peer->can_access(t->self, 1, 0, &can), OUTBACK_OK);
+}
+
+TEST_F(WrongRuntimeTest, AnIpcHandleThatCannotBe) {
+  wrong_.ipc.get_memory = [](void*, int32_t device, void*, outback_ipc_handle* handle) {
+    handle->size = device == 0 ? 113 : 0;
+    handle->fd = -2;
+    return outback_status{OUTBACK_OK};
+  };
+  wrong_.ipc.open_memory = [](void*, int32_t, const outback_ipc_handle*, void** ptr) {
+    *ptr = nullptr;
+    return outback_status{OUTBACK_OK};
+  };
+  const outback_runtime* t = validated();
+  void *first = nullptr, *second = nullptr;
+  ASSERT_EQ(t->mem_alloc(t->self, 0, 64, &first), OUTBACK_OK);
+  ASSERT_EQ(t->mem_alloc(t->self, 1, 64, &second), OUTBACK_OK);
+  outback_ipc_handle handle = {};
+  handle.struct_size = sizeof(handle);
+  EXPECT_EQ(t->ipc->get_memory(t->self, 0, first, &handle), OUTBACK_INTERNAL);
+  EXPECT_THAT(text(), HasSubstr("made a handle of 113 bytes, and there is room for 112"));
+  EXPECT_EQ(t->ipc->get_memory(t->self, 1, second, &handle), OUTBACK_INTERNAL);
+  EXPECT_THAT(text(), HasSubstr("made a handle with the descriptor -2"));
+  EXPECT_EQ(handle.fd, 0);
+  void* ptr = this;
+  EXPECT_EQ(t->ipc->open_memory(t->self, 0, &handle, &ptr), OUTBACK_INTERNAL);
+  EXPECT_THAT(text(), HasSubstr("answered ok and made *ptr null"));
+  EXPECT_EQ(ptr, this);
+}
+
+TEST_F(WrongRuntimeTest, AGraphThatIsNull) {
+  wrong_.graphs.end = [](void*, int32_t, outback_stream, outback_graph* graph) {
+    *graph = nullptr;
+    return outback_status{OUTBACK_OK};
+  };
+  const outback_runtime* t = validated();
+  outback_graph g = nullptr;
+  ASSERT_EQ(t->graphs->begin(t->self, 0, nullptr), OUTBACK_OK);
+  EXPECT_EQ(t->graphs->end(t->self, 0, nullptr, &g), OUTBACK_INTERNAL);
+  EXPECT_THAT(text(), HasSubstr("answered ok and made *graph null"));
 }
 
 TEST_F(WrongRuntimeTest, ATextThatIsNull) {

@@ -9,9 +9,12 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 
-#include "backend_template/runtimes/host/host_runtime.hpp"
+#include "backend_template/layers/slots.hpp"
+#include "tests/runtime/open_table.hpp"
+#include "tests/runtime/whole_runtime.hpp"
 
 namespace outback {
 namespace {
@@ -23,18 +26,8 @@ using testing::IsEmpty;
 class TableCheckTest : public testing::Test {
  protected:
   // A table with all groups, to take something from.
-  outback_runtime table_ = *table_of(host_);
-  outback_streams streams_ = *table_.streams;
-  outback_events events_ = *table_.events;
-  outback_host_memory host_memory_ = *table_.host_memory;
-  outback_device_state device_state_ = *table_.device_state;
-
-  void SetUp() override {
-    table_.streams = &streams_;
-    table_.events = &events_;
-    table_.host_memory = &host_memory_;
-    table_.device_state = &device_state_;
-  }
+  open_table open_{*table_of(whole_)};
+  outback_runtime& table_ = open_.runtime;
 
   // The problem once `member` is null.
   template <class Member>
@@ -46,10 +39,10 @@ class TableCheckTest : public testing::Test {
   }
 
  private:
-  static host::host_runtime host_;
+  static whole_runtime whole_;
 };
 
-host::host_runtime TableCheckTest::host_({.devices = 1, .memory_size = 4096});
+whole_runtime TableCheckTest::whole_;
 
 TEST_F(TableCheckTest, AWholeTableIsFine) {
   EXPECT_THAT(table_problem(&table_), IsEmpty());
@@ -59,63 +52,73 @@ TEST_F(TableCheckTest, NullIsRefused) {
   EXPECT_THAT(table_problem(nullptr), HasSubstr("table is null"));
 }
 
-TEST_F(TableCheckTest, EveryRequiredSlotIsNamed) {
+TEST_F(TableCheckTest, EverySlotIsNamedWhenItIsMissing) {
   EXPECT_THAT(without(table_.last_error), HasSubstr("no last_error"));
-  EXPECT_THAT(without(table_.device_count), HasSubstr("no device_count"));
-  EXPECT_THAT(without(table_.device_info), HasSubstr("no device_info"));
-  EXPECT_THAT(without(table_.device_sync), HasSubstr("no device_sync"));
-  EXPECT_THAT(without(table_.mem_alloc), HasSubstr("no mem_alloc"));
-  EXPECT_THAT(without(table_.mem_free), HasSubstr("no mem_free"));
-  EXPECT_THAT(without(table_.mem_copy), HasSubstr("no mem_copy"));
-  EXPECT_THAT(without(table_.mem_fill), HasSubstr("no mem_fill"));
+  layers::for_each_slot([&](auto slot) {
+    using Slot = decltype(slot);
+    std::string name = Slot::name;  // mem_alloc, streams.create
+    const auto dot = name.find('.');
+    const std::string want = dot == std::string::npos
+                                 ? "has no " + name + ", which is required"
+                                 : "group " + name.replace(dot, 1, " has no ") + " (struct_size";
+    EXPECT_THAT(without(open_.at<Slot>()), HasSubstr(want));
+  });
 }
 
-TEST_F(TableCheckTest, EveryMemberOfAGroupIsNamed) {
-  EXPECT_THAT(without(streams_.create), HasSubstr("streams has no create"));
-  EXPECT_THAT(without(streams_.destroy), HasSubstr("streams has no destroy"));
-  EXPECT_THAT(without(streams_.query), HasSubstr("streams has no query"));
-  EXPECT_THAT(without(streams_.sync), HasSubstr("streams has no sync"));
-  EXPECT_THAT(without(streams_.priorities), HasSubstr("streams has no priorities"));
-  EXPECT_THAT(without(events_.create), HasSubstr("events has no create"));
-  EXPECT_THAT(without(events_.destroy), HasSubstr("events has no destroy"));
-  EXPECT_THAT(without(events_.record), HasSubstr("events has no record"));
-  EXPECT_THAT(without(events_.wait), HasSubstr("events has no wait"));
-  EXPECT_THAT(without(events_.query), HasSubstr("events has no query"));
-  EXPECT_THAT(without(events_.sync), HasSubstr("events has no sync"));
-  EXPECT_THAT(without(events_.elapsed), HasSubstr("events has no elapsed"));
-  EXPECT_THAT(without(host_memory_.alloc), HasSubstr("host_memory has no alloc"));
-  EXPECT_THAT(without(host_memory_.free), HasSubstr("host_memory has no free"));
-  EXPECT_THAT(without(host_memory_.info), HasSubstr("host_memory has no info"));
-  EXPECT_THAT(without(device_state_.select), HasSubstr("device_state has no select"));
-  EXPECT_THAT(without(device_state_.is_active), HasSubstr("device_state has no is_active"));
-  EXPECT_THAT(without(device_state_.memory_usage), HasSubstr("device_state has no memory_usage"));
+TEST_F(TableCheckTest, AGroupThatEndsEarlyIsRefused) {
+  layers::for_each_slot([&](auto slot) {
+    using Slot = decltype(slot);
+    if constexpr (!std::is_same_v<typename Slot::owner, outback_runtime>) {
+      auto& group =
+          const_cast<typename Slot::owner&>(*(table_.*layers::group_member<typename Slot::owner>));
+      const uint32_t size = std::exchange(group.struct_size, Slot::offset + 1);
+      std::string name = Slot::name;
+      EXPECT_THAT(table_problem(&table_), HasSubstr(name.replace(name.find('.'), 1, " has no ")));
+      group.struct_size = size;
+    }
+  });
 }
 
-TEST_F(TableCheckTest, GroupsMayBeAbsent) {
-  // First those that need others.
-  table_.host_registration = nullptr;
-  table_.native = nullptr;
-  table_.callbacks = nullptr;
-  table_.ipc = nullptr;
-  table_.graphs = nullptr;
-  EXPECT_THAT(without(table_.events), IsEmpty());
-  EXPECT_THAT(without(table_.host_memory), IsEmpty());
+TEST_F(TableCheckTest, GroupsThatNoOtherNeedsMayBeAbsent) {
   EXPECT_THAT(without(table_.device_state), IsEmpty());
-  table_.events = nullptr;
-  EXPECT_THAT(without(table_.streams), IsEmpty());
+  EXPECT_THAT(without(table_.host_registration), IsEmpty());
+  EXPECT_THAT(without(table_.peer), IsEmpty());
+  EXPECT_THAT(without(table_.native), IsEmpty());
+  EXPECT_THAT(without(table_.callbacks), IsEmpty());
+  EXPECT_THAT(without(table_.ipc), IsEmpty());
+  EXPECT_THAT(without(table_.graphs), IsEmpty());
+  EXPECT_THAT(without(table_.telemetry), IsEmpty());
 }
 
-TEST_F(TableCheckTest, EventsNeedStreams) {
-  EXPECT_THAT(without(table_.streams), HasSubstr("events without the group streams"));
+TEST_F(TableCheckTest, NoGroupAtAllIsFine) {
+#define OUTBACK_X(group) table_.group = nullptr;
+  OUTBACK_LAYER_GROUPS(OUTBACK_X)
+#undef OUTBACK_X
+  EXPECT_THAT(table_problem(&table_), IsEmpty());
 }
 
-TEST_F(TableCheckTest, CallbacksNeedStreamsAndGraphsNeedEvents) {
-  table_.native = nullptr;
-  table_.ipc = nullptr;
-  EXPECT_THAT(without(table_.events), HasSubstr("graphs without the group events"));
-  table_.events = nullptr;
-  table_.graphs = nullptr;
-  EXPECT_THAT(without(table_.streams), HasSubstr("callbacks without the group streams"));
+// Each group, and nothing else but what it needs; then that is taken away.
+TEST_F(TableCheckTest, AGroupNeedsOthers) {
+  const outback_runtime whole = table_;
+  const auto expect = [&](auto group, const char* name, auto needed, const char* needed_name) {
+#define OUTBACK_X(each) table_.each = nullptr;
+    OUTBACK_LAYER_GROUPS(OUTBACK_X)
+#undef OUTBACK_X
+    table_.streams = whole.streams;
+    table_.*needed = whole.*needed;
+    table_.*group = whole.*group;
+    EXPECT_THAT(table_problem(&table_), IsEmpty()) << name;
+    table_.*needed = nullptr;
+    EXPECT_EQ(table_problem(&table_), "the runtime's table has the group " + std::string(name) +
+                                          " without the group " + needed_name + ", which it needs");
+  };
+  using table = outback_runtime;
+  expect(&table::events, "events", &table::streams, "streams");
+  expect(&table::host_registration, "host_registration", &table::host_memory, "host_memory");
+  expect(&table::native, "native", &table::events, "events");
+  expect(&table::callbacks, "callbacks", &table::streams, "streams");
+  expect(&table::ipc, "ipc", &table::events, "events");
+  expect(&table::graphs, "graphs", &table::events, "events");
 }
 
 TEST_F(TableCheckTest, AnotherMajorIsRefusedWithBothVersionsAndARemedy) {
@@ -147,21 +150,28 @@ TEST_F(TableCheckTest, ATableThatEndsBeforeARequiredSlotIsRefused) {
   EXPECT_THAT(table_problem(&table_), HasSubstr("no mem_fill"));
 }
 
-TEST_F(TableCheckTest, AGroupThatEndsEarlyIsRefused) {
-  streams_.struct_size = offsetof(outback_streams, sync);
-  EXPECT_THAT(table_problem(&table_), HasSubstr("streams has no sync"));
-}
-
 // What lies beyond the table's size is not even read: here it would be half a group.
 TEST_F(TableCheckTest, GroupsBeyondAnOlderTableAreAbsent) {
-  table_.struct_size = offsetof(outback_runtime, host_memory);
-  host_memory_.alloc = nullptr;
-  EXPECT_THAT(table_problem(&table_), IsEmpty());
-  const complete_table whole(table_);
-  EXPECT_EQ(whole.runtime().host_memory, nullptr);
-  EXPECT_EQ(whole.runtime().device_state, nullptr);
-  ASSERT_NE(whole.runtime().events, nullptr);
-  EXPECT_EQ(whole.runtime().events->sync, events_.sync);
+  std::size_t known = 0;
+  const auto count = [](const outback_runtime& t) {
+    std::size_t groups = 0;
+#define OUTBACK_X(group) groups += t.group != nullptr ? 1 : 0;
+    OUTBACK_LAYER_GROUPS(OUTBACK_X)
+#undef OUTBACK_X
+    return groups;
+  };
+#define OUTBACK_X(group)                                             \
+  {                                                                  \
+    table_.struct_size = offsetof(outback_runtime, group);           \
+    const uint32_t size = std::exchange(open_.group.struct_size, 8); \
+    EXPECT_THAT(table_problem(&table_), IsEmpty()) << #group;        \
+    const complete_table whole(table_);                              \
+    EXPECT_EQ(whole.runtime().group, nullptr) << #group;             \
+    EXPECT_EQ(count(whole.runtime()), known++) << #group;            \
+    open_.group.struct_size = size;                                  \
+  }
+  OUTBACK_LAYER_GROUPS(OUTBACK_X)
+#undef OUTBACK_X
 }
 
 // A heap block of exactly the older size, so that the address sanitizer sees a read beyond it.
@@ -190,16 +200,23 @@ TEST_F(TableCheckTest, ANewerTableIsReadAsFarAsItIsKnown) {
   EXPECT_THAT(table_problem(&newer.known), IsEmpty());
   const complete_table whole(newer.known);
   EXPECT_EQ(whole.runtime().struct_size, sizeof(outback_runtime));
-  EXPECT_EQ(whole.runtime().device_state->select, device_state_.select);
+  EXPECT_EQ(whole.runtime().device_state->select, open_.device_state.select);
 }
 
-TEST_F(TableCheckTest, ACopyNeedsNothingOfTheOriginal) {
+TEST_F(TableCheckTest, ACopyHasAllGroupsAndNeedsNothingOfTheOriginal) {
   const complete_table whole(table_);
-  const auto create = streams_.create;
-  std::memset(&streams_, 0, sizeof(streams_));
+#define OUTBACK_X(group)                                                           \
+  {                                                                                \
+    const outback_##group was = open_.group;                                       \
+    std::memset(&open_.group, 0, sizeof(was));                                     \
+    ASSERT_NE(whole.runtime().group, nullptr) << #group;                           \
+    EXPECT_EQ(std::memcmp(whole.runtime().group, &was, sizeof(was)), 0) << #group; \
+  }
+  OUTBACK_LAYER_GROUPS(OUTBACK_X)
+#undef OUTBACK_X
+  const auto fill = table_.mem_fill;
   std::memset(&table_, 0, sizeof(table_));
-  EXPECT_EQ(whole.runtime().streams->create, create);
-  EXPECT_EQ(whole.runtime().streams->struct_size, sizeof(outback_streams));
+  EXPECT_EQ(whole.runtime().mem_fill, fill);
 }
 
 }  // namespace

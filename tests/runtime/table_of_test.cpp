@@ -9,12 +9,17 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "backend_template/layers/slots.hpp"
 #include "outback/runtime.hpp"
 #include "outback/table_check.hpp"
+#include "tests/runtime/whole_runtime.hpp"
 
 namespace outback {
 namespace {
+
+using testing::ElementsAre;
 
 // The required members, of which `device_sync` does what the test says.
 struct small_runtime {
@@ -62,6 +67,46 @@ struct with_events : with_streams {
 };
 static_assert(device_runtime<with_events>);
 
+struct with_host_registration : small_runtime {
+  void* host_alloc(std::size_t) { return nullptr; }
+  void host_free(void*) {}
+  outback_pointer_info host_info(const void*) { return {}; }
+  void host_register(void*, std::size_t) {}
+  void host_unregister(void*) {}
+};
+struct with_peer : small_runtime {
+  bool peer_can_access(int32_t, int32_t) { return false; }
+  void peer_enable(int32_t, int32_t) {}
+  void peer_disable(int32_t, int32_t) {}
+};
+struct with_native : with_events {
+  void* native_device(int32_t) { return this; }
+  void* native_stream(int32_t, outback_stream) { return this; }
+  void* native_event(int32_t, outback_event) { return this; }
+  outback_stream native_wrap_stream(int32_t, void*) { return nullptr; }
+};
+struct with_callbacks : with_streams {
+  void callback_enqueue(int32_t, outback_callback, void*, outback_stream) {}
+};
+struct with_ipc : with_events {
+  outback_ipc_handle ipc_get_memory(int32_t, void*) { return {}; }
+  void* ipc_open_memory(int32_t, const outback_ipc_handle&) { return this; }
+  void ipc_close_memory(int32_t, void*) {}
+  outback_ipc_handle ipc_get_event(int32_t, outback_event) { return {}; }
+  outback_event ipc_open_event(int32_t, const outback_ipc_handle&) { return nullptr; }
+};
+struct with_graphs : with_events {
+  void graph_begin(int32_t, outback_stream) {}
+  outback_capture graph_status(int32_t, outback_stream) { return OUTBACK_CAPTURE_NONE; }
+  outback_graph graph_end(int32_t, outback_stream) { return nullptr; }
+  void graph_instantiate(int32_t, outback_graph) {}
+  void graph_launch(int32_t, outback_graph, outback_stream) {}
+  void graph_destroy(int32_t, outback_graph) {}
+};
+struct with_telemetry : small_runtime {
+  int64_t telemetry_read(int32_t, outback_metric) { return 0; }
+};
+
 struct without_copy : small_runtime {
   void mem_copy(int32_t) = delete;
 };
@@ -70,6 +115,14 @@ struct half_streams : small_runtime {
   outback_stream stream_create(int32_t, int32_t) { return nullptr; }
 };
 static_assert(!device_runtime<half_streams>);
+struct half_graphs : with_events {
+  void graph_begin(int32_t, outback_stream) {}
+};
+static_assert(!device_runtime<half_graphs>);
+struct callbacks_without_streams : small_runtime {
+  void callback_enqueue(int32_t, outback_callback, void*, outback_stream) {}
+};
+static_assert(!device_runtime<callbacks_without_streams>);
 struct status_as_answer : with_streams {
   int stream_query(int32_t, outback_stream) { return 0; }  // a driver's "success": not a yes or no
 };
@@ -96,16 +149,33 @@ TEST_F(TableOfTest, TheTableIsWhole) {
   EXPECT_EQ(table_->self, &object_);
 }
 
-TEST_F(TableOfTest, GroupsAreThoseOfTheClass) {
-  small_runtime small;
-  with_streams streams;
-  EXPECT_EQ(table_of(small)->streams, nullptr);
-  EXPECT_EQ(table_of(small)->events, nullptr);
-  EXPECT_EQ(table_of(small)->host_memory, nullptr);
-  EXPECT_EQ(table_of(small)->device_state, nullptr);
-  EXPECT_NE(table_of(streams)->streams, nullptr);
-  EXPECT_EQ(table_of(streams)->events, nullptr);
-  EXPECT_NE(table_->events, nullptr);
+template <class Class>
+std::vector<std::string> groups_of() {
+  static_assert(device_runtime<Class>);
+  static Class object;
+  const outback_runtime& table = *table_of(object);
+  std::vector<std::string> names;
+#define OUTBACK_X(group) \
+  if (table.group != nullptr) names.emplace_back(#group);
+  OUTBACK_LAYER_GROUPS(OUTBACK_X)
+#undef OUTBACK_X
+  return names;
+}
+
+TEST(TableGroupsTest, AreThoseOfTheClass) {
+  EXPECT_THAT(groups_of<small_runtime>(), ElementsAre());
+  EXPECT_THAT(groups_of<with_streams>(), ElementsAre("streams"));
+  EXPECT_THAT(groups_of<with_events>(), ElementsAre("streams", "events"));
+  EXPECT_THAT(groups_of<with_host_registration>(), ElementsAre("host_memory", "host_registration"));
+  EXPECT_THAT(groups_of<with_peer>(), ElementsAre("peer"));
+  EXPECT_THAT(groups_of<with_native>(), ElementsAre("streams", "events", "native"));
+  EXPECT_THAT(groups_of<with_callbacks>(), ElementsAre("streams", "callbacks"));
+  EXPECT_THAT(groups_of<with_ipc>(), ElementsAre("streams", "events", "ipc"));
+  EXPECT_THAT(groups_of<with_graphs>(), ElementsAre("streams", "events", "graphs"));
+  EXPECT_THAT(groups_of<with_telemetry>(), ElementsAre("telemetry"));
+  EXPECT_THAT(groups_of<whole_runtime>(),
+              ElementsAre("streams", "events", "host_memory", "device_state", "host_registration",
+                          "peer", "native", "callbacks", "ipc", "graphs", "telemetry"));
 }
 
 TEST_F(TableOfTest, OneTableForEachObject) {

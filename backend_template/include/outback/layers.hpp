@@ -74,11 +74,17 @@ struct validation_options {
 /// failed call that wrote its outputs, OUTBACK_OK with a null result, memory that is misaligned or
 /// given out already, a status that the slot may not answer.
 ///
+/// What opens and closes has to match: a registration and its removal, memory of another process
+/// and its closing, as often, a capture and its end, and then instantiate, once, before launch.
+/// What another process allocated is no allocation here, so mem_free refuses it.
+///
 /// After OUTBACK_DEVICE_LOST every call on that device answers it again, without the runtime. A
 /// copy between two devices does not say which one is gone: the next call that names one will.
 ///
 /// Not seen: a copy or fill of freed memory where the device has OUTBACK_ADDRESSES_HOST, for it may
-/// be the host's by now; with the host runtime, OUTBACK_HOST_ADDRESSABLE=0 shows it.
+/// be the host's by now; with the host runtime, OUTBACK_HOST_ADDRESSABLE=0 shows it. Nor whether
+/// the memory is there still that a graph reads and writes, and what breaks a capture: the runtime
+/// answers that.
 const outback_runtime* validate(const outback_runtime* below,
                                 const validation_options& options = {});
 
@@ -115,7 +121,8 @@ struct fault {
   std::chrono::nanoseconds delay{0};
   /// OUTBACK_OK: the runtime gets the call. Otherwise it does not, and this is the answer.
   /// OUTBACK_DEVICE_LOST stays: from then on all calls that name the device fail with it. The
-  /// device is `device`, or the one whose stream the call would use.
+  /// device is `device`, or the one whose stream the call would use. graphs.end ends the capture
+  /// although it fails.
   outback_status status = OUTBACK_OK;
 };
 

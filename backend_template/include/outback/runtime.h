@@ -247,7 +247,7 @@ typedef struct outback_graphs {
   // `stream` is in no capture.
   outback_status (*begin)(void* self, int32_t device, outback_stream stream);
   outback_status (*status)(void* self, int32_t device, outback_stream stream,
-                           outback_capture* status);
+                           outback_capture* capture);
   // On the stream of `begin`. Ends the capture also where it fails; a broken one, and one with a
   // stream that was not joined, is INVALID_ARGUMENT and leaves no graph.
   outback_status (*end)(void* self, int32_t device, outback_stream stream, outback_graph* graph);

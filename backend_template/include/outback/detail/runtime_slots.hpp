@@ -280,8 +280,8 @@ struct slots {
     return run([&] { of(self).graph_begin(d, stream); });
   }
   static outback_status graph_status(void* self, int32_t d, outback_stream stream,
-                                     outback_capture* status) noexcept {
-    return run([&] { need(status, "status"), *status = of(self).graph_status(d, stream); });
+                                     outback_capture* capture) noexcept {
+    return run([&] { need(capture, "capture"), *capture = of(self).graph_status(d, stream); });
   }
   static outback_status graph_end(void* self, int32_t d, outback_stream stream,
                                   outback_graph* graph) noexcept {

@@ -1,0 +1,61 @@
+// Captures and graphs under validation.
+//
+// Only the stream on which a capture began is known here, not those that joined it. What breaks a
+// capture has to reach the runtime, so it is not refused.
+#include <string>
+
+#include "backend_template/layers/validation.hpp"
+
+namespace outback::layers {
+namespace {
+
+constexpr const char* capture_kind = "capture";  // its handle is the stream
+
+}  // namespace
+
+void validation::check(slots::graph_begin, int32_t device, outback_stream stream) {
+  const auto began = objects_.find(capture_kind, stream, device);
+  if (!began) return;
+  refuse(slots::graph_begin::name, "stream", address_text(stream),
+         "a stream that is in no capture; one began on it (object " +
+             std::to_string(began->number) + ")");
+}
+
+void validation::receive_begin(int32_t device, outback_stream stream) {
+  objects_.add(capture_kind, stream, device);
+}
+
+// Over also when the runtime fails.
+void validation::give_more(slots::graph_end, giving&, int32_t device, outback_stream stream,
+                           outback_graph*) {
+  if (objects_.take(capture_kind, stream, device)) return;
+  refuse(slots::graph_end::name, "stream", address_text(stream),
+         "a stream on which a capture began; none did, or it ended already");
+}
+
+void validation::give_more(slots::stream_destroy, giving& given, int32_t device,
+                           outback_stream stream) {
+  given.capture = objects_.take(capture_kind, stream, device);
+}
+
+void validation::check(slots::graph_instantiate, int32_t device, outback_graph graph) {
+  const auto found = objects_.find(handle_name<outback_graph>, graph, device);
+  if (!found || found->state == 0) return;
+  refuse(
+      slots::graph_instantiate::name, "graph", address_text(graph),
+      "one that was not instantiated; this one was (object " + std::to_string(found->number) + ")");
+}
+
+void validation::receive_instantiated(int32_t device, outback_graph graph) {
+  objects_.set(handle_name<outback_graph>, graph, device, 1, handle_name<outback_graph>);
+}
+
+void validation::check(slots::graph_launch, int32_t device, outback_graph graph, outback_stream) {
+  const auto found = objects_.find(handle_name<outback_graph>, graph, device);
+  if (!found || found->state == 1) return;
+  refuse(
+      slots::graph_launch::name, "graph", address_text(graph),
+      "one that was instantiated; this one was not (object " + std::to_string(found->number) + ")");
+}
+
+}  // namespace outback::layers

@@ -1,0 +1,75 @@
+// Memory and events of other processes under validation.
+#include <string>
+
+#include "backend_template/layers/validation.hpp"
+
+namespace outback::layers {
+
+void validation::check(slots::ipc_get_memory, int32_t device, void* ptr, outback_ipc_handle*) {
+  const auto found = objects_.find(ptr, device);
+  const bool begins = found && found->begin == reinterpret_cast<uintptr_t>(ptr);
+  if (!begins) refuse_memory(slots::ipc_get_memory::name, ptr, device, origin::allocated);
+}
+
+void validation::check(slots::ipc_get_event, int32_t device, outback_event event,
+                       outback_ipc_handle*) {
+  const auto found = objects_.find(event_kind, event, device);
+  if (!found) return;  // destroyed since it was checked
+  const uint32_t asked = found->state & (OUTBACK_EVENT_INTERPROCESS | OUTBACK_EVENT_TIMING);
+  if (asked == OUTBACK_EVENT_INTERPROCESS) return;
+  refuse(slots::ipc_get_event::name, "event",
+         address_text(event) + ", created with flags " + std::to_string(found->state),
+         "one created with OUTBACK_EVENT_INTERPROCESS and without OUTBACK_EVENT_TIMING");
+}
+
+void validation::check_given(const char* slot, const outback_ipc_handle* handle) {
+  if (handle == nullptr) refuse(slot, "handle", "null", "what another process was given");
+  if (handle->struct_size < sizeof(outback_ipc_handle)) {
+    refuse(slot, "handle->struct_size", std::to_string(handle->struct_size),
+           "the size of the whole struct, " + std::to_string(sizeof(outback_ipc_handle)));
+  }
+  if (handle->size > sizeof(handle->bytes)) {
+    refuse(slot, "handle->size", std::to_string(handle->size),
+           "at most " + std::to_string(sizeof(handle->bytes)));
+  }
+}
+
+void validation::check_made(const char* slot, const outback_ipc_handle& handle) {
+  if (handle.size > sizeof(handle.bytes)) {
+    blame(slot, "made a handle of " + bytes_text(handle.size) + ", and there is room for " +
+                    std::to_string(sizeof(handle.bytes)));
+  }
+  if (handle.fd < -1) blame(slot, "made a handle with the descriptor " + std::to_string(handle.fd));
+}
+
+void validation::check(slots::ipc_open_memory, int32_t, const outback_ipc_handle* handle, void**) {
+  check_given(slots::ipc_open_memory::name, handle);
+}
+
+void validation::check(slots::ipc_open_event, int32_t, const outback_ipc_handle* handle,
+                       outback_event*) {
+  check_given(slots::ipc_open_event::name, handle);
+}
+
+void validation::receive_opened(void* ptr, int32_t device) {
+  if (ptr == nullptr) blame(slots::ipc_open_memory::name, "answered ok and made *ptr null");
+  const outback_runtime& table = devices_.runtime();
+  std::size_t size = 0;  // unknown
+  outback_pointer_info info = {};
+  info.struct_size = sizeof(info);
+  const bool told = table.host_memory != nullptr &&
+                    table.host_memory->info(table.self, ptr, &info) == OUTBACK_OK &&
+                    info.device == device && info.base != nullptr;
+  if (told) {
+    const auto offset = reinterpret_cast<uintptr_t>(ptr) - reinterpret_cast<uintptr_t>(info.base);
+    size = offset < info.size ? info.size - offset : 0;
+  }
+  opened_.open(ptr, size, device, objects_.next_number());
+}
+
+void validation::give_more(slots::ipc_close_memory, giving& given, int32_t device, void* ptr) {
+  given.opened = opened_.close(ptr, device);
+  if (!given.opened) refuse_memory(slots::ipc_close_memory::name, ptr, device, origin::opened);
+}
+
+}  // namespace outback::layers

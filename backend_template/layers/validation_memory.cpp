@@ -1,0 +1,167 @@
+// Memory under validation: what is freed, copied, filled and registered.
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "backend_template/layers/validation.hpp"
+
+namespace outback::layers {
+
+void validation::keep_memory(const char* slot, void* ptr, std::size_t size, int32_t device,
+                             uint32_t alignment) {
+  if (size == 0) {
+    if (ptr != nullptr) blame(slot, "answered memory for 0 bytes, where *ptr becomes null");
+    return;
+  }
+  if (ptr == nullptr) blame(slot, "answered ok and made *ptr null for " + bytes_text(size));
+  if (reinterpret_cast<uintptr_t>(ptr) % alignment != 0) {
+    blame(slot,
+          "answered " + address_text(ptr) + ", which is not aligned to " + bytes_text(alignment));
+  }
+  if (const auto there = objects_.add(ptr, size, device)) {
+    throw overlap(OUTBACK_INTERNAL, "validation: " + std::string(slot) +
+                                        ": the runtime is wrong: it answered " + address_text(ptr) +
+                                        " for " + bytes_text(size) + ", which overlaps " +
+                                        block_text(*there));
+  }
+}
+
+void validation::refuse_memory(const char* slot, const void* ptr, int32_t device, origin wanted) {
+  const auto begins = [&](const block& b) { return b.begin == reinterpret_cast<uintptr_t>(ptr); };
+  std::string but = "it is none of this runtime's";
+  if (const auto inside = objects_.find(ptr, device)) {
+    but = (begins(*inside) ? "it is " : "it points into ") + block_text(*inside);
+  } else if (const auto opened = opened_.find(ptr, device)) {
+    but = (begins(*opened) ? "it is " : "it points into ") + memory_text(device, origin::opened) +
+          " (object " + std::to_string(opened->number) + ")";
+  } else if (wanted == origin::opened && opened_.was_closed(ptr, device)) {
+    but = "it was closed already";
+  } else if (const auto elsewhere = objects_.find_elsewhere(ptr, device)) {
+    but = "it is " + block_text(*elsewhere);
+  } else if (const auto freed = objects_.find_freed(ptr, device)) {
+    but = std::string(freed->from == origin::registered ? "it was removed" : "it was freed") +
+          " already (object " + std::to_string(freed->number) + ")";
+  }
+  refuse(slot, "ptr", address_text(ptr),
+         "the beginning of " + memory_text(device, wanted) + "; " + but);
+}
+
+block validation::take_memory(const char* slot, const void* ptr, int32_t device, origin from) {
+  const auto taken = objects_.take(ptr, device, from);
+  if (!taken) refuse_memory(slot, ptr, device, from);
+  return *taken;
+}
+
+void validation::give_more(slots::mem_free, giving& given, int32_t device, void* ptr) {
+  if (ptr == nullptr) return;
+  given.memory = take_memory(slots::mem_free::name, ptr, device, origin::allocated);
+}
+
+void validation::give_more(slots::host_free, giving& given, void* ptr) {
+  if (ptr == nullptr) return;
+  given.memory = take_memory(slots::host_free::name, ptr, OUTBACK_HOST, origin::allocated);
+}
+
+void validation::give_more(slots::host_unregister, giving& given, void* ptr) {
+  given.memory = take_memory(slots::host_unregister::name, ptr, OUTBACK_HOST, origin::registered);
+}
+
+void validation::check_addresses(const char* slot, const char* argument, const void* ptr,
+                                 std::size_t size) {
+  if (size - 1 <= std::numeric_limits<uintptr_t>::max() - reinterpret_cast<uintptr_t>(ptr)) return;
+  refuse(slot, argument, address_text(ptr) + ", " + bytes_text(size),
+         "a range within the addresses that there are");
+}
+
+void validation::check_host_memory(const char* slot, const char* argument, const void* ptr,
+                                   std::size_t size) {
+  // One address space for all is what `host_memory.info` stands for; without it, a device's address
+  // may be the host's too.
+  const auto elsewhere = objects_.find_elsewhere(ptr, OUTBACK_HOST);
+  if (!elsewhere || table()->host_memory == nullptr) return;
+  const facts theirs = facts_of(elsewhere->device);
+  if (!theirs.known || (theirs.flags & OUTBACK_HOST_ADDRESSABLE) != 0) return;
+  refuse(slot, argument, address_text(ptr) + ", " + bytes_text(size),
+         "host memory; it is in " + block_text(*elsewhere));
+}
+
+void validation::check_range(const char* slot, const char* argument, const void* ptr,
+                             std::size_t size, int32_t device) {
+  const auto address = reinterpret_cast<uintptr_t>(ptr);
+  const std::string range = address_text(ptr) + ", " + bytes_text(size);
+  if (ptr == nullptr) refuse(slot, argument, range, "memory of " + place_text(device));
+  check_addresses(slot, argument, ptr, size);
+  auto inside = objects_.find(ptr, device);
+  if (!inside) inside = opened_.find(ptr, device);
+  // What is registered is a part of memory that goes on behind it; what is opened may say no size.
+  if (inside && inside->from != origin::registered) {
+    const bool unknown = inside->from == origin::opened && inside->size == 0;
+    if (unknown || size <= inside->size - (address - inside->begin)) return;
+    refuse(slot, argument, range, "no more than is left of " + block_text(*inside));
+  }
+  if (device == OUTBACK_HOST) return check_host_memory(slot, argument, ptr, size);
+  const auto elsewhere = objects_.find_elsewhere(ptr, device);
+  // A device that addresses host memory may be given any, but not another device's.
+  const bool addresses_host = (facts_of(device).flags & OUTBACK_ADDRESSES_HOST) != 0;
+  if (addresses_host && (!elsewhere || elsewhere->device == OUTBACK_HOST)) return;
+  std::string but = "it is in none";
+  if (elsewhere) {
+    but = "it is in " + block_text(*elsewhere);
+  } else if (const auto freed = objects_.find_freed(ptr, device)) {
+    but = "it was freed (object " + std::to_string(freed->number) + ")";
+  }
+  refuse(slot, argument, range,
+         "all of it in " + memory_text(device, origin::allocated) + "; " + but);
+}
+
+void validation::check(slots::mem_copy, void* dst, int32_t dst_device, const void* src,
+                       int32_t src_device, std::size_t size, outback_stream) {
+  const char* slot = slots::mem_copy::name;
+  if (dst_device == OUTBACK_HOST && src_device == OUTBACK_HOST) {
+    refuse(slot, "src_device", "the host, as dst_device is", "a device on one side at least");
+  }
+  if (size == 0) return;
+  check_range(slot, "dst", dst, size, dst_device);
+  check_range(slot, "src", src, size, src_device);
+  const auto to = reinterpret_cast<uintptr_t>(dst), from = reinterpret_cast<uintptr_t>(src);
+  if (dst_device == src_device && (to < from ? from - to : to - from) < size) {
+    refuse(slot, "dst", address_text(dst) + ", " + bytes_text(size),
+           "a range that does not overlap src, " + address_text(src));
+  }
+}
+
+void validation::check(slots::mem_fill, int32_t device, void* ptr, std::size_t size,
+                       const void* pattern, std::size_t pattern_size, outback_stream) {
+  const char* slot = slots::mem_fill::name;
+  if (pattern == nullptr) refuse(slot, "pattern", "null", "the bytes to fill with");
+  if (pattern_size != 1 && pattern_size != 2 && pattern_size != 4 && pattern_size != 8) {
+    refuse(slot, "pattern_size", std::to_string(pattern_size), "1, 2, 4 or 8");
+  }
+  if (size % pattern_size != 0) {
+    refuse(slot, "size", std::to_string(size),
+           "a multiple of pattern_size, " + std::to_string(pattern_size));
+  }
+  if (size != 0) check_range(slot, "ptr", ptr, size, device);
+}
+
+// ---- Host memory of others
+
+void validation::check(slots::host_register, void* ptr, std::size_t size) {
+  const char* slot = slots::host_register::name;
+  if (ptr == nullptr) refuse(slot, "ptr", "null", "host memory");
+  if (size == 0) refuse(slot, "size", "0", "a range that is not empty");
+  check_addresses(slot, "ptr", ptr, size);
+  check_host_memory(slot, "ptr", ptr, size);
+  if (const auto there = objects_.overlapping(ptr, size, OUTBACK_HOST)) {
+    refuse(slot, "ptr", address_text(ptr) + ", " + bytes_text(size),
+           "a range that does not meet " + block_text(*there));
+  }
+}
+
+void validation::receive_registration(void* ptr, std::size_t size) {
+  if (const auto there = objects_.add(ptr, size, OUTBACK_HOST, origin::registered)) {
+    blame(slots::host_register::name, "registered what is pinned already: " + block_text(*there));
+  }
+}
+
+}  // namespace outback::layers

@@ -1,0 +1,303 @@
+// Every slot of a table that outback::table_of made: null is refused before the class is called,
+// what the class throws is a status, and a failure leaves the outputs. By the list of all slots.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "backend_template/layers/slots.hpp"
+#include "outback/table_check.hpp"
+#include "tests/runtime/whole_runtime.hpp"
+
+namespace outback {
+namespace {
+
+using layers::argument;
+using layers::role;
+
+// Room for what any argument points to.
+struct place {
+  alignas(64) std::array<std::byte, 1024> bytes;
+
+  place() {
+    bytes.fill(std::byte{0x5a});
+    const uint32_t size = sizeof(outback_ipc_handle);  // of all structs, and a size in one
+    std::memcpy(bytes.data(), &size, sizeof(size));
+    std::memset(bytes.data() + sizeof(size), 0, sizeof(size));
+  }
+};
+
+template <class Owner, class... Args>
+auto arguments_of(outback_status (*Owner::*)(void*, Args...)) {
+  return std::tuple<Args...>();
+}
+
+/// One call of `Slot`, whose arguments are what they have to be as far as the table can tell.
+template <class Slot>
+class call_of {
+ public:
+  call_of() {
+    each([&](std::size_t i, argument a, auto& value) {
+      using Value = std::remove_reference_t<decltype(value)>;
+      if constexpr (std::is_same_v<Value, outback_callback>) {
+        value = [](void*) {};
+      } else if constexpr (std::is_pointer_v<Value>) {
+        value = reinterpret_cast<Value>(places_[i].bytes.data());
+      } else {
+        const bool names_a_device = a.is == role::device || a.is == role::side;
+        value = !names_a_device ? Value{8} : a.name == std::string("peer") ? Value{1} : Value{0};
+      }
+    });
+  }
+
+  /// `visit(number, argument, value&)` for each argument.
+  template <class Visit>
+  void each(Visit&& visit) {
+    std::size_t i = 0;
+    const auto one = [&](auto& value) {
+      const std::size_t now = i++;
+      visit(now, Slot::arguments[now], value);
+    };
+    std::apply([&](auto&... all) { (one(all), ...); }, arguments_);
+  }
+
+  outback_status operator()(const outback_runtime& table) const {
+    const auto function = [&] {
+      if constexpr (std::is_same_v<typename Slot::owner, outback_runtime>) {
+        return table.*Slot::pointer;
+      } else {
+        return table.*layers::group_member<typename Slot::owner>->*Slot::pointer;
+      }
+    }();
+    return std::apply([&](auto... all) { return function(table.self, all...); }, arguments_);
+  }
+
+  /// Every byte that the arguments point to is what it was.
+  bool untouched() const {
+    return std::all_of(places_.begin(), places_.end(),
+                       [](const place& each) { return each.bytes == place().bytes; });
+  }
+
+ private:
+  std::array<place, layers::argument_count<Slot>> places_;
+  decltype(arguments_of(Slot::pointer)) arguments_;
+};
+
+// What may be null: the default stream, and what only some devices can do without.
+template <class Slot>
+bool may_be_null(const argument& a) {
+  const std::string slot = Slot::name, name = a.name;
+  return a.is == role::or_null || slot == "mem_free" || slot == "host_memory.free" ||
+         (slot == "host_memory.info" && name == "ptr") || slot == "streams.destroy" ||
+         name == "data" || (slot == "native.wrap_stream" && name == "handle");
+}
+
+class TableSlotsTest : public testing::Test {
+ protected:
+  TableSlotsTest() {
+    object_.on_call = [this] {
+      ++calls_;
+      throw unsupported("not today");
+    };
+  }
+  std::string text() const { return table_->last_error(table_->self); }
+
+  whole_runtime object_;
+  int calls_ = 0;
+  const outback_runtime* const table_ = table_of(object_);
+};
+
+TEST_F(TableSlotsTest, TheClassHasAllGroups) {
+  EXPECT_EQ(table_problem(table_), "");
+#define OUTBACK_X(group)                       \
+  ASSERT_NE(table_->group, nullptr) << #group; \
+  EXPECT_EQ(table_->group->struct_size, sizeof(outback_##group));
+  OUTBACK_LAYER_GROUPS(OUTBACK_X)
+#undef OUTBACK_X
+}
+
+TEST_F(TableSlotsTest, WhatTheClassThrowsIsTheAnswerAndTheOutputsStay) {
+  int slots = 0;
+  layers::for_each_slot([&](auto slot) {
+    using Slot = decltype(slot);
+    const call_of<Slot> call;
+    EXPECT_EQ(call(*table_), OUTBACK_UNSUPPORTED) << Slot::name;
+    EXPECT_EQ(text(), "not today") << Slot::name;
+    EXPECT_TRUE(call.untouched()) << Slot::name;
+    EXPECT_EQ(calls_, ++slots) << Slot::name;
+  });
+}
+
+TEST_F(TableSlotsTest, NullIsRefusedBeforeTheClassIsCalled) {
+  layers::for_each_slot([&](auto slot) {
+    using Slot = decltype(slot);
+    for (std::size_t nulled = 0; nulled < layers::argument_count<Slot>; ++nulled) {
+      const argument& a = Slot::arguments[nulled];
+      call_of<Slot> call;
+      bool is_pointer = false;
+      call.each([&](std::size_t i, argument, auto& value) {
+        using Value = std::remove_reference_t<decltype(value)>;
+        if constexpr (std::is_pointer_v<Value>) {
+          if (i == nulled) value = nullptr, is_pointer = true;
+        }
+      });
+      if (!is_pointer) continue;
+      const std::string what = Slot::name + std::string(": ") + a.name;
+      calls_ = 0;
+      const bool may_be = may_be_null<Slot>(a);
+      EXPECT_EQ(call(*table_), may_be ? OUTBACK_UNSUPPORTED : OUTBACK_INVALID_ARGUMENT) << what;
+      EXPECT_EQ(calls_, may_be ? 1 : 0) << what;
+      if (!may_be) {
+        EXPECT_EQ(text(), a.name + std::string(" is null")) << what;
+      }
+    }
+  });
+}
+
+TEST_F(TableSlotsTest, ARegistrationIsNotEmpty) {
+  std::byte host[64] = {};
+  EXPECT_EQ(table_->host_registration->add(table_->self, host, 0), OUTBACK_INVALID_ARGUMENT);
+  EXPECT_EQ(text(), "size is 0");
+  EXPECT_EQ(calls_, 0);
+}
+
+TEST_F(TableSlotsTest, ADeviceIsNoPeerOfItself) {
+  EXPECT_EQ(table_->peer->enable(table_->self, 1, 1), OUTBACK_INVALID_ARGUMENT);
+  EXPECT_EQ(text(), "device 1 is no peer of itself");
+  EXPECT_EQ(table_->peer->disable(table_->self, 1, 1), OUTBACK_INVALID_ARGUMENT);
+  EXPECT_EQ(calls_, 0);
+  object_.on_call = [] {};
+  int32_t can = -7;
+  EXPECT_EQ(table_->peer->can_access(table_->self, 1, 1, &can), OUTBACK_OK);
+  EXPECT_EQ(can, 0);
+}
+
+// ---- IPC handles are a struct of the caller's, who has to have room for all of it.
+
+TEST_F(TableSlotsTest, AHandleNeedsAllOfItsSize) {
+  int local = 0;
+  const auto event = reinterpret_cast<outback_event>(&local);
+  for (const uint32_t size : {0u, 4u, uint32_t(sizeof(outback_ipc_handle) - 1)}) {
+    outback_ipc_handle handle = {};
+    handle.struct_size = size;
+    const auto expect_refused = [&](outback_status status) {
+      EXPECT_EQ(status, OUTBACK_INVALID_ARGUMENT);
+      EXPECT_EQ(text(), "handle->struct_size is " + std::to_string(size) + ": a handle needs 128");
+    };
+    const outback_ipc& ipc = *table_->ipc;
+    void* ptr = nullptr;
+    outback_event made = nullptr;
+    expect_refused(ipc.get_memory(table_->self, 0, &local, &handle));
+    expect_refused(ipc.open_memory(table_->self, 0, &handle, &ptr));
+    expect_refused(ipc.get_event(table_->self, 0, event, &handle));
+    expect_refused(ipc.open_event(table_->self, 0, &handle, &made));
+  }
+  EXPECT_EQ(calls_, 0);
+}
+
+TEST_F(TableSlotsTest, AHandleHasNoMoreBytesThanThereIsRoomFor) {
+  outback_ipc_handle handle = {};
+  handle.struct_size = sizeof(handle);
+  handle.size = sizeof(handle.bytes) + 1;
+  void* ptr = nullptr;
+  outback_event event = nullptr;
+  EXPECT_EQ(table_->ipc->open_memory(table_->self, 0, &handle, &ptr), OUTBACK_INVALID_ARGUMENT);
+  EXPECT_EQ(text(), "handle->size is 113: at most 112 were expected");
+  EXPECT_EQ(table_->ipc->open_event(table_->self, 0, &handle, &event), OUTBACK_INVALID_ARGUMENT);
+  EXPECT_EQ(calls_, 0);
+  handle.size = sizeof(handle.bytes);
+  EXPECT_EQ(table_->ipc->open_memory(table_->self, 0, &handle, &ptr), OUTBACK_UNSUPPORTED);
+}
+
+TEST_F(TableSlotsTest, AHandleIsWrittenNoFurtherThanTheContractGoes) {
+  object_.on_call = [] {};
+  void* ptr = nullptr;
+  ASSERT_EQ(table_->mem_alloc(table_->self, 0, 64, &ptr), OUTBACK_OK);
+  struct {
+    outback_ipc_handle known;
+    uint64_t appended;
+  } newer = {{}, 77};
+  newer.known.struct_size = sizeof(newer);
+  EXPECT_EQ(table_->ipc->get_memory(table_->self, 0, ptr, &newer.known), OUTBACK_OK) << text();
+  EXPECT_EQ(newer.known.struct_size, sizeof(newer));
+  EXPECT_EQ(newer.known.fd, -1);
+  EXPECT_GT(newer.known.size, 0u);
+  EXPECT_EQ(newer.appended, 77u);
+  EXPECT_EQ(table_->mem_free(table_->self, 0, ptr), OUTBACK_OK);
+}
+
+// ---- Answers
+
+TEST_F(TableSlotsTest, AnswersReachTheCaller) {
+  object_.on_call = [] {};
+  const outback_runtime& t = *table_;
+  int32_t can = -7;
+  EXPECT_EQ(t.peer->can_access(t.self, 0, 1, &can), OUTBACK_OK);
+  EXPECT_EQ(can, 1);
+  void* handle = nullptr;
+  EXPECT_EQ(t.native->device(t.self, 1, &handle), OUTBACK_OK);
+  EXPECT_EQ(handle, object_.native_device(1));
+  outback_stream s = nullptr;
+  EXPECT_EQ(t.native->wrap_stream(t.self, 1, handle, &s), OUTBACK_OK);
+  EXPECT_NE(s, nullptr);
+  int called = 0;
+  const auto call = [](void* data) { ++*static_cast<int*>(data); };
+  EXPECT_EQ(t.callbacks->enqueue(t.self, 1, call, &called, s), OUTBACK_OK);
+  EXPECT_EQ(called, 1);
+  outback_capture status = -7;
+  EXPECT_EQ(t.graphs->begin(t.self, 1, s), OUTBACK_OK);
+  EXPECT_EQ(t.graphs->status(t.self, 1, s, &status), OUTBACK_OK);
+  EXPECT_EQ(status, OUTBACK_CAPTURE_ACTIVE);
+  EXPECT_EQ(t.callbacks->enqueue(t.self, 1, call, &called, s), OUTBACK_OK);
+  outback_graph g = nullptr;
+  EXPECT_EQ(t.graphs->end(t.self, 1, s, &g), OUTBACK_OK);
+  EXPECT_EQ(t.graphs->instantiate(t.self, 1, g), OUTBACK_OK);
+  EXPECT_EQ(called, 1);
+  EXPECT_EQ(t.graphs->launch(t.self, 1, g, s), OUTBACK_OK);
+  EXPECT_EQ(called, 2);
+  EXPECT_EQ(t.graphs->destroy(t.self, 1, g), OUTBACK_OK);
+  EXPECT_EQ(t.streams->destroy(t.self, 1, s), OUTBACK_OK);
+  int64_t value = -7;
+  EXPECT_EQ(t.telemetry->read(t.self, 0, OUTBACK_METRIC_MEMORY_USED, &value), OUTBACK_OK);
+  EXPECT_EQ(value, 0);
+  EXPECT_EQ(t.telemetry->read(t.self, 0, OUTBACK_METRIC_POWER, &value), OUTBACK_UNSUPPORTED);
+}
+
+TEST_F(TableSlotsTest, WhatOneProcessAllocatedAnotherOneOpens) {
+  object_.on_call = [] {};
+  whole_runtime other_object;
+  const outback_runtime &t = *table_, &other = *table_of(other_object);
+  void *ptr = nullptr, *opened = nullptr;
+  outback_ipc_handle handle = {};
+  handle.struct_size = sizeof(handle);
+  ASSERT_EQ(t.mem_alloc(t.self, 1, 64, &ptr), OUTBACK_OK);
+  ASSERT_EQ(t.ipc->get_memory(t.self, 1, ptr, &handle), OUTBACK_OK) << text();
+  EXPECT_EQ(t.ipc->open_memory(t.self, 1, &handle, &opened), OUTBACK_INVALID_ARGUMENT);
+  ASSERT_EQ(other.ipc->open_memory(other.self, 0, &handle, &opened), OUTBACK_OK) << text();
+  const uint64_t want = 0x1122334455667788;
+  uint64_t got = 0;
+  EXPECT_EQ(other.mem_fill(other.self, 0, opened, 64, &want, 8, nullptr), OUTBACK_OK);
+  EXPECT_EQ(t.mem_copy(t.self, &got, OUTBACK_HOST, ptr, 1, 8, nullptr), OUTBACK_OK);
+  EXPECT_EQ(got, want);
+  EXPECT_EQ(other.ipc->close_memory(other.self, 0, opened), OUTBACK_OK);
+  EXPECT_EQ(other.ipc->close_memory(other.self, 0, opened), OUTBACK_INVALID_ARGUMENT);
+
+  outback_event e = nullptr, theirs = nullptr;
+  ASSERT_EQ(t.events->create(t.self, 0, OUTBACK_EVENT_INTERPROCESS, &e), OUTBACK_OK);
+  ASSERT_EQ(t.ipc->get_event(t.self, 0, e, &handle), OUTBACK_OK) << text();
+  ASSERT_EQ(other.ipc->open_event(other.self, 1, &handle, &theirs), OUTBACK_OK) << text();
+  EXPECT_EQ(other.events->query(other.self, 1, theirs), OUTBACK_OK);
+  EXPECT_EQ(other.events->destroy(other.self, 1, theirs), OUTBACK_OK);
+  EXPECT_EQ(t.events->destroy(t.self, 0, e), OUTBACK_OK);
+  EXPECT_EQ(t.mem_free(t.self, 1, ptr), OUTBACK_OK);
+}
+
+}  // namespace
+}  // namespace outback
