@@ -1,14 +1,15 @@
 # The runtime conformance suite, for the runtimes of this tree and for a vendor's.
 include_guard(GLOBAL)
 
-set(OUTBACK_RUNTIME_SUITE_DIR "${CMAKE_CURRENT_LIST_DIR}/suite")
-set(OUTBACK_RUNTIME_SUITE_ROOT "${CMAKE_CURRENT_LIST_DIR}/../..")
+# In the cache, since a vendor's folders are not below ours and would not see our variables.
+set(OUTBACK_RUNTIME_SUITE_DIR "${CMAKE_CURRENT_LIST_DIR}/suite" CACHE INTERNAL "")
+set(OUTBACK_RUNTIME_SUITE_ROOT "${CMAKE_CURRENT_LIST_DIR}/../.." CACHE INTERNAL "")
 
 # outback_add_runtime_suite_program(<name> <target> <symbol>): the program alone, without ctest entries.
 function(outback_add_runtime_suite_program name runtime_library table_function)
   find_package(Threads REQUIRED)
   if(NOT TARGET GTest::gmock)
-    find_package(GTest REQUIRED)
+    find_package(GTest REQUIRED GLOBAL)
   endif()
 
   # Compiled once for all suites; an object library, since nothing refers to a test and a linker would drop it.
