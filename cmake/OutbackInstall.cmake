@@ -9,8 +9,7 @@ set(OUTBACK_INSTALL_DIR "share/outback" CACHE STRING "Where the tree goes, below
 mark_as_advanced(OUTBACK_INSTALL_DIR)
 
 # The scaffold keeps its dot files; what Python and editors leave behind stays here.
-foreach(folder backend_template cmake registration generators/methods generators/project
-        tests/runtime/suite)
+foreach(folder backend_template cmake registration generators/methods generators/project)
   get_filename_component(parent "${OUTBACK_INSTALL_DIR}/${folder}" DIRECTORY)
   install(
     DIRECTORY "${folder}"
@@ -19,5 +18,7 @@ foreach(folder backend_template cmake registration generators/methods generators
     PATTERN ".pytest_cache" EXCLUDE
     PATTERN "build" EXCLUDE)
 endforeach()
+# The runtime suite, for vendors; the other tests are ours. A folder, so that no list names its files twice.
+install(DIRECTORY tests/runtime/suite DESTINATION "${OUTBACK_INSTALL_DIR}/tests/runtime")
 install(FILES tests/runtime/OutbackRuntimeSuite.cmake DESTINATION "${OUTBACK_INSTALL_DIR}/tests/runtime")
 install(FILES CMakeLists.txt LICENSE DESTINATION "${OUTBACK_INSTALL_DIR}")

@@ -7,7 +7,6 @@ import pytest
 from conftest import ROOT, call
 
 PROGRAM = ROOT / "examples/cpp_program"
-RUNTIME = ROOT / "examples/cpp_runtime"
 
 
 def configure(build: Path, *definitions: str) -> str:
@@ -25,31 +24,12 @@ def test_the_source_tree_is_a_cmake_package(tmp_path):
     configure(tmp_path / "build", f"-DOutback_ROOT={ROOT}")
 
 
-@pytest.fixture
-def prefix(tmp_path: Path) -> Path:
-    """Where Outback is installed."""
-    folder = tmp_path / "a prefix with spaces"
+def test_an_installed_tree_is_the_same_package(tmp_path):
+    prefix = tmp_path / "a prefix with spaces"
     nothing_to_build = ["-DOUTBACK_BUILD_TORCH=OFF", "-DOUTBACK_BUILD_TESTS=OFF"]
     call(["cmake", "-S", ROOT, "-B", tmp_path / "outback", *nothing_to_build])
-    call(["cmake", "--install", tmp_path / "outback", "--prefix", folder])
-    return folder
-
-
-def test_an_installed_tree_is_the_same_package(tmp_path, prefix):
+    call(["cmake", "--install", tmp_path / "outback", "--prefix", prefix])
     configure(tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
-
-
-def test_an_installed_tree_has_the_runtime_suite(tmp_path, prefix):
-    said = call(["cmake", "-S", RUNTIME, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}"])
-    assert "torch" not in said
-
-
-@pytest.mark.slow
-def test_a_runtime_of_ones_own_passes_the_suite(tmp_path, prefix):
-    build = tmp_path / "a build with spaces"
-    call(["cmake", "-S", RUNTIME, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}"])
-    call(["cmake", "--build", build, "--parallel", "2"])
-    assert " 0 failed" in call([build / "cpp_runtime_suite"])
 
 
 def test_the_runtimes_and_their_tests_configure_without_torch(tmp_path):

@@ -1,15 +1,17 @@
-# The runtime conformance suite, for the runtimes of this tree and for a vendor's.
+# The runtime conformance suite, for the runtimes of this tree and for a vendor's, who has it from find_package(Outback):
+#
+#   outback_add_runtime_suite(acme_suite RUNTIME_LIBRARY acme_runtime TABLE_FUNCTION acme_table)
 include_guard(GLOBAL)
-
-# In the cache, since a vendor's folders are not below ours and would not see our variables.
-set(OUTBACK_RUNTIME_SUITE_DIR "${CMAKE_CURRENT_LIST_DIR}/suite" CACHE INTERNAL "")
-set(OUTBACK_RUNTIME_SUITE_ROOT "${CMAKE_CURRENT_LIST_DIR}/../.." CACHE INTERNAL "")
 
 # outback_add_runtime_suite_program(<name> <target> <symbol>): the program alone, without ctest entries.
 function(outback_add_runtime_suite_program name runtime_library table_function)
+  # Where this file is, whoever calls.
+  set(OUTBACK_RUNTIME_SUITE_DIR "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/suite")
+  set(OUTBACK_RUNTIME_SUITE_ROOT "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../..")
   find_package(Threads REQUIRED)
   if(NOT TARGET GTest::gmock)
-    find_package(GTest REQUIRED GLOBAL)
+    include("${OUTBACK_RUNTIME_SUITE_ROOT}/cmake/OutbackDependencies.cmake")
+    outback_need_gtest()
   endif()
 
   # Compiled once for all suites; an object library, since nothing refers to a test and a linker would drop it.
