@@ -246,6 +246,12 @@ TEST_F(HostIpcTest, WrongHandlesAreRefused) {
     EXPECT_TRUE(refused(wrong)) << "descriptor " << fd;
   }
   close(unrelated);
+  // A number that stands for another file by now is seen before that is opened.
+  wrong = good, wrong.fd = -1;
+  const int other_file = open("/dev/null", O_RDWR | O_CLOEXEC);
+  std::memcpy(wrong.bytes + 16, &other_file, sizeof(other_file));
+  EXPECT_THAT(refusal([&] { other_.ipc_open_memory(0, wrong); }), HasSubstr("does not show"));
+  close(other_file);
   // Every bit of it counts, but the owner's process and descriptor where another one came along.
   std::vector<std::size_t> harmless;
   for (std::size_t i = 0; i < good.size; ++i) {
