@@ -10,12 +10,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <future>
 #include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "backend_template/runtimes/host/host_runtime.hpp"
@@ -203,15 +204,16 @@ TEST_F(HostIpcTest, OnlyWholeAllocationsOfTheDeviceAreShared) {
   owner_.host_free(pinned);
 }
 
-// A write that was enqueued is not lost in the exchange of pages.
-TEST_F(HostIpcTest, WorkOfTheDeviceIsWaitedFor) {
+// A write that was enqueued must not be lost in the exchange of pages.
+TEST_F(HostIpcTest, WorkOfTheDeviceIsWaitedForOnce) {
   unsigned char* data = alloc(4096, 1);
   const outback_stream s = owner_.stream_create(0, 0);
   gate_.close(s);
   owner_.mem_fill(0, data, 4096, "\2", 1, s);
-  std::thread opener([&] { gate_.open(); });
-  const ipc_handle handle(owner_.ipc_get_memory(0, data));
-  opener.join();
+  auto shared = std::async(std::launch::async, [&] { return owner_.ipc_get_memory(0, data); });
+  EXPECT_EQ(shared.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
+  gate_.open();
+  const ipc_handle handle(shared.get());
   auto* there = as_bytes(other_.ipc_open_memory(0, handle));
   EXPECT_EQ(there[4095], 2);
   gate closed;  // not for what is shared already
@@ -244,6 +246,12 @@ TEST_F(HostIpcTest, WrongHandlesAreRefused) {
     EXPECT_TRUE(refused(wrong)) << "descriptor " << fd;
   }
   close(unrelated);
+  // A number that stands for another file by now is seen before that is opened.
+  wrong = good, wrong.fd = -1;
+  const int other_file = open("/dev/null", O_RDWR | O_CLOEXEC);
+  std::memcpy(wrong.bytes + 16, &other_file, sizeof(other_file));
+  EXPECT_THAT(refusal([&] { other_.ipc_open_memory(0, wrong); }), HasSubstr("does not show"));
+  close(other_file);
   // Every bit of it counts, but the owner's process and descriptor where another one came along.
   std::vector<std::size_t> harmless;
   for (std::size_t i = 0; i < good.size; ++i) {
