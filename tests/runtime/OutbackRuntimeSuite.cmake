@@ -1,4 +1,4 @@
-# The runtime conformance suite, for the runtimes of this tree and for a vendor's, who has it from find_package(Outback):
+# The runtime conformance suite, for the runtimes of this tree and for a vendor's. find_package(Outback) brings it:
 #
 #   outback_add_runtime_suite(acme_suite RUNTIME_LIBRARY acme_runtime TABLE_FUNCTION acme_table)
 include_guard(GLOBAL)
@@ -14,32 +14,34 @@ function(outback_add_runtime_suite_program name runtime_library table_function)
     outback_need_gtest()
   endif()
 
-  # Compiled once for all suites; an object library, since nothing refers to a test and a linker would drop it.
+  # Compiled once for all suites; an object library, since nothing refers to a test and a linker would drop it. A file
+  # of tests is one line here: the folder is installed as it is.
   if(NOT TARGET outback_runtime_suite)
     add_library(
       outback_runtime_suite OBJECT
-      "${OUTBACK_RUNTIME_SUITE_DIR}/expectations.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/options.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/programs/generator.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/programs/model.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/programs/order.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/programs/program.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/programs/runner.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/programs/shrink.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/suite.cpp"
-      # The tests: a file that is added here is in every suite, and installed.
       "${OUTBACK_RUNTIME_SUITE_DIR}/atomicity_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/growth_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/programs_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/copy_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/device_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/errors_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/events_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/fill_test.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/growth_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/host_memory_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/memory_test.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/programs_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/streams_test.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/suite.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/threads_test.cpp")
+    target_sources(
+      outback_runtime_suite
+      PRIVATE "${OUTBACK_RUNTIME_SUITE_DIR}/expectations.cpp"
+              "${OUTBACK_RUNTIME_SUITE_DIR}/options.cpp"
+              "${OUTBACK_RUNTIME_SUITE_DIR}/programs/generator.cpp"
+              "${OUTBACK_RUNTIME_SUITE_DIR}/programs/model.cpp"
+              "${OUTBACK_RUNTIME_SUITE_DIR}/programs/order.cpp"
+              "${OUTBACK_RUNTIME_SUITE_DIR}/programs/program.cpp"
+              "${OUTBACK_RUNTIME_SUITE_DIR}/programs/runner.cpp"
+              "${OUTBACK_RUNTIME_SUITE_DIR}/programs/shrink.cpp")
     target_include_directories(outback_runtime_suite PUBLIC "${OUTBACK_RUNTIME_SUITE_ROOT}")
     target_link_libraries(
       outback_runtime_suite PUBLIC outback::runtime GTest::gmock GTest::gtest Threads::Threads)
