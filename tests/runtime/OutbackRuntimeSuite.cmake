@@ -1,4 +1,4 @@
-# The runtime conformance suite, for the runtimes of this tree and for a vendor's, who has it from find_package(Outback):
+# The runtime conformance suite, for the runtimes of this tree and for a vendor's. find_package(Outback) brings it:
 #
 #   outback_add_runtime_suite(acme_suite RUNTIME_LIBRARY acme_runtime TABLE_FUNCTION acme_table)
 include_guard(GLOBAL)
