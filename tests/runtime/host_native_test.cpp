@@ -3,13 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <sstream>
 #include <string>
+#include <thread>
 
 #include "backend_template/runtimes/host/host_runtime.hpp"
 #include "backend_template/runtimes/host/machine_sensors.hpp"
@@ -79,13 +83,13 @@ TEST_F(HostNativeTest, TheDefaultStreamOutlivesItsWrappers) {
   EXPECT_FALSE(host_.stream_query(0, nullptr));
   gate_.open();
   host_.stream_destroy(0, wrapper);
-  gate closed;
-  closed.close(host_.native_wrap_stream(0, host_.native_stream(0, nullptr)));
-  std::string data(1, '\0');
-  host_.mem_fill(0, data.data(), 1, "\1", 1, nullptr);
-  closed.open();
-  host_.stream_sync(0, nullptr);
-  EXPECT_EQ(data[0], 1);
+  // Were its thread told to end, it would be gone by one of these.
+  std::string data(1 << 20, '\0');
+  for (char round = 1; round < 100; ++round) {
+    host_.mem_fill(0, data.data(), data.size(), &round, 1, nullptr);
+    host_.stream_sync(0, nullptr);
+    EXPECT_EQ(data.back(), round);
+  }
 }
 
 TEST_F(HostNativeTest, OnlyHandlesOfTheDevicesStreamsAreWrapped) {
@@ -169,33 +173,49 @@ TEST_F(HostNativeTest, MemoryUsedIsTheDevicesOwn) {
   EXPECT_THAT(refusal<unsupported>([&] { host_.telemetry_read(0, 4711); }), HasSubstr("4711"));
 }
 
-void be_busy_for(std::chrono::milliseconds time) {
-  const auto end = std::chrono::steady_clock::now() + time;
-  while (std::chrono::steady_clock::now() < end) {
+// Reads until `good`, or for a minute.
+int64_t utilization(host_runtime& host, const std::function<bool(int64_t)>& good) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  for (;;) {
+    const int64_t percent = host.telemetry_read(0, OUTBACK_METRIC_UTILIZATION);
+    if (good(percent) || std::chrono::steady_clock::now() > end) return percent;
   }
 }
 
 TEST_F(HostNativeTest, UtilizationIsTheTimeOfTheStreamsThreads) {
+  const auto rests = [](int64_t percent) { return percent == 0; };
   const outback_stream s = host_.stream_create(0, 0);
-  const auto work = [&] {
-    reinterpret_cast<stream*>(s)->enqueue([] { be_busy_for(std::chrono::milliseconds(50)); });
-  };
-  be_busy_for(std::chrono::milliseconds(2));  // the caller's own time is not the device's
-  EXPECT_EQ(host_.telemetry_read(0, OUTBACK_METRIC_UTILIZATION), 0);
-  work();
-  host_.stream_sync(0, s);
-  const int64_t busy = host_.telemetry_read(0, OUTBACK_METRIC_UTILIZATION);
+  EXPECT_EQ(utilization(host_, rests), 0);  // though this thread is busy
+  std::atomic<bool> enough{false};
+  reinterpret_cast<stream*>(s)->enqueue([&] {
+    while (!enough) {
+    }
+  });
+  const int64_t busy = utilization(host_, [](int64_t percent) { return percent > 0; });
   EXPECT_GT(busy, 0);
   EXPECT_LE(busy, 100);
-  gate_.close(s);  // its thread waits
-  be_busy_for(std::chrono::milliseconds(50));
-  EXPECT_LT(host_.telemetry_read(0, OUTBACK_METRIC_UTILIZATION), busy);
-  gate_.open();
   EXPECT_EQ(host_.telemetry_read(1, OUTBACK_METRIC_UTILIZATION), 0);
-  work();
-  host_.stream_destroy(0, s);
-  host_.device_sync(0);
-  EXPECT_GT(host_.telemetry_read(0, OUTBACK_METRIC_UTILIZATION), 0) << "its stream is gone";
+  gate_.close(s);
+  enough = true;
+  EXPECT_EQ(utilization(host_, rests), 0);  // its thread waits
+}
+
+TEST(BusyClockTest, ThreadsThatEndedCount) {
+  constexpr auto work = std::chrono::milliseconds(5);
+  busy_clock clock;
+  std::chrono::nanoseconds during{0};
+  for (int times = 1; times <= 2; ++times) {
+    std::thread([&] {
+      const busy_clock::thread measured(clock);
+      const auto before = clock.total();
+      while (clock.total() - before < work) {
+      }
+      during = clock.total();
+    }).join();
+    EXPECT_GE(during, times * work);
+    EXPECT_GE(clock.total(), during);
+  }
+  EXPECT_EQ(clock.total(), clock.total());
 }
 
 class MachineSensorsTest : public testing::Test {

@@ -39,7 +39,7 @@ int64_t busy_clock::percent() {
   const auto now = std::chrono::steady_clock::now();
   const std::chrono::nanoseconds wall = now - last_read_;
   if (wall < std::chrono::milliseconds(1)) return last_percent_;
-  const std::chrono::nanoseconds sum = total();
+  const std::chrono::nanoseconds sum = total_locked();
   last_percent_ = std::clamp<int64_t>((sum - last_total_) * 100 / wall, 0, 100);
   last_read_ = now;
   last_total_ = sum;
@@ -47,6 +47,11 @@ int64_t busy_clock::percent() {
 }
 
 std::chrono::nanoseconds busy_clock::total() const {
+  const std::lock_guard lock(mutex_);
+  return total_locked();
+}
+
+std::chrono::nanoseconds busy_clock::total_locked() const {
   std::chrono::nanoseconds sum = ended_;
   for (const clockid_t clock : running_) sum += time_on(clock);
   return sum;

@@ -25,15 +25,18 @@ class busy_clock {
     busy_clock& clock_;
   };
 
+  /// Of all threads so far.
+  std::chrono::nanoseconds total() const;
+
   /// Percent of the time since the last call, or since the clock was made, 100 for one thread that
   /// never rested and for more. What a thread waits does not count. Calls within a millisecond get
   /// the same answer.
   int64_t percent();
 
  private:
-  std::chrono::nanoseconds total() const;  // mutex_ is held
+  std::chrono::nanoseconds total_locked() const;  // mutex_ is held
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::vector<clockid_t> running_;
   std::chrono::nanoseconds ended_{0};  // of threads that are gone
   std::chrono::steady_clock::time_point last_read_ = std::chrono::steady_clock::now();
