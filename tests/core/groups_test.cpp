@@ -1,4 +1,5 @@
 // The optional groups of a runtime as core offers them, on a runtime that has them all.
+#include <ATen/core/CachingHostAllocator.h>
 #include <c10/util/Exception.h>
 #include <gmock/gmock.h>
 
