@@ -21,7 +21,6 @@
 #include <utility>
 #include <vector>
 
-#include "backend_template/layers/outputs.hpp"
 #include "backend_template/layers/slots.hpp"
 #include "backend_template/layers/text.hpp"
 #include "outback/layers.hpp"
@@ -242,7 +241,7 @@ class fuzz_run {
 
   template <class Slot, class Value>
   void choose(std::size_t i, Value& value, int32_t& device_of_call) {
-    constexpr bool is_free_or_copy = std::is_same_v<Slot, slots::mem_copy>;
+    constexpr bool is_copy = std::is_same_v<Slot, slots::mem_copy>;
     const argument a = Slot::arguments[i];
     const std::string_view name = a.name;
     if constexpr (std::is_same_v<Value, outback_callback>) {
@@ -269,7 +268,7 @@ class fuzz_run {
                                      : size();
     } else if (a.is == role::device || a.is == role::side) {
       value = Value(device());
-      if (is_free_or_copy && byte() < 128) value = Value(OUTBACK_HOST);
+      if (is_copy && byte() < 128) value = Value(OUTBACK_HOST);
       const int32_t chosen = int32_t(value);
       const bool host = a.is == role::side && chosen == OUTBACK_HOST;
       if (!host && (chosen < 0 || chosen > 1)) must_refuse_ = true;
@@ -393,6 +392,10 @@ class fuzz_run {
       return !registered_.has(std::get<0>(a)) || nothing_uses_memory();
     } else if constexpr (is(std::type_identity<slots::ipc_close_memory>())) {
       return opened_.empty() || nothing_uses_memory();
+    } else if constexpr (is(std::type_identity<slots::stream_destroy>())) {
+      // A wrapper that goes leaves the queue behind it in its capture, with nobody to end it.
+      const thing stream{std::get<1>(a), std::get<0>(a)};
+      if (std::find(captures_.begin(), captures_.end(), stream) != captures_.end()) finish_graphs();
     }
     return true;
   }

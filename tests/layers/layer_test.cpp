@@ -49,6 +49,7 @@ TEST(LayerTest, EverySlotGoesThroughTheLayer) {
 TEST(LayerTest, TheGroupsAreThoseBelow) {
   outback_runtime some = *host_table();
   some.host_memory = nullptr;
+  some.host_registration = nullptr;  // which needs it
   for (const outback_runtime* below : {whole_table(), host_table(), outback_null_runtime(),
                                        static_cast<const outback_runtime*>(&some)}) {
     for (const outback_runtime* table : each_layer_over(below)) {

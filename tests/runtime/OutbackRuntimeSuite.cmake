@@ -60,12 +60,14 @@ function(outback_add_runtime_suite_program name runtime_library table_function)
   outback_target_defaults(${name})
 endfunction()
 
-# outback_add_runtime_suite(<name> RUNTIME_LIBRARY <target> TABLE_FUNCTION <symbol> [WHOLE] [EXPECTATIONS <file>])
+# outback_add_runtime_suite(<name> RUNTIME_LIBRARY <target> TABLE_FUNCTION <symbol> [WHOLE] [EXPECTATIONS <file>]
+#                           [SUMMARY_ONLY])
 #
 # Builds the program <name>, which runs the suite on the table that `const outback_runtime* <symbol>(void)`, with C
 # linkage and from <target>, answers. ctest gets one entry for each test, and <name>.summary: the whole run in one
 # process, which prints "N passed, N unsupported, N failed". A test of a group that the runtime has not got is
-# unsupported, which ctest reports as skipped. With WHOLE, an unsupported test fails <name>.summary.
+# unsupported, which ctest reports as skipped. With WHOLE, an unsupported test fails <name>.summary. With SUMMARY_ONLY,
+# that is the only entry.
 #
 # EXPECTATIONS is a file of what the runtime is known not to do, see suite/expectations.hpp: what it lists may fail or,
 # with WHOLE, be unsupported, and has to be.
@@ -74,7 +76,7 @@ endfunction()
 #
 # Needs GoogleTest (with gmock; fetched where the system has none) and the target outback::runtime; sees no torch.
 function(outback_add_runtime_suite name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "RUNTIME_LIBRARY;TABLE_FUNCTION;EXPECTATIONS" "")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE;SUMMARY_ONLY" "RUNTIME_LIBRARY;TABLE_FUNCTION;EXPECTATIONS" "")
   foreach(needed RUNTIME_LIBRARY TABLE_FUNCTION)
     if(NOT arg_${needed})
       message(FATAL_ERROR "outback_add_runtime_suite(${name}): ${needed} is missing")
@@ -94,8 +96,11 @@ function(outback_add_runtime_suite name)
     set(options "--expectations=${file}")
   endif()
 
-  include(GoogleTest)
-  gtest_discover_tests(${name} TEST_PREFIX "${name}." EXTRA_ARGS ${options} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+  if(NOT arg_SUMMARY_ONLY)
+    include(GoogleTest)
+    gtest_discover_tests(${name} TEST_PREFIX "${name}." EXTRA_ARGS ${options} DISCOVERY_TIMEOUT 60
+                         PROPERTIES TIMEOUT 300)
+  endif()
   add_test(NAME ${name}.summary COMMAND ${name} ${options} $<$<BOOL:${arg_WHOLE}>:--whole> COMMAND_EXPAND_LISTS)
   set_tests_properties(${name}.summary PROPERTIES TIMEOUT 600)
   add_test(NAME ${name}.programs COMMAND ${name} ${options} --gtest_filter=ProgramTest.* --programs=10000
