@@ -2,11 +2,10 @@
 // forgot none.
 #include <gtest/gtest.h>
 
-#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "backend_template/runtimes/host/host_runtime.hpp"
@@ -157,6 +156,17 @@ TEST(HostAdversarialTest, EventsAreReachedByTheStreamsThread) {
     host.event_destroy(0, e);
   }
   EXPECT_GT(late, 0);
+}
+
+// Half of 200 sleeps of 100 us on average are 10 ms, whatever else the machine does.
+TEST(HostAdversarialTest, StreamsDawdle) {
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    host_runtime host(with_seed(seed));
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < 200; ++i) host.callback_enqueue(0, [](void*) {}, nullptr, nullptr);
+    host.device_sync(0);
+    EXPECT_GT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(6)) << seed;
+  }
 }
 
 TEST(HostAdversarialTest, APageableDestinationIsThereOnReturn) {
