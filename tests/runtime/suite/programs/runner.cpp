@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <map>
@@ -134,8 +135,9 @@ class runner {
   int32_t device_of(const buffer_made& b) const { return b.place < 0 ? OUTBACK_HOST : b.place; }
 
   void compare(const std::byte* got, const operation& o, const answer& want) {
+    if (std::memcmp(got, want.content.data(), o.size) == 0) return;
     const auto result = same(bytes(got, got + o.size), want.content);
-    if (!result) throw wrong{std::string(result.message()) + " (of the range)"};
+    throw wrong{std::string(result.message()) + " (of the range)"};
   }
 
   void run(const operation& o, const answer& want) {
