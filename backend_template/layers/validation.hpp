@@ -303,6 +303,7 @@ class validation : public layer<validation> {
 
   static void check_addresses(const char* slot, const char* argument, const void* ptr,
                               std::size_t size);
+  void check_host_memory(const char* slot, const char* argument, const void* ptr, std::size_t size);
   void check_range(const char* slot, const char* argument, const void* ptr, std::size_t size,
                    int32_t device);
   /// Throws what is said of a pointer that is not the beginning of such memory.

@@ -73,6 +73,18 @@ void validation::check_addresses(const char* slot, const char* argument, const v
          "a range within the addresses that there are");
 }
 
+void validation::check_host_memory(const char* slot, const char* argument, const void* ptr,
+                                   std::size_t size) {
+  // One address space for all is what `host_memory.info` stands for; without it, a device's address
+  // may be the host's too.
+  const auto elsewhere = objects_.find_elsewhere(ptr, OUTBACK_HOST);
+  if (!elsewhere || table()->host_memory == nullptr) return;
+  const facts theirs = facts_of(elsewhere->device);
+  if (!theirs.known || (theirs.flags & OUTBACK_HOST_ADDRESSABLE) != 0) return;
+  refuse(slot, argument, address_text(ptr) + ", " + bytes_text(size),
+         "host memory; it is in " + block_text(*elsewhere));
+}
+
 void validation::check_range(const char* slot, const char* argument, const void* ptr,
                              std::size_t size, int32_t device) {
   const auto address = reinterpret_cast<uintptr_t>(ptr);
@@ -87,18 +99,8 @@ void validation::check_range(const char* slot, const char* argument, const void*
     if (unknown || size <= inside->size - (address - inside->begin)) return;
     refuse(slot, argument, range, "no more than is left of " + block_text(*inside));
   }
+  if (device == OUTBACK_HOST) return check_host_memory(slot, argument, ptr, size);
   const auto elsewhere = objects_.find_elsewhere(ptr, device);
-  if (device == OUTBACK_HOST) {
-    // One address space for all is what `host_memory.info` stands for; without it, a device's
-    // address may be the host's too.
-    if (elsewhere && table()->host_memory != nullptr) {
-      const facts theirs = facts_of(elsewhere->device);
-      if (theirs.known && (theirs.flags & OUTBACK_HOST_ADDRESSABLE) == 0) {
-        refuse(slot, argument, range, "host memory; it is in " + block_text(*elsewhere));
-      }
-    }
-    return;
-  }
   // A device that addresses host memory may be given any, but not another device's.
   const bool addresses_host = (facts_of(device).flags & OUTBACK_ADDRESSES_HOST) != 0;
   if (addresses_host && (!elsewhere || elsewhere->device == OUTBACK_HOST)) return;
@@ -149,6 +151,7 @@ void validation::check(slots::host_register, void* ptr, std::size_t size) {
   if (ptr == nullptr) refuse(slot, "ptr", "null", "host memory");
   if (size == 0) refuse(slot, "size", "0", "a range that is not empty");
   check_addresses(slot, "ptr", ptr, size);
+  check_host_memory(slot, "ptr", ptr, size);
   if (const auto there = objects_.overlapping(ptr, size, OUTBACK_HOST)) {
     refuse(slot, "ptr", address_text(ptr) + ", " + bytes_text(size),
            "a range that does not meet " + block_text(*there));

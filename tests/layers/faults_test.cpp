@@ -157,6 +157,67 @@ TEST_F(FaultTest, TheApiSaysTheSame) {
   EXPECT_THAT(syncs(2), ElementsAre(ok, bad)) << "a refused change has changed something";
 }
 
+// One slot of each group, by the name in the header and by that of the class.
+TEST(FaultGroupsTest, EveryGroupCanFail) {
+  const outback_runtime* t = inject(whole_table(), {});
+  std::byte host[64] = {};
+  int32_t number = -7;
+  int64_t value = -7;
+  void* ptr = this;
+  outback_stream s = nullptr;
+  outback_ipc_handle handle = {};
+  handle.struct_size = sizeof(handle);
+  const auto expect = [&](const char* slot, const char* member, const auto& call) {
+    for (const char* name : {slot, member}) {
+      set_faults(t, parse_faults(std::string(name) + ":1=unsupported"));
+      EXPECT_EQ(call(), OUTBACK_UNSUPPORTED) << name;
+      EXPECT_EQ(text_of(t), "injected fault: " + std::string(slot) + ", call 1: unsupported");
+    }
+  };
+  expect("host_registration.add", "host_register",
+         [&] { return t->host_registration->add(t->self, host, 64); });
+  expect("peer.can_access", "peer_can_access",
+         [&] { return t->peer->can_access(t->self, 0, 1, &number); });
+  expect("native.wrap_stream", "native_wrap_stream",
+         [&] { return t->native->wrap_stream(t->self, 0, host, &s); });
+  expect("callbacks.enqueue", "callback_enqueue",
+         [&] { return t->callbacks->enqueue(t->self, 0, [](void*) {}, host, nullptr); });
+  expect("ipc.open_memory", "ipc_open_memory",
+         [&] { return t->ipc->open_memory(t->self, 0, &handle, &ptr); });
+  expect("graphs.status", "graph_status",
+         [&] { return t->graphs->status(t->self, 0, nullptr, &number); });
+  expect("telemetry.read", "telemetry_read",
+         [&] { return t->telemetry->read(t->self, 0, OUTBACK_METRIC_MEMORY_USED, &value); });
+  EXPECT_EQ(number, -7);
+  EXPECT_EQ(value, -7);
+  EXPECT_EQ(ptr, this);
+  EXPECT_EQ(s, nullptr);
+}
+
+TEST(FaultGroupsTest, OfADeviceAndItsPeerTheDeviceIsLost) {
+  const outback_runtime* t = inject(whole_table(3), parse_faults("peer.enable:1=device_lost"));
+  EXPECT_EQ(t->peer->enable(t->self, 1, 2), lost);
+  EXPECT_EQ(t->device_sync(t->self, 1), lost);
+  EXPECT_EQ(t->device_sync(t->self, 2), OUTBACK_OK);
+  EXPECT_EQ(t->peer->enable(t->self, 2, 1), lost) << "it names the lost one";
+}
+
+// As it is in the contract: what was captured is gone, and the next capture can begin.
+TEST(FaultGroupsTest, AnEndThatFailsEndsTheCapture) {
+  const outback_runtime* below = whole_table();
+  const outback_runtime* t = inject(below, parse_faults("graphs.end:1=out_of_memory"));
+  outback_graph g = nullptr;
+  outback_capture capture = -7;
+  ASSERT_EQ(t->graphs->begin(t->self, 0, nullptr), OUTBACK_OK);
+  EXPECT_EQ(t->graphs->end(t->self, 0, nullptr, &g), OUTBACK_OUT_OF_MEMORY);
+  EXPECT_EQ(text_of(t), "injected fault: graphs.end, call 1: out_of_memory");
+  EXPECT_EQ(g, nullptr);
+  EXPECT_EQ(below->graphs->status(below->self, 0, nullptr, &capture), OUTBACK_OK);
+  EXPECT_EQ(capture, OUTBACK_CAPTURE_NONE);
+  EXPECT_EQ(t->graphs->begin(t->self, 0, nullptr), OUTBACK_OK);
+  EXPECT_EQ(t->graphs->end(t->self, 0, nullptr, &g), OUTBACK_OK);
+}
+
 TEST(FaultGrammarTest, WhatItStandsFor) {
   const auto all = parse_faults(
       " mem_alloc:3=out_of_memory;stream_sync:*=delay(5ms) ; mem_copy:*/10=device_lost@1;;"

@@ -48,6 +48,15 @@ TEST_F(RegistrationTest, IsARange) {
                      " bytes: expected a range within the addresses that there are");
 }
 
+TEST_F(RegistrationTest, IsOfHostMemory) {
+  void* ptr = memory();
+  expect_refused([&] { return add(after(ptr, 8), 8); },
+                 "host_registration.add: ptr is " + at(after(ptr, 8)) +
+                     ", 8 bytes: expected host memory; it is in an allocation of device 0, 64 "
+                     "bytes from " +
+                     at(ptr) + " on (object 1)");
+}
+
 TEST_F(RegistrationTest, MeetsNoOtherPinnedMemory) {
   void* own = pinned(128);
   ASSERT_TRUE(ok(add(host_ + 64, 64)));
