@@ -34,13 +34,13 @@ void validation::refuse_memory(const char* slot, const void* ptr, int32_t device
   } else if (const auto opened = opened_.find(ptr, device)) {
     but = (begins(*opened) ? "it is " : "it points into ") + memory_text(device, origin::opened) +
           " (object " + std::to_string(opened->number) + ")";
+  } else if (wanted == origin::opened && opened_.was_closed(ptr, device)) {
+    but = "it was closed already";
   } else if (const auto elsewhere = objects_.find_elsewhere(ptr, device)) {
     but = "it is " + block_text(*elsewhere);
   } else if (const auto freed = objects_.find_freed(ptr, device)) {
     but = std::string(freed->from == origin::registered ? "it was removed" : "it was freed") +
           " already (object " + std::to_string(freed->number) + ")";
-  } else if (wanted == origin::opened && opened_.was_closed(ptr, device)) {
-    but = "it was closed already";
   }
   refuse(slot, "ptr", address_text(ptr),
          "the beginning of " + memory_text(device, wanted) + "; " + but);
