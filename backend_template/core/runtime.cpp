@@ -3,6 +3,8 @@
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
 
+#include "outback/layers.hpp"
+#include "outback/runtime_error.hpp"
 #include "outback/table_check.hpp"
 
 namespace outback::core {
@@ -39,6 +41,14 @@ const char* words_of(outback_status status) noexcept {
   }
 }
 
+const outback_runtime* layered(const outback_runtime* table) {
+  try {
+    return layers::from_environment(table);
+  } catch (const invalid_argument& error) {
+    TORCH_CHECK_VALUE(false, error.what());
+  }
+}
+
 }  // namespace
 
 const outback_runtime& runtime() noexcept {
@@ -53,7 +63,7 @@ const std::string& backend_name() noexcept {
 
 void install_runtime(const std::string& name, const outback_runtime* table) {
   TORCH_INTERNAL_ASSERT(installed_now == nullptr, "a runtime is installed already");
-  auto* it = new installed{outback::complete_table(*table), name};
+  auto* it = new installed{outback::complete_table(*layered(table)), name};
   table_now = &it->table.runtime();
   installed_now = it;
 }

@@ -17,7 +17,9 @@ const outback_runtime& runtime() noexcept;
 /// The registered device name; "" before registration.
 const std::string& backend_name() noexcept;
 
-/// Keeps a copy of `table`, which must have passed `outback::table_problem`. Once per process.
+/// Keeps a copy of `table`, which must have passed `outback::table_problem`, with the layers over
+/// it that the environment asks for (outback/layers.hpp). Once per process; throws c10::ValueError,
+/// and has changed nothing, where a variable of theirs is malformed.
 void install_runtime(const std::string& name, const outback_runtime* table);
 
 /// Absent, in the arguments of `check`.

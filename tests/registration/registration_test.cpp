@@ -5,6 +5,8 @@
 #include <c10/util/Exception.h>
 #include <gmock/gmock.h>
 
+#include <cstdlib>
+
 #include "outback/runtime.h"
 #include "tests/core/test_backend.h"
 
@@ -56,6 +58,11 @@ TEST(RegistrationTest, RefusalsComeFirstAndChangeNothing) {
                        .amp_dtypes = {c10::kHalf},
                        .unsupported_dtypes = {c10::kDouble, c10::kHalf}}),
               HasSubstr("Half is in amp_dtypes and in unsupported_dtypes"));
+
+  setenv("OUTBACK_VALIDATE", "yes", 1);
+  EXPECT_EQ(refusal({.name = "acme", .runtime = host_table()}),
+            "OUTBACK_VALIDATE=yes: expected 0 or 1");
+  unsetenv("OUTBACK_VALIDATE");
   EXPECT_TRUE(nothing_is_registered());
 }
 
