@@ -78,9 +78,10 @@ void register_choosy(registrar& to) {
 }  // namespace
 
 void register_operators(operator_names excluded) {
-  // Leaked: what it registers lives as long as the process.
-  const auto& kept = *new operator_names(std::move(excluded));
-  auto& to = *new registrar(kept);
+  // Leaked, since what it registers lives as long as the process; static, so that it stays
+  // reachable.
+  static const auto& kept = *new operator_names(std::move(excluded));
+  static auto& to = *new registrar(kept);
   register_choosy(to);
   register_factories(to);
   register_views(to);
