@@ -91,9 +91,7 @@ def _times(program: Path) -> Times:
     unit = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
     for run in runs:
         if run["run_type"] == "iteration" and not run.get("error_occurred"):
-            times.setdefault(run["run_name"], []).append(
-                run["real_time"] * unit[run["time_unit"]]
-            )
+            times.setdefault(run["run_name"], []).append(run["real_time"] * unit[run["time_unit"]])
     return times
 
 

@@ -83,7 +83,8 @@ typedef struct outback_streams {
   outback_status (*priorities)(void* self, int32_t device, int32_t* least, int32_t* greatest);
 } outback_streams;
 
-// INTERPROCESS together with TIMING is INVALID_ARGUMENT; alone, UNSUPPORTED where there is no `ipc`.
+// INTERPROCESS together with TIMING is INVALID_ARGUMENT; alone, UNSUPPORTED where there is no
+// `ipc`.
 enum { OUTBACK_EVENT_TIMING = 1u, OUTBACK_EVENT_BLOCKING = 2u, OUTBACK_EVENT_INTERPROCESS = 4u };
 
 // An event that was never recorded is complete: `query` and `sync` answer OUTBACK_OK, `wait` waits

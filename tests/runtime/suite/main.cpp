@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "outback/table_check.hpp"
-#include "tests/runtime/suite/other_process.hpp"
 #include "tests/runtime/suite/expectations.hpp"
 #include "tests/runtime/suite/options.hpp"
+#include "tests/runtime/suite/other_process.hpp"
 #include "tests/runtime/suite/suite.hpp"
 
 extern "C" const outback_runtime* OUTBACK_SUITE_TABLE(void);
