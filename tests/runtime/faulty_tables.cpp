@@ -298,6 +298,62 @@ struct launches_overlap : base {
   void graph_destroy(int32_t, outback_graph g) { delete &of_graph(g); }
 };
 
+struct registers_nothing : base {
+  void host_register(void*, std::size_t) {}
+};
+
+struct pins_twice : base {
+  void host_register(void* ptr, std::size_t size) {
+    try {
+      host_runtime::host_register(ptr, size);
+    } catch (const invalid_argument&) {  // NOLINT(bugprone-empty-catch)
+    }
+  }
+};
+
+struct is_its_own_peer : base {
+  bool peer_can_access(int32_t, int32_t) { return true; }
+};
+
+struct wraps_a_new_stream : base {
+  outback_stream native_wrap_stream(int32_t d, void*) { return stream_create(d, 0); }
+};
+
+struct opens_a_copy : base {
+  void* ipc_open_memory(int32_t d, const outback_ipc_handle& handle) {
+    const void* there = host_runtime::ipc_open_memory(d, handle);
+    void*& copy = copies[there];
+    const std::size_t size = host_info(there).size;
+    if (copy == nullptr) copy = mem_alloc(d, size);
+    std::memcpy(copy, there, size);
+    return copy;
+  }
+  void ipc_close_memory(int32_t, void*) {}
+  std::map<const void*, void*> copies;
+};
+
+struct opens_its_own : base {
+  void* ipc_open_memory(int32_t d, const outback_ipc_handle& handle) {
+    try {
+      return host_runtime::ipc_open_memory(d, handle);
+    } catch (const invalid_argument&) {
+      return mem_alloc(d, 64);
+    }
+  }
+};
+
+struct opens_a_new_event : base {
+  outback_event ipc_open_event(int32_t d, const outback_ipc_handle&) { return event_create(d, 0); }
+};
+
+struct shares_any_event : base {
+  outback_ipc_handle ipc_get_event(int32_t, outback_event) { return {}; }
+};
+
+struct knows_every_metric : base {
+  int64_t telemetry_read(int32_t, outback_metric) { return 0; }
+};
+
 template <class Faulty>
 const outback_runtime* table_of_a() {
   return table_of(*new Faulty);
@@ -427,6 +483,15 @@ const std::map<std::string, const outback_runtime* (*)()> faults = {
     FAULT(sees_no_unjoined_stream),
     FAULT(syncs_a_captured_stream),
     FAULT(launches_overlap),
+    FAULT(registers_nothing),
+    FAULT(pins_twice),
+    FAULT(is_its_own_peer),
+    FAULT(wraps_a_new_stream),
+    FAULT(opens_a_copy),
+    FAULT(opens_its_own),
+    FAULT(opens_a_new_event),
+    FAULT(shares_any_event),
+    FAULT(knows_every_metric),
     {"shared_error_text", shared_error_text},
     {"touches_outputs_on_failure", touches_outputs_on_failure},
     {"meddles_with_every_output", meddles_with_every_output},
