@@ -4,6 +4,7 @@
 // where that is asked for. Everything else (another dtype, other strides, broadcasting, conj and
 // neg bits, overlap) is the CPU's copy kernel over both sides.
 #include <ATen/ExpandUtils.h>
+#include <ATen/Parallel.h>
 #include <ATen/TensorIterator.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/native/Copy.h>
@@ -11,6 +12,7 @@
 #include <ATen/ops/resize.h>
 #include <c10/util/Exception.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -70,19 +72,28 @@ void wait_for(const at::Tensor& tensor) {
   if (is_ours(tensor)) core::drain(tensor.device().index());
 }
 
+// By all threads that the CPU's operators use, each of them with one long run: then memcpy writes
+// around the cache, which the CPU's own copy kernel does not.
+void copy_on_threads(void* to, const void* from, size_t size) {
+  at::parallel_for(
+      0, static_cast<int64_t>(size), int64_t{worth_a_stream}, [&](int64_t begin, int64_t end) {
+        std::memcpy(static_cast<std::byte*>(to) + begin,
+                    static_cast<const std::byte*>(from) + begin, static_cast<size_t>(end - begin));
+      });
+}
+
 // True when the bytes are copied, or will be.
 bool copy_alike(const at::Tensor& dst, const at::Tensor& src, bool non_blocking) {
   if (!is_alike(dst, src)) return false;
   const size_t size = static_cast<size_t>(dst.numel()) * dst.itemsize();
   const bool on_stream = belongs_on_stream(dst, src, size, non_blocking);
-  if (!on_stream && size >= worth_a_stream) return false;  // the CPU's kernel uses all its threads
   const void* const from = src.const_data_ptr();
   void* const to = dst.mutable_data_ptr();
   if (dst.device() == src.device() && bytes_overlap(to, from, size)) return to == from;
   if (!on_stream) {
     wait_for(dst);
     wait_for(src);
-    std::memcpy(to, from, size);
+    copy_on_threads(to, from, size);
     return true;
   }
   core::copy_bytes(to, dst.device(), from, src.device(), size, non_blocking);
