@@ -62,11 +62,10 @@ class validation : public layer<validation> {
   /// get the same address as soon as the runtime has it back.
   struct giving {
     std::optional<block> memory, opened;
-    std::optional<made_handle> handle, capture;
+    std::optional<made_handle> handle;
     void put_back(objects& to, opened_memory& to_opened) const {
       if (memory) to.put_back(*memory);
       if (handle) to.put_back(*handle);
-      if (capture) to.put_back(*capture);
       if (opened) to_opened.put_back(*opened);
     }
   };
@@ -189,6 +188,7 @@ class validation : public layer<validation> {
   void check(slots::ipc_open_memory, int32_t, const outback_ipc_handle* handle, void**);
   void check(slots::ipc_get_event, int32_t device, outback_event event, outback_ipc_handle*);
   void check(slots::ipc_open_event, int32_t, const outback_ipc_handle* handle, outback_event*);
+  void check(slots::stream_destroy, int32_t device, outback_stream stream);
   void check(slots::graph_begin, int32_t device, outback_stream stream);
   void check(slots::graph_instantiate, int32_t device, outback_graph graph);
   void check(slots::graph_launch, int32_t device, outback_graph graph, outback_stream);
@@ -198,7 +198,6 @@ class validation : public layer<validation> {
   void give_more(slots::mem_free, giving& given, int32_t device, void* ptr);
   void give_more(slots::host_free, giving& given, void* ptr);
   void give_more(slots::host_unregister, giving& given, void* ptr);
-  void give_more(slots::stream_destroy, giving& given, int32_t device, outback_stream stream);
   void give_more(slots::ipc_close_memory, giving& given, int32_t device, void* ptr);
   void give_more(slots::graph_end, giving&, int32_t device, outback_stream stream, outback_graph*);
 

@@ -1,7 +1,6 @@
 // Captures and graphs under validation.
 //
-// Only the stream on which a capture began is known here, not those that joined it. What breaks a
-// capture has to reach the runtime, so it is not refused.
+// What breaks a capture has to reach the runtime, so it is not refused.
 #include <string>
 
 #include "backend_template/layers/validation.hpp"
@@ -33,9 +32,15 @@ void validation::give_more(slots::graph_end, giving&, int32_t device, outback_st
          "a stream on which a capture began; none did, or it ended already");
 }
 
-void validation::give_more(slots::stream_destroy, giving& given, int32_t device,
-                           outback_stream stream) {
-  given.capture = objects_.take(capture_kind, stream, device);
+// Asked of the runtime, which knows the streams that joined a capture too.
+void validation::check(slots::stream_destroy, int32_t device, outback_stream stream) {
+  const outback_runtime& runtime = devices_.runtime();
+  if (runtime.graphs == nullptr) return;
+  outback_capture capture = OUTBACK_CAPTURE_NONE;
+  const outback_status status = runtime.graphs->status(runtime.self, device, stream, &capture);
+  if (status != OUTBACK_OK || capture == OUTBACK_CAPTURE_NONE) return;
+  refuse(slots::stream_destroy::name, "stream", address_text(stream),
+         "a stream that is in no capture; end the capture first");
 }
 
 void validation::check(slots::graph_instantiate, int32_t device, outback_graph graph) {

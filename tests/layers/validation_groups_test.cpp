@@ -143,14 +143,21 @@ TEST_F(GraphsTest, ACaptureEndsAlsoWhereEndFails) {
   EXPECT_EQ(leaks(table_), "");
 }
 
-TEST_F(GraphsTest, ACaptureGoesWithItsStream) {
-  outback_stream s = stream();
+TEST_F(GraphsTest, NoStreamOfACaptureGoes) {
+  outback_stream s = stream(), joined = stream();
+  outback_event e = event();
   ASSERT_TRUE(ok(begin(s)));
-  set_faults(injected_, {{.every = 1, .status = OUTBACK_INTERNAL}});
-  EXPECT_EQ(t_.streams->destroy(self_, 0, s), OUTBACK_INTERNAL);
-  set_faults(injected_, {});
-  EXPECT_EQ(begin(s), OUTBACK_INVALID_ARGUMENT) << "the stream is there still, and its capture";
-  EXPECT_TRUE(ok(t_.streams->destroy(self_, 0, s)));
+  ASSERT_TRUE(ok(t_.events->record(self_, 0, e, s)));
+  ASSERT_TRUE(ok(t_.events->wait(self_, 0, e, joined)));
+  for (outback_stream each : {s, joined}) {
+    expect_refused([&] { return t_.streams->destroy(self_, 0, each); },
+                   "streams.destroy: stream is " + at(each) +
+                       ": expected a stream that is in no capture; end the capture first");
+  }
+  outback_graph g = nullptr;
+  EXPECT_EQ(end(s, &g), OUTBACK_INVALID_ARGUMENT) << "one was not joined";
+  for (outback_stream each : {s, joined}) EXPECT_TRUE(ok(t_.streams->destroy(self_, 0, each)));
+  EXPECT_TRUE(ok(t_.events->destroy(self_, 0, e)));
   EXPECT_EQ(leaks(table_), "");
 }
 

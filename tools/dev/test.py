@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from . import build, console, shell
+from . import build, console, fuzz, shell, valgrind
 from .environment import Environment
 from .paths import ROOT
 from .report import Report
@@ -67,6 +67,8 @@ def run(environment: Environment, everything: bool) -> int:
             )
         report.part("asan + ubsan", lambda: _sanitized(environment, "asan", _ASAN))
         report.part("tsan", lambda: _sanitized(environment, "tsan", _TSAN))
+        report.part("valgrind", lambda: valgrind.run(folder))
+        report.part("libFuzzer", lambda: fuzz.run(environment))
         report.part("without unity builds", lambda: _built(environment, "no-unity"))
     return report.finish()
 

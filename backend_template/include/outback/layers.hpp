@@ -56,7 +56,8 @@ const outback_runtime* from_environment(const outback_runtime* below);
 // ---- Validation
 
 struct validation_options {
-  /// Whom to ask for the number and the properties of devices. Null: the table below.
+  /// Whom to ask for the number and the properties of devices, and whether a stream is in a
+  /// capture. Null: the table below.
   const outback_runtime* devices = nullptr;
   /// Writes `leaks` to stderr when the process that made the layer ends, unless there are none.
   bool report_at_exit = false;
