@@ -225,6 +225,18 @@ struct has_no_limit : base {
   }
 };
 
+struct counts_in_a_circle : base {
+  void* mem_alloc(int32_t d, std::size_t size) {
+    if (used + size > options.memory_size) throw out_of_memory("more than there is");
+    if (void* ptr = host_runtime::mem_alloc(d, std::min<std::size_t>(size, 64))) {
+      used += size;
+      return ptr;
+    }
+    return nullptr;
+  }
+  std::size_t used = 0;
+};
+
 struct takes_any_device : base {
   void device_sync(int32_t d) { host_runtime::device_sync(d < 0 || d >= 2 ? 0 : d); }
 };
@@ -476,6 +488,7 @@ const std::map<std::string, const outback_runtime* (*)()> faults = {
     FAULT(elapsed_in_microseconds),
     FAULT(forgets_what_is_freed),
     FAULT(has_no_limit),
+    FAULT(counts_in_a_circle),
     FAULT(takes_any_device),
     FAULT(knows_no_interior_pointers),
     FAULT(callbacks_run_at_once),

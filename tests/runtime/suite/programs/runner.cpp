@@ -93,12 +93,12 @@ class runner {
   }
 
   static void until_ready(const std::function<outback_status()>& query, const char* slot) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     for (;;) {
       const outback_status status = query();
       if (status != OUTBACK_NOT_READY) return must(status, slot);
       if (std::chrono::steady_clock::now() > end)
-        throw wrong{std::string(slot) + ": not ready after a minute"};
+        throw wrong{std::string(slot) + ": not ready after 20 seconds"};
       std::this_thread::yield();
     }
   }
