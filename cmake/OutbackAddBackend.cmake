@@ -1,6 +1,8 @@
 # outback_add_backend(<name>
 #                     [PACKAGE <package>]     torch_<name>
-#                     [RUNTIME host|null]     link a runtime of Outback's; none: the sources bring one
+#                     [RUNTIME host|cuda|level_zero|null]
+#                                             link a runtime of Outback's, which <outback/linked_runtime.h> then
+#                                             answers; none: the sources bring one
 #                     [TARGET <target>]       <package>
 #                     [PYTHON_DIR <folder>]   where the package's Python sources are; the calling folder
 #                     [OUTPUT_DIR <folder>]   ${CMAKE_BINARY_DIR}/python
@@ -46,6 +48,7 @@ function(outback_add_backend name)
   target_link_libraries(${arg_TARGET} PRIVATE outback::python)
   if(arg_RUNTIME)
     target_link_libraries(${arg_TARGET} PRIVATE outback::runtime_${arg_RUNTIME})
+    target_compile_definitions(${arg_TARGET} PRIVATE OUTBACK_LINKED_RUNTIME=outback_${arg_RUNTIME}_runtime)
   endif()
   set_target_properties(
     ${arg_TARGET}
