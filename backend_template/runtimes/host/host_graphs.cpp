@@ -1,4 +1,6 @@
 // The graph slots of the host runtime.
+#include <utility>
+
 #include "backend_template/runtimes/host/graph.hpp"
 #include "backend_template/runtimes/host/host_runtime.hpp"
 
