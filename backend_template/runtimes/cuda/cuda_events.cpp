@@ -1,0 +1,125 @@
+// The event slots of the CUDA runtime.
+#include <cmath>
+
+#include "backend_template/runtimes/cuda/cuda_runtime.hpp"
+#include "backend_template/runtimes/cuda/current.hpp"
+
+namespace outback::cuda {
+namespace {
+
+constexpr uint32_t known_flags =
+    OUTBACK_EVENT_TIMING | OUTBACK_EVENT_BLOCKING | OUTBACK_EVENT_INTERPROCESS;
+
+unsigned cuda_flags(uint32_t flags) {
+  unsigned result = 0;
+  if ((flags & OUTBACK_EVENT_TIMING) == 0) result |= cudaEventDisableTiming;
+  if ((flags & OUTBACK_EVENT_BLOCKING) != 0) result |= cudaEventBlockingSync;
+  if ((flags & OUTBACK_EVENT_INTERPROCESS) != 0) result |= cudaEventInterprocess;
+  return result;
+}
+
+void check_timed(const event& e) {
+  if ((e.flags & OUTBACK_EVENT_TIMING) != 0) return;
+  throw invalid_argument("an event has no time: it was created without OUTBACK_EVENT_TIMING");
+}
+
+}  // namespace
+
+event& cuda_runtime::event_at(device& d, outback_event handle) {
+  auto& e = *reinterpret_cast<event*>(handle);
+  if (e.of == &d) return e;
+  throw invalid_argument("the event is of device " + std::to_string(e.of->index()) +
+                         ", not of device " + std::to_string(d.index()));
+}
+
+outback_event cuda_runtime::event_create(int32_t index, uint32_t flags) {
+  device& d = at(index);
+  if ((flags & ~known_flags) != 0) {
+    throw invalid_argument("unknown event flags " + std::to_string(flags));
+  }
+  if ((flags & OUTBACK_EVENT_INTERPROCESS) != 0 && (flags & OUTBACK_EVENT_TIMING) != 0) {
+    throw invalid_argument("an event between processes has no time: INTERPROCESS without TIMING");
+  }
+  const on_device here(d);
+  auto e = std::make_unique<event>(event{.of = &d, .handle = nullptr, .flags = flags});
+  d.call(d.cuda().cudaEventCreateWithFlags, &e->handle, cuda_flags(flags));
+  return reinterpret_cast<outback_event>(e.release());
+}
+
+void cuda_runtime::event_destroy(int32_t index, outback_event handle) {
+  device& d = listed(index);
+  std::unique_ptr<event> e(&event_at(d, handle));
+  try {
+    d.check_not_lost();
+    const on_device here(d);
+    d.call(d.cuda().cudaEventDestroy, e->handle);
+  } catch (...) {
+    if (!d.lost()) e.release();  // it is still there, and the caller's
+    throw;
+  }
+}
+
+void cuda_runtime::event_record(int32_t index, outback_event handle, outback_stream where) {
+  device& d = at(index);
+  const event& e = event_at(d, handle);
+  const on_device here(d);
+  d.call(d.cuda().cudaEventRecord, e.handle, stream_at(d, where).handle);
+}
+
+void cuda_runtime::event_wait(int32_t index, outback_event handle, outback_stream waiting) {
+  device& d = at(index);
+  const auto& e = *reinterpret_cast<event*>(handle);
+  const on_device here(d);
+  const stream& s = stream_at(d, waiting);
+  const cudaError_t error = d.cuda().cudaStreamWaitEvent(s.handle, e.handle, 0);
+  if (error == cudaSuccess) [[likely]]
+    return;
+  if (error == cudaErrorStreamCaptureMerge) {
+    // Both captures are to break; asking about either is what breaks it for sure.
+    d.cuda().cudaEventQuery(e.handle);
+    d.cuda().cudaStreamQuery(s.handle);
+  }
+  d.fail(error, d.cuda().cudaStreamWaitEvent.name);
+}
+
+bool cuda_runtime::event_query(int32_t index, outback_event handle) {
+  device& d = at(index);
+  const event& e = event_at(d, handle);
+  const on_device here(d);
+  const beside_captures relaxed(d);
+  return d.query(d.cuda().cudaEventQuery, e.handle);
+}
+
+void cuda_runtime::event_sync(int32_t index, outback_event handle) {
+  device& d = at(index);
+  const event& e = event_at(d, handle);
+  const on_device here(d);
+  const beside_captures relaxed(d);
+  d.call(d.cuda().cudaEventSynchronize, e.handle);
+}
+
+std::optional<int64_t> cuda_runtime::event_elapsed(outback_event from, outback_event to) {
+  usable();
+  const auto& first = *reinterpret_cast<event*>(from);
+  const auto& last = *reinterpret_cast<event*>(to);
+  device& d = *last.of;
+  first.of->check_not_lost();
+  d.check_not_lost();
+  check_timed(first), check_timed(last);
+  const on_device here(d);
+  float milliseconds = 0;
+  const auto& elapsed_time = d.cuda().cudaEventElapsedTime;
+  const cudaError_t error = elapsed_time(&milliseconds, first.handle, last.handle);
+  if (error == cudaErrorNotReady) {
+    d.cuda().cudaGetLastError();
+    return std::nullopt;
+  }
+  if (error == cudaErrorInvalidResourceHandle) {
+    d.fail(error, elapsed_time.name,
+           ": both events have to be recorded, outside of captures and on the same device");
+  }
+  if (error != cudaSuccess) d.fail(error, elapsed_time.name);
+  return std::llround(double(milliseconds) * 1e6);
+}
+
+}  // namespace outback::cuda

@@ -1,0 +1,98 @@
+// The graph slots of the CUDA runtime.
+#include "backend_template/runtimes/cuda/cuda_runtime.hpp"
+#include "backend_template/runtimes/cuda/current.hpp"
+
+namespace outback::cuda {
+
+graph& cuda_runtime::graph_at(device& d, outback_graph handle) {
+  auto& g = *reinterpret_cast<graph*>(handle);
+  if (g.of == &d) return g;
+  throw invalid_argument("the graph is of device " + std::to_string(g.of->index()) +
+                         ", not of device " + std::to_string(d.index()));
+}
+
+void cuda_runtime::refuse_in_capture(device& d, const stream& s, const char* what) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  d.call(d.cuda().cudaStreamIsCapturing, s.handle, &status);
+  if (status == cudaStreamCaptureStatusNone) return;
+  // To ask a stream in a capture whether it is done is what breaks the capture.
+  d.cuda().cudaStreamQuery(s.handle);
+  d.cuda().cudaGetLastError();
+  throw invalid_argument(std::string(what) + " cannot be a part of a capture");
+}
+
+void cuda_runtime::graph_begin(int32_t index, outback_stream where) {
+  device& d = at(index);
+  const on_device here(d);
+  // Relaxed: the other modes let nobody but this thread end the capture, and fail the allocations
+  // and queries of threads that have nothing to do with it.
+  d.call(d.cuda().cudaStreamBeginCapture, stream_at(d, where).handle, cudaStreamCaptureModeRelaxed);
+  ++captures_;
+}
+
+outback_capture cuda_runtime::graph_status(int32_t index, outback_stream where) {
+  device& d = at(index);
+  const on_device here(d);
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  d.call(d.cuda().cudaStreamIsCapturing, stream_at(d, where).handle, &status);
+  switch (status) {
+    case cudaStreamCaptureStatusActive:
+      return OUTBACK_CAPTURE_ACTIVE;
+    case cudaStreamCaptureStatusInvalidated:
+      return OUTBACK_CAPTURE_BROKEN;
+    default:
+      return OUTBACK_CAPTURE_NONE;
+  }
+}
+
+outback_graph cuda_runtime::graph_end(int32_t index, outback_stream where) {
+  device& d = at(index);
+  const on_device here(d);
+  const stream& s = stream_at(d, where);
+  auto g = std::make_unique<graph>();
+  g->of = &d;
+  const cudaError_t error = d.cuda().cudaStreamEndCapture(s.handle, &g->captured);
+  // No capture, one that began elsewhere: it goes on, if it is one.
+  if (error != cudaErrorIllegalState && error != cudaErrorStreamCaptureUnmatched) --captures_;
+  if (error != cudaSuccess) d.fail(error, d.cuda().cudaStreamEndCapture.name);
+  return reinterpret_cast<outback_graph>(g.release());
+}
+
+void cuda_runtime::graph_instantiate(int32_t index, outback_graph handle) {
+  device& d = at(index);
+  graph& g = graph_at(d, handle);
+  const on_device here(d);
+  const beside_captures relaxed(d);
+  const std::lock_guard lock(g.mutex);
+  if (g.executable != nullptr) throw invalid_argument("the graph was instantiated already");
+  d.call(d.cuda().cudaGraphInstantiateWithFlags, &g.executable, g.captured, 0ull);
+}
+
+void cuda_runtime::graph_launch(int32_t index, outback_graph handle, outback_stream where) {
+  device& d = at(index);
+  graph& g = graph_at(d, handle);
+  const on_device here(d);
+  const stream& s = stream_at(d, where);
+  const std::lock_guard lock(g.mutex);
+  if (g.executable == nullptr) throw invalid_argument("the graph was not instantiated");
+  refuse_in_capture(d, s, "a launch");
+  d.call(d.cuda().cudaGraphLaunch, g.executable, s.handle);
+}
+
+void cuda_runtime::graph_destroy(int32_t index, outback_graph handle) {
+  device& d = listed(index);
+  std::unique_ptr<graph> g(&graph_at(d, handle));
+  try {
+    d.check_not_lost();
+    const on_device here(d);
+    const beside_captures relaxed(d);
+    if (g->executable != nullptr) d.call(d.cuda().cudaGraphExecDestroy, g->executable);
+    g->executable = nullptr;
+    d.call(d.cuda().cudaGraphDestroy, g->captured);
+  } catch (...) {
+    if (!d.lost()) g.release();  // it is still there, and the caller's
+    throw;
+  }
+}
+
+}  // namespace outback::cuda

@@ -1,0 +1,148 @@
+// Pinned host memory, registered or allocated, and what the CUDA runtime knows of a pointer.
+#include <cstdint>
+#include <limits>
+#include <sstream>
+#include <string>
+
+#include "backend_template/runtimes/cuda/cuda_runtime.hpp"
+#include "backend_template/runtimes/cuda/current.hpp"
+#include "backend_template/runtimes/cuda/fork_count.hpp"
+
+namespace outback::cuda {
+namespace {
+
+std::string range_name(const void* begin, std::size_t size) {
+  std::ostringstream text;
+  text << size << " bytes at " << begin;
+  return text.str();
+}
+
+outback_pointer_info pageable_info() {
+  outback_pointer_info info = {};
+  info.device = OUTBACK_HOST;
+  return info;
+}
+
+}  // namespace
+
+device& cuda_runtime::host_device() {
+  const machine& m = usable();
+  if (m.devices.empty()) throw unsupported("there is no pinned memory: " + m.absence);
+  for (const auto& d : m.devices) {
+    if (d->has_context() && !d->lost()) return *d;
+  }
+  for (const auto& d : m.devices) {
+    if (!d->lost() && d->active()) return *d;
+  }
+  for (const auto& d : m.devices) {
+    if (!d->lost()) return *d;
+  }
+  m.devices[0]->check_not_lost();
+  return *m.devices[0];
+}
+
+void* cuda_runtime::host_alloc(std::size_t size) {
+  device& d = host_device();
+  if (size == 0) return nullptr;
+  if (size > std::size_t(std::numeric_limits<std::ptrdiff_t>::max())) {
+    throw out_of_memory("no memory has " + std::to_string(size) + " bytes");
+  }
+  const on_device here(d);
+  const beside_captures relaxed(d);
+  void* ptr = nullptr;
+  d.call(d.cuda().cudaHostAlloc, &ptr, size, unsigned{cudaHostAllocPortable});
+  host_ranges_.add({.base = ptr, .size = size, .registered = false});
+  return ptr;
+}
+
+void cuda_runtime::host_free(void* ptr) {
+  device& d = host_device();
+  if (ptr == nullptr) return;
+  const auto taken = host_ranges_.take(ptr, false);
+  if (!taken) throw invalid_argument("the pointer is not what host_memory.alloc answered");
+  try {
+    const on_device here(d);
+    const beside_captures relaxed(d);
+    d.call(d.cuda().cudaFreeHost, ptr);
+  } catch (...) {
+    host_ranges_.add(*taken);  // it is still there, and the caller's
+    throw;
+  }
+}
+
+void cuda_runtime::host_register(void* ptr, std::size_t size) {
+  device& d = host_device();
+  if (size > std::numeric_limits<uintptr_t>::max() - reinterpret_cast<uintptr_t>(ptr)) {
+    throw invalid_argument("no memory has " + range_name(ptr, size));
+  }
+  // First, so that of two threads with the same range one is refused.
+  if (const auto met = host_ranges_.add({.base = ptr, .size = size, .registered = true})) {
+    throw invalid_argument("the " + range_name(ptr, size) + " meet " +
+                           range_name(met->base, met->size) + ", which are pinned already");
+  }
+  try {
+    const on_device here(d);
+    const beside_captures relaxed(d);
+    d.call(d.cuda().cudaHostRegister, ptr, size, unsigned{cudaHostRegisterPortable});
+  } catch (...) {
+    host_ranges_.take(ptr, true);
+    throw;
+  }
+}
+
+void cuda_runtime::host_unregister(void* ptr) {
+  device& d = host_device();
+  const auto taken = host_ranges_.take(ptr, true);
+  if (!taken) {
+    const auto around = host_ranges_.find(ptr);
+    throw invalid_argument(
+        "the pointer is not the beginning of a range that was registered" +
+        (around ? ", but inside of " + range_name(around->base, around->size) : std::string()));
+  }
+  try {
+    const on_device here(d);
+    const beside_captures relaxed(d);
+    d.call(d.cuda().cudaHostUnregister, ptr);
+  } catch (...) {
+    host_ranges_.add(*taken);  // it is still there
+    throw;
+  }
+}
+
+outback_pointer_info cuda_runtime::host_info(const void* ptr) {
+  outback_pointer_info info = pageable_info();
+  const machine* m = machine_.load(std::memory_order_acquire);
+  // Without CUDA nobody has memory of it. In a forked child all memory is pageable.
+  if (m == nullptr || fork_count() != m->forks || ptr == nullptr) return info;
+  if (const auto known = host_ranges_.find(ptr)) {
+    info.pinned = 1;
+    info.base = known->base;
+    info.size = known->size;
+    return info;
+  }
+  device* asked = nullptr;
+  for (const auto& d : m->devices) {
+    if (asked == nullptr && d->has_context() && !d->lost()) asked = d.get();
+  }
+  if (asked == nullptr) return info;  // nor without a context, and none is made to ask for nothing
+  const on_device here(*asked);
+  pointer_attributes attributes = {};
+  asked->call(asked->cuda().cudaPointerGetAttributes, &attributes.known, ptr);
+  if (attributes.known.type == cudaMemoryTypeUnregistered) return info;
+  if (attributes.known.type == cudaMemoryTypeHost) {
+    info.pinned = 1;
+  } else {
+    info.device = attributes.known.device;
+  }
+  // For pinned memory that others made CUDA may not know it.
+  CUdeviceptr base = 0;
+  std::size_t size = 0;
+  if (asked->driver().cuMemGetAddressRange(&base, &size, reinterpret_cast<CUdeviceptr>(ptr)) ==
+      CUDA_SUCCESS) {
+    info.base = reinterpret_cast<void*>(base);
+    info.size = size;
+  }
+  return info;
+}
+
+}  // namespace outback::cuda

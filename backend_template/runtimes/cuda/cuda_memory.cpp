@@ -1,0 +1,51 @@
+// Device memory of the CUDA runtime.
+#include <string>
+
+#include "backend_template/runtimes/cuda/cuda_runtime.hpp"
+#include "backend_template/runtimes/cuda/current.hpp"
+
+namespace outback::cuda {
+namespace {
+
+// What there is, for a text; it is being made because something failed, so nothing may throw here.
+std::string what_is_free(const device& d) {
+  std::size_t free = 0, total = 0;
+  if (d.cuda().cudaMemGetInfo(&free, &total) != cudaSuccess) {
+    d.cuda().cudaGetLastError();
+    return "";
+  }
+  return "; " + std::to_string(free) + " of " + std::to_string(total) + " bytes are free";
+}
+
+}  // namespace
+
+void* cuda_runtime::mem_alloc(int32_t index, std::size_t size) {
+  device& d = at(index);
+  if (size == 0) return nullptr;
+  if (size > d.memory_size()) {
+    throw out_of_memory("the device has " + std::to_string(d.memory_size()) + " bytes in all");
+  }
+  const on_device here(d);
+  const beside_captures relaxed(d);
+  void* ptr = nullptr;
+  const cudaError_t error = d.cuda().cudaMalloc(&ptr, size);
+  if (error == cudaSuccess) return ptr;
+  d.cuda().cudaGetLastError();
+  d.fail(error, d.cuda().cudaMalloc.name,
+         error == cudaErrorMemoryAllocation ? what_is_free(d) : std::string());
+}
+
+void cuda_runtime::mem_free(int32_t index, void* ptr) {
+  device& d = at(index);
+  if (ptr == nullptr) return;
+  const on_device here(d);
+  const beside_captures relaxed(d);
+  pointer_attributes attributes = {};
+  d.call(d.cuda().cudaPointerGetAttributes, &attributes.known, static_cast<const void*>(ptr));
+  if (attributes.known.type != cudaMemoryTypeDevice || attributes.known.device != index) {
+    throw invalid_argument("the pointer is not of memory of device " + std::to_string(index));
+  }
+  d.call(d.cuda().cudaFree, ptr);
+}
+
+}  // namespace outback::cuda

@@ -1,0 +1,51 @@
+// CUDA's own handles, and streams that are made of them.
+#include "backend_template/runtimes/cuda/cuda_runtime.hpp"
+#include "backend_template/runtimes/cuda/current.hpp"
+
+namespace outback::cuda {
+namespace {
+
+// 0, 1 and 2: the default streams of whatever context is current.
+bool is_of_every_context(cudaStream_t handle) {
+  return handle == nullptr || handle == cudaStreamLegacy || handle == cudaStreamPerThread;
+}
+
+}  // namespace
+
+void* cuda_runtime::native_device(int32_t index) {
+  return reinterpret_cast<void*>(intptr_t{at(index).handle()});
+}
+
+void* cuda_runtime::native_stream(int32_t index, outback_stream handle) {
+  device& d = at(index);
+  const on_device here(d);
+  return stream_at(d, handle).handle;
+}
+
+void* cuda_runtime::native_event(int32_t index, outback_event handle) {
+  return event_at(at(index), handle).handle;
+}
+
+outback_stream cuda_runtime::native_wrap_stream(int32_t index, void* handle) {
+  device& d = at(index);
+  const auto native = static_cast<cudaStream_t>(handle);
+  if (!is_of_every_context(native)) {
+    const on_device here(d);
+    int owner = -1;
+    if (d.cuda().cudaStreamGetDevice) {
+      d.call(d.cuda().cudaStreamGetDevice, native, &owner);
+    } else {
+      CUcontext context = nullptr;
+      d.call(d.driver().cuStreamGetCtx, native, &context);
+      if (context == d.context()) owner = index;
+    }
+    if (owner != index) {
+      throw invalid_argument("the stream is of " +
+                             (owner < 0 ? "another device" : "device " + std::to_string(owner)) +
+                             ", not of device " + std::to_string(index));
+    }
+  }
+  return reinterpret_cast<outback_stream>(new stream{.of = &d, .handle = native, .owned = false});
+}
+
+}  // namespace outback::cuda

@@ -1,0 +1,48 @@
+// Access of one device to the memory of another.
+#include "backend_template/runtimes/cuda/cuda_runtime.hpp"
+#include "backend_template/runtimes/cuda/current.hpp"
+
+namespace outback::cuda {
+
+bool cuda_runtime::peer_can_access(int32_t index, int32_t peer) {
+  device& d = at(index);
+  at(peer);
+  if (index == peer) return false;
+  int can = 0;
+  d.call(d.cuda().cudaDeviceCanAccessPeer, &can, int(index), int(peer));
+  return can != 0;
+}
+
+void cuda_runtime::peer_enable(int32_t index, int32_t peer) {
+  if (!peer_can_access(index, peer)) {
+    throw unsupported("device " + std::to_string(index) + " cannot access memory of device " +
+                      std::to_string(peer));
+  }
+  device& d = at(index);
+  const on_device here(d);
+  const beside_captures relaxed(d);
+  const cudaError_t error = d.cuda().cudaDeviceEnablePeerAccess(int(peer), 0);
+  if (error == cudaSuccess) {
+    peers_.add(index, peer);
+  } else if (error == cudaErrorPeerAccessAlreadyEnabled) {
+    d.cuda().cudaGetLastError();
+  } else {
+    d.fail(error, d.cuda().cudaDeviceEnablePeerAccess.name);
+  }
+}
+
+void cuda_runtime::peer_disable(int32_t index, int32_t peer) {
+  device& d = at(index);
+  at(peer);
+  if (!peers_.take(index, peer)) return;
+  try {
+    const on_device here(d);
+    const beside_captures relaxed(d);
+    d.call(d.cuda().cudaDeviceDisablePeerAccess, int(peer));
+  } catch (...) {
+    peers_.add(index, peer);  // as before
+    throw;
+  }
+}
+
+}  // namespace outback::cuda

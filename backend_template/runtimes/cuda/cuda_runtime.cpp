@@ -1,0 +1,107 @@
+#include "backend_template/runtimes/cuda/cuda_runtime.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include "backend_template/runtimes/cuda/current.hpp"
+#include "backend_template/runtimes/cuda/fork_count.hpp"
+
+namespace outback::cuda {
+
+static_assert(device_runtime<cuda_runtime>);
+
+cuda_runtime::~cuda_runtime() {
+  delete machine_;
+}
+
+const machine& cuda_runtime::start() {
+  // Held while CUDA starts, which takes long: whoever else needs it has to wait for it anyway.
+  const std::lock_guard lock(start_mutex_);
+  if (const machine* known = machine_.load(std::memory_order_acquire)) return *known;
+  std::unique_ptr<machine> fresh = start_cuda();
+  const int32_t counted = counted_;
+  if (counted >= 0 && counted != int32_t(fresh->devices.size())) {
+    std::fprintf(stderr,
+                 "outback: NVML sees %d devices of CUDA's, CUDA sees %d, which is what counts from "
+                 "now on%s%s\n",
+                 counted, int(fresh->devices.size()), fresh->absence.empty() ? "" : ": ",
+                 fresh->absence.c_str());
+  }
+  machine_.store(fresh.get(), std::memory_order_release);
+  return *fresh.release();
+}
+
+const machine& cuda_runtime::started() {
+  const machine* known = machine_.load(std::memory_order_acquire);
+  return known != nullptr ? *known : start();
+}
+
+const machine& cuda_runtime::usable() {
+  const machine& m = started();
+  if (fork_count() == m.forks) return m;
+  throw runtime_error(OUTBACK_INTERNAL,
+                      "this process was forked after CUDA had been started, and CUDA does not work "
+                      "in it; use the device first in the child, or start the child without fork "
+                      "(\"spawn\")");
+}
+
+device& cuda_runtime::listed(int32_t index) {
+  const machine& m = usable();
+  if (index >= 0 && std::size_t(index) < m.devices.size()) return *m.devices[std::size_t(index)];
+  if (!m.devices.empty()) check_device(index, int32_t(m.devices.size()));
+  throw invalid_argument("there is no device " + std::to_string(index) +
+                         ": there are no devices: " + m.absence);
+}
+
+device& cuda_runtime::at(int32_t index) {
+  device& d = listed(index);
+  d.check_not_lost();
+  return d;
+}
+
+stream& cuda_runtime::stream_at(device& d, outback_stream handle) {
+  if (handle == nullptr) return d.default_stream();
+  auto& s = *reinterpret_cast<stream*>(handle);
+  if (s.of == &d) return s;
+  throw invalid_argument("the stream is of device " + std::to_string(s.of->index()) +
+                         ", not of device " + std::to_string(d.index()));
+}
+
+int32_t cuda_runtime::device_count() {
+  if (const machine* m = machine_.load(std::memory_order_acquire)) {
+    return int32_t(m->devices.size());
+  }
+  if (counted_ < 0) counted_ = count_without_cuda();
+  return counted_ < 0 ? int32_t(started().devices.size()) : counted_.load();
+}
+
+outback_device_info cuda_runtime::device_info(int32_t index) {
+  return at(index).info();
+}
+
+void cuda_runtime::device_sync(int32_t index) {
+  device& d = at(index);
+  const on_device here(d);
+  const beside_captures relaxed(d);
+  d.call(d.cuda().cudaDeviceSynchronize);
+}
+
+void cuda_runtime::device_select(int32_t index) {
+  device& d = at(index);
+  d.call(d.cuda().cudaSetDevice, int(index));
+}
+
+bool cuda_runtime::device_is_active(int32_t index) {
+  return at(index).active();
+}
+
+memory_amount cuda_runtime::memory_usage(int32_t index) {
+  device& d = at(index);
+  const on_device here(d);
+  memory_amount amount = {};
+  d.call(d.cuda().cudaMemGetInfo, &amount.free, &amount.total);
+  return amount;
+}
+
+}  // namespace outback::cuda

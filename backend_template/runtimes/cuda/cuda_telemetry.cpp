@@ -1,0 +1,98 @@
+// What NVML measures of the devices.
+#include <unistd.h>
+
+#include <vector>
+
+#include "backend_template/runtimes/cuda/cuda_runtime.hpp"
+#include "backend_template/runtimes/cuda/nvml.hpp"
+
+namespace outback::cuda {
+namespace {
+
+template <class F, class... Arguments>
+void ask(const nvml& nvml, const entry<F>& function, Arguments... arguments) {
+  const nvml_result result = function(arguments...);
+  if (result == nvml_success) return;
+  const std::string text = std::string(function.name) + ": " + nvml.error_string(result);
+  switch (result) {
+    case nvml_not_supported:
+    case nvml_no_permission:
+    case nvml_not_found:
+      throw unsupported(text);
+    case nvml_gpu_is_lost:
+      throw device_lost(text);
+    default:
+      throw runtime_error(OUTBACK_INTERNAL, text);
+  }
+}
+
+// By its UUID, which CUDA writes the same way for a device and for a part of one; by the place on
+// the bus where the driver hides UUIDs.
+nvmlDevice_t nvml_device(const nvml& nvml, const device& d) {
+  nvmlDevice_t found = nullptr;
+  const std::string uuid = d.uuid_text();
+  if (nvml.by_uuid(uuid.c_str(), &found) == nvml_success) return found;
+  if (nvml.by_uuid(("MIG-" + uuid.substr(4)).c_str(), &found) == nvml_success) return found;
+  ask(nvml, nvml.by_pci, d.pci_id().c_str(), &found);
+  return found;
+}
+
+int64_t memory_of_this_process(const nvml& nvml, nvmlDevice_t gpu, const device& d) {
+  std::vector<nvml_process> processes(16);
+  for (;;) {
+    auto count = unsigned(processes.size());
+    const nvml_result result = nvml.processes(gpu, &count, processes.data());
+    if (result == nvml_insufficient_size) {
+      processes.resize(std::max<std::size_t>(count, processes.size()) * 2);
+      continue;
+    }
+    if (result != nvml_success) ask(nvml, nvml.processes, gpu, &count, processes.data());
+    processes.resize(count);
+    break;
+  }
+  constexpr auto unknown = ~0ull;
+  for (const nvml_process& process : processes) {
+    if (process.pid == unsigned(getpid()) && process.used_memory != unknown) {
+      return int64_t(process.used_memory);
+    }
+  }
+  if (!d.active()) return 0;
+  throw unsupported(
+      "NVML does not tell the memory of this process, as in a container that has process numbers "
+      "of its own");
+}
+
+}  // namespace
+
+int64_t cuda_runtime::telemetry_read(int32_t index, outback_metric metric) {
+  const device& d = at(index);
+  const nvml_library& library = loaded_nvml();
+  if (!library.problem.empty()) throw unsupported(library.problem);
+  const nvml& nvml = library.functions;
+  const nvmlDevice_t gpu = nvml_device(nvml, d);
+  nvml_utilization busy = {};
+  unsigned value = 0;
+  switch (metric) {
+    case OUTBACK_METRIC_UTILIZATION:
+      ask(nvml, nvml.utilization, gpu, &busy);
+      return busy.gpu;
+    case OUTBACK_METRIC_MEMORY_UTILIZATION:
+      ask(nvml, nvml.utilization, gpu, &busy);
+      return busy.memory;
+    case OUTBACK_METRIC_MEMORY_USED:
+      return memory_of_this_process(nvml, gpu, d);
+    case OUTBACK_METRIC_TEMPERATURE:
+      ask(nvml, nvml.temperature, gpu, nvml_sensor_gpu, &value);
+      return int64_t{value} * 1000;
+    case OUTBACK_METRIC_POWER:
+      ask(nvml, nvml.power, gpu, &value);
+      return value;
+    case OUTBACK_METRIC_CLOCK:
+      ask(nvml, nvml.clock, gpu, nvml_clock_sm, &value);
+      return int64_t{value} * 1'000'000;
+    default:
+      throw unsupported("there is no metric " + std::to_string(metric));
+  }
+}
+
+}  // namespace outback::cuda

@@ -1,0 +1,146 @@
+#include "backend_template/runtimes/cuda/device.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+namespace outback::cuda {
+namespace {
+
+// What cudaMalloc promises: "at least 256 bytes".
+constexpr uint32_t allocation_alignment = 256;
+constexpr int32_t dlpack_cuda = 2;  // kDLCUDA
+
+}  // namespace
+
+device::device(const cudart& cuda, const cuda::driver& driver, int32_t index)
+    : cuda_(cuda), driver_(driver), index_(index) {
+  call(driver_.cuDeviceGet, &handle_, int(index));
+  call(driver_.cuDeviceTotalMem, &memory_size_, handle_);
+  call(driver_.cuDeviceGetUuid, &uuid_, handle_);
+}
+
+device::~device() {
+  const CUcontext context = context_;
+  if (context != nullptr && driver_.cuCtxPushCurrent(context) == CUDA_SUCCESS) {
+    // What fails now has nobody to hear of it.
+    if (const stream* s = default_stream_) cuda_.cudaStreamDestroy(s->handle);
+    CUcontext popped = nullptr;
+    driver_.cuCtxPopCurrent(&popped);
+    driver_.cuDevicePrimaryCtxRelease(handle_);
+  }
+  delete default_stream_;
+  delete lost_;
+}
+
+int device::attribute(cudaDeviceAttr which) const {
+  int value = 0;
+  check(cuda_, cuda_.cudaDeviceGetAttribute(&value, which, index_),
+        cuda_.cudaDeviceGetAttribute.name);
+  return value;
+}
+
+std::string device::pci_id() const {
+  char text[32] = {};
+  check(cuda_, cuda_.cudaDeviceGetPCIBusId(text, sizeof(text), index_),
+        cuda_.cudaDeviceGetPCIBusId.name);
+  std::string id = text;
+  // As Linux writes it in /sys.
+  std::transform(id.begin(), id.end(), id.begin(), [](unsigned char c) { return std::tolower(c); });
+  return id;
+}
+
+outback_device_info device::info() const {
+  outback_device_info info = {};
+  if (attribute(cudaDevAttrIntegrated) != 0) info.flags |= OUTBACK_INTEGRATED;
+  info.memory_size = info.max_alloc_size = memory_size_;
+  info.alignment = allocation_alignment;
+  info.kernels_of = dlpack_cuda;
+  info.compute_units = uint32_t(attribute(cudaDevAttrMultiProcessorCount));
+  info.subgroup_size = uint32_t(attribute(cudaDevAttrWarpSize));
+  info.max_group_size = uint32_t(attribute(cudaDevAttrMaxThreadsPerBlock));
+  info.capability_major = uint16_t(attribute(cudaDevAttrComputeCapabilityMajor));
+  info.capability_minor = uint16_t(attribute(cudaDevAttrComputeCapabilityMinor));
+  static_assert(sizeof(info.uuid) == sizeof(uuid_.bytes));
+  std::memcpy(info.uuid, uuid_.bytes, sizeof(info.uuid));
+  if (const CUresult error = driver_.cuDeviceGetName(info.name, sizeof(info.name), handle_)) {
+    throw runtime_error(status_of(error), describe(driver_, error, driver_.cuDeviceGetName.name));
+  }
+  info.name[sizeof(info.name) - 1] = '\0';
+  std::snprintf(info.pci_id, sizeof(info.pci_id), "%s", pci_id().c_str());
+  return info;
+}
+
+std::string device::uuid_text() const {
+  std::string text = "GPU-";
+  for (std::size_t i = 0; i < sizeof(uuid_.bytes); ++i) {
+    char two[3];
+    std::snprintf(two, sizeof(two), "%02x", static_cast<unsigned char>(uuid_.bytes[i]));
+    text += two;
+    if (i == 3 || i == 5 || i == 7 || i == 9) text += '-';
+  }
+  return text;
+}
+
+bool device::active() const {
+  unsigned flags = 0;
+  int is_active = 0;
+  if (const CUresult error = driver_.cuDevicePrimaryCtxGetState(handle_, &flags, &is_active)) {
+    throw runtime_error(status_of(error),
+                        describe(driver_, error, driver_.cuDevicePrimaryCtxGetState.name));
+  }
+  return is_active != 0;
+}
+
+CUcontext device::context() {
+  CUcontext known = context_.load(std::memory_order_acquire);
+  if (known != nullptr) return known;
+  CUcontext retained = nullptr;
+  call(driver_.cuDevicePrimaryCtxRetain, &retained, handle_);
+  if (context_.compare_exchange_strong(known, retained)) return retained;
+  call(driver_.cuDevicePrimaryCtxRelease, handle_);  // another thread was first; it is the same one
+  return known;
+}
+
+stream& device::default_stream() {
+  stream* known = default_stream_.load(std::memory_order_acquire);
+  if (known != nullptr) return *known;
+  auto made = std::make_unique<stream>(stream{.of = this, .handle = nullptr, .owned = true});
+  call(cuda_.cudaStreamCreateWithPriority, &made->handle, unsigned{cudaStreamNonBlocking}, 0);
+  if (default_stream_.compare_exchange_strong(known, made.get())) return *made.release();
+  call(cuda_.cudaStreamDestroy, made->handle);  // another thread was first
+  return *known;
+}
+
+priority_range device::priorities() {
+  int least = 0, greatest = 0;
+  call(cuda_.cudaDeviceGetStreamPriorityRange, &least, &greatest);
+  return {.least = least, .greatest = greatest};
+}
+
+void device::check_not_lost() const {
+  if (const std::string* why = lost_.load(std::memory_order_acquire)) {
+    throw device_lost("device " + std::to_string(index_) + " was lost before: " + *why);
+  }
+}
+
+void device::fail(cudaError_t error, const char* call, const std::string& details) {
+  cuda_.cudaGetLastError();  // not for whoever asks next
+  fail_with(error, describe(cuda_, error, call) + details);
+}
+
+void device::fail(CUresult error, const char* call) {
+  fail_with(error, describe(driver_, error, call));
+}
+
+void device::fail_with(int error, const std::string& text) {
+  if (!is_sticky(error)) throw runtime_error(status_of(error), text);
+  auto why = std::make_unique<const std::string>(text);
+  const std::string* none = nullptr;
+  if (lost_.compare_exchange_strong(none, why.get())) why.release();
+  throw device_lost(text);
+}
+
+}  // namespace outback::cuda

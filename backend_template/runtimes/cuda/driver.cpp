@@ -1,0 +1,44 @@
+#include "backend_template/runtimes/cuda/driver.hpp"
+
+#include "backend_template/runtimes/cuda/errors.hpp"
+
+namespace outback::cuda {
+namespace {
+
+// The interfaces that this file was compiled with are those of 12.0 still; what the driver would
+// answer for a newer version may have another signature.
+constexpr unsigned interface_version = 12000;
+
+void* find_function(const cudart& cuda, const char* name) {
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
+  if (cuda.cudaGetDriverEntryPointByVersion) {
+    check(cuda,
+          cuda.cudaGetDriverEntryPointByVersion(name, &function, interface_version,
+                                                cudaEnableLegacyStream, &result),
+          cuda.cudaGetDriverEntryPointByVersion.name);
+  } else if (cuda.cudaGetDriverEntryPoint) {
+    check(cuda, cuda.cudaGetDriverEntryPoint(name, &function, cudaEnableLegacyStream, &result),
+          cuda.cudaGetDriverEntryPoint.name);
+  }
+  if (function != nullptr && result == cudaDriverEntryPointSuccess) return function;
+  throw unsupported(std::string("the CUDA driver has no ") + name +
+                    ": one of CUDA 12.0 or newer is needed");
+}
+
+template <class F>
+void find(const cudart& cuda, entry<F>& e) {
+  e.function = reinterpret_cast<decltype(e.function)>(find_function(cuda, e.name));
+}
+
+}  // namespace
+
+driver find_driver(const cudart& cuda) {
+  driver found;
+#define OUTBACK_FIND(name) find(cuda, found.name);
+  OUTBACK_CUDA_DRIVER(OUTBACK_FIND)
+#undef OUTBACK_FIND
+  return found;
+}
+
+}  // namespace outback::cuda

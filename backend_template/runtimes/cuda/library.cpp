@@ -1,0 +1,115 @@
+#include "backend_template/runtimes/cuda/library.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <cstdlib>
+#include <string_view>
+
+namespace outback::cuda {
+namespace {
+
+constexpr const char* default_names[] = {"libcudart.so.13", "libcudart.so.12"};
+constexpr int oldest_version = 12000;
+
+bool is_cudart(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with("libcudart.so") ||
+         (name.starts_with("libcudart-") && name.find(".so") != std::string_view::npos);
+}
+
+std::string path_of(void* handle) {
+  const link_map* map = nullptr;
+  return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr ? map->l_name : "";
+}
+
+void* open_loaded() {
+  for (const char* name : default_names) {
+    if (void* handle = dlopen(name, RTLD_LAZY | RTLD_NOLOAD)) return handle;
+  }
+  const std::string path = loaded_cudart_path();
+  return path.empty() ? nullptr : dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+}
+
+void* open_library(std::string& problem) {
+  // Local: its functions are for whoever asks for them here, and hide nobody else's.
+  constexpr int flags = RTLD_LAZY | RTLD_LOCAL;
+  const char* chosen = std::getenv("OUTBACK_CUDART");
+  if (chosen != nullptr && *chosen != '\0') {
+    void* handle = dlopen(chosen, flags);
+    if (handle == nullptr) {
+      problem = "OUTBACK_CUDART=" + std::string(chosen) + " cannot be opened: " + dlerror();
+    }
+    return handle;
+  }
+  if (void* handle = open_loaded()) return handle;
+  for (const char* name : default_names) {
+    if (void* handle = dlopen(name, flags)) return handle;
+  }
+  problem =
+      "CUDA is not there: neither libcudart.so.13 nor libcudart.so.12 is loaded or found by the "
+      "dynamic loader. Install the CUDA Toolkit or a torch with CUDA, or name the file with "
+      "OUTBACK_CUDART=<path>";
+  return nullptr;
+}
+
+template <class F>
+bool find(void* handle, entry<F>& e) {
+  e.function = reinterpret_cast<decltype(e.function)>(dlsym(handle, e.name));
+  return bool(e);
+}
+
+std::string fill(void* handle, cudart& functions) {
+  std::string missing;
+#define OUTBACK_FIND(name) \
+  if (!find(handle, functions.name)) missing += std::string(missing.empty() ? "" : ", ") + #name;
+  OUTBACK_CUDART_REQUIRED(OUTBACK_FIND)
+#undef OUTBACK_FIND
+#define OUTBACK_FIND(name) find(handle, functions.name);
+  OUTBACK_CUDART_OPTIONAL(OUTBACK_FIND)
+#undef OUTBACK_FIND
+  if (!missing.empty()) return "has no " + missing;
+  int version = 0;
+  if (const cudaError_t error = functions.cudaRuntimeGetVersion(&version); error != cudaSuccess) {
+    return "does not tell its version: cudaRuntimeGetVersion answered " + std::to_string(error);
+  }
+  if (version < oldest_version) {
+    return "is of CUDA " + std::to_string(version / 1000) + "." +
+           std::to_string(version % 1000 / 10) + ": 12.0 or newer is needed";
+  }
+  return "";
+}
+
+library load() {
+  library found;
+  void* handle = open_library(found.problem);
+  if (handle == nullptr) return found;
+  found.path = path_of(handle);
+  if (const std::string problem = fill(handle, found.functions); !problem.empty()) {
+    found.problem = found.path + " " + problem;
+    found.path.clear();
+  }
+  return found;
+}
+
+}  // namespace
+
+std::string loaded_cudart_path() {
+  std::string found;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* result) {
+        if (info->dlpi_name == nullptr || !is_cudart(info->dlpi_name)) return 0;
+        *static_cast<std::string*>(result) = info->dlpi_name;
+        return 1;
+      },
+      &found);
+  return found;
+}
+
+const library& loaded_library() {
+  // Leaked: slots may be called after the destructors of static objects have run.
+  static const library& only = *new library(load());
+  return only;
+}
+
+}  // namespace outback::cuda

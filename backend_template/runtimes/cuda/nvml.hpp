@@ -1,0 +1,80 @@
+// NVML: how many devices there are before CUDA is started, and what they measure.
+//
+// Its header is no part of the CUDA runtime's packages, so what is used of it is declared here,
+// from the documentation of NVML 12 and 13 (https://docs.nvidia.com/deploy/nvml-api). The library
+// comes with the driver, is opened at run time (OUTBACK_NVML=<path>, else libnvidia-ml.so.1), and
+// never closed or shut down.
+#pragma once
+
+#include <string>
+
+#include "backend_template/runtimes/cuda/entry.hpp"
+
+extern "C" {
+struct nvmlDevice_st;
+typedef nvmlDevice_st* nvmlDevice_t;
+}
+
+namespace outback::cuda {
+
+enum nvml_result : int {
+  nvml_success = 0,
+  nvml_not_supported = 3,
+  nvml_no_permission = 4,
+  nvml_not_found = 6,
+  nvml_insufficient_size = 7,
+  nvml_gpu_is_lost = 15,
+};
+
+struct nvml_utilization {
+  unsigned gpu, memory;  // percent
+};
+
+struct nvml_process {
+  unsigned pid;
+  unsigned long long used_memory;  // bytes; all ones where it is not known
+  unsigned gpu_instance, compute_instance;
+};
+static_assert(sizeof(nvml_process) == 24);  // nvmlProcessInfo_t of the functions called *_v3
+
+constexpr unsigned nvml_uuid_size = 96;
+constexpr unsigned nvml_sensor_gpu = 0;
+constexpr unsigned nvml_clock_sm = 1;
+
+struct nvml {
+  template <class... Arguments>
+  using function = entry<nvml_result(Arguments...)>;
+
+  entry<const char*(nvml_result)> error_string{"nvmlErrorString"};
+  function<> init{"nvmlInit_v2"};
+  function<unsigned*> count{"nvmlDeviceGetCount_v2"};
+  function<unsigned, nvmlDevice_t*> by_index{"nvmlDeviceGetHandleByIndex_v2"};
+  function<const char*, nvmlDevice_t*> by_uuid{"nvmlDeviceGetHandleByUUID"};
+  function<const char*, nvmlDevice_t*> by_pci{"nvmlDeviceGetHandleByPciBusId_v2"};
+  function<nvmlDevice_t, char*, unsigned> uuid{"nvmlDeviceGetUUID"};
+  function<nvmlDevice_t, nvml_utilization*> utilization{"nvmlDeviceGetUtilizationRates"};
+  function<nvmlDevice_t, unsigned, unsigned*> temperature{"nvmlDeviceGetTemperature"};
+  function<nvmlDevice_t, unsigned*> power{"nvmlDeviceGetPowerUsage"};
+  function<nvmlDevice_t, unsigned, unsigned*> clock{"nvmlDeviceGetClockInfo"};
+  function<nvmlDevice_t, unsigned*, nvml_process*> processes{
+      "nvmlDeviceGetComputeRunningProcesses_v3"};
+
+  // Null where the driver is too old for them.
+  function<int*> cuda_version{"nvmlSystemGetCudaDriverVersion_v2"};
+  function<nvmlDevice_t, unsigned*, unsigned*> mig_mode{"nvmlDeviceGetMigMode"};
+  function<nvmlDevice_t, unsigned*> most_mig_devices{"nvmlDeviceGetMaxMigDeviceCount"};
+  function<nvmlDevice_t, unsigned, nvmlDevice_t*> mig_device{"nvmlDeviceGetMigDeviceHandleByIndex"};
+  function<nvmlDevice_t, unsigned*> gpu_instance{"nvmlDeviceGetGpuInstanceId"};
+  function<nvmlDevice_t, unsigned*> compute_instance{"nvmlDeviceGetComputeInstanceId"};
+};
+
+struct nvml_library {
+  nvml functions;
+  std::string problem;  // why it cannot be used, "" if it can
+};
+
+/// Opens and initialises it once, with the environment of the first call. The answer lives as long
+/// as the process.
+const nvml_library& loaded_nvml();
+
+}  // namespace outback::cuda

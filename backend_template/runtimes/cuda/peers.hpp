@@ -1,0 +1,29 @@
+// Which peers were enabled here: what somebody else enabled on the same context stays theirs.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <set>
+#include <utility>
+
+namespace outback::cuda {
+
+/// May be used from any thread.
+class peers {
+ public:
+  void add(int32_t device, int32_t peer) {
+    const std::lock_guard lock(mutex_);
+    enabled_.emplace(device, peer);
+  }
+  /// Whether it was there.
+  bool take(int32_t device, int32_t peer) {
+    const std::lock_guard lock(mutex_);
+    return enabled_.erase({device, peer}) != 0;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::pair<int32_t, int32_t>> enabled_;
+};
+
+}  // namespace outback::cuda

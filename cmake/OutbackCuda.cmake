@@ -1,0 +1,51 @@
+# Where CUDA's headers are. They are all that is needed: libcudart is opened at run time.
+#
+#   OUTBACK_CUDA_INCLUDE_DIR   the folder of cuda_runtime_api.h and cuda.h; looked for in CUDAToolkit_ROOT, CUDA_HOME
+#                              and CUDA_PATH, in /usr/local/cuda, and in the wheels nvidia-cuda-runtime (CUDA 13) and
+#                              nvidia-cuda-runtime-cu12 with nvidia-cuda-nvcc-cu12 of the Python on the PATH
+#
+# Sets OUTBACK_CUDA_FOUND and, where it is true, defines the target outback::cuda_headers.
+include_guard(GLOBAL)
+
+set(_outback_cuda_hints "${CUDAToolkit_ROOT}" "$ENV{CUDAToolkit_ROOT}" "$ENV{CUDA_HOME}" "$ENV{CUDA_PATH}"
+                        /usr/local/cuda)
+list(TRANSFORM _outback_cuda_hints APPEND "/include")
+
+if(NOT OUTBACK_CUDA_INCLUDE_DIR)
+  find_program(OUTBACK_CUDA_PYTHON NAMES python3 python DOC "Asked for the wheels that bring CUDA's headers")
+  mark_as_advanced(OUTBACK_CUDA_PYTHON)
+  if(OUTBACK_CUDA_PYTHON)
+    execute_process(
+      COMMAND "${OUTBACK_CUDA_PYTHON}" -c "import sysconfig; print(sysconfig.get_path('purelib'))"
+      OUTPUT_VARIABLE _outback_site_packages
+      OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+    if(_outback_site_packages)
+      list(APPEND _outback_cuda_hints "${_outback_site_packages}/nvidia/cu13/include"
+           "${_outback_site_packages}/nvidia/cuda_runtime/include")
+    endif()
+  endif()
+endif()
+find_path(
+  OUTBACK_CUDA_INCLUDE_DIR cuda_runtime_api.h
+  HINTS ${_outback_cuda_hints}
+  DOC "The folder of cuda_runtime_api.h and cuda.h")
+
+# In wheels of CUDA 12, the compiler's package has the headers that the runtime's include.
+if(OUTBACK_CUDA_INCLUDE_DIR)
+  find_path(
+    OUTBACK_CUDA_CRT_INCLUDE_DIR crt/host_defines.h
+    HINTS "${OUTBACK_CUDA_INCLUDE_DIR}" "${OUTBACK_CUDA_INCLUDE_DIR}/../../cuda_nvcc/include"
+    NO_DEFAULT_PATH)
+  mark_as_advanced(OUTBACK_CUDA_CRT_INCLUDE_DIR)
+endif()
+
+set(OUTBACK_CUDA_FOUND FALSE)
+if(EXISTS "${OUTBACK_CUDA_INCLUDE_DIR}/cuda_runtime_api.h"
+   AND EXISTS "${OUTBACK_CUDA_INCLUDE_DIR}/cuda.h"
+   AND OUTBACK_CUDA_CRT_INCLUDE_DIR)
+  set(OUTBACK_CUDA_FOUND TRUE)
+  add_library(outback_cuda_headers INTERFACE)
+  add_library(outback::cuda_headers ALIAS outback_cuda_headers)
+  target_include_directories(outback_cuda_headers SYSTEM INTERFACE "${OUTBACK_CUDA_INCLUDE_DIR}"
+                                                                   "${OUTBACK_CUDA_CRT_INCLUDE_DIR}")
+endif()

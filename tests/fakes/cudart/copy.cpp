@@ -1,0 +1,116 @@
+#include "tests/fakes/cudart/copy.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "tests/fakes/cudart/memory.hpp"
+
+namespace fake_cuda {
+namespace {
+
+void check_kind(cudaMemcpyKind kind, const place& to, const place& from) {
+  const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+  const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+  if (kind == cudaMemcpyDefault) return;
+  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) {
+    throw refusal(cudaErrorInvalidMemcpyDirection, fmt::format("{} is no kind of copy", int(kind)));
+  }
+  // Pinned memory is a device's as much as the host's.
+  const auto fits = [](bool device, const place& at) {
+    return device ? !at.pageable() : !at.on_device();
+  };
+  if (!fits(to_device, to) || !fits(from_device, from)) {
+    throw refusal(cudaErrorInvalidValue, "the kind of copy is not what the pointers are");
+  }
+}
+
+std::vector<block_ptr> used(const place& to, const place& from) {
+  std::vector<block_ptr> all;
+  if (to.where) all.push_back(to.where);
+  if (from.where && from.where != to.where) all.push_back(from.where);
+  return all;
+}
+
+}  // namespace
+
+void synchronize(call& c, stream& awaited) {
+  for (const work_ptr& each : outstanding(c.m, awaited)) {
+    if (awaited.legacy || each == awaited.last) c.m.wait_for(c.lock, each);
+  }
+  c.m.check_alive(*c.m.devices[std::size_t(awaited.device)]);
+}
+
+void copy(call& c, void* to, const void* from, std::size_t size, cudaMemcpyKind kind, stream& on) {
+  check_capture(c, on);
+  if (size == 0) return;
+  const place target = locate(c.m, to, size), source = locate(c.m, from, size);
+  check_kind(kind, target, source);
+  task what = {.kind = work_kind::copy, .body = nullptr, .uses = used(target, source)};
+  const auto move_bytes = [to = target.bytes, from = source.bytes, size] {
+    std::memmove(to, from, size);
+  };
+  const bool captured = on.captured != nullptr;  // then the graph reads it, in each launch
+  if (source.pageable() && target.on_device() && !captured) {
+    auto staged = std::make_shared<std::vector<std::byte>>(source.bytes, source.bytes + size);
+    what.body = [to = target.bytes, staged] { std::memcpy(to, staged->data(), staged->size()); };
+    enqueue(c, on, std::move(what));
+    return;
+  }
+  what.body = move_bytes;
+  const work_ptr enqueued = enqueue(c, on, std::move(what));
+  if (target.pageable() || (!target.on_device() && !source.on_device())) {
+    c.m.wait_for(c.lock, enqueued);
+    c.m.check_alive(*c.m.devices[std::size_t(on.device)]);
+  }
+}
+
+void copy_between(call& c, void* to, int to_device, const void* from, int from_device,
+                  std::size_t size, stream& on) {
+  c.m.device_at(to_device);
+  c.m.device_at(from_device);
+  check_capture(c, on);
+  if (size == 0) return;
+  const place target = locate(c.m, to, size), source = locate(c.m, from, size);
+  const auto of = [](const place& at, int device) {
+    return at.on_device() && at.where->device == device;
+  };
+  require(of(target, to_device), "the destination is not memory of its device");
+  require(of(source, from_device), "the source is not memory of its device");
+  enqueue(c, on,
+          {.kind = work_kind::copy,
+           .body = [to = target.bytes, from = source.bytes, size] { std::memmove(to, from, size); },
+           .uses = used(target, source)});
+}
+
+void fill(call& c, void* to, std::size_t pitch, fill_pattern with, std::size_t width,
+          std::size_t height, stream& on) {
+  check_capture(c, on);
+  if (width == 0 || height == 0) return;
+  const std::size_t row = width * with.size;
+  require(height == 1 || pitch >= row, "rows that are longer than their pitch");
+  require(height == 1 || pitch % with.size == 0, "a pitch that is no multiple of the pattern");
+  require(reinterpret_cast<uintptr_t>(to) % with.size == 0, "memory not aligned to the pattern");
+  const place target = locate_known(c.m, to, pitch * (height - 1) + row);
+  if (target.on_device() && target.where->device != on.device) {
+    throw refusal(cudaErrorInvalidValue,
+                  fmt::format("memory of device {}, on a stream of device {}", target.where->device,
+                              on.device));
+  }
+  enqueue(c, on,
+          {.kind = work_kind::fill,
+           .body =
+               [at = target.bytes, pitch, with, width, height] {
+                 for (std::size_t y = 0; y < height; ++y) {
+                   for (std::size_t x = 0; x < width; ++x) {
+                     std::memcpy(at + y * pitch + x * with.size, &with.value, with.size);
+                   }
+                 }
+               },
+           .uses = {target.where}});
+}
+
+}  // namespace fake_cuda

@@ -1,0 +1,56 @@
+// Which functions the fake driver has, and since which release: what cudaGetDriverEntryPoint
+// answers.
+#include "tests/fakes/cudart/driver_memory.hpp"
+
+namespace fake_cuda::driver {
+namespace {
+
+// A function that is not what cuda.h declares does not compile.
+template <class Declared>
+void* as(Declared* given) {
+  return reinterpret_cast<void*>(given);
+}
+
+// cuda.h renames some names to those of a later release, so these two are not expanded alike.
+#define FAKE_CUDA_FUNCTION(name, since, ours) {#name, since, as<decltype(::name)>(&ours)}
+
+const function table[] = {
+    FAKE_CUDA_FUNCTION(cuInit, 2000, init),
+    FAKE_CUDA_FUNCTION(cuDriverGetVersion, 2020, driver_get_version),
+    FAKE_CUDA_FUNCTION(cuGetErrorName, 6000, get_error_name),
+    FAKE_CUDA_FUNCTION(cuGetErrorString, 6000, get_error_string),
+    FAKE_CUDA_FUNCTION(cuDeviceGet, 2000, device_get),
+    FAKE_CUDA_FUNCTION(cuDeviceGetCount, 2000, device_get_count),
+    FAKE_CUDA_FUNCTION(cuDeviceGetName, 2000, device_get_name),
+    {"cuDeviceGetUuid", 9020, as<CUresult(CUuuid*, CUdevice)>(&device_get_uuid)},
+    FAKE_CUDA_FUNCTION(cuDeviceGetUuid, 11040, device_get_uuid),
+    FAKE_CUDA_FUNCTION(cuDeviceTotalMem, 3020, device_total_mem),
+    FAKE_CUDA_FUNCTION(cuDeviceGetAttribute, 2000, device_get_attribute),
+    FAKE_CUDA_FUNCTION(cuDevicePrimaryCtxGetState, 7000, primary_ctx_get_state),
+    FAKE_CUDA_FUNCTION(cuDevicePrimaryCtxRetain, 7000, primary_ctx_retain),
+    FAKE_CUDA_FUNCTION(cuDevicePrimaryCtxRelease, 11000, primary_ctx_release),
+    FAKE_CUDA_FUNCTION(cuCtxPushCurrent, 4000, ctx_push_current),
+    FAKE_CUDA_FUNCTION(cuCtxPopCurrent, 4000, ctx_pop_current),
+    FAKE_CUDA_FUNCTION(cuCtxSetCurrent, 4000, ctx_set_current),
+    FAKE_CUDA_FUNCTION(cuCtxGetCurrent, 4000, ctx_get_current),
+    {"cuCtxGetDevice", 2000, as<CUresult(CUdevice*)>(&ctx_get_device)},
+    {"cuCtxGetDevice", 13000, as<CUresult(CUdevice*, CUcontext)>(&ctx_get_device_v2)},
+    {"cuStreamGetCtx", 9020, as<CUresult(CUstream, CUcontext*)>(&stream_get_ctx)},
+    {"cuStreamGetCtx", 12050, as<CUresult(CUstream, CUcontext*, CUgreenCtx*)>(&stream_get_ctx_v2)},
+    FAKE_CUDA_FUNCTION(cuMemGetInfo, 3020, mem_get_info),
+    FAKE_CUDA_FUNCTION(cuMemGetAddressRange, 3020, mem_get_address_range),
+    FAKE_CUDA_FUNCTION(cuMemsetD8Async, 3020, memset_d8),
+    FAKE_CUDA_FUNCTION(cuMemsetD16Async, 3020, memset_d16),
+    FAKE_CUDA_FUNCTION(cuMemsetD32Async, 3020, memset_d32),
+    FAKE_CUDA_FUNCTION(cuMemsetD2D8Async, 3020, memset_2d8),
+    FAKE_CUDA_FUNCTION(cuMemsetD2D16Async, 3020, memset_2d16),
+    FAKE_CUDA_FUNCTION(cuMemsetD2D32Async, 3020, memset_2d32),
+};
+
+}  // namespace
+
+std::span<const function> functions() {
+  return table;
+}
+
+}  // namespace fake_cuda::driver
