@@ -49,3 +49,14 @@ if(EXISTS "${OUTBACK_CUDA_INCLUDE_DIR}/cuda_runtime_api.h"
   target_include_directories(outback_cuda_headers SYSTEM INTERFACE "${OUTBACK_CUDA_INCLUDE_DIR}"
                                                                    "${OUTBACK_CUDA_CRT_INCLUDE_DIR}")
 endif()
+
+# outback_need_cuda(): stops where there are no headers.
+function(outback_need_cuda)
+  if(NOT OUTBACK_CUDA_FOUND)
+    message(
+      FATAL_ERROR
+        "OUTBACK_RUNTIME_CUDA is ON, but CUDA's headers cuda_runtime_api.h and cuda.h (12.8 or newer) were not found. "
+        "Nothing else of it is needed. Install the CUDA Toolkit or the wheel nvidia-cuda-runtime, or set "
+        "OUTBACK_CUDA_INCLUDE_DIR, which is \"${OUTBACK_CUDA_INCLUDE_DIR}\" now, to the folder that has them.")
+  endif()
+endfunction()

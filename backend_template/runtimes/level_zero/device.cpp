@@ -1,0 +1,139 @@
+#include "backend_template/runtimes/level_zero/device.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "backend_template/runtimes/level_zero/result.hpp"
+#include "outback/runtime_error.hpp"
+
+namespace outback::level_zero {
+namespace {
+
+ze_command_queue_priority_t driver_priority(int32_t priority) {
+  if (priority < 0) return ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH;
+  return priority > 0 ? ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_LOW : ZE_COMMAND_QUEUE_PRIORITY_NORMAL;
+}
+
+}  // namespace
+
+ze_context_handle_t device::context() {
+  const ze_context_handle_t there = driver_.context();
+  active_.store(true, std::memory_order_relaxed);
+  return there;
+}
+
+std::shared_ptr<queue> device::new_queue(int32_t priority) {
+  const device_facts& known = facts();
+  const bool in_order = driver_.keeps_order();
+  ze_command_queue_desc_t desc = {};
+  desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
+  desc.ordinal = known.ordinal;
+  desc.index = next_index_.fetch_add(1, std::memory_order_relaxed) % known.queues;
+  desc.flags = in_order ? newer::queue_in_order : 0;
+  desc.mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS;
+  desc.priority = driver_priority(priority);
+  ze_command_list_handle_t list = nullptr;
+  check(driver_.api().zeCommandListCreateImmediate(context(), handle_, &desc, &list),
+        "zeCommandListCreateImmediate");
+  return std::make_shared<queue>(
+      driver_, list, in_order ? queue::order::by_list : queue::order::by_barriers, false);
+}
+
+std::shared_ptr<queue> device::made_once(std::shared_ptr<queue>& place) {
+  const std::lock_guard lock(mutex_);
+  if (place == nullptr) place = new_queue(0);
+  return place;
+}
+
+queue& device::default_queue() {
+  if (queue* const there = default_queue_.load(std::memory_order_acquire)) return *there;
+  const auto made = made_once(default_);
+  default_queue_.store(made.get(), std::memory_order_release);
+  return *made;
+}
+
+queue& device::transfer_queue() {
+  return *made_once(transfer_);
+}
+
+std::shared_ptr<queue> device::spare_queue(int32_t priority) {
+  for (auto it = retired_.begin(); it != retired_.end(); ++it) {
+    if (it->work->foreign() || it->priority != priority) continue;
+    if (it->last ? !it->last.complete() : !it->work->idle()) continue;
+    auto found = std::move(it->work);
+    found->reclaim();
+    retired_.erase(it);
+    return found;
+  }
+  return nullptr;
+}
+
+stream* device::create_stream(int32_t priority) {
+  priority = std::clamp(priority, greatest_priority, least_priority);
+  const std::lock_guard lock(mutex_);
+  auto work = spare_queue(priority);
+  if (work == nullptr) work = new_queue(priority);
+  streams_.push_back({std::make_unique<stream>(stream{index_, std::move(work)}), priority});
+  return streams_.back().handle.get();
+}
+
+stream* device::wrap_stream(ze_command_list_handle_t handle) {
+  if (handle == nullptr) throw invalid_argument("handle is null: a command list was expected");
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<queue> work;
+  int32_t priority = 0;
+  if (default_ != nullptr && default_->list() == handle) work = default_;
+  for (const entry& each : streams_) {
+    if (each.handle->work->list() != handle) continue;
+    work = each.handle->work;
+    priority = each.priority;
+  }
+  if (work == nullptr) {
+    work = std::make_shared<queue>(driver_, handle, queue::order::by_barriers, true);
+  }
+  streams_.push_back({std::make_unique<stream>(stream{index_, std::move(work)}), priority});
+  return streams_.back().handle.get();
+}
+
+void device::destroy_stream(const stream* given) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(streams_.begin(), streams_.end(),
+                                  [&](const entry& each) { return each.handle.get() == given; });
+  if (found == streams_.end()) {
+    throw invalid_argument("the stream is not one that device " + std::to_string(index_) +
+                           " created: destroyed already, or of another device");
+  }
+  const std::shared_ptr<queue> work = found->handle->work;
+  const bool in_use =
+      work == default_ || std::any_of(streams_.begin(), streams_.end(), [&](const entry& each) {
+        return each.handle.get() != given && each.handle->work == work;
+      });
+  if (!in_use) {
+    std::erase_if(retired_, [](const retired& each) {
+      return each.work->foreign() && each.last && each.last.complete();
+    });
+    // Behind it nothing of ours touches the list: its owner may destroy it after that.
+    slot_ref last;
+    if (work->exposed() || !work->idle()) last = work->record(false);
+    if (last || !work->foreign()) retired_.push_back({work, std::move(last), found->priority});
+  }
+  streams_.erase(found);
+}
+
+void device::sync() {
+  std::vector<std::shared_ptr<queue>> all;
+  std::vector<slot_ref> last;
+  {
+    const std::lock_guard lock(mutex_);
+    if (default_ != nullptr) all.push_back(default_);
+    for (const entry& each : streams_) all.push_back(each.handle->work);
+    for (const retired& each : retired_) {
+      if (each.last) last.push_back(each.last);
+      if (!each.last) all.push_back(each.work);
+    }
+  }
+  for (const auto& work : all) work->sync();
+  for (const auto& slot : last) slot.wait();
+}
+
+}  // namespace outback::level_zero

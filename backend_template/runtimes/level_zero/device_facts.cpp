@@ -1,0 +1,110 @@
+// What the driver says of a device, once.
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "backend_template/runtimes/level_zero/device.hpp"
+#include "backend_template/runtimes/level_zero/result.hpp"
+
+namespace outback::level_zero {
+namespace {
+
+template <class Handle, class Properties, class Call>
+std::vector<Properties> listed_properties(Call call, const char* name, Handle device,
+                                          ze_structure_type_t stype) {
+  uint32_t count = 0;
+  check(call(device, &count, nullptr), name);
+  std::vector<Properties> all(count);
+  for (auto& each : all) each.stype = stype;
+  if (count != 0) check(call(device, &count, all.data()), name);
+  all.resize(count);
+  return all;
+}
+
+std::vector<ze_command_queue_group_properties_t> queue_groups(const driver_api& api,
+                                                              ze_device_handle_t device) {
+  return listed_properties<ze_device_handle_t, ze_command_queue_group_properties_t>(
+      api.zeDeviceGetCommandQueueGroupProperties, "zeDeviceGetCommandQueueGroupProperties", device,
+      ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES);
+}
+
+void write_pci_id(const driver_api& api, ze_device_handle_t device, outback_device_info& info) {
+  ze_pci_ext_properties_t pci = {};
+  pci.stype = ZE_STRUCTURE_TYPE_PCI_EXT_PROPERTIES;
+  // An extension: a driver without it leaves the field empty.
+  if (api.zeDevicePciGetPropertiesExt == nullptr ||
+      api.zeDevicePciGetPropertiesExt(device, &pci) != ZE_RESULT_SUCCESS) {
+    return;
+  }
+  std::snprintf(info.pci_id, sizeof(info.pci_id), "%04x:%02x:%02x.%x", pci.address.domain & 0xffff,
+                pci.address.bus & 0xff, pci.address.device & 0x1f, pci.address.function & 0x7);
+}
+
+}  // namespace
+
+const device_facts& device::facts() {
+  if (const auto* there = facts_.load(std::memory_order_acquire)) return *there;
+  const std::lock_guard lock(facts_mutex_);
+  if (const auto* there = facts_.load(std::memory_order_relaxed)) return *there;
+
+  const driver_api& api = driver_.api();
+  auto found = std::make_unique<device_facts>();
+  outback_device_info& info = found->info;
+
+  ze_device_properties_t device = {};
+  device.stype = driver_.tells_clock_rate() ? ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2
+                                            : ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
+  check(api.zeDeviceGetProperties(handle_, &device), "zeDeviceGetProperties");
+  found->clock =
+      make_timer(device.timerResolution, driver_.tells_clock_rate(), device.timestampValidBits);
+  if ((device.flags & ZE_DEVICE_PROPERTY_FLAG_INTEGRATED) != 0) info.flags |= OUTBACK_INTEGRATED;
+  info.compute_units = device.numSlices * device.numSubslicesPerSlice * device.numEUsPerSubslice;
+  static_assert(sizeof(info.uuid) == sizeof(device.uuid.id));
+  std::memcpy(info.uuid, device.uuid.id, sizeof(info.uuid));
+  std::snprintf(info.name, sizeof(info.name), "%.*s", int(sizeof(info.name)) - 1, device.name);
+  write_pci_id(api, handle_, info);
+
+  ze_device_compute_properties_t compute = {};
+  compute.stype = ZE_STRUCTURE_TYPE_DEVICE_COMPUTE_PROPERTIES;
+  check(api.zeDeviceGetComputeProperties(handle_, &compute), "zeDeviceGetComputeProperties");
+  info.max_group_size = compute.maxTotalGroupSize;
+  for (uint32_t i = 0; i < compute.numSubGroupSizes; ++i) {
+    info.subgroup_size = std::max(info.subgroup_size, compute.subGroupSizes[i]);
+  }
+
+  ze_device_memory_access_properties_t access = {};
+  access.stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES;
+  check(api.zeDeviceGetMemoryAccessProperties(handle_, &access),
+        "zeDeviceGetMemoryAccessProperties");
+  if ((access.sharedSystemAllocCapabilities & ZE_MEMORY_ACCESS_CAP_FLAG_RW) != 0) {
+    info.flags |= OUTBACK_ADDRESSES_HOST;
+  }
+
+  const auto memories = listed_properties<ze_device_handle_t, ze_device_memory_properties_t>(
+      api.zeDeviceGetMemoryProperties, "zeDeviceGetMemoryProperties", handle_,
+      ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES);
+  // Of the first kind only, which is what mem_alloc takes. Kernels need it to be said at their
+  // compilation that they meet more than 4 GiB in one allocation.
+  info.memory_size = memories.empty() ? device.maxMemAllocSize : memories.front().totalSize;
+  found->largest_plain_alloc = device.maxMemAllocSize;
+  info.max_alloc_size = driver_.has_relaxed_limits()
+                            ? info.memory_size
+                            : std::min(info.memory_size, device.maxMemAllocSize);
+  info.alignment = memory_alignment;
+
+  const auto groups = queue_groups(api, handle_);
+  const auto computing = std::find_if(groups.begin(), groups.end(), [](const auto& group) {
+    return (group.flags & ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE) != 0;
+  });
+  const auto chosen = computing != groups.end() ? computing : groups.begin();
+  if (chosen != groups.end()) {
+    found->ordinal = uint32_t(chosen - groups.begin());
+    found->queues = std::max(chosen->numQueues, 1u);
+    found->longest_pattern = std::max<std::size_t>(chosen->maxMemoryFillPatternSize, 1);
+  }
+  // Leaked with the device.
+  facts_.store(found.get(), std::memory_order_release);
+  return *found.release();
+}
+
+}  // namespace outback::level_zero

@@ -1,0 +1,64 @@
+// One driver of the loader's: what it can, and its one context, which all its devices share.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "backend_template/runtimes/level_zero/driver_api.hpp"
+#include "backend_template/runtimes/level_zero/event_slots.hpp"
+#include "backend_template/runtimes/level_zero/options.hpp"
+
+namespace outback::level_zero {
+
+/// Lives as long as the process, as does its context. May be used from any thread.
+class driver {
+ public:
+  /// Asks for versions and extensions; makes no context. Throws like `check`.
+  driver(const driver_api& api, ze_driver_handle_t handle, const level_zero_options& options);
+  driver(const driver&) = delete;
+  driver& operator=(const driver&) = delete;
+
+  const driver_api& api() const noexcept { return api_; }
+  ze_driver_handle_t handle() const noexcept { return handle_; }
+
+  /// The context, made by the first call. Throws like `check`.
+  ze_context_handle_t context();
+  /// Null before there is one.
+  ze_context_handle_t context_if_any() const noexcept {
+    return context_.load(std::memory_order_acquire);
+  }
+
+  /// GPUs, as zeDeviceGet lists them.
+  std::vector<ze_device_handle_t> gpus() const;
+
+  // ---- What loader and driver have both. An old driver accepts new flags and ignores them, so its
+  // version is what counts.
+
+  bool keeps_order() const noexcept { return in_order_; }        // lists with the in-order flag
+  bool syncs_lists() const noexcept { return list_sync_; }       // zeCommandListHostSynchronize
+  bool puts_handles() const noexcept { return put_handles_; }    // zeMemPutIpcHandle
+  bool has_relaxed_limits() const noexcept { return relaxed_; }  // allocations of any size
+  bool tells_clock_rate() const noexcept { return version_ >= newer::api_version(1, 2); }
+
+  /// Slots that anybody may signal.
+  event_slots& slots() noexcept { return slots_; }
+  /// Slots for lists with the in-order flag: counter-based where there are such.
+  event_slots& ordered_slots() noexcept { return counter_based_ ? counting_slots_ : slots_; }
+
+ private:
+  bool has_extension(const char* name) const;
+
+  const driver_api& api_;
+  const ze_driver_handle_t handle_;
+  uint32_t version_ = 0;
+  bool in_order_ = false, list_sync_ = false, put_handles_ = false, counter_based_ = false;
+  bool relaxed_ = false;
+  std::mutex mutex_;
+  std::atomic<ze_context_handle_t> context_{nullptr};
+  event_slots slots_{*this, false};
+  event_slots counting_slots_{*this, true};
+};
+
+}  // namespace outback::level_zero

@@ -1,0 +1,95 @@
+// The loader's functions, found at run time: nothing here links Level Zero.
+#pragma once
+
+#include <level_zero/ze_api.h>
+#include <level_zero/zes_api.h>
+
+#include <string>
+
+#include "backend_template/runtimes/level_zero/newer_api.hpp"
+
+namespace outback::level_zero {
+
+// Every loader has these: version 1.0 of the API.
+#define OUTBACK_ZE_REQUIRED(X)               \
+  X(zeInit)                                  \
+  X(zeDriverGet)                             \
+  X(zeDriverGetApiVersion)                   \
+  X(zeDriverGetExtensionProperties)          \
+  X(zeDeviceGet)                             \
+  X(zeDeviceGetProperties)                   \
+  X(zeDeviceGetComputeProperties)            \
+  X(zeDeviceGetMemoryProperties)             \
+  X(zeDeviceGetMemoryAccessProperties)       \
+  X(zeDeviceGetCommandQueueGroupProperties)  \
+  X(zeDeviceCanAccessPeer)                   \
+  X(zeContextCreate)                         \
+  X(zeContextMakeMemoryResident)             \
+  X(zeContextEvictMemory)                    \
+  X(zeMemAllocDevice)                        \
+  X(zeMemAllocHost)                          \
+  X(zeMemFree)                               \
+  X(zeMemGetAllocProperties)                 \
+  X(zeMemGetAddressRange)                    \
+  X(zeMemGetIpcHandle)                       \
+  X(zeMemOpenIpcHandle)                      \
+  X(zeMemCloseIpcHandle)                     \
+  X(zeCommandListCreateImmediate)            \
+  X(zeCommandListDestroy)                    \
+  X(zeCommandListAppendBarrier)              \
+  X(zeCommandListAppendMemoryCopy)           \
+  X(zeCommandListAppendMemoryFill)           \
+  X(zeCommandListAppendWriteGlobalTimestamp) \
+  X(zeEventPoolCreate)                       \
+  X(zeEventPoolDestroy)                      \
+  X(zeEventCreate)                           \
+  X(zeEventDestroy)                          \
+  X(zeEventHostSignal)                       \
+  X(zeEventHostSynchronize)                  \
+  X(zeEventQueryStatus)                      \
+  X(zeEventHostReset)
+
+// Sysman and extensions: null where the loader has not got them.
+#define OUTBACK_ZE_OPTIONAL(X)       \
+  X(zeDevicePciGetPropertiesExt)     \
+  X(zesDeviceGetProperties)          \
+  X(zesDeviceEnumMemoryModules)      \
+  X(zesMemoryGetProperties)          \
+  X(zesMemoryGetState)               \
+  X(zesDeviceEnumEngineGroups)       \
+  X(zesEngineGetProperties)          \
+  X(zesEngineGetActivity)            \
+  X(zesDeviceEnumTemperatureSensors) \
+  X(zesTemperatureGetProperties)     \
+  X(zesTemperatureGetState)          \
+  X(zesDeviceEnumPowerDomains)       \
+  X(zesPowerGetEnergyCounter)        \
+  X(zesDeviceEnumFrequencyDomains)   \
+  X(zesFrequencyGetProperties)       \
+  X(zesFrequencyGetState)
+
+// Null where the loader is older than they are. That the loader has one does not say that the
+// driver has it: see driver.hpp.
+#define OUTBACK_ZE_NEWER(X)                                             \
+  X(zeCommandListHostSynchronize, newer::command_list_host_synchronize) \
+  X(zeMemPutIpcHandle, newer::mem_put_ipc_handle)                       \
+  X(zeInitDrivers, newer::init_drivers)                                 \
+  X(zesInit, newer::sysman_init)                                        \
+  X(zesDriverGet, newer::sysman_driver_get)                             \
+  X(zesDeviceGet, newer::sysman_device_get)
+
+/// Members have the names of what they call.
+struct driver_api {
+#define OUTBACK_ZE_MEMBER(name) decltype(&::name) name = nullptr;
+#define OUTBACK_ZE_NEWER_MEMBER(name, type) type* name = nullptr;
+  OUTBACK_ZE_REQUIRED(OUTBACK_ZE_MEMBER)
+  OUTBACK_ZE_OPTIONAL(OUTBACK_ZE_MEMBER)
+  OUTBACK_ZE_NEWER(OUTBACK_ZE_NEWER_MEMBER)
+#undef OUTBACK_ZE_MEMBER
+#undef OUTBACK_ZE_NEWER_MEMBER
+};
+
+/// Opens `library`, for good, and finds its functions. Answers what is wrong, or "".
+std::string load(const std::string& library, driver_api& api);
+
+}  // namespace outback::level_zero

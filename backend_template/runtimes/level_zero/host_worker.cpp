@@ -1,0 +1,114 @@
+#include "backend_template/runtimes/level_zero/host_worker.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "outback/runtime_error.hpp"
+
+namespace outback::level_zero {
+namespace {
+constexpr std::chrono::milliseconds patience{200};
+}
+
+struct host_worker::state {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::list<job> jobs;
+  std::size_t announced = 0;  // prepared, and not pushed yet: the thread may not end
+  bool has_thread = false;
+  std::atomic<bool> failed{false};
+  std::exception_ptr problem;  // of the first job that did not run
+};
+
+host_worker::host_worker() : state_(std::make_shared<state>()) {}
+
+host_worker::prepared::~prepared() {
+  if (one_.empty()) return;
+  const std::lock_guard lock(state_->mutex);
+  --state_->announced;
+}
+
+host_worker::prepared host_worker::prepare(std::function<void()> work) {
+  std::list<job> one;
+  one.push_back({slot_ref(), slot_ref(), std::move(work)});
+  const std::lock_guard lock(state_->mutex);
+  if (!state_->has_thread) {
+    try {
+      std::thread([shared = state_] { run_jobs(shared); }).detach();
+    } catch (const std::system_error& error) {
+      throw runtime_error(OUTBACK_INTERNAL,
+                          std::string("no thread can be started for callbacks: ") + error.what());
+    }
+    state_->has_thread = true;
+  }
+  ++state_->announced;
+  return prepared(state_, std::move(one));
+}
+
+void host_worker::push(prepared one, slot_ref reached, slot_ref gate) noexcept {
+  one.one_.front().reached = std::move(reached);
+  one.one_.front().gate = std::move(gate);
+  const std::lock_guard lock(state_->mutex);
+  state_->jobs.splice(state_->jobs.end(), one.one_);
+  --state_->announced;
+  state_->changed.notify_one();
+}
+
+void host_worker::rethrow() {
+  if (!state_->failed.load(std::memory_order_acquire)) return;
+  std::exception_ptr problem;
+  {
+    const std::lock_guard lock(state_->mutex);
+    problem = std::exchange(state_->problem, nullptr);
+    state_->failed.store(false, std::memory_order_relaxed);
+  }
+  if (problem != nullptr) std::rethrow_exception(problem);
+}
+
+void host_worker::run_jobs(const std::shared_ptr<state>& shared) noexcept {
+  std::unique_lock lock(shared->mutex);
+  for (;;) {
+    while (shared->jobs.empty()) {
+      const bool waited = shared->changed.wait_for(lock, patience) == std::cv_status::timeout;
+      if (waited && shared->jobs.empty() && shared->announced == 0) {
+        shared->has_thread = false;
+        return;
+      }
+    }
+    std::list<job> one;
+    one.splice(one.end(), shared->jobs, shared->jobs.begin());
+    lock.unlock();
+    run_job(*shared, one.front());
+    one.clear();
+    lock.lock();
+  }
+}
+
+void host_worker::run_job(state& shared, const job& one) noexcept {
+  const auto keep = [&shared] {
+    const std::lock_guard lock(shared.mutex);
+    if (shared.problem == nullptr) shared.problem = std::current_exception();
+    shared.failed.store(true, std::memory_order_release);
+  };
+  bool reached = false;
+  try {
+    reached = one.reached.wait();
+  } catch (const std::exception&) {
+    keep();
+  }
+  if (reached) one.work();
+  try {
+    one.gate.signal();
+  } catch (const std::exception&) {
+    keep();
+  }
+}
+
+}  // namespace outback::level_zero

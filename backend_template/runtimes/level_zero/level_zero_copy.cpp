@@ -1,0 +1,123 @@
+// Copies and fills of the Level Zero runtime: which way they take, and when the call returns.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+
+#include "backend_template/runtimes/level_zero/level_zero_runtime.hpp"
+#include "backend_template/runtimes/level_zero/result.hpp"
+
+namespace outback::level_zero {
+namespace {
+
+// At most so much is on its way between devices that cannot reach each other.
+constexpr std::size_t detour_size = std::size_t{4} << 20;
+
+auto copy_command(const queue& q, void* dst, const void* src, std::size_t size) {
+  return [&q, dst, src, size](ze_event_handle_t done) {
+    return q.of().api().zeCommandListAppendMemoryCopy(q.list(), dst, src, size, done, 0, nullptr);
+  };
+}
+
+void append_copy(queue& q, void* dst, const void* src, std::size_t size) {
+  q.append("zeCommandListAppendMemoryCopy", copy_command(q, dst, src, size));
+}
+
+void copy_and_wait(queue& q, void* dst, const void* src, std::size_t size) {
+  q.append_signalling("zeCommandListAppendMemoryCopy", copy_command(q, dst, src, size)).wait();
+}
+
+void* offset_by(void* ptr, std::size_t offset) {
+  return static_cast<char*>(ptr) + offset;
+}
+const void* offset_by(const void* ptr, std::size_t offset) {
+  return static_cast<const char*>(ptr) + offset;
+}
+
+}  // namespace
+
+void level_zero_runtime::mem_copy(void* dst, int32_t dst_device, const void* src,
+                                  int32_t src_device, std::size_t size, outback_stream stream) {
+  const bool from_host = src_device == OUTBACK_HOST, to_host = dst_device == OUTBACK_HOST;
+  if (from_host && to_host) throw invalid_argument("both sides of the copy are host memory");
+  on(from_host ? dst_device : src_device, [&](device& d) {
+    device& other = from_host || to_host ? d : at(dst_device);
+    queue& q = queue_of(d, stream);
+    if (size == 0) return;
+    if (from_host) {
+      copy_from_host(d, q, dst, src, size);
+    } else if (to_host) {
+      copy_to_host(d, q, dst, src, size);
+    } else {
+      copy_between(d, q, other, dst, src, size);
+    }
+  });
+}
+
+void level_zero_runtime::copy_from_host(device& d, queue& q, void* dst, const void* src,
+                                        std::size_t size) {
+  if (pinned(d, src, size)) return append_copy(q, dst, src, size);
+  if (size <= staging_size && q.copy_staged(dst, src, size)) return;
+  copy_and_wait(q, dst, src, size);
+}
+
+void level_zero_runtime::copy_to_host(device& d, queue& q, void* dst, const void* src,
+                                      std::size_t size) {
+  if (pinned(d, dst, size)) return append_copy(q, dst, src, size);
+  copy_and_wait(q, dst, src, size);
+}
+
+void level_zero_runtime::copy_between(device& from, queue& q, device& to, void* dst,
+                                      const void* src, std::size_t size) {
+  if (&from == &to || can_reach(from, to)) return append_copy(q, dst, src, size);
+  const driver_api& api = from.of().api();
+  const ze_host_mem_alloc_desc_t desc = {ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
+  const std::size_t step = std::min(size, detour_size);
+  void* made = nullptr;
+  check(api.zeMemAllocHost(from.context(), &desc, step, memory_alignment, &made), "zeMemAllocHost");
+  const auto give_back = [&](void* block) { api.zeMemFree(from.context(), block); };
+  const std::unique_ptr<void, decltype(give_back)> between(made, give_back);
+  queue& onward = to.transfer_queue();
+  for (std::size_t done = 0; done < size; done += step) {
+    const std::size_t part = std::min(step, size - done);
+    copy_and_wait(q, between.get(), offset_by(src, done), part);
+    copy_and_wait(onward, offset_by(dst, done), between.get(), part);
+  }
+}
+
+void level_zero_runtime::mem_fill(int32_t index, void* ptr, std::size_t size, const void* pattern,
+                                  std::size_t pattern_size, outback_stream stream) {
+  on(index, [&](device& d) {
+    queue& q = queue_of(d, stream);
+    if (size == 0) return;
+    const auto* bytes = static_cast<const unsigned char*>(pattern);
+    const bool one_byte = std::all_of(bytes, bytes + pattern_size,
+                                      [&](unsigned char each) { return each == bytes[0]; });
+    if (!one_byte && pattern_size > d.facts().longest_pattern) {
+      return fill_by_copies(d, q, ptr, size, pattern, pattern_size);
+    }
+    q.append("zeCommandListAppendMemoryFill", [&](ze_event_handle_t done) {
+      return q.of().api().zeCommandListAppendMemoryFill(
+          q.list(), ptr, pattern, one_byte ? 1 : pattern_size, size, done, 0, nullptr);
+    });
+  });
+}
+
+// For groups that only fill with shorter patterns: a first piece from the host, and from then on
+// the device doubles it.
+void level_zero_runtime::fill_by_copies(device& d, queue& q, void* ptr, std::size_t size,
+                                        const void* pattern, std::size_t pattern_size) {
+  std::array<unsigned char, 4096> piece;
+  for (std::size_t i = 0; i < piece.size(); i += pattern_size) {
+    std::memcpy(piece.data() + i, pattern, pattern_size);
+  }
+  std::size_t done = std::min(size, piece.size());
+  copy_from_host(d, q, ptr, piece.data(), done);
+  while (done < size) {
+    const std::size_t part = std::min(done, size - done);
+    append_copy(q, offset_by(ptr, done), ptr, part);
+    done += part;
+  }
+}
+
+}  // namespace outback::level_zero

@@ -1,0 +1,138 @@
+// Device memory and pinned host memory of the Level Zero runtime.
+#include <cstdint>
+
+#include "backend_template/runtimes/level_zero/level_zero_runtime.hpp"
+#include "backend_template/runtimes/level_zero/result.hpp"
+
+namespace outback::level_zero {
+namespace {
+
+void* allocate_on(device& d, std::size_t size) {
+  ze_relaxed_allocation_limits_exp_desc_t any_size = {};
+  any_size.stype = ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC;
+  any_size.flags = ZE_RELAXED_ALLOCATION_LIMITS_EXP_FLAG_MAX_SIZE;
+  ze_device_mem_alloc_desc_t desc = {};
+  desc.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC;
+  if (size > d.facts().largest_plain_alloc && d.of().has_relaxed_limits()) desc.pNext = &any_size;
+  void* base = nullptr;
+  check(
+      d.of().api().zeMemAllocDevice(d.context(), &desc, size, memory_alignment, d.handle(), &base),
+      "zeMemAllocDevice");
+  return base;
+}
+
+}  // namespace
+
+void* level_zero_runtime::mem_alloc(int32_t index, std::size_t size) {
+  return on(index, [&](device& d) -> void* {
+    if (size == 0) return nullptr;
+    d.memory().charge(size, d.facts().info.memory_size);
+    void* base = nullptr;
+    try {
+      base = allocate_on(d, size);
+      d.memory().add(base, size);
+      make_resident(d, base, size);
+      return base;
+    } catch (...) {
+      if (base != nullptr) {
+        d.memory().forget(base);
+        d.of().api().zeMemFree(d.context(), base);
+      }
+      d.memory().discharge(size);
+      throw;
+    }
+  });
+}
+
+void level_zero_runtime::mem_free(int32_t index, void* ptr) {
+  on(index, [&](device& d) {
+    if (ptr == nullptr) return;
+    const allocation taken = d.memory().take(ptr);
+    const ze_result_t result = d.of().api().zeMemFree(d.context(), ptr);
+    if (result != ZE_RESULT_SUCCESS) d.memory().restore(taken);
+    check(result, "zeMemFree");
+    d.memory().discharge(taken.size);
+  });
+}
+
+void* level_zero_runtime::host_alloc(std::size_t size) {
+  return on(first_device().index(), [&](device& d) -> void* {
+    if (size == 0) return nullptr;
+    const ze_host_mem_alloc_desc_t desc = {ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
+    const auto place = [&] {
+      void* base = nullptr;
+      check(d.of().api().zeMemAllocHost(d.context(), &desc, size, memory_alignment, &base),
+            "zeMemAllocHost");
+      return base;
+    }();
+    try {
+      const std::lock_guard lock(pinned_mutex_);
+      pinned_.insert(place);
+    } catch (...) {
+      d.of().api().zeMemFree(d.context(), place);
+      throw;
+    }
+    return place;
+  });
+}
+
+void level_zero_runtime::host_free(void* ptr) {
+  on(first_device().index(), [&](device& d) {
+    if (ptr == nullptr) return;
+    // Forgotten first: another thread may get the same address as soon as it is free.
+    {
+      const std::lock_guard lock(pinned_mutex_);
+      if (pinned_.erase(ptr) == 0) {
+        throw invalid_argument(
+            "the pointer is not what host_memory.alloc answered: freed already?");
+      }
+    }
+    const ze_result_t result = d.of().api().zeMemFree(d.context(), ptr);
+    if (result == ZE_RESULT_SUCCESS) return;
+    {
+      const std::lock_guard lock(pinned_mutex_);
+      pinned_.insert(ptr);
+    }
+    check(result, "zeMemFree");
+  });
+}
+
+outback_pointer_info level_zero_runtime::host_info(const void* ptr) {
+  outback_pointer_info info = {};
+  info.device = OUTBACK_HOST;
+  const platform& all = there();
+  // In a forked child nothing is pinned, and data loaders ask.
+  if (ptr == nullptr || all.devices().empty() || forked()) return info;
+  for (const auto& each : all.drivers()) {
+    const ze_context_handle_t context = each->context_if_any();
+    if (context == nullptr) continue;
+    ze_memory_allocation_properties_t properties = {};
+    properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
+    ze_device_handle_t owner = nullptr;
+    check(each->api().zeMemGetAllocProperties(context, ptr, &properties, &owner),
+          "zeMemGetAllocProperties");
+    if (properties.type == ZE_MEMORY_TYPE_UNKNOWN) continue;
+    info.device = properties.type == ZE_MEMORY_TYPE_HOST ? OUTBACK_HOST : all.index_of(owner);
+    info.pinned = info.device == OUTBACK_HOST ? 1 : 0;
+    check(each->api().zeMemGetAddressRange(context, ptr, &info.base, &info.size),
+          "zeMemGetAddressRange");
+    break;
+  }
+  return info;
+}
+
+bool level_zero_runtime::pinned(device& d, const void* ptr, std::size_t size) {
+  ze_memory_allocation_properties_t properties = {};
+  properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
+  const driver_api& api = d.of().api();
+  check(api.zeMemGetAllocProperties(d.context(), ptr, &properties, nullptr),
+        "zeMemGetAllocProperties");
+  if (properties.type == ZE_MEMORY_TYPE_UNKNOWN) return false;
+  void* base = nullptr;
+  std::size_t whole = 0;
+  check(api.zeMemGetAddressRange(d.context(), ptr, &base, &whole), "zeMemGetAddressRange");
+  const auto offset = std::size_t(static_cast<const char*>(ptr) - static_cast<char*>(base));
+  return offset <= whole && size <= whole - offset;
+}
+
+}  // namespace outback::level_zero

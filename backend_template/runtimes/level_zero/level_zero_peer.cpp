@@ -1,0 +1,65 @@
+// Access of one device to the memory of another.
+//
+// The driver needs no call before a copy; for kernels, memory has to be resident on the device that
+// reaches it, allocation by allocation.
+#include "backend_template/runtimes/level_zero/level_zero_runtime.hpp"
+#include "backend_template/runtimes/level_zero/result.hpp"
+
+namespace outback::level_zero {
+
+bool level_zero_runtime::can_reach(device& from, device& to) {
+  if (&from == &to || &from.of() != &to.of()) return false;
+  ze_bool_t can = 0;
+  check(from.of().api().zeDeviceCanAccessPeer(from.handle(), to.handle(), &can),
+        "zeDeviceCanAccessPeer");
+  return can != 0;
+}
+
+bool level_zero_runtime::peer_can_access(int32_t index, int32_t peer) {
+  return on(index, [&](device& d) { return can_reach(d, at(peer)); });
+}
+
+void level_zero_runtime::peer_enable(int32_t index, int32_t peer) {
+  on(index, [&](device& d) {
+    device& other = at(peer);
+    if (!can_reach(d, other)) {
+      throw unsupported("device " + std::to_string(index) + " cannot access memory of device " +
+                        std::to_string(peer));
+    }
+    const ze_context_handle_t context = d.context();
+    const std::lock_guard lock(peers_mutex_);
+    if (peers_.contains({index, peer})) return;
+    // Said before what is there is looked at: an allocation is seen here, or sees it.
+    any_peers_.store(true);
+    other.memory().for_each([&](const allocation& each) {
+      check(d.of().api().zeContextMakeMemoryResident(context, d.handle(), each.base, each.size),
+            "zeContextMakeMemoryResident");
+    });
+    peers_.insert({index, peer});
+  });
+}
+
+void level_zero_runtime::peer_disable(int32_t index, int32_t peer) {
+  on(index, [&](device& d) {
+    device& other = at(peer);
+    const std::lock_guard lock(peers_mutex_);
+    if (peers_.erase({index, peer}) == 0) return;
+    other.memory().for_each([&](const allocation& each) {
+      check(d.of().api().zeContextEvictMemory(d.context(), d.handle(), each.base, each.size),
+            "zeContextEvictMemory");
+    });
+  });
+}
+
+void level_zero_runtime::make_resident(device& owner, void* ptr, std::size_t size) {
+  if (!any_peers_.load()) return;
+  const std::lock_guard lock(peers_mutex_);
+  for (const auto& [index, whose] : peers_) {
+    if (whose != owner.index()) continue;
+    const device& d = *there().devices()[std::size_t(index)];
+    check(owner.of().api().zeContextMakeMemoryResident(owner.context(), d.handle(), ptr, size),
+          "zeContextMakeMemoryResident");
+  }
+}
+
+}  // namespace outback::level_zero

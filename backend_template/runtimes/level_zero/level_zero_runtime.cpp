@@ -1,0 +1,127 @@
+#include "backend_template/runtimes/level_zero/level_zero_runtime.hpp"
+
+namespace outback::level_zero {
+
+static_assert(device_runtime<level_zero_runtime>);
+
+platform& level_zero_runtime::there() {
+  if (platform* const made = platform_.load(std::memory_order_acquire)) return *made;
+  if (!refusal_.empty()) throw invalid_argument(refusal_);
+  const std::lock_guard lock(platform_mutex_);
+  platform* made = platform_.load(std::memory_order_relaxed);
+  if (made == nullptr) {
+    made = new platform(options_);
+    platform_.store(made, std::memory_order_release);
+  }
+  return *made;
+}
+
+device& level_zero_runtime::at(int32_t index) {
+  const platform& all = there();
+  const auto count = int32_t(all.devices().size());
+  if (index < 0 || index >= count) {
+    if (count != 0) check_device(index, count);
+    throw invalid_argument("there is no device " + std::to_string(index) + ": " + all.problem());
+  }
+  check_not_forked();
+  device& d = *all.devices()[std::size_t(index)];
+  if (d.lost()) {
+    throw device_lost("device " + std::to_string(index) +
+                      " was lost before: the driver cannot use it again in this process");
+  }
+  return d;
+}
+
+device& level_zero_runtime::first_device() {
+  const platform& all = there();
+  if (all.devices().empty()) throw unsupported(all.problem());
+  check_not_forked();
+  return *all.devices().front();
+}
+
+int32_t level_zero_runtime::device_count() {
+  return int32_t(there().devices().size());
+}
+
+outback_device_info level_zero_runtime::device_info(int32_t index) {
+  return on(index, [](device& d) { return d.facts().info; });
+}
+
+void level_zero_runtime::device_sync(int32_t index) {
+  on(index, [](device& d) { d.sync(); });
+}
+
+void level_zero_runtime::device_select(int32_t index) {
+  at(index);  // the driver has no current device
+}
+
+bool level_zero_runtime::device_is_active(int32_t index) {
+  return at(index).active();
+}
+
+memory_amount level_zero_runtime::memory_usage(int32_t index) {
+  return on(index, [](device& d) {
+    const uint64_t size = d.facts().info.memory_size, used = d.memory().used();
+    // What it says is free may be less than what this process may still have, never more.
+    const std::size_t left = used < size ? size - used : 0;
+    if (const auto whole = d.sensors().memory()) {
+      return memory_amount{.free = std::min(whole->free, left), .total = whole->total};
+    }
+    return memory_amount{.free = left, .total = size};
+  });
+}
+
+void* level_zero_runtime::native_device(int32_t index) {
+  return at(index).handle();
+}
+
+void* level_zero_runtime::native_stream(int32_t index, outback_stream handle) {
+  return on(index, [&](device& d) -> void* {
+    queue& q = queue_of(d, handle);
+    q.expose();
+    return q.list();
+  });
+}
+
+outback_stream level_zero_runtime::native_wrap_stream(int32_t index, void* handle) {
+  return on(index, [&](device& d) {
+    return reinterpret_cast<outback_stream>(
+        d.wrap_stream(static_cast<ze_command_list_handle_t>(handle)));
+  });
+}
+
+void level_zero_runtime::callback_enqueue(int32_t index, outback_callback callback, void* data,
+                                          outback_stream handle) {
+  on(index, [&](device& d) { queue_of(d, handle).enqueue_host_work([=] { callback(data); }); });
+}
+
+int64_t level_zero_runtime::telemetry_read(int32_t index, outback_metric metric) {
+  return on(index, [&](device& d) -> int64_t {
+    std::optional<int64_t> value;
+    switch (metric) {
+      case OUTBACK_METRIC_MEMORY_USED:
+        return int64_t(d.memory().used());
+      case OUTBACK_METRIC_UTILIZATION:
+        value = d.sensors().utilization();
+        break;
+      case OUTBACK_METRIC_TEMPERATURE:
+        value = d.sensors().temperature();
+        break;
+      case OUTBACK_METRIC_POWER:
+        value = d.sensors().power();
+        break;
+      case OUTBACK_METRIC_CLOCK:
+        value = d.sensors().clock_rate();
+        break;
+      default:
+        throw unsupported("Level Zero does not measure metric " + std::to_string(metric));
+    }
+    if (value) return *value;
+    throw unsupported(
+        "Sysman does not tell this of device " + std::to_string(index) +
+        ": it has to be there (ZES_ENABLE_SYSMAN=1 before the first use of Level Zero, or a loader "
+        "of API 1.5), and this user has to be allowed to read it");
+  });
+}
+
+}  // namespace outback::level_zero

@@ -1,0 +1,169 @@
+// Streams and events of the Level Zero runtime.
+#include <chrono>
+
+#include "backend_template/runtimes/level_zero/event.hpp"
+#include "backend_template/runtimes/level_zero/level_zero_runtime.hpp"
+
+namespace outback::level_zero {
+namespace {
+
+int64_t steady_ns() {
+  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
+}  // namespace
+
+queue& level_zero_runtime::queue_of(device& d, outback_stream handle) {
+  if (handle == nullptr) return d.default_queue();
+  const auto& given = *reinterpret_cast<const stream*>(handle);
+  if (given.device != d.index()) {
+    throw invalid_argument("the stream is of device " + std::to_string(given.device) +
+                           ", not of device " + std::to_string(d.index()));
+  }
+  return *given.work;
+}
+
+outback_stream level_zero_runtime::stream_create(int32_t index, int32_t priority) {
+  return on(index,
+            [&](device& d) { return reinterpret_cast<outback_stream>(d.create_stream(priority)); });
+}
+
+void level_zero_runtime::stream_destroy(int32_t index, outback_stream handle) {
+  on(index, [&](device& d) {
+    if (handle == nullptr) throw invalid_argument("the default stream is not destroyed");
+    d.destroy_stream(reinterpret_cast<const stream*>(handle));
+  });
+}
+
+bool level_zero_runtime::stream_query(int32_t index, outback_stream handle) {
+  return on(index, [&](device& d) { return queue_of(d, handle).idle(); });
+}
+
+void level_zero_runtime::stream_sync(int32_t index, outback_stream handle) {
+  on(index, [&](device& d) { queue_of(d, handle).sync(); });
+}
+
+priority_range level_zero_runtime::stream_priorities(int32_t index) {
+  at(index);
+  return {.least = least_priority, .greatest = greatest_priority};
+}
+
+event& level_zero_runtime::event_of(const device& d, outback_event handle) const {
+  auto& given = *reinterpret_cast<event*>(handle);
+  if (given.device() != d.index()) {
+    throw invalid_argument("the event is of device " + std::to_string(given.device()) +
+                           ", not of device " + std::to_string(d.index()));
+  }
+  return given;
+}
+
+outback_event level_zero_runtime::event_create(int32_t index, uint32_t flags) {
+  return on(index, [&](device& d) {
+    constexpr uint32_t known =
+        OUTBACK_EVENT_TIMING | OUTBACK_EVENT_BLOCKING | OUTBACK_EVENT_INTERPROCESS;
+    const bool shared = (flags & OUTBACK_EVENT_INTERPROCESS) != 0;
+    if ((flags & ~known) != 0) {
+      throw invalid_argument("there are no event flags " + std::to_string(flags & ~known));
+    }
+    if (shared && (flags & OUTBACK_EVENT_TIMING) != 0) {
+      throw invalid_argument("an event of several processes has no time");
+    }
+    return reinterpret_cast<outback_event>(
+        new event(d.index(), flags, shared ? shared_event::make() : nullptr));
+  });
+}
+
+void level_zero_runtime::event_destroy(int32_t index, outback_event handle) {
+  on(index, [&](device& d) { delete &event_of(d, handle); });
+}
+
+void level_zero_runtime::event_record(int32_t index, outback_event handle, outback_stream where) {
+  on(index, [&](device& d) {
+    event& e = event_of(d, handle);
+    queue& q = queue_of(d, where);
+    if (e.shared() == nullptr) {
+      return e.replace({q.record(e.timed()), e.timed() ? steady_ns() : 0});
+    }
+    const uint64_t number = e.shared()->begin();
+    try {
+      q.enqueue_host_work([shared = e.shared(), number] { shared->complete(number); });
+    } catch (...) {
+      e.shared()->complete(number);  // it stands for nothing, and nobody may wait for it for ever
+      throw;
+    }
+  });
+}
+
+void level_zero_runtime::event_wait(int32_t index, outback_event handle, outback_stream waiting) {
+  on(index, [&](device& d) {
+    const auto& e = *reinterpret_cast<const event*>(handle);
+    queue& q = queue_of(d, waiting);
+    if (e.shared() != nullptr) {
+      const uint64_t number = e.shared()->last();
+      if (e.shared()->done(number)) return;
+      return q.enqueue_host_work([shared = e.shared(), number] { shared->wait(number); });
+    }
+    const slot_ref slot = e.current().slot;
+    if (!slot) return;
+    if (&slot->source->of() == &d.of()) return q.wait_for(slot);
+    // Another driver's, which this one knows nothing of.
+    if (!slot.complete()) q.enqueue_host_work([slot] { slot.wait(); });
+  });
+}
+
+bool level_zero_runtime::event_query(int32_t index, outback_event handle) {
+  return on(index, [&](device& d) {
+    const event& e = event_of(d, handle);
+    if (e.shared() != nullptr) return e.shared()->done(e.shared()->last());
+    const slot_ref slot = e.current().slot;
+    return !slot || slot.complete();
+  });
+}
+
+void level_zero_runtime::event_sync(int32_t index, outback_event handle) {
+  on(index, [&](device& d) {
+    const event& e = event_of(d, handle);
+    if (e.shared() != nullptr) return e.shared()->wait(e.shared()->last());
+    if (const slot_ref slot = e.current().slot) slot.wait();
+  });
+}
+
+std::optional<int64_t> level_zero_runtime::event_elapsed(outback_event from_handle,
+                                                         outback_event to_handle) {
+  const auto& first = *reinterpret_cast<const event*>(from_handle);
+  const auto& second = *reinterpret_cast<const event*>(to_handle);
+  return on(first.device(), [&](device& d) -> std::optional<int64_t> {
+    if (!first.timed() || !second.timed()) {
+      throw invalid_argument("both events must be created with OUTBACK_EVENT_TIMING");
+    }
+    if (first.device() != second.device()) {
+      throw invalid_argument("the events are of devices " + std::to_string(first.device()) +
+                             " and " + std::to_string(second.device()) +
+                             ", whose clocks have nothing to do with each other");
+    }
+    const recording from = first.current(), to = second.current();
+    if (!from.slot || !to.slot) throw invalid_argument("both events must have been recorded");
+    if (!from.slot.complete() || !to.slot.complete()) return std::nullopt;
+    return d.facts().clock.elapsed(*from.slot->timestamp, *to.slot->timestamp,
+                                   to.host_ns - from.host_ns);
+  });
+}
+
+void* level_zero_runtime::native_event(int32_t index, outback_event handle) {
+  return on(index, [&](device& d) -> void* {
+    event& e = event_of(d, handle);
+    if (e.shared() != nullptr) {
+      throw unsupported("an event of several processes is none of the driver's");
+    }
+    d.context();
+    // Never recorded is complete, so whoever waits for the handle waits for nothing.
+    const event_slot* const slot = e.native([&] {
+      slot_ref complete = d.of().slots().acquire();
+      complete.signal();
+      return complete;
+    });
+    return slot->event;
+  });
+}
+
+}  // namespace outback::level_zero

@@ -1,0 +1,52 @@
+// What this runtime uses of Level Zero beyond version 1.4, whose headers Debian 12 has. Named apart
+// from the originals, so that newer headers compile too.
+//
+// Source: https://github.com/oneapi-src/level-zero, include/ze_api.h and zes_api.h.
+#pragma once
+
+#include <level_zero/zes_api.h>
+
+#include <cstdint>
+
+namespace outback::level_zero::newer {
+
+constexpr uint32_t api_version(uint32_t major, uint32_t minor) {
+  return major << 16 | minor;
+}
+
+// 1.5: Sysman that is initialised apart from the core, whatever the environment says.
+using sysman_init = ze_result_t ZE_APICALL(uint32_t flags);
+using sysman_driver_get = ze_result_t ZE_APICALL(uint32_t* count, zes_driver_handle_t* drivers);
+using sysman_device_get = ze_result_t ZE_APICALL(zes_driver_handle_t driver, uint32_t* count,
+                                                 zes_device_handle_t* devices);
+
+// 1.6
+using command_list_host_synchronize = ze_result_t ZE_APICALL(ze_command_list_handle_t list,
+                                                             uint64_t timeout);
+using mem_put_ipc_handle = ze_result_t ZE_APICALL(ze_context_handle_t context,
+                                                  ze_ipc_mem_handle_t handle);
+
+// 1.7: ZE_COMMAND_QUEUE_FLAG_IN_ORDER
+inline constexpr uint32_t queue_in_order = 1u << 1;
+
+// 1.8: ze_event_pool_counter_based_exp_desc_t
+inline constexpr auto counter_based_event_pool = static_cast<ze_structure_type_t>(0x00020014);
+inline constexpr uint32_t counter_based_immediate = 1u;
+struct counter_based_event_pool_desc {
+  ze_structure_type_t stype;
+  const void* pNext;
+  uint32_t flags;
+};
+
+// 1.10: ze_init_driver_type_desc_t
+inline constexpr auto init_driver_type = static_cast<ze_structure_type_t>(0x00020021);
+inline constexpr uint32_t init_driver_type_gpu = 1u;
+struct init_driver_type_desc {
+  ze_structure_type_t stype;
+  const void* pNext;
+  uint32_t flags;
+};
+using init_drivers = ze_result_t ZE_APICALL(uint32_t* count, ze_driver_handle_t* drivers,
+                                            init_driver_type_desc* desc);
+
+}  // namespace outback::level_zero::newer

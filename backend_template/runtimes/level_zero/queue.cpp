@@ -1,0 +1,187 @@
+#include "backend_template/runtimes/level_zero/queue.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "backend_template/runtimes/level_zero/driver.hpp"
+
+namespace outback::level_zero {
+namespace {
+
+// So many waits may be held before somebody looks which of them the device got past.
+constexpr std::size_t held_before_a_look = 32;
+
+// A list that others append to has no command of ours to ask about, so asking appends one, and
+// gives an idle device this long to get to it.
+constexpr uint64_t look_ns = 1'000'000;
+
+}  // namespace
+
+event_slots& queue::slots() noexcept {
+  return order_ == order::by_list ? driver_.ordered_slots() : driver_.slots();
+}
+
+ze_result_t queue::barrier(ze_event_handle_t signal, ze_event_handle_t wait) const {
+  return driver_.api().zeCommandListAppendBarrier(list_, signal, wait != nullptr ? 1 : 0,
+                                                  wait != nullptr ? &wait : nullptr);
+}
+
+void queue::before_command() {
+  if (order_ == order::by_list || (!unordered_ && !exposed())) return;
+  check(barrier(nullptr, nullptr), "zeCommandListAppendBarrier");
+  unordered_ = false;
+}
+
+// A barrier that fails here is appended before the next command instead, where it can be reported.
+void queue::after_command(leaves how) noexcept {
+  appended_.fetch_add(1, std::memory_order_release);
+  if (order_ == order::by_list) return;
+  unordered_ = how == leaves::unordered && barrier(nullptr, nullptr) != ZE_RESULT_SUCCESS;
+}
+
+slot_ref queue::append_barrier_slot() {
+  slot_ref slot = slots().acquire();
+  check(barrier(slot->event, nullptr), "zeCommandListAppendBarrier");
+  slot->appended.store(true, std::memory_order_relaxed);
+  after_command(leaves::ordered);
+  latest_ = {appended_.load(std::memory_order_relaxed), slot};
+  return slot;
+}
+
+slot_ref queue::mark() {
+  const bool covers_all =
+      latest_.slot && latest_.position == appended_.load(std::memory_order_relaxed);
+  return covers_all && !exposed() ? latest_.slot : append_barrier_slot();
+}
+
+slot_ref queue::record(bool timed) {
+  const std::lock_guard lock(mutex_);
+  if (!timed) return append_barrier_slot();
+  slot_ref slot = slots().acquire();
+  before_command();
+  check(driver_.api().zeCommandListAppendWriteGlobalTimestamp(list_, slot->timestamp, slot->event,
+                                                              0, nullptr),
+        "zeCommandListAppendWriteGlobalTimestamp");
+  slot->appended.store(true, std::memory_order_relaxed);
+  after_command(leaves::unordered);
+  latest_ = {appended_.load(std::memory_order_relaxed), slot};
+  return slot;
+}
+
+void queue::wait_for(const slot_ref& slot) {
+  if (slot.complete()) return;
+  const std::lock_guard lock(mutex_);
+  make_room_to_hold();
+  check(barrier(nullptr, slot->event), "zeCommandListAppendBarrier");
+  after_command(leaves::ordered);
+  hold(slot);
+}
+
+void queue::make_room_to_hold() {
+  held_.reserve(held_.size() + 1);
+  if (held_.size() < held_before_a_look) return;
+  if (passing_.slot && passing_.slot.complete()) {
+    raise_completed(passing_.position);
+    passing_ = {};
+    release_passed();
+  }
+  if (passing_.slot) return;
+  mark();  // so that there is one behind the waits that are held
+  passing_ = latest_;
+}
+
+void queue::hold(const slot_ref& slot) noexcept {
+  if (slot->source->counter_based()) return;
+  held_.push_back({appended_.load(std::memory_order_relaxed), slot});
+  holds_.store(true, std::memory_order_relaxed);
+}
+
+void queue::release_passed() noexcept {
+  const uint64_t done = completed_.load(std::memory_order_acquire);
+  std::erase_if(held_, [done](const held& each) { return each.position <= done; });
+  holds_.store(!held_.empty(), std::memory_order_relaxed);
+}
+
+void queue::raise_completed(uint64_t position) noexcept {
+  uint64_t known = completed_.load(std::memory_order_relaxed);
+  while (known < position &&
+         !completed_.compare_exchange_weak(known, position, std::memory_order_release)) {
+  }
+}
+
+void queue::completed(uint64_t position) {
+  raise_completed(position);
+  if (holds_.load(std::memory_order_relaxed)) {
+    const std::lock_guard lock(mutex_);
+    release_passed();
+  }
+  worker_.rethrow();
+}
+
+bool queue::copy_staged(void* dst, const void* src, std::size_t size) {
+  const std::lock_guard lock(mutex_);
+  void* const block = staging_.acquire();
+  if (block == nullptr) return false;
+  std::memcpy(block, src, size);
+  staging_.use(append_slot("zeCommandListAppendMemoryCopy", [&](ze_event_handle_t done) {
+    return driver_.api().zeCommandListAppendMemoryCopy(list_, dst, block, size, done, 0, nullptr);
+  }));
+  return true;
+}
+
+void queue::enqueue_host_work(std::function<void()> work) {
+  host_worker::prepared job = worker_.prepare(std::move(work));
+  const std::lock_guard lock(mutex_);
+  make_room_to_hold();
+  // Signalled by the host, so not of the counter-based kind.
+  slot_ref reached = driver_.slots().acquire(), gate = driver_.slots().acquire();
+  check(barrier(reached->event, nullptr), "zeCommandListAppendBarrier");
+  reached->appended.store(true, std::memory_order_relaxed);
+  after_command(leaves::ordered);
+  check(barrier(nullptr, gate->event), "zeCommandListAppendBarrier");
+  gate->appended.store(true, std::memory_order_relaxed);
+  after_command(leaves::ordered);
+  hold(gate);
+  worker_.push(std::move(job), std::move(reached), std::move(gate));
+}
+
+bool queue::idle() {
+  const uint64_t goal = appended_.load(std::memory_order_acquire);
+  if (known_idle(goal)) return true;
+  if (driver_.syncs_lists()) {
+    if (!check_ready(driver_.api().zeCommandListHostSynchronize(list_, 0),
+                     "zeCommandListHostSynchronize")) {
+      return false;
+    }
+  } else {
+    slot_ref last;
+    {
+      const std::lock_guard lock(mutex_);
+      if (latest_.slot && !latest_.slot.complete()) return false;
+      last = mark();
+    }
+    if (!last.wait(exposed() ? look_ns : 0)) return false;
+  }
+  completed(goal);
+  return true;
+}
+
+void queue::sync() {
+  const uint64_t goal = appended_.load(std::memory_order_acquire);
+  if (known_idle(goal)) return;
+  if (driver_.syncs_lists()) {
+    check(driver_.api().zeCommandListHostSynchronize(list_, UINT64_MAX),
+          "zeCommandListHostSynchronize");
+  } else {
+    slot_ref last;
+    {
+      const std::lock_guard lock(mutex_);
+      last = mark();
+    }
+    last.wait();
+  }
+  completed(goal);
+}
+
+}  // namespace outback::level_zero

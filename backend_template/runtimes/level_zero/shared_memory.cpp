@@ -1,0 +1,122 @@
+#include "backend_template/runtimes/level_zero/shared_memory.hpp"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "backend_template/runtimes/level_zero/result.hpp"
+#include "outback/runtime_error.hpp"
+
+namespace outback::level_zero {
+namespace {
+
+constexpr char memory_handle_kind[8] = {'o', 'b', 'z', 'e', 'm', 'e', 'm', '1'};
+
+/// What `outback_ipc_handle.bytes` holds. Under Linux the driver's handle begins with a descriptor,
+/// which is of no use elsewhere: it travels as the handle's `fd`.
+struct memory_handle {
+  char kind[8];
+  std::array<uint64_t, 2> process;  // random: process numbers come back
+  uint64_t serial;                  // of the allocation in that process
+  ze_ipc_mem_handle_t driver;
+};
+static_assert(sizeof(memory_handle) <= sizeof(outback_ipc_handle::bytes));
+
+const std::array<uint64_t, 2>& this_process() {
+  static const auto token = [] {
+    std::array<uint64_t, 2> made = {};
+    if (getrandom(made.data(), sizeof(made), 0) != ssize_t(sizeof(made))) {
+      made = {uint64_t(getpid()), uint64_t(reinterpret_cast<uintptr_t>(&made))};
+    }
+    return made;
+  }();
+  return token;
+}
+
+int descriptor_in(const ze_ipc_mem_handle_t& handle) {
+  int fd = -1;
+  std::memcpy(&fd, handle.data, sizeof(fd));
+  return fd;
+}
+
+int duplicate(int fd) {
+  const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  if (copy < 0) {
+    throw runtime_error(OUTBACK_INTERNAL,
+                        std::string("the descriptor of shared memory: ") + std::strerror(errno));
+  }
+  return copy;
+}
+
+}  // namespace
+
+outback_ipc_handle shared_memory::share(device& owner, const allocation& of) {
+  const driver_api& api = owner.of().api();
+  memory_handle inner = {};
+  std::memcpy(inner.kind, memory_handle_kind, sizeof(inner.kind));
+  inner.process = this_process();
+  inner.serial = of.serial;
+  const std::lock_guard lock(mutex_);  // the driver's descriptor is one for all
+  check(api.zeMemGetIpcHandle(owner.context(), of.base, &inner.driver), "zeMemGetIpcHandle");
+  outback_ipc_handle made = {};
+  made.struct_size = sizeof(made);
+  made.size = sizeof(inner);
+  std::memcpy(made.bytes, &inner, sizeof(inner));
+  made.fd = duplicate(descriptor_in(inner.driver));
+  // Before 1.6 the descriptor stays with the allocation, and goes with it.
+  if (owner.of().puts_handles()) api.zeMemPutIpcHandle(owner.context(), inner.driver);
+  return made;
+}
+
+void* shared_memory::open(device& there, const outback_ipc_handle& handle) {
+  memory_handle inner = {};
+  struct stat file = {};
+  std::memcpy(&inner, handle.bytes, sizeof(inner));
+  if (handle.size != sizeof(inner) ||
+      std::memcmp(inner.kind, memory_handle_kind, sizeof(inner.kind)) != 0 || handle.fd < 0 ||
+      fstat(handle.fd, &file) != 0) {
+    throw invalid_argument(
+        "the handle is not of memory of this runtime, or its descriptor did not come with it");
+  }
+  if (inner.process == this_process()) {
+    throw invalid_argument("the handle is of this process's own memory, which needs no opening");
+  }
+  const identity which{inner.process[0], inner.process[1], inner.serial, there.index()};
+  const std::lock_guard lock(mutex_);
+  if (const auto before = opened_.find(which); before != opened_.end()) {
+    ++before->second.times;
+    return before->second.base;
+  }
+  const driver_api& api = there.of().api();
+  std::memcpy(inner.driver.data, &handle.fd, sizeof(handle.fd));
+  const auto place = opened_.emplace(which, opened{nullptr, 1}).first;
+  const ze_result_t result =
+      api.zeMemOpenIpcHandle(there.context(), there.handle(), inner.driver, 0, &place->second.base);
+  if (result != ZE_RESULT_SUCCESS) opened_.erase(place);
+  check(result, "zeMemOpenIpcHandle");
+  return place->second.base;
+}
+
+void shared_memory::close(device& there, void* ptr) {
+  const std::lock_guard lock(mutex_);
+  for (auto it = opened_.begin(); it != opened_.end(); ++it) {
+    if (it->second.base != ptr || std::get<3>(it->first) != there.index()) continue;
+    if (it->second.times == 1) {
+      check(there.of().api().zeMemCloseIpcHandle(there.context(), ptr), "zeMemCloseIpcHandle");
+      opened_.erase(it);
+    } else {
+      --it->second.times;
+    }
+    return;
+  }
+  throw invalid_argument("the pointer is not one that ipc.open_memory answered for device " +
+                         std::to_string(there.index()) + ": closed already?");
+}
+
+}  // namespace outback::level_zero

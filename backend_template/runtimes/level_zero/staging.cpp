@@ -1,0 +1,29 @@
+#include "backend_template/runtimes/level_zero/staging.hpp"
+
+#include <utility>
+
+#include "backend_template/runtimes/level_zero/driver.hpp"
+#include "backend_template/runtimes/level_zero/result.hpp"
+
+namespace outback::level_zero {
+
+void* staging::acquire() {
+  block& oldest = blocks_[next_];
+  if (oldest.until) {
+    if (!oldest.until.complete()) return nullptr;
+    oldest.until = slot_ref();
+  }
+  if (oldest.memory == nullptr) {
+    const ze_host_mem_alloc_desc_t desc = {ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
+    check(driver_.api().zeMemAllocHost(driver_.context(), &desc, staging_size, 64, &oldest.memory),
+          "zeMemAllocHost");
+  }
+  return oldest.memory;
+}
+
+void staging::use(slot_ref slot) noexcept {
+  blocks_[next_].until = std::move(slot);
+  next_ = (next_ + 1) % blocks_.size();
+}
+
+}  // namespace outback::level_zero
