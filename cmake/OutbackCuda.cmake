@@ -1,8 +1,9 @@
 # Where CUDA's headers are. They are all that is needed: libcudart is opened at run time.
 #
 #   OUTBACK_CUDA_INCLUDE_DIR   the folder of cuda_runtime_api.h and cuda.h; looked for in CUDAToolkit_ROOT, CUDA_HOME
-#                              and CUDA_PATH, in /usr/local/cuda, and in the wheels nvidia-cuda-runtime (CUDA 13) and
-#                              nvidia-cuda-runtime-cu12 with nvidia-cuda-nvcc-cu12 of the Python on the PATH
+#                              and CUDA_PATH, in /usr/local/cuda, and in the wheels nvidia-cuda-runtime with
+#                              nvidia-cuda-crt (CUDA 13), or nvidia-cuda-runtime-cu12 with nvidia-cuda-nvcc-cu12, of
+#                              Python_EXECUTABLE or else of the Python on the PATH
 #
 # Sets OUTBACK_CUDA_FOUND and, where it is true, defines the target outback::cuda_headers.
 include_guard(GLOBAL)
@@ -12,6 +13,9 @@ set(_outback_cuda_hints "${CUDAToolkit_ROOT}" "$ENV{CUDAToolkit_ROOT}" "$ENV{CUD
 list(TRANSFORM _outback_cuda_hints APPEND "/include")
 
 if(NOT OUTBACK_CUDA_INCLUDE_DIR)
+  if(Python_EXECUTABLE AND NOT OUTBACK_CUDA_PYTHON)
+    set(OUTBACK_CUDA_PYTHON "${Python_EXECUTABLE}")
+  endif()
   find_program(OUTBACK_CUDA_PYTHON NAMES python3 python DOC "Asked for the wheels that bring CUDA's headers")
   mark_as_advanced(OUTBACK_CUDA_PYTHON)
   if(OUTBACK_CUDA_PYTHON)

@@ -297,6 +297,16 @@ def test_elapsed_time_needs_timing_and_recordings():
         plain.elapsed_time(timed)
 
 
+def test_elapsed_time_is_of_one_device(two_devices):
+    here, there = Event(enable_timing=True), Event(enable_timing=True)
+    here.record(torch.acme.current_stream(0))
+    there.record(torch.acme.current_stream(1))
+    torch.acme.synchronize(0)
+    torch.acme.synchronize(1)
+    with pytest.raises(RuntimeError, match="one device.* 0 and 1"):
+        here.elapsed_time(there)
+
+
 def test_events_between_processes_name_the_missing_slot():
     with pytest.raises(NotImplementedError, match="ipc"):
         Event(interprocess=True)

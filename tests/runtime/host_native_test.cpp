@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <future>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -187,9 +188,11 @@ TEST_F(HostNativeTest, UtilizationIsTheTimeOfTheStreamsThreads) {
   const outback_stream s = host_.stream_create(0, 0);
   EXPECT_EQ(utilization(host_, rests), 0);  // though this thread is busy
   std::atomic<bool> enough{false};
+  std::promise<void> ended;
   reinterpret_cast<stream*>(s)->enqueue([&] {
     while (!enough) {
     }
+    ended.set_value();
   });
   const int64_t busy = utilization(host_, [](int64_t percent) { return percent > 0; });
   EXPECT_GT(busy, 0);
@@ -197,6 +200,7 @@ TEST_F(HostNativeTest, UtilizationIsTheTimeOfTheStreamsThreads) {
   EXPECT_EQ(host_.telemetry_read(1, OUTBACK_METRIC_UTILIZATION), 0);
   gate_.close(s);
   enough = true;
+  ended.get_future().wait();
   EXPECT_EQ(utilization(host_, rests), 0);  // its thread waits
 }
 

@@ -187,6 +187,7 @@ class whole_runtime {
         throw invalid_argument("the event has no time");
       }
     }
+    if (at(from).device != at(to).device) throw invalid_argument("the events are of two devices");
     return std::chrono::nanoseconds(*at(to).last->time - *at(from).last->time).count();
   }
 

@@ -1,5 +1,6 @@
 """What must come from the operating system: found, else installed, else named in one sentence."""
 
+import ctypes.util
 import importlib.util
 import os
 import re
@@ -44,6 +45,11 @@ _TESTS = (
     Need("libgtest-dev", _header("gtest/gtest.h")),
     Need("libgmock-dev", _header("gmock/gmock.h")),
 )
+# Without them there is no Level Zero runtime, and no test of it.
+_LEVEL_ZERO = (
+    Need("libze-dev", _header("level_zero/ze_api.h"), optional=True),
+    Need("libze1", lambda: ctypes.util.find_library("ze_loader") is not None, optional=True),
+)
 _BENCH = (Need("libbenchmark-dev", _header("benchmark/benchmark.h")),)
 
 
@@ -52,7 +58,7 @@ def provide(*, venv: bool, tests: bool = False, bench: bool = False, install: bo
     needs = [
         *_COMPILE,
         *(_VENV if venv else ()),
-        *(_TESTS if tests else ()),
+        *((*_TESTS, *_LEVEL_ZERO) if tests else ()),
         *(_BENCH if bench else ()),
     ]
     missing = [need for need in needs if not need.is_there()]

@@ -11,12 +11,19 @@
 //              "current" device, and none changes the one of the calling thread.
 //   Units      Sizes are bytes, times are nanoseconds.
 //   Ownership  What *_create or *_alloc returns is the caller's until it goes, once, to its
-//              *_destroy or *_free. Everything else is borrowed for the call.
+//              *_destroy or *_free. Where that answers INVALID_ARGUMENT it did nothing; after any
+//              other failure what it was given is gone, and so is all that a lost device had.
+//              Everything else is borrowed for the call.
 //   Order      Work on one stream runs in the order in which it was enqueued, one piece at a time,
 //              also where several threads enqueue it. A null stream is the device's default stream,
 //              which is a stream like any other: it does not wait for the others, and they do not
 //              wait for it. A slot that takes a stream may return before its work is done; then it
-//              no longer reads pageable host memory.
+//              no longer reads pageable host memory. Copies from or to pageable host memory, and
+//              between devices, may wait for what was enqueued before them; nothing else that
+//              enqueues waits for the device. Streams may share an engine: while one of them waits
+//              for the host or for another process, others may stand still.
+//   Forks      A child of a process that has used a device may be refused by every slot, with a
+//              text that says so, but for last_error, device_count and host_memory.info.
 //   Growth     Members are only ever appended. `struct_size` says how much of a struct its maker
 //              had: what lies beyond is absent, for both sides.
 #pragma once
@@ -85,6 +92,7 @@ typedef struct outback_streams {
 
 // INTERPROCESS together with TIMING is INVALID_ARGUMENT; alone, UNSUPPORTED where there is no
 // `ipc`.
+// BLOCKING is a hint: a thread that waits sleeps rather than spins.
 enum { OUTBACK_EVENT_TIMING = 1u, OUTBACK_EVENT_BLOCKING = 2u, OUTBACK_EVENT_INTERPROCESS = 4u };
 
 // An event that was never recorded is complete: `query` and `sync` answer OUTBACK_OK, `wait` waits
@@ -101,8 +109,8 @@ typedef struct outback_events {
   outback_status (*wait)(void* self, int32_t device, outback_event event, outback_stream stream);
   outback_status (*query)(void* self, int32_t device, outback_event event);  // or NOT_READY
   outback_status (*sync)(void* self, int32_t device, outback_event event);   // the host waits
-  // Both were created with TIMING and recorded: INVALID_ARGUMENT if not. NOT_READY while one is
-  // pending.
+  // Both are of one device, were created with TIMING and recorded: INVALID_ARGUMENT if not.
+  // NOT_READY while one is pending. To a microsecond or so, and coarser over minutes.
   outback_status (*elapsed)(void* self, outback_event from, outback_event to, int64_t* ns);
 } outback_events;
 
@@ -133,7 +141,7 @@ typedef struct outback_device_state {
   outback_status (*select)(void* self, int32_t device);
   // 1 when a context exists on the device. Creates none.
   outback_status (*is_active)(void* self, int32_t device, int32_t* active);
-  // Of the whole device, other processes included.
+  // Of the whole device, other processes included, as far as the driver tells. May make a context.
   outback_status (*memory_usage)(void* self, int32_t device, size_t* free, size_t* total);
 } outback_device_state;
 
@@ -142,7 +150,8 @@ typedef struct outback_device_state {
 typedef struct outback_host_registration {
   uint32_t struct_size;
   uint32_t reserved;
-  // Not null and not empty. A range that meets memory which is pinned already is INVALID_ARGUMENT.
+  // Not null and not empty. A range that meets memory which is pinned already is INVALID_ARGUMENT;
+  // one that shares only a page with such memory may be.
   outback_status (*add)(void* self, void* ptr, size_t size);
   // `ptr` as it was added. No work may use the memory any more; whose it is, it stays.
   outback_status (*remove)(void* self, void* ptr);
@@ -158,12 +167,15 @@ typedef struct outback_peer {
   // All memory of `peer`, what is allocated later too. Again is no error; UNSUPPORTED where
   // can_access answers 0.
   outback_status (*enable)(void* self, int32_t device, int32_t peer);
-  // What was not enabled is no error. No work of `device` may use memory of `peer` any more.
+  // What was not enabled is no error, and what others than the caller's runtime enabled stays. No
+  // work of `device` may use memory of `peer` any more.
   outback_status (*disable)(void* self, int32_t device, int32_t peer);
 } outback_peer;
 
-// The driver's own objects, for a vendor's kernels and libraries. What is borrowed stays the
-// runtime's: valid as long as what it was asked of.
+// The driver's own objects, for a vendor's kernels and libraries; a number, where the driver has
+// those, so that null may be one. What is borrowed stays the runtime's: valid as long as what it
+// was asked of, but for an event, which may be another object of the driver's after each recording.
+// Who enqueues on such a stream beside the runtime keeps the order as the driver asks for it.
 typedef struct outback_native {
   uint32_t struct_size;
   uint32_t reserved;
@@ -171,11 +183,13 @@ typedef struct outback_native {
   outback_status (*stream)(void* self, int32_t device, outback_stream stream, void** handle);
   outback_status (*event)(void* self, int32_t device, outback_event event, void** handle);
   // A stream of the driver's that somebody else made, and keeps alive: as one that every slot
-  // takes. It goes to streams.destroy, which leaves `handle` as it is.
+  // takes. It goes to streams.destroy, which leaves `handle` as it is. Null is INVALID_ARGUMENT
+  // unless it is a stream of the driver's, as with CUDA.
   outback_status (*wrap_stream)(void* self, int32_t device, void* handle, outback_stream* stream);
 } outback_native;
 
-// Runs on a thread of the runtime's. It must not call a slot, wait for the device or throw.
+// Runs on a thread of the runtime's. It must not call a slot, wait for work on any stream, or for a
+// thread that does, or throw.
 typedef void (*outback_callback)(void* data);
 
 typedef struct outback_callbacks {
@@ -267,7 +281,7 @@ typedef int32_t outback_metric;
 enum {
   OUTBACK_METRIC_UTILIZATION = 1,         // percent of the last moment in which work ran
   OUTBACK_METRIC_MEMORY_UTILIZATION = 2,  // percent of it in which memory was read or written
-  OUTBACK_METRIC_MEMORY_USED = 3,         // bytes, of this process
+  OUTBACK_METRIC_MEMORY_USED = 3,         // bytes, of this process, whoever allocated them
   OUTBACK_METRIC_TEMPERATURE = 4,         // thousandths of a degree Celsius
   OUTBACK_METRIC_POWER = 5,               // milliwatts
   OUTBACK_METRIC_CLOCK = 6                // hertz

@@ -94,6 +94,10 @@ std::optional<int64_t> event::elapsed(const event& from, const event& to) {
           "elapsed time needs two events that were created with OUTBACK_EVENT_TIMING");
     }
   }
+  if (from.device_ != to.device_) {
+    throw invalid_argument("elapsed time needs two events of one device, not of devices " +
+                           std::to_string(from.device_) + " and " + std::to_string(to.device_));
+  }
   const auto first = from.uncaptured("the time of"), last = to.uncaptured("the time of");
   if (first == nullptr || last == nullptr) {
     throw invalid_argument("elapsed time needs two events that were recorded");

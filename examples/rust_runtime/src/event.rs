@@ -8,6 +8,7 @@ use crate::error::{invalid, Result};
 use crate::stream::Stream;
 
 pub struct Event {
+    device: i32,
     flags: u32,
     mark: Mutex<Option<Arc<Mark>>>,
 }
@@ -41,8 +42,9 @@ impl Mark {
 }
 
 impl Event {
-    pub fn new(flags: u32) -> Self {
+    pub fn new(device: i32, flags: u32) -> Self {
         Self {
+            device,
             flags,
             mark: Mutex::default(),
         }
@@ -78,6 +80,9 @@ impl Event {
 
     /// From here to `end`, in nanoseconds; None while one of the two is pending.
     pub fn elapsed(&self, end: &Event) -> Result<Option<i64>> {
+        if self.device != end.device {
+            return Err(invalid("elapsed time needs two events of one device"));
+        }
         if self.flags & end.flags & EVENT_TIMING == 0 {
             return Err(invalid(
                 "elapsed time needs two events that were created with TIMING",

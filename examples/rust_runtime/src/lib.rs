@@ -259,7 +259,7 @@ unsafe extern "C" fn event_create(
         if flags & EVENT_INTERPROCESS != 0 {
             return Err(unsupported("events cannot be shared between processes"));
         }
-        unsafe { *out = Box::into_raw(Box::new(Event::new(flags))) };
+        unsafe { *out = Box::into_raw(Box::new(Event::new(device, flags))) };
         Ok(())
     })
 }

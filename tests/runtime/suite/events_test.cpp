@@ -231,6 +231,21 @@ TEST_F(EventTest, ElapsedTimeNeedsTiming) {
   EXPECT_EQ(ns, -77);
 }
 
+TEST_F(EventTest, ElapsedTimeIsOfOneDevice) {
+  OUTBACK_NEEDS_TWO_DEVICES();
+  stream s;
+  stream other(1);
+  event here(OUTBACK_EVENT_TIMING), there(OUTBACK_EVENT_TIMING, 1);
+  here.record(s);
+  there.record(other);
+  s.sync();
+  other.sync();
+  int64_t ns = -77;
+  EXPECT_FAILS(elapsed(here, there, &ns), OUTBACK_INVALID_ARGUMENT);
+  EXPECT_FAILS(elapsed(there, here, &ns), OUTBACK_INVALID_ARGUMENT);
+  EXPECT_EQ(ns, -77);
+}
+
 TEST_F(EventTest, ElapsedTimeNeedsRecordings) {
   stream s;
   event recorded(OUTBACK_EVENT_TIMING), never(OUTBACK_EVENT_TIMING);
