@@ -39,7 +39,8 @@ class validation : public layer<validation> {
 
     giving given = give<Slot>(args...);
     const outback_status status = scratch.call([&](Args... a) { return below<Slot>(a...); });
-    if (status != OUTBACK_OK) given.put_back(objects_, opened_);
+    // After any other failure it is gone.
+    if (status == OUTBACK_INVALID_ARGUMENT) given.put_back(objects_, opened_);
     if (status == OUTBACK_DEVICE_LOST) lose(Slot::name, involved<Slot>(args...));
     check_answer<Slot>(status, scratch);
     if (status != OUTBACK_OK) return status;

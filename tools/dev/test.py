@@ -27,6 +27,25 @@ _BACKENDS = {
     "host, memory apart": ("python_protected", {"OUTBACK_HOST_PROTECTED": "1"}),
     "null": ("python_null", {}),
 }
+# The scaffold on runtimes whose driver is a stand-in in software: the package's folder, and variables.
+_DRIVERS = {
+    "CUDA": (
+        "python_cuda",
+        {"OUTBACK_CUDART": "libcudart.so.13", "OUTBACK_NVML": "libnvidia-ml.so.1"},
+    ),
+    "Level Zero": (
+        "python_level_zero",
+        {"ZE_ENABLE_ALT_DRIVERS": "libze_outback_software.so"},
+    ),
+}
+# What asks nothing of a runtime that it does not ask of the host's with memory apart.
+_SAME_ON_DRIVERS = (
+    "ops",
+    "oracle",
+    "methods",
+    "test_opinfo_subset.py",
+    "test_device_type_tests.py",
+)
 # The ways to serve operators that a whole run of PyTorch's samples is kept of.
 _WAYS = {"redispatch": {}, "fallback": {"OUTBACK_HOST_PROTECTED": "1"}}
 
@@ -42,6 +61,14 @@ def run(environment: Environment, everything: bool) -> int:
             f"Python, {name}",
             lambda name=name, variables={**path, **variables}: _pytest(
                 environment, f"python, {name}", "tests/python", variables
+            ),
+        )
+    ignored = [] if everything else [f"--ignore=tests/python/{name}" for name in _SAME_ON_DRIVERS]
+    for name, (package, libraries) in _DRIVERS.items():
+        report.part(
+            f"Python, {name}",
+            lambda name=name, package=package, libraries=libraries: _on_stand_in(
+                environment, folder, name, package, libraries, ignored
             ),
         )
     path = build.python_path(folder, "python_kernels")
@@ -115,6 +142,25 @@ def _pytest(
         done = shell.run(log, [*command, tests], env={**_ONE_THREAD, **variables})
         step.note = re.sub(r" in [\d.]+s.*", "", done.stdout.strip().splitlines()[-1]).strip("= ")
     return step.note
+
+
+def _on_stand_in(
+    environment: Environment,
+    folder: Path,
+    name: str,
+    package: str,
+    libraries: Mapping[str, str],
+    options: list[str],
+) -> str:
+    """The Python tests on a driver's stand-in; says so where its runtime was not built."""
+    if not (folder / package).is_dir():
+        return f"not run: this build has no {name} runtime, for want of its headers"
+    variables = {
+        variable: os.fspath(folder / "tests/fakes/lib" / library)
+        for variable, library in libraries.items()
+    }
+    variables |= build.python_path(folder, package)
+    return _pytest(environment, f"python, {name}", "tests/python", variables, *options)
 
 
 def _samples(environment: Environment, way: str, variables: Mapping[str, str]) -> str:
