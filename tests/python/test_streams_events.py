@@ -303,7 +303,7 @@ def test_elapsed_time_is_of_one_device(two_devices):
     there.record(torch.acme.current_stream(1))
     torch.acme.synchronize(0)
     torch.acme.synchronize(1)
-    with pytest.raises(RuntimeError, match="one device.* 0 and 1"):
+    with pytest.raises(RuntimeError, match=r"one device.* 0 and 1"):
         here.elapsed_time(there)
 
 

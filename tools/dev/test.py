@@ -9,6 +9,7 @@ from . import build, console, fuzz, runtime_table, shell, valgrind
 from .environment import Environment
 from .paths import ROOT
 from .report import Report
+from .stand_ins import STAND_INS, StandIn
 
 # Two programs at a time with one thread of torch each; more would wait for one another.
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -26,17 +27,6 @@ _BACKENDS = {
     "host": ("python", {}),
     "host, memory apart": ("python_protected", {"OUTBACK_HOST_PROTECTED": "1"}),
     "null": ("python_null", {}),
-}
-# The scaffold on runtimes whose driver is a stand-in in software: the package's folder, and variables.
-_DRIVERS = {
-    "CUDA": (
-        "python_cuda",
-        {"OUTBACK_CUDART": "libcudart.so.13", "OUTBACK_NVML": "libnvidia-ml.so.1"},
-    ),
-    "Level Zero": (
-        "python_level_zero",
-        {"ZE_ENABLE_ALT_DRIVERS": "libze_outback_software.so"},
-    ),
 }
 # What asks nothing of a runtime that it does not ask of the host's with memory apart.
 _SAME_ON_DRIVERS = (
@@ -64,12 +54,10 @@ def run(environment: Environment, everything: bool) -> int:
             ),
         )
     ignored = [] if everything else [f"--ignore=tests/python/{name}" for name in _SAME_ON_DRIVERS]
-    for name, (package, libraries) in _DRIVERS.items():
+    for driver in STAND_INS:
         report.part(
-            f"Python, {name}",
-            lambda name=name, package=package, libraries=libraries: _on_stand_in(
-                environment, folder, name, package, libraries, ignored
-            ),
+            f"Python, {driver.name}",
+            lambda driver=driver: _on_stand_in(environment, folder, driver, ignored),
         )
     path = build.python_path(folder, "python_kernels")
     report.part(
@@ -92,6 +80,11 @@ def run(environment: Environment, everything: bool) -> int:
                 lambda way=way, variables={**path, **variables}: _samples(
                     environment, way, variables
                 ),
+            )
+        for driver in STAND_INS:
+            report.part(
+                f"PyTorch's samples, {driver.name}",
+                lambda driver=driver: _samples_on_stand_in(environment, folder, driver),
             )
         report.part("asan + ubsan", lambda: _sanitized(environment, "asan", _ASAN))
         report.part("tsan", lambda: _sanitized(environment, "tsan", _TSAN))
@@ -145,25 +138,22 @@ def _pytest(
 
 
 def _on_stand_in(
-    environment: Environment,
-    folder: Path,
-    name: str,
-    package: str,
-    libraries: Mapping[str, str],
-    options: list[str],
+    environment: Environment, folder: Path, driver: StandIn, options: list[str]
 ) -> str:
-    """The Python tests on a driver's stand-in; says so where its runtime was not built."""
-    if not (folder / package).is_dir():
-        return f"not run: this build has no {name} runtime, for want of its headers"
-    variables = {
-        variable: os.fspath(folder / "tests/fakes/lib" / library)
-        for variable, library in libraries.items()
-    }
-    variables |= build.python_path(folder, package)
-    return _pytest(environment, f"python, {name}", "tests/python", variables, *options)
+    if not driver.is_built(folder):
+        return driver.not_built()
+    name, variables = f"python, {driver.name}", driver.variables(folder)
+    return _pytest(environment, name, "tests/python", variables, *options)
 
 
-def _samples(environment: Environment, way: str, variables: Mapping[str, str]) -> str:
+def _samples_on_stand_in(environment: Environment, folder: Path, driver: StandIn) -> str:
+    """At the level of the host runtime with memory apart."""
+    if not driver.is_built(folder):
+        return driver.not_built()
+    return _samples(environment, "fallback", driver.variables(folder), driver.name)
+
+
+def _samples(environment: Environment, way: str, variables: Mapping[str, str], on: str = "") -> str:
     """Of operators, modules and optimizers: none may be worse than in the committed results."""
     release = environment.torch.partition("+")[0]
     results = ROOT / f"tests/conformance/results/acme-{release}-{way}.json"
@@ -171,8 +161,8 @@ def _samples(environment: Environment, way: str, variables: Mapping[str, str]) -
         return f"no results to compare with: {results.relative_to(ROOT)}"
     command = [environment.python, ROOT / "tests/conformance/run.py", "--device", "acme"]
     command += ["--import", "torch_acme", "--check", results]
-    with console.step(f"PyTorch's samples, {way}"):
-        shell.run(f"samples-{way}", command, env=variables)
+    with console.step(f"PyTorch's samples, {on or way}"):
+        shell.run(f"samples-{on.replace(' ', '-') or way}", command, env=variables)
     return "none worse"
 
 

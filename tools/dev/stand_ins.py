@@ -1,0 +1,46 @@
+"""Runtimes whose driver has a stand-in in software, and the scaffold built on each of them."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import build
+
+
+@dataclass(frozen=True)
+class StandIn:
+    name: str
+    package: str  # the scaffold's folder in the build tree
+    libraries: Mapping[str, str]  # by the variable that says where it is
+
+    def is_built(self, folder: Path) -> bool:
+        return (folder / self.package).is_dir()
+
+    def not_built(self) -> str:
+        return f"not run: this build has no {self.name} runtime, for want of its headers"
+
+    def variables(self, folder: Path) -> dict[str, str]:
+        """What makes the scaffold run on it, with devices of 4 GiB."""
+        size = str(4 << 30)
+        where = folder / "tests/fakes/lib"
+        return {
+            **build.python_path(folder, self.package),
+            **{name: os.fspath(where / file) for name, file in self.libraries.items()},
+            "FAKE_CUDA_MEMORY": size,
+            "OUTBACK_ZE_MEMORY": size,
+        }
+
+
+STAND_INS = (
+    StandIn(
+        "CUDA",
+        "python_cuda",
+        {"OUTBACK_CUDART": "libcudart.so.13", "OUTBACK_NVML": "libnvidia-ml.so.1"},
+    ),
+    StandIn(
+        "Level Zero",
+        "python_level_zero",
+        {"ZE_ENABLE_ALT_DRIVERS": "libze_outback_software.so"},
+    ),
+)
