@@ -81,18 +81,19 @@ void cuda_runtime::graph_launch(int32_t index, outback_graph handle, outback_str
 
 void cuda_runtime::graph_destroy(int32_t index, outback_graph handle) {
   device& d = listed(index);
-  std::unique_ptr<graph> g(&graph_at(d, handle));
-  try {
+  graph& g = graph_at(d, handle);
+  if (d.lost()) {
+    delete &g;
     d.check_not_lost();
-    const on_device here(d);
-    const beside_captures relaxed(d);
-    if (g->executable != nullptr) d.call(d.cuda().cudaGraphExecDestroy, g->executable);
-    g->executable = nullptr;
-    d.call(d.cuda().cudaGraphDestroy, g->captured);
-  } catch (...) {
-    if (!d.lost()) g.release();  // it is still there, and the caller's
-    throw;
   }
+  const on_device here(d);
+  const beside_captures relaxed(d);
+  const std::unique_ptr<graph> gone(&g);  // also where CUDA answers with an error of earlier work
+  const cudart& cuda = d.cuda();
+  const cudaError_t error =
+      g.executable == nullptr ? cudaSuccess : cuda.cudaGraphExecDestroy(g.executable);
+  d.call(cuda.cudaGraphDestroy, g.captured);
+  if (error != cudaSuccess) d.fail(error, cuda.cudaGraphExecDestroy.name);
 }
 
 }  // namespace outback::cuda
