@@ -48,15 +48,14 @@ outback_event cuda_runtime::event_create(int32_t index, uint32_t flags) {
 
 void cuda_runtime::event_destroy(int32_t index, outback_event handle) {
   device& d = listed(index);
-  std::unique_ptr<event> e(&event_at(d, handle));
-  try {
+  event& e = event_at(d, handle);
+  if (d.lost()) {
+    delete &e;
     d.check_not_lost();
-    const on_device here(d);
-    d.call(d.cuda().cudaEventDestroy, e->handle);
-  } catch (...) {
-    if (!d.lost()) e.release();  // it is still there, and the caller's
-    throw;
   }
+  const on_device here(d);
+  const std::unique_ptr<event> gone(&e);  // also where CUDA answers with an error of earlier work
+  d.call(d.cuda().cudaEventDestroy, e.handle);
 }
 
 void cuda_runtime::event_record(int32_t index, outback_event handle, outback_stream where) {

@@ -24,10 +24,14 @@ void cuda_runtime::refuse_in_capture(device& d, const stream& s, const char* wha
 void cuda_runtime::graph_begin(int32_t index, outback_stream where) {
   device& d = at(index);
   const on_device here(d);
+  const stream& s = stream_at(d, where);
+  ++captures_;
   // Relaxed: the other modes let nobody but this thread end the capture, and fail the allocations
   // and queries of threads that have nothing to do with it.
-  d.call(d.cuda().cudaStreamBeginCapture, stream_at(d, where).handle, cudaStreamCaptureModeRelaxed);
-  ++captures_;
+  const cudaError_t error = d.cuda().cudaStreamBeginCapture(s.handle, cudaStreamCaptureModeRelaxed);
+  if (error == cudaSuccess) return;
+  --captures_;
+  d.fail(error, d.cuda().cudaStreamBeginCapture.name);
 }
 
 outback_capture cuda_runtime::graph_status(int32_t index, outback_stream where) {
@@ -52,8 +56,10 @@ outback_graph cuda_runtime::graph_end(int32_t index, outback_stream where) {
   auto g = std::make_unique<graph>();
   g->of = &d;
   const cudaError_t error = d.cuda().cudaStreamEndCapture(s.handle, &g->captured);
-  // No capture, one that began elsewhere: it goes on, if it is one.
-  if (error != cudaErrorIllegalState && error != cudaErrorStreamCaptureUnmatched) --captures_;
+  // Where there was no capture, or none that began on this stream, none has ended.
+  cudaStreamCaptureStatus left = cudaStreamCaptureStatusNone;
+  if (error != cudaSuccess) d.cuda().cudaStreamIsCapturing(s.handle, &left);
+  if (error != cudaErrorIllegalState && left == cudaStreamCaptureStatusNone) --captures_;
   if (error != cudaSuccess) d.fail(error, d.cuda().cudaStreamEndCapture.name);
   return reinterpret_cast<outback_graph>(g.release());
 }
@@ -81,18 +87,19 @@ void cuda_runtime::graph_launch(int32_t index, outback_graph handle, outback_str
 
 void cuda_runtime::graph_destroy(int32_t index, outback_graph handle) {
   device& d = listed(index);
-  std::unique_ptr<graph> g(&graph_at(d, handle));
-  try {
+  graph& g = graph_at(d, handle);
+  if (d.lost()) {
+    delete &g;
     d.check_not_lost();
-    const on_device here(d);
-    const beside_captures relaxed(d);
-    if (g->executable != nullptr) d.call(d.cuda().cudaGraphExecDestroy, g->executable);
-    g->executable = nullptr;
-    d.call(d.cuda().cudaGraphDestroy, g->captured);
-  } catch (...) {
-    if (!d.lost()) g.release();  // it is still there, and the caller's
-    throw;
   }
+  const on_device here(d);
+  const beside_captures relaxed(d);
+  const std::unique_ptr<graph> gone(&g);  // also where CUDA answers with an error of earlier work
+  const cudart& cuda = d.cuda();
+  const cudaError_t error =
+      g.executable == nullptr ? cudaSuccess : cuda.cudaGraphExecDestroy(g.executable);
+  d.call(cuda.cudaGraphDestroy, g.captured);
+  if (error != cudaSuccess) d.fail(error, cuda.cudaGraphExecDestroy.name);
 }
 
 }  // namespace outback::cuda

@@ -58,16 +58,12 @@ void* cuda_runtime::host_alloc(std::size_t size) {
 void cuda_runtime::host_free(void* ptr) {
   device& d = host_device();
   if (ptr == nullptr) return;
-  const auto taken = host_ranges_.take(ptr, false);
-  if (!taken) throw invalid_argument("the pointer is not what host_memory.alloc answered");
-  try {
-    const on_device here(d);
-    const beside_captures relaxed(d);
-    d.call(d.cuda().cudaFreeHost, ptr);
-  } catch (...) {
-    host_ranges_.add(*taken);  // it is still there, and the caller's
-    throw;
+  const on_device here(d);
+  const beside_captures relaxed(d);
+  if (!host_ranges_.take(ptr, false)) {
+    throw invalid_argument("the pointer is not what host_memory.alloc answered");
   }
+  d.call(d.cuda().cudaFreeHost, ptr);  // freed also where it answers with an error of earlier work
 }
 
 void cuda_runtime::host_register(void* ptr, std::size_t size) {
@@ -92,21 +88,15 @@ void cuda_runtime::host_register(void* ptr, std::size_t size) {
 
 void cuda_runtime::host_unregister(void* ptr) {
   device& d = host_device();
-  const auto taken = host_ranges_.take(ptr, true);
-  if (!taken) {
+  const on_device here(d);
+  const beside_captures relaxed(d);
+  if (!host_ranges_.take(ptr, true)) {
     const auto around = host_ranges_.find(ptr);
     throw invalid_argument(
         "the pointer is not the beginning of a range that was registered" +
         (around ? ", but inside of " + range_name(around->base, around->size) : std::string()));
   }
-  try {
-    const on_device here(d);
-    const beside_captures relaxed(d);
-    d.call(d.cuda().cudaHostUnregister, ptr);
-  } catch (...) {
-    host_ranges_.add(*taken);  // it is still there
-    throw;
-  }
+  d.call(d.cuda().cudaHostUnregister, ptr);
 }
 
 outback_pointer_info cuda_runtime::host_info(const void* ptr) {

@@ -38,9 +38,14 @@ void cuda_runtime::peer_disable(int32_t index, int32_t peer) {
   try {
     const on_device here(d);
     const beside_captures relaxed(d);
-    d.call(d.cuda().cudaDeviceDisablePeerAccess, int(peer));
+    const cudaError_t error = d.cuda().cudaDeviceDisablePeerAccess(int(peer));
+    if (error == cudaErrorPeerAccessNotEnabled) {
+      d.cuda().cudaGetLastError();  // somebody else has done it
+    } else if (error != cudaSuccess) {
+      d.fail(error, d.cuda().cudaDeviceDisablePeerAccess.name);
+    }
   } catch (...) {
-    peers_.add(index, peer);  // as before
+    peers_.add(index, peer);  // for another try
     throw;
   }
 }

@@ -19,16 +19,14 @@ outback_stream cuda_runtime::stream_create(int32_t index, int32_t priority) {
 void cuda_runtime::stream_destroy(int32_t index, outback_stream handle) {
   device& d = listed(index);
   if (handle == nullptr) throw invalid_argument("the default stream is not destroyed");
-  std::unique_ptr<stream> s(&stream_at(d, handle));
-  try {
-    d.check_not_lost();
-    if (!s->owned) return;
-    const on_device here(d);
-    d.call(d.cuda().cudaStreamDestroy, s->handle);
-  } catch (...) {
-    if (!d.lost()) s.release();  // it is still there, and the caller's
-    throw;
+  stream& s = stream_at(d, handle);
+  if (!s.owned || d.lost()) {
+    delete &s;
+    return d.check_not_lost();
   }
+  const on_device here(d);
+  const std::unique_ptr<stream> gone(&s);  // also where CUDA answers with an error of earlier work
+  d.call(d.cuda().cudaStreamDestroy, s.handle);
 }
 
 bool cuda_runtime::stream_query(int32_t index, outback_stream handle) {

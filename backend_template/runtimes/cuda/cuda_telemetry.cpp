@@ -1,6 +1,8 @@
 // What NVML measures of the devices.
 #include <unistd.h>
 
+#include <algorithm>
+#include <string>
 #include <vector>
 
 #include "backend_template/runtimes/cuda/cuda_runtime.hpp"
@@ -28,7 +30,7 @@ void ask(const nvml& nvml, const entry<F>& function, Arguments... arguments) {
 
 // By its UUID, which CUDA writes the same way for a device and for a part of one; by the place on
 // the bus where the driver hides UUIDs.
-nvmlDevice_t nvml_device(const nvml& nvml, const device& d) {
+nvmlDevice_t nvml_device(const nvml& nvml, device& d) {
   nvmlDevice_t found = nullptr;
   const std::string uuid = d.uuid_text();
   if (nvml.by_uuid(uuid.c_str(), &found) == nvml_success) return found;
@@ -37,7 +39,7 @@ nvmlDevice_t nvml_device(const nvml& nvml, const device& d) {
   return found;
 }
 
-int64_t memory_of_this_process(const nvml& nvml, nvmlDevice_t gpu, const device& d) {
+int64_t memory_of_this_process(const nvml& nvml, nvmlDevice_t gpu, device& d) {
   std::vector<nvml_process> processes(16);
   for (;;) {
     auto count = unsigned(processes.size());
@@ -65,7 +67,7 @@ int64_t memory_of_this_process(const nvml& nvml, nvmlDevice_t gpu, const device&
 }  // namespace
 
 int64_t cuda_runtime::telemetry_read(int32_t index, outback_metric metric) {
-  const device& d = at(index);
+  device& d = at(index);
   const nvml_library& library = loaded_nvml();
   if (!library.problem.empty()) throw unsupported(library.problem);
   const nvml& nvml = library.functions;

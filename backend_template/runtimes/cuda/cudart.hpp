@@ -13,8 +13,10 @@
 #define OUTBACK_CUDART_REQUIRED(X)                                                                 \
   /* what is there */                                                                              \
   X(cudaRuntimeGetVersion)                                                                         \
-  X(cudaGetDeviceCount) X(cudaSetDevice) X(cudaDeviceGetAttribute) X(cudaDeviceGetPCIBusId)        \
-      X(cudaDeviceGetStreamPriorityRange) X(cudaMemGetInfo)         /* errors */                   \
+  X(cudaGetDeviceCount)                                                                            \
+  X(cudaSetDevice)                                                                                 \
+  X(cudaDeviceGetAttribute) X(cudaDeviceGetPCIBusId) X(cudaDeviceGetStreamPriorityRange)           \
+      X(cudaMemGetInfo)                                             /* errors */                   \
       X(cudaGetLastError) X(cudaGetErrorName) X(cudaGetErrorString) /* memory */                   \
       X(cudaMalloc) X(cudaFree) X(cudaHostAlloc) X(cudaFreeHost) X(cudaHostRegister)               \
           X(cudaHostUnregister) X(cudaPointerGetAttributes) X(cudaMemcpyAsync)                     \

@@ -35,24 +35,22 @@ device::~device() {
   delete lost_;
 }
 
-int device::attribute(cudaDeviceAttr which) const {
+int device::attribute(cudaDeviceAttr which) {
   int value = 0;
-  check(cuda_, cuda_.cudaDeviceGetAttribute(&value, which, index_),
-        cuda_.cudaDeviceGetAttribute.name);
+  call(cuda_.cudaDeviceGetAttribute, &value, which, int(index_));
   return value;
 }
 
-std::string device::pci_id() const {
+std::string device::pci_id() {
   char text[32] = {};
-  check(cuda_, cuda_.cudaDeviceGetPCIBusId(text, sizeof(text), index_),
-        cuda_.cudaDeviceGetPCIBusId.name);
+  call(cuda_.cudaDeviceGetPCIBusId, static_cast<char*>(text), int(sizeof(text)), int(index_));
   std::string id = text;
   // As Linux writes it in /sys.
   std::transform(id.begin(), id.end(), id.begin(), [](unsigned char c) { return std::tolower(c); });
   return id;
 }
 
-outback_device_info device::info() const {
+outback_device_info device::info() {
   outback_device_info info = {};
   if (attribute(cudaDevAttrIntegrated) != 0) info.flags |= OUTBACK_INTEGRATED;
   info.memory_size = info.max_alloc_size = memory_size_;
@@ -65,9 +63,7 @@ outback_device_info device::info() const {
   info.capability_minor = uint16_t(attribute(cudaDevAttrComputeCapabilityMinor));
   static_assert(sizeof(info.uuid) == sizeof(uuid_.bytes));
   std::memcpy(info.uuid, uuid_.bytes, sizeof(info.uuid));
-  if (const CUresult error = driver_.cuDeviceGetName(info.name, sizeof(info.name), handle_)) {
-    throw runtime_error(status_of(error), describe(driver_, error, driver_.cuDeviceGetName.name));
-  }
+  call(driver_.cuDeviceGetName, static_cast<char*>(info.name), int(sizeof(info.name)), handle_);
   info.name[sizeof(info.name) - 1] = '\0';
   std::snprintf(info.pci_id, sizeof(info.pci_id), "%s", pci_id().c_str());
   return info;
@@ -84,13 +80,10 @@ std::string device::uuid_text() const {
   return text;
 }
 
-bool device::active() const {
+bool device::active() {
   unsigned flags = 0;
   int is_active = 0;
-  if (const CUresult error = driver_.cuDevicePrimaryCtxGetState(handle_, &flags, &is_active)) {
-    throw runtime_error(status_of(error),
-                        describe(driver_, error, driver_.cuDevicePrimaryCtxGetState.name));
-  }
+  call(driver_.cuDevicePrimaryCtxGetState, handle_, &flags, &is_active);
   return is_active != 0;
 }
 

@@ -35,12 +35,12 @@ class device {
 
   // ---- Without a context
 
-  outback_device_info info() const;
+  outback_device_info info();
   /// As "GPU-8-4-4-4-12", the way CUDA and NVML write them.
   std::string uuid_text() const;
-  std::string pci_id() const;
+  std::string pci_id();
   /// A primary context exists, whoever made it.
-  bool active() const;
+  bool active();
   /// The context was made or joined here.
   bool has_context() const noexcept { return context_.load(std::memory_order_acquire) != nullptr; }
 
@@ -81,7 +81,7 @@ class device {
 
  private:
   [[noreturn]] void fail_with(int error, const std::string& text);
-  int attribute(cudaDeviceAttr which) const;
+  int attribute(cudaDeviceAttr which);
 
   const cudart& cuda_;
   const cuda::driver& driver_;

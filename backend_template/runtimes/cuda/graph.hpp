@@ -15,8 +15,8 @@ struct graph {
   // order of the calls, so this one lock is held around a call of CUDA's that may wait (for room in
   // a queue). Nobody but users of this graph ever waits for it.
   std::mutex mutex;
-  cudaGraph_t captured = nullptr;        // until it was instantiated
-  cudaGraphExec_t executable = nullptr;  // from then on
+  cudaGraph_t captured = nullptr;
+  cudaGraphExec_t executable = nullptr;  // null until it was instantiated
 };
 
 }  // namespace outback::cuda

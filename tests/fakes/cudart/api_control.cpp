@@ -87,8 +87,7 @@ unsigned long long fake_cudart_calls(const char* entry_point) {
 }
 
 int fake_cudart_violations(void) {
-  return locked<int>(
-      [](machine& m) { return int(m.violations.misuses().size()) - m.violations.first_counted(); });
+  return locked<int>([](machine& m) { return m.violations.remembered(); });
 }
 
 const char* fake_cudart_violation(int index) {
@@ -139,6 +138,15 @@ long long fake_cudart_memory_used(int index) {
   return locked<long long>([&](machine& m) -> long long {
     if (index < 0 || std::size_t(index) >= m.devices.size()) return -1;
     return (long long)(m.devices[std::size_t(index)]->used);
+  });
+}
+
+long long fake_cudart_memory_used_by_uuid(const char* uuid) {
+  return locked<long long>([&](machine& m) -> long long {
+    for (const auto& each : m.devices) {
+      if (each->described.uuid_text == uuid) return (long long)(each->used);
+    }
+    return 0;
   });
 }
 

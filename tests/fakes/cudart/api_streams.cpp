@@ -62,6 +62,9 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle) {
       throw refusal(cudaErrorInvalidResourceHandle, "no stream that can be destroyed");
     }
     c.m.streams.erase(handle);
+    if (gone->blocking() && !gone->idle()) {
+      c.m.devices[std::size_t(gone->device)]->orphans.push_back(gone->last);
+    }
     if (gone->captured != nullptr) {
       gone->captured->invalid = true;
       if (gone->captured->origin.lock() == gone) end_capture(c.m, std::shared_ptr(gone->captured));

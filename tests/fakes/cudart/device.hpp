@@ -29,6 +29,8 @@ struct device {
   std::set<uint64_t> pending;  // numbers of work that is not done
   stream_ptr legacy;
   std::vector<std::weak_ptr<stream>> of_threads;  // cudaStreamPerThread's
+  // The last work of blocking streams that were destroyed: the legacy stream waits for that, too.
+  std::vector<work_ptr> orphans;
 };
 
 }  // namespace fake_cuda

@@ -77,6 +77,9 @@ std::vector<work_ptr> outstanding(machine& m, const stream& of) {
   std::vector<work_ptr> all = {of.last};
   if (of.legacy) {
     for (const stream_ptr& each : blocking_streams(m, of.device)) all.push_back(each->last);
+    auto& orphans = m.devices[std::size_t(of.device)]->orphans;
+    std::erase_if(orphans, [](const work_ptr& each) { return each->done; });
+    all.insert(all.end(), orphans.begin(), orphans.end());
   } else if (of.blocking()) {
     all.push_back(m.devices[std::size_t(of.device)]->legacy->last);
   }

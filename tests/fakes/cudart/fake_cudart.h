@@ -57,6 +57,8 @@ FAKE_CUDART_EXPORT int fake_cudart_report_leaks(void);
 FAKE_CUDART_EXPORT int fake_cudart_context_active(int device);
 // How many bytes of the device are allocated. -1: no such device.
 FAKE_CUDART_EXPORT long long fake_cudart_memory_used(int device);
+// The same of the device with that UUID ("GPU-..."); 0 where this process does not see it.
+FAKE_CUDART_EXPORT long long fake_cudart_memory_used_by_uuid(const char* uuid);
 // Reads and writes device memory at once, behind CUDA's back. 0 on success, -1 where the range is
 // not inside of one allocation.
 FAKE_CUDART_EXPORT int fake_cudart_peek(void* to, const void* device_memory, size_t size);

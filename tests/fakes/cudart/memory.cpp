@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t pinned_alignment = 4096;
 constexpr int fresh = 0xa5;  // what memory is full of that nobody has written, in adversarial mode
 
-std::size_t round_up(std::size_t size, std::size_t to) {
+std::size_t rounded_up(std::size_t size, std::size_t to) {
   return (size + to - 1) / to * to;
 }
 
@@ -35,7 +35,7 @@ std::string describe(const block& given) {
 }  // namespace
 
 block_ptr allocate_device(machine& m, device& on, std::size_t size, const char* made_by) {
-  const std::size_t taken = round_up(size, arena::alignment);
+  const std::size_t taken = rounded_up(size, arena::alignment);
   if (size > on.described.memory || taken > on.described.memory - on.used) {
     throw failure(cudaErrorMemoryAllocation);
   }
@@ -58,7 +58,7 @@ block_ptr allocate_pinned(machine& m, device& current, std::size_t size, unsigne
                           const char* made_by) {
   // Asked for more than there is, sanitizers end the program.
   if (size > host_memory()) throw failure(cudaErrorMemoryAllocation);
-  void* const ptr = std::aligned_alloc(pinned_alignment, round_up(size, pinned_alignment));
+  void* const ptr = std::aligned_alloc(pinned_alignment, rounded_up(size, pinned_alignment));
   if (ptr == nullptr) throw failure(cudaErrorMemoryAllocation);
   auto made = std::make_shared<block>();
   made->kind = block_kind::pinned;
@@ -99,7 +99,7 @@ void drop(machine& m, const block& gone) {
   switch (copy.kind) {
     case block_kind::device: {
       device& on = *m.devices[std::size_t(copy.device)];
-      on.used -= round_up(copy.size, arena::alignment);
+      on.used -= rounded_up(copy.size, arena::alignment);
       on.memory->free(copy.begin);
       break;
     }

@@ -17,6 +17,7 @@ class violations {
   // The texts stay for ever: a test may keep what it was answered.
   const std::deque<std::string>& misuses() const { return misuses_; }
   int first_counted() const { return forgotten_; }
+  int remembered() const { return int(misuses_.size()) - forgotten_; }
   int refusals() const { return refusals_; }
   const char* last_refusal() const { return last_refusal_; }
   void forget();
