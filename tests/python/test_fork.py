@@ -91,7 +91,7 @@ assert x.tolist() == [1, 1, 1]
     )
 
 
-def test_a_child_of_a_parent_that_had_not_started_is_free(run_python):
+def test_a_child_of_a_parent_that_had_not_started_is_free(run_python, counts_without_driver):
     run_python(
         FORK
         + """

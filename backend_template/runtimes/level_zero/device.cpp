@@ -9,6 +9,8 @@
 namespace outback::level_zero {
 namespace {
 
+constexpr uint64_t moment_ns = 50'000'000;
+
 ze_command_queue_priority_t driver_priority(int32_t priority) {
   if (priority < 0) return ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH;
   return priority > 0 ? ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_LOW : ZE_COMMAND_QUEUE_PRIORITY_NORMAL;
@@ -56,7 +58,7 @@ queue& device::transfer_queue() {
   return *made_once(transfer_);
 }
 
-std::shared_ptr<queue> device::spare_queue(int32_t priority) {
+std::shared_ptr<queue> device::idle_queue(int32_t priority) {
   for (auto it = retired_.begin(); it != retired_.end(); ++it) {
     if (it->work->foreign() || it->priority != priority) continue;
     if (it->last ? !it->last.complete() : !it->work->idle()) continue;
@@ -68,10 +70,26 @@ std::shared_ptr<queue> device::spare_queue(int32_t priority) {
   return nullptr;
 }
 
+// A list that is almost idle is worth a moment: lists are never destroyed, so who makes and
+// destroys streams all the time would get more and more of them. Each is waited for once.
+std::shared_ptr<queue> device::spare_queue(int32_t priority, std::unique_lock<std::mutex>& lock) {
+  if (auto found = idle_queue(priority)) return found;
+  const auto busy = std::find_if(retired_.begin(), retired_.end(), [&](const retired& each) {
+    return !each.work->foreign() && each.priority == priority && each.last && !each.waited_for;
+  });
+  if (busy == retired_.end()) return nullptr;
+  busy->waited_for = true;
+  const slot_ref last = busy->last;
+  lock.unlock();
+  last.wait(moment_ns);
+  lock.lock();
+  return idle_queue(priority);
+}
+
 stream* device::create_stream(int32_t priority) {
   priority = std::clamp(priority, greatest_priority, least_priority);
-  const std::lock_guard lock(mutex_);
-  auto work = spare_queue(priority);
+  std::unique_lock lock(mutex_);
+  auto work = spare_queue(priority, lock);
   if (work == nullptr) work = new_queue(priority);
   streams_.push_back({std::make_unique<stream>(stream{index_, std::move(work)}), priority});
   return streams_.back().handle.get();
@@ -115,7 +133,8 @@ void device::destroy_stream(const stream* given) {
     // Behind it nothing of ours touches the list: its owner may destroy it after that.
     slot_ref last;
     if (work->exposed() || !work->idle()) last = work->record(false);
-    if (last || !work->foreign()) retired_.push_back({work, std::move(last), found->priority});
+    if (last || !work->foreign())
+      retired_.push_back({work, std::move(last), found->priority, false});
   }
   streams_.erase(found);
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backend_template/runtimes/level_zero/allocations.hpp"
+#include "backend_template/runtimes/level_zero/detour.hpp"
 #include "backend_template/runtimes/level_zero/driver.hpp"
 #include "backend_template/runtimes/level_zero/queue.hpp"
 #include "backend_template/runtimes/level_zero/sysman.hpp"
@@ -46,7 +47,7 @@ struct stream {
 class device {
  public:
   device(driver& of, ze_device_handle_t handle, int32_t index)
-      : driver_(of), handle_(handle), index_(index), sensors_(of.api()) {}
+      : driver_(of), handle_(handle), index_(index), sensors_(of.api()), detours_(of) {}
   device(const device&) = delete;
   device& operator=(const device&) = delete;
 
@@ -55,6 +56,7 @@ class device {
   int32_t index() const noexcept { return index_; }
   allocations& memory() noexcept { return memory_; }
   sysman& sensors() noexcept { return sensors_; }
+  detour_blocks& detours() noexcept { return detours_; }
 
   const device_facts& facts();
 
@@ -82,6 +84,7 @@ class device {
     std::shared_ptr<queue> work;
     slot_ref last;  // complete when the queue is idle; empty: ask it
     int32_t priority;
+    bool waited_for;
   };
   struct entry {
     std::unique_ptr<stream> handle;
@@ -89,7 +92,9 @@ class device {
   };
 
   std::shared_ptr<queue> new_queue(int32_t priority);
-  std::shared_ptr<queue> spare_queue(int32_t priority);  // mutex_ is held
+  // mutex_ is held; the second lets go of it for a moment.
+  std::shared_ptr<queue> idle_queue(int32_t priority);
+  std::shared_ptr<queue> spare_queue(int32_t priority, std::unique_lock<std::mutex>& lock);
   std::shared_ptr<queue> made_once(std::shared_ptr<queue>& place);
 
   driver& driver_;
@@ -97,6 +102,7 @@ class device {
   const int32_t index_;
   allocations memory_;
   sysman sensors_;
+  detour_blocks detours_;
   std::atomic<bool> active_{false}, lost_{false};
 
   std::mutex facts_mutex_;

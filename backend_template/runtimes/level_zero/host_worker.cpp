@@ -15,7 +15,8 @@
 namespace outback::level_zero {
 namespace {
 constexpr std::chrono::milliseconds patience{200};
-}
+constexpr int gate_attempts = 3;
+}  // namespace
 
 struct host_worker::state {
   std::mutex mutex;
@@ -104,10 +105,13 @@ void host_worker::run_job(state& shared, const job& one) noexcept {
     keep();
   }
   if (reached) one.work();
-  try {
-    one.gate.signal();
-  } catch (const std::exception&) {
-    keep();
+  // Tried again, since a gate that stays shut stops the queue for good.
+  for (int attempt = 0; attempt < gate_attempts; ++attempt) {
+    try {
+      return one.gate.signal();
+    } catch (const std::exception&) {
+      if (attempt + 1 == gate_attempts) keep();
+    }
   }
 }
 

@@ -2,16 +2,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <memory>
 
 #include "backend_template/runtimes/level_zero/level_zero_runtime.hpp"
 #include "backend_template/runtimes/level_zero/result.hpp"
 
 namespace outback::level_zero {
 namespace {
-
-// At most so much is on its way between devices that cannot reach each other.
-constexpr std::size_t detour_size = std::size_t{4} << 20;
 
 auto copy_command(const queue& q, void* dst, const void* src, std::size_t size) {
   return [&q, dst, src, size](ze_event_handle_t done) {
@@ -70,18 +66,12 @@ void level_zero_runtime::copy_to_host(device& d, queue& q, void* dst, const void
 void level_zero_runtime::copy_between(device& from, queue& q, device& to, void* dst,
                                       const void* src, std::size_t size) {
   if (&from == &to || can_reach(from, to)) return append_copy(q, dst, src, size);
-  const driver_api& api = from.of().api();
-  const ze_host_mem_alloc_desc_t desc = {ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
-  const std::size_t step = std::min(size, detour_size);
-  void* made = nullptr;
-  check(api.zeMemAllocHost(from.context(), &desc, step, memory_alignment, &made), "zeMemAllocHost");
-  const auto give_back = [&](void* block) { api.zeMemFree(from.context(), block); };
-  const std::unique_ptr<void, decltype(give_back)> between(made, give_back);
+  const detour_blocks::block between(from.detours());
   queue& onward = to.transfer_queue();
-  for (std::size_t done = 0; done < size; done += step) {
-    const std::size_t part = std::min(step, size - done);
-    copy_and_wait(q, between.get(), offset_by(src, done), part);
-    copy_and_wait(onward, offset_by(dst, done), between.get(), part);
+  for (std::size_t done = 0; done < size; done += detour_size) {
+    const std::size_t part = std::min(detour_size, size - done);
+    copy_and_wait(q, between.memory(), offset_by(src, done), part);
+    copy_and_wait(onward, offset_by(dst, done), between.memory(), part);
   }
 }
 

@@ -31,9 +31,9 @@
 //   Graphs     None: the API has no capture before 1.17.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <set>

@@ -28,14 +28,16 @@ arena::arena(std::size_t size, bool guarded) : size_(size), guarded_(guarded) {
   if (file_ < 0 || ::ftruncate(file_, static_cast<off_t>(size)) != 0) {
     throw std::system_error(errno, std::generic_category(), "memfd_create");
   }
-  const int shared = MAP_SHARED | MAP_NORESERVE;
-  addresses_ = static_cast<std::byte*>(
-      guarded ? map(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
-              : map(nullptr, size, PROT_NONE, shared, file_, 0));
-  bytes_ =
-      guarded
-          ? static_cast<std::byte*>(map(nullptr, size, PROT_READ | PROT_WRITE, shared, file_, 0))
-          : addresses_;
+  const int none = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, shared = MAP_SHARED | MAP_NORESERVE;
+  void* reserved = map(nullptr, size + greatest_alignment, PROT_NONE, none, -1, 0);
+  const auto rest = reinterpret_cast<uintptr_t>(reserved) % greatest_alignment;
+  addresses_ = static_cast<std::byte*>(reserved) + (rest ? greatest_alignment - rest : 0);
+  if (guarded) {
+    bytes_ = static_cast<std::byte*>(map(nullptr, size, PROT_READ | PROT_WRITE, shared, file_, 0));
+  } else {
+    map(addresses_, size, PROT_NONE, shared | MAP_FIXED, file_, 0);
+    bytes_ = addresses_;
+  }
   free_.emplace(0, size);
 }
 

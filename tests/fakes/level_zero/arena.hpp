@@ -22,7 +22,8 @@ class arena {
   arena(const arena&) = delete;
   arena& operator=(const arena&) = delete;
 
-  /// `size` bytes, a multiple of `granule`, at a multiple of `alignment`, a power of two. Null if
+  /// `size` bytes, a multiple of `granule`, at a multiple of `alignment`, a power of two up
+  /// to `greatest_alignment`. Null if
   /// there are no addresses left.
   std::byte* take(std::size_t size, std::size_t alignment);
   /// What `take` answered. Its pages are gone; its addresses are used again after some others.
@@ -45,7 +46,7 @@ class arena {
   /// `give` for what was mapped so: its pages stay.
   void give_foreign(std::byte* base, std::size_t size) noexcept;
 
-  static constexpr std::size_t granule = 4096;
+  static constexpr std::size_t granule = 4096, greatest_alignment = 2u << 20;
 
  private:
   void rest(uint64_t offset, uint64_t size) noexcept;

@@ -15,8 +15,6 @@
 namespace outback::software_ze {
 namespace {
 
-constexpr std::size_t greatest_alignment = 2u << 20;
-
 struct request {
   std::size_t size, alignment;
   const void* extensions;  // behind the descriptor
@@ -26,7 +24,7 @@ struct request {
 void check(const request& asked, uint64_t max_alloc) {
   require_pointer(asked.made);
   require(asked.size > 0, ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
-  require(asked.alignment <= greatest_alignment &&
+  require(asked.alignment <= arena::greatest_alignment &&
               (asked.alignment == 0 || std::has_single_bit(asked.alignment)),
           ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT);
   const auto* relaxed = find_extension<ze_relaxed_allocation_limits_exp_desc_t>(

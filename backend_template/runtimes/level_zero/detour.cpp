@@ -1,0 +1,31 @@
+#include "backend_template/runtimes/level_zero/detour.hpp"
+
+#include "backend_template/runtimes/level_zero/driver.hpp"
+#include "backend_template/runtimes/level_zero/result.hpp"
+
+namespace outback::level_zero {
+
+void* detour_blocks::take() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!free_.empty()) {
+      void* const memory = free_.back();
+      free_.pop_back();
+      return memory;
+    }
+  }
+  const ze_host_mem_alloc_desc_t desc = {ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
+  void* made = nullptr;
+  check(driver_.api().zeMemAllocHost(driver_.context(), &desc, detour_size, 64, &made),
+        "zeMemAllocHost");
+  const std::lock_guard lock(mutex_);
+  free_.reserve(++made_);  // room for all to come back
+  return made;
+}
+
+void detour_blocks::give_back(void* memory) noexcept {
+  const std::lock_guard lock(mutex_);
+  free_.push_back(memory);
+}
+
+}  // namespace outback::level_zero

@@ -1,0 +1,168 @@
+// Every entry point that the runtime calls fails once, in each of its first calls: the slot says
+// so, with the driver's name for it; nothing is lost, and everything goes on.
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <set>
+#include <string>
+
+#include "tests/runtime/level_zero/own_process.hpp"
+#include "tests/runtime/level_zero/workload.hpp"
+
+namespace outback::test_level_zero {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+struct answer {
+  uint32_t result;
+  outback_status status;
+  const char* name;
+};
+constexpr answer answers[] = {
+    {0x70000002, OUTBACK_OUT_OF_MEMORY, "ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY (0x70000002)"},
+    {0x78000003, OUTBACK_UNSUPPORTED, "ZE_RESULT_ERROR_UNSUPPORTED_FEATURE (0x78000003)"},
+    {0x7ffffffe, OUTBACK_INTERNAL, "ZE_RESULT_ERROR_UNKNOWN (0x7ffffffe)"},
+};
+
+// A slot does without these, so their failure is no slot's.
+const std::set<std::string> optional_calls = {"zeDevicePciGetPropertiesExt", "zeMemPutIpcHandle"};
+
+// A barrier behind a command is tried again before the next one, a slot that may be used again is
+// asked another time, and a gate is opened in a second attempt.
+const std::set<std::string> tried_again = {"zeCommandListAppendBarrier", "zeEventQueryStatus",
+                                           "zeEventHostSignal"};
+
+bool is_optional(const std::string& name) {
+  return name.starts_with("zes") || optional_calls.contains(name);
+}
+
+// What the runtime has after a run, beside what it keeps to use it again.
+struct footprint {
+  uint64_t device_memory = live("device memory"), imported = live("imported memory");
+};
+
+// Lets call number `nth` of `name` fail. False: there was no such call.
+bool expect_survives(const char* name, uint32_t nth, const answer& how) {
+  SCOPED_TRACE(testing::Message() << name << ", call " << nth << ": " << how.name);
+  const uint64_t before = calls(name);
+  OUTBACK_ZE_CONTROL(outback_ze_fail)(name, nth, how.result);
+  workload work(table());
+  const auto failures = work.run();
+  const bool happened = calls(name) - before >= nth;
+  OUTBACK_ZE_CONTROL(outback_ze_clear_failures)();
+
+  EXPECT_EQ(work.wrong_bytes(), 0u);
+  std::size_t told = 0;
+  for (const failure& each : failures) {
+    if (!each.text.starts_with(std::string(name) + ": ")) continue;
+    ++told;
+    EXPECT_EQ(each.status, how.status) << each.slot << ": " << each.text;
+    EXPECT_THAT(each.text, HasSubstr(how.name)) << each.slot;
+  }
+  for (const failure& each : failures) {
+    EXPECT_THAT(each.text, StartsWith(name)) << each.slot << " failed of something else";
+  }
+  EXPECT_LE(told, 1u) << "one failure was told " << told << " times";
+  if (happened && !is_optional(name) && !tried_again.contains(name)) {
+    EXPECT_EQ(told, 1u) << "nobody was told";
+  }
+  for (const failure& left : work.clean_up()) {
+    ADD_FAILURE() << left.slot << " cannot give back: " << left.text;
+  }
+  const footprint after;
+  EXPECT_EQ(after.device_memory, 0u);
+  EXPECT_EQ(after.imported, 0u);
+  return happened;
+}
+
+void expect_all_entry_points_may_fail() {
+  // Every entry point is called as in a process that just began, and then as in one that has its
+  // pools and lists.
+  ASSERT_EQ(device_count(), 2);
+  const auto name = &OUTBACK_ZE_CONTROL(outback_ze_entry_point);
+  int tried = 0;
+  for (int warm = 0; warm < 2; ++warm) {
+    for (std::size_t i = 0; name(i) != nullptr; ++i) {
+      for (uint32_t nth = 1; nth <= 12; ++nth) {
+        if (!expect_survives(name(i), nth, answers[(i + nth) % 3])) break;
+        ++tried;
+      }
+    }
+  }
+  EXPECT_GT(tried, 50);
+  workload work(table());
+  for (const failure& each : work.run()) ADD_FAILURE() << each.slot << ": " << each.text;
+  EXPECT_EQ(work.wrong_bytes(), 0u);
+}
+
+TEST(FaultsTest, InOrder) {
+  OUTBACK_IN_ITS_OWN_PROCESS(({{"ZES_ENABLE_SYSMAN", "1"}}), expect_all_entry_points_may_fail());
+}
+
+TEST(FaultsTest, ByBarriersWithoutPeers) {
+  OUTBACK_IN_ITS_OWN_PROCESS(
+      ({{"OUTBACK_ZE_IN_ORDER", "0"}, {"OUTBACK_ZE_FILL_PATTERN", "4"}, {"OUTBACK_ZE_PEER", "0"}}),
+      expect_all_entry_points_may_fail());
+}
+
+TEST(FaultsTest, ByANewerLoader) {
+  OUTBACK_IN_ITS_OWN_PROCESS(({{"OUTBACK_ZE_LOADER", OUTBACK_TEST_ZE_NEWER_LOADER}}),
+                             expect_all_entry_points_may_fail());
+}
+
+// What only a process that just began calls.
+TEST(FaultsTest, TheFirstCallsOfAProcess) {
+  for (const char* call :
+       {"zeContextCreate", "zeCommandListCreateImmediate", "zeEventPoolCreate", "zeEventCreate",
+        "zeMemAllocHost", "zeDeviceGetComputeProperties", "zeDeviceGetMemoryProperties",
+        "zeDeviceGetMemoryAccessProperties", "zeDeviceGetCommandQueueGroupProperties"}) {
+    OUTBACK_IN_ITS_OWN_PROCESS(({}), {
+      EXPECT_EQ(device_count(), 2);
+      for (uint32_t nth = 1; nth <= 3; ++nth) {
+        expect_survives(call, nth, answers[0]);
+      }
+      EXPECT_LE(live("event pool"), 2u);
+      workload work(table());
+      EXPECT_TRUE(work.run().empty());
+    });
+  }
+}
+
+TEST(FaultsTest, OutOfMemoryHasThreeNames) {
+  OUTBACK_IN_ITS_OWN_PROCESS(({}), {
+    EXPECT_EQ(device_count(), 2);
+    for (const uint32_t result : {0x70000002u, 0x70000003u, 0x78000009u}) {
+      OUTBACK_ZE_CONTROL(outback_ze_fail)("zeMemAllocDevice", 1, result);
+      void* ptr = &ptr;
+      EXPECT_EQ(table().mem_alloc(table().self, 0, 64, &ptr), OUTBACK_OUT_OF_MEMORY) << result;
+      EXPECT_EQ(ptr, &ptr);
+      EXPECT_THAT(last_error(), StartsWith("zeMemAllocDevice: ZE_RESULT_ERROR_"));
+    }
+  });
+}
+
+// The queue goes on, the callback does not run, and the next sync says why, once.
+TEST(FaultsTest, ACallbackThatIsNotReached) {
+  OUTBACK_IN_ITS_OWN_PROCESS(({}), {
+    const outback_runtime& t = table();
+    static std::atomic<int> runs;
+    outback_stream s = nullptr;
+    must(t.streams->create(t.self, 0, 0, &s));
+    must(t.streams->sync(t.self, 0, s));
+    OUTBACK_ZE_CONTROL(outback_ze_fail)("zeEventHostSynchronize", 1, 0x7ffffffe);
+    must(t.callbacks->enqueue(t.self, 0, [](void*) { ++runs; }, nullptr, s));
+    while (t.streams->query(t.self, 0, s) == OUTBACK_NOT_READY) {
+    }
+    EXPECT_THAT(last_error(), StartsWith("zeEventHostSynchronize: ZE_RESULT_ERROR_UNKNOWN"));
+    EXPECT_EQ(t.streams->sync(t.self, 0, s), OUTBACK_OK);
+    EXPECT_EQ(runs, 0);
+    must(t.callbacks->enqueue(t.self, 0, [](void*) { ++runs; }, nullptr, s));
+    must(t.streams->sync(t.self, 0, s));
+    EXPECT_EQ(runs, 1);
+  });
+}
+
+}  // namespace
+}  // namespace outback::test_level_zero

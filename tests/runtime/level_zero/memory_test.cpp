@@ -1,0 +1,137 @@
+// Memory: how much one allocation may have, what a process may have, and what is refused.
+#include <gmock/gmock.h>
+
+#include <vector>
+
+#include "tests/runtime/level_zero/own_process.hpp"
+
+namespace outback::test_level_zero {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::size_t mebibyte = std::size_t{1} << 20;
+
+// maxMemAllocSize of the driver is half the memory.
+TEST(MemoryTest, AllocationsAboveThePlainLimit) {
+  OUTBACK_IN_ITS_OWN_PROCESS(({{"OUTBACK_ZE_MEMORY", "64M"}}), {
+    const outback_runtime& t = table();
+    EXPECT_EQ(info_of(0).memory_size, 64 * mebibyte);
+    EXPECT_EQ(info_of(0).max_alloc_size, 64 * mebibyte);
+    void* ptr = nullptr;
+    EXPECT_EQ(t.mem_alloc(t.self, 0, 48 * mebibyte, &ptr), OUTBACK_OK) << last_error();
+    std::vector<unsigned char> back(4);
+    const unsigned char pattern = 9;
+    must(t.mem_fill(t.self, 0, ptr, 48 * mebibyte, &pattern, 1, nullptr));
+    const auto* end = static_cast<const char*>(ptr) + 48 * mebibyte;
+    must(t.mem_copy(t.self, back.data(), OUTBACK_HOST, end - 4, 0, 4, nullptr));
+    EXPECT_EQ(back, std::vector<unsigned char>(4, 9));
+    must(t.mem_free(t.self, 0, ptr));
+  });
+}
+
+TEST(MemoryTest, ExhaustionSaysWhatIsLeft) {
+  OUTBACK_IN_ITS_OWN_PROCESS(({{"OUTBACK_ZE_MEMORY", "64M"}}), {
+    const outback_runtime& t = table();
+    void *first = nullptr, *second = nullptr;
+    must(t.mem_alloc(t.self, 0, 48 * mebibyte, &first));
+    EXPECT_EQ(t.mem_alloc(t.self, 0, 32 * mebibyte, &second), OUTBACK_OUT_OF_MEMORY);
+    EXPECT_THAT(last_error(), HasSubstr("33554432 bytes were asked for, and this process may have "
+                                        "16777216 more of the device's 67108864"));
+    must(t.mem_alloc(t.self, 1, 32 * mebibyte, &second));  // another device's
+    must(t.mem_free(t.self, 0, first));
+    must(t.mem_alloc(t.self, 0, 32 * mebibyte, &first));
+  });
+}
+
+TEST(MemoryTest, WhatWasNotAllocatedIsNotFreed) {
+  OUTBACK_IN_ITS_OWN_PROCESS(({}), {
+    const outback_runtime& t = table();
+    void *ptr = nullptr, *pinned = nullptr;
+    must(t.mem_alloc(t.self, 0, 4096, &ptr));
+    must(t.host_memory->alloc(t.self, 4096, &pinned));
+    const uint64_t before = calls("zeMemFree");
+    EXPECT_EQ(t.mem_free(t.self, 1, ptr), OUTBACK_INVALID_ARGUMENT);
+    EXPECT_EQ(t.mem_free(t.self, 0, static_cast<char*>(ptr) + 64), OUTBACK_INVALID_ARGUMENT);
+    EXPECT_EQ(t.mem_free(t.self, 0, pinned), OUTBACK_INVALID_ARGUMENT);
+    EXPECT_EQ(t.host_memory->free(t.self, ptr), OUTBACK_INVALID_ARGUMENT);
+    EXPECT_EQ(calls("zeMemFree"), before);
+    must(t.mem_free(t.self, 0, ptr));
+    EXPECT_EQ(t.mem_free(t.self, 0, ptr), OUTBACK_INVALID_ARGUMENT);
+    EXPECT_THAT(last_error(), HasSubstr("freed already"));
+    must(t.host_memory->free(t.self, pinned));
+    EXPECT_EQ(t.host_memory->free(t.self, pinned), OUTBACK_INVALID_ARGUMENT);
+  });
+}
+
+TEST(MemoryTest, UsageIsSysmansOrOnesOwn) {
+  for (const char* sysman : {"0", "1"}) {
+    OUTBACK_IN_ITS_OWN_PROCESS(({{"OUTBACK_ZE_MEMORY", "64M"}, {"ZES_ENABLE_SYSMAN", sysman}}), {
+      const outback_runtime& t = table();
+      void* ptr = nullptr;
+      std::size_t free = 0, total = 0;
+      must(t.mem_alloc(t.self, 0, 16 * mebibyte, &ptr));
+      must(t.device_state->memory_usage(t.self, 0, &free, &total));
+      EXPECT_EQ(total, 64 * mebibyte);
+      EXPECT_EQ(free, 48 * mebibyte);
+      EXPECT_EQ(calls("zesMemoryGetState") != 0, std::string(sysman) == "1");
+    });
+  }
+}
+
+// All that is there, and what comes later.
+TEST(MemoryTest, PeersGetMemoryMadeResident) {
+  OUTBACK_IN_ITS_OWN_PROCESS(({}), {
+    const outback_runtime& t = table();
+    void *before = nullptr, *later = nullptr;
+    must(t.mem_alloc(t.self, 1, 4096, &before));
+    must(t.peer->enable(t.self, 0, 1));
+    EXPECT_EQ(calls("zeContextMakeMemoryResident"), 1u);
+    must(t.peer->enable(t.self, 0, 1));
+    EXPECT_EQ(calls("zeContextMakeMemoryResident"), 1u);
+    must(t.mem_alloc(t.self, 1, 4096, &later));
+    EXPECT_EQ(calls("zeContextMakeMemoryResident"), 2u);
+    must(t.mem_free(t.self, 1, before));
+    must(t.peer->disable(t.self, 0, 1));
+    EXPECT_EQ(calls("zeContextEvictMemory"), 1u);
+    must(t.mem_alloc(t.self, 1, 4096, &before));
+    EXPECT_EQ(calls("zeContextMakeMemoryResident"), 2u);
+  });
+}
+
+TEST(MemoryTest, DevicesThatAreNoPeersAreToldSo) {
+  OUTBACK_IN_ITS_OWN_PROCESS(({{"OUTBACK_ZE_PEER", "0"}}), {
+    int32_t can = -1;
+    must(table().peer->can_access(table().self, 0, 1, &can));
+    EXPECT_EQ(can, 0);
+    EXPECT_EQ(table().peer->enable(table().self, 0, 1), OUTBACK_UNSUPPORTED);
+    EXPECT_THAT(last_error(), HasSubstr("device 0 cannot access memory of device 1"));
+  });
+}
+
+// Sixteen copies may be staged; the seventeenth waits, and none reads the source late.
+TEST(MemoryTest, SmallCopiesDoNotWaitForABusyDevice) {
+  for (const char* how : {"0", "1"}) {
+    OUTBACK_IN_ITS_OWN_PROCESS(({{"OUTBACK_ZE_IN_ORDER", how}}), {
+      const outback_runtime& t = table();
+      void* ptr = nullptr;
+      std::vector<unsigned char> source(16), back(16);
+      must(t.mem_alloc(t.self, 0, 16, &ptr));
+      must(t.device_sync(t.self, 0));
+      OUTBACK_ZE_CONTROL(outback_ze_pause)();
+      for (unsigned char i = 0; i < 16; ++i) {
+        source[i] = i;
+        must(t.mem_copy(t.self, static_cast<char*>(ptr) + i, 0, &source[i], OUTBACK_HOST, 1,
+                        nullptr));
+        source[i] = 99;
+      }
+      EXPECT_EQ(t.streams->query(t.self, 0, nullptr), OUTBACK_NOT_READY);
+      OUTBACK_ZE_CONTROL(outback_ze_resume)();
+      must(t.mem_copy(t.self, back.data(), OUTBACK_HOST, ptr, 0, 16, nullptr));
+      for (unsigned char i = 0; i < 16; ++i) EXPECT_EQ(back[i], i);
+    });
+  }
+}
+
+}  // namespace
+}  // namespace outback::test_level_zero
