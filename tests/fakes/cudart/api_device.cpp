@@ -33,10 +33,7 @@ cudaError_t cudaInitDevice(int index, unsigned device_flags, unsigned flags) {
   return enter(__func__, [&](call& c) {
     require(flags == 0 || flags == cudaInitDeviceFlagsAreValid, "flags that there are not");
     device& chosen = c.m.device_at(index);
-    if (!chosen.runtime_retains) {
-      c.m.retain(chosen);
-      chosen.runtime_retains = true;
-    }
+    hold_for_runtime(c.m, chosen);
     if (flags != 0) chosen.flags = device_flags;
     c.m.check_alive(chosen);
   });

@@ -24,10 +24,7 @@ cudaError_t cudaDeviceEnablePeerAccess(int to, unsigned flags) {
       throw refusal(cudaErrorPeerAccessUnsupported, "the device cannot access that one");
     }
     refuse_unsafe(c);
-    if (!peer.runtime_retains) {
-      c.m.retain(peer);  // whose context has to be there
-      peer.runtime_retains = true;
-    }
+    hold_for_runtime(c.m, peer);  // its context has to be there
     if (!current.peers.insert(to).second) {
       throw refusal(cudaErrorPeerAccessAlreadyEnabled, "it is enabled already");
     }

@@ -137,6 +137,8 @@ TEST(Contexts, ReleasedWithObjectsInItIsAMisuse) {
     EXPECT_CUDA(cudaEventCreate(&e));
     EXPECT_EQ(cu.release(0), CUDA_SUCCESS);  // which was the runtime's
     EXPECT_EQ(fake_cudart_violations(), 2);
+    EXPECT_EQ(cudaEventCreate(&e), cudaErrorContextIsDestroyed);
+    EXPECT_EQ(fake_cudart_violations(), 3);
   });
   expect_well(ended);
   EXPECT_NE(ended.said.find("goes with 1 objects in it"), std::string::npos) << ended.said;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -33,6 +35,20 @@ std::vector<block_ptr> used(const place& to, const place& from) {
   if (to.where) all.push_back(to.where);
   if (from.where && from.where != to.where) all.push_back(from.where);
   return all;
+}
+
+// The row is aligned to the pattern.
+void fill_row(std::byte* row, fill_pattern with, std::size_t width) {
+  switch (with.size) {
+    case 1:
+      std::memset(row, int(with.value), width);
+      break;
+    case 2:
+      std::fill_n(reinterpret_cast<uint16_t*>(row), width, uint16_t(with.value));
+      break;
+    default:
+      std::fill_n(reinterpret_cast<uint32_t*>(row), width, with.value);
+  }
 }
 
 }  // namespace
@@ -104,11 +120,7 @@ void fill(call& c, void* to, std::size_t pitch, fill_pattern with, std::size_t w
           {.kind = work_kind::fill,
            .body =
                [at = target.bytes, pitch, with, width, height] {
-                 for (std::size_t y = 0; y < height; ++y) {
-                   for (std::size_t x = 0; x < width; ++x) {
-                     std::memcpy(at + y * pitch + x * with.size, &with.value, with.size);
-                   }
-                 }
+                 for (std::size_t y = 0; y < height; ++y) fill_row(at + y * pitch, with, width);
                },
            .uses = {target.where}});
 }

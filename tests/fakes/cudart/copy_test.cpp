@@ -89,7 +89,7 @@ TEST_F(CopyTest, TheKindHasToFit) {
         {host.data(), data_, cudaMemcpyHostToHost}}) {
     EXPECT_EQ(cudaMemcpyAsync(to, from, size, kind, stream_), cudaErrorInvalidValue);
   }
-  EXPECT_EQ(cudaMemcpyAsync(data_, host.data(), size, cudaMemcpyKind(9), stream_),
+  EXPECT_EQ(cudaMemcpyAsync(data_, host.data(), size, cudaMemcpyKind(7), stream_),
             cudaErrorInvalidMemcpyDirection);
   EXPECT_EQ(cudaMemcpyAsync(data_, nullptr, size, cudaMemcpyDefault, stream_),
             cudaErrorInvalidValue);

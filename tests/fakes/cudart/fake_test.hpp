@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <future>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,12 +18,17 @@ namespace fake_cuda {
 #define EXPECT_CUDA(call) EXPECT_EQ(call, cudaSuccess)
 #define ASSERT_CUDA(call) ASSERT_EQ(call, cudaSuccess)
 
-/// Keeps a stream from going on, until it is opened. Has to live until the stream has passed it.
+/// Keeps a stream from going on, until it is opened.
 class gate {
  public:
   explicit gate(cudaStream_t on) {
-    EXPECT_CUDA(
-        cudaLaunchHostFunc(on, [](void* self) { static_cast<gate*>(self)->opened_.wait(); }, this));
+    // The host function owns what it waits for: it may still be at it when the gate is gone.
+    const auto wait = [](void* given) {
+      const std::unique_ptr<std::shared_future<void>> opened(
+          static_cast<std::shared_future<void>*>(given));
+      opened->wait();
+    };
+    EXPECT_CUDA(cudaLaunchHostFunc(on, wait, new std::shared_future(opened_)));
   }
   ~gate() { open(); }
   gate(const gate&) = delete;

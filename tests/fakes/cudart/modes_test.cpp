@@ -5,6 +5,7 @@
 
 #include "tests/fakes/cudart/child.hpp"
 #include "tests/fakes/cudart/fake_test.hpp"
+#include "tests/fakes/nvml/nvml_api.h"
 
 namespace fake_cuda {
 namespace {
@@ -184,6 +185,23 @@ TEST(Modes, AdversarialWorkRunsInAnyOrder) {
     EXPECT_CUDA(cudaFree(data));
     EXPECT_CUDA(cudaStreamDestroy(first));
     EXPECT_CUDA(cudaStreamDestroy(second));
+  }));
+}
+
+TEST(Modes, NvmlSeesTheMemoryOfThisProcess) {
+  expect_well(in_child({}, [] {
+    void* data = nullptr;
+    EXPECT_CUDA(cudaSetDevice(1));
+    EXPECT_CUDA(cudaMalloc(&data, 1 << 20));
+    ASSERT_EQ(nvmlInit_v2(), NVML_SUCCESS);
+    for (const unsigned index : {0u, 1u}) {
+      nvmlDevice_t device = nullptr;
+      nvmlMemory_t memory = {};
+      ASSERT_EQ(nvmlDeviceGetHandleByIndex_v2(index, &device), NVML_SUCCESS);
+      ASSERT_EQ(nvmlDeviceGetMemoryInfo(device, &memory), NVML_SUCCESS);
+      EXPECT_EQ(memory.used, index << 20);
+    }
+    EXPECT_CUDA(cudaFree(data));
   }));
 }
 

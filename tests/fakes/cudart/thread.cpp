@@ -28,17 +28,23 @@ void set_context(device* chosen) {
   }
 }
 
+void hold_for_runtime(machine& m, device& held) {
+  if (held.runtime_retains) {
+    if (held.active()) return;
+    throw misuse(cudaErrorContextIsDestroyed,
+                 "somebody released the context that the runtime holds");
+  }
+  m.retain(held);
+  held.runtime_retains = true;
+}
+
 device& need_context(machine& m) {
   device* current = context_device(m);
   if (current == nullptr) {
     current = &m.device_at(this_thread().device);
     set_context(current);
   }
-  if (!current->runtime_retains) {
-    // The runtime sets itself up in a context that the driver's API has made, too.
-    m.retain(*current);
-    current->runtime_retains = true;
-  }
+  hold_for_runtime(m, *current);  // also one that the driver's API has made
   m.check_alive(*current);
   return *current;
 }

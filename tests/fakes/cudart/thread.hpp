@@ -24,6 +24,8 @@ device* context_device(machine& m);
 /// As every call of the runtime that needs a context: the current one, or else the primary context
 /// of the thread's device, which is made and becomes current. Throws if the device is lost.
 device& need_context(machine& m);
+/// The runtime holds the primary context from its first use of a device on.
+void hold_for_runtime(machine& m, device& held);
 /// Makes the primary context of `chosen` the current one; null: none.
 void set_context(device* chosen);
 
