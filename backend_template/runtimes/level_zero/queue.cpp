@@ -13,10 +13,16 @@ namespace {
 constexpr std::size_t held_before_a_look = 32;
 
 // A list that others append to has no command of ours to ask about, so asking appends one, and
-// gives an idle device this long to get to it.
-constexpr uint64_t look_ns = 1'000'000;
+// gives an idle device this long to get to it. A busy one costs that once: the next to ask finds
+// the command pending.
+constexpr uint64_t look_ns = 50'000'000;
 
 }  // namespace
+
+queue::~queue() {
+  // Nobody is left to tell of a failure.
+  if (!foreign_) driver_.api().zeCommandListDestroy(list_);
+}
 
 event_slots& queue::slots() noexcept {
   return order_ == order::by_list ? driver_.ordered_slots() : driver_.slots();

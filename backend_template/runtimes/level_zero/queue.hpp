@@ -30,6 +30,8 @@ class queue {
   /// too.
   queue(driver& of, ze_command_list_handle_t list, order how, bool foreign)
       : driver_(of), list_(list), order_(how), foreign_(foreign), exposed_(foreign), staging_(of) {}
+  /// The queue is idle.
+  ~queue();
   queue(const queue&) = delete;
   queue& operator=(const queue&) = delete;
 
