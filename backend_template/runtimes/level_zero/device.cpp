@@ -148,9 +148,8 @@ void device::destroy_stream(const stream* given) {
       });
   if (!in_use) {
     surplus = surplus_queues();
-    // Behind it nothing of ours touches the list: its owner may destroy it after that.
-    slot_ref last;
-    if (work->exposed() || !work->idle()) last = work->record(false);
+    // Behind it nothing of ours touches the list: it, or its owner, may destroy it after that.
+    slot_ref last = work->close_off();
     if (last || !work->foreign())
       retired_.push_back({work, std::move(last), found->priority, false});
   }
