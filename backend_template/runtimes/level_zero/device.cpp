@@ -1,6 +1,7 @@
 #include "backend_template/runtimes/level_zero/device.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "backend_template/runtimes/level_zero/result.hpp"
@@ -10,6 +11,10 @@ namespace outback::level_zero {
 namespace {
 
 constexpr uint64_t moment_ns = 50'000'000;
+
+// Of each priority so many lists are kept that no stream has, beside the one that was destroyed
+// last.
+constexpr int spare_lists = 1;
 
 ze_command_queue_priority_t driver_priority(int32_t priority) {
   if (priority < 0) return ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH;
@@ -86,6 +91,20 @@ std::shared_ptr<queue> device::spare_queue(int32_t priority, std::unique_lock<st
   return idle_queue(priority);
 }
 
+std::vector<std::shared_ptr<queue>> device::surplus_queues() {
+  std::vector<std::shared_ptr<queue>> surplus;
+  std::array<int, least_priority - greatest_priority + 1> kept = {};
+  std::erase_if(retired_, [&](retired& each) {
+    const bool over = each.last ? each.last.complete() : each.work->idle();
+    if (!over) return false;
+    int& kept_of_its_kind = kept[std::size_t(each.priority - greatest_priority)];
+    if (!each.work->foreign() && kept_of_its_kind++ < spare_lists) return false;
+    surplus.push_back(each.work);
+    return true;
+  });
+  return surplus;
+}
+
 stream* device::create_stream(int32_t priority) {
   priority = std::clamp(priority, greatest_priority, least_priority);
   std::unique_lock lock(mutex_);
@@ -114,6 +133,7 @@ stream* device::wrap_stream(ze_command_list_handle_t handle) {
 }
 
 void device::destroy_stream(const stream* given) {
+  std::vector<std::shared_ptr<queue>> surplus;  // they go without the lock
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(streams_.begin(), streams_.end(),
                                   [&](const entry& each) { return each.handle.get() == given; });
@@ -127,12 +147,9 @@ void device::destroy_stream(const stream* given) {
         return each.handle.get() != given && each.handle->work == work;
       });
   if (!in_use) {
-    std::erase_if(retired_, [](const retired& each) {
-      return each.work->foreign() && each.last && each.last.complete();
-    });
-    // Behind it nothing of ours touches the list: its owner may destroy it after that.
-    slot_ref last;
-    if (work->exposed() || !work->idle()) last = work->record(false);
+    surplus = surplus_queues();
+    // Behind it nothing of ours touches the list: it, or its owner, may destroy it after that.
+    slot_ref last = work->close_off();
     if (last || !work->foreign())
       retired_.push_back({work, std::move(last), found->priority, false});
   }

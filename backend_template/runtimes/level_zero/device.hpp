@@ -95,6 +95,8 @@ class device {
   // mutex_ is held; the second lets go of it for a moment.
   std::shared_ptr<queue> idle_queue(int32_t priority);
   std::shared_ptr<queue> spare_queue(int32_t priority, std::unique_lock<std::mutex>& lock);
+  /// Of retired ones that are idle, those that are not worth keeping. mutex_ is held.
+  std::vector<std::shared_ptr<queue>> surplus_queues();
   std::shared_ptr<queue> made_once(std::shared_ptr<queue>& place);
 
   driver& driver_;

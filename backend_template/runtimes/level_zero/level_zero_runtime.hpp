@@ -7,8 +7,7 @@
 //              One context for each driver, made by the first use of one of its devices.
 //   Streams    Immediate command lists on the group that computes. They keep their order by
 //              themselves where the driver can, else by barriers; see queue.hpp. The list of a
-//              stream that was destroyed goes to another stream once it is idle; none is ever
-//              destroyed.
+//              stream that was destroyed goes to another stream, or goes itself, once it is idle.
 //   Native     Handles are the driver's: device, command list, event. Work that others append to a
 //              list keeps its order with the runtime's own, except where barriers keep the order:
 //              there, whoever appends to a list also appends a barrier after each command. The

@@ -13,10 +13,16 @@ namespace {
 constexpr std::size_t held_before_a_look = 32;
 
 // A list that others append to has no command of ours to ask about, so asking appends one, and
-// gives an idle device this long to get to it.
-constexpr uint64_t look_ns = 1'000'000;
+// gives an idle device this long to get to it. A busy one costs that once: the next to ask finds
+// the command pending.
+constexpr uint64_t look_ns = 200'000'000;
 
 }  // namespace
+
+queue::~queue() {
+  // Nobody is left to tell of a failure.
+  if (!foreign_) driver_.api().zeCommandListDestroy(list_);
+}
 
 event_slots& queue::slots() noexcept {
   return order_ == order::by_list ? driver_.ordered_slots() : driver_.slots();
@@ -45,7 +51,7 @@ slot_ref queue::append_barrier_slot() {
   check(barrier(slot->event, nullptr), "zeCommandListAppendBarrier");
   slot->appended.store(true, std::memory_order_relaxed);
   after_command(leaves::ordered);
-  latest_ = {appended_.load(std::memory_order_relaxed), slot};
+  latest_ = {appended_.load(std::memory_order_relaxed), slot, true};
   return slot;
 }
 
@@ -65,8 +71,16 @@ slot_ref queue::record(bool timed) {
         "zeCommandListAppendWriteGlobalTimestamp");
   slot->appended.store(true, std::memory_order_relaxed);
   after_command(leaves::unordered);
-  latest_ = {appended_.load(std::memory_order_relaxed), slot};
+  latest_ = {appended_.load(std::memory_order_relaxed), slot, order_ == order::by_list};
   return slot;
+}
+
+slot_ref queue::close_off() {
+  const std::lock_guard lock(mutex_);
+  const uint64_t all = appended_.load(std::memory_order_relaxed);
+  if (all == 0 && !exposed()) return slot_ref();
+  const bool has_one = latest_.slot && latest_.position == all && latest_.is_last;
+  return has_one && !exposed() ? latest_.slot : append_barrier_slot();
 }
 
 void queue::wait_for(const slot_ref& slot) {
@@ -161,7 +175,7 @@ bool queue::idle() {
       if (latest_.slot && !latest_.slot.complete()) return false;
       last = mark();
     }
-    if (!last.wait(exposed() ? look_ns : 0)) return false;
+    if (!(exposed() ? last.wait(look_ns) : last.complete())) return false;
   }
   completed(goal);
   return true;

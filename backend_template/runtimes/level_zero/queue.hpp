@@ -30,6 +30,8 @@ class queue {
   /// too.
   queue(driver& of, ze_command_list_handle_t list, order how, bool foreign)
       : driver_(of), list_(list), order_(how), foreign_(foreign), exposed_(foreign), staging_(of) {}
+  /// The queue is idle.
+  ~queue();
   queue(const queue&) = delete;
   queue& operator=(const queue&) = delete;
 
@@ -63,6 +65,10 @@ class queue {
   /// then says when that was.
   slot_ref record(bool timed);
 
+  /// A slot that is complete when the list has nothing left to do: a recording may leave a barrier
+  /// behind it. Empty where nothing was ever enqueued.
+  slot_ref close_off();
+
   /// What is enqueued later runs after `slot`, which is of the same driver, is complete.
   void wait_for(const slot_ref& slot);
 
@@ -89,6 +95,7 @@ class queue {
   struct marked {
     uint64_t position = 0;  // all up to here is done when the slot is complete
     slot_ref slot;
+    bool is_last = false;  // the list has nothing behind the command that signals it
   };
 
   // mutex_ is held for these.
@@ -107,7 +114,7 @@ class queue {
     check(command(slot->event), call);
     slot->appended.store(true, std::memory_order_relaxed);
     after_command(leaves::unordered);
-    latest_ = {appended_.load(std::memory_order_relaxed), slot};
+    latest_ = {appended_.load(std::memory_order_relaxed), slot, order_ == order::by_list};
     return slot;
   }
 

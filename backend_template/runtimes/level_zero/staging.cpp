@@ -7,6 +7,12 @@
 
 namespace outback::level_zero {
 
+staging::~staging() {
+  for (const block& each : blocks_) {
+    if (each.memory != nullptr) driver_.api().zeMemFree(driver_.context(), each.memory);
+  }
+}
+
 void* staging::acquire() {
   block& oldest = blocks_[next_];
   if (oldest.until) {

@@ -19,6 +19,10 @@ inline constexpr std::size_t staging_size = std::size_t{64} << 10;
 class staging {
  public:
   explicit staging(driver& of) : driver_(of) {}
+  /// No copy is on its way any more.
+  ~staging();
+  staging(const staging&) = delete;
+  staging& operator=(const staging&) = delete;
 
   /// A block of `staging_size` bytes that no work uses; null where all are in use. Throws like
   /// `check`.

@@ -45,6 +45,7 @@ void appending::reset(ze_event_handle_t handle) {
 
 ze_result_t appending::finish(std::function<void()> work) {
   what_.work = std::move(work);
+  if (what_.signals) what_.signals->signaller.store(list_->on.get());
   list_->append(std::move(what_));
   return ZE_RESULT_SUCCESS;
 }

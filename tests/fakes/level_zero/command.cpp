@@ -30,6 +30,9 @@ command barrier_command(std::function<void()> work) {
 }
 
 submitted_command::submitted_command(command from) : what(std::move(from)) {
+  for (const auto& one : what.memory) {
+    if (one->freed.load()) refuse_violation("a command list names memory that was freed");
+  }
   for (const auto& one : what.waits) require_alive(*one);
   if (what.signals) require_alive(*what.signals);
   if (what.resets) require_alive(*what.resets);

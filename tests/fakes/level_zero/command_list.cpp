@@ -78,17 +78,21 @@ ze_result_t command_list::wait(uint64_t timeout) {
 void command_list::submit_to(work_queue& queue) {
   const std::lock_guard lock(mutex_);
   if (!closed_) refuse_violation("the command list is executed before it was closed");
-  executing_->fetch_add(1);
+  // All of them first: one that is refused leaves nothing submitted.
+  std::vector<std::unique_ptr<submitted_command>> all;
   for (command copy : recorded_) {
     if (in_order && copy.keeps == command::order::free) copy.keeps = command::order::barrier;
-    queue.submit(std::make_unique<submitted_command>(std::move(copy)));
+    all.push_back(std::make_unique<submitted_command>(std::move(copy)));
   }
-  queue.submit(std::make_unique<submitted_command>(
+  all.push_back(std::make_unique<submitted_command>(
       barrier_command([executing = executing_] { executing->fetch_sub(1); })));
+  executing_->fetch_add(1);
+  for (auto& one : all) queue.submit(std::move(one));
 }
 
 bool command_list::busy() const {
-  return immediate ? work_->in_use() > 0 : executing_->load() > 0;
+  // A lost device dropped what it had.
+  return immediate ? work_->in_use() > 0 : executing_->load() > 0 && !on->lost();
 }
 
 }  // namespace outback::software_ze

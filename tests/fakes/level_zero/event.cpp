@@ -61,10 +61,6 @@ uint32_t event_pool::places_taken() const {
   return static_cast<uint32_t>(std::count(taken_.begin(), taken_.end(), true));
 }
 
-bool event_pool::any_device_lost() const {
-  return std::any_of(on.begin(), on.end(), [](const auto& one) { return one->lost(); });
-}
-
 event::event(std::shared_ptr<event_pool> pool_, uint32_t index_)
     : pool(std::move(pool_)), index(index_) {
   if (pool->counter_based) {

@@ -45,7 +45,6 @@ class event_pool {
   bool take_place(uint32_t index);
   void give_place(uint32_t index);
   uint32_t places_taken() const;
-  bool any_device_lost() const;
 
  private:
   int file_ = -1;
@@ -77,6 +76,10 @@ class event {
   signal_pointer current() const;
   /// What a command signals: of a counter-based event, a new state, that is `current` from now on.
   signal_pointer next();
+
+  /// The device whose list signals it was the last to be told so; its loss ends waits. Null: none
+  /// was.
+  std::atomic<device*> signaller{nullptr};
 
  private:
   mutable std::mutex mutex_;

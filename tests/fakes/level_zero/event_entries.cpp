@@ -40,7 +40,6 @@ std::shared_ptr<event> find_resettable(ze_event_handle_t handle, const char* wha
 
 ze_result_t host_signal(ze_event_handle_t handle) {
   const auto signalled = find_resettable(handle, "a counter-based event is signalled by the host");
-  require(!signalled->pool->any_device_lost(), ZE_RESULT_ERROR_DEVICE_LOST);
   signalled->current()->signal();
   return ZE_RESULT_SUCCESS;
 }
@@ -59,7 +58,7 @@ ze_result_t host_synchronize(ze_event_handle_t handle, uint64_t timeout) {
   const signal_pointer state = waited->current();
   for (const deadline until(timeout);; state->wait_until(until.piece())) {
     if (state->is_signalled()) return ZE_RESULT_SUCCESS;
-    require(!waited->pool->any_device_lost(), ZE_RESULT_ERROR_DEVICE_LOST);
+    if (device* by = waited->signaller.load()) by->require_present();
     if (until.passed()) return ZE_RESULT_NOT_READY;
   }
 }

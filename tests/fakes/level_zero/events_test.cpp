@@ -123,6 +123,36 @@ TEST_F(EventsTest, RecordedListsRunEachTimeTheyAreExecuted) {
   free_memory(memory);
 }
 
+TEST_F(EventsTest, RecordedListsMayNotOutliveWhatTheyName) {
+  ze_command_queue_desc_t queue_desc{};
+  queue_desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
+  ze_command_queue_handle_t queue = nullptr;
+  ASSERT_SUCCESS(ZE(zeCommandQueueCreate)(context, devices[0], &queue_desc, &queue));
+  const ze_command_list_desc_t list_desc{ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC, nullptr, 0, 0};
+  ze_command_list_handle_t list = nullptr;
+  ASSERT_SUCCESS(ZE(zeCommandListCreate)(context, devices[0], &list_desc, &list));
+  auto* memory = device_memory(100);
+  fill(list, memory, 3, 100);
+  EXPECT_SUCCESS(ZE(zeCommandListClose)(list));
+  free_memory(memory);
+  EXPECT_EQ(ZE(zeCommandQueueExecuteCommandLists)(queue, 1, &list, nullptr),
+            ZE_RESULT_ERROR_INVALID_ARGUMENT);
+  expect_violation("a command list names memory that was freed");
+  EXPECT_SUCCESS(ZE(zeCommandListDestroy)(list));
+  const auto pool = event_pool(1);
+  const auto done = event(pool);
+  ASSERT_SUCCESS(ZE(zeCommandListCreate)(context, devices[0], &list_desc, &list));
+  EXPECT_SUCCESS(ZE(zeCommandListAppendSignalEvent)(list, done));
+  EXPECT_SUCCESS(ZE(zeCommandListClose)(list));
+  EXPECT_SUCCESS(ZE(zeEventDestroy)(done));
+  EXPECT_EQ(ZE(zeCommandQueueExecuteCommandLists)(queue, 1, &list, nullptr),
+            ZE_RESULT_ERROR_INVALID_ARGUMENT);
+  expect_violation("a command list names an event that was destroyed");
+  EXPECT_SUCCESS(ZE(zeEventPoolDestroy)(pool));
+  EXPECT_SUCCESS(ZE(zeCommandListDestroy)(list));
+  EXPECT_SUCCESS(ZE(zeCommandQueueDestroy)(queue));
+}
+
 TEST_F(EventsTest, EventsInFlightMayNotBeResetOrDestroyed) {
   const auto pool = event_pool(1);
   const auto done = event(pool);

@@ -75,6 +75,7 @@ std::shared_ptr<allocation> allocations::take(const void* base, const context& o
                                 : fmt::format("{} is another process's: close it instead", base));
   }
   by_base_.erase(found);
+  taken->freed.store(true);
   return taken;
 }
 

@@ -45,7 +45,8 @@ class allocation {
 
   std::atomic<int64_t> uses{0};  // by commands that are not done
   std::mutex ipc_mutex;
-  int ipc_file = -1;  // what zeMemGetIpcHandle answered; guarded by ipc_mutex
+  int ipc_file = -1;               // what zeMemGetIpcHandle answered; guarded by ipc_mutex
+  std::atomic<bool> freed{false};  // and only held by commands, or by lists that recorded them
 };
 
 /// Bytes that a command reads or writes.

@@ -35,8 +35,10 @@ ze_result_t create(ze_context_handle_t handle, const ze_event_pool_desc_t* desc,
   require(count == 0 || devices, ZE_RESULT_ERROR_INVALID_SIZE);
   std::vector<std::shared_ptr<device>> on = the_world().listed;
   if (count > 0) on.clear();
-  for (uint32_t i = 0; i < count; ++i) on.push_back(the_world().devices.find(devices[i]));
-  for (const auto& one : on) one->require_present();
+  for (uint32_t i = 0; i < count; ++i) {
+    on.push_back(the_world().devices.find(devices[i]));
+    on.back()->require_present();
+  }
   const uint32_t counters = counter_based_kinds(*desc);
   // Source: the counter-based event pool extension of the specification.
   require(!counters || !(desc->flags & ZE_EVENT_POOL_FLAG_IPC), ZE_RESULT_ERROR_INVALID_ARGUMENT);

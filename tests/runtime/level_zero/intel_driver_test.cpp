@@ -80,6 +80,12 @@ void use_everything() {
 class IntelDriverTest : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
+    // Read when the driver is loaded, so before that.
+    replace_environment({{"NEOReadDebugKeys", "1"},
+                         {"SetCommandStreamReceiver", "1"},
+                         {"ProductFamilyOverride", GetParam()},
+                         {"AUBDumpCaptureFileName", "/dev/null"},
+                         {"CreateMultipleRootDevices", "2"}});
     void* const driver = dlopen("libze_intel_gpu.so.1", RTLD_LAZY | RTLD_LOCAL);
     if (driver == nullptr) {
       GTEST_SKIP() << "needs Intel's driver, which Debian's package intel-opencl-icd has";
@@ -89,14 +95,9 @@ class IntelDriverTest : public testing::TestWithParam<const char*> {
 
 TEST_P(IntelDriverTest, AcceptsWhatTheRuntimeCalls) {
   for (const char* layer : {"0", "1"}) {
-    OUTBACK_IN_ITS_OWN_PROCESS(({{"NEOReadDebugKeys", "1"},
-                                 {"SetCommandStreamReceiver", "1"},
-                                 {"ProductFamilyOverride", GetParam()},
-                                 {"AUBDumpCaptureFileName", "/dev/null"},
-                                 {"CreateMultipleRootDevices", "2"},
-                                 {"ZE_ENABLE_VALIDATION_LAYER", layer},
-                                 {"ZE_ENABLE_PARAMETER_VALIDATION", layer}}),
-                               use_everything());
+    OUTBACK_IN_ITS_OWN_PROCESS(
+        ({{"ZE_ENABLE_VALIDATION_LAYER", layer}, {"ZE_ENABLE_PARAMETER_VALIDATION", layer}}),
+        use_everything());
   }
 }
 

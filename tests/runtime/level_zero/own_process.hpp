@@ -30,23 +30,22 @@ namespace outback::test_level_zero {
                 testing::ExitedWithCode(0), "");                        \
   } while (false)
 
-/// What fails in such a process goes to its parent by stderr: GoogleTest itself is silent there.
-class tell_failures : public testing::EmptyTestEventListener {
-  void OnTestPartResult(const testing::TestPartResult& result) override {
-    if (!result.failed()) return;
-    std::fprintf(stderr, "%s:%d: %s\n", result.file_name(), result.line_number(), result.message());
-  }
-};
-
+/// What fails there goes to the parent by stderr, since GoogleTest itself is silent in such a
+/// process.
 template <class Body>
 [[noreturn]] void run_and_exit(const Body& body) {
-  testing::UnitTest::GetInstance()->listeners().Append(new tell_failures);
   try {
     body();
   } catch (const std::exception& error) {
     ADD_FAILURE() << "it threw: " << error.what();
   }
-  std::exit(testing::Test::HasFailure() ? 1 : 0);
+  const testing::TestResult& all = *testing::UnitTest::GetInstance()->current_test_info()->result();
+  for (int i = 0; i < all.total_part_count(); ++i) {
+    const testing::TestPartResult& each = all.GetTestPartResult(i);
+    if (!each.failed()) continue;
+    std::fprintf(stderr, "%s:%d: %s\n", each.file_name(), each.line_number(), each.message());
+  }
+  std::exit(all.Failed() ? 1 : 0);
 }
 
 inline void replace_environment(std::initializer_list<variable> given) {

@@ -41,7 +41,8 @@ TEST(TimerTest, TheHostsClockCountsWholeRounds) {
   EXPECT_EQ(clock.elapsed(20, 10, -2560 * 2), -2560 * 2 - 100);
 }
 
-// Eight steps of a thousand seconds are more than the 5726 that 36 bits at 12 MHz have.
+// Eight steps of a thousand seconds are more than the 5726 that 36 bits at 12 MHz have. Before
+// API 1.2 a tick is 83 ns, and not 83 and a third.
 void expect_steps_of_a_thousand_seconds() {
   const outback_runtime& t = table();
   const auto advance = &OUTBACK_ZE_CONTROL(outback_ze_advance_clock);
@@ -56,9 +57,9 @@ void expect_steps_of_a_thousand_seconds() {
     must(t.device_sync(t.self, 0));
     int64_t ns = 0;
     must(t.events->elapsed(t.self, from, to, &ns));
-    EXPECT_NEAR(double(ns), 1e12, 1e9) << step;
+    EXPECT_NEAR(double(ns), 1e12, 5e9) << step;
     must(t.events->elapsed(t.self, to, from, &ns));
-    EXPECT_NEAR(double(ns), -1e12, 1e9) << step;
+    EXPECT_NEAR(double(ns), -1e12, 5e9) << step;
   }
 }
 

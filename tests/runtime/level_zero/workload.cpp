@@ -112,7 +112,9 @@ void workload::streams_and_events() {
 void workload::the_rest() {
   std::size_t free = 0, total = 0;
   attempt("device_state.memory_usage", t_.device_state->memory_usage(t_.self, 0, &free, &total));
-  attempt("peer.enable", t_.peer->enable(t_.self, 0, 1));
+  int32_t can = 0;
+  attempt("peer.can_access", t_.peer->can_access(t_.self, 0, 1, &can));
+  if (can == 1) attempt("peer.enable", t_.peer->enable(t_.self, 0, 1));
   void* ptr = nullptr;
   if (attempt("mem_alloc", t_.mem_alloc(t_.self, 1, small, &ptr))) {
     memory_.push_back({1, ptr});
