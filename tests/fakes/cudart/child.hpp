@@ -30,7 +30,7 @@ inline ended_child in_child(const std::map<std::string, std::string>& environmen
   std::fflush(nullptr);
   const pid_t child = fork();
   if (child == 0) {
-    alarm(60);
+    alarm(200);
     dup2(pipe_ends[1], STDERR_FILENO);
     close(pipe_ends[0]);
     close(pipe_ends[1]);

@@ -38,7 +38,7 @@ void two_processes(const std::function<void(line&)>& owner,
   line between;
   const pid_t first = fork();
   if (first == 0) {
-    alarm(60);
+    alarm(200);
     owner(between);
     std::exit(::testing::Test::HasFailure() ? 1 : 0);
   }
