@@ -127,18 +127,23 @@ TEST(LoadingTest, AMalformedVariableIsWhatEverySlotSays) {
   });
 }
 
+// What one process tells the next.
+std::string uuid_file() {
+  return testing::TempDir() + "outback_ze_affinity_uuid";
+}
+
 TEST(LoadingTest, TheAffinityMaskChoosesDevices) {
   OUTBACK_IN_ITS_OWN_PROCESS(({{"OUTBACK_ZE_DEVICES", "3"}}), {
     EXPECT_EQ(device_count(), 3);
     // Each has an identity of its own.
     EXPECT_NE(std::memcmp(info_of(0).uuid, info_of(1).uuid, 16), 0);
     EXPECT_STRNE(info_of(0).pci_id, info_of(1).pci_id);
-    std::ofstream("affinity_uuid").write(reinterpret_cast<const char*>(info_of(1).uuid), 16);
+    std::ofstream(uuid_file()).write(reinterpret_cast<const char*>(info_of(1).uuid), 16);
   });
   OUTBACK_IN_ITS_OWN_PROCESS(({{"OUTBACK_ZE_DEVICES", "3"}, {"ZE_AFFINITY_MASK", "1"}}), {
     EXPECT_EQ(device_count(), 1);
     char uuid[16] = {};
-    std::ifstream("affinity_uuid").read(uuid, 16);
+    std::ifstream(uuid_file()).read(uuid, 16);
     EXPECT_EQ(std::memcmp(info_of(0).uuid, uuid, 16), 0);
   });
 }
