@@ -244,9 +244,9 @@ enum {
 //
 // From `begin` to `end` what is enqueued on the stream does not run: it goes into the graph. A
 // stream that waits for an event which was recorded in a capture becomes a part of that capture,
-// and has to be joined before `end`, by an event that the first stream waits for. No stream of a
-// capture is destroyed before `end`. A launch reads and writes the memory that was named in the
-// capture, which has to be there still, and runs the callbacks once more.
+// and what it enqueues has to be joined before `end`, by an event that the first stream waits for.
+// No stream of a capture is destroyed before `end`. A launch reads and writes the memory that was
+// named in the capture, which has to be there still, and runs the callbacks once more.
 //
 // An event that is recorded in a capture stands for that place, and for nothing else, until it is
 // recorded again outside of one: streams may wait for it as long as the capture lasts, all else is

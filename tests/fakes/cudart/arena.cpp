@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 
 namespace fake_cuda {
 namespace {
@@ -67,9 +68,14 @@ uintptr_t arena::allocate(std::size_t size) {
 
 void arena::free(uintptr_t begin) {
   const auto found = used_.find(begin);
-  // Whole pages only: neighbours share those at the ends.
-  const std::size_t first = round_up(offset(begin), page);
-  const std::size_t last = (offset(begin) + found->second) / page * page;
+  // The pages that nobody else has a part of: those at the ends may be shared with neighbours.
+  const auto after = std::next(found);
+  const std::size_t end_before =
+      found == used_.begin() ? 0 : offset(std::prev(found)->first) + std::prev(found)->second;
+  const std::size_t begin_after = after == used_.end() ? extent_ : offset(after->first);
+  const std::size_t first = std::max(offset(begin) / page * page, round_up(end_before, page));
+  const std::size_t last = std::min(round_up(offset(begin) + found->second, page),
+                                    begin_after / page * page);
   if (last > first) {
     fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(first), off_t(last - first));
   }

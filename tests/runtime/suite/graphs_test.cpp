@@ -577,11 +577,13 @@ TEST_F(GraphTest, ALaunchBreaks) {
 TEST_F(GraphTest, BeginsAndEndsBelongTogether) {
   stream s, t;
   event fork;
+  memory data(64);
   expect_no_graph(s);  // no capture
   begin(s);
   EXPECT_FAILS(table().graphs->begin(table().self, 0, s), bad);
   fork.record(s);
   fork.wait(t);
+  data.fill(1, t);
   expect_no_graph(t);  // it joined, the capture did not begin there
   EXPECT_FAILS(table().graphs->begin(table().self, 0, t), bad);
   expect_no_graph(s);  // of the two at least `t` was not joined
