@@ -99,12 +99,11 @@ std::string group_problem(const Group* group, const char* name, const slot (&slo
 }
 
 // X(group): every group, in the order of the header.
-#define OUTBACK_GROUPS(X)                                                              \
-  X(streams)                                                                           \
-  X(events)                                                                            \
-  X(host_memory)                                                                       \
-  X(device_state) X(host_registration) X(peer) X(native) X(callbacks) X(ipc) X(graphs) \
-      X(telemetry)
+#define OUTBACK_GROUPS(X) \
+  X(streams)              \
+  X(events)               \
+  X(host_memory)          \
+  X(device_state) X(host_registration) X(peer) X(native) X(callbacks) X(ipc) X(graphs) X(telemetry)
 
 #define OUTBACK_X(group)                                                   \
   inline const outback_##group* group##_of(const outback_runtime& t) {     \

@@ -15,9 +15,9 @@
   X(cudaRuntimeGetVersion)                                                                         \
   X(cudaGetDeviceCount)                                                                            \
   X(cudaSetDevice)                                                                                 \
-  X(cudaDeviceGetAttribute) X(cudaDeviceGetPCIBusId) X(cudaDeviceGetStreamPriorityRange)           \
-      X(cudaMemGetInfo)                                             /* errors */                   \
-      X(cudaGetLastError) X(cudaGetErrorName) X(cudaGetErrorString) /* memory */                   \
+  X(cudaDeviceGetAttribute)                                                                        \
+  X(cudaDeviceGetPCIBusId) X(cudaDeviceGetStreamPriorityRange) X(cudaMemGetInfo) /* errors */      \
+      X(cudaGetLastError) X(cudaGetErrorName) X(cudaGetErrorString)              /* memory */      \
       X(cudaMalloc) X(cudaFree) X(cudaHostAlloc) X(cudaFreeHost) X(cudaHostRegister)               \
           X(cudaHostUnregister) X(cudaPointerGetAttributes) X(cudaMemcpyAsync)                     \
               X(cudaMemcpyPeerAsync) X(cudaMemsetAsync)                                            \

@@ -74,8 +74,8 @@ void arena::free(uintptr_t begin) {
       found == used_.begin() ? 0 : offset(std::prev(found)->first) + std::prev(found)->second;
   const std::size_t begin_after = after == used_.end() ? extent_ : offset(after->first);
   const std::size_t first = std::max(offset(begin) / page * page, round_up(end_before, page));
-  const std::size_t last = std::min(round_up(offset(begin) + found->second, page),
-                                    begin_after / page * page);
+  const std::size_t last =
+      std::min(round_up(offset(begin) + found->second, page), begin_after / page * page);
   if (last > first) {
     fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(first), off_t(last - first));
   }

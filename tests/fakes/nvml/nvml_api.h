@@ -1,5 +1,6 @@
-// The part of NVML that the fake library has. NVML's own header is in no package of the CUDA runtime, so it
-// is declared here, from https://docs.nvidia.com/deploy/nvml-api (12 and 13). Plain C.
+// The part of NVML that the fake library has. NVML's own header is in no package of the CUDA
+// runtime, so it is declared here, from https://docs.nvidia.com/deploy/nvml-api (12 and 13). Plain
+// C.
 #pragma once
 #include <stddef.h>
 
@@ -59,7 +60,8 @@ FAKE_NVML_EXPORT nvmlReturn_t nvmlSystemGetCudaDriverVersion_v2(int* version);
 FAKE_NVML_EXPORT nvmlReturn_t nvmlDeviceGetCount_v2(unsigned* count);
 FAKE_NVML_EXPORT nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t* device);
 FAKE_NVML_EXPORT nvmlReturn_t nvmlDeviceGetHandleByUUID(const char* uuid, nvmlDevice_t* device);
-FAKE_NVML_EXPORT nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char* id, nvmlDevice_t* device);
+FAKE_NVML_EXPORT nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char* id,
+                                                               nvmlDevice_t* device);
 FAKE_NVML_EXPORT nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char* uuid, unsigned size);
 FAKE_NVML_EXPORT nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char* name, unsigned size);
 FAKE_NVML_EXPORT nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned* index);
