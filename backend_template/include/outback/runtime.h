@@ -5,7 +5,7 @@
 //              awaits the calling thread in last_error(). Slots never throw and never abort. A
 //              device index that there is not, and null where there has to be something, are
 //              OUTBACK_INVALID_ARGUMENT. Work that was enqueued and fails later is reported once,
-//              by the next sync or query of its stream.
+//              by the next sync or query of its stream, or loses the device.
 //   Threads    Any slot may be called from any thread at any time. No lock of the caller is held.
 //   Devices    Every slot that has a device takes its index, 0 to count - 1. None depends on a
 //              "current" device, and none changes the one of the calling thread.
@@ -22,8 +22,9 @@
 //              between devices, may wait for what was enqueued before them; nothing else that
 //              enqueues waits for the device. Streams may share an engine: while one of them waits
 //              for the host or for another process, others may stand still.
-//   Forks      A child of a process that has used a device may be refused by every slot, with a
-//              text that says so, but for last_error, device_count and host_memory.info.
+//   Forks      A child of a process that has used a device, or started the driver, may be refused
+//              by every slot but last_error, device_count and host_memory.info, with a text that
+//              says so.
 //   Growth     Members are only ever appended. `struct_size` says how much of a struct its maker
 //              had: what lies beyond is absent, for both sides.
 #pragma once
@@ -188,8 +189,9 @@ typedef struct outback_native {
   outback_status (*wrap_stream)(void* self, int32_t device, void* handle, outback_stream* stream);
 } outback_native;
 
-// Runs on a thread of the runtime's. It must not call a slot, wait for work on any stream, or for a
-// thread that does, or throw.
+// Runs on a thread of the runtime's; those of different streams may run one at a time. It must not
+// call a slot, wait for work on any stream, for another callback or for a thread that does, or
+// throw.
 typedef void (*outback_callback)(void* data);
 
 typedef struct outback_callbacks {
@@ -303,7 +305,8 @@ typedef struct outback_runtime {
 
   // Never null; "" before the first failure. Valid until this thread's next failure.
   const char* (*last_error)(void* self);
-  // Creates no context: safe before a fork. 0 devices is an answer, not a failure.
+  // Creates no context. Safe before a fork, unless the driver has to be started to count. 0 devices
+  // is an answer, not a failure.
   outback_status (*device_count)(void* self, int32_t* count);
   outback_status (*device_info)(void* self, int32_t device, outback_device_info* info);
   outback_status (*device_sync)(void* self, int32_t device);  // waits for all its streams
