@@ -27,7 +27,11 @@ function(outback_add_backend name)
     message(FATAL_ERROR "outback_add_backend(${name}): the Python headers are missing (python3-dev on Debian).")
   endif()
   if(arg_RUNTIME AND NOT TARGET outback::runtime_${arg_RUNTIME})
-    message(FATAL_ERROR "outback_add_backend(${name}): this Outback has no runtime \"${arg_RUNTIME}\".")
+    message(
+      FATAL_ERROR
+        "outback_add_backend(${name}): this Outback has no runtime \"${arg_RUNTIME}\". There are host and null; cuda, "
+        "where CUDA's headers are (OUTBACK_CUDA_INCLUDE_DIR); and level_zero, where Level Zero's are "
+        "(OUTBACK_LEVEL_ZERO_INCLUDE_DIR).")
   endif()
   if(NOT arg_PACKAGE)
     set(arg_PACKAGE torch_${name})
