@@ -110,8 +110,8 @@ TEST_F(RegistrationTest, ThatFailsChangesNothing) {
   EXPECT_EQ(add(host_, 64), OUTBACK_UNSUPPORTED);
   set_faults(injected_, {});
   ASSERT_TRUE(ok(add(host_, 64)));
-  set_faults(injected_, {{.every = 1, .status = OUTBACK_INTERNAL}});
-  EXPECT_EQ(remove(host_), OUTBACK_INTERNAL);
+  set_faults(injected_, {{.every = 1, .status = OUTBACK_INVALID_ARGUMENT}});
+  EXPECT_EQ(remove(host_), OUTBACK_INVALID_ARGUMENT);
   set_faults(injected_, {});
   EXPECT_EQ(leaks(table_),
             "outback: never freed or destroyed:\n  1 registration of host memory, "
@@ -213,8 +213,8 @@ TEST_F(IpcTest, IsClosedAsOftenAsItWasOpened) {
             "outback: never freed or destroyed:\n  memory of another process, "
             "opened on device 0 and not closed:\n    " +
                 at(ptr) + ", 64 bytes, object 1\n");
-  set_faults(injected_, {{.every = 1, .status = OUTBACK_INTERNAL}});
-  EXPECT_EQ(close(ptr), OUTBACK_INTERNAL) << "a close that fails has not closed";
+  set_faults(injected_, {{.every = 1, .status = OUTBACK_INVALID_ARGUMENT}});
+  EXPECT_EQ(close(ptr), OUTBACK_INVALID_ARGUMENT) << "a close that is refused has not closed";
   set_faults(injected_, {});
   EXPECT_TRUE(ok(fill(0, ptr, 64)));
   EXPECT_TRUE(ok(close(ptr)));

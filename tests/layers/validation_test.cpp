@@ -288,17 +288,31 @@ TEST_F(ValidationTest, ACopyBetweenTwoDevicesDoesNotSayWhichIsLost) {
   EXPECT_EQ(t_.device_sync(self_, 1), OUTBACK_OK);
 }
 
-TEST_F(ValidationTest, AFreeThatFailsHasNotFreed) {
+TEST_F(ValidationTest, AFreeThatIsRefusedHasNotFreed) {
+  void* ptr = memory();
+  outback_stream s = stream();
+  set_faults(injected_, {{.every = 1, .status = OUTBACK_INVALID_ARGUMENT}});
+  EXPECT_EQ(t_.mem_free(self_, 0, ptr), OUTBACK_INVALID_ARGUMENT);
+  EXPECT_EQ(t_.streams->destroy(self_, 0, s), OUTBACK_INVALID_ARGUMENT);
+  set_faults(injected_, {});
+  EXPECT_EQ(fill(0, ptr, 64, 1, s), OUTBACK_OK) << text_of(table_);
+  EXPECT_EQ(t_.streams->destroy(self_, 0, s), OUTBACK_OK);
+  EXPECT_EQ(t_.mem_free(self_, 0, ptr), OUTBACK_OK);
+  EXPECT_EQ(leaks(table_), "");
+}
+
+TEST_F(ValidationTest, WhatAFreeFailedToFreeIsGone) {
   void* ptr = memory();
   outback_stream s = stream();
   set_faults(injected_, {{.every = 1, .status = OUTBACK_INTERNAL}});
   EXPECT_EQ(t_.mem_free(self_, 0, ptr), OUTBACK_INTERNAL);
   EXPECT_EQ(t_.streams->destroy(self_, 0, s), OUTBACK_INTERNAL);
   set_faults(injected_, {});
-  EXPECT_EQ(fill(0, ptr, 64, 1, s), OUTBACK_OK) << text_of(table_);
-  EXPECT_EQ(t_.streams->destroy(self_, 0, s), OUTBACK_OK);
-  EXPECT_EQ(t_.mem_free(self_, 0, ptr), OUTBACK_OK);
   EXPECT_EQ(leaks(table_), "");
+  expect_refused([&] { return t_.streams->destroy(self_, 0, s); },
+                 "streams.destroy: stream is " + address_text(s) +
+                     ": expected one of the streams that this runtime made for device 0; it was "
+                     "destroyed already");
 }
 
 TEST_F(ValidationTest, LeaksAreReported) {

@@ -12,8 +12,9 @@
 //   Units      Sizes are bytes, times are nanoseconds.
 //   Ownership  What *_create or *_alloc returns is the caller's until it goes, once, to its
 //              *_destroy or *_free. Where that answers INVALID_ARGUMENT it did nothing; after any
-//              other failure what it was given is gone, and so is all that a lost device had.
-//              Everything else is borrowed for the call.
+//              other failure what it was given is gone, and so is all that a lost device had. The
+//              same holds for `remove` and `close_memory`. Everything else is borrowed for the
+//              call.
 //   Order      Work on one stream runs in the order in which it was enqueued, one piece at a time,
 //              also where several threads enqueue it. A null stream is the device's default stream,
 //              which is a stream like any other: it does not wait for the others, and they do not
