@@ -94,7 +94,7 @@ int64_t event::elapsed_ns(const event& end) const {
               "both events must be recorded before the elapsed time is asked for");
   TORCH_CHECK(device_ == end.device_,
               "the elapsed time needs two events of one device: these were recorded on devices ",
-              device_, " and ", end.device_);
+              int{device_}, " and ", int{end.device_});
   if (runtime().events == nullptr) return end.host_ns_ - host_ns_;
   int64_t ns = 0;
   check(runtime().events->elapsed(runtime().self, handle_, end.handle_, &ns), "events.elapsed",
