@@ -10,33 +10,74 @@
 
 #include "backend_template/runtimes/cuda/entry.hpp"
 
-#define OUTBACK_CUDART_REQUIRED(X)                                                                 \
-  /* what is there */                                                                              \
-  X(cudaRuntimeGetVersion)                                                                         \
-  X(cudaGetDeviceCount)                                                                            \
-  X(cudaSetDevice)                                                                                 \
-  X(cudaDeviceGetAttribute)                                                                        \
-  X(cudaDeviceGetPCIBusId) X(cudaDeviceGetStreamPriorityRange) X(cudaMemGetInfo) /* errors */      \
-      X(cudaGetLastError) X(cudaGetErrorName) X(cudaGetErrorString)              /* memory */      \
-      X(cudaMalloc) X(cudaFree) X(cudaHostAlloc) X(cudaFreeHost) X(cudaHostRegister)               \
-          X(cudaHostUnregister) X(cudaPointerGetAttributes) X(cudaMemcpyAsync)                     \
-              X(cudaMemcpyPeerAsync) X(cudaMemsetAsync)                                            \
-                  X(cudaMemset2DAsync) /* streams and events */                                    \
-      X(cudaDeviceSynchronize) X(cudaStreamCreateWithPriority) X(cudaStreamDestroy)                \
-          X(cudaStreamQuery) X(cudaStreamSynchronize) X(cudaStreamWaitEvent) X(cudaLaunchHostFunc) \
-              X(cudaEventCreateWithFlags) X(cudaEventDestroy) X(cudaEventRecord) X(cudaEventQuery) \
-                  X(cudaEventSynchronize) X(cudaEventElapsedTime) /* peers and processes */        \
-      X(cudaDeviceCanAccessPeer) X(cudaDeviceEnablePeerAccess) X(cudaDeviceDisablePeerAccess)      \
-          X(cudaIpcGetMemHandle) X(cudaIpcOpenMemHandle) X(cudaIpcCloseMemHandle)                  \
-              X(cudaIpcGetEventHandle) X(cudaIpcOpenEventHandle) /* graphs */                      \
-      X(cudaThreadExchangeStreamCaptureMode) X(cudaStreamBeginCapture) X(cudaStreamEndCapture)     \
-          X(cudaStreamIsCapturing) X(cudaGraphInstantiateWithFlags) X(cudaGraphLaunch)             \
-              X(cudaGraphExecDestroy) X(cudaGraphDestroy)
+// clang-format off: a line each.
+#define OUTBACK_CUDART_REQUIRED(X)       \
+  /* what is there */                    \
+  X(cudaRuntimeGetVersion)               \
+  X(cudaGetDeviceCount)                  \
+  X(cudaSetDevice)                       \
+  X(cudaDeviceGetAttribute)              \
+  X(cudaDeviceGetPCIBusId)               \
+  X(cudaDeviceGetStreamPriorityRange)    \
+  X(cudaMemGetInfo)                      \
+  /* errors */                           \
+  X(cudaGetLastError)                    \
+  X(cudaGetErrorName)                    \
+  X(cudaGetErrorString)                  \
+  /* memory */                           \
+  X(cudaMalloc)                          \
+  X(cudaFree)                            \
+  X(cudaHostAlloc)                       \
+  X(cudaFreeHost)                        \
+  X(cudaHostRegister)                    \
+  X(cudaHostUnregister)                  \
+  X(cudaPointerGetAttributes)            \
+  X(cudaMemcpyAsync)                     \
+  X(cudaMemcpyPeerAsync)                 \
+  X(cudaMemsetAsync)                     \
+  X(cudaMemset2DAsync)                   \
+  /* streams and events */               \
+  X(cudaDeviceSynchronize)               \
+  X(cudaStreamCreateWithPriority)        \
+  X(cudaStreamDestroy)                   \
+  X(cudaStreamQuery)                     \
+  X(cudaStreamSynchronize)               \
+  X(cudaStreamWaitEvent)                 \
+  X(cudaLaunchHostFunc)                  \
+  X(cudaEventCreateWithFlags)            \
+  X(cudaEventDestroy)                    \
+  X(cudaEventRecord)                     \
+  X(cudaEventQuery)                      \
+  X(cudaEventSynchronize)                \
+  X(cudaEventElapsedTime)                \
+  /* peers and processes */              \
+  X(cudaDeviceCanAccessPeer)             \
+  X(cudaDeviceEnablePeerAccess)          \
+  X(cudaDeviceDisablePeerAccess)         \
+  X(cudaIpcGetMemHandle)                 \
+  X(cudaIpcOpenMemHandle)                \
+  X(cudaIpcCloseMemHandle)               \
+  X(cudaIpcGetEventHandle)               \
+  X(cudaIpcOpenEventHandle)              \
+  /* graphs */                           \
+  X(cudaThreadExchangeStreamCaptureMode) \
+  X(cudaStreamBeginCapture)              \
+  X(cudaStreamEndCapture)                \
+  X(cudaStreamIsCapturing)               \
+  X(cudaGraphInstantiateWithFlags)       \
+  X(cudaGraphLaunch)                     \
+  X(cudaGraphExecDestroy)                \
+  X(cudaGraphDestroy)
+// clang-format on
 
 // cudaGetDriverEntryPoint is deprecated since 13.0, its successor is there since 12.5: one of the
 // two is needed. cudaStreamGetDevice is there since 12.8.
-#define OUTBACK_CUDART_OPTIONAL(X) \
-  X(cudaGetDriverEntryPointByVersion) X(cudaGetDriverEntryPoint) X(cudaStreamGetDevice)
+// clang-format off: a line each.
+#define OUTBACK_CUDART_OPTIONAL(X)    \
+  X(cudaGetDriverEntryPointByVersion) \
+  X(cudaGetDriverEntryPoint)          \
+  X(cudaStreamGetDevice)
+// clang-format on
 
 namespace outback::cuda {
 

@@ -8,15 +8,26 @@
 
 #include "backend_template/runtimes/cuda/cudart.hpp"
 
-#define OUTBACK_CUDA_DRIVER(X)                                                                     \
-  X(cuGetErrorName)                                                                                \
-  X(cuGetErrorString)                                                                              \
-  X(cuDeviceGet)                                                                                   \
-  X(cuDeviceGetName)                                                                               \
-  X(cuDeviceGetUuid) X(cuDeviceTotalMem) X(cuDevicePrimaryCtxGetState) X(cuDevicePrimaryCtxRetain) \
-      X(cuDevicePrimaryCtxRelease) X(cuCtxGetCurrent) X(cuCtxPushCurrent) X(cuCtxPopCurrent)       \
-          X(cuStreamGetCtx) X(cuMemGetAddressRange) X(cuMemsetD16Async) X(cuMemsetD32Async)        \
-              X(cuMemsetD2D32Async)
+// clang-format off: a line each.
+#define OUTBACK_CUDA_DRIVER(X)  \
+  X(cuGetErrorName)             \
+  X(cuGetErrorString)           \
+  X(cuDeviceGet)                \
+  X(cuDeviceGetName)            \
+  X(cuDeviceGetUuid)            \
+  X(cuDeviceTotalMem)           \
+  X(cuDevicePrimaryCtxGetState) \
+  X(cuDevicePrimaryCtxRetain)   \
+  X(cuDevicePrimaryCtxRelease)  \
+  X(cuCtxGetCurrent)            \
+  X(cuCtxPushCurrent)           \
+  X(cuCtxPopCurrent)            \
+  X(cuStreamGetCtx)             \
+  X(cuMemGetAddressRange)       \
+  X(cuMemsetD16Async)           \
+  X(cuMemsetD32Async)           \
+  X(cuMemsetD2D32Async)
+// clang-format on
 
 namespace outback::cuda {
 
