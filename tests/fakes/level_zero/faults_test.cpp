@@ -116,9 +116,10 @@ TEST_F(FaultsTest, ZLostDevicesAnswerNothingElseAndEndWaits) {
   EXPECT_EQ(ZE(zeCommandListAppendBarrier)(lost, nullptr, 0, nullptr), ZE_RESULT_ERROR_DEVICE_LOST);
   EXPECT_SUCCESS(ZE(zeDeviceGetStatus)(devices[1]));
   wait_for(other);
-  // What was queued on it is in use no longer, soon.
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  free_memory(memory);
+  // Waits until what was queued on it is dropped.
+  const ze_memory_free_ext_desc_t blocking{ZE_STRUCTURE_TYPE_MEMORY_FREE_EXT_DESC, nullptr,
+                                           ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE};
+  EXPECT_SUCCESS(ZE(zeMemFreeExt)(context, &blocking, memory));
   EXPECT_SUCCESS(ZE(zeCommandListDestroy)(lost));
   EXPECT_SUCCESS(ZE(zeCommandListDestroy)(other));
   EXPECT_SUCCESS(ZE(zeEventDestroy)(go));

@@ -120,8 +120,8 @@ void work_queue::perform(submitted_command& what) {
 
 void work_queue::drop_pending() {
   for (const auto& one : pending_) {
+    in_use_.fetch_sub(1);  // before: who waits for the memory may destroy the list next
     one->release();
-    in_use_.fetch_sub(1);
   }
   pending_.clear();
 }
