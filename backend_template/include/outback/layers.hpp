@@ -5,9 +5,8 @@
 //
 //   const outback_runtime* table = outback::layers::from_environment(outback::table_of(device));
 //
-//   OUTBACK_VALIDATE=1            every call is checked: arguments, ownership, use after free,
-//   calls
-//                                 on a lost device, and what the runtime answers. What is still
+//   OUTBACK_VALIDATE=1            every call is checked: arguments, ownership, use after free, lost
+//                                 devices, and what the runtime answers. What is still
 //                                 allocated when the process ends is told on stderr.
 //   OUTBACK_TRACE=calls.json      every call is recorded: thread, arguments, status, duration. A
 //                                 name that ends in .json gets a Chrome trace (chrome://tracing,

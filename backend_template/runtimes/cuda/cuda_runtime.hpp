@@ -3,9 +3,8 @@
 //   Start      Nothing is loaded before the first slot is called, and CUDA is not started before a
 //              slot is called that needs it. device_count asks NVML, so that a process may fork
 //              afterwards. Contexts are made on the devices that are used, and on no other.
-//   Current    Every slot but device_state.select leaves the thread's current device, or that it
-//   has
-//              none, as it was: see current.hpp.
+//   Current    Every slot but device_state.select leaves the thread's current device as it was,
+//              also where it has none: see current.hpp.
 //   Streams    are non-blocking ones, the default stream too, which is one of ours for each device:
 //              the legacy default stream waits for others and others for it, and the per-thread one
 //              is another stream in every thread. wrap_stream takes both of those, by CUDA's

@@ -22,12 +22,11 @@
 //              an allocation of that device.
 //   Fork       A child may use the devices as long as no work of the parent's had reached a thread.
 //              Where it had, the child gets an error, not a hang, and may exit.
-//   Priorities A stream's thread runs with a nice value: that of the process for priority -1, 1
-//   more
-//              for 0 and 10 more for 1. What runs on the calling thread has the caller's.
+//   Priorities A stream's thread runs with a nice value: that of the process for priority -1, one
+//              more for 0 and ten more for 1. What runs on the calling thread has the caller's.
 //   Graphs     A launch runs what was captured in the order of its enqueueing, on one thread.
-//   Adversary  With host_options::adversarial, in another order that the contract allows, each
-//   time.
+//   Adversary  With host_options::adversarial each launch takes another order that the contract
+//              allows.
 #pragma once
 
 #include <cstddef>

@@ -13,19 +13,17 @@
 //              there, whoever appends to a list also appends a barrier after each command. The
 //              event of a recording is the driver's until the next recording, which takes another
 //              one.
-//   Copies     From pageable memory a copy is staged when it is small; else, and to pageable
-//   memory,
-//              it is waited for. Between devices that cannot reach each other it is made by the
-//              host, through pinned memory, and is over when the call returns.
+//   Copies     From pageable memory a copy is staged when it is small. Else it is waited for, as
+//              all copies to pageable memory are. Between devices that cannot reach each other the
+//              host makes it, through pinned memory, and it is over when the call returns.
 //   Pinned     Memory of zeMemAllocHost. Other memory cannot be pinned where it is: before external
 //              memory came to the API there was no call for it, so there is no host_registration.
-//   Memory     A process gets no more than the device has: a driver may let it be oversubscribed,
-//   and
-//              would never say that memory is short. `memory_usage` is Sysman's if it can be had.
-//   Callbacks  Run on a thread of their stream's own; the device waits meanwhile, see
-//   host_worker.hpp. Shared     Memory by the driver's descriptors; events by a file of ours, see
-//   shared_event.hpp. Fork       No slot works in a child that was forked after the drivers were
-//   initialised, except
+//   Memory     A process gets no more than the device has. A driver may let it be oversubscribed
+//              and would never say that memory is short. `memory_usage` is Sysman's if there is
+//              one.
+//   Callbacks  Run on a thread of their stream's own, while the device waits: host_worker.hpp.
+//   Shared     Memory by the driver's descriptors, events by a file of ours: shared_event.hpp.
+//   Fork       No slot works in a child that was forked after the drivers were initialised, except
 //              device_count, which remembers.
 //   Graphs     None: the API has no capture before 1.17.
 #pragma once
