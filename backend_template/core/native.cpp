@@ -25,6 +25,13 @@ void* native_device(c10::DeviceIndex device) {
   return handle;
 }
 
+void* native_context(c10::DeviceIndex device) {
+  const c10::DeviceIndex index = resolve_index(device);
+  void* handle = nullptr;
+  check(native_group().context(runtime().self, index, &handle), "native.context", index);
+  return handle;
+}
+
 void* native_stream(const c10::Stream& stream) {
   void* handle = nullptr;
   check(native_group().stream(runtime().self, stream.device_index(), handle_of(stream), &handle),

@@ -7,10 +7,11 @@
 
 namespace outback::core {
 
-/// What the driver calls the device, the stream or the event (a cudaStream_t, say): borrowed, valid
-/// as long as what it was asked of. An event has none before it is recorded, which throws. Throws
-/// c10::NotImplementedError without the runtime's group native.
+/// What the driver calls the device, the context of its objects, the stream or the event (a
+/// cudaStream_t, say): borrowed, valid as long as what it was asked of. An event has none before it
+/// is recorded, which throws. Throws c10::NotImplementedError without the runtime's group native.
 void* native_device(c10::DeviceIndex device);
+void* native_context(c10::DeviceIndex device);
 void* native_stream(const c10::Stream& stream);
 void* native_event(const event& recorded);
 

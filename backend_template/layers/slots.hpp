@@ -110,6 +110,7 @@ inline constexpr const char* handle_name<outback_graph> = "graph";
   X(peer, enable, peer_enable, action, device, peer)                                             \
   X(peer, disable, peer_disable, action, device, peer)                                           \
   X(native, device, native_device, action, device, output("handle"))                             \
+  X(native, context, native_context, action, device, output("handle"))                           \
   X(native, stream, native_stream, action, device, or_null("stream"), output("handle"))          \
   X(native, event, native_event, action, device, handle("event"), output("handle"))              \
   X(native, wrap_stream, native_wrap_stream, action, device, value("handle"), makes("stream"))   \
@@ -126,7 +127,8 @@ inline constexpr const char* handle_name<outback_graph> = "graph";
   X(graphs, instantiate, graph_instantiate, action, device, handle("graph"))                     \
   X(graphs, launch, graph_launch, action, device, handle("graph"), or_null("stream"))            \
   X(graphs, destroy, graph_destroy, action, device, ends("graph"))                               \
-  X(telemetry, read, telemetry_read, action, device, value("metric"), output("value"))
+  X(telemetry, read, telemetry_read, action, device, value("metric"), output("value"))           \
+  X(telemetry, processes, telemetry_processes, action, device, output("processes"))
 
 /// Where the table points to a group.
 template <class Group>

@@ -33,9 +33,11 @@ auto refuses(const char* group) {
 
 TEST_F(AbsentGroupTest, WhatCannotBeHadNamesTheGroup) {
   EXPECT_THAT([] { core::native_device(0); }, refuses("native"));
+  EXPECT_THAT([] { core::native_context(0); }, refuses("native"));
   EXPECT_THAT([] { core::native_stream(core::default_stream(0)); }, refuses("native"));
   EXPECT_THAT([] { core::wrap_native_stream(0, nullptr); }, refuses("native"));
   EXPECT_THAT([] { core::read_telemetry(0, OUTBACK_METRIC_CLOCK); }, refuses("telemetry"));
+  EXPECT_THAT([] { core::read_processes(0); }, refuses("telemetry"));
   EXPECT_THAT([] { core::ipc_handle_of(0, nullptr); }, refuses("ipc"));
   EXPECT_THAT([] { core::open_ipc_memory(0, {}); }, refuses("ipc"));
   EXPECT_THAT([] { core::graph().begin_capture(core::default_stream(0)); }, refuses("graphs"));

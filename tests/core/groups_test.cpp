@@ -3,6 +3,8 @@
 #include <c10/util/Exception.h>
 #include <gmock/gmock.h>
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cstring>
 #include <stdexcept>
@@ -108,6 +110,8 @@ TEST_F(GroupTest, AnExternalStreamIsTheOneThatItStandsFor) {
 
 TEST_F(GroupTest, NativeHandles) {
   EXPECT_NE(core::native_device(0), nullptr);
+  EXPECT_NE(core::native_context(0), nullptr);
+  EXPECT_EQ(core::native_context(0), core::native_context(1)) << "the host has one";
   core::event recorded;
   EXPECT_THAT([&] { core::native_event(recorded); },
               ThrowsMessage<c10::Error>(HasSubstr("before it was recorded")));
@@ -121,6 +125,10 @@ TEST_F(GroupTest, Telemetry) {
   EXPECT_GE(core::read_telemetry(0, OUTBACK_METRIC_MEMORY_USED), before);
   EXPECT_GT(core::read_telemetry(0, OUTBACK_METRIC_MEMORY_USED), 0);
   EXPECT_THROW(core::read_telemetry(0, 12345), c10::NotImplementedError);
+  const auto processes = core::read_processes(0);
+  ASSERT_EQ(processes.size(), 1u);
+  EXPECT_EQ(processes[0].pid, getpid());
+  EXPECT_EQ(int64_t(processes[0].memory), core::read_telemetry(0, OUTBACK_METRIC_MEMORY_USED));
 }
 
 TEST_F(GroupTest, AGraphReplaysWhatWasCaptured) {

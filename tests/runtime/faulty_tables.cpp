@@ -362,6 +362,10 @@ struct shares_any_event : base {
   outback_ipc_handle ipc_get_event(int32_t, outback_event) { return {}; }
 };
 
+struct lists_no_process : base {
+  std::vector<outback_process> telemetry_processes(int32_t) { return {{.pid = 0, .memory = 0}}; }
+};
+
 struct knows_every_metric : base {
   int64_t telemetry_read(int32_t, outback_metric) { return 0; }
 };
@@ -439,12 +443,12 @@ const outback_runtime* meddles_with_every_output() {
   t.device_state = meddled<&outback_device_state::is_active, &outback_device_state::memory_usage>(
       t.device_state);
   t.peer = meddled<&outback_peer::can_access>(t.peer);
-  t.native = meddled<&outback_native::device, &outback_native::stream, &outback_native::event,
-                     &outback_native::wrap_stream>(t.native);
+  t.native = meddled<&outback_native::device, &outback_native::context, &outback_native::stream,
+                     &outback_native::event, &outback_native::wrap_stream>(t.native);
   t.ipc = meddled<&outback_ipc::get_memory, &outback_ipc::open_memory, &outback_ipc::get_event,
                   &outback_ipc::open_event>(t.ipc);
   t.graphs = meddled<&outback_graphs::status, &outback_graphs::end>(t.graphs);
-  t.telemetry = meddled<&outback_telemetry::read>(t.telemetry);
+  t.telemetry = meddled<&outback_telemetry::read, &outback_telemetry::processes>(t.telemetry);
   return &t;
 }
 
@@ -505,6 +509,7 @@ const std::map<std::string, const outback_runtime* (*)()> faults = {
     FAULT(opens_a_new_event),
     FAULT(shares_any_event),
     FAULT(knows_every_metric),
+    FAULT(lists_no_process),
     {"shared_error_text", shared_error_text},
     {"touches_outputs_on_failure", touches_outputs_on_failure},
     {"meddles_with_every_output", meddles_with_every_output},

@@ -77,6 +77,7 @@ struct runtime {
 
 #if OUTBACK_HAS(21)
   void* native_device(int32_t);
+  void* native_context(int32_t);
   void* native_stream(int32_t, outback_stream);
   void* native_event(int32_t, outback_event);
 #if OUTBACK_CASE != 11
@@ -116,6 +117,7 @@ struct runtime {
 #else
   int64_t telemetry_read(int32_t, outback_metric);
 #endif
+  std::vector<outback_process> telemetry_processes(int32_t);
 };
 
 const outback_runtime* table_of_runtime(runtime& r) {

@@ -81,6 +81,7 @@ struct with_peer : small_runtime {
 };
 struct with_native : with_events {
   void* native_device(int32_t) { return this; }
+  void* native_context(int32_t) { return this; }
   void* native_stream(int32_t, outback_stream) { return this; }
   void* native_event(int32_t, outback_event) { return this; }
   outback_stream native_wrap_stream(int32_t, void*) { return nullptr; }
@@ -105,6 +106,7 @@ struct with_graphs : with_events {
 };
 struct with_telemetry : small_runtime {
   int64_t telemetry_read(int32_t, outback_metric) { return 0; }
+  std::vector<outback_process> telemetry_processes(int32_t) { return {}; }
 };
 
 struct without_copy : small_runtime {

@@ -244,6 +244,8 @@ TEST_F(TableSlotsTest, AnswersReachTheCaller) {
   void* handle = nullptr;
   EXPECT_EQ(t.native->device(t.self, 1, &handle), OUTBACK_OK);
   EXPECT_EQ(handle, object_.native_device(1));
+  EXPECT_EQ(t.native->context(t.self, 1, &handle), OUTBACK_OK);
+  EXPECT_EQ(handle, object_.native_context(1));
   outback_stream s = nullptr;
   EXPECT_EQ(t.native->wrap_stream(t.self, 1, handle, &s), OUTBACK_OK);
   EXPECT_NE(s, nullptr);
@@ -268,6 +270,10 @@ TEST_F(TableSlotsTest, AnswersReachTheCaller) {
   EXPECT_EQ(t.telemetry->read(t.self, 0, OUTBACK_METRIC_MEMORY_USED, &value), OUTBACK_OK);
   EXPECT_EQ(value, 0);
   EXPECT_EQ(t.telemetry->read(t.self, 0, OUTBACK_METRIC_POWER, &value), OUTBACK_UNSUPPORTED);
+  outback_processes processes = {};
+  processes.struct_size = sizeof(processes);
+  EXPECT_EQ(t.telemetry->processes(t.self, 0, &processes), OUTBACK_OK);
+  EXPECT_EQ(processes.count, 0u);
 }
 
 TEST_F(TableSlotsTest, WhatOneProcessAllocatedAnotherOneOpens) {

@@ -6,6 +6,8 @@
 // got an IPC handle for, the other one can open.
 #pragma once
 
+#include <unistd.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -261,6 +263,10 @@ class whole_runtime {
     const auto lock = enter(d);
     return &streams_of_[std::size_t(d)];
   }
+  void* native_context(int32_t d) {
+    const auto lock = enter(d);
+    return this;
+  }
   void* native_stream(int32_t d, outback_stream handle) {
     const auto lock = enter(d);
     return &at(d, handle);
@@ -382,6 +388,11 @@ class whole_runtime {
     const auto lock = enter(d);
     if (metric != OUTBACK_METRIC_MEMORY_USED) throw unsupported("not measured");
     return int64_t(used(d));
+  }
+  std::vector<outback_process> telemetry_processes(int32_t d) {
+    const auto lock = enter(d);
+    if (used(d) == 0) return {};
+    return {{.pid = getpid(), .memory = used(d)}};
   }
 
   static constexpr std::size_t memory_size = std::size_t{64} << 20;

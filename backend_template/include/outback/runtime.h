@@ -36,8 +36,8 @@
 extern "C" {
 #endif
 
-#define OUTBACK_ABI_MAJOR 0  // a slot changed its meaning: must match
-#define OUTBACK_ABI_MINOR 2  // a slot was appended: any mix works
+#define OUTBACK_ABI_MAJOR 1  // a slot changed its meaning: must match
+#define OUTBACK_ABI_MINOR 0  // a slot was appended: any mix works
 #define OUTBACK_HOST (-1)    // host memory, where a device index is expected
 
 typedef int32_t outback_status;
@@ -182,6 +182,9 @@ typedef struct outback_native {
   uint32_t struct_size;
   uint32_t reserved;
   outback_status (*device)(void* self, int32_t device, void** handle);
+  // In which the device's objects live: a CUcontext, a ze_context_handle_t. UNSUPPORTED where the
+  // driver has no such thing.
+  outback_status (*context)(void* self, int32_t device, void** handle);
   outback_status (*stream)(void* self, int32_t device, outback_stream stream, void** handle);
   outback_status (*event)(void* self, int32_t device, outback_event event, void** handle);
   // A stream of the driver's that somebody else made, and keeps alive: as one that every slot
@@ -287,14 +290,30 @@ enum {
   OUTBACK_METRIC_MEMORY_USED = 3,         // bytes, of this process, whoever allocated them
   OUTBACK_METRIC_TEMPERATURE = 4,         // thousandths of a degree Celsius
   OUTBACK_METRIC_POWER = 5,               // milliwatts
-  OUTBACK_METRIC_CLOCK = 6                // hertz
+  OUTBACK_METRIC_CLOCK = 6,               // hertz
+  OUTBACK_METRIC_DEVICE_MEMORY_USED = 7   // bytes, of all processes. Makes no context
 };
+
+#define OUTBACK_UNKNOWN_MEMORY UINT64_MAX
+
+typedef struct outback_process {
+  int64_t pid;      // as the driver counts: in a container it may be another number than ours
+  uint64_t memory;  // bytes of the device's, or OUTBACK_UNKNOWN_MEMORY
+} outback_process;
+
+typedef struct outback_processes {
+  uint32_t struct_size;  // in: the caller's, which is how much of `list` there is room for
+  uint32_t count;        // of all that there are, also where the room was not enough
+  outback_process list[128];
+} outback_processes;
 
 typedef struct outback_telemetry {
   uint32_t struct_size;
   uint32_t reserved;
   // UNSUPPORTED for what this device does not measure, and for a metric that it does not know.
   outback_status (*read)(void* self, int32_t device, outback_metric metric, int64_t* value);
+  // Those that use the device. UNSUPPORTED where the driver does not tell.
+  outback_status (*processes)(void* self, int32_t device, outback_processes* processes);
 } outback_telemetry;
 
 typedef struct outback_runtime {

@@ -40,6 +40,7 @@
 //              void peer_enable(device, peer), void peer_disable(device, peer)
 //
 //   native     void* native_device(device)
+//              void* native_context(device)
 //              void* native_stream(device, stream)
 //              void* native_event(device, event)
 //              outback_stream native_wrap_stream(device, handle)
@@ -60,6 +61,7 @@
 //              void graph_destroy(device, graph)
 //
 //   telemetry  int64_t telemetry_read(device, metric)
+//              std::vector<outback_process> telemetry_processes(device)
 //
 //   Types      device is int32_t, every size size_t, flags uint32_t, ptr and dst void*, src and
 //              pattern const void*. The eighth required slot, last_error, is the table's own.

@@ -51,8 +51,9 @@ inline constexpr slot peer_slots[] = {OUTBACK_SLOT(outback_peer, can_access),
                                       OUTBACK_SLOT(outback_peer, enable),
                                       OUTBACK_SLOT(outback_peer, disable)};
 inline constexpr slot native_slots[] = {
-    OUTBACK_SLOT(outback_native, device), OUTBACK_SLOT(outback_native, stream),
-    OUTBACK_SLOT(outback_native, event), OUTBACK_SLOT(outback_native, wrap_stream)};
+    OUTBACK_SLOT(outback_native, device), OUTBACK_SLOT(outback_native, context),
+    OUTBACK_SLOT(outback_native, stream), OUTBACK_SLOT(outback_native, event),
+    OUTBACK_SLOT(outback_native, wrap_stream)};
 inline constexpr slot callbacks_slots[] = {OUTBACK_SLOT(outback_callbacks, enqueue)};
 inline constexpr slot ipc_slots[] = {
     OUTBACK_SLOT(outback_ipc, get_memory), OUTBACK_SLOT(outback_ipc, open_memory),
@@ -62,7 +63,8 @@ inline constexpr slot graphs_slots[] = {
     OUTBACK_SLOT(outback_graphs, begin),  OUTBACK_SLOT(outback_graphs, status),
     OUTBACK_SLOT(outback_graphs, end),    OUTBACK_SLOT(outback_graphs, instantiate),
     OUTBACK_SLOT(outback_graphs, launch), OUTBACK_SLOT(outback_graphs, destroy)};
-inline constexpr slot telemetry_slots[] = {OUTBACK_SLOT(outback_telemetry, read)};
+inline constexpr slot telemetry_slots[] = {OUTBACK_SLOT(outback_telemetry, read),
+                                           OUTBACK_SLOT(outback_telemetry, processes)};
 #undef OUTBACK_SLOT
 
 /// The name of the first of `slots` that `object` has not got: null, or beyond its `struct_size`.

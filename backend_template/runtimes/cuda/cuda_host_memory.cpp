@@ -6,7 +6,7 @@
 
 #include "backend_template/runtimes/cuda/cuda_runtime.hpp"
 #include "backend_template/runtimes/cuda/current.hpp"
-#include "backend_template/runtimes/cuda/fork_count.hpp"
+#include "backend_template/runtimes/fork_count.hpp"
 
 namespace outback::cuda {
 namespace {

@@ -16,6 +16,12 @@ void* cuda_runtime::native_device(int32_t index) {
   return reinterpret_cast<void*>(intptr_t{at(index).handle()});
 }
 
+void* cuda_runtime::native_context(int32_t index) {
+  device& d = at(index);
+  const on_device here(d);  // which makes it, if nobody has
+  return d.context();
+}
+
 void* cuda_runtime::native_stream(int32_t index, outback_stream handle) {
   device& d = at(index);
   const on_device here(d);

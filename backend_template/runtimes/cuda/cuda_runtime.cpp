@@ -5,7 +5,7 @@
 #include <string>
 
 #include "backend_template/runtimes/cuda/current.hpp"
-#include "backend_template/runtimes/cuda/fork_count.hpp"
+#include "backend_template/runtimes/fork_count.hpp"
 
 namespace outback::cuda {
 

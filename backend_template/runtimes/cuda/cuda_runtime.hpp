@@ -92,6 +92,7 @@ class cuda_runtime {
   void peer_disable(int32_t device, int32_t peer);
 
   void* native_device(int32_t device);
+  void* native_context(int32_t device);
   void* native_stream(int32_t device, outback_stream stream);
   void* native_event(int32_t device, outback_event event);
   outback_stream native_wrap_stream(int32_t device, void* handle);
@@ -113,6 +114,7 @@ class cuda_runtime {
   void graph_destroy(int32_t device, outback_graph graph);
 
   int64_t telemetry_read(int32_t device, outback_metric metric);
+  std::vector<outback_process> telemetry_processes(int32_t device);
 
  private:
   /// Starts CUDA where it is not.

@@ -39,7 +39,7 @@ nvmlDevice_t nvml_device(const nvml& nvml, device& d) {
   return found;
 }
 
-int64_t memory_of_this_process(const nvml& nvml, nvmlDevice_t gpu, device& d) {
+std::vector<outback_process> processes_of(const nvml& nvml, nvmlDevice_t gpu) {
   std::vector<nvml_process> processes(16);
   for (;;) {
     auto count = unsigned(processes.size());
@@ -52,10 +52,18 @@ int64_t memory_of_this_process(const nvml& nvml, nvmlDevice_t gpu, device& d) {
     processes.resize(count);
     break;
   }
-  constexpr auto unknown = ~0ull;
+  std::vector<outback_process> all;
   for (const nvml_process& process : processes) {
-    if (process.pid == unsigned(getpid()) && process.used_memory != unknown) {
-      return int64_t(process.used_memory);
+    // NVML's "not available" is all ones, as the contract's.
+    all.push_back({.pid = process.pid, .memory = process.used_memory});
+  }
+  return all;
+}
+
+int64_t memory_of_this_process(const nvml& nvml, nvmlDevice_t gpu, device& d) {
+  for (const outback_process& process : processes_of(nvml, gpu)) {
+    if (process.pid == getpid() && process.memory != OUTBACK_UNKNOWN_MEMORY) {
+      return int64_t(process.memory);
     }
   }
   if (!d.active()) return 0;
@@ -64,14 +72,19 @@ int64_t memory_of_this_process(const nvml& nvml, nvmlDevice_t gpu, device& d) {
       "of its own");
 }
 
+const nvml& needed_nvml() {
+  const nvml_library& library = loaded_nvml();
+  if (!library.problem.empty()) throw unsupported(library.problem);
+  return library.functions;
+}
+
 }  // namespace
 
 int64_t cuda_runtime::telemetry_read(int32_t index, outback_metric metric) {
   device& d = at(index);
-  const nvml_library& library = loaded_nvml();
-  if (!library.problem.empty()) throw unsupported(library.problem);
-  const nvml& nvml = library.functions;
+  const nvml& nvml = needed_nvml();
   const nvmlDevice_t gpu = nvml_device(nvml, d);
+  nvml_memory memory = {};
   nvml_utilization busy = {};
   unsigned value = 0;
   switch (metric) {
@@ -83,6 +96,9 @@ int64_t cuda_runtime::telemetry_read(int32_t index, outback_metric metric) {
       return busy.memory;
     case OUTBACK_METRIC_MEMORY_USED:
       return memory_of_this_process(nvml, gpu, d);
+    case OUTBACK_METRIC_DEVICE_MEMORY_USED:
+      ask(nvml, nvml.memory, gpu, &memory);
+      return int64_t(memory.used);
     case OUTBACK_METRIC_TEMPERATURE:
       ask(nvml, nvml.temperature, gpu, nvml_sensor_gpu, &value);
       return int64_t{value} * 1000;
@@ -95,6 +111,12 @@ int64_t cuda_runtime::telemetry_read(int32_t index, outback_metric metric) {
     default:
       throw unsupported("there is no metric " + std::to_string(metric));
   }
+}
+
+std::vector<outback_process> cuda_runtime::telemetry_processes(int32_t index) {
+  device& d = at(index);
+  const nvml& nvml = needed_nvml();
+  return processes_of(nvml, nvml_device(nvml, d));
 }
 
 }  // namespace outback::cuda

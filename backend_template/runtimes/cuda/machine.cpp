@@ -3,8 +3,8 @@
 #include <cstdlib>
 
 #include "backend_template/runtimes/cuda/errors.hpp"
-#include "backend_template/runtimes/cuda/fork_count.hpp"
 #include "backend_template/runtimes/cuda/visible_devices.hpp"
+#include "backend_template/runtimes/fork_count.hpp"
 
 namespace outback::cuda {
 namespace {

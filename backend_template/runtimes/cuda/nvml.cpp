@@ -31,7 +31,7 @@ nvml_library open_nvml() {
   };
   nvml& f = library.functions;
   need(f.error_string, f.init, f.count, f.by_index, f.by_uuid, f.by_pci, f.uuid, f.utilization,
-       f.temperature, f.power, f.clock, f.processes);
+       f.memory, f.temperature, f.power, f.clock, f.processes);
   find(f.cuda_version), find(f.mig_mode), find(f.most_mig_devices), find(f.mig_device);
   find(f.gpu_instance), find(f.compute_instance);
   if (!library.problem.empty()) return library;

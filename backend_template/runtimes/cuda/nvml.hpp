@@ -30,6 +30,10 @@ struct nvml_utilization {
   unsigned gpu, memory;  // percent
 };
 
+struct nvml_memory {
+  unsigned long long total, free, used;  // bytes
+};
+
 struct nvml_process {
   unsigned pid;
   unsigned long long used_memory;  // bytes; all ones where it is not known
@@ -53,6 +57,7 @@ struct nvml {
   function<const char*, nvmlDevice_t*> by_pci{"nvmlDeviceGetHandleByPciBusId_v2"};
   function<nvmlDevice_t, char*, unsigned> uuid{"nvmlDeviceGetUUID"};
   function<nvmlDevice_t, nvml_utilization*> utilization{"nvmlDeviceGetUtilizationRates"};
+  function<nvmlDevice_t, nvml_memory*> memory{"nvmlDeviceGetMemoryInfo"};
   function<nvmlDevice_t, unsigned, unsigned*> temperature{"nvmlDeviceGetTemperature"};
   function<nvmlDevice_t, unsigned*> power{"nvmlDeviceGetPowerUsage"};
   function<nvmlDevice_t, unsigned, unsigned*> clock{"nvmlDeviceGetClockInfo"};

@@ -4,7 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "backend_template/runtimes/host/fork_count.hpp"
+#include "backend_template/runtimes/fork_count.hpp"
+#include "backend_template/runtimes/host/forked.hpp"
 #include "outback/runtime_error.hpp"
 
 namespace outback::host {

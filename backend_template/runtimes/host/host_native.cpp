@@ -8,6 +8,11 @@ void* host_runtime::native_device(int32_t index) const {
   return &at(index);
 }
 
+void* host_runtime::native_context(int32_t index) {
+  at(index);
+  return this;  // what its devices have in common
+}
+
 void* host_runtime::native_stream(int32_t index, outback_stream handle) const {
   return &stream_at(index, handle);
 }

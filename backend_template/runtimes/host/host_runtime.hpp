@@ -115,6 +115,7 @@ class host_runtime {
   void peer_disable(int32_t device, int32_t peer);
 
   void* native_device(int32_t device) const;
+  void* native_context(int32_t device);
   void* native_stream(int32_t device, outback_stream stream) const;
   void* native_event(int32_t device, outback_event event) const;
   outback_stream native_wrap_stream(int32_t device, void* handle);
@@ -126,6 +127,7 @@ class host_runtime {
   outback_event ipc_open_event(int32_t device, const outback_ipc_handle& handle);
 
   int64_t telemetry_read(int32_t device, outback_metric metric);
+  std::vector<outback_process> telemetry_processes(int32_t device);
 
  private:
   void check_accepted() const;

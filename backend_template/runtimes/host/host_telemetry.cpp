@@ -1,4 +1,6 @@
 // What the host runtime measures: its own threads and budget, and what Linux says of the machine.
+#include <unistd.h>
+
 #include "backend_template/runtimes/host/host_runtime.hpp"
 #include "backend_template/runtimes/host/machine_sensors.hpp"
 
@@ -18,6 +20,7 @@ int64_t host_runtime::telemetry_read(int32_t index, outback_metric metric) {
     case OUTBACK_METRIC_UTILIZATION:
       return d.busy().percent();
     case OUTBACK_METRIC_MEMORY_USED:
+    case OUTBACK_METRIC_DEVICE_MEMORY_USED:  // nobody else has this device
       return int64_t(d.memory_used());
     case OUTBACK_METRIC_CLOCK:
       return or_unsupported(clock_rate(), "clock rate");
@@ -30,6 +33,12 @@ int64_t host_runtime::telemetry_read(int32_t index, outback_metric metric) {
     default:
       throw unsupported("there is no metric " + std::to_string(metric));
   }
+}
+
+std::vector<outback_process> host_runtime::telemetry_processes(int32_t index) {
+  const std::size_t used = at(index).memory_used();
+  if (used == 0) return {};
+  return {{.pid = getpid(), .memory = used}};
 }
 
 }  // namespace outback::host

@@ -18,9 +18,10 @@
 #include <optional>
 #include <utility>
 
+#include "backend_template/runtimes/fork_count.hpp"
 #include "backend_template/runtimes/host/busy_clock.hpp"
 #include "backend_template/runtimes/host/capture.hpp"
-#include "backend_template/runtimes/host/fork_count.hpp"
+#include "backend_template/runtimes/host/forked.hpp"
 #include "backend_template/runtimes/host/randomness.hpp"
 #include "outback/runtime.h"
 

@@ -53,6 +53,7 @@ namespace outback::level_zero {
 #define OUTBACK_ZE_OPTIONAL(X)       \
   X(zeDevicePciGetPropertiesExt)     \
   X(zesDeviceGetProperties)          \
+  X(zesDeviceProcessesGetState)      \
   X(zesDeviceEnumMemoryModules)      \
   X(zesMemoryGetProperties)          \
   X(zesMemoryGetState)               \

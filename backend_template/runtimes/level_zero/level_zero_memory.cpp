@@ -102,7 +102,7 @@ outback_pointer_info level_zero_runtime::host_info(const void* ptr) {
   info.device = OUTBACK_HOST;
   const platform& all = there();
   // In a forked child nothing is pinned, and data loaders ask.
-  if (ptr == nullptr || all.devices().empty() || forked()) return info;
+  if (ptr == nullptr || all.devices().empty() || all.forked()) return info;
   for (const auto& each : all.drivers()) {
     const ze_context_handle_t context = each->context_if_any();
     if (context == nullptr) continue;

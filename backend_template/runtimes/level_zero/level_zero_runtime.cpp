@@ -1,6 +1,18 @@
 #include "backend_template/runtimes/level_zero/level_zero_runtime.hpp"
 
 namespace outback::level_zero {
+namespace {
+
+template <class T>
+T told(std::optional<T> value, int32_t index) {
+  if (value) return *std::move(value);
+  throw unsupported(
+      "Sysman does not tell this of device " + std::to_string(index) +
+      ": it has to be there (ZES_ENABLE_SYSMAN=1 before the first use of Level Zero, or a loader "
+      "of API 1.5), and this user has to be allowed to read it");
+}
+
+}  // namespace
 
 static_assert(device_runtime<level_zero_runtime>);
 
@@ -23,7 +35,7 @@ device& level_zero_runtime::at(int32_t index) {
     if (count != 0) check_device(index, count);
     throw invalid_argument("there is no device " + std::to_string(index) + ": " + all.problem());
   }
-  check_not_forked();
+  all.check_not_forked();
   device& d = *all.devices()[std::size_t(index)];
   if (d.lost()) {
     throw device_lost("device " + std::to_string(index) +
@@ -35,7 +47,7 @@ device& level_zero_runtime::at(int32_t index) {
 device& level_zero_runtime::first_device() {
   const platform& all = there();
   if (all.devices().empty()) throw unsupported(all.problem());
-  check_not_forked();
+  all.check_not_forked();
   return *all.devices().front();
 }
 
@@ -75,6 +87,10 @@ void* level_zero_runtime::native_device(int32_t index) {
   return at(index).handle();
 }
 
+void* level_zero_runtime::native_context(int32_t index) {
+  return at(index).context();
+}
+
 void* level_zero_runtime::native_stream(int32_t index, outback_stream handle) {
   return on(index, [&](device& d) -> void* {
     queue& q = queue_of(d, handle);
@@ -101,6 +117,9 @@ int64_t level_zero_runtime::telemetry_read(int32_t index, outback_metric metric)
     switch (metric) {
       case OUTBACK_METRIC_MEMORY_USED:
         return int64_t(d.memory().used());
+      case OUTBACK_METRIC_DEVICE_MEMORY_USED:
+        if (const auto whole = d.sensors().memory()) value = int64_t(whole->total - whole->free);
+        break;
       case OUTBACK_METRIC_UTILIZATION:
         value = d.sensors().utilization();
         break;
@@ -116,12 +135,12 @@ int64_t level_zero_runtime::telemetry_read(int32_t index, outback_metric metric)
       default:
         throw unsupported("Level Zero does not measure metric " + std::to_string(metric));
     }
-    if (value) return *value;
-    throw unsupported(
-        "Sysman does not tell this of device " + std::to_string(index) +
-        ": it has to be there (ZES_ENABLE_SYSMAN=1 before the first use of Level Zero, or a loader "
-        "of API 1.5), and this user has to be allowed to read it");
+    return told(value, index);
   });
+}
+
+std::vector<outback_process> level_zero_runtime::telemetry_processes(int32_t index) {
+  return on(index, [&](device& d) { return told(d.sensors().processes(), index); });
 }
 
 }  // namespace outback::level_zero

@@ -37,7 +37,6 @@
 #include <string>
 #include <utility>
 
-#include "backend_template/runtimes/level_zero/fork_flag.hpp"
 #include "backend_template/runtimes/level_zero/options.hpp"
 #include "backend_template/runtimes/level_zero/platform.hpp"
 #include "backend_template/runtimes/level_zero/shared_memory.hpp"
@@ -100,6 +99,7 @@ class level_zero_runtime {
   void peer_disable(int32_t device, int32_t peer);
 
   void* native_device(int32_t device);
+  void* native_context(int32_t device);
   void* native_stream(int32_t device, outback_stream stream);
   void* native_event(int32_t device, outback_event event);
   outback_stream native_wrap_stream(int32_t device, void* handle);
@@ -114,6 +114,7 @@ class level_zero_runtime {
   outback_event ipc_open_event(int32_t device, const outback_ipc_handle& handle);
 
   int64_t telemetry_read(int32_t device, outback_metric metric);
+  std::vector<outback_process> telemetry_processes(int32_t device);
 
  private:
   /// The platform, made by the first call.

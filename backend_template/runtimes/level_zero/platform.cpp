@@ -1,6 +1,5 @@
 #include "backend_template/runtimes/level_zero/platform.hpp"
 
-#include "backend_template/runtimes/level_zero/fork_flag.hpp"
 #include "backend_template/runtimes/level_zero/result.hpp"
 #include "outback/runtime_error.hpp"
 
@@ -9,7 +8,6 @@ namespace outback::level_zero {
 platform::platform(const level_zero_options& options) {
   problem_ = load(options.loader, api_);
   if (!problem_.empty()) return;
-  watch_forks();
   try {
     list_devices(options);
     if (devices_.empty()) problem_ = "Level Zero was initialised, but its drivers list no GPU";
@@ -53,6 +51,15 @@ void platform::list_devices(const level_zero_options& options) {
     check(api_.zeDeviceGetProperties(each->handle(), &properties), "zeDeviceGetProperties");
     each->sensors().attach(sysman.of(each->handle(), properties.uuid));
   }
+}
+
+void platform::check_not_forked() const {
+  if (!forked()) [[likely]]
+    return;
+  throw runtime_error(OUTBACK_INTERNAL,
+                      "this process was forked after Level Zero had been initialised, which the "
+                      "driver does not survive: start the child without fork (\"spawn\" or "
+                      "\"forkserver\")");
 }
 
 int32_t platform::index_of(ze_device_handle_t handle) const noexcept {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "backend_template/runtimes/fork_count.hpp"
 #include "backend_template/runtimes/level_zero/device.hpp"
 #include "backend_template/runtimes/level_zero/driver.hpp"
 #include "backend_template/runtimes/level_zero/options.hpp"
@@ -25,6 +26,12 @@ class platform {
   /// Why there are no devices; "" where there are.
   const std::string& problem() const noexcept { return problem_; }
   const std::vector<std::unique_ptr<device>>& devices() const noexcept { return devices_; }
+  /// This process was forked from the one that initialised Level Zero: the driver believes that it
+  /// is ready, and waits for ever for threads and contexts that only the parent has.
+  bool forked() const noexcept { return fork_count() != forks_; }
+  /// Throws outback::runtime_error, which says what to do instead, if it was.
+  void check_not_forked() const;
+
   const std::vector<std::unique_ptr<driver>>& drivers() const noexcept { return drivers_; }
 
   /// OUTBACK_HOST, if it is none of ours.
@@ -34,6 +41,7 @@ class platform {
   std::vector<ze_driver_handle_t> initialise();
   void list_devices(const level_zero_options& options);
 
+  const uint32_t forks_ = fork_count();  // at initialisation
   driver_api api_;
   std::string problem_;
   std::vector<std::unique_ptr<driver>> drivers_;

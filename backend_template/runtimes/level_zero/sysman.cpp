@@ -37,6 +37,28 @@ std::optional<memory_amount> sysman::memory() {
   return any && sum.total != 0 ? std::optional(sum) : std::nullopt;
 }
 
+std::optional<std::vector<outback_process>> sysman::processes() {
+  if (api_.zesDeviceProcessesGetState == nullptr || device_ == nullptr) return std::nullopt;
+  zes_process_state_t blank = {};
+  blank.stype = ZES_STRUCTURE_TYPE_PROCESS_STATE;
+  std::vector<zes_process_state_t> states;
+  for (;;) {
+    auto count = uint32_t(states.size());
+    const ze_result_t result =
+        api_.zesDeviceProcessesGetState(device_, &count, states.empty() ? nullptr : states.data());
+    if (result != ZE_RESULT_SUCCESS && result != ZE_RESULT_ERROR_INVALID_SIZE) return std::nullopt;
+    const bool all = result == ZE_RESULT_SUCCESS && count <= states.size();
+    // One that starts meanwhile needs room too.
+    states.resize(all ? count : count + 8, blank);
+    if (all) break;
+  }
+  std::vector<outback_process> known;
+  for (const zes_process_state_t& state : states) {
+    known.push_back({.pid = state.processId, .memory = state.memSize});
+  }
+  return known;
+}
+
 // The first call has nothing to compare with, and waits for a moment.
 template <class Read>
 std::optional<double> sysman::growth(std::optional<reading>& last, const Read& read) {

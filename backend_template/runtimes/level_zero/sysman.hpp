@@ -10,6 +10,7 @@
 
 #include "backend_template/runtimes/level_zero/driver_api.hpp"
 #include "outback/detail/runtime_members.hpp"
+#include "outback/runtime.h"
 
 namespace outback::level_zero {
 
@@ -23,6 +24,7 @@ class sysman {
   void attach(zes_device_handle_t device) noexcept { device_ = device; }
 
   std::optional<memory_amount> memory();
+  std::optional<std::vector<outback_process>> processes();
   std::optional<int64_t> utilization();  // percent since the last call
   std::optional<int64_t> temperature();  // thousandths of a degree Celsius
   std::optional<int64_t> power();        // milliwatts, the mean since the last call

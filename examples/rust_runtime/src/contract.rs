@@ -4,8 +4,8 @@
 
 use std::ffi::{c_char, c_void};
 
-pub const ABI_MAJOR: u16 = 0;
-pub const ABI_MINOR: u16 = 2;
+pub const ABI_MAJOR: u16 = 1;
+pub const ABI_MINOR: u16 = 0;
 pub const HOST: i32 = -1;
 
 pub type Status = i32;

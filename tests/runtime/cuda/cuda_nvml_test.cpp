@@ -33,6 +33,9 @@ TEST_F(CudaWithoutNvmlTest, NothingIsMeasured) {
             OUTBACK_UNSUPPORTED);
   EXPECT_THAT(t_.last_error(t_.self), HasSubstr("/nowhere/libnvidia-ml.so.1"));
   EXPECT_EQ(value, -77);
+  outback_processes processes = {};
+  processes.struct_size = sizeof(processes);
+  EXPECT_EQ(t_.telemetry->processes(t_.self, 0, &processes), OUTBACK_UNSUPPORTED);
 }
 
 }  // namespace

@@ -185,6 +185,11 @@ std::vector<slot_case> device_slots() {
          return w.t().native->device(w.self(), d, &handle);
        },
        true},
+      {"native.context",
+       [](world& w) {
+         void* handle = nullptr;
+         return w.t().native->context(w.self(), d, &handle);
+       }},
       {"native.stream",
        [](world& w) {
          void* handle = nullptr;

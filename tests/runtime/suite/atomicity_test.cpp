@@ -187,6 +187,8 @@ TEST_F(AtomicityTest, Native) {
   check(native.stream(self_, 0, s, &driver), "native.stream");
   expect_untouched({
       {"device, no such device", [&](auto& out) { return native.device(self_, none_, &out.ptr); }},
+      {"context, no such device",
+       [&](auto& out) { return native.context(self_, none_, &out.ptr); }},
       {"stream, no such device",
        [&](auto& out) { return native.stream(self_, none_, s, &out.ptr); }},
       {"event, no such device", [&](auto& out) { return native.event(self_, none_, e, &out.ptr); }},
@@ -266,6 +268,14 @@ TEST_F(AtomicityTest, Telemetry) {
       {"read, no such device",
        [&](auto& out) {
          return telemetry.read(self_, none_, OUTBACK_METRIC_MEMORY_USED, &out.wide);
+       }},
+      {"processes, no such device",
+       [&](auto& out) {
+         outback_processes processes = {};
+         processes.struct_size = sizeof(processes);
+         const outback_status status = telemetry.processes(self_, none_, &processes);
+         out.wide += processes.count;
+         return status;
        }},
       {"read, of a metric that nobody knows",
        [&](auto& out) { return telemetry.read(self_, 0, 100000, &out.wide); }, OUTBACK_UNSUPPORTED},

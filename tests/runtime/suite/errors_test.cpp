@@ -97,6 +97,7 @@ class ErrorTest : public RuntimeTest {
       stream s;
       event e;
       EXPECT_FAILS(t_.native->device(self_, d, &out.ptr), bad);
+      EXPECT_FAILS(t_.native->context(self_, d, &out.ptr), bad);
       EXPECT_FAILS(t_.native->stream(self_, d, s, &out.ptr), bad);
       EXPECT_FAILS(t_.native->stream(self_, d, nullptr, &out.ptr), bad);
       EXPECT_FAILS(t_.native->event(self_, d, e, &out.ptr), bad);
@@ -119,6 +120,9 @@ class ErrorTest : public RuntimeTest {
     if (t_.telemetry != nullptr) {
       int64_t number = -77;
       EXPECT_FAILS(t_.telemetry->read(self_, d, OUTBACK_METRIC_MEMORY_USED, &number), bad);
+      outback_processes processes = {};
+      processes.struct_size = sizeof(processes);
+      EXPECT_FAILS(t_.telemetry->processes(self_, d, &processes), bad);
       EXPECT_EQ(number, -77);
     }
     EXPECT_TRUE(out.untouched());
@@ -242,6 +246,7 @@ TEST_F(ErrorTest, NullsOfNativeHandlesIpcAndTelemetryAreRefused) {
     event e;
     void* handle = this;
     EXPECT_FAILS(t_.native->device(self_, 0, nullptr), bad);
+    EXPECT_FAILS(t_.native->context(self_, 0, nullptr), bad);
     EXPECT_FAILS(t_.native->stream(self_, 0, nullptr, nullptr), bad);
     EXPECT_FAILS(t_.native->event(self_, 0, e, nullptr), bad);
     EXPECT_FAILS(t_.native->event(self_, 0, nullptr, &handle), bad);
@@ -264,6 +269,7 @@ TEST_F(ErrorTest, NullsOfNativeHandlesIpcAndTelemetryAreRefused) {
   }
   if (t_.telemetry != nullptr) {
     EXPECT_FAILS(t_.telemetry->read(self_, 0, OUTBACK_METRIC_CLOCK, nullptr), bad);
+    EXPECT_FAILS(t_.telemetry->processes(self_, 0, nullptr), bad);
   }
 }
 

@@ -42,6 +42,12 @@ TEST_F(NativeTest, HandlesStayTheSame) {
     EXPECT_OK(table().native->device(table().self, d, &first));
     EXPECT_OK(table().native->device(table().self, d, &second));
     EXPECT_EQ(first, second);
+    const outback_status status = table().native->context(table().self, d, &first);
+    if (status != OUTBACK_UNSUPPORTED) {
+      check(status, "native.context");
+      EXPECT_OK(table().native->context(table().self, d, &second));
+      EXPECT_EQ(first, second);
+    }
   }
   stream a, b;
   EXPECT_EQ(of(a), of(a));

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <type_traits>
+#include <vector>
 
 #include "outback/runtime.h"
 
@@ -82,6 +83,7 @@ OUTBACK_MEMBER(void, peer_enable, i, i)
 OUTBACK_MEMBER(void, peer_disable, i, i)
 
 OUTBACK_MEMBER(void*, native_device, i)
+OUTBACK_MEMBER(void*, native_context, i)
 OUTBACK_MEMBER(void*, native_stream, i, s)
 OUTBACK_MEMBER(void*, native_event, i, e)
 OUTBACK_MEMBER(outback_stream, native_wrap_stream, i, p)
@@ -102,6 +104,7 @@ OUTBACK_MEMBER(void, graph_launch, i, g, s)
 OUTBACK_MEMBER(void, graph_destroy, i, g)
 
 OUTBACK_MEMBER(int64_t, telemetry_read, i, i)
+OUTBACK_MEMBER(std::vector<outback_process>, telemetry_processes, i)
 #undef OUTBACK_MEMBER
 
 template <class R>
@@ -146,11 +149,12 @@ template <class R>
 concept has_peer = has_peer_can_access<R> && has_peer_enable<R> && has_peer_disable<R>;
 
 template <class R>
-concept names_native = names_native_device<R> || names_native_stream<R> || names_native_event<R> ||
-                       names_native_wrap_stream<R>;
+concept names_native =
+    names_native_device<R> || names_native_context<R> || names_native_stream<R> ||
+    names_native_event<R> || names_native_wrap_stream<R>;
 template <class R>
-concept has_native = has_native_device<R> && has_native_stream<R> && has_native_event<R> &&
-                     has_native_wrap_stream<R>;
+concept has_native = has_native_device<R> && has_native_context<R> && has_native_stream<R> &&
+                     has_native_event<R> && has_native_wrap_stream<R>;
 
 template <class R>
 concept names_callbacks = names_callback_enqueue<R>;
@@ -173,9 +177,9 @@ concept has_graphs = has_graph_begin<R> && has_graph_status<R> && has_graph_end<
                      has_graph_instantiate<R> && has_graph_launch<R> && has_graph_destroy<R>;
 
 template <class R>
-concept names_telemetry = names_telemetry_read<R>;
+concept names_telemetry = names_telemetry_read<R> || names_telemetry_processes<R>;
 template <class R>
-concept has_telemetry = has_telemetry_read<R>;
+concept has_telemetry = has_telemetry_read<R> && has_telemetry_processes<R>;
 
 /// Each group is whole or absent, and comes with those that it needs.
 template <class R>
@@ -292,6 +296,8 @@ consteval bool explain_members() {
 
   OUTBACK_OF_GROUP(telemetry, telemetry_read,
                    "int64_t telemetry_read(int32_t device, outback_metric metric)");
+  OUTBACK_OF_GROUP(telemetry, telemetry_processes,
+                   "std::vector<outback_process> telemetry_processes(int32_t device)");
 
   OUTBACK_GROUP_NEEDS(host_registration, host_memory);
   OUTBACK_GROUP_NEEDS(native, events);

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "outback/detail/runtime_members.hpp"
 #include "outback/runtime.h"
@@ -28,6 +30,19 @@ void write_sized(T* out, const T& value) {
   const std::size_t size = std::min<std::size_t>(out->struct_size, sizeof(T));
   std::memcpy(reinterpret_cast<char*>(out) + sizeof(uint32_t),
               reinterpret_cast<const char*>(&value) + sizeof(uint32_t), size - sizeof(uint32_t));
+}
+
+/// As many as there is room for, and the count of all.
+inline void write_list(outback_processes* out, const std::vector<outback_process>& all) {
+  constexpr std::size_t head = offsetof(outback_processes, list);
+  if (out->struct_size < head) {
+    throw invalid_argument("struct_size is " + std::to_string(out->struct_size) +
+                           ": the caller must set it to the size of its struct");
+  }
+  const std::size_t room = (out->struct_size - head) / sizeof(outback_process);
+  out->count = uint32_t(all.size());
+  std::copy_n(all.begin(), std::min(all.size(), room),
+              reinterpret_cast<outback_process*>(reinterpret_cast<char*>(out) + head));
 }
 
 template <class R>
@@ -205,6 +220,9 @@ struct slots {
   static outback_status native_device(void* self, int32_t d, void** handle) noexcept {
     return run([&] { need(handle, "handle"), *handle = of(self).native_device(d); });
   }
+  static outback_status native_context(void* self, int32_t d, void** handle) noexcept {
+    return run([&] { need(handle, "handle"), *handle = of(self).native_context(d); });
+  }
   static outback_status native_stream(void* self, int32_t d, outback_stream stream,
                                       void** handle) noexcept {
     return run([&] { need(handle, "handle"), *handle = of(self).native_stream(d, stream); });
@@ -302,6 +320,13 @@ struct slots {
                                        int64_t* value) noexcept {
     return run([&] { need(value, "value"), *value = of(self).telemetry_read(d, metric); });
   }
+  static outback_status telemetry_processes(void* self, int32_t d,
+                                            outback_processes* processes) noexcept {
+    return run([&] {
+      need(processes, "processes");
+      write_list(processes, of(self).telemetry_processes(d));
+    });
+  }
 
   static const outback_streams* streams() noexcept {
     if constexpr (has_streams<R>) {
@@ -380,6 +405,7 @@ struct slots {
       static constexpr outback_native group = {.struct_size = sizeof(outback_native),
                                                .reserved = 0,
                                                .device = native_device,
+                                               .context = native_context,
                                                .stream = native_stream,
                                                .event = native_event,
                                                .wrap_stream = native_wrap_stream};
@@ -424,8 +450,10 @@ struct slots {
   }
   static const outback_telemetry* telemetry() noexcept {
     if constexpr (has_telemetry<R>) {
-      static constexpr outback_telemetry group = {
-          .struct_size = sizeof(outback_telemetry), .reserved = 0, .read = telemetry_read};
+      static constexpr outback_telemetry group = {.struct_size = sizeof(outback_telemetry),
+                                                  .reserved = 0,
+                                                  .read = telemetry_read,
+                                                  .processes = telemetry_processes};
       return &group;
     }
     return nullptr;
