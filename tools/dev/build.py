@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from . import console, shell
@@ -10,8 +11,10 @@ from .environment import Environment
 _PROGRESS = re.compile(r"^\[ *(\d+/\d+|\d+%)\]")
 
 
-def build(environment: Environment, preset: str, *definitions: str, target: str = "all") -> Path:
-    """Builds `target` and returns the build tree."""
+def build(
+    environment: Environment, preset: str, *definitions: str, targets: Sequence[str] = ("all",)
+) -> Path:
+    """Builds `targets` and returns the build tree."""
     folder = environment.build / preset
     label = preset if folder.parent.name == "build" else f"{preset}, torch {environment.torch}"
     with console.step(f"configure {label}"):
@@ -27,7 +30,7 @@ def build(environment: Environment, preset: str, *definitions: str, target: str 
             "--build",
             folder,
             "--target",
-            target,
+            *targets,
             "--parallel",
             str(environment.jobs),
         ]

@@ -2,7 +2,7 @@
 
 import argparse
 
-from . import bench, build, console, demo, environment, lint, runtime_table, system, test
+from . import bench, build, console, demo, environment, gpu, lint, runtime_table, system, test
 from .environment import Environment
 
 _DESCRIPTION = """\
@@ -44,6 +44,8 @@ def _parser() -> argparse.ArgumentParser:
     tests = command("test", _test, "run the C++ and Python tests, as CI does")
     tests.add_argument("--all", action="store_true", help="sanitizers and every other long run too")
     command("bench", _bench, "measure the backend against PyTorch's CPU", passes_on="bench/run.py")
+    devices = command("gpu", _gpu, "run the CUDA runtime's suite and figures on the devices here")
+    devices.add_argument("--save", action="store_true", help="write the figures to bench/results")
     command("docs", _docs, "write the generated tables of docs/")
     lints = command("lint", _lint, "check the format, ruff's rules, and changed sources with tidy")
     lints.add_argument("--all", action="store_true", help="clang-tidy over every source")
@@ -98,6 +100,12 @@ def _test(arguments: argparse.Namespace) -> int:
 
 def _bench(arguments: argparse.Namespace) -> int:
     return bench.run(_environment(arguments, "numpy", "rich", bench=True), arguments.rest)
+
+
+def _gpu(arguments: argparse.Namespace) -> int:
+    modules = ("numpy", "sklearn", "pytest", "hypothesis", "rich")
+    found = _environment(arguments, *modules, tests=True, bench=True)
+    return gpu.run(found, arguments.save)
 
 
 def _docs(arguments: argparse.Namespace) -> int:

@@ -6,6 +6,6 @@ from .paths import ROOT
 
 
 def run(environment: Environment, arguments: list[str]) -> int:
-    folder = build.build(environment, "release", target="torch_acme")
+    folder = build.build(environment, "release", targets=["torch_acme"])
     train = [environment.python, ROOT / "examples/digits/train.py", *arguments]
     return shell.stream(train, env=build.python_path(folder))

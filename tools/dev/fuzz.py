@@ -17,7 +17,7 @@ def run(environment: Environment) -> str:
         return "not run: needs clang++ with libFuzzer (libclang-rt-*-dev)"
     c = clang.replace("clang++", "clang")
     compilers = (f"CMAKE_CXX_COMPILER={clang}", f"CMAKE_C_COMPILER={c}")
-    folder = build.build(environment, "fuzz", *compilers, target="layers_fuzzer")
+    folder = build.build(environment, "fuzz", *compilers, targets=["layers_fuzzer"])
     corpus = folder / "corpus"
     corpus.mkdir(exist_ok=True)
     command = [folder / "tests/layers/layers_fuzzer", f"-max_total_time={_SECONDS}"]

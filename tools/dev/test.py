@@ -49,7 +49,7 @@ def run(environment: Environment, everything: bool) -> int:
         path = build.python_path(folder, package)
         report.part(
             f"Python, {name}",
-            lambda name=name, variables={**path, **variables}: _pytest(
+            lambda name=name, variables={**path, **variables}: run_pytest(
                 environment, f"python, {name}", "tests/python", variables
             ),
         )
@@ -62,15 +62,16 @@ def run(environment: Environment, everything: bool) -> int:
     path = build.python_path(folder, "python_kernels")
     report.part(
         "Python, native kernels",
-        lambda variables=path: _pytest(environment, "kernels", "tests/kernels", variables),
+        lambda variables=path: run_pytest(environment, "kernels", "tests/kernels", variables),
     )
     path = {**build.python_path(folder), "OUTBACK_BUILD_DIR": os.fspath(folder)}
     report.part(
-        "conformance suite", lambda: _pytest(environment, "conformance", "tests/conformance", path)
+        "conformance suite",
+        lambda: run_pytest(environment, "conformance", "tests/conformance", path),
     )
     selected = () if everything else ("-m", "not slow")
     report.part(
-        "package", lambda: _pytest(environment, "package", "tests/package", path, *selected)
+        "package", lambda: run_pytest(environment, "package", "tests/package", path, *selected)
     )
     if everything:
         report.part("C++, long", lambda: _ctest(folder, "dev", None, "-C", "long", "-L", "long"))
@@ -124,7 +125,7 @@ def _failed_tests(output: str) -> str:
     return "".join(kept)
 
 
-def _pytest(
+def run_pytest(
     environment: Environment, name: str, tests: str, variables: Mapping[str, str], *options: str
 ) -> str:
     command = [environment.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
@@ -143,7 +144,7 @@ def _on_stand_in(
     if not driver.is_built(folder):
         return driver.not_built()
     name, variables = f"python, {driver.name}", driver.variables(folder)
-    return _pytest(environment, name, "tests/python", variables, *options)
+    return run_pytest(environment, name, "tests/python", variables, *options)
 
 
 def _samples_on_stand_in(environment: Environment, folder: Path, driver: StandIn) -> str:

@@ -11,11 +11,9 @@
 namespace outback::cuda {
 namespace {
 
-template <class F, class... Arguments>
-void ask(const nvml& nvml, const entry<F>& function, Arguments... arguments) {
-  const nvml_result result = function(arguments...);
+void check(const nvml& nvml, nvml_result result, const char* function) {
   if (result == nvml_success) return;
-  const std::string text = std::string(function.name) + ": " + nvml.error_string(result);
+  const std::string text = std::string(function) + ": " + nvml.error_string(result);
   switch (result) {
     case nvml_not_supported:
     case nvml_no_permission:
@@ -26,6 +24,11 @@ void ask(const nvml& nvml, const entry<F>& function, Arguments... arguments) {
     default:
       throw runtime_error(OUTBACK_INTERNAL, text);
   }
+}
+
+template <class F, class... Arguments>
+void ask(const nvml& nvml, const entry<F>& function, Arguments... arguments) {
+  check(nvml, function(arguments...), function.name);
 }
 
 // By its UUID, which CUDA writes the same way for a device and for a part of one; by the place on
@@ -48,7 +51,7 @@ std::vector<outback_process> processes_of(const nvml& nvml, nvmlDevice_t gpu) {
       processes.resize(std::max<std::size_t>(count, processes.size()) * 2);
       continue;
     }
-    if (result != nvml_success) ask(nvml, nvml.processes, gpu, &count, processes.data());
+    check(nvml, result, nvml.processes.name);
     processes.resize(count);
     break;
   }

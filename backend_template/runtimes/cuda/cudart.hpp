@@ -10,6 +10,10 @@
 
 #include "backend_template/runtimes/cuda/entry.hpp"
 
+#if CUDART_VERSION < 12080
+#error "The CUDA runtime needs the headers of CUDA 12.8 or newer (OUTBACK_CUDA_INCLUDE_DIR)"
+#endif
+
 // clang-format off: a line each.
 #define OUTBACK_CUDART_REQUIRED(X)       \
   /* what is there */                    \

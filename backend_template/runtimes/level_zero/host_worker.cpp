@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "backend_template/runtimes/level_zero/driver_call.hpp"
 #include "outback/runtime_error.hpp"
 
 namespace outback::level_zero {
@@ -41,6 +42,7 @@ host_worker::prepared host_worker::prepare(std::function<void()> work) {
   one.push_back({slot_ref(), slot_ref(), std::move(work)});
   const std::lock_guard lock(state_->mutex);
   if (!state_->has_thread) {
+    await_driver_calls_at_exit();
     try {
       std::thread([shared = state_] { run_jobs(shared); }).detach();
     } catch (const std::system_error& error) {
@@ -92,6 +94,15 @@ void host_worker::run_jobs(const std::shared_ptr<state>& shared) noexcept {
   }
 }
 
+// False: the process ends.
+bool host_worker::await(const slot_ref& reached) {
+  for (;;) {
+    const driver_call call;
+    if (!call) return false;
+    if (reached.wait(longest_wait_ns)) return true;
+  }
+}
+
 void host_worker::run_job(state& shared, const job& one) noexcept {
   const auto keep = [&shared] {
     const std::lock_guard lock(shared.mutex);
@@ -100,13 +111,15 @@ void host_worker::run_job(state& shared, const job& one) noexcept {
   };
   bool reached = false;
   try {
-    reached = one.reached.wait();
+    reached = await(one.reached);
   } catch (const std::exception&) {
     keep();
   }
   if (reached) one.work();
   // Tried again, since a gate that stays shut stops the queue for good.
   for (int attempt = 0; attempt < gate_attempts; ++attempt) {
+    const driver_call call;
+    if (!call) return;
     try {
       return one.gate.signal();
     } catch (const std::exception&) {

@@ -15,7 +15,8 @@
 namespace outback::level_zero {
 
 /// The thread of one queue. It starts with the first work, ends when there was none for a while,
-/// and is detached: a process may exit with work queued. May be used from any thread.
+/// and is detached: a process may exit with work queued, which then does not run. May be used from
+/// any thread.
 class host_worker {
   struct job {
     slot_ref reached;  // the queue got here
@@ -54,6 +55,7 @@ class host_worker {
 
  private:
   static void run_jobs(const std::shared_ptr<state>& shared) noexcept;
+  static bool await(const slot_ref& reached);
   static void run_job(state& shared, const job& one) noexcept;
 
   const std::shared_ptr<state> state_;

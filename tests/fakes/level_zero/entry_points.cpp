@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <charconv>
 #include <optional>
 #include <stdexcept>
@@ -24,6 +25,7 @@ std::vector<entry_point*>& all() {
 }
 
 thread_local const entry_point* current = nullptr;
+std::atomic<int> in_progress{0};
 
 template <class Integer>
 std::optional<Integer> parse(std::string_view text) {
@@ -91,9 +93,16 @@ const char* current_entry_point() noexcept {
   return current ? current->name() : "the driver";
 }
 
-entered::entered(const entry_point& point) noexcept : before_(std::exchange(current, &point)) {}
+int calls_in_progress() noexcept {
+  return in_progress.load();
+}
+
+entered::entered(const entry_point& point) noexcept : before_(std::exchange(current, &point)) {
+  if (before_ == nullptr) in_progress.fetch_add(1);
+}
 entered::~entered() {
   current = before_;
+  if (before_ == nullptr) in_progress.fetch_sub(1);
 }
 
 void read_faults(std::string_view text) {

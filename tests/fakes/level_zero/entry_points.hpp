@@ -64,6 +64,9 @@ const char* current_entry_point() noexcept;
 /// each call. Throws std::invalid_argument, having done nothing, if that is not what `text` is.
 void read_faults(std::string_view text);
 
+/// How many threads are in an entry point now.
+int calls_in_progress() noexcept;
+
 /// While it lives, `point` is the calling thread's current entry point.
 class entered {
  public:

@@ -77,7 +77,7 @@ class CudaErrorTest : public testing::TestWithParam<slot_case> {
       EXPECT_THAT(world.t().last_error(world.self()),
                   AllOf(HasSubstr(what.words), HasSubstr(", in " + entry)));
     }
-    if (entry != "cuCtxPopCurrent") {
+    if (entry != "cuCtxPopCurrent" && slot.name != "device_state.select") {
       EXPECT_EQ(current(), before) << "the current context changed";
     }
     return reached;
@@ -109,7 +109,13 @@ TEST_P(CudaErrorTest, OneThatIsStickyLosesTheDevice) {
   }
 }
 
+// The one that changes the current device.
+const slot_case select = {"device_state.select", [](slot_world& w) {
+                            return w.t().device_state->select(w.self(), slot_world::device);
+                          }};
+
 INSTANTIATE_TEST_SUITE_P(Slots, CudaErrorTest, testing::ValuesIn(every_slot()), test_name);
+INSTANTIATE_TEST_SUITE_P(Select, CudaErrorTest, testing::Values(select), test_name);
 
 }  // namespace
 }  // namespace outback::cuda

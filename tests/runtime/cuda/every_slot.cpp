@@ -53,6 +53,10 @@ std::vector<slot_case> required_slots() {
          std::vector<std::byte> host(size);
          return w.t().mem_copy(w.self(), host.data(), OUTBACK_HOST, w.memory, d, size, nullptr);
        }},
+      {"mem_copy to another device",
+       [](world& w) {
+         return w.t().mem_copy(w.self(), w.memory_of_peer, peer, w.memory, d, size, w.stream);
+       }},
       {"mem_copy on the device",
        [](world& w) {
          auto* const to = static_cast<std::byte*>(w.memory) + size / 2;

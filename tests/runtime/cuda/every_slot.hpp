@@ -32,6 +32,7 @@ class slot_world {
 
   void* memory = nullptr;
   void* made_memory = nullptr;
+  void* memory_of_peer = nullptr;
   void* pinned = nullptr;
   void* made_pinned = nullptr;
   std::byte* foreign = nullptr;  // two pages, of which the second is registered

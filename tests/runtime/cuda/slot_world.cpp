@@ -17,6 +17,7 @@ slot_world::slot_world()
       pages_(static_cast<std::byte*>(std::aligned_alloc(page, 2 * page)), std::free) {
   const outback_runtime& table = t();
   check(table.mem_alloc(self(), device, size, &memory), "mem_alloc");
+  check(table.mem_alloc(self(), peer, size, &memory_of_peer), "mem_alloc");
   check(table.host_memory->alloc(self(), size, &pinned), "host_memory.alloc");
   foreign = pages_.get();
   check(table.host_registration->add(self(), foreign + page, page), "host_registration.add");
@@ -53,6 +54,7 @@ slot_world::~slot_world() {
   if (registered_second) table.host_registration->remove(self(), foreign + page);
   for (void* host : {pinned, made_pinned}) table.host_memory->free(self(), host);
   for (void* ptr : {memory, made_memory}) table.mem_free(self(), device, ptr);
+  table.mem_free(self(), peer, memory_of_peer);
 }
 
 void slot_world::check(outback_status status, const char* what) const {
