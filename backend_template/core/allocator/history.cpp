@@ -9,6 +9,12 @@ namespace {
 using c10::CachingDeviceAllocator::CreateContextFn;
 using c10::CachingDeviceAllocator::RecordContext;
 
+// It compares the two clocks now and later: the longer between, the more exact.
+c10::ApproximateClockToUnixTimeConverter& clocks() {
+  static auto& it = *new c10::ApproximateClockToUnixTimeConverter;
+  return it;
+}
+
 std::atomic<CreateContextFn> gather_now{nullptr};
 std::atomic<RecordContext> contexts_now{RecordContext::NEVER};
 
@@ -62,9 +68,14 @@ std::shared_ptr<c10::GatheredContext> gather_context(RecordContext wanted_from) 
 }
 
 void configure_contexts(const history_settings& settings) {
+  clocks();
   gather_now.store(settings.gather, std::memory_order_release);
   contexts_now.store(settings.enabled ? settings.contexts : RecordContext::NEVER,
                      std::memory_order_relaxed);
+}
+
+std::function<time_t(c10::approx_time_t)> entry_clock() {
+  return clocks().makeConverter();
 }
 
 }  // namespace outback::core

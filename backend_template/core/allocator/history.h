@@ -2,10 +2,13 @@
 #pragma once
 
 #include <c10/core/CachingDeviceAllocator.h>
+#include <c10/util/ApproximateClock.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -55,7 +58,10 @@ class history {
 std::shared_ptr<c10::GatheredContext> gather_context(
     c10::CachingDeviceAllocator::RecordContext wanted_from);
 
-/// Sets what `gather_context` does. Process-wide.
+/// Sets what `gather_context` does, and starts the clock of the entries. Process-wide.
 void configure_contexts(const history_settings& settings);
+
+/// Turns the time of an entry into nanoseconds since 1970.
+std::function<time_t(c10::approx_time_t)> entry_clock();
 
 }  // namespace outback::core

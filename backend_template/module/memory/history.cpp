@@ -2,6 +2,7 @@
 #include "backend_template/core/allocator/history.h"
 
 #include <c10/util/Exception.h>
+#include <pybind11/stl.h>
 #include <torch/csrc/profiler/combined_traceback.h>
 
 #include <algorithm>

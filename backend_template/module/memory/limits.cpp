@@ -3,7 +3,6 @@
 
 #include <c10/core/AllocatorConfig.h>
 #include <c10/util/Exception.h>
-#include <pybind11/functional.h>
 
 #include <utility>
 

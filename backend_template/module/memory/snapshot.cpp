@@ -1,7 +1,6 @@
 // What the allocator holds and what happened to it, as the dicts that PyTorch's memory visualizer
 // (torch/cuda/_memory_viz.py) reads.
 #include <c10/core/AllocatorConfig.h>
-#include <c10/util/ApproximateClock.h>
 #include <torch/csrc/profiler/combined_traceback.h>
 
 #include <memory>
@@ -229,7 +228,7 @@ py::dict take_snapshot(c10::MempoolId_t pool, bool with_traces) {
     const py::gil_scoped_release no_gil;
     state = gather_state(pool, with_traces);
   }
-  const auto to_unix = c10::ApproximateClockToUnixTimeConverter().makeConverter();
+  const auto to_unix = core::entry_clock();
   frames stacks;
   py::list segments;
   py::list traces;
