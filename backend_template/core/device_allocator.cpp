@@ -57,7 +57,7 @@ void make_room(c10::DeviceIndex device, device_cache& cache) {
 
 block* allocate_segment(c10::DeviceIndex device, device_cache& cache, const request& wanted) {
   collect_beyond_threshold(device, cache, wanted.size);
-  size_t size = wanted.bypasses_cache ? wanted.size : segment_size(wanted.size, cache.reserved());
+  size_t size = wanted.bypasses_cache ? wanted.size : segment_size(wanted.size);
   void* data = nullptr;
   const auto try_with = [&](size_t bytes) {
     size = bytes;

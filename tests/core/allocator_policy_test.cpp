@@ -38,12 +38,12 @@ TEST(SizePolicyTest, ARequestIsRoundedToTheDevicesAlignment) {
   EXPECT_EQ(core::rounded_size(5 * mebibyte, 64), 5 * mebibyte);
 }
 
-TEST(SizePolicyTest, SegmentsGrowWithWhatIsReserved) {
-  EXPECT_EQ(core::segment_size(100, 0), 2 * mebibyte);
-  EXPECT_EQ(core::segment_size(3 * mebibyte, 0), 3 * mebibyte);
-  EXPECT_EQ(core::segment_size(3 * mebibyte, 160 * mebibyte), 10 * mebibyte);
-  EXPECT_EQ(core::segment_size(3 * mebibyte, 1024 * mebibyte), 20 * mebibyte);
-  EXPECT_EQ(core::segment_size(50 * mebibyte, 1024 * mebibyte), 50 * mebibyte);
+TEST(SizePolicyTest, RequestsShareSegmentsUnlessTheyAreLarge) {
+  EXPECT_EQ(core::segment_size(100), 2 * mebibyte);
+  EXPECT_EQ(core::segment_size(mebibyte), 2 * mebibyte);
+  EXPECT_EQ(core::segment_size(mebibyte + 64), 16 * mebibyte);
+  EXPECT_EQ(core::segment_size(4 * mebibyte - 64), 16 * mebibyte);
+  EXPECT_EQ(core::segment_size(4 * mebibyte), 4 * mebibyte);
 }
 
 class AllocatorKeysTest : public ::testing::Test {
@@ -60,6 +60,12 @@ TEST_F(AllocatorKeysTest, RoundUpPower2DivisionsApplies) {
   EXPECT_EQ(core::rounded_size(1200 * 1024, 64), 1280U * 1024);
   EXPECT_EQ(core::rounded_size(2 * mebibyte, 64), 2 * mebibyte);
   EXPECT_EQ(core::rounded_size(100, 64), 128U) << "too small to be divided";
+}
+
+TEST_F(AllocatorKeysTest, LargeSegmentSizeApplies) {
+  c10::CachingAllocator::setAllocatorSettings("large_segment_size_mb:40");
+  EXPECT_EQ(core::segment_size(9 * mebibyte), 40 * mebibyte);
+  c10::CachingAllocator::setAllocatorSettings("large_segment_size_mb:20");
 }
 
 TEST_F(AllocatorKeysTest, MaxSplitSizeKeepsLargeBlocksWhole) {

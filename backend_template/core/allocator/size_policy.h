@@ -20,9 +20,8 @@ constexpr bool is_small_size(size_t size) {
 /// roundup_power2_divisions says. `granule` is a power of two, at least 64.
 size_t rounded_size(size_t bytes, size_t granule);
 
-/// What to ask of the runtime when no free block holds `size` bytes. Segments grow with what is
-/// reserved already, so that what is left over stays a small part of it.
-size_t segment_size(size_t size, size_t reserved);
+/// What to ask of the runtime when no free block holds `size` bytes: at least as much.
+size_t segment_size(size_t size);
 
 /// Whether the rest of a block of `available` bytes is worth keeping apart from the first `size`.
 bool should_split(size_t available, size_t size, size_t granule);
