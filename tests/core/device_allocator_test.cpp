@@ -8,7 +8,6 @@
 #include <thread>
 #include <vector>
 
-#include "backend_template/core/allocator/size_classes.h"
 #include "backend_template/core/copy.h"
 #include "backend_template/core/host_allocator.h"
 #include "backend_template/core/stream.h"
@@ -41,21 +40,6 @@ class DeviceAllocatorTest : public BackendTest {
     ASSERT_EQ(reserved(0), 0);
   }
 };
-
-TEST_F(DeviceAllocatorTest, SizeClassesCoverEveryRequestWithLittleLoss) {
-  int last = -1;
-  for (size_t request = 1; request < 64 * mebibyte; request += 1 + request / 97) {
-    const core::size_class rounded = core::size_class_of(request);
-    ASSERT_GE(rounded.size, request);
-    ASSERT_GE(rounded.index, last) << "at " << request;
-    ASSERT_LT(rounded.index, core::size_class_count);
-    if (request > core::small_limit) {
-      ASSERT_LE(rounded.size - request, request / 8);
-    }
-    ASSERT_EQ(core::size_class_of(rounded.size).index, rounded.index);
-    last = rounded.index;
-  }
-}
 
 TEST_F(DeviceAllocatorTest, FreedMemoryServesTheNextRequestOfItsSize) {
   c10::DataPtr first = allocate_on(0, 5000);

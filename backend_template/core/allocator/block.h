@@ -6,23 +6,47 @@
 #include <c10/util/SmallVector.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 
 #include "backend_template/core/event.h"
 
 namespace outback::core {
 
+struct arena;
+
+enum class block_state : uint8_t {
+  cached,     // in the free blocks of its arena
+  allocated,  // a tensor's
+  pending     // freed, but streams may still use it
+};
+
+/// A part of a segment, which is one mem_alloc of the runtime, or the whole of it. Guarded by the
+/// mutex of its device's cache, but for what a block's owner may read without: `data`, `device`,
+/// `stream`, `is_adopted`, and, since nobody else changes them then, `size` and `also_used_on` when
+/// the owner is done with it.
 struct block {
-  void* data = nullptr;
-  size_t size = 0;       // as allocated from the runtime, or the adopted size
-  size_t requested = 0;  // as asked for
-  int size_class = 0;    // -1: of exactly the requested size, goes back to the runtime when freed
-  c10::DeviceIndex device = 0;
+  std::byte* data = nullptr;
+  size_t size = 0;
+  size_t requested = 0;     // as asked for
+  arena* home = nullptr;    // null: the memory is adopted, and goes back to its owner
+  block* before = nullptr;  // the neighbours in the segment
+  block* after = nullptr;
+  block* previous = nullptr;  // in the list that the block is in
+  block* next = nullptr;
   c10::StreamId stream = 0;  // whose work may use the memory without further notice
-  // By record_stream; guarded by the cache's mutex while the block has an owner.
-  c10::SmallVector<c10::StreamId, 1> also_used_on;
-  bool is_adopted = false;  // the memory is the CPU allocator's, not the runtime's
-  c10::DataPtr foreign;     // that memory's owner
-  block* next = nullptr;    // in the list that the block is in
+  c10::DeviceIndex device = 0;
+  block_state state = block_state::allocated;
+  bool is_adopted = false;      // the memory is the CPU allocator's, not the runtime's
+  bool bypasses_cache = false;  // goes back to the runtime as soon as it is free
+  uint64_t cached_at = 0;       // how many blocks had been freed before: says which is oldest
+  c10::SmallVector<c10::StreamId, 1> also_used_on;  // by record_stream
+  std::shared_ptr<c10::GatheredContext> context;    // who allocated it, when that is recorded
+  block* segment_previous = nullptr;                // of a segment's first block
+  block* segment_next = nullptr;
+  c10::DataPtr foreign;  // an adopted memory's owner
+
+  bool is_split() const noexcept { return before != nullptr || after != nullptr; }
 };
 
 /// A freed block that streams may still use, until all of `uses` are over.

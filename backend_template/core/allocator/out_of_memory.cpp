@@ -3,11 +3,50 @@
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
 
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "backend_template/core/allocator/memory_limit.h"
 #include "backend_template/core/device.h"
 #include "backend_template/core/device_allocator.h"
 #include "backend_template/core/runtime.h"
 
 namespace outback::core {
+namespace {
+
+struct observer_list {
+  std::mutex mutex;
+  std::vector<out_of_memory_observer> all;
+};
+
+observer_list& observers() {
+  static auto& it = *new observer_list;  // leaked: what is observed may outlive main()
+  return it;
+}
+
+void tell_observers(c10::DeviceIndex device, size_t requested, size_t total, size_t free) {
+  std::vector<out_of_memory_observer> all;
+  {
+    std::lock_guard<std::mutex> lock(observers().mutex);
+    all = observers().all;
+  }
+  for (const auto& observer : all) observer(device, requested, total, free);
+}
+
+std::string limit_text(c10::DeviceIndex device) {
+  const double fraction = memory_fraction(device);
+  if (fraction >= 1) return "";
+  return fmt::format(" This process may use {} of it, by set_per_process_memory_fraction({:g}).",
+                     readable_size(memory_limit(device)), fraction);
+}
+
+}  // namespace
+
+void attach_out_of_memory_observer(out_of_memory_observer observer) {
+  std::lock_guard<std::mutex> lock(observers().mutex);
+  observers().all.push_back(std::move(observer));
+}
 
 std::string readable_size(size_t bytes) {
   if (bytes < 1024) return fmt::format("{} bytes", bytes);
@@ -21,17 +60,25 @@ std::string readable_size(size_t bytes) {
   return fmt::format("{:.2f} {}", size, unit);
 }
 
-void throw_out_of_memory(c10::DeviceIndex device, size_t requested, const device_cache& cache,
-                         const std::string& reason) {
+void throw_out_of_memory(c10::DeviceIndex device, size_t requested, c10::StreamId stream,
+                         device_cache& cache, const std::string& reason) {
   const auto [free, total] = device_allocator().getMemoryInfo(device);
+  cache.count_out_of_memory(requested, free, stream,
+                            gather_context(c10::CachingDeviceAllocator::RecordContext::ALLOC));
   c10::reportOutOfMemoryToProfiler(static_cast<int64_t>(requested), cache.allocated(),
-                                   cache.reserved(), c10::Device(device_type, device));
+                                   cache.reserved() + cache.adopted(),
+                                   c10::Device(device_type, device));
+  tell_observers(device, requested, total, free);
+  const size_t held = cache.allocated();
+  const size_t reserved = cache.reserved() + cache.adopted();
   const std::string text = fmt::format(
       "{0}: out of memory: tried to allocate {1} on {0}:{2}, which has {3} in total, of which {4} "
-      "are free. "
-      "This process's tensors hold {5}, and its cache was emptied before giving up.{6}{7}",
+      "are free.{5} This process's tensors hold {6}, and its cache was emptied before giving up: "
+      "it "
+      "still holds {7} that nobody uses, in parts of at most {8}.{9}{10}",
       backend_name(), readable_size(requested), static_cast<int>(device), readable_size(total),
-      readable_size(free), readable_size(cache.allocated()),
+      readable_size(free), limit_text(device), readable_size(held),
+      readable_size(reserved > held ? reserved - held : 0), readable_size(cache.largest_free()),
       reason.empty() ? "" : " The runtime says: ", reason);
   TORCH_CHECK_WITH(OutOfMemoryError, false, text);
 }

@@ -1,17 +1,29 @@
-// What a person reads when the device's memory is full.
+// What a person reads when the device's memory is full, and who else is told.
 #pragma once
 
+#include <c10/core/Stream.h>
+
 #include <cstddef>
+#include <functional>
 #include <string>
 
 #include "backend_template/core/allocator/device_cache.h"
 
 namespace outback::core {
 
-/// Throws c10::OutOfMemoryError that says what was asked for and where the memory is. `reason`: the
-/// runtime's words, or "".
+/// Called with the device, the bytes asked for, and the device's total and free bytes.
+using out_of_memory_observer =
+    std::function<void(c10::DeviceIndex device, size_t requested, size_t total, size_t free)>;
+
+/// Before every error of `throw_out_of_memory`, on the thread that asked, and without a lock.
+/// Observers are never removed. Thread-safe.
+void attach_out_of_memory_observer(out_of_memory_observer observer);
+
+/// Counts and throws c10::OutOfMemoryError that says what was asked for and where the memory is.
+/// `reason`: the runtime's words, or "".
 [[noreturn]] void throw_out_of_memory(c10::DeviceIndex device, size_t requested,
-                                      const device_cache& cache, const std::string& reason);
+                                      c10::StreamId stream, device_cache& cache,
+                                      const std::string& reason);
 
 /// "1.50 GiB"
 std::string readable_size(size_t bytes);

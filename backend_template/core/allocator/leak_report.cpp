@@ -1,0 +1,86 @@
+#include "backend_template/core/allocator/leak_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string_view>
+#include <vector>
+
+#include "backend_template/core/allocator/caches.h"
+#include "backend_template/core/allocator/out_of_memory.h"
+#include "backend_template/core/device.h"
+#include "backend_template/core/lazy_start.h"
+#include "backend_template/core/runtime.h"
+
+namespace outback::core {
+namespace {
+
+constexpr size_t most_listed = 20;
+
+struct leak {
+  size_t address;
+  size_t size;
+  c10::StreamId stream;
+};
+
+std::vector<leak> leaks_of(device_cache& cache) {
+  std::vector<leak> all;
+  for (const segment_info& segment : cache.segments({0, 0})) {
+    size_t address = segment.address;
+    for (const auto& it : segment.blocks) {
+      if (it.allocated) {
+        all.push_back(
+            {address, it.requested_size, reinterpret_cast<c10::StreamId>(segment.stream)});
+      }
+      address += it.size;
+    }
+  }
+  std::sort(all.begin(), all.end(), [](const leak& a, const leak& b) { return a.size > b.size; });
+  return all;
+}
+
+void report(c10::DeviceIndex device, const std::vector<leak>& leaks) {
+  size_t bytes = 0;
+  for (const leak& it : leaks) bytes += it.size;
+  fmt::print(stderr, "{0}: {1} in {2} allocation{3} on {0}:{4} {5} never freed\n", backend_name(),
+             readable_size(bytes), leaks.size(), leaks.size() == 1 ? "" : "s",
+             static_cast<int>(device), leaks.size() == 1 ? "was" : "were");
+  for (size_t i = 0; i < std::min(leaks.size(), most_listed); ++i) {
+    fmt::print(stderr, "  {:#x}: {} bytes, stream {}\n", leaks[i].address, leaks[i].size,
+               leaks[i].stream);
+  }
+  if (leaks.size() > most_listed) {
+    fmt::print(stderr, "  and {} smaller ones\n", leaks.size() - most_listed);
+  }
+}
+
+// Runs after the interpreter has ended: what Python held is gone.
+void report_all() {
+  if (is_in_bad_fork()) return;  // the parent's memory, and perhaps its locked mutexes
+  try {
+    for (c10::DeviceIndex device = 0; device < device_count(); ++device) {
+      device_cache* const cache = cache_if_used(device);
+      if (cache == nullptr) continue;
+      const std::vector<leak> leaks = leaks_of(*cache);
+      if (!leaks.empty()) report(device, leaks);
+    }
+  } catch (const std::exception& e) {
+    std::fputs(e.what(), stderr);
+  }
+}
+
+}  // namespace
+
+void report_leaks_at_exit() {
+  static const bool wanted = [] {
+    const char* const value = std::getenv("OUTBACK_REPORT_LEAKS");
+    if (value == nullptr || std::string_view(value) != "1") return false;
+    return std::atexit(&report_all) == 0;
+  }();
+  static_cast<void>(wanted);
+}
+
+}  // namespace outback::core

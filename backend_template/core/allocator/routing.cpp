@@ -1,0 +1,65 @@
+#include "backend_template/core/allocator/routing.h"
+
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+#include <vector>
+
+#include "backend_template/core/allocator/caches.h"
+#include "backend_template/core/runtime.h"
+
+namespace outback::core {
+namespace {
+
+struct route {
+  c10::DeviceIndex device;
+  c10::MempoolId_t pool;
+};
+
+// The count is apart since it needs no constructor: it is all that most allocations look at.
+thread_local size_t route_count = 0;
+thread_local std::vector<route> routes;
+
+std::atomic<bool> caching_is_on{true};
+std::atomic<c10::CaptureId_t> last_pool{0};
+
+}  // namespace
+
+c10::MempoolId_t new_pool_id() noexcept {
+  return {0, last_pool.fetch_add(1, std::memory_order_relaxed) + 1};
+}
+
+void begin_allocate_to_pool(c10::DeviceIndex device, c10::MempoolId_t pool) {
+  routes.push_back({device, pool});
+  route_count = routes.size();
+  cache_of(device).begin_pool_use(pool);
+}
+
+void end_allocate_to_pool(c10::DeviceIndex device, c10::MempoolId_t pool) {
+  const auto last = std::find_if(routes.rbegin(), routes.rend(),
+                                 [device](const route& it) { return it.device == device; });
+  TORCH_CHECK(last != routes.rend() && last->pool == pool, backend_name(), ": the pool (",
+              pool.first, ", ", pool.second, ") does not serve this thread on device ",
+              static_cast<int>(device), ": expected the one that was entered last");
+  routes.erase(std::next(last).base());
+  route_count = routes.size();
+  cache_of(device).end_pool_use(pool);
+}
+
+c10::MempoolId_t pool_for(c10::DeviceIndex device) noexcept {
+  if (C10_LIKELY(route_count == 0)) return {0, 0};
+  const auto last = std::find_if(routes.rbegin(), routes.rend(),
+                                 [device](const route& it) { return it.device == device; });
+  return last == routes.rend() ? c10::MempoolId_t{0, 0} : last->pool;
+}
+
+void enable_caching(bool on) noexcept {
+  caching_is_on.store(on, std::memory_order_relaxed);
+}
+bool is_caching_enabled() noexcept {
+  return caching_is_on.load(std::memory_order_relaxed);
+}
+
+}  // namespace outback::core

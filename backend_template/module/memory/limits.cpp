@@ -1,0 +1,110 @@
+// How much memory there is, how much of it this process may use, and who hands it out.
+#include "backend_template/core/allocator/memory_limit.h"
+
+#include <c10/core/AllocatorConfig.h>
+#include <c10/util/Exception.h>
+
+#include <utility>
+
+#include "backend_template/core/allocator/out_of_memory.h"
+#include "backend_template/core/allocator/routing.h"
+#include "backend_template/core/device_allocator.h"
+#include "backend_template/core/lazy_start.h"
+#include "backend_template/module/device_module.h"
+#include "backend_template/module/memory/memory.h"
+#include "outback/backend.h"
+#include "registration/python/device_argument.h"
+
+namespace py = pybind11;
+
+namespace outback::python {
+namespace {
+
+std::pair<size_t, size_t> mem_get_info(py::handle device) {
+  const c10::DeviceIndex index = device_argument(device);
+  start_from_python();
+  const py::gil_scoped_release no_gil;
+  return core::device_allocator().getMemoryInfo(index);
+}
+
+void set_fraction(py::handle fraction, py::handle device) {
+  start_from_python();
+  const c10::DeviceIndex index = device_argument(device);
+  TORCH_CHECK_TYPE(PyFloat_Check(fraction.ptr()),
+                   "Invalid type for fraction argument, must be `float`");
+  core::set_memory_fraction(index, fraction.cast<double>());
+}
+
+double get_fraction(py::handle device) {
+  start_from_python();
+  return core::memory_fraction(device_argument(device));
+}
+
+void enable_caching(bool value) {
+  if (core::is_started()) core::enable_caching(value);
+}
+
+class caching_disabled {
+ public:
+  void enter() {
+    before_ = core::is_caching_enabled();
+    enable_caching(false);
+  }
+  void leave() const { enable_caching(before_); }
+
+ private:
+  bool before_ = true;
+};
+
+void change_current_allocator(py::handle /*allocator*/) {
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      false, backend_name(),
+      ": change_current_allocator: the memory of this device comes from its runtime's slots "
+      "mem_alloc and mem_free: write another runtime, or a layer over its table, to change them");
+}
+
+// The observer stays for the process's life; it runs on whichever thread ran out.
+void attach_observer(py::function observer) {
+  core::attach_out_of_memory_observer([it = observer.release().ptr()](c10::DeviceIndex device,
+                                                                      size_t requested,
+                                                                      size_t total, size_t free) {
+    const py::gil_scoped_acquire gil;
+    py::reinterpret_borrow<py::function>(it)(static_cast<int>(device), requested, total, free);
+  });
+}
+
+}  // namespace
+
+void define_memory_limits(py::module_& memory) {
+  const auto device = py::arg("device") = py::none();
+  memory.def("mem_get_info", &mem_get_info, device,
+             "Free and total bytes of the device, other processes included.");
+  memory.def("set_per_process_memory_fraction", &set_fraction, py::arg("fraction"), device,
+             "Limits this process to a part of the device's memory, from 0 to 1. Beyond it, "
+             "allocating raises torch.OutOfMemoryError.");
+  memory.def("get_per_process_memory_fraction", &get_fraction, device,
+             "The part of the device's memory that this process may use, from 0 to 1.");
+  memory.def(
+      "get_allocator_backend", [] { return "native"; },
+      "\"native\": the caching allocator, the only one there is.");
+  memory.def("change_current_allocator", &change_current_allocator, py::arg("allocator"),
+             "Not supported: the memory comes from the device's runtime.");
+  memory.def(
+      "caching_allocator_enable", &enable_caching, py::arg("value") = true,
+      "Turns the caching of freed memory on or off; nothing before the backend has started.");
+  py::class_<caching_disabled>(memory, "caching_allocator_disabled", py::module_local(),
+                               "Context manager: freed memory is not cached inside it.")
+      .def(py::init<>())
+      .def("__enter__", &caching_disabled::enter)
+      .def("__exit__", [](const caching_disabled& it, const py::args&) {
+        it.leave();
+        return false;
+      });
+  memory.def("_attach_out_of_memory_observer", &attach_observer, py::arg("observer"),
+             "Calls observer(device, requested, total, free), in bytes, before every "
+             "torch.OutOfMemoryError.");
+  memory.def("_set_allocator_settings", &c10::CachingAllocator::setAllocatorSettings,
+             py::arg("settings"), "Applies settings in the form of PYTORCH_ALLOC_CONF.");
+}
+
+}  // namespace outback::python

@@ -1,0 +1,124 @@
+// MemPool and use_mem_pool: memory that serves only those who ask for it.
+#include <c10/util/Exception.h>
+
+#include <exception>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "backend_template/core/allocator/caches.h"
+#include "backend_template/core/allocator/routing.h"
+#include "backend_template/core/device.h"
+#include "backend_template/core/device_allocator.h"
+#include "backend_template/core/lazy_start.h"
+#include "backend_template/module/device_module.h"
+#include "backend_template/module/memory/memory.h"
+#include "outback/backend.h"
+#include "registration/python/device_argument.h"
+
+namespace py = pybind11;
+
+namespace outback::python {
+namespace {
+
+// Of the device that was current when it was made; others join when it is used there.
+class pool_handle {
+ public:
+  pool_handle(c10::DeviceIndex device, bool use_on_oom, bool no_split)
+      : id_(core::new_pool_id()), device_(device) {
+    core::cache_of(device).begin_pool_use(id_);
+    core::cache_of(device).set_pool_options(id_, use_on_oom, no_split);
+  }
+  pool_handle(const pool_handle&) = delete;
+  pool_handle& operator=(const pool_handle&) = delete;
+
+  ~pool_handle() {
+    if (core::is_in_bad_fork()) return;
+    const py::gil_scoped_release no_gil;
+    core::cache_of(device_).end_pool_use(id_);
+    try {
+      core::device_allocator().emptyCache(id_);
+    } catch (const std::exception& e) {
+      TORCH_WARN(backend_name(), ": emptying a MemPool: ", e.what());
+    }
+  }
+
+  c10::MempoolId_t id() const noexcept { return id_; }
+  c10::DeviceIndex device() const noexcept { return device_; }
+  int uses() const { return core::cache_of(device_).pool_uses(id_); }
+
+ private:
+  c10::MempoolId_t id_;
+  c10::DeviceIndex device_;
+};
+
+std::unique_ptr<pool_handle> make_pool(py::handle allocator, bool use_on_oom, bool no_split) {
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      allocator.is_none(), backend_name(),
+      ": MemPool(allocator=...): the memory of this device comes from its runtime's slot "
+      "mem_alloc: expected None");
+  start_from_python();
+  return std::make_unique<pool_handle>(core::current_device(), use_on_oom, no_split);
+}
+
+// Holds the pool: it must outlive the routing.
+class pool_context {
+ public:
+  pool_context(py::object pool, c10::DeviceIndex device)
+      : pool_(std::move(pool)), id_(pool_.cast<const pool_handle&>().id()), device_(device) {}
+
+  void enter() const { core::begin_allocate_to_pool(device_, id_); }
+  void leave() const { core::end_allocate_to_pool(device_, id_); }
+
+ private:
+  py::object pool_;
+  c10::MempoolId_t id_;
+  c10::DeviceIndex device_;
+};
+
+}  // namespace
+
+c10::MempoolId_t pool_id_argument(py::handle id) {
+  const auto [first, second] = id.cast<std::pair<uint64_t, uint64_t>>();
+  return {first, second};
+}
+
+void define_memory_pools(py::module_& memory) {
+  py::class_<pool_handle>(memory, "MemPool", py::module_local(),
+                          "Memory that serves only what is allocated under use_mem_pool. "
+                          "`use_on_oom`: others may have it before memory runs out; `no_split`: a "
+                          "segment serves one allocation.")
+      .def(py::init(&make_pool), py::arg("allocator") = py::none(), py::arg("use_on_oom") = false,
+           py::arg("no_split") = false)
+      .def_property_readonly(
+          "id", [](const pool_handle& it) { return py::make_tuple(it.id().first, it.id().second); },
+          "The pool's id, a pair of integers.")
+      .def_property_readonly(
+          "device", [](const pool_handle& it) { return static_cast<int>(it.device()); },
+          "The index of the device that was current when it was made.")
+      .def("use_count", &pool_handle::uses, "How many hold the pool: this object, and contexts.")
+      .def(
+          "snapshot",
+          [](const pool_handle& it, bool include_traces) {
+            return take_snapshot(it.id(), include_traces)["segments"];
+          },
+          py::arg("include_traces") = true, "The pool's segments, as memory_snapshot lists them.");
+
+  py::class_<pool_context>(memory, "use_mem_pool", py::module_local(),
+                           "Context manager: what this thread allocates on the device comes out of "
+                           "the pool.")
+      .def(py::init([](py::object pool, py::handle device) {
+             TORCH_CHECK_TYPE(py::isinstance<pool_handle>(pool), "use_mem_pool: expected a torch.",
+                              backend_name(), ".MemPool, got ",
+                              std::string(py::str(py::type::of(pool).attr("__name__"))));
+             return pool_context(std::move(pool), device_argument(device));
+           }),
+           py::arg("pool"), py::arg("device") = py::none())
+      .def("__enter__", &pool_context::enter)
+      .def("__exit__", [](const pool_context& it, const py::args&) {
+        it.leave();
+        return false;
+      });
+}
+
+}  // namespace outback::python

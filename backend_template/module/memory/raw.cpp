@@ -1,0 +1,95 @@
+// caching_allocator_alloc and _delete: memory for other libraries, by its address.
+#include <c10/core/Allocator.h>
+#include <c10/util/Exception.h>
+#include <c10/util/ScopeExit.h>
+
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "backend_template/core/device_allocator.h"
+#include "backend_template/core/native.h"
+#include "backend_template/core/stream.h"
+#include "backend_template/module/device_module.h"
+#include "backend_template/module/memory/memory.h"
+#include "backend_template/module/stream_type.h"
+#include "outback/backend.h"
+#include "registration/python/device_argument.h"
+
+namespace py = pybind11;
+
+namespace outback::python {
+namespace {
+
+struct raw_blocks {
+  std::mutex mutex;
+  std::unordered_map<uintptr_t, c10::DataPtr> by_address;
+};
+
+// Leaked: what nobody deletes is the device's until the process ends.
+raw_blocks& raw() {
+  static auto& it = *new raw_blocks;
+  return it;
+}
+
+c10::Stream stream_argument(py::handle stream, c10::DeviceIndex device) {
+  if (stream.is_none()) return core::current_stream(device);
+  if (PyLong_Check(stream.ptr()) == 0) {
+    const py::object base = py::module_::import("torch").attr("Stream");
+    TORCH_CHECK_TYPE(py::isinstance(stream, base),
+                     "Invalid type for stream argument, must be `torch.", backend_name(),
+                     ".Stream` or `int` representing a pointer to an existing stream");
+    return unwrap_stream(stream);
+  }
+  const auto address = stream.cast<uintptr_t>();
+  if (address == 0) return core::default_stream(device);
+  return core::wrap_native_stream(
+      device, reinterpret_cast<void*>(address));  // NOLINT(performance-no-int-to-ptr)
+}
+
+uintptr_t allocate_raw(size_t size, py::handle device, py::handle stream) {
+  const c10::DeviceIndex index = device_argument(device);
+  start_from_python();
+  const c10::Stream its = stream_argument(stream, index);
+  TORCH_CHECK_VALUE(its.device_index() == index, "caching_allocator_alloc: expected a stream of ",
+                    backend_name(), ":", static_cast<int>(index), ", got one of ", its.device());
+  const py::gil_scoped_release no_gil;
+  const c10::Stream before = core::exchange_stream(its);
+  const auto restore = c10::make_scope_exit([&before] { core::exchange_stream(before); });
+  c10::DataPtr memory = core::allocate_on(index, size);
+  const auto address = reinterpret_cast<uintptr_t>(memory.get());
+  if (address == 0) return 0;
+  const std::lock_guard<std::mutex> lock(raw().mutex);
+  raw().by_address.emplace(address, std::move(memory));
+  return address;
+}
+
+void delete_raw(uintptr_t address) {
+  if (address == 0) return;
+  const py::gil_scoped_release no_gil;
+  c10::DataPtr gone;
+  {
+    const std::lock_guard<std::mutex> lock(raw().mutex);
+    const auto it = raw().by_address.find(address);
+    TORCH_CHECK(it != raw().by_address.end(), backend_name(), ": caching_allocator_delete: ",
+                reinterpret_cast<void*>(address),  // NOLINT(performance-no-int-to-ptr)
+                " is not what caching_allocator_alloc answered, or it was deleted already");
+    gone = std::move(it->second);
+    raw().by_address.erase(it);
+  }
+}
+
+}  // namespace
+
+void define_raw_memory(py::module_& memory) {
+  memory.def(
+      "caching_allocator_alloc", &allocate_raw, py::arg("size"), py::arg("device") = py::none(),
+      py::arg("stream") = py::none(),
+      "The address of `size` bytes of the device's memory for use on `stream`, a Stream or a "
+      "native handle; None: the current one. To be given to caching_allocator_delete.");
+  memory.def("caching_allocator_delete", &delete_raw, py::arg("mem_ptr"),
+             "Frees what caching_allocator_alloc answered.");
+}
+
+}  // namespace outback::python

@@ -1,0 +1,278 @@
+// What the allocator holds and what happened to it, as the dicts that PyTorch's memory visualizer
+// (torch/cuda/_memory_viz.py) reads.
+#include <c10/core/AllocatorConfig.h>
+#include <torch/csrc/profiler/combined_traceback.h>
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "backend_template/core/allocator/caches.h"
+#include "backend_template/core/device.h"
+#include "backend_template/core/lazy_start.h"
+#include "backend_template/module/memory/memory.h"
+
+namespace py = pybind11;
+
+namespace outback::python {
+namespace {
+
+using c10::CachingDeviceAllocator::RecordContext;
+using core::segment_info;
+using core::trace_entry;
+using context = std::shared_ptr<c10::GatheredContext>;
+
+struct device_state {
+  std::vector<segment_info> segments;
+  std::vector<trace_entry> trace;
+};
+
+// Symbolizing is slow and does better with many at once: the frames come last.
+class frames {
+ public:
+  /// `dict["frames"]` becomes the stack of `who`, or an empty list.
+  void want(const py::dict& dict, const context& who) {
+    auto* const traceback = dynamic_cast<torch::CapturedTraceback*>(who.get());
+    if (traceback == nullptr) {
+      dict["frames"] = py::list();
+      return;
+    }
+    const auto [it, is_new] = numbers_.try_emplace(traceback, tracebacks_.size());
+    if (is_new) tracebacks_.push_back(traceback);
+    wanting_.emplace_back(dict, it->second);
+  }
+
+  void fill() {
+    const torch::SymbolizedTracebacks found = torch::symbolize(tracebacks_);
+    py::list all;  // shared among the stacks: most frames are in many
+    for (const auto& frame : found.all_frames) {
+      py::dict dict;
+      dict["filename"] = frame.filename;
+      dict["name"] = frame.funcname;
+      dict["line"] = frame.lineno;
+      all.append(dict);
+    }
+    std::vector<py::list> stacks;
+    for (const auto& traceback : found.tracebacks) {
+      py::list stack;
+      for (const uint64_t number : traceback) stack.append(all[number]);
+      stacks.push_back(std::move(stack));
+    }
+    for (const auto& [dict, number] : wanting_) dict["frames"] = stacks[number];
+  }
+
+ private:
+  std::vector<torch::CapturedTraceback*> tracebacks_;
+  std::unordered_map<torch::CapturedTraceback*, size_t> numbers_;
+  std::vector<std::pair<py::dict, size_t>> wanting_;
+};
+
+py::tuple id_tuple(c10::MempoolId_t id) {
+  return py::make_tuple(id.first, id.second);
+}
+
+int64_t stream_number(const void* stream) {
+  return reinterpret_cast<int64_t>(stream);
+}
+
+const char* state_name(bool allocated, bool active) {
+  if (allocated) return "active_allocated";
+  return active ? "active_pending_free" : "inactive";
+}
+
+py::dict dict_of_segment(const segment_info& it, frames& stacks) {
+  py::dict segment;
+  segment["device"] = static_cast<int>(it.device);
+  segment["address"] = it.address;
+  segment["total_size"] = it.total_size;
+  segment["allocated_size"] = it.allocated_size;
+  segment["active_size"] = it.active_size;
+  segment["requested_size"] = it.requested_size;
+  segment["stream"] = stream_number(it.stream);
+  segment["segment_type"] = it.is_large ? "large" : "small";
+  segment["segment_pool_id"] = id_tuple(it.owner_private_pool_id);
+  segment["is_expandable"] = it.is_expandable;
+  stacks.want(segment, it.context_when_allocated);
+  py::list blocks;
+  size_t address = it.address;
+  for (const auto& part : it.blocks) {
+    py::dict block;
+    block["address"] = address;
+    block["size"] = part.size;
+    block["requested_size"] = part.requested_size;
+    block["state"] = state_name(part.allocated, part.active);
+    stacks.want(block, part.context_when_allocated);
+    blocks.append(block);
+    address += part.size;
+  }
+  segment["blocks"] = blocks;
+  return segment;
+}
+
+const char* action_name(trace_entry::Action action) {
+  switch (action) {
+    case trace_entry::ALLOC:
+      return "alloc";
+    case trace_entry::FREE_REQUESTED:
+      return "free_requested";
+    case trace_entry::FREE_COMPLETED:
+      return "free_completed";
+    case trace_entry::SEGMENT_ALLOC:
+      return "segment_alloc";
+    case trace_entry::SEGMENT_FREE:
+      return "segment_free";
+    case trace_entry::SNAPSHOT:
+      return "snapshot";
+    case trace_entry::OOM:
+      return "oom";
+    default:
+      return "unknown";
+  }
+}
+
+py::dict dict_of_entry(const trace_entry& it, int64_t microseconds, frames& stacks) {
+  py::dict entry;
+  entry["action"] = action_name(it.action_);
+  entry[it.action_ == trace_entry::OOM ? "device_free" : "addr"] = it.addr_;
+  entry["size"] = it.size_;
+  entry["stream"] = stream_number(it.stream_);
+  entry["time_us"] = microseconds;
+  entry["compile_context"] = it.compile_context_;
+  entry["user_metadata"] = it.user_metadata_;
+  entry["pool_id"] = id_tuple(it.mempool_);
+  stacks.want(entry, it.context_);
+  return entry;
+}
+
+py::dict allocator_settings() {
+  using config = c10::CachingAllocator::AcceleratorAllocatorConfig;
+  py::dict settings;
+  settings["PYTORCH_ALLOC_CONF"] = config::last_allocator_settings();
+  settings["max_split_size"] = static_cast<int64_t>(config::max_split_size());
+  settings["garbage_collection_threshold"] = config::garbage_collection_threshold();
+  settings["expandable_segments"] = config::use_expandable_segments();
+  py::dict divisions;
+  size_t from = 1;  // MiB
+  for (const size_t number : config::roundup_power2_divisions()) {
+    divisions[py::str(std::to_string(from))] = number;
+    from *= 2;
+  }
+  settings["roundup_power2_divisions"] = divisions;
+  return settings;
+}
+
+std::vector<device_state> gather_state(c10::MempoolId_t pool, bool with_traces) {
+  std::vector<device_state> all(static_cast<size_t>(core::device_count()));
+  if (!core::is_started()) return all;
+  for (size_t i = 0; i < all.size(); ++i) {
+    core::device_cache* const cache = core::cache_if_used(static_cast<c10::DeviceIndex>(i));
+    if (cache == nullptr) continue;
+    all[i].segments = cache->segments(pool);
+    if (with_traces) all[i].trace = cache->trace(core::gather_context(RecordContext::ALLOC));
+  }
+  return all;
+}
+
+// The first allocation at that address that is still there.
+py::object allocation_traceback(size_t address) {
+  frames stacks;
+  py::dict found;
+  for (const device_state& device : gather_state({0, 0}, false)) {
+    for (const segment_info& segment : device.segments) {
+      size_t at = segment.address;
+      for (const auto& it : segment.blocks) {
+        if (at == address && it.allocated && it.context_when_allocated != nullptr) {
+          stacks.want(found, it.context_when_allocated);
+          stacks.fill();
+          return found["frames"];
+        }
+        at += it.size;
+      }
+    }
+  }
+  return py::none();
+}
+
+py::object snapshot(py::handle /*device*/, bool augment_with_fx_traces) {
+  py::dict all = take_snapshot({0, 0}, true);
+  if (!augment_with_fx_traces) return all;
+  return py::module_::import("torch._utils").attr("_augment_memory_snapshot_stack_traces")(all);
+}
+
+void dump_snapshot(const py::object& file, bool augment_with_fx_traces) {
+  const py::object all = snapshot(py::none(), augment_with_fx_traces);
+  const py::object bytes = py::module_::import("pickle").attr("dumps")(all);
+  py::module_::import("pathlib").attr("Path")(file).attr("write_bytes")(bytes);
+}
+
+// `drawing`: a function of torch.cuda._memory_viz that answers text.
+void save_drawing(const char* drawing, const py::object& file, const py::object& given) {
+  const py::object all = given.is_none() ? snapshot(py::none(), false) : given;
+  const py::object text = py::module_::import("torch.cuda._memory_viz").attr(drawing)(all);
+  const py::object path = py::module_::import("pathlib").attr("Path")(file);
+  path.attr("write_text")(text);
+}
+
+py::object memory_snapshot(py::handle pool, bool include_traces) {
+  const c10::MempoolId_t id = pool.is_none() ? c10::MempoolId_t{0, 0} : pool_id_argument(pool);
+  return take_snapshot(id, include_traces)["segments"];
+}
+
+}  // namespace
+
+py::dict take_snapshot(c10::MempoolId_t pool, bool with_traces) {
+  std::vector<device_state> state;
+  {
+    const py::gil_scoped_release no_gil;
+    state = gather_state(pool, with_traces);
+  }
+  const auto to_unix = core::entry_clock();
+  frames stacks;
+  py::list segments;
+  py::list traces;
+  for (const device_state& device : state) {
+    for (const segment_info& it : device.segments) segments.append(dict_of_segment(it, stacks));
+    py::list trace;
+    for (const trace_entry& it : device.trace) {
+      trace.append(dict_of_entry(it, to_unix(it.time_.approx_t_) / 1000, stacks));
+    }
+    traces.append(trace);
+  }
+  stacks.fill();
+  py::dict all;
+  all["segments"] = segments;
+  all["device_traces"] = traces;
+  all["allocator_settings"] = allocator_settings();
+  all["external_annotations"] = py::list();
+  return all;
+}
+
+void define_memory_snapshots(py::module_& memory) {
+  const auto file = py::arg("filename") = "output.svg";
+  const auto given = py::arg("snapshot") = py::none();
+  const auto fx = py::arg("augment_with_fx_traces") = false;
+  memory.def("memory_snapshot", &memory_snapshot, py::arg("mempool_id") = py::none(),
+             py::arg("include_traces") = true,
+             "The allocator's segments on all devices, a list of dicts with their blocks; of one "
+             "pool where `mempool_id` names it.");
+  memory.def("_snapshot", &snapshot, py::arg("device") = py::none(), fx,
+             "A dict of the segments of all devices and of their history, as "
+             "torch.cuda.memory._snapshot's.");
+  memory.def("_dump_snapshot", &dump_snapshot, py::arg("filename") = "dump_snapshot.pickle", fx,
+             "Pickles _snapshot() into a file that pytorch.org/memory_viz opens.");
+  memory.def(
+      "_save_segment_usage",
+      [](const py::object& path, const py::object& all) { save_drawing("segments", path, all); },
+      file, given, "Draws the segments as a flame graph (SVG).");
+  memory.def(
+      "_save_memory_usage",
+      [](const py::object& path, const py::object& all) { save_drawing("memory", path, all); },
+      file, given, "Draws who holds memory as a flame graph (SVG).");
+  memory.def("_allocation_traceback", &allocation_traceback, py::arg("data_ptr"),
+             "The stack that allocated the memory at this address, a list of frames; None where "
+             "nothing was recorded.");
+}
+
+}  // namespace outback::python
