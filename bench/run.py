@@ -10,6 +10,7 @@ import attributes
 import clean_build
 import copies
 import fallback
+import memory
 import models
 import operators
 import report
@@ -35,6 +36,7 @@ def main() -> int:
         "copies": lambda: copies.sections(backend, options.mebibytes, options.seconds),
         "streams": lambda: streams.sections(backend, options.seconds),
         "runtime": lambda: runtime.sections(),
+        "memory": lambda: memory.sections(),
         "startup": lambda: startup.sections(backend, options.processes),
     }
     chosen = options.only or list(parts)
@@ -89,6 +91,7 @@ def _options() -> argparse.Namespace:
             "copies",
             "streams",
             "runtime",
+            "memory",
             "startup",
         ),
         help="parts; none: all",

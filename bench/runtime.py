@@ -21,21 +21,21 @@ Times = dict[str, list[float]]  # nanoseconds an iteration, by benchmark, in the
 
 
 def sections() -> list[Section]:
-    folder = _programs()
+    folder = programs()
     if folder is None:
         return []
-    table = _times(folder / "bench_table")
-    host = _times(folder / "bench_runtime_host")
+    table = times_of(folder / "bench_table")
+    host = times_of(folder / "bench_runtime_host")
     sizes = {4 << 10: "4 KiB", 256 << 20: "256 MiB"}
     ways = ("host_to_device", "device_to_host", "device_to_device")
     rows = [
-        _row(f"{name} through the table, above the class's", "5 ns", limit=1.0,
+        row_of(f"{name} through the table, above the class's", "5 ns", limit=1.0,
              subject=_difference(table[f"{name}_of_the_table"], table[f"{name}_of_the_class"]),
              reference=5.0)
         for name in ("sync", "copy")
     ]  # fmt: skip
     rows += [
-        _row(name, "300 ns", host[f"{key}/real_time"], 300.0, limit=1.0)
+        row_of(name, "300 ns", host[f"{key}/real_time"], 300.0, limit=1.0)
         for name, key in (
             ("record an event", "record_event"),
             ("synchronize an idle stream", "sync_idle_stream"),
@@ -47,13 +47,13 @@ def sections() -> list[Section]:
         reference = [1.5 * ns + 500 for ns in plain] if small else plain
         against = "1.5 memcpy + 0.5 µs" if small else "memcpy"
         rows += [
-            _row(f"{way.replace('_', ' ')}, {words}", against,
+            row_of(f"{way.replace('_', ' ')}, {words}", against,
                  host[f"copy/{way}/{size}/real_time"], reference, limit=1.0 if small else 1 / 0.95,
                  moved=size)
             for way in ways
         ]  # fmt: skip
     rows += [
-        _row(f"copies of 64 KiB, {threads} threads on {threads} streams", "memcpy in the threads",
+        row_of(f"copies of 64 KiB, {threads} threads on {threads} streams", "memcpy in the threads",
              host[f"copies_on_own_streams/real_time/threads:{threads}"],
              host[f"memcpys_of_threads/real_time/threads:{threads}"])
         for threads in (1, 8)
@@ -61,7 +61,7 @@ def sections() -> list[Section]:
     return [Section("the host runtime's own calls, without torch", rows)]
 
 
-def _programs() -> Path | None:
+def programs() -> Path | None:
     """The folder bench/ of the build tree whose Python packages are on the path."""
     for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep):
         folder = Path(entry).parent / "bench"
@@ -70,7 +70,7 @@ def _programs() -> Path | None:
     return None
 
 
-def _times(program: Path) -> Times:
+def times_of(program: Path) -> Times:
     """Repetitions of all benchmarks in random order, so that a busy moment hits no row alone."""
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
         subprocess.run(
@@ -99,7 +99,7 @@ def _difference(subject: list[float], reference: list[float]) -> list[float]:
     return [a - b for a, b in zip(subject, reference, strict=True)]
 
 
-def _row(
+def row_of(
     name: str,
     against: str,
     subject: list[float],

@@ -27,6 +27,7 @@ struct arena {
   bool is_small = false;
   memory_pool* pool = nullptr;
   free_blocks cached;
+  recent_blocks recent;  // of a small arena only
 };
 
 /// All arenas of a device. Not thread-safe. Never shrinks but by `remove_pool`.

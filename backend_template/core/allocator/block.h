@@ -17,6 +17,7 @@ struct arena;
 
 enum class block_state : uint8_t {
   cached,     // in the free blocks of its arena
+  recent,     // the same, but not merged with its neighbours yet
   allocated,  // a tensor's
   pending     // freed, but streams may still use it
 };

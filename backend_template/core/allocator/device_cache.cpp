@@ -86,7 +86,14 @@ block* device_cache::take(const request& wanted) {
   memory_pool* const pool = arenas_.find_pool(wanted.pool);
   if (C10_UNLIKELY(pool == nullptr)) return nullptr;
   arena& from = arenas_.find(wanted.stream, is_small_size(wanted.size), *pool);
-  block* const found = from.cached.best_fit(wanted.size);
+  if (wanted.size <= largest_recent) {
+    if (block* const same = from.recent.take(wanted.size)) return count_in(same, wanted);
+  }
+  block* found = from.cached.best_fit(wanted.size);
+  if (found == nullptr && !from.recent.empty()) {
+    settle(from);
+    found = from.cached.best_fit(wanted.size);
+  }
   if (found == nullptr || (found->size != wanted.size && !may_serve(found->size, wanted.size))) {
     return nullptr;
   }
@@ -130,14 +137,19 @@ block* device_cache::hand_out(block* found, const request& wanted) {
     inactive_blocks += 1;
     inactive_bytes += static_cast<int64_t>(rest->size);
   }
-  found->state = block_state::allocated;
-  found->requested = wanted.requested;
-  found->context = wanted.context;
   if (inactive_blocks != 0 || inactive_bytes != 0) {
     stats_.change_inactive_split(inactive_blocks, inactive_bytes, home.is_small);
   }
-  stats_.allocate(found->size, found->requested, home.is_small);
-  if (!home.is_small && is_oversize(found->size)) stats_.add_oversize_allocation();
+  return count_in(found, wanted);
+}
+
+block* device_cache::count_in(block* found, const request& wanted) {
+  const bool small = found->home->is_small;
+  found->state = block_state::allocated;
+  found->requested = wanted.requested;
+  if (C10_UNLIKELY(wanted.context != nullptr)) found->context = wanted.context;
+  stats_.allocate(found->size, found->requested, small);
+  if (!small && is_oversize(found->size)) stats_.add_oversize_allocation();
   add_to(allocated_, found->size);
   note(trace_entry::ALLOC, *found, found->requested, found->context);
   return found;
@@ -204,11 +216,29 @@ block* device_cache::absorb(block* left, block* right) noexcept {
 }
 
 void device_cache::cache(block* freed) noexcept {
-  arena& home = *freed->home;
-  int64_t inactive_blocks = 0;
-  int64_t inactive_bytes = 0;
   freed->also_used_on.clear();
   freed->context.reset();
+  freed->cached_at = ++freed_count_;
+  if (freed->size <= largest_recent && freed->home->is_small) {
+    freed->state = block_state::recent;
+    freed = freed->home->recent.exchange(freed);
+  }
+  if (freed != nullptr) merge(freed);
+}
+
+void device_cache::settle(arena& from) noexcept {
+  for (int bin = recent_blocks::bins; block* const it = from.recent.take_any(bin);) merge(it);
+}
+
+void device_cache::settle_all() noexcept {
+  arenas_.for_each([this](arena& it) { settle(it); });
+}
+
+void device_cache::merge(block* freed) noexcept {
+  arena& home = *freed->home;
+  const uint64_t cached_at = freed->cached_at;
+  int64_t inactive_blocks = 0;
+  int64_t inactive_bytes = 0;
   for (block* neighbour : {freed->before, freed->after}) {
     if (neighbour == nullptr || neighbour->state != block_state::cached) continue;
     home.cached.remove(neighbour);
@@ -217,7 +247,7 @@ void device_cache::cache(block* freed) noexcept {
     freed = neighbour == freed->before ? absorb(neighbour, freed) : absorb(freed, neighbour);
   }
   freed->state = block_state::cached;
-  freed->cached_at = ++freed_count_;
+  freed->cached_at = cached_at;
   if (freed->is_split()) {
     inactive_blocks += 1;
     inactive_bytes += static_cast<int64_t>(freed->size);
@@ -226,10 +256,6 @@ void device_cache::cache(block* freed) noexcept {
   if (inactive_blocks != 0 || inactive_bytes != 0) {
     stats_.change_inactive_split(inactive_blocks, inactive_bytes, home.is_small);
   }
-}
-
-void device_cache::deactivate(block* freed) noexcept {
-  stats_.deactivate(freed->size, is_small(*freed));
 }
 
 void device_cache::give_up(block* freed, std::shared_ptr<c10::GatheredContext> context) noexcept {
@@ -284,6 +310,7 @@ void device_cache::take_out(arena& from, block*& list, block* it) noexcept {
 
 block* device_cache::take_cached(c10::MempoolId_t pool) noexcept {
   std::lock_guard<std::mutex> lock(mutex_);
+  settle_all();
   block* list = nullptr;
   const bool common = pool == c10::MempoolId_t{0, 0};
   arenas_.for_each([&](arena& from) {
@@ -299,6 +326,7 @@ block* device_cache::take_cached(c10::MempoolId_t pool) noexcept {
 
 block* device_cache::take_oldest(size_t bytes) noexcept {
   std::lock_guard<std::mutex> lock(mutex_);
+  settle_all();
   block* list = nullptr;
   for (size_t taken = 0; taken < bytes;) {
     block* oldest = nullptr;
@@ -374,6 +402,7 @@ void device_cache::drop_pool_if_unused(memory_pool& pool) noexcept {
 
 size_t device_cache::largest_free() {
   std::lock_guard<std::mutex> lock(mutex_);
+  settle_all();
   size_t most = 0;
   arenas_.for_each([&most](const arena& it) { most = std::max(most, it.cached.largest()); });
   return most;
@@ -399,6 +428,7 @@ void device_cache::count_out_of_memory(size_t requested, size_t free, c10::Strea
 
 device_stats device_cache::stats() {
   std::lock_guard<std::mutex> lock(mutex_);
+  settle_all();
   device_stats all = stats_.counts();
   all.max_split_size = static_cast<int64_t>(max_split_size());
   return all;
@@ -406,11 +436,13 @@ device_stats device_cache::stats() {
 
 void device_cache::reset_accumulated() {
   std::lock_guard<std::mutex> lock(mutex_);
+  settle_all();
   stats_.reset_accumulated();
 }
 
 void device_cache::reset_peak() {
   std::lock_guard<std::mutex> lock(mutex_);
+  settle_all();
   stats_.reset_peak();
 }
 
@@ -428,6 +460,7 @@ std::vector<segment_info> device_cache::segments(c10::MempoolId_t pool) {
   std::vector<segment_info> all;
   {
     std::lock_guard<std::mutex> lock(mutex_);
+    settle_all();
     for (const block* first = segments_; first != nullptr; first = first->segment_next) {
       const c10::MempoolId_t its_pool = pool_of(*first);
       if (pool != c10::MempoolId_t{0, 0} && its_pool != pool) continue;
@@ -442,7 +475,7 @@ std::vector<segment_info> device_cache::segments(c10::MempoolId_t pool) {
         auto& info = segment.blocks.emplace_back();
         info.size = it->size;
         info.allocated = it->state == block_state::allocated;
-        info.active = it->state != block_state::cached;
+        info.active = it->state != block_state::cached;  // recent ones were settled
         info.requested_size = info.active ? it->requested : 0;
         info.context_when_allocated = it->context;
         segment.total_size += info.size;

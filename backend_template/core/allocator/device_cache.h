@@ -101,13 +101,16 @@ class device_cache {
 
  private:
   block* hand_out(block* found, const request& wanted);
+  block* count_in(block* found, const request& wanted);
   block* new_block();
   void recycle(block* gone) noexcept;
   void link_segment(block* first) noexcept;
   void unlink_segment(block* first) noexcept;
   block* absorb(block* left, block* right) noexcept;
   void cache(block* freed) noexcept;
-  void deactivate(block* freed) noexcept;
+  void merge(block* freed) noexcept;
+  void settle(arena& from) noexcept;
+  void settle_all() noexcept;
   void take_out(arena& from, block*& list, block* it) noexcept;
   void drop_pool_if_unused(memory_pool& pool) noexcept;
   void note(trace_entry::Action action, const block& b, size_t size,

@@ -65,4 +65,53 @@ class free_blocks {
   std::array<block*, bin_count> bins_{};
 };
 
+/// Blocks above this size merge at once: what they would keep apart is too much.
+inline constexpr size_t largest_recent = size_t{64} << 10;
+
+/// The block of each bin that was freed last. Most often the next request is for as much: then
+/// there is nothing to merge and split again. Not thread-safe; owns nothing.
+class recent_blocks {
+ public:
+  /// A block of exactly `size` bytes, taken out; or null.
+  block* take(size_t size) noexcept {
+    block*& slot = bins_[bin_of(size)];
+    if (slot == nullptr || slot->size != size) return nullptr;
+    return remove(slot);
+  }
+
+  /// Puts the block in; answers the one that was in its place, or null.
+  block* exchange(block* it) noexcept {
+    block*& slot = bins_[bin_of(it->size)];
+    block* const before = slot;
+    if (before == nullptr) ++count_;
+    slot = it;
+    return before;
+  }
+
+  bool empty() const noexcept { return count_ == 0; }
+
+  /// Bins there are, where `take_any` starts.
+  static constexpr int bins = bin_of(largest_recent) + 1;
+
+  /// The largest block of the bins under `below`, which becomes its bin, taken out; null when there
+  /// is none.
+  block* take_any(int& below) noexcept {
+    while (count_ != 0 && below > 0) {
+      if (block*& slot = bins_[--below]; slot != nullptr) return remove(slot);
+    }
+    return nullptr;
+  }
+
+ private:
+  block* remove(block*& slot) noexcept {
+    block* const it = slot;
+    slot = nullptr;
+    --count_;
+    return it;
+  }
+
+  std::array<block*, bins> bins_{};
+  int count_ = 0;
+};
+
 }  // namespace outback::core

@@ -1,6 +1,7 @@
 #include "backend_template/core/allocator/statistics.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace outback::core {
 namespace {
@@ -57,6 +58,18 @@ StatArray* reserved_of_pool(device_stats& counts, c10::MempoolId_t pool) {
   return nullptr;
 }
 
+// Of a pool that is gone, the counters are kept until they are reset.
+void forget_gone_pools(device_stats& counts) {
+#if OUTBACK_TORCH_AT_LEAST(2, 13)
+  auto& pools = counts.reserved_bytes_by_private_pools;
+  for (auto it = pools.begin(); it != pools.end();) {
+    it = it->second[everything].current == 0 ? pools.erase(it) : std::next(it);
+  }
+#else
+  static_cast<void>(counts);
+#endif
+}
+
 }  // namespace
 
 void statistics::add_segment(size_t size, bool small, c10::MempoolId_t pool) {
@@ -97,6 +110,7 @@ void statistics::change_inactive_split(int64_t blocks, int64_t bytes, bool small
 
 void statistics::reset_accumulated() {
   for_each_stat(counts_, [](Stat& stat) { stat.reset_accumulated(); });
+  forget_gone_pools(counts_);
   counts_.num_alloc_retries = 0;
   counts_.num_ooms = 0;
   counts_.num_sync_all_streams = 0;

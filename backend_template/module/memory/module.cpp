@@ -34,7 +34,6 @@ void define_memory(py::module_& module) {
   const py::dict members = memory.attr("__dict__");
   for (const auto& [key, value] : members) {
     const auto name = key.cast<std::string>();
-    if (PyType_Check(value.ptr())) py::setattr(value, "__module__", memory.attr("__name__"));
     if (name.front() == '_') continue;
     names.append(key);
     py::setattr(module, key, value);

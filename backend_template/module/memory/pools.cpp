@@ -99,7 +99,7 @@ void define_memory_pools(py::module_& memory) {
       .def("use_count", &pool_handle::uses, "How many hold the pool: this object, and contexts.")
       .def(
           "snapshot",
-          [](const pool_handle& it, bool include_traces) {
+          [](const pool_handle& it, bool include_traces) -> py::object {
             return take_snapshot(it.id(), include_traces)["segments"];
           },
           py::arg("include_traces") = true, "The pool's segments, as memory_snapshot lists them.");

@@ -1,0 +1,53 @@
+// What the device allocator costs: a block that is cached is taken and given back.
+#include <benchmark/benchmark.h>
+
+#include <cstddef>
+
+#include "backend_template/core/device_allocator.h"
+#include "backend_template/core/stream.h"
+#include "backend_template/runtimes/host/host_runtime.hpp"
+#include "outback/backend.h"
+#include "outback/runtime.hpp"
+
+namespace {
+
+using outback::core::allocate_on;
+
+const outback_runtime* device() {
+  static auto& it = *new outback::host::host_runtime(
+      outback::host::host_options{.devices = 1, .memory_size = size_t{1} << 30});
+  return outback::table_of(it);
+}
+
+void start() {
+  outback::register_backend({.name = "acme", .runtime = device()});
+}
+
+void allocate_and_free(benchmark::State& state) {
+  start();
+  const auto size = static_cast<size_t>(state.range(0));
+  for (auto _ : state) benchmark::DoNotOptimize(allocate_on(0, size));
+}
+BENCHMARK(allocate_and_free)->Arg(64)->Arg(1 << 20)->Arg(16 << 20)->UseRealTime();
+
+// Sizes in turn, so that no block is of the size that was freed last.
+void allocate_and_free_in_turn(benchmark::State& state) {
+  start();
+  size_t size = 0;
+  for (auto _ : state) {
+    size = size % (64 << 10) + 1000;
+    benchmark::DoNotOptimize(allocate_on(0, size));
+  }
+}
+BENCHMARK(allocate_and_free_in_turn)->UseRealTime();
+
+// Each thread on a stream of its own.
+void allocate_and_free_on_own_streams(benchmark::State& state) {
+  start();
+  const c10::Stream before = outback::core::exchange_stream(outback::core::new_stream(0, 0));
+  for (auto _ : state) benchmark::DoNotOptimize(allocate_on(0, 4096));
+  outback::core::exchange_stream(before);
+}
+BENCHMARK(allocate_and_free_on_own_streams)->Threads(1)->Threads(8)->UseRealTime();
+
+}  // namespace

@@ -1,0 +1,146 @@
+"""A process's share of the device, running out of memory, and memory by its address."""
+
+import re
+
+import pytest
+import torch
+
+MEBIBYTE = 1 << 20
+
+
+@pytest.fixture
+def little_memory():
+    """The device has 64 MiB for this process."""
+    total = torch.acme.mem_get_info()[1]
+    torch.acme.set_per_process_memory_fraction(64 * MEBIBYTE / total)
+
+
+def bytes_of(size):
+    return torch.empty(size, dtype=torch.uint8, device="acme")
+
+
+def test_free_and_total():
+    free, total = torch.acme.mem_get_info()
+    assert 0 < free <= total == torch.acme.get_device_properties(0).total_memory
+    x = bytes_of(8 * MEBIBYTE)
+    assert torch.acme.mem_get_info() == torch.accelerator.get_memory_info()
+    del x
+
+
+def test_the_fraction_is_a_limit(little_memory):
+    held = bytes_of(40 * MEBIBYTE)
+    with pytest.raises(torch.OutOfMemoryError):
+        bytes_of(30 * MEBIBYTE)
+    torch.acme.set_per_process_memory_fraction(1.0)
+    assert bytes_of(30 * MEBIBYTE).numel() == 30 * MEBIBYTE
+    del held
+
+
+def test_the_fraction_is_a_devices_own(two_devices):
+    torch.acme.set_per_process_memory_fraction(0.5, 1)
+    assert torch.acme.get_per_process_memory_fraction(1) == 0.5
+    assert torch.acme.get_per_process_memory_fraction() == 1.0
+
+
+def test_a_fraction_is_checked():
+    for wrong in (1, "0.5", None):
+        with pytest.raises(TypeError, match="must be `float`"):
+            torch.acme.set_per_process_memory_fraction(wrong)
+    for wrong in (-0.1, 1.1):
+        with pytest.raises(ValueError, match=rf"Invalid fraction value: {wrong}"):
+            torch.acme.set_per_process_memory_fraction(wrong)
+
+
+def test_the_error_says_where_the_memory_is(little_memory):
+    held = [bytes_of(MEBIBYTE // 2) for _ in range(4)]
+    del held[1]
+    with pytest.raises(torch.OutOfMemoryError) as caught:
+        bytes_of(100 * MEBIBYTE)
+    text = str(caught.value)
+    assert "tried to allocate 100.00 MiB on acme:0, which has" in text
+    assert re.search(r"This process may use 64\.00 MiB of it, by set_per_process_memory_fra", text)
+    assert "This process's tensors hold 1.50 MiB" in text
+    assert "still holds 512.00 KiB that nobody uses, in parts of at most 512.00 KiB" in text
+    assert torch.acme.memory_stats()["num_ooms"] == 1
+    assert torch.acme.memory_stats()["num_alloc_retries"] == 1
+    assert bytes_of(MEBIBYTE).numel() == MEBIBYTE, "the device works on"
+
+
+def test_cached_memory_goes_back_before_there_is_an_error(little_memory):
+    bytes_of(40 * MEBIBYTE)
+    y = bytes_of(50 * MEBIBYTE)
+    assert torch.acme.memory_stats()["num_alloc_retries"] == 1
+    assert torch.acme.memory_stats()["num_ooms"] == 0
+    assert torch.acme.memory_reserved() == 50 * MEBIBYTE
+    del y
+
+
+def test_observers_are_told(run_python):
+    run_python(
+        """
+        import torch, torch_acme
+        seen = []
+        torch.acme.memory._attach_out_of_memory_observer(lambda *args: seen.append(args))
+        total = torch.acme.mem_get_info()[1]
+        try:
+            torch.empty(2 * total, dtype=torch.uint8, device="acme")
+        except torch.OutOfMemoryError:
+            pass
+        [(device, requested, told_total, free)] = seen
+        assert (device, requested, told_total) == (0, 2 * total, total) and 0 < free <= total
+        """
+    )
+
+
+def test_memory_by_its_address():
+    address = torch.acme.caching_allocator_alloc(5000)
+    assert address and torch.acme.memory_allocated() >= 5000
+    torch.acme.caching_allocator_delete(address)
+    assert torch.acme.memory_allocated() == 0
+    with pytest.raises(RuntimeError, match="is not what caching_allocator_alloc answered"):
+        torch.acme.caching_allocator_delete(address)
+    torch.acme.caching_allocator_delete(torch.acme.caching_allocator_alloc(0))
+
+
+def test_memory_by_its_address_is_a_streams(real_streams, two_devices):
+    side = torch.acme.Stream(1)
+    address = torch.acme.caching_allocator_alloc(5000, 1, side)
+    [segment] = torch.acme.memory_snapshot()
+    assert (segment["device"], segment["stream"]) == (1, side.stream_id)
+    torch.acme.caching_allocator_delete(address)
+    assert torch.acme.current_stream(1) == torch.acme.default_stream(1)
+    with pytest.raises(ValueError, match="expected a stream of acme:0"):
+        torch.acme.caching_allocator_alloc(5000, 0, side)
+    with pytest.raises(TypeError, match="Invalid type for stream argument"):
+        torch.acme.caching_allocator_alloc(5000, 0, "side")
+
+
+def test_without_caching_memory_goes_back_at_once():
+    with torch.acme.caching_allocator_disabled():
+        x = bytes_of(5000)
+        assert 5000 <= torch.acme.memory_reserved() < 6000
+        del x
+        assert torch.acme.memory_reserved() == 0
+    y = bytes_of(5000)
+    del y
+    assert torch.acme.memory_reserved() > 0
+    torch.acme.caching_allocator_enable(False)
+    y = bytes_of(5 * MEBIBYTE)
+    torch.acme.caching_allocator_enable()
+    assert torch.acme.memory_stats()["segment.large_pool.current"] == 1
+    del y
+    assert torch.acme.memory_stats()["segment.large_pool.current"] == 0
+
+
+def test_leaks_are_reported_at_the_end(run_python):
+    program = """
+        import torch, torch_acme
+        torch.acme.caching_allocator_alloc(5000)
+        kept = torch.empty(100, device="acme")
+    """
+    assert run_python(program).errors == ""
+    report = run_python(program, check=False, OUTBACK_REPORT_LEAKS="1").errors
+    assert re.search(r"on acme:0 (was|were) never freed", report)
+    assert re.search(r"0x[0-9a-f]+: 5000 bytes, stream 0", report)
+    clean = "import torch, torch_acme; torch.empty(100, device='acme')"
+    assert run_python(clean, check=False, OUTBACK_REPORT_LEAKS="1").errors == ""
