@@ -307,11 +307,6 @@ def test_elapsed_time_is_of_one_device(two_devices):
         here.elapsed_time(there)
 
 
-def test_events_between_processes_name_the_missing_slot():
-    with pytest.raises(NotImplementedError, match="ipc"):
-        Event(interprocess=True)
-
-
 def test_an_event_may_go_while_it_is_pending(real_streams):
     for _ in range(100):
         torch.ones(1 << 14, device="acme").add_(1)
