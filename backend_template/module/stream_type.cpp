@@ -125,6 +125,34 @@ PyObject* stream_record_event(PyObject* self, PyObject* arguments, PyObject* key
   });
 }
 
+// torch.Stream's own leaves the device where it is if the stream is current on its device already.
+// One object may be entered again before it is left: what to go back to is a list, in the member
+// that torch.Stream has for its own.
+PyObject* stream_enter(PyObject* self, PyObject* /*none*/) {
+  return guarded([self]() -> PyObject* {
+    auto* const it = reinterpret_cast<THPStream*>(self);
+    if (it->context == nullptr) it->context = py::list().release().ptr();
+    const c10::Stream here = core::current_stream(-1);
+    const c10::Stream there = core::current_stream(stream_of(self).device_index());
+    py::reinterpret_borrow<py::list>(it->context)
+        .append(py::make_tuple(wrap_stream(here), wrap_stream(there)));
+    core::make_current(stream_of(self));
+    return Py_NewRef(self);
+  });
+}
+
+PyObject* stream_exit(PyObject* self, PyObject* /*exception*/) {
+  return guarded([self]() -> PyObject* {
+    auto* const it = reinterpret_cast<THPStream*>(self);
+    TORCH_CHECK(it->context != nullptr && PyList_GET_SIZE(it->context) > 0,
+                "this stream was not entered");
+    const auto before = py::reinterpret_borrow<py::list>(it->context).attr("pop")();
+    core::exchange_stream(unwrap_stream(before.attr("__getitem__")(1)));
+    core::make_current(unwrap_stream(before.attr("__getitem__")(0)));
+    Py_RETURN_NONE;
+  });
+}
+
 PyObject* stream_is_capturing(PyObject* self, PyObject* /*none*/) {
   return guarded([self] {
     return PyBool_FromLong(core::capture_status(stream_of(self)) != OUTBACK_CAPTURE_NONE);
@@ -136,6 +164,10 @@ PyObject* stream_native_handle(PyObject* self, void* /*closure*/) {
   return guarded([self] {
     return PyLong_FromVoidPtr(core::device_guard_impl().getStreamNativeHandle(stream_of(self)));
   });
+}
+
+PyObject* stream_priority(PyObject* self, void* /*closure*/) {
+  return guarded([self] { return PyLong_FromLong(core::priority_of(stream_of(self))); });
 }
 
 PyObject* stream_as_parameter(PyObject* self, void* /*closure*/) {
@@ -158,6 +190,10 @@ PyMethodDef stream_methods[] = {
      "What is enqueued from now on waits for what the other stream holds now."},
     {"record_event", with_keywords(&stream_record_event), METH_VARARGS | METH_KEYWORDS,
      "record_event($self, event=None)\n--\n\nRecords the event, or a new one, and returns it."},
+    {"__enter__", &stream_enter, METH_NOARGS,
+     "__enter__($self)\n--\n\nMakes the stream, and its device, this thread's."},
+    {"__exit__", &stream_exit, METH_VARARGS,
+     "__exit__($self, *exception)\n--\n\nGoes back to the stream and the device before."},
     {"is_capturing", &stream_is_capturing, METH_NOARGS,
      "is_capturing($self)\n--\n\n"
      "Whether the stream's work goes into a graph instead of being run."},
@@ -169,6 +205,8 @@ PyMethodDef stream_methods[] = {
 PyGetSetDef stream_properties[] = {
     {"native_handle", &stream_native_handle, nullptr, "The driver's own stream as an int.",
      nullptr},
+    {"priority", &stream_priority, nullptr,
+     "What the stream was made with, within priority_range(); lower is more urgent.", nullptr},
     {"_as_parameter_", &stream_as_parameter, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
@@ -180,6 +218,7 @@ constexpr const char* stream_doc =
     "    priority (int): lower is more urgent; clamped to what the device has\n";
 
 void stream_dealloc(PyObject* self) {
+  Py_CLEAR(reinterpret_cast<THPStream*>(self)->context);
   dealloc_like(THPStreamClass, self);
 }
 

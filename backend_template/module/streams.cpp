@@ -13,18 +13,13 @@ namespace py = pybind11;
 namespace outback::python {
 namespace {
 
-void make_current(const c10::Stream& stream) {
-  core::exchange_stream(stream);
-  core::set_device(stream.device_index());
-}
-
 void set_stream(py::handle stream) {
-  if (!stream.is_none()) make_current(unwrap_stream(stream));
+  if (!stream.is_none()) core::make_current(unwrap_stream(stream));
 }
 
 void set_stream_by_id(int64_t id, int64_t device_index, int64_t device_type) {
-  make_current(c10::Stream::unpack3(id, static_cast<c10::DeviceIndex>(device_index),
-                                    static_cast<c10::DeviceType>(device_type)));
+  core::make_current(c10::Stream::unpack3(id, static_cast<c10::DeviceIndex>(device_index),
+                                          static_cast<c10::DeviceType>(device_type)));
 }
 
 py::object get_stream_from_external(py::handle pointer, py::handle device) {

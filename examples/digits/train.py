@@ -23,8 +23,9 @@ ACCURACY = 0.95  # on held-out digits; this network reaches 98 to 99 %
 # Two devices may add in another order. On the CPU alone, two threads instead of one move the curve
 # by 1.3e-4 within ten epochs; a wrong kernel moves it by 1e-2 and more in the first steps.
 TOLERANCE = 1e-3
-# With fewer bits the order of a sum shows sooner: these are of the size of one rounding of a loss.
-AMP_TOLERANCE = {"bfloat16": 0.1, "float16": 0.02}
+# torch.autocast has other rules for the CPU than for an accelerator, and with fewer bits the order
+# of a sum shows sooner. Over three seeds the curves differ by 4e-3 at most.
+AMP_TOLERANCE = {"bfloat16": 2e-2, "float16": 2e-2}
 
 
 def main() -> int:

@@ -48,6 +48,13 @@ def test_priorities(real_streams):
     assert Stream(priority=greatest) and Stream(priority=-100) and Stream(priority=100)
 
 
+def test_a_stream_knows_its_priority():
+    least, greatest = Stream.priority_range()
+    assert torch.acme.default_stream().priority == 0 == Stream().priority
+    for wanted in (least, greatest, 0, -100, 100):
+        assert Stream(priority=wanted).priority == max(greatest, min(least, wanted))
+
+
 def test_a_stream_by_its_numbers():
     stream = Stream()
     again = Stream(
@@ -198,6 +205,38 @@ def test_a_stream_is_a_context_too(real_streams):
     with stream:
         assert torch.acme.current_stream() == stream
     assert torch.acme.current_stream() == torch.acme.default_stream()
+
+
+@pytest.mark.parametrize("current", [False, True])
+def test_a_stream_takes_its_device_along(two_devices, current):
+    """Also one that is current there already, where torch.Stream stays on the device."""
+    stream = torch.acme.Stream(1)
+    if current:
+        torch.acme.set_stream(stream)
+        torch.acme.set_device(0)
+    with stream as entered:
+        assert entered is stream
+        assert torch.acme.current_device() == 1 and torch.acme.current_stream() == stream
+    assert torch.acme.current_device() == 0
+    assert (torch.acme.current_stream(1) == stream) is (current or stream.stream_id == 0)
+    torch.acme.set_stream(torch.acme.default_stream(1))
+
+
+def test_a_stream_can_be_entered_again(real_streams):
+    first, second = Stream(), Stream()
+    with first:
+        with second, first:
+            assert torch.acme.current_stream() == first
+        assert torch.acme.current_stream() == first
+    assert torch.acme.current_stream() == torch.acme.default_stream()
+    with pytest.raises(RuntimeError, match="not entered"):
+        first.__exit__(None, None, None)
+
+
+def test_a_stream_is_left_by_exceptions(two_devices):
+    with pytest.raises(ZeroDivisionError), torch.acme.default_stream(1):
+        raise ZeroDivisionError
+    assert torch.acme.current_device() == 0
 
 
 def test_the_current_stream_is_the_threads_own(real_streams):
