@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 #include <torch/csrc/Stream.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
+#include <vector>
 
 #include "backend_template/core/device.h"
 #include "backend_template/core/graph.h"
@@ -125,30 +128,42 @@ PyObject* stream_record_event(PyObject* self, PyObject* arguments, PyObject* key
   });
 }
 
+// What `with stream:` goes back to. A thread's own, since threads may enter one object at the same
+// time; and a stack, since one may be entered again before it is left.
+struct entered_stream {
+  c10::Stream stream;
+  c10::Stream here;   // current before, on the device that was current
+  c10::Stream there;  // and on the stream's own
+};
+thread_local std::vector<entered_stream> entered_streams;
+
 // torch.Stream's own leaves the device where it is if the stream is current on its device already.
-// One object may be entered again before it is left: what to go back to is a list, in the member
-// that torch.Stream has for its own.
 PyObject* stream_enter(PyObject* self, PyObject* /*none*/) {
   return guarded([self]() -> PyObject* {
-    auto* const it = reinterpret_cast<THPStream*>(self);
-    if (it->context == nullptr) it->context = py::list().release().ptr();
-    const c10::Stream here = core::current_stream(-1);
-    const c10::Stream there = core::current_stream(stream_of(self).device_index());
-    py::reinterpret_borrow<py::list>(it->context)
-        .append(py::make_tuple(wrap_stream(here), wrap_stream(there)));
-    core::make_current(stream_of(self));
+    const c10::Stream stream = stream_of(self);
+    const entered_stream entered{stream, core::current_stream(-1),
+                                 core::current_stream(stream.device_index())};
+    entered_streams.push_back(entered);
+    try {
+      core::make_current(stream);
+    } catch (...) {
+      entered_streams.pop_back();
+      throw;
+    }
     return Py_NewRef(self);
   });
 }
 
 PyObject* stream_exit(PyObject* self, PyObject* /*exception*/) {
   return guarded([self]() -> PyObject* {
-    auto* const it = reinterpret_cast<THPStream*>(self);
-    TORCH_CHECK(it->context != nullptr && PyList_GET_SIZE(it->context) > 0,
-                "this stream was not entered");
-    const auto before = py::reinterpret_borrow<py::list>(it->context).attr("pop")();
-    core::exchange_stream(unwrap_stream(before.attr("__getitem__")(1)));
-    core::make_current(unwrap_stream(before.attr("__getitem__")(0)));
+    const auto last =
+        std::find_if(entered_streams.rbegin(), entered_streams.rend(),
+                     [&](const auto& entered) { return entered.stream == stream_of(self); });
+    TORCH_CHECK(last != entered_streams.rend(), "this thread has not entered this stream");
+    const entered_stream before = *last;
+    entered_streams.erase(std::next(last).base());
+    core::exchange_stream(before.there);
+    core::make_current(before.here);
     Py_RETURN_NONE;
   });
 }
@@ -218,7 +233,6 @@ constexpr const char* stream_doc =
     "    priority (int): lower is more urgent; clamped to what the device has\n";
 
 void stream_dealloc(PyObject* self) {
-  Py_CLEAR(reinterpret_cast<THPStream*>(self)->context);
   dealloc_like(THPStreamClass, self);
 }
 

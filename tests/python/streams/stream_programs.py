@@ -12,7 +12,7 @@ import sys
 
 import torch
 import torch_acme  # noqa: F401
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from torch.acme import Event, Stream
 
@@ -156,14 +156,6 @@ steps = st.lists(
 )
 
 
-@settings(
-    max_examples=60,
-    deadline=None,
-    database=None,
-    derandomize=True,
-    suppress_health_check=list(HealthCheck),
-)
-@given(steps)
 def run(program: list[tuple]) -> None:
     machine = Machine()
     buffers = machine.buffers
@@ -179,8 +171,17 @@ def run(program: list[tuple]) -> None:
 
 
 if __name__ == "__main__":
+    phases = [Phase.generate, Phase.shrink]
     if "--forget-to-wait" in sys.argv:
         Machine.wait = lambda self, buffer, stream, how: None
         Machine.wait_here = lambda self, buffer: None
-    run()
+        phases = [Phase.generate]  # which program it is does not matter
+    settings(
+        max_examples=25,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        phases=phases,
+        suppress_health_check=list(HealthCheck),
+    )(given(steps)(run))()
     print("ran")

@@ -1,4 +1,4 @@
-"""Backward over streams: PyTorch's own cases for CUDA (test_cuda.py, common_device_type's tests)."""
+"""Backward over streams: the cases that PyTorch tests for CUDA."""
 
 import gc
 

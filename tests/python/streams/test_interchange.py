@@ -58,7 +58,8 @@ def test_they_are_equal_when_they_are_the_same(stream):
     }
     same = (Stream(**numbers), torch.Stream(**numbers), stream)
     assert len({hash(one) for one in same}) == 1
-    assert all(one == two and not one != two for one in same for two in same)
+    assert all(one == two for one in same for two in same)
+    assert not any(one != two for one in same for two in same)
     assert len(set(same)) == 1
 
 

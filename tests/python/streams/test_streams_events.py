@@ -233,6 +233,35 @@ def test_a_stream_can_be_entered_again(real_streams):
         first.__exit__(None, None, None)
 
 
+def test_threads_enter_one_stream_at_the_same_time(real_streams):
+    shared = Stream()
+    first_is_in, second_is_in, first_is_out = (threading.Event() for _ in range(3))
+    left = []
+
+    def first() -> None:
+        torch.acme.set_stream(before := Stream())
+        with shared:
+            first_is_in.set()
+            second_is_in.wait()
+        left.append(torch.acme.current_stream() == before)
+        first_is_out.set()
+
+    def second() -> None:
+        torch.acme.set_stream(before := Stream())
+        first_is_in.wait()
+        with shared:
+            second_is_in.set()
+            first_is_out.wait()
+        left.append(torch.acme.current_stream() == before)
+
+    threads = [threading.Thread(target=each) for each in (first, second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert left == [True, True]
+
+
 def test_a_stream_is_left_by_exceptions(two_devices):
     with pytest.raises(ZeroDivisionError), torch.acme.default_stream(1):
         raise ZeroDivisionError
