@@ -1,4 +1,5 @@
 // outback::register_backend: every check first, then every registration, as calls in a fixed order.
+#include <ATen/autocast_mode.h>
 #include <ATen/core/CachingHostAllocator.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <c10/core/Allocator.h>
@@ -101,6 +102,10 @@ void register_backend(const backend_options& options) {
   ops::register_operators(std::move(excluded));
   at::RegisterPrivateUse1HooksInterface(&core::accelerator_hooks());
   c10::register_privateuse1_backend(options.name);
+  // torch keeps one for each thread: this is the thread that imports the backend.
+  if (!options.amp_dtypes.empty()) {
+    at::autocast::set_autocast_dtype(core::device_type, options.amp_dtypes.front());
+  }
   registered.store(true, std::memory_order_release);
 }
 

@@ -49,6 +49,16 @@ void event::release() noexcept {
   device_ = -1;
 }
 
+void event::create(c10::DeviceIndex device) {
+  ensure_started();
+  const outback_events* group = runtime().events;
+  if (group == nullptr || handle_ != nullptr) return;
+  outback_event made = nullptr;
+  check(group->create(runtime().self, device, flags_, &made), "events.create", device);
+  handle_ = made;
+  device_ = device;
+}
+
 void event::record(const c10::Stream& stream) {
   ensure_started();
   const outback_events* group = runtime().events;
@@ -61,11 +71,9 @@ void event::record(const c10::Stream& stream) {
   }
   const outback_stream queue = handle_of(stream);
   if (handle_ == nullptr || device_ != device) {
-    outback_event made = nullptr;
-    check(group->create(runtime().self, device, flags_, &made), "events.create", device);
-    release();
-    handle_ = made;
-    device_ = device;
+    event made(flags_);
+    made.create(device);
+    *this = std::move(made);
   }
   check(group->record(runtime().self, device, handle_, queue), "events.record", device);
 }

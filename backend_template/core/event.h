@@ -16,12 +16,18 @@ class event {
  public:
   /// `flags`: OUTBACK_EVENT_*.
   explicit event(uint32_t flags = 0) noexcept : flags_(flags) {}
+  /// Takes over `made`, an event of the runtime on `device`.
+  event(uint32_t flags, c10::DeviceIndex device, outback_event made) noexcept
+      : flags_(flags), device_(device), handle_(made) {}
   ~event();
   event(event&& other) noexcept;
   event& operator=(event&& other) noexcept;
   event(const event&) = delete;
   event& operator=(const event&) = delete;
 
+  /// Makes the runtime's event on `device` without recording it, unless there is one. Nothing
+  /// without the event group.
+  void create(c10::DeviceIndex device);
   void record(const c10::Stream& stream);
   /// What is enqueued on `stream` from now on waits for the last recording. Nothing when never
   /// recorded.
@@ -32,7 +38,8 @@ class event {
   /// Nanoseconds from this event to `end`; both recorded with timing and complete.
   int64_t elapsed_ns(const event& end) const;
 
-  /// Of the last recording; null, and -1, before it. Without the event group there is no handle.
+  /// Of the last recording; null, and -1, before it or `create`. Without the event group there is
+  /// no handle.
   outback_event handle() const noexcept { return handle_; }
   c10::DeviceIndex device() const noexcept { return device_; }
 

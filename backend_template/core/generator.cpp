@@ -34,21 +34,20 @@ generator::generator(c10::DeviceIndex device)
                          c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)) {}
 
 void generator::set_current_seed(uint64_t seed) {
-  seed_ = seed;
-  offset_ = 0;
+  *position_ = {seed, 0};
 }
 
 void generator::set_offset(uint64_t offset) {
   TORCH_CHECK(offset % draws_per_philox_call == 0, "offset must be a multiple of 4, got ", offset);
-  offset_ = offset;
+  position_->offset = offset;
 }
 
 uint64_t generator::get_offset() const {
-  return offset_;
+  return position_->offset;
 }
 
 uint64_t generator::current_seed() const {
-  return seed_;
+  return position_->seed;
 }
 
 uint64_t generator::seed() {
@@ -65,13 +64,12 @@ void generator::set_state(const c10::TensorImpl& state) {
   std::memcpy(words.data(), state.data(), state_size);
   TORCH_CHECK(words[1] % draws_per_philox_call == 0,
               "the offset in a generator's state must be a multiple of 4, got ", words[1]);
-  seed_ = words[0];
-  offset_ = words[1];
+  *position_ = {words[0], words[1]};
 }
 
 c10::intrusive_ptr<c10::TensorImpl> generator::get_state() const {
   at::Tensor state = at::detail::empty_cpu({state_size}, at::kByte);
-  const std::array<uint64_t, 2> words{seed_, offset_};
+  const std::array<uint64_t, 2> words{position_->seed, position_->offset};
   std::memcpy(state.mutable_data_ptr(), words.data(), state_size);
   return state.getIntrusivePtr();
 }
@@ -80,24 +78,25 @@ void generator::graphsafe_set_state(const c10::intrusive_ptr<c10::GeneratorImpl>
   const auto* other = dynamic_cast<const generator*>(state.get());
   TORCH_CHECK(other != nullptr, "the state of a ", backend_name(),
               " generator must come from one of that device");
-  seed_ = other->seed_;
-  offset_ = other->offset_;
+  position_ = other->position_;
 }
 
 c10::intrusive_ptr<c10::GeneratorImpl> generator::graphsafe_get_state() const {
-  return clone();
+  auto sharing = c10::make_intrusive<generator>(device_.index());
+  sharing->position_ = position_;
+  return sharing;
 }
 
 philox_position generator::advance(uint64_t draws) {
-  const philox_position position{seed_, offset_};
-  offset_ += (draws + draws_per_philox_call - 1) / draws_per_philox_call * draws_per_philox_call;
+  const philox_position position = *position_;
+  position_->offset +=
+      (draws + draws_per_philox_call - 1) / draws_per_philox_call * draws_per_philox_call;
   return position;
 }
 
 generator* generator::clone_impl() const {
   auto* copy = new generator(device_.index());
-  copy->seed_ = seed_;
-  copy->offset_ = offset_;
+  *copy->position_ = *position_;
   return copy;
 }
 

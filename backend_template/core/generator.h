@@ -6,6 +6,7 @@
 #include <c10/core/GeneratorImpl.h>
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 
 #include "backend_template/core/device.h"
@@ -31,6 +32,9 @@ class generator final : public c10::GeneratorImpl {
   /// 16 bytes on the CPU: seed, then offset.
   void set_state(const c10::TensorImpl& state) override;
   c10::intrusive_ptr<c10::TensorImpl> get_state() const override;
+  /// From now on both share one position, as torch.cuda's do; `graphsafe_get_state` answers a
+  /// generator that shares this one's. Drawing from two that share takes the lock of one only: that
+  /// they are not used at the same time is for the caller to see to.
   void graphsafe_set_state(const c10::intrusive_ptr<c10::GeneratorImpl>& state) override;
   c10::intrusive_ptr<c10::GeneratorImpl> graphsafe_get_state() const override;
 
@@ -43,8 +47,8 @@ class generator final : public c10::GeneratorImpl {
  private:
   generator* clone_impl() const override;
 
-  uint64_t seed_ = c10::default_rng_seed_val;
-  uint64_t offset_ = 0;
+  std::shared_ptr<philox_position> position_ =
+      std::make_shared<philox_position>(philox_position{c10::default_rng_seed_val, 0});
 };
 
 /// The generator that operators use when none is given. A negative index means the current device.

@@ -3,11 +3,13 @@
 #include <c10/util/Exception.h>
 
 #include <memory>
+#include <utility>
 
 #include "backend_template/core/device.h"
 #include "backend_template/core/device_allocator.h"
 #include "backend_template/core/dtypes.h"
 #include "backend_template/core/event.h"
+#include "backend_template/core/event_flag.h"
 #include "backend_template/core/graph.h"
 #include "backend_template/core/native.h"
 #include "backend_template/core/runtime.h"
@@ -22,6 +24,10 @@ constexpr double nanoseconds_per_millisecond = 1e6;
 event& event_of(void* handle) {
   return *static_cast<event*>(handle);
 }
+
+// What the next recording of a fresh c10::Event takes over in place of recording: c10::Event has no
+// other way to hold an event that exists.
+thread_local std::unique_ptr<event> adopted_next;
 
 class guard final : public c10::impl::DeviceGuardImplInterface {
  public:
@@ -77,8 +83,11 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
   void record(void** handle, const c10::Stream& stream, c10::DeviceIndex /*device*/,
               c10::EventFlag flag) const override {
     if (*handle != nullptr) return event_of(*handle).record(stream);
-    auto made = std::make_unique<event>(
-        flag == c10::EventFlag::BACKEND_DEFAULT ? uint32_t{OUTBACK_EVENT_TIMING} : 0);
+    if (adopted_next != nullptr) {
+      *handle = adopted_next.release();
+      return;
+    }
+    auto made = std::make_unique<event>(event_flags_in(flag));
     made->record(stream);
     *handle = made.release();
   }
@@ -112,6 +121,18 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
 };
 
 }  // namespace
+
+c10::Event adopt_event(event made, uint32_t flags) {
+  const c10::Stream somewhere = default_stream(made.device());
+  adopted_next = std::make_unique<event>(std::move(made));
+  c10::Event holder(device_type, event_flag_of(flags));
+  holder.record(somewhere);
+  return holder;
+}
+
+const event* event_in(const c10::Event& holder) {
+  return static_cast<const event*>(holder.eventId());
+}
 
 const c10::impl::DeviceGuardImplInterface& device_guard_impl() {
   static const auto& it = *new guard;

@@ -14,7 +14,8 @@ namespace {
 
 const outback_ipc& ipc_group() {
   ensure_started();
-  if (runtime().ipc == nullptr) refuse_absent("ipc", "memory of other processes");
+  if (runtime().ipc == nullptr)
+    refuse_absent("ipc", "sharing memory or events with other processes");
   return *runtime().ipc;
 }
 
@@ -56,6 +57,23 @@ c10::DataPtr open_ipc_memory(c10::DeviceIndex device, const outback_ipc_handle& 
   check(ipc.open_memory(runtime().self, index, &handle, &held->data), "ipc.open_memory", index);
   void* const data = held->data;
   return c10::DataPtr(data, held.release(), &close_memory, c10::Device(device_type, index));
+}
+
+outback_ipc_handle ipc_handle_of(const event& shared) {
+  const outback_ipc& ipc = ipc_group();
+  outback_ipc_handle handle{};
+  handle.struct_size = sizeof handle;
+  check(ipc.get_event(runtime().self, shared.device(), shared.handle(), &handle), "ipc.get_event",
+        shared.device());
+  return handle;
+}
+
+event open_ipc_event(c10::DeviceIndex device, const outback_ipc_handle& handle) {
+  const outback_ipc& ipc = ipc_group();
+  const c10::DeviceIndex index = resolve_index(device);
+  outback_event opened = nullptr;
+  check(ipc.open_event(runtime().self, index, &handle, &opened), "ipc.open_event", index);
+  return event(OUTBACK_EVENT_INTERPROCESS, index, opened);
 }
 
 }  // namespace outback::core

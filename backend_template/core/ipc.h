@@ -1,9 +1,10 @@
-// Device memory that another process allocated.
+// Device memory and events that another process made.
 #pragma once
 
 #include <c10/core/Allocator.h>
 #include <c10/core/Device.h>
 
+#include "backend_template/core/event.h"
 #include "outback/runtime.h"
 
 namespace outback::core {
@@ -16,5 +17,12 @@ outback_ipc_handle ipc_handle_of(c10::DeviceIndex device, void* base);
 /// The same bytes here, until the result is gone; then the device has been waited for. The result
 /// counts in no statistics: the memory is another process's.
 c10::DataPtr open_ipc_memory(c10::DeviceIndex device, const outback_ipc_handle& handle);
+
+/// A handle to `shared`, made with OUTBACK_EVENT_INTERPROCESS and created, for another process.
+/// Its descriptor, where it has one, is the caller's to close.
+outback_ipc_handle ipc_handle_of(const event& shared);
+
+/// That event here, on `device`: what either process records, both see.
+event open_ipc_event(c10::DeviceIndex device, const outback_ipc_handle& handle);
 
 }  // namespace outback::core

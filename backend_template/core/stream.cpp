@@ -117,6 +117,16 @@ c10::Stream exchange_stream(c10::Stream stream) {
   return before;
 }
 
+void make_current(const c10::Stream& stream) {
+  const c10::Stream before = exchange_stream(stream);
+  try {
+    set_device(stream.device_index());
+  } catch (...) {
+    exchange_stream(before);
+    throw;
+  }
+}
+
 std::pair<int, int> priority_range(c10::DeviceIndex device) {
   if (runtime().streams == nullptr) return {0, 0};
   int32_t least = 0;
@@ -193,6 +203,13 @@ c10::Stream external_stream(c10::DeviceIndex device, void* native,
   streams.external.emplace(native, id);
   streams.pool[id - 1].store(made.release(), std::memory_order_release);
   return make_stream(index, id);
+}
+
+int priority_of(const c10::Stream& stream) {
+  state_of(stream);
+  if (stream.id() == 0 || stream.id() > max_pooled) return 0;
+  const int level = static_cast<int>(stream.id() - 1) / streams_per_priority;
+  return priority_range(stream.device_index()).first - level;
 }
 
 outback_stream handle_of(const c10::Stream& stream) {

@@ -26,6 +26,9 @@ c10::Stream current_stream(c10::DeviceIndex device);
 /// alone.
 c10::Stream exchange_stream(c10::Stream stream);
 
+/// Makes `stream` the calling thread's on its device, and that device the thread's.
+void make_current(const c10::Stream& stream);
+
 /// A stream of the pool. `priority`: lower is more urgent, clamped to what the device has.
 c10::Stream new_stream(c10::DeviceIndex device, int priority);
 c10::Stream pool_stream(c10::DeviceIndex device, bool high_priority);
@@ -55,5 +58,8 @@ bool is_idle(const c10::Stream& stream) noexcept;
 
 /// Least and greatest (most urgent) priority, as torch.cuda.Stream.priority_range.
 std::pair<int, int> priority_range(c10::DeviceIndex device);
+
+/// What the stream was made with, clamped; 0 for default and external streams.
+int priority_of(const c10::Stream& stream);
 
 }  // namespace outback::core

@@ -63,9 +63,9 @@ class stream_context {
     if (stream_.is_none()) return;
     const c10::Stream stream = unwrap_stream(stream_);
     const c10::Stream here = core::current_stream(-1);
-    const c10::Stream there = core::exchange_stream(stream);
+    const c10::Stream there = core::current_stream(stream.device_index());
+    core::make_current(stream);
     previous_.emplace_back(here, there);
-    core::set_device(stream.device_index());
   }
 
   void leave() {
@@ -74,8 +74,7 @@ class stream_context {
     const auto [here, there] = previous_.back();
     previous_.pop_back();
     core::exchange_stream(there);
-    core::exchange_stream(here);
-    core::set_device(here.device_index());
+    core::make_current(here);
   }
 
  private:

@@ -44,6 +44,7 @@ void define_device_module(py::module_& module, const std::string& name) {
   define_streams(module);
   define_random(module);
   define_memory(module);
+  define_host_memory(module);
   define_fallback(module);
   rename_members(module, "torch." + name);
   module.def("__getattr__",

@@ -27,6 +27,7 @@ void define_contexts(pybind11::module_& module);
 void define_streams(pybind11::module_& module);
 void define_random(pybind11::module_& module);
 void define_memory(pybind11::module_& module);
+void define_host_memory(pybind11::module_& module);
 void define_fallback(pybind11::module_& module);
 
 }  // namespace outback::python

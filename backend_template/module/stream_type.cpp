@@ -4,9 +4,15 @@
 #include <fmt/format.h>
 #include <torch/csrc/Stream.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
+#include <vector>
 
 #include "backend_template/core/device.h"
+#include "backend_template/core/graph.h"
+#include "backend_template/core/guard.h"
+#include "backend_template/core/native.h"
 #include "backend_template/core/stream.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/event_type.h"
@@ -122,6 +128,67 @@ PyObject* stream_record_event(PyObject* self, PyObject* arguments, PyObject* key
   });
 }
 
+// What `with stream:` goes back to. A thread's own, since threads may enter one object at the same
+// time; and a stack, since one may be entered again before it is left.
+struct entered_stream {
+  c10::Stream stream;
+  c10::Stream here;   // current before, on the device that was current
+  c10::Stream there;  // and on the stream's own
+};
+thread_local std::vector<entered_stream> entered_streams;
+
+// torch.Stream's own leaves the device where it is if the stream is current on its device already.
+PyObject* stream_enter(PyObject* self, PyObject* /*none*/) {
+  return guarded([self]() -> PyObject* {
+    const c10::Stream stream = stream_of(self);
+    const entered_stream entered{stream, core::current_stream(-1),
+                                 core::current_stream(stream.device_index())};
+    entered_streams.push_back(entered);
+    try {
+      core::make_current(stream);
+    } catch (...) {
+      entered_streams.pop_back();
+      throw;
+    }
+    return Py_NewRef(self);
+  });
+}
+
+PyObject* stream_exit(PyObject* self, PyObject* /*exception*/) {
+  return guarded([self]() -> PyObject* {
+    const auto last =
+        std::find_if(entered_streams.rbegin(), entered_streams.rend(),
+                     [&](const auto& entered) { return entered.stream == stream_of(self); });
+    TORCH_CHECK(last != entered_streams.rend(), "this thread has not entered this stream");
+    const entered_stream before = *last;
+    entered_streams.erase(std::next(last).base());
+    core::exchange_stream(before.there);
+    core::make_current(before.here);
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* stream_is_capturing(PyObject* self, PyObject* /*none*/) {
+  return guarded([self] {
+    return PyBool_FromLong(core::capture_status(stream_of(self)) != OUTBACK_CAPTURE_NONE);
+  });
+}
+
+// Also where torch.Stream has none: before 2.13.
+PyObject* stream_native_handle(PyObject* self, void* /*closure*/) {
+  return guarded([self] {
+    return PyLong_FromVoidPtr(core::device_guard_impl().getStreamNativeHandle(stream_of(self)));
+  });
+}
+
+PyObject* stream_priority(PyObject* self, void* /*closure*/) {
+  return guarded([self] { return PyLong_FromLong(core::priority_of(stream_of(self))); });
+}
+
+PyObject* stream_as_parameter(PyObject* self, void* /*closure*/) {
+  return guarded([self] { return as_void_pointer(py::handle(self).attr("native_handle")); });
+}
+
 PyObject* stream_priority_range(PyObject* /*type*/, PyObject* /*none*/) {
   return guarded([] {
     start_from_python();
@@ -138,10 +205,25 @@ PyMethodDef stream_methods[] = {
      "What is enqueued from now on waits for what the other stream holds now."},
     {"record_event", with_keywords(&stream_record_event), METH_VARARGS | METH_KEYWORDS,
      "record_event($self, event=None)\n--\n\nRecords the event, or a new one, and returns it."},
+    {"__enter__", &stream_enter, METH_NOARGS,
+     "__enter__($self)\n--\n\nMakes the stream, and its device, this thread's."},
+    {"__exit__", &stream_exit, METH_VARARGS,
+     "__exit__($self, *exception)\n--\n\nGoes back to the stream and the device before."},
+    {"is_capturing", &stream_is_capturing, METH_NOARGS,
+     "is_capturing($self)\n--\n\n"
+     "Whether the stream's work goes into a graph instead of being run."},
     {"priority_range", &stream_priority_range, METH_NOARGS | METH_STATIC,
      "priority_range()\n--\n\nThe least and the greatest priority; the greatest is the lower "
      "number."},
     {nullptr, nullptr, 0, nullptr}};
+
+PyGetSetDef stream_properties[] = {
+    {"native_handle", &stream_native_handle, nullptr, "The driver's own stream as an int.",
+     nullptr},
+    {"priority", &stream_priority, nullptr,
+     "What the stream was made with, within priority_range(); lower is more urgent.", nullptr},
+    {"_as_parameter_", &stream_as_parameter, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 constexpr const char* stream_doc =
     "Stream(device=None, priority=0)\n--\n\n"
@@ -160,15 +242,58 @@ PyType_Slot stream_slots[] = {{Py_tp_new, reinterpret_cast<void*>(&stream_new)},
                               {Py_tp_richcompare, reinterpret_cast<void*>(&stream_compare)},
                               {Py_tp_hash, reinterpret_cast<void*>(&stream_hash)},
                               {Py_tp_methods, stream_methods},
+                              {Py_tp_getset, stream_properties},
                               {Py_tp_doc, const_cast<char*>(stream_doc)},
                               {0, nullptr}};
 
+// ExternalStream(stream_ptr, device=None)
+PyObject* external_stream_new(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
+  return guarded([&]() -> PyObject* {
+    PyObject* pointer = nullptr;
+    PyObject* device = Py_None;
+    static const char* const names[] = {"stream_ptr", "device", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|O:ExternalStream",
+                                     const_cast<char**>(names), &pointer, &device)) {
+      return nullptr;
+    }
+    return new_object(type, external_stream(pointer, device));
+  });
+}
+
+constexpr const char* external_stream_doc =
+    "ExternalStream(stream_ptr, device=None)\n--\n\n"
+    "A Stream for a stream of the driver's that somebody else made, and keeps alive.\n\n"
+    "Args:\n"
+    "    stream_ptr (int): the driver's handle\n"
+    "    device (int, str or torch.device, optional): where it was made; the current device if "
+    "None\n";
+
+PyType_Slot external_stream_slots[] = {{Py_tp_new, reinterpret_cast<void*>(&external_stream_new)},
+                                       {Py_tp_dealloc, reinterpret_cast<void*>(&stream_dealloc)},
+                                       {Py_tp_doc, const_cast<char*>(external_stream_doc)},
+                                       {0, nullptr}};
+
 }  // namespace
+
+c10::Stream external_stream(py::handle pointer, py::handle device) {
+  TORCH_CHECK_TYPE(PyLong_Check(pointer.ptr()), "expected the driver's handle as an int, got ",
+                   Py_TYPE(pointer.ptr())->tp_name);
+  const c10::DeviceIndex index = device_argument_or_none(device);
+  void* const handle = PyLong_AsVoidPtr(pointer.ptr());
+  if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+  start_from_python();
+  const py::gil_scoped_release no_gil;
+  return core::wrap_native_stream(index, handle);
+}
 
 py::object make_stream_type(const std::string& qualified_module) {
   py::object type = make_subclass(qualified_module + ".Stream", THPStreamClass, stream_slots);
   stream_type = reinterpret_cast<PyTypeObject*>(type.inc_ref().ptr());
   return type;
+}
+
+py::object make_external_stream_type(const std::string& qualified_module) {
+  return make_subclass(qualified_module + ".ExternalStream", stream_type, external_stream_slots);
 }
 
 py::object wrap_stream(const c10::Stream& stream) {

@@ -1,7 +1,6 @@
 // Streams and events of torch.<name>: the classes, and which stream is current.
-#include <c10/util/Exception.h>
-
 #include "backend_template/core/device.h"
+#include "backend_template/core/graph.h"
 #include "backend_template/core/stream.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/event_type.h"
@@ -14,25 +13,23 @@ namespace py = pybind11;
 namespace outback::python {
 namespace {
 
-void make_current(const c10::Stream& stream) {
-  core::exchange_stream(stream);
-  core::set_device(stream.device_index());
-}
-
 void set_stream(py::handle stream) {
-  if (!stream.is_none()) make_current(unwrap_stream(stream));
+  if (!stream.is_none()) core::make_current(unwrap_stream(stream));
 }
 
 void set_stream_by_id(int64_t id, int64_t device_index, int64_t device_type) {
-  make_current(c10::Stream::unpack3(id, static_cast<c10::DeviceIndex>(device_index),
-                                    static_cast<c10::DeviceType>(device_type)));
+  core::make_current(c10::Stream::unpack3(id, static_cast<c10::DeviceIndex>(device_index),
+                                          static_cast<c10::DeviceType>(device_type)));
 }
 
-py::object get_stream_from_external(py::handle /*pointer*/, py::handle device) {
-  device_argument(device);
-  TORCH_CHECK_NOT_IMPLEMENTED(
-      false, backend_name(),
-      ": get_stream_from_external: this device's runtime has no group of native handles");
+py::object get_stream_from_external(py::handle pointer, py::handle device) {
+  return wrap_stream(external_stream(pointer, device));
+}
+
+// Asking must not start the backend: what was never started captures nothing.
+bool is_current_stream_capturing() {
+  return core::device_count() > 0 &&
+         core::capture_status(core::current_stream(-1)) != OUTBACK_CAPTURE_NONE;
 }
 
 }  // namespace
@@ -40,6 +37,7 @@ py::object get_stream_from_external(py::handle /*pointer*/, py::handle device) {
 void define_streams(py::module_& module) {
   const std::string qualified_module = "torch." + backend_name();
   module.attr("Stream") = make_stream_type(qualified_module);
+  module.attr("ExternalStream") = make_external_stream_type(qualified_module);
   module.attr("Event") = make_event_type(qualified_module);
 
   module.def(
@@ -54,7 +52,10 @@ void define_streams(py::module_& module) {
              "Makes the stream, and its device, this thread's; None changes nothing. Prefer the "
              "context manager `stream`.");
   module.def("get_stream_from_external", &get_stream_from_external, py::arg("data_ptr"),
-             py::arg("device") = py::none(), "A Stream for a stream that was made elsewhere.");
+             py::arg("device") = py::none(),
+             "A Stream for a stream of the driver's that somebody else made, and keeps alive.");
+  module.def("is_current_stream_capturing", &is_current_stream_capturing,
+             "Whether the current stream's work goes into a graph instead of being run.");
   module.def("_set_stream_by_id", &set_stream_by_id, py::arg("stream_id"), py::arg("device_index"),
              py::arg("device_type"));
 }

@@ -26,4 +26,8 @@ PyObject* call_base(PyTypeObject* base, const char* method, PyObject* self, PyOb
   return PyObject_CallFunctionObjArgs(function.ptr(), self, argument, nullptr);
 }
 
+PyObject* as_void_pointer(py::handle address) {
+  return py::module_::import("ctypes").attr("c_void_p")(address).release().ptr();
+}
+
 }  // namespace outback::python

@@ -22,6 +22,10 @@ void dealloc_like(PyTypeObject* base, PyObject* self);
 /// Calls `base`'s own method, which the one of the same name in our subclass hides.
 PyObject* call_base(PyTypeObject* base, const char* method, PyObject* self, PyObject* argument);
 
+/// ctypes.c_void_p(`address`), a new reference: what `_as_parameter_` answers, so that a ctypes
+/// function takes the object itself.
+PyObject* as_void_pointer(pybind11::handle address);
+
 /// A METH_VARARGS | METH_KEYWORDS function as a PyMethodDef stores it.
 inline PyCFunction with_keywords(PyCFunctionWithKeywords function) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(function));

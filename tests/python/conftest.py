@@ -79,6 +79,12 @@ def real_streams() -> None:
 
 
 @pytest.fixture
+def real_streams_absent() -> None:
+    if torch.acme.Stream().stream_id != 0:
+        pytest.skip("this runtime has streams, and more")
+
+
+@pytest.fixture
 def counts_without_driver() -> None:
     if Path(torch_acme.__file__).parents[1].name == "python_level_zero":
         pytest.skip("needs a driver that need not be initialised to count its devices")

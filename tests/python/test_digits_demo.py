@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 DEMO = Path(__file__).parents[2] / "examples" / "digits" / "train.py"
 
 
@@ -15,6 +17,13 @@ def test_it_reaches_its_accuracy_with_the_cpus_loss_curve():
     done = run()
     assert done.returncode == 0, done.stdout + done.stderr
     assert "accuracy on held-out digits" in done.stdout
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_it_reaches_it_in_lower_precision_too(dtype):
+    done = run("--amp", dtype, "--epochs", "6" if dtype == "bfloat16" else "5")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"autocast to {dtype}" in done.stdout
 
 
 def test_it_fails_where_nothing_was_learnt():

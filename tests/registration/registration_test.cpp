@@ -1,5 +1,6 @@
 // Registration without Python: what is refused, that a refusal changes nothing, and what one call
 // gives.
+#include <ATen/autocast_mode.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/util/Exception.h>
@@ -67,8 +68,10 @@ TEST(RegistrationTest, RefusalsComeFirstAndChangeNothing) {
 }
 
 TEST(RegistrationTest, TheFirstRegistrationStays) {
-  register_backend({.name = "acme", .runtime = host_table()});
+  register_backend(
+      {.name = "acme", .runtime = host_table(), .amp_dtypes = {c10::kBFloat16, c10::kHalf}});
   ASSERT_TRUE(is_registered());
+  EXPECT_EQ(at::autocast::get_autocast_dtype(c10::DeviceType::PrivateUse1), c10::kBFloat16);
   EXPECT_EQ(refusal({.name = "acme", .runtime = host_table()}), "") << "the same again is fine";
   EXPECT_THAT(refusal({.name = "other", .runtime = host_table()}),
               HasSubstr("backend is acme already"));

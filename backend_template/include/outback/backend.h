@@ -36,7 +36,8 @@ struct backend_options {
   std::string name;
   /// The device. The table and all that it points to live until the process ends.
   const outback_runtime* runtime = nullptr;
-  /// What `torch.autocast("<name>")` may cast to; the first one is its default. Empty: no autocast.
+  /// What `torch.autocast("<name>")` may cast to; the first one is its default, in the thread that
+  /// registers: in others torch's own default holds, which is float16. Empty: no autocast.
   std::vector<c10::ScalarType> amp_dtypes = {};
   /// What tensors and storages of this device cannot be. Moving such a tensor or module there is a
   /// TypeError, before anything has moved.

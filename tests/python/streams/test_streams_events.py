@@ -48,6 +48,13 @@ def test_priorities(real_streams):
     assert Stream(priority=greatest) and Stream(priority=-100) and Stream(priority=100)
 
 
+def test_a_stream_knows_its_priority():
+    least, greatest = Stream.priority_range()
+    assert torch.acme.default_stream().priority == 0 == Stream().priority
+    for wanted in (least, greatest, 0, -100, 100):
+        assert Stream(priority=wanted).priority == max(greatest, min(least, wanted))
+
+
 def test_a_stream_by_its_numbers():
     stream = Stream()
     again = Stream(
@@ -200,6 +207,67 @@ def test_a_stream_is_a_context_too(real_streams):
     assert torch.acme.current_stream() == torch.acme.default_stream()
 
 
+@pytest.mark.parametrize("current", [False, True])
+def test_a_stream_takes_its_device_along(two_devices, current):
+    """Also one that is current there already, where torch.Stream stays on the device."""
+    stream = torch.acme.Stream(1)
+    if current:
+        torch.acme.set_stream(stream)
+        torch.acme.set_device(0)
+    with stream as entered:
+        assert entered is stream
+        assert torch.acme.current_device() == 1 and torch.acme.current_stream() == stream
+    assert torch.acme.current_device() == 0
+    assert (torch.acme.current_stream(1) == stream) is (current or stream.stream_id == 0)
+    torch.acme.set_stream(torch.acme.default_stream(1))
+
+
+def test_a_stream_can_be_entered_again(real_streams):
+    first, second = Stream(), Stream()
+    with first:
+        with second, first:
+            assert torch.acme.current_stream() == first
+        assert torch.acme.current_stream() == first
+    assert torch.acme.current_stream() == torch.acme.default_stream()
+    with pytest.raises(RuntimeError, match="not entered"):
+        first.__exit__(None, None, None)
+
+
+def test_threads_enter_one_stream_at_the_same_time(real_streams):
+    shared = Stream()
+    first_is_in, second_is_in, first_is_out = (threading.Event() for _ in range(3))
+    left = []
+
+    def first() -> None:
+        torch.acme.set_stream(before := Stream())
+        with shared:
+            first_is_in.set()
+            second_is_in.wait()
+        left.append(torch.acme.current_stream() == before)
+        first_is_out.set()
+
+    def second() -> None:
+        torch.acme.set_stream(before := Stream())
+        first_is_in.wait()
+        with shared:
+            second_is_in.set()
+            first_is_out.wait()
+        left.append(torch.acme.current_stream() == before)
+
+    threads = [threading.Thread(target=each) for each in (first, second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert left == [True, True]
+
+
+def test_a_stream_is_left_by_exceptions(two_devices):
+    with pytest.raises(ZeroDivisionError), torch.acme.default_stream(1):
+        raise ZeroDivisionError
+    assert torch.acme.current_device() == 0
+
+
 def test_the_current_stream_is_the_threads_own(real_streams):
     seen = []
     with torch.acme.stream(Stream()):
@@ -305,11 +373,6 @@ def test_elapsed_time_is_of_one_device(two_devices):
     torch.acme.synchronize(1)
     with pytest.raises(RuntimeError, match=r"one device.* 0 and 1"):
         here.elapsed_time(there)
-
-
-def test_events_between_processes_name_the_missing_slot():
-    with pytest.raises(NotImplementedError, match="ipc"):
-        Event(interprocess=True)
 
 
 def test_an_event_may_go_while_it_is_pending(real_streams):

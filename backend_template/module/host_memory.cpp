@@ -1,0 +1,77 @@
+// torch.<name>.host_memory_stats and its kin: what the pinned allocator counts.
+#include <ATen/core/CachingHostAllocator.h>
+
+#include <map>
+#include <string>
+
+#include "backend_template/core/host_allocator.h"
+#include "backend_template/core/lazy_start.h"
+#include "backend_template/module/device_module.h"
+
+namespace py = pybind11;
+
+namespace outback::python {
+namespace {
+
+using namespace py::literals;
+
+py::dict counted(const c10::CachingAllocator::Stat& stat) {
+  return py::dict("current"_a = stat.current, "peak"_a = stat.peak, "allocated"_a = stat.allocated,
+                  "freed"_a = stat.freed);
+}
+
+py::dict timed(const c10::CachingAllocator::DurationStat& stat) {
+  const double average =
+      stat.count > 0 ? static_cast<double>(stat.total) / static_cast<double>(stat.count) : 0;
+  return py::dict("total"_a = stat.total, "max"_a = stat.max, "min"_a = stat.min,
+                  "count"_a = stat.count, "avg"_a = average);
+}
+
+// Before the start nothing is counted, and asking starts nothing.
+py::dict nested_stats() {
+  if (!core::is_started()) return {};
+  const at::HostStats stats = core::host_allocator().get_stats();
+  return py::dict(
+      "allocations"_a = counted(stats.allocations),
+      "allocated_bytes"_a = counted(stats.allocated_bytes),
+      "active_requests"_a = counted(stats.active_requests),
+      "active_bytes"_a = counted(stats.active_bytes), "num_host_alloc"_a = stats.num_host_alloc,
+      "num_host_free"_a = stats.num_host_free, "host_alloc_time"_a = timed(stats.host_alloc_time),
+      "host_free_time"_a = timed(stats.host_free_time));
+}
+
+py::object flat_stats() {
+  std::map<std::string, py::object> sorted;
+  for (const auto& [name, value] : nested_stats()) {
+    const auto prefix = name.cast<std::string>();
+    if (!py::isinstance<py::dict>(value)) {
+      sorted[prefix] = py::reinterpret_borrow<py::object>(value);
+      continue;
+    }
+    for (const auto& [key, number] : py::reinterpret_borrow<py::dict>(value)) {
+      sorted[prefix + "." + key.cast<std::string>()] = py::reinterpret_borrow<py::object>(number);
+    }
+  }
+  py::object flat = py::module_::import("collections").attr("OrderedDict")();
+  for (const auto& [key, value] : sorted) flat[py::str(key)] = value;
+  return flat;
+}
+
+}  // namespace
+
+void define_host_memory(py::module_& module) {
+  module.def("host_memory_stats", &flat_stats,
+             "What the pinned allocator counts, in blocks, bytes and microseconds, under "
+             "torch.cuda.host_memory_stats's keys. Empty before the first use of the backend.");
+  module.def("host_memory_stats_as_nested_dict", &nested_stats,
+             "The same as host_memory_stats, one dict a counter.");
+  module.def(
+      "reset_peak_host_memory_stats", [] { core::host_allocator().reset_peak_stats(); },
+      "Sets the peaks of the pinned allocator's counters to the current values.");
+  module.def(
+      "reset_accumulated_host_memory_stats",
+      [] { core::host_allocator().reset_accumulated_stats(); },
+      "Sets what the pinned allocator ever allocated and freed to zero.");
+}
+
+}  // namespace outback::python
