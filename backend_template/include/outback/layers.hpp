@@ -23,6 +23,8 @@
 //              caller asked for and got, refusals and injected faults too; and a call that
 //              validation refuses is no call that faults count. Validation itself asks the runtime
 //              for its devices without faults in between: the n-th call is the caller's n-th.
+//              A registered backend puts the devices that its environment selects around all of
+//              these, which therefore say, and are told, the runtime's own numbers.
 //   Lifetime   Tables are leaked on purpose: they, and what they are made of, live until the
 //              process ends, as a runtime's does. The table below is copied, its `self` is not.
 //   Threads    All functions, and the slots of all layers, may be called from any thread. No lock

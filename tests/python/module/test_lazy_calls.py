@@ -36,6 +36,35 @@ def test_calls_wait_for_the_start_and_keep_their_order(run_python):
     )
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        "torch.ones(1).acme()",
+        "torch.ones(1).to('acme')",
+        "torch.tensor([1], device='acme')",
+        "torch.nn.Linear(1, 1).acme()",
+        "torch.UntypedStorage(4).acme()",
+        "torch.UntypedStorage(4, device='acme')",
+        "torch.acme.FloatTensor(2)",
+        "torch.acme.Stream()",
+        "torch.acme.synchronize()",
+        "torch.acme.get_device_properties()",
+        "torch.accelerator.current_stream()",
+        "torch.accelerator.set_device_index(0)",
+    ],
+)
+def test_whatever_uses_the_device_first_runs_them(run_python, use):
+    run_python(
+        f"""
+        import torch, torch_acme
+        seen = []
+        torch.acme._lazy_call(lambda: seen.append(1))
+        {use}
+        assert seen == [1] and torch.acme.is_initialized()
+        """
+    )
+
+
 def test_the_last_seed_of_each_kind_comes_last(run_python):
     run_python(
         """

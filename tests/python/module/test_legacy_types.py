@@ -40,6 +40,7 @@ def test_the_type_of_another_place_and_back():
     assert x.type(torch.float64).type() == "torch.acme.DoubleTensor"
 
 
+@pytest.mark.filterwarnings("ignore:torch.set_default_tensor_type")
 def test_torch_takes_none_but_its_own_as_the_default():
     with pytest.raises(TypeError, match="invalid type object"):
         torch.set_default_tensor_type(torch.acme.FloatTensor)

@@ -93,3 +93,36 @@ def test_a_forked_child_counts_what_its_parent_saw(run_python, two_devices):
         """,
         ACME_VISIBLE_DEVICES="1",
     )
+
+
+def test_a_uuid_names_its_device(run_python, two_devices):
+    uuids = [torch.acme.get_device_properties(index).uuid for index in range(2)]
+    if None in uuids:
+        pytest.skip("this runtime's devices have no UUIDs")
+    run_python(
+        f"""
+        import torch, torch_acme
+        assert torch.acme.device_count() == 2
+        uuids = [str(torch.acme.get_device_properties(i).uuid) for i in range(2)]
+        assert uuids == ["{uuids[1]}", "{uuids[0]}"], uuids
+        """,
+        ACME_VISIBLE_DEVICES=f"GPU-{uuids[1]},GPU-{uuids[0]}",
+    )
+
+
+def test_threads_that_count_first_together_see_one_selection(run_python, two_devices):
+    run_python(
+        """
+        import threading
+        import torch, torch_acme
+        barrier, seen = threading.Barrier(8), []
+        def use():
+            barrier.wait()
+            seen.append((torch.acme.device_count(), torch.ones(2, device="acme:1").tolist()))
+        threads = [threading.Thread(target=use) for _ in range(8)]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+        assert seen == [(2, [1, 1])] * 8, seen
+        """,
+        ACME_VISIBLE_DEVICES="1,0",
+    )
