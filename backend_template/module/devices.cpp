@@ -44,7 +44,7 @@ py::list amp_dtypes() {
 // Tensors of it exist on every backend and every operator takes them, through the CPU's kernels if
 // need be; natively is what the vendor says.
 bool is_bf16_supported(bool including_emulation) {
-  if (!core::supports(c10::ScalarType::BFloat16)) return false;
+  if (core::device_count() == 0 || !core::supports(c10::ScalarType::BFloat16)) return false;
   const auto& dtypes = registration::options().amp_dtypes;
   return including_emulation ||
          std::find(dtypes.begin(), dtypes.end(), c10::ScalarType::BFloat16) != dtypes.end();

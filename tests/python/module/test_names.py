@@ -34,6 +34,9 @@ PENDING = {
     "graphs": "graphs",
     "is_current_stream_capturing": "graphs",
     "make_graphed_callables": "graphs",
+    "export_dot": "graphs",  # from torch 2.14 on, as the two below
+    "export_graph_data": "graphs",
+    "graph_annotations": "graphs",
     "ExternalStream": "streams",
     "host_memory_stats": "pinned memory",
     "host_memory_stats_as_nested_dict": "pinned memory",

@@ -48,6 +48,7 @@ def test_where_all_are_hidden_the_error_names_the_variable(run_python):
         """
         import torch, torch_acme
         assert not torch.acme.is_available() and torch.acme.device_count() == 0
+        assert not torch.acme.is_bf16_supported()
         for call in (torch.acme.init, lambda: torch.ones(1, device="acme")):
             try:
                 call()
