@@ -4,10 +4,12 @@
 
 #include <array>
 #include <atomic>
+#include <exception>
 #include <memory>
 
 #include "backend_template/core/lazy_start.h"
 #include "backend_template/core/runtime.h"
+#include "backend_template/core/visible_devices.h"
 
 namespace outback::core {
 namespace {
@@ -46,6 +48,11 @@ outback_status select(c10::DeviceIndex index) noexcept {
 c10::DeviceIndex device_count() noexcept {
   int count = count_now.load(std::memory_order_relaxed);
   if (count >= 0) return static_cast<c10::DeviceIndex>(count);
+  try {
+    select_visible_devices();
+  } catch (const std::exception&) {
+    return 0;  // the start says why
+  }
   int32_t answer = 0;
   if (runtime().device_count(runtime().self, &answer) != OUTBACK_OK || answer < 0) return 0;
   count = answer < max_devices ? answer : max_devices - 1;
@@ -61,10 +68,10 @@ void check_index(int64_t index) {
 void refuse_index(std::string_view text) {
   const int count = device_count();
   TORCH_CHECK_INDEX(count > 0, backend_name(), ":", text, " does not exist: no ", backend_name(),
-                    " device is available");
-  TORCH_CHECK_INDEX(false, backend_name(), ":", text,
-                    " does not exist: expected an index from 0 to ", count - 1,
-                    ", this process has ", count, count == 1 ? " device" : " devices");
+                    " device is available", visible_devices_text());
+  TORCH_CHECK_INDEX(
+      false, backend_name(), ":", text, " does not exist: expected an index from 0 to ", count - 1,
+      ", this process has ", count, count == 1 ? " device" : " devices", visible_devices_text());
   __builtin_unreachable();
 }
 

@@ -14,6 +14,7 @@
 #include "backend_template/core/native.h"
 #include "backend_template/core/runtime.h"
 #include "backend_template/core/stream.h"
+#include "backend_template/core/sync_debug.h"
 #include "backend_template/core/torch_version.h"
 
 namespace outback::core {
@@ -71,7 +72,10 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
     return handle_of(stream);
   }
   bool queryStream(const c10::Stream& stream) const override { return query_stream(stream); }
-  void synchronizeStream(const c10::Stream& stream) const override { synchronize_stream(stream); }
+  void synchronizeStream(const c10::Stream& stream) const override {
+    note_synchronizing();
+    synchronize_stream(stream);
+  }
   void synchronizeDevice(c10::DeviceIndex device) const override { synchronize_device(device); }
 #if OUTBACK_TORCH_AT_LEAST(2, 12)
   bool isStreamCapturing(const c10::Stream& stream) const override {

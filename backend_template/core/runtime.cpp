@@ -3,6 +3,8 @@
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
 
+#include <atomic>
+
 #include "outback/layers.hpp"
 #include "outback/runtime_error.hpp"
 #include "outback/table_check.hpp"
@@ -17,8 +19,8 @@ struct installed {
 
 // Leaked: tensors, and with them calls of the table, may outlive main().
 const installed* installed_now = nullptr;
-const outback_runtime* table_now =
-    nullptr;  // &installed_now->table.runtime(), one load nearer to the hot path
+// &installed_now->table.runtime() or a layer over it, one load nearer to the hot path.
+std::atomic<const outback_runtime*> table_now{nullptr};
 
 const char* words_of(outback_status status) noexcept {
   switch (status) {
@@ -52,7 +54,7 @@ const outback_runtime* layered(const outback_runtime* table) {
 }  // namespace
 
 const outback_runtime& runtime() noexcept {
-  return *table_now;
+  return *table_now.load(std::memory_order_acquire);
 }
 
 const std::string& backend_name() noexcept {
@@ -64,8 +66,17 @@ const std::string& backend_name() noexcept {
 void install_runtime(const std::string& name, const outback_runtime* table) {
   TORCH_INTERNAL_ASSERT(installed_now == nullptr, "a runtime is installed already");
   auto* it = new installed{outback::complete_table(*layered(table)), name};
-  table_now = &it->table.runtime();
+  table_now.store(&it->table.runtime(), std::memory_order_release);
   installed_now = it;
+}
+
+const outback_runtime& installed_runtime() noexcept {
+  return installed_now->table.runtime();
+}
+
+bool cover_runtime(const outback_runtime* layer) noexcept {
+  const outback_runtime* bare = &installed_runtime();
+  return table_now.compare_exchange_strong(bare, layer, std::memory_order_acq_rel);
 }
 
 std::string failure_text(outback_status status, const char* slot, int64_t device, int64_t size) {

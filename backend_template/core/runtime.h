@@ -22,6 +22,11 @@ const std::string& backend_name() noexcept;
 /// and has changed nothing, where a variable of theirs is malformed.
 void install_runtime(const std::string& name, const outback_runtime* table);
 
+/// The table as `install_runtime` made it, and what puts a table over it in its place. False, and
+/// nothing has changed, if that was done before. Before the first slot that takes a device.
+const outback_runtime& installed_runtime() noexcept;
+bool cover_runtime(const outback_runtime* layer) noexcept;
+
 /// Absent, in the arguments of `check`.
 inline constexpr int64_t none = -2;
 

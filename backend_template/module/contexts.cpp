@@ -104,6 +104,7 @@ void define_contexts(py::module_& module) {
   device.def_property_readonly("idx", &device_context::index);
   device.def_property_readonly("prev_idx", &device_context::previous);
   add_with<device_context>(device);
+  module.attr("_DeviceGuard") = device;
 
   py::class_<device_of_context, device_context>(
       module, "device_of", py::module_local(),

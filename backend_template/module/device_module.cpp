@@ -2,8 +2,15 @@
 
 #include <c10/util/Exception.h>
 
+#include <string>
+#include <string_view>
+
 #include "backend_template/core/lazy_start.h"
+#include "backend_template/module/lazy_calls.h"
+#include "backend_template/module/left_out.h"
+#include "backend_template/module/legacy_types.h"
 #include "backend_template/module/random.h"
+#include "backend_template/module/submodule.h"
 
 namespace py = pybind11;
 
@@ -12,9 +19,15 @@ namespace {
 
 // What has no value before the device is asked for, or another one each time.
 py::object late_attribute(const std::string& name, const std::string& attribute) {
-  if (attribute == "_initialized") return py::bool_(core::is_started());
+  if (attribute == "_initialized") {
+    return py::bool_(core::is_started() && !has_lazy_calls());
+  }
   if (attribute == "default_generators") return default_generators();
-  throw py::attribute_error("module 'torch." + name + "' has no attribute '" + attribute + "'");
+  std::string text = "module 'torch." + name + "' has no attribute '" + attribute + "'";
+  if (const std::string_view why = why_left_out(attribute); !why.empty()) {
+    text += ", unlike torch.cuda: " + std::string(why);
+  }
+  throw py::attribute_error(text);
 }
 
 // So that reprs, pickles and tracebacks name what a user can import.
@@ -38,6 +51,7 @@ py::list public_names(const py::module_& module) {
 }  // namespace
 
 void define_device_module(py::module_& module, const std::string& name) {
+  define_lazy_calls(module);
   define_devices(module);
   define_properties(module);
   define_contexts(module);
@@ -46,11 +60,20 @@ void define_device_module(py::module_& module, const std::string& name) {
   define_memory(module);
   define_host_memory(module);
   define_fallback(module);
+  define_peer(module);
+  define_telemetry(module);
+  define_sync_debug(module);
+  define_legacy_types(module);
   rename_members(module, "torch." + name);
+  define_submodules(module);
   module.def("__getattr__",
              [name](const std::string& attribute) { return late_attribute(name, attribute); });
   const py::list names = public_names(module);
   module.attr("__all__") = names;
+  // torch's own, where torch.cuda has them too.
+  for (const char* error : {"OutOfMemoryError", "AcceleratorError"}) {
+    module.attr(error) = py::module_::import("torch").attr(error);
+  }
   module.def("__dir__", [module_dict = py::handle(module.attr("__dict__"))] {
     py::set all(py::list(module_dict.attr("keys")()));
     all.add("default_generators");

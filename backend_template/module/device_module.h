@@ -17,7 +17,7 @@ void define_device_module(pybind11::module_& module, const std::string& name);
 void register_dynamo_interface(const std::string& name);
 
 /// Starts the backend, as the first tensor does, and tells torch. Throws in a forked child of a
-/// process that had started it.
+/// process that had started it, and what a call throws that was queued until then.
 void start_from_python();
 
 // The parts of define_device_module, one file each.
@@ -29,5 +29,8 @@ void define_random(pybind11::module_& module);
 void define_memory(pybind11::module_& module);
 void define_host_memory(pybind11::module_& module);
 void define_fallback(pybind11::module_& module);
+void define_peer(pybind11::module_& module);
+void define_telemetry(pybind11::module_& module);
+void define_sync_debug(pybind11::module_& module);
 
 }  // namespace outback::python

@@ -11,6 +11,7 @@
 #include "backend_template/core/lazy_start.h"
 #include "backend_template/core/stream.h"
 #include "backend_template/module/device_module.h"
+#include "backend_template/module/lazy_calls.h"
 #include "registration/options.h"
 #include "registration/python/device_argument.h"
 
@@ -43,17 +44,10 @@ py::list amp_dtypes() {
 // Tensors of it exist on every backend and every operator takes them, through the CPU's kernels if
 // need be; natively is what the vendor says.
 bool is_bf16_supported(bool including_emulation) {
-  if (!core::supports(c10::ScalarType::BFloat16)) return false;
+  if (core::device_count() == 0 || !core::supports(c10::ScalarType::BFloat16)) return false;
   const auto& dtypes = registration::options().amp_dtypes;
   return including_emulation ||
          std::find(dtypes.begin(), dtypes.end(), c10::ScalarType::BFloat16) != dtypes.end();
-}
-
-bool can_device_access_peer(py::handle device, py::handle peer) {
-  device_argument(device);
-  device_argument(peer);
-  TORCH_CHECK_NOT_IMPLEMENTED(false, backend_name(),
-                              ": can_device_access_peer: this device's runtime has no peer group");
 }
 
 int exchange_device(int index) {
@@ -64,12 +58,14 @@ int exchange_device(int index) {
 }  // namespace
 
 void start_from_python() {
+  if (is_in_lazy_call()) return;
   {
     const py::gil_scoped_release no_gil;  // a driver may take its time
     // torch runs the hooks' init() once and never again, so a forked child must be caught here.
     at::globalContext().lazyInitDevice(core::device_type);
     core::ensure_started();
   }
+  run_lazy_calls();
   torch::utils::set_requires_device_init(core::device_type, false);
 }
 
@@ -90,15 +86,16 @@ void define_devices(py::module_& module) {
              "Waits until all work on the device's streams is done.");
   module.def("init", &start_from_python,
              "Starts the backend, which happens by itself at the first use.");
-  module.def("is_initialized", &core::is_started, "Whether the backend has been started.");
+  module.def(
+      "is_initialized", [] { return core::is_started() && !has_lazy_calls(); },
+      "Whether the backend has been started.");
   module.def("get_amp_supported_dtype", &amp_dtypes,
              "The dtypes that torch.autocast may cast to on this device.");
   module.def("is_bf16_supported", &is_bf16_supported, py::arg("including_emulation") = true,
              "Whether bfloat16 can be used: natively, or at all.");
-  module.def("can_device_access_peer", &can_device_access_peer, py::arg("device"),
-             py::arg("peer_device"), "Whether one device can read the other's memory.");
 
   module.def("_lazy_init", &start_from_python);
+  module.def("_is_compiled", [] { return true; });
   module.def("_is_in_bad_fork", &core::is_in_bad_fork);
   module.def("_exchange_device", &exchange_device, py::arg("device"));
   module.def("_maybe_exchange_device", &exchange_device, py::arg("device"));

@@ -18,7 +18,7 @@ def show(what: str, kernel: str, on_device, on_cpu) -> None:
 def main() -> None:
     torch.manual_seed(0)
     x, row, counts = torch.randn(3, 4), torch.randn(4), torch.arange(4)
-    dx, drow, dcounts = x.acme(), row.acme(), counts.acme()
+    dx, drow, dcounts = x.to("acme"), row.to("acme"), counts.to("acme")
     show("x * row", "mul", lambda: dx * drow, lambda: x * row)
     show("x * integers", "mul", lambda: dx * dcounts, lambda: x * counts)
     show("x.t() * 2.5", "mul", lambda: dx.t() * 2.5, lambda: x.t() * 2.5)

@@ -1,9 +1,11 @@
 // UntypedStorage.<name>() and .is_<name>, and TypedStorage's, which is deprecated and says so.
 #include <c10/util/Exception.h>
 #include <torch/csrc/Storage.h>
+#include <torch/csrc/utils/device_lazy_init.h>
 
 #include <string>
 
+#include "backend_template/core/device.h"
 #include "backend_template/core/dtypes.h"
 #include "generators/methods/descriptors.h"
 #include "generators/methods/docstrings.h"
@@ -41,6 +43,7 @@ PyObject* move_storage(PyObject* self, const move_arguments& arguments) {
   if (is_backend(storage) && storage.device().index() == index) return Py_NewRef(self);
   TORCH_CHECK(!py::cast<bool>(py::handle(self).attr("is_sparse")),
               "Can not support a sparse storage move to ", backend_name(), " backend");
+  torch::utils::device_lazy_init(core::device_type);
   c10::Storage moved;
   {
     const py::gil_scoped_release no_gil;

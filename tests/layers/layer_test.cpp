@@ -21,7 +21,8 @@ namespace {
 using testing::HasSubstr;
 
 std::vector<const outback_runtime*> each_layer_over(const outback_runtime* below) {
-  return {validate(below), trace(below, "/dev/null"), inject(below, {})};
+  return {validate(below), trace(below, "/dev/null"), inject(below, {}),
+          select_devices(below, {0})};
 }
 
 template <class Slot>

@@ -246,11 +246,6 @@ def test_autocast_asks_the_module():
         assert torch.get_autocast_dtype("acme") == dtypes[0]
 
 
-def test_what_has_no_slot_names_it():
-    with pytest.raises(NotImplementedError, match="peer"):
-        torch.acme.can_device_access_peer(0, 0)
-
-
 # ---- memory
 
 

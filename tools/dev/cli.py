@@ -2,7 +2,19 @@
 
 import argparse
 
-from . import bench, build, console, demo, environment, gpu, lint, runtime_table, system, test
+from . import (
+    bench,
+    build,
+    console,
+    demo,
+    environment,
+    gpu,
+    lint,
+    runtime_table,
+    stubs,
+    system,
+    test,
+)
 from .environment import Environment
 
 _DESCRIPTION = """\
@@ -46,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     command("bench", _bench, "measure the backend against PyTorch's CPU", passes_on="bench/run.py")
     devices = command("gpu", _gpu, "run the CUDA runtime's suite and figures on the devices here")
     devices.add_argument("--save", action="store_true", help="write the figures to bench/results")
-    command("docs", _docs, "write the generated tables of docs/")
+    command("docs", _docs, "write the generated tables of docs/ and the type stubs of the scaffold")
     lints = command("lint", _lint, "check the format, ruff's rules, and changed sources with tidy")
     lints.add_argument("--all", action="store_true", help="clang-tidy over every source")
     formats = command("format", _format, "format C++ and Python sources in place")
@@ -110,7 +122,9 @@ def _gpu(arguments: argparse.Namespace) -> int:
 
 def _docs(arguments: argparse.Namespace) -> int:
     found = _environment(arguments, tests=True)
-    runtime_table.write(build.build(found, "dev"))
+    folder = build.build(found, "dev")
+    runtime_table.write(folder)
+    stubs.write(found, folder)
     return 0
 
 

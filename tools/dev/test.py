@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from . import build, console, fuzz, runtime_table, shell, valgrind
+from . import build, console, fuzz, runtime_table, shell, stubs, valgrind
 from .environment import Environment
 from .paths import ROOT
 from .report import Report
@@ -45,6 +45,7 @@ def run(environment: Environment, everything: bool) -> int:
     folder = build.build(environment, "dev")
     report.part("C++", lambda: _ctest(folder, "dev"))
     report.part("docs/runtimes.md", lambda: runtime_table.check(folder))
+    report.part("type stubs", lambda: stubs.check(environment, folder))
     for name, (package, variables) in _BACKENDS.items():
         path = build.python_path(folder, package)
         report.part(

@@ -23,6 +23,8 @@
 //              caller asked for and got, refusals and injected faults too; and a call that
 //              validation refuses is no call that faults count. Validation itself asks the runtime
 //              for its devices without faults in between: the n-th call is the caller's n-th.
+//              A registered backend puts the devices that its environment selects around all of
+//              these, which therefore say, and are told, the runtime's own numbers.
 //   Lifetime   Tables are leaked on purpose: they, and what they are made of, live until the
 //              process ends, as a runtime's does. The table below is copied, its `self` is not.
 //   Threads    All functions, and the slots of all layers, may be called from any thread. No lock
@@ -51,6 +53,24 @@ namespace outback::layers {
 /// All variables are read before anything is made, and a malformed one throws. So does a `below`
 /// that `outback::table_problem` refuses, if there is to be a layer over it.
 const outback_runtime* from_environment(const outback_runtime* below);
+
+// ---- Visible devices
+
+/// The devices of `below` that `list` names, in its order, as torch.cuda reads
+/// CUDA_VISIBLE_DEVICES: numbers ("1,0"; what follows a number is ignored), or beginnings of UUIDs
+/// after "GPU-" ("GPU-4af1,GPU-07"), with commas between them. An entry that names no device, or
+/// several, ends the list; one that names a device again empties it.
+///
+/// Counts the devices; asks for their properties only where `list` begins with a UUID. Throws
+/// outback::runtime_error with what a slot answered.
+std::vector<int32_t> parse_visible_devices(const outback_runtime* below, std::string_view list);
+
+/// A table that has only these devices of `below`, and numbers them from 0 on in this order. Throws
+/// outback::invalid_argument for a device that there is not, or that is named twice.
+///
+/// Texts of `last_error` say the numbers of the table below.
+const outback_runtime* select_devices(const outback_runtime* below,
+                                      const std::vector<int32_t>& devices);
 
 // ---- Validation
 

@@ -19,6 +19,7 @@
 #include "backend_template/core/copy.h"
 #include "backend_template/core/device.h"
 #include "backend_template/core/stream.h"
+#include "backend_template/core/sync_debug.h"
 #include "backend_template/ops/native/native.h"
 #include "backend_template/ops/native/small_copy.h"
 #include "backend_template/ops/redispatch/cpu_call.h"
@@ -139,6 +140,8 @@ at::Tensor& copy_(at::Tensor& self, const at::Tensor& src, bool non_blocking) {
   TORCH_CHECK_NOT_IMPLEMENTED(is_ours(self) || is_ours(src), "copy_: no tensor of this device");
   TORCH_CHECK_NOT_IMPLEMENTED(other.is_cpu() || other.type() == core::device_type,
                               "copy_: cannot copy from ", src.device(), " to ", self.device());
+  const bool leaves_device = is_ours(self) != is_ours(src);
+  if (leaves_device && !non_blocking && self.numel() != 0) core::note_synchronizing();
   const bool are_bytes = is_plain(*self.unsafeGetTensorImpl()) &&
                          is_plain(*src.unsafeGetTensorImpl()) && !has_names(self) &&
                          !has_names(src);

@@ -3,6 +3,7 @@
 #include <ATen/ops/_local_scalar_dense.h>
 #include <c10/core/CPUAllocator.h>
 
+#include "backend_template/core/sync_debug.h"
 #include "backend_template/ops/native/native.h"
 #include "backend_template/ops/redispatch/cpu_call.h"
 #include "backend_template/ops/registrar.h"
@@ -11,6 +12,7 @@ namespace outback::ops {
 namespace {
 
 at::Scalar local_scalar_dense(const at::Tensor& self) {
+  core::note_synchronizing();
   cpu_call call;
   const at::Tensor on_cpu = call.lend(self);
   call.begin();

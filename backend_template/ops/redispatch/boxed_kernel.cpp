@@ -12,6 +12,7 @@
 
 #include "backend_template/core/generator.h"
 #include "backend_template/core/runtime.h"
+#include "backend_template/core/sync_debug.h"
 #include "backend_template/ops/redispatch/cpu_call.h"
 #include "backend_template/ops/redispatch/op_facts.h"
 
@@ -80,6 +81,7 @@ void for_each_bit(uint64_t bits, Visit visit) {
 
 void run(const op_facts& facts, const c10::OperatorHandle& op, c10::DispatchKey target,
          torch::jit::Stack& stack) {
+  if (C10_UNLIKELY(facts.tells_host)) core::note_synchronizing();
   cpu_call call;
   if (C10_UNLIKELY(facts.asks_requires_grad)) call.keep_requires_grad();
   const size_t first = stack.size() - facts.arguments;

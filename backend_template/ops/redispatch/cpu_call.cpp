@@ -8,6 +8,7 @@
 #include "backend_template/core/device.h"
 #include "backend_template/core/dtypes.h"
 #include "backend_template/core/stream.h"
+#include "backend_template/core/sync_debug.h"
 #include "backend_template/ops/redispatch/adopt.h"
 #include "backend_template/ops/redispatch/alias.h"
 #include "backend_template/ops/redispatch/dimension_names.h"
@@ -152,6 +153,7 @@ void cpu_call::begin(std::optional<operator_text> op) {
   if (!device_) device_ = tensors_device_;
   if (C10_UNLIKELY(has_stages_ || makes_copies())) {
     if (op) before_fallback(*op);
+    if (op && has_stages_) core::note_synchronizing();
     fill_stages();
   }
   for (size_t i = 0; i < storages_.size(); ++i) {

@@ -1,5 +1,6 @@
 #include "backend_template/ops/redispatch/op_facts.h"
 
+#include <ATen/core/enum_tag.h>
 #include <ATen/core/function_schema.h>
 #include <ATen/core/jit_type.h>
 #include <c10/util/Exception.h>
@@ -95,6 +96,8 @@ op_facts facts_of(const c10::OperatorHandle& op) {
   facts.returns = static_cast<uint32_t>(schema.returns().size());
   facts.results_stay_on_cpu =
       std::find(cpu_results.begin(), cpu_results.end(), schema.name()) != cpu_results.end();
+  facts.tells_host =
+      op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output);
   facts.asks_requires_grad = schema.name() == requires_grad_reader;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const c10::Argument& argument = arguments[i];

@@ -21,6 +21,7 @@ struct op_facts {
   uint64_t generators = 0;
   uint64_t cpu_allowed = 0;          // may be a CPU tensor by contract
   bool results_stay_on_cpu = false;  // metadata, on the CPU whatever the device
+  bool tells_host = false;           // a value or a shape comes out of the tensors' contents
   bool asks_requires_grad = false;  // the CPU kernel does, to know what the backward pass will need
 };
 

@@ -1,0 +1,180 @@
+// The layer that hides devices and numbers the others anew; what it promises is told in
+// outback/layers.hpp.
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "backend_template/layers/layer.hpp"
+#include "backend_template/layers/make.hpp"
+#include "outback/layers.hpp"
+
+namespace outback::layers {
+namespace {
+
+constexpr std::string_view uuid_prefix = "GPU-";
+
+void check_below(const outback_runtime& below, outback_status status, const char* slot) {
+  if (status == OUTBACK_OK) return;
+  throw runtime_error(status, std::string(slot) + ": " + below.last_error(below.self));
+}
+
+std::vector<std::string_view> entries_of(std::string_view list) {
+  std::vector<std::string_view> entries;
+  for (;;) {
+    const std::size_t comma = list.find(',');
+    std::string_view entry = list.substr(0, comma);
+    entry.remove_prefix(std::min(entry.find_first_not_of(" \t"), entry.size()));
+    entry.remove_suffix(entry.size() - (entry.find_last_not_of(" \t") + 1));
+    entries.push_back(entry);
+    if (comma == std::string_view::npos) return entries;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+// The number that the entry begins with, as strtoul reads it: `1gpu` is 1. -1 if there is none.
+int64_t number_of(std::string_view entry) {
+  if (entry.starts_with('+')) entry.remove_prefix(1);
+  int64_t number = -1;
+  const auto read = std::from_chars(entry.data(), entry.data() + entry.size(), number);
+  return read.ec == std::errc::result_out_of_range ? INT64_MAX : number;
+}
+
+template <class T>
+bool has_twice(const std::vector<T>& all) {
+  return std::set<T>(all.begin(), all.end()).size() != all.size();
+}
+
+std::vector<int32_t> by_number(const std::vector<std::string_view>& entries, int32_t count) {
+  std::vector<int64_t> numbers;
+  for (const std::string_view entry : entries) {
+    const int64_t number = number_of(entry);
+    if (number < 0) break;
+    numbers.push_back(number);
+  }
+  if (has_twice(numbers)) return {};
+  const auto end =
+      std::find_if(numbers.begin(), numbers.end(), [&](int64_t n) { return n >= count; });
+  return {numbers.begin(), end};
+}
+
+std::string uuid_text(const outback_runtime& below, int32_t device) {
+  outback_device_info info = {};
+  info.struct_size = sizeof(info);
+  check_below(below, below.device_info(below.self, device, &info), "device_info");
+  constexpr char digits[] = "0123456789abcdef";
+  std::string text(uuid_prefix);
+  for (std::size_t i = 0; i < sizeof(info.uuid); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += digits[info.uuid[i] >> 4];
+    text += digits[info.uuid[i] & 0xf];
+  }
+  return text;
+}
+
+std::vector<int32_t> by_uuid(const std::vector<std::string_view>& entries,
+                             const outback_runtime& below, int32_t count) {
+  std::vector<std::string> uuids;
+  for (int32_t device = 0; device < count; ++device) uuids.push_back(uuid_text(below, device));
+  std::vector<int32_t> devices;
+  for (const std::string_view entry : entries) {
+    if (!entry.starts_with(uuid_prefix)) break;
+    const auto is_one = [&](const std::string& uuid) { return uuid.starts_with(entry); };
+    const auto found = std::find_if(uuids.begin(), uuids.end(), is_one);
+    if (found == uuids.end() || std::any_of(found + 1, uuids.end(), is_one)) break;
+    devices.push_back(int32_t(found - uuids.begin()));
+  }
+  return has_twice(devices) ? std::vector<int32_t>() : devices;
+}
+
+class selection : public layer<selection> {
+ public:
+  selection(const outback_runtime& below, std::vector<int32_t> devices)
+      : layer(below), devices_(std::move(devices)) {}
+
+  template <class Slot, class... Args>
+  outback_status call(Args... args) {
+    if constexpr (std::is_same_v<Slot, slots::device_count>) {
+      return count(args...);
+    } else if constexpr (std::is_same_v<Slot, slots::host_info>) {
+      return info(args...);
+    } else {
+      std::size_t i = 0;
+      (translate(Slot::arguments[i++], args), ...);
+      return below<Slot>(args...);
+    }
+  }
+
+ private:
+  outback_status count(int32_t* count) const {
+    if (count == nullptr) throw invalid_argument("device_count: count is null");
+    *count = int32_t(devices_.size());
+    return OUTBACK_OK;
+  }
+
+  // The one answer that names a device.
+  outback_status info(const void* ptr, outback_pointer_info* info) const {
+    outback_pointer_info answer = info == nullptr ? outback_pointer_info() : *info;
+    const outback_status status = below<slots::host_info>(ptr, info == nullptr ? nullptr : &answer);
+    if (status != OUTBACK_OK) return status;
+    if (answer.device != OUTBACK_HOST) {
+      const auto found = std::find(devices_.begin(), devices_.end(), answer.device);
+      if (found == devices_.end()) {
+        throw invalid_argument("host_memory.info: the memory is of device " +
+                               std::to_string(answer.device) + " of the runtime, which is hidden");
+      }
+      answer.device = int32_t(found - devices_.begin());
+    }
+    *info = answer;
+    return OUTBACK_OK;
+  }
+
+  template <class Arg>
+  void translate(argument a, Arg& value) const {
+    if constexpr (std::is_same_v<Arg, int32_t>) {
+      const bool is_device = a.is == role::device || (a.is == role::side && value != OUTBACK_HOST);
+      if (!is_device) return;
+      if (value < 0 || std::size_t(value) >= devices_.size()) {
+        throw invalid_argument(std::string(a.name) + " is " + std::to_string(value) +
+                               ": expected one of " + std::to_string(devices_.size()) +
+                               " visible devices");
+      }
+      value = devices_[std::size_t(value)];
+    }
+  }
+
+  const std::vector<int32_t> devices_;
+};
+
+}  // namespace
+
+std::vector<int32_t> parse_visible_devices(const outback_runtime* below, std::string_view list) {
+  check_table(below);
+  int32_t count = 0;
+  check_below(*below, below->device_count(below->self, &count), "device_count");
+  const std::vector<std::string_view> entries = entries_of(list);
+  return entries.front().starts_with(uuid_prefix) ? by_uuid(entries, *below, count)
+                                                  : by_number(entries, count);
+}
+
+const outback_runtime* select_devices(const outback_runtime* below,
+                                      const std::vector<int32_t>& devices) {
+  check_table(below);
+  int32_t count = 0;
+  check_below(*below, below->device_count(below->self, &count), "device_count");
+  for (const int32_t device : devices) {
+    if (device < 0 || device >= count) {
+      throw invalid_argument("device " + std::to_string(device) + ": expected one of " +
+                             std::to_string(count) + " devices");
+    }
+  }
+  if (has_twice(devices)) throw invalid_argument("a device is named twice");
+  return (new selection(*below, devices))->table();
+}
+
+}  // namespace outback::layers

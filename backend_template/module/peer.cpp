@@ -1,0 +1,44 @@
+// What devices can do with each other's memory, and with other processes'.
+#include "backend_template/core/peer.h"
+
+#include "backend_template/core/runtime.h"
+#include "backend_template/module/device_module.h"
+#include "registration/python/device_argument.h"
+
+namespace py = pybind11;
+
+namespace outback::python {
+namespace {
+
+bool can_device_access_peer(py::handle device, py::handle peer_device) {
+  const c10::DeviceIndex index = device_argument(device);
+  const c10::DeviceIndex peer = device_argument(peer_device);
+  if (core::runtime().peer == nullptr) {
+    core::refuse_absent("peer", "can_device_access_peer: access to the memory of other devices");
+  }
+  start_from_python();
+  const py::gil_scoped_release no_gil;
+  return core::can_access_peer(index, peer);
+}
+
+// Tensors travel to other processes by copy: none of this process's memory waits for a consumer to
+// let go of it, so that there is nothing to collect.
+void ipc_collect() {
+  if (core::runtime().ipc == nullptr) {
+    core::refuse_absent("ipc", "ipc_collect: memory that is shared with other processes");
+  }
+  start_from_python();
+}
+
+}  // namespace
+
+void define_peer(py::module_& module) {
+  module.def("can_device_access_peer", &can_device_access_peer, py::arg("device"),
+             py::arg("peer_device"),
+             "Whether kernels of `device` can use memory of `peer_device` directly. Copies between "
+             "devices do not need it.");
+  module.def("ipc_collect", &ipc_collect,
+             "Frees memory that was shared with other processes and that they let go of.");
+}
+
+}  // namespace outback::python

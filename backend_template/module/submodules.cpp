@@ -1,0 +1,42 @@
+// torch.<name>.streams and random: what the device module has, where torch.cuda has it too.
+#include <string>
+#include <vector>
+
+#include "backend_template/module/amp.h"
+#include "backend_template/module/submodule.h"
+
+namespace py = pybind11;
+
+namespace outback::python {
+namespace {
+
+// The classes of streams and events, whichever there are.
+std::vector<std::string> stream_classes(const py::module_& module) {
+  const py::module_ torch = py::module_::import("torch");
+  const py::tuple bases = py::make_tuple(torch.attr("Stream"), torch.attr("Event"));
+  std::vector<std::string> names;
+  const py::dict members = module.attr("__dict__");
+  for (const auto& [key, value] : members) {
+    if (!PyType_Check(value.ptr())) continue;
+    const int is_one = PyObject_IsSubclass(value.ptr(), bases.ptr());
+    if (is_one < 0) throw py::error_already_set();
+    if (is_one != 0) names.push_back(key.cast<std::string>());
+  }
+  return names;
+}
+
+}  // namespace
+
+void define_submodules(py::module_& module) {
+  py::module_ streams = add_submodule(module, "streams", "The device's streams and events.");
+  share_names(module, streams, stream_classes(module));
+  py::module_ random = add_submodule(module, "random", "The devices' random number generators.");
+  share_names(module, random,
+              {"get_rng_state", "get_rng_state_all", "set_rng_state", "set_rng_state_all",
+               "manual_seed", "manual_seed_all", "seed", "seed_all", "initial_seed"});
+  py::module_ amp =
+      add_submodule(module, "amp", "torch.amp's names, with the device filled in already.");
+  define_amp(amp);
+}
+
+}  // namespace outback::python

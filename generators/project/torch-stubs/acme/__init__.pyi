@@ -1,0 +1,396 @@
+# Made by ./dev docs from the module itself: what type checkers see of torch.acme.
+import collections.abc
+import typing
+import typing_extensions
+import uuid
+
+import torch
+from . import amp as amp, random as random, streams as streams
+
+_Device: typing.TypeAlias = torch.device | str | int | None
+
+__all__ = [
+    "BFloat16Storage",
+    "BFloat16Tensor",
+    "BoolStorage",
+    "BoolTensor",
+    "ByteStorage",
+    "ByteTensor",
+    "CharStorage",
+    "CharTensor",
+    "ComplexDoubleStorage",
+    "ComplexFloatStorage",
+    "DeferredCallError",
+    "DoubleStorage",
+    "DoubleTensor",
+    "Event",
+    "FloatStorage",
+    "FloatTensor",
+    "HalfStorage",
+    "HalfTensor",
+    "IntStorage",
+    "IntTensor",
+    "LongStorage",
+    "LongTensor",
+    "ShortStorage",
+    "ShortTensor",
+    "Stream",
+    "StreamContext",
+    "amp",
+    "can_device_access_peer",
+    "clock_rate",
+    "current_device",
+    "current_stream",
+    "default_generators",
+    "default_stream",
+    "device",
+    "device_count",
+    "device_memory_used",
+    "device_of",
+    "empty_cache",
+    "get_amp_supported_dtype",
+    "get_device_capability",
+    "get_device_name",
+    "get_device_properties",
+    "get_fallback_mode",
+    "get_rng_state",
+    "get_rng_state_all",
+    "get_stream_from_external",
+    "get_sync_debug_mode",
+    "init",
+    "initial_seed",
+    "ipc_collect",
+    "is_available",
+    "is_bf16_supported",
+    "is_initialized",
+    "list_gpu_processes",
+    "manual_seed",
+    "manual_seed_all",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "mem_get_info",
+    "memory_allocated",
+    "memory_reserved",
+    "memory_stats",
+    "memory_usage",
+    "power_draw",
+    "random",
+    "reset_accumulated_memory_stats",
+    "reset_peak_memory_stats",
+    "seed",
+    "seed_all",
+    "set_device",
+    "set_fallback_mode",
+    "set_rng_state",
+    "set_rng_state_all",
+    "set_stream",
+    "set_sync_debug_mode",
+    "stream",
+    "streams",
+    "synchronize",
+    "temperature",
+    "utilization",
+]
+
+AcceleratorError = torch.AcceleratorError
+
+class BFloat16Storage(torch.storage._LegacyStorage): ...
+
+class BFloat16Tensor(torch.Tensor): ...
+
+class BoolStorage(torch.storage._LegacyStorage): ...
+
+class BoolTensor(torch.Tensor): ...
+
+class ByteStorage(torch.storage._LegacyStorage): ...
+
+class ByteTensor(torch.Tensor): ...
+
+class CharStorage(torch.storage._LegacyStorage): ...
+
+class CharTensor(torch.Tensor): ...
+
+class ComplexDoubleStorage(torch.storage._LegacyStorage): ...
+
+class ComplexFloatStorage(torch.storage._LegacyStorage): ...
+
+class DeferredCallError(Exception):
+    """A call that was queued until the backend's start has failed; the text shows where it was
+    queued.
+    """
+
+class DoubleStorage(torch.storage._LegacyStorage): ...
+
+class DoubleTensor(torch.Tensor): ...
+
+class Event(torch.Event):
+    """A point in a stream's work that can be waited for.
+
+    Args:
+        enable_timing (bool): whether elapsed_time() can be asked
+        blocking (bool): a hint that synchronize() should sleep, not spin
+        interprocess (bool): not supported yet
+    """
+    def __new__(
+        cls,
+        enable_timing: bool = ...,
+        blocking: bool = ...,
+        interprocess: bool = ...,
+    ) -> typing_extensions.Self: ...
+
+class FloatStorage(torch.storage._LegacyStorage): ...
+
+class FloatTensor(torch.Tensor): ...
+
+class HalfStorage(torch.storage._LegacyStorage): ...
+
+class HalfTensor(torch.Tensor): ...
+
+class IntStorage(torch.storage._LegacyStorage): ...
+
+class IntTensor(torch.Tensor): ...
+
+class LongStorage(torch.storage._LegacyStorage): ...
+
+class LongTensor(torch.Tensor): ...
+
+OutOfMemoryError = torch.OutOfMemoryError
+
+class ShortStorage(torch.storage._LegacyStorage): ...
+
+class ShortTensor(torch.Tensor): ...
+
+class Stream(torch.Stream):
+    """A queue of work: what is enqueued runs in that order, independently of other streams.
+
+    Args:
+        device (int, str or torch.device, optional): the current device if None
+        priority (int): lower is more urgent; clamped to what the device has
+    """
+    def __new__(cls, device: _Device = ..., priority: int = ...) -> typing_extensions.Self: ...
+    @staticmethod
+    def priority_range() -> tuple[int, int]:
+        """The least and the greatest priority; the greatest is the lower number."""
+
+class StreamContext:
+    """Context manager: the stream, and its device, are this thread's inside it. None changes
+    nothing.
+    """
+    def __init__(self, stream: torch.Stream | None) -> None: ...
+    @property
+    def stream(self) -> torch.Stream | None: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *args: typing.Any) -> bool: ...
+
+class _DeviceProperties:
+    @property
+    def name(self) -> str: ...
+    @property
+    def total_memory(self) -> int: ...
+    @property
+    def max_allocation(self) -> int: ...
+    @property
+    def multi_processor_count(self) -> int: ...
+    @property
+    def major(self) -> int: ...
+    @property
+    def minor(self) -> int: ...
+    @property
+    def warp_size(self) -> int | None: ...
+    @property
+    def max_threads_per_block(self) -> int | None: ...
+    @property
+    def is_integrated(self) -> bool: ...
+    @property
+    def is_host_addressable(self) -> bool: ...
+    @property
+    def pci_id(self) -> str: ...
+    @property
+    def uuid(self) -> uuid.UUID | None: ...
+
+def _lazy_call(callable: typing.Any, **kwargs: typing.Any) -> None:
+    """Calls it now if the backend is started, else at its start."""
+
+def _lazy_init() -> None: ...
+
+def can_device_access_peer(device: _Device, peer_device: _Device) -> bool:
+    """Whether kernels of `device` can use memory of `peer_device` directly. Copies between devices
+    do not need it.
+    """
+
+def clock_rate(device: _Device = ...) -> int:
+    """The device's clock in megahertz."""
+
+def current_device() -> int:
+    """The index of this thread's device."""
+
+def current_stream(device: _Device = ...) -> Stream:
+    """This thread's stream on the device."""
+
+default_generators: tuple[torch.Generator, ...]
+
+def default_stream(device: _Device = ...) -> Stream:
+    """The device's default stream."""
+
+class device:
+    """Context manager: the device is this thread's inside it. A negative index changes nothing."""
+    def __init__(self, device: _Device) -> None: ...
+    @property
+    def idx(self) -> int: ...
+    @property
+    def prev_idx(self) -> int: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *args: typing.Any) -> bool: ...
+
+def device_count() -> int:
+    """The number of devices. Starts nothing: safe before a fork."""
+
+def device_memory_used(device: _Device = ...) -> int:
+    """Bytes of the device's memory that are in use, other processes included."""
+
+class device_of(device):
+    """Context manager: the device of a tensor or storage is this thread's inside it. Changes
+    nothing for one that is elsewhere.
+    """
+    def __init__(self, obj: torch.Tensor | torch.UntypedStorage | torch.TypedStorage) -> None: ...
+
+def empty_cache() -> None:
+    """Gives cached memory that no tensor uses back."""
+
+def get_amp_supported_dtype() -> list[torch.dtype]:
+    """The dtypes that torch.autocast may cast to on this device."""
+
+def get_device_capability(device: _Device = ...) -> tuple[int, int]:
+    """The device's capability as (major, minor)."""
+
+def get_device_name(device: _Device = ...) -> str:
+    """The device's name."""
+
+def get_device_properties(device: _Device = ...) -> _DeviceProperties:
+    """What the device says of itself."""
+
+def get_fallback_mode() -> str:
+    """The mode that `set_fallback_mode` sets: "allow", "warn" or "error"."""
+
+def get_rng_state(device: _Device = ...) -> torch.Tensor:
+    """The state of a device's generator: 16 bytes on the CPU."""
+
+def get_rng_state_all() -> list[torch.Tensor]:
+    """The states of all devices' generators."""
+
+def get_stream_from_external(data_ptr: int, device: _Device = ...) -> Stream:
+    """A Stream for a stream that was made elsewhere."""
+
+def get_sync_debug_mode() -> int:
+    """The mode that `set_sync_debug_mode` set: 0, 1 or 2."""
+
+def init() -> None:
+    """Starts the backend, which happens by itself at the first use."""
+
+def initial_seed() -> int:
+    """The current device's seed."""
+
+def ipc_collect() -> None:
+    """Frees memory that was shared with other processes and that they let go of."""
+
+def is_available() -> bool:
+    """Whether there is a device to use. Never raises, starts nothing."""
+
+def is_bf16_supported(including_emulation: bool = ...) -> bool:
+    """Whether bfloat16 can be used: natively, or at all."""
+
+def is_initialized() -> bool:
+    """Whether the backend has been started."""
+
+def list_gpu_processes(device: _Device = ...) -> str:
+    """The processes that use the device and the memory of each, as text."""
+
+def manual_seed(seed: int) -> None:
+    """Seeds the current device's generator. Ignored without a device."""
+
+def manual_seed_all(seed: int) -> None:
+    """Seeds all devices' generators. Ignored without a device."""
+
+def max_memory_allocated(device: _Device = ...) -> int:
+    """The most bytes that tensors held since the peak was reset."""
+
+def max_memory_reserved(device: _Device = ...) -> int:
+    """The most bytes that the allocator held since the peak was reset."""
+
+def mem_get_info(device: _Device = ...) -> tuple[int, int]:
+    """Free and total bytes of the device, other processes included."""
+
+def memory_allocated(device: _Device = ...) -> int:
+    """Bytes that tensors hold now."""
+
+def memory_reserved(device: _Device = ...) -> int:
+    """Bytes that the allocator holds now, the cached ones included."""
+
+def memory_stats(device: _Device = ...) -> dict[str, typing.Any]:
+    """All of the allocator's counters, under torch.cuda.memory_stats's keys."""
+
+def memory_usage(device: _Device = ...) -> int:
+    """Percent of the last moment in which the device's memory was read or written."""
+
+def power_draw(device: _Device = ...) -> int:
+    """The power that the device draws, in milliwatts."""
+
+def reset_accumulated_memory_stats(device: _Device = ...) -> None:
+    """Sets the counters of what was ever allocated and freed to zero."""
+
+def reset_peak_memory_stats(device: _Device = ...) -> None:
+    """Sets the peaks to the current values."""
+
+def seed() -> None:
+    """Gives the current device's generator a random seed."""
+
+def seed_all() -> None:
+    """Gives all devices' generators one random seed."""
+
+def set_device(device: _Device) -> None:
+    """Makes `device` this thread's; a negative index changes nothing. Prefer the context manager
+    `device`.
+    """
+
+def set_fallback_mode(mode: str) -> None:
+    """What to do with operators that have no kernel for this device, if the CPU cannot address its
+    memory.
+
+    Args:
+        mode: "allow" runs them on the CPU, over copies of their tensors; "warn" says so once an
+            operator; "error" raises NotImplementedError. The environment's OUTBACK_FALLBACK sets the
+            first mode.
+    """
+
+def set_rng_state(new_state: torch.Tensor, device: _Device = ...) -> None:
+    """Sets the state of a device's generator."""
+
+def set_rng_state_all(new_states: collections.abc.Iterable) -> None:
+    """Sets the states of all devices' generators."""
+
+def set_stream(stream: torch.Stream | None) -> None:
+    """Makes the stream, and its device, this thread's; None changes nothing. Prefer the context
+    manager `stream`.
+    """
+
+def set_sync_debug_mode(debug_mode: int | str) -> None:
+    """What calls do that make the host wait for a stream: `item()`, copies that block,
+    `Stream.synchronize()`.
+
+    Args:
+        debug_mode: "default" or 0 lets them be, "warn" or 1 warns, "error" or 2 raises RuntimeError.
+            Holds for all threads. `synchronize()` of a device and of an event are asked for by name
+            and never reported.
+    """
+
+def stream(stream: torch.Stream | None) -> StreamContext:
+    """The context manager StreamContext(stream)."""
+
+def synchronize(device: _Device = ...) -> None:
+    """Waits until all work on the device's streams is done."""
+
+def temperature(device: _Device = ...) -> int:
+    """The device's temperature in degrees Celsius."""
+
+def utilization(device: _Device = ...) -> int:
+    """Percent of the last moment in which work ran on the device."""

@@ -1,0 +1,35 @@
+"""A call that fits torch.cuda's function fits ours: the same parameters, names and order."""
+
+import inspect
+import re
+
+import pytest
+import torch
+
+FUNCTIONS = [
+    name
+    for name in torch.cuda.__all__
+    if inspect.isfunction(getattr(torch.cuda, name, None)) and hasattr(torch.acme, name)
+]
+
+
+def cudas(name: str) -> list[tuple[str, bool]]:
+    parameters = inspect.signature(getattr(torch.cuda, name)).parameters.values()
+    return [(it.name, it.default is it.empty) for it in parameters]
+
+
+def ours(name: str) -> list[tuple[str, bool]]:
+    """As the first line of the docstring tells them."""
+    function = getattr(torch.acme, name)
+    try:
+        parameters = inspect.signature(function).parameters.values()
+        return [(it.name, it.default is it.empty) for it in parameters]
+    except ValueError:
+        found = re.match(r"\w+\((.*)\)( -> .*)?$", function.__doc__.splitlines()[0])
+        parameters = [each for each in re.split(r", (?=\w+:)", found.group(1)) if each]
+        return [(each.split(":")[0], "=" not in each) for each in parameters]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_parameters_are_cudas(name):
+    assert ours(name) == cudas(name)
