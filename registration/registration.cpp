@@ -15,6 +15,7 @@
 #include "backend_template/core/guard.h"
 #include "backend_template/core/hooks.h"
 #include "backend_template/core/host_allocator.h"
+#include "backend_template/core/profiler.h"
 #include "backend_template/core/runtime.h"
 #include "backend_template/ops/operators.h"
 #include "outback/backend.h"
@@ -101,6 +102,7 @@ void register_backend(const backend_options& options) {
   ops::register_operators(std::move(excluded));
   at::RegisterPrivateUse1HooksInterface(&core::accelerator_hooks());
   c10::register_privateuse1_backend(options.name);
+  core::register_profiler();
   registered.store(true, std::memory_order_release);
 }
 

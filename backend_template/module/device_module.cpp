@@ -45,6 +45,7 @@ void define_device_module(py::module_& module, const std::string& name) {
   define_random(module);
   define_memory(module);
   define_fallback(module);
+  define_inductor(module);
   rename_members(module, "torch." + name);
   module.def("__getattr__",
              [name](const std::string& attribute) { return late_attribute(name, attribute); });

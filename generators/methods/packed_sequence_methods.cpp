@@ -27,7 +27,7 @@ PyObject* get_packed_sequence_is_backend(PyObject* self, void* /*closure*/) {
 
 // A device as one of this backend. To Tensor.to an index is one of the accelerator, and a number
 // would be taken for a tensor; its other arguments, dtypes and tensors, are its own business.
-py::object as_device(py::handle argument) {
+py::object as_torch_device(py::handle argument) {
   const bool is_device = PyUnicode_Check(argument.ptr()) || PyNumber_Check(argument.ptr()) ||
                          THPDevice_Check(argument.ptr());
   if (!is_device || THPVariable_Check(argument.ptr())) {
@@ -64,8 +64,8 @@ PyObject* packed_sequence_to_backend(PyObject* self, PyObject* const* values, Py
   return guarded([&] {
     py::tuple arguments = positional_tuple(values, positional);
     py::dict named = keyword_dict(values, positional, keywords);
-    if (positional > 0) arguments[0] = as_device(values[0]);
-    if (named.contains("device")) named["device"] = as_device(named["device"]);
+    if (positional > 0) arguments[0] = as_torch_device(values[0]);
+    if (named.contains("device")) named["device"] = as_torch_device(named["device"]);
 
     const py::object data = py::handle(self).attr("data");
     const py::object device = destination(data, arguments, named);
