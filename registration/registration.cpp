@@ -16,6 +16,7 @@
 #include "backend_template/core/guard.h"
 #include "backend_template/core/hooks.h"
 #include "backend_template/core/host_allocator.h"
+#include "backend_template/core/profiler.h"
 #include "backend_template/core/runtime.h"
 #include "backend_template/ops/operators.h"
 #include "outback/backend.h"
@@ -106,6 +107,7 @@ void register_backend(const backend_options& options) {
   if (!options.amp_dtypes.empty()) {
     at::autocast::set_autocast_dtype(core::device_type, options.amp_dtypes.front());
   }
+  core::register_profiler();
   registered.store(true, std::memory_order_release);
 }
 

@@ -16,6 +16,14 @@ void define_device_module(pybind11::module_& module, const std::string& name);
 /// After define_device_module and the registration of the module with torch.
 void register_dynamo_interface(const std::string& name);
 
+/// Makes torch.compile's default backend work where the CPU can address the device's memory, and
+/// refuse elsewhere, when Inductor is imported.
+void register_inductor_backend(const std::string& name);
+
+/// Lets tensors, parameters and storages of the device go to other processes, by copy, where
+/// torch.multiprocessing pickles them. `module` is the one that the other process imports for it.
+void register_reducers(pybind11::module_& module);
+
 /// Starts the backend, as the first tensor does, and tells torch. Throws in a forked child of a
 /// process that had started it, and what a call throws that was queued until then.
 void start_from_python();
@@ -32,5 +40,6 @@ void define_fallback(pybind11::module_& module);
 void define_peer(pybind11::module_& module);
 void define_telemetry(pybind11::module_& module);
 void define_sync_debug(pybind11::module_& module);
+void define_inductor(pybind11::module_& module);
 
 }  // namespace outback::python

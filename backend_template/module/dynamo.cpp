@@ -1,13 +1,18 @@
 // torch._dynamo's DeviceInterface for the device. torch._dynamo takes seconds to import and most
 // programs never do, so the class is made when torch._dynamo is.
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "backend_template/core/device.h"
+#include "backend_template/core/dtypes.h"
 #include "backend_template/core/stream.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/properties.h"
+#include "backend_template/module/python_class.h"
+#include "registration/options.h"
 #include "registration/python/device_argument.h"
+#include "registration/python/dtype.h"
 #include "registration/python/import_hook.h"
 
 namespace py = pybind11;
@@ -45,18 +50,13 @@ uintptr_t raw_stream(py::handle device) {
       core::handle_of(core::current_stream(device_argument(device))));
 }
 
-py::object make_class(const char* name, const py::tuple& bases, const py::dict& members) {
-  return py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(&PyType_Type))(name, bases,
-                                                                                       members);
-}
-
-py::object static_method(const py::object& function) {
-  return py::module_::import("builtins").attr("staticmethod")(function);
-}
-
-template <class Function, class... Extra>
-py::object bound_static_method(Function function, const Extra&... extra) {
-  return static_method(py::cpp_function(function, extra...));
+// What the compiler may generate for: the CPU's kernels serve the dtypes that the device does not.
+bool is_dtype_supported(py::handle dtype, bool including_emulation) {
+  const c10::ScalarType type = as_scalar_type(dtype);
+  if (!core::supports(type)) return false;
+  if (type != c10::ScalarType::BFloat16 || including_emulation) return true;
+  const auto& native = registration::options().amp_dtypes;
+  return std::find(native.begin(), native.end(), type) != native.end();
 }
 
 py::object make_worker() {
@@ -80,7 +80,9 @@ py::object make_interface(const py::object& base, const py::object& device_modul
   members["exchange_device"] = static_method(device_module.attr("_exchange_device"));
   members["maybe_exchange_device"] = static_method(device_module.attr("_maybe_exchange_device"));
   members["get_compute_capability"] = static_method(device_module.attr("get_device_capability"));
-  members["get_raw_stream"] = bound_static_method(&raw_stream);
+  members["get_raw_stream"] = bound_static_method(&raw_stream, py::arg("device_idx"));
+  members["is_dtype_supported"] = bound_static_method(&is_dtype_supported, py::arg("dtype"),
+                                                      py::arg("including_emulation") = false);
   members["Worker"] = make_worker();
   return make_class("OutbackInterface", py::make_tuple(base), members);
 }
@@ -98,6 +100,12 @@ void register_interface(const std::string& name, const py::module_& interfaces) 
 void register_dynamo_interface(const std::string& name) {
   when_imported("torch._dynamo.device_interface",
                 [name](const py::module_& interfaces) { register_interface(name, interfaces); });
+  // Random operators in compiled graphs, when what they drew is drawn again in backward: torch 2.13
+  // and newer take other devices than cuda.
+  when_imported("torch._functorch._aot_autograd.utils", [name](const py::module_& utilities) {
+    constexpr const char* add = "register_graphsafe_rng_device_type";
+    if (py::hasattr(utilities, add)) utilities.attr(add)(name);
+  });
 }
 
 }  // namespace outback::python

@@ -1,5 +1,4 @@
-// Classes that Python could have written, for where torch expects subclasses of its own Python
-// classes.
+// Python classes made in C++, for where torch expects subclasses of its own Python classes.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -10,19 +9,15 @@
 
 namespace outback::python {
 
-/// A class statement: `class <name>(<bases>): """<doc>"""` in the module named `module`.
-inline pybind11::object new_class(const char* name, const pybind11::tuple& bases,
-                                  const std::string& module, const char* doc,
-                                  pybind11::dict members = {}) {
-  members["__module__"] = module;
-  members["__doc__"] = doc;
-  // As `class` does it: with the metaclass of the bases.
-  const auto types = pybind11::module_::import("types");
-  return types.attr("new_class")(name, bases, pybind11::none(),
-                                 pybind11::cpp_function([members](const pybind11::dict& body) {
-                                   body.attr("update")(members);
-                                 }));
-}
+/// A class statement: `class <name>(<bases>): """<doc>"""` in the module named `module`, with
+/// `members` as its body.
+pybind11::object new_class(const char* name, const pybind11::tuple& bases,
+                           const std::string& module, const char* doc,
+                           pybind11::dict members = {});
+
+/// `class name(*bases)` with `members` as its body.
+pybind11::object make_class(const char* name, const pybind11::tuple& bases,
+                            const pybind11::dict& members);
 
 /// A method of `type`; the first argument of `function` is `self`. pybind11 takes a function that
 /// is called __init__ for a constructor of its own classes, so that ours is called otherwise.
@@ -33,6 +28,20 @@ void add_method(const pybind11::object& type, const char* name, Function&& funct
       pybind11::cpp_function(std::forward<Function>(function),
                              pybind11::name(std::string_view(name) == "__init__" ? "init" : name),
                              pybind11::is_method(type), extra...);
+}
+
+/// A member that is called without an instance: `function` is a Python callable or a C++ one.
+pybind11::object static_method(const pybind11::object& function);
+
+template <class Function, class... Extra>
+pybind11::object bound_static_method(Function function, const Extra&... extra) {
+  return static_method(pybind11::cpp_function(function, extra...));
+}
+
+/// A member whose first argument is the instance.
+template <class Function, class... Extra>
+pybind11::object bound_method(Function function, const Extra&... extra) {
+  return pybind11::cpp_function(function, pybind11::is_method(pybind11::none()), extra...);
 }
 
 }  // namespace outback::python

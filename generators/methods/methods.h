@@ -20,4 +20,7 @@ void add_packed_sequence_methods(const std::string& name);
 /// TypedStorage. Once.
 void add_storage_methods(const std::string& name);
 
+/// Replaces `Tensor.__dlpack_device__`, which refuses this device's tensors. Once.
+void add_dlpack_methods();
+
 }  // namespace outback::python

@@ -57,8 +57,11 @@ void register_in_python(py::module_& module, const backend_options& options) {
   if (options.module_methods) python::add_module_methods(options.name);
   if (options.packed_sequence_methods) python::add_packed_sequence_methods(options.name);
   if (options.storage_methods) python::add_storage_methods(options.name);
+  python::add_dlpack_methods();
   python::teach_printing();
+  python::register_reducers(module);
   python::register_dynamo_interface(options.name);
+  python::register_inductor_backend(options.name);
   python::register_exit_handler();
 }
 

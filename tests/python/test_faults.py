@@ -137,6 +137,149 @@ def test_out_of_memory_says_who_has_it(run_python, whole_runtime):
     assert counts == "2 True"
 
 
+# ---- Every slot below every call
+
+# Python calls of all kinds, each of which may be repeated. Names that one makes, the next ones use.
+PROGRAM = """
+x = torch.arange(4096.0, device="acme"); torch.acme.synchronize()
+y = torch.ones(64, 64, device="acme:1")
+pinned = torch.ones(4096).pin_memory()
+assert torch.empty(4096, pin_memory=True).shape == (4096,)
+x.copy_(pinned, non_blocking=True)
+host = x.to("cpu", non_blocking=True); torch.acme.synchronize()
+assert torch.equal(x.to("acme:1").cpu(), x.cpu())
+x.fill_(2.0); x.zero_()
+torch.zeros(1 << 18, device="acme").add_(1).sum().item()
+s = torch.acme.Stream(); t = torch.acme.Stream(device="acme:1", priority=-1)
+s.query(); s.synchronize()
+e = torch.acme.Event(enable_timing=True); f = torch.acme.Event(enable_timing=True)
+e.record(s); f.record(s)
+s.wait_event(e); s.wait_stream(torch.acme.current_stream())
+e.query(); e.synchronize(); f.synchronize(); e.elapsed_time(f)
+with torch.acme.stream(s): z = x.clone()
+z.record_stream(torch.acme.current_stream())
+torch.acme.synchronize(); torch.acme.synchronize(1)
+torch.accelerator.synchronize()
+torch.acme.set_device(1); torch.acme.set_device(0)
+with torch.acme.device(1): assert torch.ones(3, device="acme").sum().item() == 3
+torch.acme.get_device_properties(1)
+torch.acme.mem_get_info(0); torch.acme.empty_cache()
+torch.manual_seed(3); torch.rand(100, device="acme"); torch.acme.get_rng_state()
+x.untyped_storage().resize_(8192 * 4); x.resize_(8192)
+file = io.BytesIO(); torch.save({"x": x, "y": y}, file); file.seek(0); torch.load(file)
+pickle.loads(pickle.dumps(y))
+torch.from_dlpack(y).add_(0)
+copy.deepcopy(torch.nn.Linear(4, 4).acme())
+module = torch.nn.Linear(64, 64).acme(1); module(y).sum().backward()
+torch.optim.Adam(module.parameters()).step()
+with torch.autocast("acme", torch.bfloat16): module(y)
+torch.utils.checkpoint.checkpoint(module, y, use_reentrant=False).sum().backward()
+torch.compile(lambda v: v + 1, backend="eager")(y)
+assert y.tolist()[0][0] == 1.0
+repr(y); str(x[:3])
+y.to_sparse().to_dense(); y.is_pinned(); pinned.is_pinned()
+torch.cat([y, y]).sum(0).cpu(); y.numpy(force=True)
+"""
+
+EVERY_CALL = """
+import copy, io, pickle, sys, warnings
+import torch
+import torch.utils.checkpoint
+import torch_acme
+
+warnings.simplefilter("ignore")
+program, slot = sys.argv[1].strip().splitlines(), sys.argv[2]
+failures, wrong = {}, []
+for statement in program:
+    done = False
+    for _ in range(12):
+        try:
+            exec(statement, globals())
+            done = True
+            break
+        except (torch.AcceleratorError, RuntimeError) as error:
+            text = str(error)
+            failures[statement] = text
+            code = getattr(error, "error_code", None)
+            if f"acme: {slot}(" not in text or "internal error" not in text:
+                wrong.append((statement, type(error).__name__, text.splitlines()[0]))
+            elif code != 6 and not isinstance(error, torch.AcceleratorError):
+                wrong.append((statement, type(error).__name__, "has no error_code"))
+        except Exception as error:
+            wrong.append((statement, type(error).__name__, str(error)[:200]))
+    if not done:
+        wrong.append((statement, "never succeeded", failures.get(statement, "")[:200]))
+        break
+
+# The process is whole: the state is what it was, and the devices compute.
+for _ in range(12):
+    try:
+        torch.acme.set_device(0)
+        assert torch.acme.current_stream() == torch.acme.default_stream(), "stream"
+        for device in ("acme:0", "acme:1"):
+            result = (torch.arange(1000.0).to(device) * 2).sum().item()
+            assert result == 999000, result
+        torch.acme.synchronize()
+        break
+    except torch.AcceleratorError:
+        pass
+else:
+    wrong.append(("at the end", "never computed", ""))
+print(len(failures))
+for each in wrong:
+    print(*each, sep=" | ")
+"""
+
+# Single calls of a slot fail, ever further apart, so that what is tried again succeeds.
+def now_and_then(slot: str) -> str:
+    return ";".join(f"{slot}:{k * (k + 1) // 2}=internal" for k in range(1, 50))
+
+
+RAISING = [
+    "mem_alloc", "mem_copy", "mem_fill", "device_sync", "streams.create", "streams.query", "streams.sync",
+    "events.create", "events.record", "events.wait", "events.query", "events.sync", "events.elapsed",
+    "host_memory.alloc", "host_memory.info", "device_state.select", "device_state.memory_usage",
+]  # fmt: skip
+
+
+@pytest.fixture
+def run_program(run_python, tmp_path):
+    def run(slot: str, **environment: str):
+        (tmp_path / "program.py").write_text(EVERY_CALL)
+        return run_python(
+            f"""
+            import runpy, sys
+            sys.argv = ["program.py", {PROGRAM!r}, {slot!r}]
+            runpy.run_path({str(tmp_path / "program.py")!r}, run_name="__main__")
+            """,
+            check=False,
+            **environment,
+        )
+
+    return run
+
+
+@pytest.mark.parametrize("slot", RAISING)
+def test_every_call_below_every_function(run_program, whole_runtime, slot):
+    done = run_program(slot, OUTBACK_FAULTS=now_and_then(slot))
+    assert done.code == 0, done
+    failures, *wrong = done.output.splitlines()
+    assert wrong == [], done
+    assert int(failures) > 0, "no function of the program made this call"
+
+
+@pytest.mark.parametrize("slot", ["mem_free", "events.destroy", "host_memory.free"])
+def test_what_fails_while_something_is_given_back_ends_nothing(run_program, whole_runtime, slot):
+    done = run_program(slot, OUTBACK_FAULTS=now_and_then(slot))
+    assert done.code == 0, done
+    assert done.output.splitlines()[1:] == [], done
+
+
+def test_nothing_fails_by_itself(run_program, whole_runtime):
+    done = run_program("nothing")
+    assert (done.code, done.output) == (0, "0"), done
+
+
 MALFORMED = """
 import torch
 try:

@@ -1,0 +1,226 @@
+// torch.compile's default code generator, Inductor, on a device whose memory the CPU can address:
+// the kernels that it generates for the CPU run on that memory as it is.
+//
+// Inductor takes seconds to import, so all this waits until it is imported.
+#include <c10/util/Exception.h>
+
+#include <string>
+
+#include "backend_template/core/device.h"
+#include "backend_template/core/lazy_start.h"
+#include "backend_template/core/stream.h"
+#include "backend_template/module/device_module.h"
+#include "backend_template/module/python_class.h"
+#include "outback/backend.h"
+#include "registration/python/import_hook.h"
+
+namespace py = pybind11;
+
+namespace outback::python {
+namespace {
+
+constexpr const char* generator_module = "torch._inductor.codegen.common";
+constexpr const char* before_kernel = "_before_compiled_kernel";
+
+void check_addressable(c10::DeviceIndex device) {
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      core::is_host_addressable(device), backend_name(),
+      ": torch.compile's default backend, Inductor, generates kernels for the CPU, and the CPU "
+      "cannot address this device's memory; use torch.compile(backend=\"aot_eager\"), or give "
+      "Inductor a code generator for ",
+      backend_name(), " with torch._inductor.codegen.common.register_backend_for_device");
+}
+
+// What generated code calls before each kernel. It checks once more, since torch keeps generated
+// code on disk and the next process may run it on another device.
+void prepare_kernel(int index) {
+  const c10::DeviceIndex device = core::resolve_index(static_cast<c10::DeviceIndex>(index));
+  check_addressable(device);
+  if (core::is_idle(core::current_stream(device))) return;
+  const py::gil_scoped_release no_gil;
+  core::drain(device);
+}
+
+bool is_ours(const std::string& name, py::handle device) {
+  return !device.is_none() && device.attr("type").cast<std::string>() == name;
+}
+
+// ---- What is written around the kernels
+
+// Inductor writes only the type of a device that it does not know, and means device 0.
+py::object with_index(const py::object& device) {
+  using namespace py::literals;
+  return py::module_::import("types").attr("SimpleNamespace")("type"_a = py::str(device),
+                                                              "index"_a = device.attr("index"));
+}
+
+py::object make_allocation(const std::string& name, const py::object& base, const py::object& self,
+                           const py::object& buffer, const py::object& device, const py::args& rest,
+                           const py::kwargs& named) {
+  return base.attr("make_allocation")(
+      self, buffer, is_ours(name, device) ? with_index(device) : device, *rest, **named);
+}
+
+py::object current_device_of_graph() {
+  return py::module_::import("torch._inductor.virtualized")
+      .attr("V")
+      .attr("graph")
+      .attr("get_current_device_or_throw")();
+}
+
+// As for a kernel on the CPU, after the work in the queue of the stream.
+void write_kernel_call(const std::string& name, const py::object& base, const py::object& self,
+                       const py::object& kernel, const py::object& arguments,
+                       const py::kwargs& named) {
+  py::object device = named.contains("device") ? py::object(named["device"]) : py::none();
+  if (device.is_none()) device = current_device_of_graph();
+  const bool is_cpp = named.contains("triton") && !named["triton"].cast<bool>();
+  if (!is_cpp || !is_ours(name, device)) {
+    base.attr("_generate_kernel_call_helper")(self, kernel, arguments, **named);
+    return;
+  }
+  const py::object index = device.attr("index");
+  self.attr("writeline")(py::str("torch.{}.{}({})").format(name, before_kernel, index));
+  self.attr("writeline")(self.attr("wrap_kernel_call")(kernel, arguments));
+}
+
+py::dict wrapper_members(const std::string& name, const py::object& base) {
+  py::dict members;
+  members["make_allocation"] = bound_method(
+      [name, base](const py::object& self, const py::object& buffer, const py::object& device,
+                   const py::args& rest, const py::kwargs& named) {
+        return make_allocation(name, base, self, buffer, device, rest, named);
+      },
+      py::arg("name"), py::arg("device"));
+  members["_generate_kernel_call_helper"] = bound_method(
+      [name, base](const py::object& self, const py::object& kernel, const py::object& arguments,
+                   const py::kwargs& named) {
+        write_kernel_call(name, base, self, kernel, arguments, named);
+      },
+      py::arg("kernel_name"), py::arg("call_args"));
+  return members;
+}
+
+py::object make_wrapper(const std::string& name) {
+  const py::module_ wrappers = py::module_::import("torch._inductor.codegen.wrapper");
+  const auto derived = [&](const char* base_name, const char* own_name) {
+    const py::object base = wrappers.attr(base_name);
+    return make_class(own_name, py::make_tuple(base), wrapper_members(name, base));
+  };
+  const py::object part = derived("SubgraphPythonWrapperCodegen", "OutbackSubgraphWrapper");
+  const py::object whole = derived("PythonWrapperCodegen", "OutbackWrapper");
+  whole.attr("create") = bound_static_method(
+      [part, whole = py::handle(whole)](bool is_subgraph, const py::object& subgraph_name,
+                                        const py::object& parent, const py::object& signatures) {
+        return is_subgraph ? part(subgraph_name, parent, signatures) : whole();
+      },
+      py::arg("is_subgraph"), py::arg("subgraph_name"), py::arg("parent_wrapper"),
+      py::arg("partition_signatures") = py::none());
+  return whole;
+}
+
+// ---- What is written for the device itself
+
+py::object make_device_overrides(const std::string& name) {
+  const py::object base = py::module_::import("torch._inductor.codegen.cpu_device_op_overrides")
+                              .attr("CpuDeviceOpOverrides");
+  const std::string module = "torch." + name;
+  py::dict members;
+  members["set_device"] = bound_method([module](const py::object&, int index) {
+    return module + ".set_device(" + std::to_string(index) + ")";
+  });
+  members["synchronize"] =
+      bound_method([module](const py::object&) { return module + ".synchronize()"; });
+  members["device_guard"] = bound_method([module](const py::object&, int index) {
+    return module + ".device(" + std::to_string(index) + ")";
+  });
+  return make_class("OutbackDeviceOpOverrides", py::make_tuple(base), members)();
+}
+
+// ---- Registration
+
+// A class, since torch asks which code generator it derives from.
+py::object make_scheduling(const py::object& base) {
+  py::dict members;
+  members["__init__"] = bound_method([base](const py::object& self, const py::object& scheduler) {
+    check_addressable(core::current_device());
+    base.attr("__init__")(self, scheduler);
+  });
+  return make_class("OutbackScheduling", py::make_tuple(base), members);
+}
+
+// What torch's own decisions go by where they tell the CPU's code from that for GPUs, for which it
+// takes every device that it does not know. `is_generated_here` answers whether ours still serves
+// the device: a vendor may register another generator later.
+struct cpu_decisions {
+  std::string name;
+  py::module_ common;
+  py::object scheduling;
+
+  bool is_generated_here(const std::string& type) const {
+    return type == name && common.attr("get_scheduling_for_device")(name).is(scheduling);
+  }
+};
+
+// Which loops may be fused and turned: the scheduler asks whether a node is on the CPU.
+void count_nodes_as_cpu(const cpu_decisions& decisions) {
+  const py::object node =
+      py::module_::import("torch._inductor.scheduler").attr("BaseSchedulerNode");
+  const py::object is_cpu = node.attr("is_cpu");
+  node.attr("is_cpu") = bound_method([decisions, is_cpu](const py::object& self) {
+    if (is_cpu(self).cast<bool>()) return true;
+    const py::object device = self.attr("get_device")();
+    return !device.is_none() &&
+           decisions.is_generated_here(device.attr("type").cast<std::string>());
+  });
+}
+
+// Which dtypes intermediate values have: the kernel's writer asks for the language.
+void write_in_cpp(const cpu_decisions& decisions) {
+  const py::module_ utilities = py::module_::import("torch._inductor.utils");
+  constexpr const char* asked = "get_current_backend";
+  const py::object original = utilities.attr(asked);
+  const py::object replacement = py::cpp_function(
+      [decisions, original](const py::object& type) -> py::object {
+        const py::object device_type =
+            type.is_none() ? current_device_of_graph().attr("type") : type;
+        if (decisions.is_generated_here(device_type.cast<std::string>())) return py::str("cpp");
+        return original(device_type);
+      },
+      py::name(asked), py::arg("device_type") = py::none());
+  utilities.attr(asked) = replacement;
+  decisions.common.attr(asked) = replacement;
+}
+
+// A vendor may have a code generator: registered already, or as the names that torch looks for in
+// the device module.
+bool has_another_generator(const std::string& name, const py::module_& common) {
+  const py::object device_module = py::module_::import(("torch." + name).c_str());
+  return !common.attr("get_scheduling_for_device")(name).is_none() ||
+         py::hasattr(device_module, "Scheduling") ||
+         py::hasattr(device_module, "_inductor_backend_init");
+}
+
+void register_generator(const std::string& name, const py::module_& cpp) {
+  const py::module_ common = py::module_::import(generator_module);
+  if (has_another_generator(name, common)) return;
+  const py::object scheduling = make_scheduling(cpp.attr("CppScheduling"));
+  common.attr("register_backend_for_device")(name, scheduling, make_wrapper(name));
+  common.attr("register_device_op_overrides")(name, make_device_overrides(name));
+  const cpu_decisions decisions{.name = name, .common = common, .scheduling = scheduling};
+  count_nodes_as_cpu(decisions);
+  write_in_cpp(decisions);
+}
+
+}  // namespace
+
+void define_inductor(py::module_& module) {
+  module.def(before_kernel, &prepare_kernel, py::arg("device_index"));
+}
+
+void register_inductor_backend(const std::string& name) {
+  when_imported("torch._inductor.codegen.cpp",
+                [name](const py::module_& cpp) { register_generator(name, cpp); });
+}
+
+}  // namespace outback::python

@@ -1,0 +1,27 @@
+#include "backend_template/module/python_class.h"
+
+namespace py = pybind11;
+
+namespace outback::python {
+
+py::object new_class(const char* name, const py::tuple& bases, const std::string& module,
+                     const char* doc, py::dict members) {
+  members["__module__"] = module;
+  members["__doc__"] = doc;
+  // As `class` does it: with the metaclass of the bases.
+  const auto types = py::module_::import("types");
+  return types.attr("new_class")(
+      name, bases, py::none(),
+      py::cpp_function([members](const py::dict& body) { body.attr("update")(members); }));
+}
+
+py::object make_class(const char* name, const py::tuple& bases, const py::dict& members) {
+  return py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(&PyType_Type))(name, bases,
+                                                                                       members);
+}
+
+py::object static_method(const py::object& function) {
+  return py::module_::import("builtins").attr("staticmethod")(function);
+}
+
+}  // namespace outback::python

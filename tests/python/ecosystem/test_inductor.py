@@ -1,0 +1,220 @@
+"""torch.compile's default backend: it generates code where the CPU can address the device's memory."""
+
+import shutil
+
+import pytest
+import torch
+
+ADDRESSABLE = torch.acme.get_device_properties(0).is_host_addressable
+pytestmark = pytest.mark.skipif(
+    not (shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")),
+    reason="Inductor needs a C++ compiler",
+)
+addressable = pytest.mark.skipif(not ADDRESSABLE, reason="the CPU cannot address this device")
+
+
+@pytest.fixture
+def run_compiled(run_python, tmp_path):
+    """Runs source text in a process of its own, with a cache of its own and one compiler at a time."""
+
+    def run(source: str, **options):
+        return run_python(
+            "import torch, torch_acme\nimport warnings\nwarnings.simplefilter('ignore')\n" + source,
+            TORCHINDUCTOR_CACHE_DIR=str(tmp_path),
+            TORCHINDUCTOR_COMPILE_THREADS="1",
+            **options,
+        )
+
+    return run
+
+
+@addressable
+def test_a_network_trains(run_compiled):
+    run_compiled(
+        """
+import copy
+torch.manual_seed(0)
+eager = torch.nn.Sequential(
+    torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.LayerNorm(16), torch.nn.Linear(16, 2)
+).acme()
+module = copy.deepcopy(eager)
+compiled = torch.compile(module, fullgraph=True)
+x, y = torch.randn(32, 8, device="acme"), torch.randn(32, 2, device="acme")
+losses = []
+for net, call in ((eager, eager), (module, compiled)):
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    losses.append([])
+    for _ in range(4):
+        optimizer.zero_grad()
+        loss = torch.nn.functional.mse_loss(call(x), y)
+        loss.backward()
+        optimizer.step()
+        losses[-1].append(loss.item())
+torch.testing.assert_close(losses[0], losses[1], rtol=1e-4, atol=1e-5)
+assert losses[1][-1] < losses[1][0]
+for a, b in zip(eager.parameters(), module.parameters()):
+    torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
+from torch._dynamo.utils import counters
+assert counters["inductor"]["extern_calls"] > 0 and counters["stats"]["unique_graphs"] == 1
+"""
+    )
+
+
+@addressable
+def test_a_graph_stays_on_its_device(run_compiled, two_devices):
+    run_compiled(
+        """
+@torch.compile(fullgraph=True)
+def f(x):
+    return (x.sin() + 1).sum(dim=0).exp()
+
+for device in ("acme:0", "acme:1"):
+    x = torch.randn(16, 16, device=device)
+    y = f(x)
+    assert y.device == x.device, y.device
+    torch.testing.assert_close(y.cpu(), (x.cpu().sin() + 1).sum(dim=0).exp())
+assert torch.acme.current_device() == 0
+"""
+    )
+
+
+@addressable
+def test_kernels_wait_for_the_work_before_them(run_compiled, real_streams):
+    run_compiled(
+        """
+@torch.compile(fullgraph=True)
+def f(x):
+    return x.relu() + 1
+
+x = torch.zeros(1 << 20, device="acme")
+f(x)
+full = torch.ones(1 << 20).pin_memory()
+empty = torch.zeros(1 << 20).pin_memory()
+for stream in (torch.acme.default_stream(), torch.acme.Stream()):
+    with torch.acme.stream(stream):
+        for _ in range(10):
+            x.copy_(empty, non_blocking=True)
+            x.copy_(full, non_blocking=True)
+            y = f(x)
+            assert y.sum().item() == 2 << 20
+""",
+        OUTBACK_HOST_ADVERSARIAL="1",
+    )
+
+
+@addressable
+def test_random_numbers_follow_the_seed(run_compiled):
+    run_compiled(
+        """
+@torch.compile(fullgraph=True)
+def f(x):
+    return torch.nn.functional.dropout(x, 0.5), torch.rand_like(x)
+
+x = torch.ones(1000, device="acme")
+torch.manual_seed(3)
+a = f(x)
+b = f(x)
+torch.manual_seed(3)
+c = f(x)
+assert torch.equal(a[0], c[0]) and torch.equal(a[1], c[1]) and not torch.equal(a[1], b[1])
+assert 300 < (a[0] == 0).sum().item() < 700
+"""
+    )
+
+
+@addressable
+@pytest.mark.parametrize("dynamic", [True, False])
+def test_shapes_and_control_flow(run_compiled, dynamic):
+    run_compiled(
+        f"""
+@torch.compile(fullgraph=True, dynamic={dynamic})
+def f(x, y):
+    z = torch.cat([x, y]).softmax(-1) @ y.t()
+    return z.argmax(-1), z.to(torch.bfloat16).float().cumsum(0)
+
+for n in (3, 5):
+    x, y = torch.randn(n, 4, device="acme"), torch.randn(2, 4, device="acme")
+    indices, sums = f(x, y)
+    z = torch.cat([x, y]).softmax(-1) @ y.t()
+    torch.testing.assert_close(sums, z.to(torch.bfloat16).float().cumsum(0))
+    assert indices.device == x.device
+"""
+    )
+
+
+@addressable
+def test_the_host_and_the_device_meet_in_a_graph(run_compiled):
+    run_compiled(
+        """
+@torch.compile(fullgraph=True)
+def f(x, y):
+    return (x + 1).acme() * y.sin(), y.cpu() + x
+
+x, y = torch.randn(4), torch.randn(4, device="acme")
+a, b = f(x, y)
+assert a.is_acme and b.device.type == "cpu"
+torch.testing.assert_close(a.cpu(), (x + 1) * y.cpu().sin())
+torch.testing.assert_close(b, y.cpu() + x)
+"""
+    )
+
+
+@addressable
+def test_a_compiled_optimizer(run_compiled):
+    run_compiled(
+        """
+parameters = [torch.nn.Parameter(torch.ones(4, device="acme")) for _ in range(3)]
+optimizer = torch.optim.Adam(parameters, lr=0.1)
+for p in parameters:
+    p.grad = torch.ones_like(p)
+step = torch.compile(optimizer.step)
+step()
+for p in parameters:
+    torch.testing.assert_close(p.detach().cpu(), torch.full((4,), 0.9))
+"""
+    )
+
+
+@addressable
+def test_a_vendors_own_generator_is_kept(run_compiled):
+    run_compiled(
+        """
+from torch._inductor.codegen import common
+class Mine: ...
+common.register_backend_for_device("acme", Mine, Mine)
+import torch._inductor.codegen.cpp
+common.init_backend_registration()
+assert common.get_scheduling_for_device("acme") is Mine
+"""
+    )
+
+
+@pytest.mark.skipif(ADDRESSABLE, reason="the CPU can address this device")
+def test_elsewhere_it_is_refused(run_compiled):
+    run_compiled(
+        """
+f = torch.compile(lambda x: x.sin() + 1)
+x = torch.ones(3, device="acme")
+for _ in range(2):
+    try:
+        f(x)
+    except Exception as e:
+        assert "the CPU cannot address this device's memory" in str(e), e
+        assert 'torch.compile(backend="aot_eager")' in str(e), e
+    else:
+        raise AssertionError("compiled")
+g = torch.compile(lambda x: x.sin() + 1, backend="aot_eager")
+torch.testing.assert_close(g(x).cpu(), torch.ones(3).sin() + 1)
+"""
+    )
+
+
+def test_code_from_another_process_is_checked():
+    before = torch.acme._before_compiled_kernel
+    if ADDRESSABLE:
+        before(0)
+        with pytest.raises(IndexError):
+            before(torch.acme.device_count())
+    else:
+        with pytest.raises(NotImplementedError, match="cannot address"):
+            before(0)

@@ -1,0 +1,191 @@
+"""Tensors that go to other processes: by copy, through torch.multiprocessing."""
+
+import pytest
+
+# Started with spawn, so the worker's functions must be in a module that it can import.
+WORKER = """
+import torch
+
+def double(inbox, outbox):
+    while (thing := inbox.get()) is not None:
+        assert thing.device.type == "acme", thing.device
+        outbox.put((thing * 2).detach() if isinstance(thing, torch.Tensor) else thing)
+
+def describe(inbox, outbox):
+    while (thing := inbox.get()) is not None:
+        outbox.put((type(thing).__name__, str(thing.device), getattr(thing, "requires_grad", None)))
+
+def train(module, inputs, results):
+    module(inputs).sum().backward()
+    results.put([p.grad for p in module.parameters()])
+
+def fill(storage, results):
+    storage.fill_(1)
+    results.put(storage.tolist())
+"""
+
+MAIN = """
+import torch, torch_acme
+import torch.multiprocessing as mp
+import worker
+
+if __name__ == "__main__":
+    context = mp.get_context("spawn")
+    inbox, outbox = context.SimpleQueue(), context.SimpleQueue()
+    def start(target, *arguments):
+        process = context.Process(target=target, args=arguments or (inbox, outbox))
+        process.start()
+        return process
+    def end(process):
+        process.join()
+        assert process.exitcode == 0, process.exitcode
+"""
+
+
+@pytest.fixture
+def run_processes(run_python, tmp_path):
+    """Runs source text, with the names of MAIN and WORKER, as a program that can be spawned."""
+    (tmp_path / "worker.py").write_text(WORKER)
+
+    def run(source: str):
+        body = "".join(f"    {line}\n" for line in source.strip().splitlines())
+        (tmp_path / "program.py").write_text(MAIN + body)
+        return run_python(
+            f"""
+            import os, subprocess, sys
+            done = subprocess.run([sys.executable, "program.py"], cwd={str(tmp_path)!r},
+                                  capture_output=True, text=True, timeout=250)
+            sys.stdout.write(done.stdout)
+            sys.stderr.write(done.stderr)
+            sys.exit(done.returncode)
+            """,
+            PYTHONWARNINGS="ignore",  # torch's, of sparse tensors
+        )
+
+    return run
+
+
+def test_tensors_go_there_and_back(run_processes):
+    run_processes(
+        """
+process = start(worker.double)
+last = torch.acme.device_count() - 1
+for x in (
+    torch.arange(6.0, device="acme").reshape(2, 3),
+    torch.arange(6.0, device="acme").reshape(2, 3).t(),
+    torch.arange(6, device=f"acme:{last}")[::2],
+    torch.ones((), dtype=torch.bfloat16, device="acme"),
+    torch.ones(0, 3, device="acme"),
+    torch.eye(3, device="acme").to_sparse(),
+):
+    inbox.put(x)
+    y = outbox.get()
+    assert y.device == x.device and y.dtype == x.dtype and y.layout == x.layout
+    assert torch.equal(y.to_dense().cpu(), (x * 2).to_dense().cpu())
+inbox.put(None)
+end(process)
+"""
+    )
+
+
+def test_what_is_kept(run_processes):
+    run_processes(
+        """
+process = start(worker.describe)
+for thing, expected in (
+    (torch.ones(2, device="acme"), ("Tensor", "acme:0", False)),
+    (torch.ones(2, device="acme", requires_grad=True), ("Tensor", "acme:0", True)),
+    (torch.nn.Parameter(torch.ones(2, device="acme")), ("Parameter", "acme:0", True)),
+    (torch.nn.Parameter(torch.ones(2, device="acme"), False), ("Parameter", "acme:0", False)),
+    (torch.ones(2, device="acme").untyped_storage(), ("UntypedStorage", "acme:0", None)),
+    (torch.ones(2), ("Tensor", "cpu", False)),
+    (torch.empty(2, device="meta"), ("Tensor", "meta", False)),
+):
+    inbox.put(thing)
+    assert outbox.get() == expected, expected
+inbox.put(None)
+end(process)
+"""
+    )
+
+
+def test_a_module_trains_in_another_process(run_processes):
+    run_processes(
+        """
+torch.manual_seed(0)
+module = torch.nn.Linear(3, 2).acme()
+x = torch.ones(4, 3, device="acme")
+process = start(worker.train, module, x, outbox)
+gradients = outbox.get()
+assert [g.device.type for g in gradients] == ["acme", "acme"]
+assert gradients[1].tolist() == [4, 4] and module.weight.grad is None
+end(process)
+"""
+    )
+
+
+def test_what_the_other_writes_stays_there(run_processes):
+    run_processes(
+        """
+storage = torch.zeros(1, device="acme").untyped_storage()
+process = start(worker.fill, storage, outbox)
+assert outbox.get() == [1] * 4 and storage.tolist() == [0] * 4
+end(process)
+"""
+    )
+
+
+def test_what_autograd_made_is_refused(run_processes):
+    run_processes(
+        """
+from multiprocessing.reduction import ForkingPickler
+x = torch.ones(2, device="acme", requires_grad=True) * 2
+try:
+    ForkingPickler.dumps(x)
+except RuntimeError as e:
+    assert "detach" in str(e), e
+else:
+    raise AssertionError("sent")
+"""
+    )
+
+
+def test_a_forked_child_is_told_to_spawn(run_python):
+    run_python(
+        """
+        import torch, torch_acme
+        import torch.multiprocessing as mp
+
+        def child(queue):
+            try:
+                queue.get()
+            except RuntimeError as e:
+                assert "you must use the 'spawn' start method" in str(e), e
+            else:
+                raise AssertionError("received")
+
+        context = mp.get_context("fork")
+        queue = context.SimpleQueue()
+        queue.put(torch.ones(3, device="acme"))
+        process = context.Process(target=child, args=(queue,))
+        process.start()
+        process.join()
+        assert process.exitcode == 0
+        """
+    )
+
+
+def test_loaders_with_workers_pin_what_they_load(run_python):
+    run_python(
+        """
+        import torch, torch_acme
+        from torch.utils.data import DataLoader, TensorDataset
+        torch.ones(1, device="acme")
+        data = TensorDataset(torch.arange(32.0), torch.arange(32))
+        total = 0
+        for x, y in DataLoader(data, batch_size=8, num_workers=2, pin_memory=True):
+            assert x.is_pinned() == torch.ones(1).pin_memory().is_pinned()
+            total += x.to("acme", non_blocking=True).add(y.to("acme", non_blocking=True)).sum()
+        assert total.item() == 2 * sum(range(32))
+        """
+    )
