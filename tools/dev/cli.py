@@ -2,7 +2,19 @@
 
 import argparse
 
-from . import bench, build, console, demo, environment, gpu, lint, runtime_table, system, test
+from . import (
+    bench,
+    build,
+    console,
+    demo,
+    environment,
+    gpu,
+    lint,
+    runtime_table,
+    system,
+    test,
+    works_table,
+)
 from .environment import Environment
 
 _DESCRIPTION = """\
@@ -111,6 +123,7 @@ def _gpu(arguments: argparse.Namespace) -> int:
 def _docs(arguments: argparse.Namespace) -> int:
     found = _environment(arguments, tests=True)
     runtime_table.write(build.build(found, "dev"))
+    works_table.write()
     return 0
 
 
