@@ -14,6 +14,7 @@ from . import (
     stubs,
     system,
     test,
+    works_table,
 )
 from .environment import Environment
 
@@ -125,6 +126,7 @@ def _docs(arguments: argparse.Namespace) -> int:
     folder = build.build(found, "dev")
     runtime_table.write(folder)
     stubs.write(found, folder)
+    works_table.write()
     return 0
 
 

@@ -5,9 +5,9 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from . import build, console, fuzz, runtime_table, shell, stubs, valgrind
+from . import build, console, fuzz, runtime_table, shell, stubs, valgrind, works_table
 from .environment import Environment
-from .paths import ROOT
+from .paths import LOG, ROOT
 from .report import Report
 from .stand_ins import STAND_INS, StandIn
 
@@ -60,6 +60,7 @@ def run(environment: Environment, everything: bool) -> int:
             f"Python, {driver.name}",
             lambda driver=driver: _on_stand_in(environment, folder, driver, ignored),
         )
+    report.part("README's table", works_table.check)
     path = build.python_path(folder, "python_kernels")
     report.part(
         "Python, native kernels",
@@ -133,8 +134,11 @@ def run_pytest(
     if environment.has("xdist"):
         command += ["-n", "2"]
     log = f"pytest-{re.sub('[ ,]+', '-', name)}"
+    results = LOG / f"{log}.xml"  # works_table reads it
+    results.unlink(missing_ok=True)
+    command += [f"--junitxml={results}", tests]
     with console.step(f"pytest, {name}") as step:
-        done = shell.run(log, [*command, tests], env={**_ONE_THREAD, **variables})
+        done = shell.run(log, command, env={**_ONE_THREAD, **variables})
         step.note = re.sub(r" in [\d.]+s.*", "", done.stdout.strip().splitlines()[-1]).strip("= ")
     return step.note
 
