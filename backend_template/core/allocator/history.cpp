@@ -1,6 +1,5 @@
 #include "backend_template/core/allocator/history.h"
 
-#include <atomic>
 #include <utility>
 
 namespace outback::core {
@@ -16,9 +15,18 @@ c10::ApproximateClockToUnixTimeConverter& clocks() {
 }
 
 std::atomic<CreateContextFn> gather_now{nullptr};
+}  // namespace
+
+namespace detail {
+
 std::atomic<RecordContext> contexts_now{RecordContext::NEVER};
 
-}  // namespace
+std::shared_ptr<c10::GatheredContext> gather() {
+  const CreateContextFn make = gather_now.load(std::memory_order_acquire);
+  return make == nullptr ? nullptr : make();
+}
+
+}  // namespace detail
 
 void history::configure(const history_settings& settings) {
   settings_ = settings;
@@ -61,17 +69,11 @@ std::vector<trace_entry> history::entries() const {
   return all;
 }
 
-std::shared_ptr<c10::GatheredContext> gather_context(RecordContext wanted_from) {
-  if (C10_LIKELY(contexts_now.load(std::memory_order_relaxed) < wanted_from)) return nullptr;
-  const CreateContextFn gather = gather_now.load(std::memory_order_acquire);
-  return gather == nullptr ? nullptr : gather();
-}
-
 void configure_contexts(const history_settings& settings) {
   clocks();
   gather_now.store(settings.gather, std::memory_order_release);
-  contexts_now.store(settings.enabled ? settings.contexts : RecordContext::NEVER,
-                     std::memory_order_relaxed);
+  detail::contexts_now.store(settings.enabled ? settings.contexts : RecordContext::NEVER,
+                             std::memory_order_relaxed);
 }
 
 std::function<time_t(c10::approx_time_t)> entry_clock() {

@@ -4,7 +4,7 @@
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/util/ApproximateClock.h>
 
-#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
@@ -53,10 +53,18 @@ class history {
   size_t oldest_ = 0;
 };
 
-/// For the calling thread: the context of what it is about to do, or null where `settings` want
-/// none of that kind. Takes locks, the GIL among them: hold none.
-std::shared_ptr<c10::GatheredContext> gather_context(
-    c10::CachingDeviceAllocator::RecordContext wanted_from);
+namespace detail {
+extern std::atomic<c10::CachingDeviceAllocator::RecordContext> contexts_now;
+std::shared_ptr<c10::GatheredContext> gather();
+}  // namespace detail
+
+/// For the calling thread: the context of what it is about to do, or null where less than
+/// `wanted_from` is recorded. Takes locks, the GIL among them: hold none.
+inline std::shared_ptr<c10::GatheredContext> gather_context(
+    c10::CachingDeviceAllocator::RecordContext wanted_from) {
+  if (C10_LIKELY(detail::contexts_now.load(std::memory_order_relaxed) < wanted_from)) return {};
+  return detail::gather();
+}
 
 /// Sets what `gather_context` does, and starts the clock of the entries. Process-wide.
 void configure_contexts(const history_settings& settings);

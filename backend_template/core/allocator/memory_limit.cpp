@@ -10,26 +10,33 @@
 namespace outback::core {
 namespace {
 
-// What is withheld of a device, so that zero means nothing is.
-std::array<std::atomic<double>, max_devices> withheld{};
+using fraction_table = std::array<std::atomic<double>, max_devices>;
+
+fraction_table& fractions() {
+  static fraction_table& all = []() -> fraction_table& {
+    auto& made = *new fraction_table;
+    for (auto& it : made) it.store(1.0, std::memory_order_relaxed);
+    return made;
+  }();
+  return all;
+}
 
 }  // namespace
 
 void set_memory_fraction(c10::DeviceIndex device, double fraction) {
   TORCH_CHECK_VALUE(fraction >= 0 && fraction <= 1, "Invalid fraction value: ", fraction,
                     ". Allowed range: 0~1");
-  withheld[resolve_index(device)].store(1 - fraction, std::memory_order_relaxed);
+  fractions()[resolve_index(device)].store(fraction, std::memory_order_relaxed);
 }
 
 double memory_fraction(c10::DeviceIndex device) noexcept {
-  return 1 - withheld[device].load(std::memory_order_relaxed);
+  return fractions()[device].load(std::memory_order_relaxed);
 }
 
 size_t memory_limit(c10::DeviceIndex device) {
   const size_t total = device_info(device).memory_size;
-  const double part = withheld[device].load(std::memory_order_relaxed);
-  if (C10_LIKELY(part == 0)) return total;
-  return static_cast<size_t>(static_cast<double>(total) * (1 - part));
+  const double fraction = memory_fraction(device);
+  return fraction >= 1 ? total : static_cast<size_t>(static_cast<double>(total) * fraction);
 }
 
 }  // namespace outback::core

@@ -3,11 +3,11 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <atomic>
 #include <utility>
 #include <vector>
 
 #include "backend_template/core/allocator/caches.h"
+#include "backend_template/core/lazy_start.h"
 #include "backend_template/core/runtime.h"
 
 namespace outback::core {
@@ -22,19 +22,23 @@ struct route {
 thread_local size_t route_count = 0;
 thread_local std::vector<route> routes;
 
-std::atomic<bool> caching_is_on{true};
 std::atomic<c10::CaptureId_t> last_pool{0};
 
 }  // namespace
+
+namespace detail {
+std::atomic<bool> caching_is_on{true};
+}  // namespace detail
 
 c10::MempoolId_t new_pool_id() noexcept {
   return {0, last_pool.fetch_add(1, std::memory_order_relaxed) + 1};
 }
 
 void begin_allocate_to_pool(c10::DeviceIndex device, c10::MempoolId_t pool) {
+  ensure_started();
+  cache_of(device).begin_pool_use(pool);
   routes.push_back({device, pool});
   route_count = routes.size();
-  cache_of(device).begin_pool_use(pool);
 }
 
 void end_allocate_to_pool(c10::DeviceIndex device, c10::MempoolId_t pool) {
@@ -45,7 +49,7 @@ void end_allocate_to_pool(c10::DeviceIndex device, c10::MempoolId_t pool) {
               static_cast<int>(device), ": expected the one that was entered last");
   routes.erase(std::next(last).base());
   route_count = routes.size();
-  cache_of(device).end_pool_use(pool);
+  if (!is_in_bad_fork()) cache_of(device).end_pool_use(pool);
 }
 
 c10::MempoolId_t pool_for(c10::DeviceIndex device) noexcept {
@@ -56,10 +60,7 @@ c10::MempoolId_t pool_for(c10::DeviceIndex device) noexcept {
 }
 
 void enable_caching(bool on) noexcept {
-  caching_is_on.store(on, std::memory_order_relaxed);
-}
-bool is_caching_enabled() noexcept {
-  return caching_is_on.load(std::memory_order_relaxed);
+  detail::caching_is_on.store(on, std::memory_order_relaxed);
 }
 
 }  // namespace outback::core

@@ -3,7 +3,13 @@
 
 #include <c10/core/CachingDeviceAllocator.h>
 
+#include <atomic>
+
 namespace outback::core {
+
+namespace detail {
+extern std::atomic<bool> caching_is_on;
+}  // namespace detail
 
 /// An id that no pool of this process has had. Thread-safe.
 c10::MempoolId_t new_pool_id() noexcept;
@@ -19,6 +25,8 @@ c10::MempoolId_t pool_for(c10::DeviceIndex device) noexcept;
 
 /// Off: memory goes back to the runtime as soon as it is freed. Process-wide.
 void enable_caching(bool on) noexcept;
-bool is_caching_enabled() noexcept;
+inline bool is_caching_enabled() noexcept {
+  return detail::caching_is_on.load(std::memory_order_relaxed);
+}
 
 }  // namespace outback::core

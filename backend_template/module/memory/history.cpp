@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "backend_template/core/allocator/caches.h"
+#include "backend_template/core/lazy_start.h"
 #include "backend_template/module/memory/memory.h"
 #include "outback/backend.h"
 
@@ -52,7 +53,13 @@ uint32_t skipped(const std::vector<std::string>& actions) {
   return bits;
 }
 
+// A forked child must not touch the mutexes of its parent's caches.
+void refuse_in_fork() {
+  if (core::is_in_bad_fork()) core::ensure_started();
+}
+
 void apply(const history_settings& settings) {
+  refuse_in_fork();
   const py::gil_scoped_release no_gil;
   core::record_history(settings);
 }
@@ -97,8 +104,13 @@ void define_memory_history(py::module_& memory) {
              py::arg("skip_actions") = py::none(),
              "Records from now on who allocates (enabled=\"state\"), and the last `max_entries` "
              "events of each device too (\"all\"); None stops. For _snapshot().");
-  memory.def("_set_memory_metadata", &core::set_history_metadata, py::arg("metadata"),
-             "A text that every event from now on carries; \"\": none.");
+  memory.def(
+      "_set_memory_metadata",
+      [](const std::string& metadata) {
+        refuse_in_fork();
+        core::set_history_metadata(metadata);
+      },
+      py::arg("metadata"), "A text that every event from now on carries; \"\": none.");
   memory.def("_get_memory_metadata", &core::history_metadata,
              "The text that _set_memory_metadata set.");
 }

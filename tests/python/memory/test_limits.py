@@ -37,8 +37,8 @@ def test_the_fraction_is_a_limit(little_memory):
 
 
 def test_the_fraction_is_a_devices_own(two_devices):
-    torch.acme.set_per_process_memory_fraction(0.5, 1)
-    assert torch.acme.get_per_process_memory_fraction(1) == 0.5
+    torch.acme.set_per_process_memory_fraction(0.1, 1)
+    assert torch.acme.get_per_process_memory_fraction(1) == 0.1
     assert torch.acme.get_per_process_memory_fraction() == 1.0
 
 
@@ -88,6 +88,46 @@ def test_observers_are_told(run_python):
             pass
         [(device, requested, told_total, free)] = seen
         assert (device, requested, told_total) == (0, 2 * total, total) and 0 < free <= total
+        """
+    )
+
+
+def test_an_observer_that_fails_hides_nothing(run_python):
+    finished = run_python(
+        """
+        import torch, torch_acme
+        torch.acme.memory._attach_out_of_memory_observer(lambda *args: 1 / 0)
+        try:
+            torch.empty(1 << 46, dtype=torch.uint8, device="acme")
+        except torch.OutOfMemoryError:
+            print("out of memory")
+        """,
+        check=False,
+    )
+    assert finished.output == "out of memory" and "ZeroDivisionError" in finished.errors
+
+
+def test_a_forked_child_is_refused(run_python):
+    run_python(
+        """
+        import os, torch, torch_acme
+        pool = torch.acme.MemPool()
+        child = os.fork()
+        if child == 0:
+            refused = 0
+            for call in (
+                torch.acme.memory._record_memory_history,
+                torch.acme.MemPool,
+                torch.acme.use_mem_pool(pool).__enter__,
+                lambda: torch.acme.caching_allocator_alloc(64),
+            ):
+                try:
+                    call()
+                except RuntimeError as error:
+                    refused += "forked subprocess" in str(error)
+            assert torch.acme.memory_stats() == {} and torch.acme.memory_snapshot() == []
+            os._exit(refused)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 4
         """
     )
 
