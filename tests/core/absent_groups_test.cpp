@@ -40,6 +40,8 @@ TEST_F(AbsentGroupTest, WhatCannotBeHadNamesTheGroup) {
   EXPECT_THAT([] { core::read_processes(0); }, refuses("telemetry"));
   EXPECT_THAT([] { core::ipc_handle_of(0, nullptr); }, refuses("ipc"));
   EXPECT_THAT([] { core::open_ipc_memory(0, {}); }, refuses("ipc"));
+  EXPECT_THAT([] { core::ipc_handle_of(core::event()); }, refuses("ipc"));
+  EXPECT_THAT([] { core::open_ipc_event(0, {}); }, refuses("ipc"));
   EXPECT_THAT([] { core::graph().begin_capture(core::default_stream(0)); }, refuses("graphs"));
 }
 

@@ -7,6 +7,21 @@ import torch
 from torch.acme import Event, ExternalStream, Stream
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["ExternalStream", "get_stream_from_external", "is_current_stream_capturing", "StreamContext"],
+)
+def test_public_names_are_listed_and_explained(name):
+    assert name in torch.acme.__all__ and getattr(torch.acme, name).__doc__
+
+
+@pytest.mark.parametrize("kind", [Stream, Event])
+def test_members_are_explained(kind):
+    own = [name for name in vars(kind) if not name.startswith("_")]
+    assert len(own) >= 6
+    assert all(getattr(kind, name).__doc__ for name in own)
+
+
 @pytest.fixture
 def native(real_streams) -> None:
     try:
