@@ -13,15 +13,14 @@ namespace outback::python {
 /// A class statement: `class <name>(<bases>): """<doc>"""` in the module named `module`.
 inline pybind11::object new_class(const char* name, const pybind11::tuple& bases,
                                   const std::string& module, const char* doc,
-                                  pybind11::dict members = {}) {
-  members["__module__"] = module;
-  members["__doc__"] = doc;
+                                  const pybind11::dict& members = {}) {
   // As `class` does it: with the metaclass of the bases.
-  const auto types = pybind11::module_::import("types");
-  return types.attr("new_class")(name, bases, pybind11::none(),
-                                 pybind11::cpp_function([members](const pybind11::dict& body) {
-                                   body.attr("update")(members);
-                                 }));
+  return pybind11::module_::import("types").attr("new_class")(
+      name, bases, pybind11::none(), pybind11::cpp_function([&](pybind11::dict body) {
+        body.attr("update")(members);
+        body["__module__"] = module;
+        body["__doc__"] = doc;
+      }));
 }
 
 /// A method of `type`; the first argument of `function` is `self`. pybind11 takes a function that
