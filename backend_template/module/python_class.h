@@ -16,7 +16,7 @@ inline pybind11::object new_class(const char* name, const pybind11::tuple& bases
                                   const pybind11::dict& members = {}) {
   // As `class` does it: with the metaclass of the bases.
   return pybind11::module_::import("types").attr("new_class")(
-      name, bases, pybind11::none(), pybind11::cpp_function([&](pybind11::dict body) {
+      name, bases, pybind11::none(), pybind11::cpp_function([&](const pybind11::dict& body) {
         body.attr("update")(members);
         body["__module__"] = module;
         body["__doc__"] = doc;
