@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <cstring>
 #include <set>
 #include <string>
 #include <string_view>
@@ -80,6 +81,7 @@ std::string uuid_text(const outback_runtime& below, int32_t device) {
 std::vector<int32_t> by_uuid(const std::vector<std::string_view>& entries,
                              const outback_runtime& below, int32_t count) {
   std::vector<std::string> uuids;
+  uuids.reserve(std::size_t(count));
   for (int32_t device = 0; device < count; ++device) uuids.push_back(uuid_text(below, device));
   std::vector<int32_t> devices;
   for (const std::string_view entry : entries) {
@@ -119,19 +121,25 @@ class selection : public layer<selection> {
 
   // The one answer that names a device.
   outback_status info(const void* ptr, outback_pointer_info* info) const {
-    outback_pointer_info answer = info == nullptr ? outback_pointer_info() : *info;
-    const outback_status status = below<slots::host_info>(ptr, info == nullptr ? nullptr : &answer);
+    if (info == nullptr) return below<slots::host_info>(ptr, info);  // which refuses it
+    // As much as the caller has, who may be older; untouched where the answer is refused.
+    const std::size_t size = std::min(std::size_t{info->struct_size}, sizeof(outback_pointer_info));
+    outback_pointer_info answer = {};
+    std::memcpy(&answer, info, size);
+    const outback_status status = below<slots::host_info>(ptr, &answer);
     if (status != OUTBACK_OK) return status;
-    if (answer.device != OUTBACK_HOST) {
-      const auto found = std::find(devices_.begin(), devices_.end(), answer.device);
-      if (found == devices_.end()) {
-        throw invalid_argument("host_memory.info: the memory is of device " +
-                               std::to_string(answer.device) + " of the runtime, which is hidden");
-      }
-      answer.device = int32_t(found - devices_.begin());
-    }
-    *info = answer;
+    if (answer.device != OUTBACK_HOST) answer.device = visible_number(answer.device);
+    std::memcpy(info, &answer, size);
     return OUTBACK_OK;
+  }
+
+  int32_t visible_number(int32_t device) const {
+    const auto found = std::find(devices_.begin(), devices_.end(), device);
+    if (found == devices_.end()) {
+      throw invalid_argument("host_memory.info: the memory is of device " + std::to_string(device) +
+                             " of the runtime, which is hidden");
+    }
+    return int32_t(found - devices_.begin());
   }
 
   template <class Arg>

@@ -5,19 +5,15 @@ namespace py = pybind11;
 namespace outback::python {
 
 py::object new_class(const char* name, const py::tuple& bases, const std::string& module,
-                     const char* doc, py::dict members) {
-  members["__module__"] = module;
-  members["__doc__"] = doc;
+                     const char* doc, const py::dict& members) {
   // As `class` does it: with the metaclass of the bases.
   const auto types = py::module_::import("types");
-  return types.attr("new_class")(
-      name, bases, py::none(),
-      py::cpp_function([members](const py::dict& body) { body.attr("update")(members); }));
-}
-
-py::object make_class(const char* name, const py::tuple& bases, const py::dict& members) {
-  return py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(&PyType_Type))(name, bases,
-                                                                                       members);
+  return types.attr("new_class")(name, bases, py::none(),
+                                 py::cpp_function([&](const py::dict& body) {
+                                   body.attr("update")(members);
+                                   body["__module__"] = module;
+                                   body["__doc__"] = doc;
+                                 }));
 }
 
 py::object static_method(const py::object& function) {

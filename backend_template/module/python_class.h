@@ -13,11 +13,7 @@ namespace outback::python {
 /// `members` as its body.
 pybind11::object new_class(const char* name, const pybind11::tuple& bases,
                            const std::string& module, const char* doc,
-                           pybind11::dict members = {});
-
-/// `class name(*bases)` with `members` as its body.
-pybind11::object make_class(const char* name, const pybind11::tuple& bases,
-                            const pybind11::dict& members);
+                           const pybind11::dict& members = {});
 
 /// A method of `type`; the first argument of `function` is `self`. pybind11 takes a function that
 /// is called __init__ for a constructor of its own classes, so that ours is called otherwise.

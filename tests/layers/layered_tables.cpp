@@ -47,3 +47,10 @@ extern "C" const outback_runtime* outback_test_layered_host(void) {
   static const outback_runtime* table = all_layers(host_table(true));
   return table;
 }
+
+// Two of three devices, in another order, over what refuses a wrong number.
+extern "C" const outback_runtime* outback_test_selected_host(void) {
+  using namespace outback::layers;
+  static const outback_runtime* table = select_devices(validate(host_table(false)), {2, 0});
+  return table;
+}

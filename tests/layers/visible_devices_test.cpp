@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -128,6 +129,13 @@ TEST_F(VisibleDevicesTest, MemoryAndItsInfoTakeTheNewNumbers) {
   EXPECT_EQ(info.device, 2);
   ASSERT_EQ(table->host_memory->info(table->self, ptr, &info), OUTBACK_OK);
   EXPECT_EQ(info.device, 0);
+  info.device = OUTBACK_HOST;
+  info.size = 7;
+  info.struct_size = offsetof(outback_pointer_info, size);  // an older caller's
+  ASSERT_EQ(table->host_memory->info(table->self, ptr, &info), OUTBACK_OK);
+  EXPECT_EQ(info.device, 0);
+  EXPECT_EQ(info.size, 7u);
+  EXPECT_EQ(table->host_memory->info(table->self, ptr, nullptr), OUTBACK_INVALID_ARGUMENT);
   char out[64], in[64] = "through the layer";
   ASSERT_EQ(table->mem_copy(table->self, ptr, 0, in, OUTBACK_HOST, sizeof(in), nullptr),
             OUTBACK_OK);
