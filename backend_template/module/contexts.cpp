@@ -29,7 +29,7 @@ class device_context {
 
   void leave() {
     TORCH_CHECK(!previous_.empty(), "this context was not entered");
-    core::exchange_device(previous_.back());
+    core::set_device_unchecked(previous_.back());
     previous_.pop_back();
   }
 
@@ -75,7 +75,7 @@ class stream_context {
     previous_.pop_back();
     core::exchange_stream(there);
     core::exchange_stream(here);
-    core::set_device(here.device_index());
+    core::set_device_unchecked(here.device_index());
   }
 
  private:

@@ -230,6 +230,7 @@ for each in wrong:
     print(*each, sep=" | ")
 """
 
+
 # Single calls of a slot fail, ever further apart, so that what is tried again succeeds.
 def now_and_then(slot: str) -> str:
     return ";".join(f"{slot}:{k * (k + 1) // 2}=internal" for k in range(1, 50))

@@ -70,9 +70,7 @@ def test_derivatives():
     value, pull = func.vjp(lambda t: t * t, x)
     torch.testing.assert_close(pull(torch.ones_like(value))[0].cpu(), 2 * VALUES)
     for jacobian in (func.jacrev, func.jacfwd):
-        torch.testing.assert_close(
-            jacobian(torch.sin)(x[0]).cpu(), torch.diag(VALUES[0].cos())
-        )
+        torch.testing.assert_close(jacobian(torch.sin)(x[0]).cpu(), torch.diag(VALUES[0].cos()))
     torch.testing.assert_close(
         func.hessian(lambda t: (t**3).sum())(x[0]).cpu(), torch.diag(6 * VALUES[0])
     )
