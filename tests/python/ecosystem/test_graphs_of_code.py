@@ -1,4 +1,4 @@
-"""What traces, transforms or exports programs: torch.export, torch.func, make_fx, FakeTensor, TorchScript."""
+"""Programs traced, transformed and exported: torch.export, torch.func, make_fx, TorchScript."""
 
 import io
 
@@ -135,7 +135,7 @@ def test_fake_tensors_have_the_device_and_no_memory():
 
 def test_fake_tensors_of_two_devices_do_not_mix():
     with torch._subclasses.FakeTensorMode():
-        with pytest.raises(RuntimeError, match="[Dd]evice"):
+        with pytest.raises(RuntimeError, match=r"[Dd]evice"):
             torch.ones(2, device="acme") + torch.ones(2)
 
 

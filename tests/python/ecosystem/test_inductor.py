@@ -1,4 +1,4 @@
-"""torch.compile's default backend: it generates code where the CPU can address the device's memory."""
+"""torch.compile's default backend, where the CPU can address the device's memory."""
 
 import shutil
 
@@ -15,7 +15,7 @@ addressable = pytest.mark.skipif(not ADDRESSABLE, reason="the CPU cannot address
 
 @pytest.fixture
 def run_compiled(run_python, tmp_path):
-    """Runs source text in a process of its own, with a cache of its own and one compiler at a time."""
+    """Runs source text in a process with a cache of its own and one compiler at a time."""
 
     def run(source: str, **options):
         return run_python(

@@ -1,4 +1,4 @@
-"""torch.save and torch.load, pickle, copy and safetensors: what goes out comes back, where it should."""
+"""torch.save and torch.load, pickle, copy and safetensors: what goes out comes back."""
 
 import copy
 import io

@@ -1,4 +1,4 @@
-"""What training programs use around a network: optimizers, checkpointing, clipping, hooks, two devices."""
+"""What training programs use around a network: optimizers, checkpoints, clipping, hooks."""
 
 import copy
 
@@ -38,8 +38,18 @@ def same_as_on_the_cpu(make, **tolerance):
 # ---- Optimizers
 
 EVERY = [
-    "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop", "SGD",
-]  # fmt: skip
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "ASGD",
+    "NAdam",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "SGD",
+]
 
 
 @pytest.mark.parametrize("foreach", [True, False, None], ids=["foreach", "for each", "default"])
