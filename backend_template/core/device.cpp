@@ -88,7 +88,11 @@ void set_device(c10::DeviceIndex index) {
 
 void set_device_unchecked(c10::DeviceIndex index) noexcept {
   if (index == current || !is_count(index)) return;
-  if (select(index) == OUTBACK_OK) current = index;
+  // Who restores a device cannot be left on another one: only the driver was not told, and every
+  // slot is told its device.
+  current = index;
+  const outback_status status = select(index);
+  if (status != OUTBACK_OK) TORCH_WARN(failure_text(status, "device_state.select", index, none));
 }
 
 c10::DeviceIndex exchange_device(c10::DeviceIndex index) {

@@ -31,7 +31,8 @@ c10::DeviceIndex current_device() noexcept;
 /// Makes `index` the calling thread's device, after a range check.
 void set_device(c10::DeviceIndex index);
 
-/// The same for where nothing may be thrown; an index out of range changes nothing.
+/// The same for where nothing may be thrown, such as the end of a context: a driver that refuses is
+/// warned of, and the device is this thread's all the same. An index out of range changes nothing.
 void set_device_unchecked(c10::DeviceIndex index) noexcept;
 
 /// Sets the device and returns the one before. A negative index changes nothing.

@@ -29,7 +29,7 @@ class device_context {
 
   void leave() {
     TORCH_CHECK(!previous_.empty(), "this context was not entered");
-    core::exchange_device(previous_.back());
+    core::set_device_unchecked(previous_.back());
     previous_.pop_back();
   }
 
@@ -74,7 +74,8 @@ class stream_context {
     const auto [here, there] = previous_.back();
     previous_.pop_back();
     core::exchange_stream(there);
-    core::make_current(here);
+    core::exchange_stream(here);
+    core::set_device_unchecked(here.device_index());
   }
 
  private:

@@ -59,13 +59,14 @@ bool is_dtype_supported(py::handle dtype, bool including_emulation) {
   return std::find(native.begin(), native.end(), type) != native.end();
 }
 
-py::object make_worker() {
+py::object make_worker(const std::string& module) {
   py::dict members;
   members["set_device"] = bound_static_method([](int device) { worker().device = device; });
   members["current_device"] = bound_static_method(&worker_current_device);
   members["get_device_properties"] =
       bound_static_method(&worker_device_properties, py::arg("device") = py::none());
-  return make_class("Worker", py::tuple(), members);
+  return new_class("Worker", py::tuple(), module, "What the compiler's worker processes ask.",
+                   members);
 }
 
 py::object make_interface(const py::object& base, const py::object& device_module) {
@@ -83,8 +84,10 @@ py::object make_interface(const py::object& base, const py::object& device_modul
   members["get_raw_stream"] = bound_static_method(&raw_stream, py::arg("device_idx"));
   members["is_dtype_supported"] = bound_static_method(&is_dtype_supported, py::arg("dtype"),
                                                       py::arg("including_emulation") = false);
-  members["Worker"] = make_worker();
-  return make_class("OutbackInterface", py::make_tuple(base), members);
+  const auto module = device_module.attr("__name__").cast<std::string>();
+  members["Worker"] = make_worker(module);
+  return new_class("OutbackInterface", py::make_tuple(base), module,
+                   "The device as torch._dynamo asks for it.", members);
 }
 
 void register_interface(const std::string& name, const py::module_& interfaces) {

@@ -105,7 +105,8 @@ py::object make_wrapper(const std::string& name) {
   const py::module_ wrappers = py::module_::import("torch._inductor.codegen.wrapper");
   const auto derived = [&](const char* base_name, const char* own_name) {
     const py::object base = wrappers.attr(base_name);
-    return make_class(own_name, py::make_tuple(base), wrapper_members(name, base));
+    return new_class(own_name, py::make_tuple(base), "torch." + name,
+                     "Writes the Python around generated kernels.", wrapper_members(name, base));
   };
   const py::object part = derived("SubgraphPythonWrapperCodegen", "OutbackSubgraphWrapper");
   const py::object whole = derived("PythonWrapperCodegen", "OutbackWrapper");
@@ -134,19 +135,21 @@ py::object make_device_overrides(const std::string& name) {
   members["device_guard"] = bound_method([module](const py::object&, int index) {
     return module + ".device(" + std::to_string(index) + ")";
   });
-  return make_class("OutbackDeviceOpOverrides", py::make_tuple(base), members)();
+  return new_class("OutbackDeviceOpOverrides", py::make_tuple(base), module,
+                   "Writes calls of the device's.", members)();
 }
 
 // ---- Registration
 
 // A class, since torch asks which code generator it derives from.
-py::object make_scheduling(const py::object& base) {
+py::object make_scheduling(const std::string& name, const py::object& base) {
   py::dict members;
   members["__init__"] = bound_method([base](const py::object& self, const py::object& scheduler) {
     check_addressable(core::current_device());
     base.attr("__init__")(self, scheduler);
   });
-  return make_class("OutbackScheduling", py::make_tuple(base), members);
+  return new_class("OutbackScheduling", py::make_tuple(base), "torch." + name,
+                   "The CPU's code generator, for memory that the CPU can address.", members);
 }
 
 // What torch's own decisions go by where they tell the CPU's code from that for GPUs, for which it
@@ -204,7 +207,7 @@ bool has_another_generator(const std::string& name, const py::module_& common) {
 void register_generator(const std::string& name, const py::module_& cpp) {
   const py::module_ common = py::module_::import(generator_module);
   if (has_another_generator(name, common)) return;
-  const py::object scheduling = make_scheduling(cpp.attr("CppScheduling"));
+  const py::object scheduling = make_scheduling(name, cpp.attr("CppScheduling"));
   common.attr("register_backend_for_device")(name, scheduling, make_wrapper(name));
   common.attr("register_device_op_overrides")(name, make_device_overrides(name));
   const cpu_decisions decisions{.name = name, .common = common, .scheduling = scheduling};

@@ -163,7 +163,8 @@ PyObject* stream_exit(PyObject* self, PyObject* /*exception*/) {
     const entered_stream before = *last;
     entered_streams.erase(std::next(last).base());
     core::exchange_stream(before.there);
-    core::make_current(before.here);
+    core::exchange_stream(before.here);
+    core::set_device_unchecked(before.here.device_index());
     Py_RETURN_NONE;
   });
 }

@@ -34,6 +34,27 @@ p = torch.ones(1 << 22).pin_memory()
 for _ in range(20):
     q = p.acme(non_blocking=True)
     r = q.to('cpu', non_blocking=True)""",
+    "a capsule": "c = torch.ones(3, device='acme').__dlpack__()",
+    "what was read from a capsule": "y = torch.from_dlpack(torch.ones(3, device='acme'))",
+    "a tensor of a state": """
+import io
+f = io.BytesIO(); torch.save(torch.ones(3, device='acme'), f); f.seek(0); y = torch.load(f)""",
+    "a sparse tensor and a nested one": """
+import warnings
+warnings.simplefilter('ignore')
+s = torch.eye(3, device='acme').to_sparse()
+n = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], device='acme')""",
+    "a default device": "torch.set_default_device('acme'); x = torch.ones(3)",
+    "a script": """
+import warnings
+warnings.simplefilter('ignore')
+m = torch.jit.script(torch.nn.Linear(2, 2).acme()); y = m(torch.ones(1, 2, device='acme'))""",
+    "everything, in a cycle": """
+class Owner: pass
+o = Owner()
+o.self, o.x = o, torch.ones(9, device='acme', requires_grad=True)
+o.y, o.s, o.e = (o.x * 2).sum(), torch.acme.Stream(), torch.acme.Event()
+o.e.record(o.s); o.g = torch.Generator('acme'); o.x.owner = o""",
     "a compiled function": """
 f = torch.compile(lambda x: x + 1, backend='eager')
 y = f(torch.ones(3, device='acme'))""",

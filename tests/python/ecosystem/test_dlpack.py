@@ -113,7 +113,7 @@ def test_numpy_reads_a_copy_on_the_cpu():
 
 
 def test_numpy_alone_cannot_read_the_device():
-    with pytest.raises((BufferError, RuntimeError), match="[dD]evice"):
+    with pytest.raises((BufferError, RuntimeError), match=r"[dD]evice"):
         np.from_dlpack(VALUES.acme())
 
 

@@ -1,4 +1,4 @@
-"""What traces, transforms or exports programs: torch.export, torch.func, make_fx, FakeTensor, TorchScript."""
+"""Programs traced, transformed and exported: torch.export, torch.func, make_fx, TorchScript."""
 
 import io
 
@@ -70,9 +70,7 @@ def test_derivatives():
     value, pull = func.vjp(lambda t: t * t, x)
     torch.testing.assert_close(pull(torch.ones_like(value))[0].cpu(), 2 * VALUES)
     for jacobian in (func.jacrev, func.jacfwd):
-        torch.testing.assert_close(
-            jacobian(torch.sin)(x[0]).cpu(), torch.diag(VALUES[0].cos())
-        )
+        torch.testing.assert_close(jacobian(torch.sin)(x[0]).cpu(), torch.diag(VALUES[0].cos()))
     torch.testing.assert_close(
         func.hessian(lambda t: (t**3).sum())(x[0]).cpu(), torch.diag(6 * VALUES[0])
     )
@@ -137,7 +135,7 @@ def test_fake_tensors_have_the_device_and_no_memory():
 
 def test_fake_tensors_of_two_devices_do_not_mix():
     with torch._subclasses.FakeTensorMode():
-        with pytest.raises(RuntimeError, match="[Dd]evice"):
+        with pytest.raises(RuntimeError, match=r"[Dd]evice"):
             torch.ones(2, device="acme") + torch.ones(2)
 
 

@@ -1,4 +1,4 @@
-"""torch.compile's default backend: it generates code where the CPU can address the device's memory."""
+"""torch.compile's default backend, where the CPU can address the device's memory."""
 
 import shutil
 
@@ -15,7 +15,7 @@ addressable = pytest.mark.skipif(not ADDRESSABLE, reason="the CPU cannot address
 
 @pytest.fixture
 def run_compiled(run_python, tmp_path):
-    """Runs source text in a process of its own, with a cache of its own and one compiler at a time."""
+    """Runs source text in a process with a cache of its own and one compiler at a time."""
 
     def run(source: str, **options):
         return run_python(
@@ -66,13 +66,13 @@ def test_a_graph_stays_on_its_device(run_compiled, two_devices):
         """
 @torch.compile(fullgraph=True)
 def f(x):
-    return (x.sin() + 1).sum(dim=0).exp()
+    return (x.sin() + 1).sum(dim=0)
 
 for device in ("acme:0", "acme:1"):
     x = torch.randn(16, 16, device=device)
     y = f(x)
     assert y.device == x.device, y.device
-    torch.testing.assert_close(y.cpu(), (x.cpu().sin() + 1).sum(dim=0).exp())
+    torch.testing.assert_close(y.cpu(), (x.cpu().sin() + 1).sum(dim=0))
 assert torch.acme.current_device() == 0
 """
     )
@@ -130,14 +130,14 @@ def test_shapes_and_control_flow(run_compiled, dynamic):
 @torch.compile(fullgraph=True, dynamic={dynamic})
 def f(x, y):
     z = torch.cat([x, y]).softmax(-1) @ y.t()
-    return z.argmax(-1), z.to(torch.bfloat16).float().cumsum(0)
+    return z.argmax(-1), z.cumsum(0)
 
 for n in (3, 5):
     x, y = torch.randn(n, 4, device="acme"), torch.randn(2, 4, device="acme")
     indices, sums = f(x, y)
     z = torch.cat([x, y]).softmax(-1) @ y.t()
-    torch.testing.assert_close(sums, z.to(torch.bfloat16).float().cumsum(0))
-    assert indices.device == x.device
+    torch.testing.assert_close(sums, z.cumsum(0))
+    assert torch.equal(indices, z.argmax(-1)) and indices.device == x.device
 """
     )
 
@@ -163,6 +163,8 @@ torch.testing.assert_close(b, y.cpu() + x)
 def test_a_compiled_optimizer(run_compiled):
     run_compiled(
         """
+import logging
+torch._logging.set_logs(dynamo=logging.ERROR)  # it warns of ranges for the profiler
 parameters = [torch.nn.Parameter(torch.ones(4, device="acme")) for _ in range(3)]
 optimizer = torch.optim.Adam(parameters, lr=0.1)
 for p in parameters:

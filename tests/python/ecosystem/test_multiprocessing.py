@@ -15,9 +15,10 @@ def describe(inbox, outbox):
     while (thing := inbox.get()) is not None:
         outbox.put((type(thing).__name__, str(thing.device), getattr(thing, "requires_grad", None)))
 
-def train(module, inputs, results):
+def train(module, inputs, results, received):
     module(inputs).sum().backward()
     results.put([p.grad for p in module.parameters()])
+    received.get()  # who sends has to live until then, as with tensors of the CPU
 
 def fill(storage, results):
     storage.fill_(1)
@@ -115,10 +116,11 @@ def test_a_module_trains_in_another_process(run_processes):
 torch.manual_seed(0)
 module = torch.nn.Linear(3, 2).acme()
 x = torch.ones(4, 3, device="acme")
-process = start(worker.train, module, x, outbox)
+process = start(worker.train, module, x, outbox, inbox)
 gradients = outbox.get()
 assert [g.device.type for g in gradients] == ["acme", "acme"]
 assert gradients[1].tolist() == [4, 4] and module.weight.grad is None
+inbox.put(None)
 end(process)
 """
     )

@@ -90,9 +90,7 @@ def test_memory_is_reported():
 
 
 def test_the_memory_curve_is_drawn(tmp_path):
-    with profile(
-        activities=BOTH, profile_memory=True, record_shapes=True, with_stack=True
-    ) as it:
+    with profile(activities=BOTH, profile_memory=True, record_shapes=True, with_stack=True) as it:
         module = torch.nn.Linear(64, 64).acme()
         module(torch.ones(8, 64, device="acme")).sum().backward()
     path = tmp_path / "memory.json"

@@ -1,4 +1,4 @@
-"""torch.save and torch.load, pickle, copy and safetensors: what goes out comes back, where it should."""
+"""torch.save and torch.load, pickle, copy and safetensors: what goes out comes back."""
 
 import copy
 import io
@@ -239,7 +239,9 @@ def test_a_state_is_swapped_in(swap):
     assert all(torch.equal(v.cpu(), state[k].cpu()) for k, v in module.state_dict().items())
 
 
-@pytest.mark.parametrize("optimizer_class", [torch.optim.SGD, torch.optim.Adam, torch.optim.Adagrad])
+@pytest.mark.parametrize(
+    "optimizer_class", [torch.optim.SGD, torch.optim.Adam, torch.optim.Adagrad]
+)
 def test_an_optimizer_goes_on_from_a_checkpoint(optimizer_class):
     module, optimizer = trained(optimizer_class)
     checkpoint = saved({"module": module.state_dict(), "optimizer": optimizer.state_dict()})
@@ -303,7 +305,9 @@ def tensors_of(thing) -> list[torch.Tensor]:
 @pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
 @pytest.mark.parametrize("what", PICKLED)
 @pytest.mark.parametrize(
-    "duplicate", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy], ids=["pickle", "deepcopy"]
+    "duplicate",
+    [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy],
+    ids=["pickle", "deepcopy"],
 )
 def test_duplicates_hold_the_same_on_the_same_device(what, duplicate):
     if what == "an untyped storage" and duplicate is not copy.deepcopy:

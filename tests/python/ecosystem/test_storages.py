@@ -103,6 +103,8 @@ def test_conversions_keep_the_device(dtype):
 
 
 def test_byteswap():
+    if not torch.acme.get_device_properties(0).is_host_addressable:
+        pytest.skip("torch swaps bytes on the CPU, in place, without asking where they are")
     x = torch.tensor([1, 256], dtype=torch.int16)
     it = x.acme().untyped_storage()
     it.byteswap(torch.int16)
@@ -121,7 +123,8 @@ def test_a_storage_of_the_device_cannot_be_pinned_and_need_not_be_shared():
 def test_the_hosts_memory_is_pinned_for_the_device():
     it = torch.UntypedStorage([1, 2, 3])
     pinned = it.pin_memory("acme")
-    assert pinned.is_pinned("acme") and not it.is_pinned("acme")
+    assert pinned.is_pinned("acme") == torch.ones(1).pin_memory().is_pinned()
+    assert not it.is_pinned("acme")
     assert pinned.tolist() == [1, 2, 3] and pinned.acme(non_blocking=True).tolist() == [1, 2, 3]
 
 

@@ -1,4 +1,4 @@
-"""What training programs use around a network: optimizers, checkpointing, clipping, hooks, two devices."""
+"""What training programs use around a network: optimizers, checkpoints, clipping, hooks."""
 
 import copy
 
@@ -38,8 +38,18 @@ def same_as_on_the_cpu(make, **tolerance):
 # ---- Optimizers
 
 EVERY = [
-    "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop", "SGD",
-]  # fmt: skip
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "ASGD",
+    "NAdam",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "SGD",
+]
 
 
 @pytest.mark.parametrize("foreach", [True, False, None], ids=["foreach", "for each", "default"])
@@ -53,7 +63,9 @@ def test_a_fused_optimizer_steps_as_on_the_cpu(name):
     same_as_on_the_cpu(lambda p: getattr(torch.optim, name)(p, lr=0.01, fused=True))
 
 
-@pytest.mark.parametrize("name", ["Adadelta", "Adam", "AdamW", "Adamax", "ASGD", "NAdam", "RMSprop"])
+@pytest.mark.parametrize(
+    "name", ["Adadelta", "Adam", "AdamW", "Adamax", "ASGD", "NAdam", "RMSprop"]
+)
 def test_a_capturable_optimizer_keeps_its_step_on_the_device(name):
     module = net().acme()
     optimizer = getattr(torch.optim, name)(module.parameters(), lr=0.01, capturable=True)
@@ -157,9 +169,7 @@ def test_checkpointing_repeats_what_was_drawn(use_reentrant, preserve):
 
     once = gradients(dropout)
     again = gradients(
-        lambda t: checkpoint(
-            dropout, t, use_reentrant=use_reentrant, preserve_rng_state=preserve
-        )
+        lambda t: checkpoint(dropout, t, use_reentrant=use_reentrant, preserve_rng_state=preserve)
     )
     assert torch.equal(once[0], again[0]) == preserve
     if preserve:
