@@ -68,8 +68,14 @@ void attach_observer(py::function observer) {
   core::attach_out_of_memory_observer([it = observer.release().ptr()](c10::DeviceIndex device,
                                                                       size_t requested,
                                                                       size_t total, size_t free) {
+    if (Py_IsInitialized() == 0) return;
     const py::gil_scoped_acquire gil;
-    py::reinterpret_borrow<py::function>(it)(static_cast<int>(device), requested, total, free);
+    try {
+      py::reinterpret_borrow<py::function>(it)(static_cast<int>(device), requested, total, free);
+    } catch (py::error_already_set& error) {
+      // The error to raise is the one of the memory.
+      error.discard_as_unraisable("an observer of out-of-memory errors");
+    }
   });
 }
 
