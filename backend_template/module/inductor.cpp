@@ -127,14 +127,16 @@ py::object make_device_overrides(const std::string& name) {
                               .attr("CpuDeviceOpOverrides");
   const std::string module = "torch." + name;
   py::dict members;
-  members["set_device"] = bound_method([module](const py::object&, int index) {
-    return module + ".set_device(" + std::to_string(index) + ")";
-  });
+  // An index is a number, or from torch 2.14 on the name of a variable of the generated code.
+  const auto add = [&](const char* method, const std::string& function) {
+    members[method] = bound_method([function](const py::object&, const py::object& index) {
+      return py::str("{}({})").format(function, index);
+    });
+  };
+  add("set_device", module + ".set_device");
+  add("device_guard", module + ".device");
   members["synchronize"] =
       bound_method([module](const py::object&) { return module + ".synchronize()"; });
-  members["device_guard"] = bound_method([module](const py::object&, int index) {
-    return module + ".device(" + std::to_string(index) + ")";
-  });
   return new_class("OutbackDeviceOpOverrides", py::make_tuple(base), module,
                    "Writes calls of the device's.", members)();
 }
