@@ -178,6 +178,8 @@ torch.utils.checkpoint.checkpoint(module, y, use_reentrant=False).sum().backward
 torch.compile(lambda v: v + 1, backend="eager")(y)
 assert y.tolist()[0][0] == 1.0
 repr(y); str(x[:3])
+torch.acme.can_device_access_peer(0, 1); s.native_handle; e.native_handle
+torch.acme.ExternalStream(torch.acme.Stream().native_handle).synchronize()
 y.to_sparse().to_dense(); y.is_pinned(); pinned.is_pinned()
 torch.cat([y, y]).sum(0).cpu(); y.numpy(force=True)
 """
@@ -259,6 +261,10 @@ RAISING = [
     "host_memory.info",
     "device_state.select",
     "device_state.memory_usage",
+    "peer.can_access",
+    "native.stream",
+    "native.event",
+    "native.wrap_stream",
 ]
 
 

@@ -51,7 +51,11 @@ ROWS = {
     "Streams and events": ["streams"],
     "Random numbers": ["random"],
     "Autocast and `GradScaler`": ["amp"],
-    "`torch.compile`": ["test_compile.py", "ecosystem/test_inductor.py"],
+    "`torch.compile`": [
+        "ecosystem/test_dynamo.py",
+        "ecosystem/test_inductor.py",
+        "test_compile.py",
+    ],
     "`torch.export`, functorch, `torch.jit`, fake tensors": ["ecosystem/test_graphs_of_code.py"],
     "`torch.save` and `torch.load`, pickling, copies, safetensors": [
         "ecosystem/test_serialization.py"

@@ -1,8 +1,8 @@
 """Records what a transformer's training asks of the device's allocator.
 
 ``python record.py 128 128 128 > transformer.txt``: the lengths of the steps' texts. On a device
-whose memory is apart, so that every tensor is the allocator's. A line an event, in order: a number of
-bytes, or ``-n`` for the freeing of the n-th allocation, counted from 1.
+whose memory is apart, so that every tensor is the allocator's. A line an event, in order: a number
+of bytes, or ``-n`` for the freeing of the n-th allocation, counted from 1.
 """
 
 import sys
