@@ -5,7 +5,7 @@ import typing_extensions
 import uuid
 
 import torch
-from . import amp as amp, random as random, streams as streams
+from . import amp as amp, memory as memory, random as random, streams as streams
 
 _Device: typing.TypeAlias = torch.device | str | int | None
 
@@ -24,6 +24,7 @@ __all__ = [
     "DoubleStorage",
     "DoubleTensor",
     "Event",
+    "ExternalStream",
     "FloatStorage",
     "FloatTensor",
     "HalfStorage",
@@ -32,12 +33,18 @@ __all__ = [
     "IntTensor",
     "LongStorage",
     "LongTensor",
+    "MemPool",
     "ShortStorage",
     "ShortTensor",
     "Stream",
     "StreamContext",
     "amp",
+    "caching_allocator_alloc",
+    "caching_allocator_delete",
+    "caching_allocator_disabled",
+    "caching_allocator_enable",
     "can_device_access_peer",
+    "change_current_allocator",
     "clock_rate",
     "current_device",
     "current_stream",
@@ -48,39 +55,55 @@ __all__ = [
     "device_memory_used",
     "device_of",
     "empty_cache",
+    "get_allocator_backend",
     "get_amp_supported_dtype",
     "get_device_capability",
     "get_device_name",
     "get_device_properties",
     "get_fallback_mode",
+    "get_per_process_memory_fraction",
     "get_rng_state",
     "get_rng_state_all",
     "get_stream_from_external",
     "get_sync_debug_mode",
+    "host_memory_stats",
+    "host_memory_stats_as_nested_dict",
     "init",
     "initial_seed",
     "ipc_collect",
     "is_available",
     "is_bf16_supported",
+    "is_current_stream_capturing",
     "is_initialized",
     "list_gpu_processes",
     "manual_seed",
     "manual_seed_all",
     "max_memory_allocated",
+    "max_memory_cached",
     "max_memory_reserved",
     "mem_get_info",
+    "memory",
     "memory_allocated",
+    "memory_cached",
     "memory_reserved",
+    "memory_snapshot",
     "memory_stats",
+    "memory_stats_as_nested_dict",
+    "memory_summary",
     "memory_usage",
     "power_draw",
     "random",
+    "reset_accumulated_host_memory_stats",
     "reset_accumulated_memory_stats",
+    "reset_max_memory_allocated",
+    "reset_max_memory_cached",
+    "reset_peak_host_memory_stats",
     "reset_peak_memory_stats",
     "seed",
     "seed_all",
     "set_device",
     "set_fallback_mode",
+    "set_per_process_memory_fraction",
     "set_rng_state",
     "set_rng_state_all",
     "set_stream",
@@ -89,6 +112,7 @@ __all__ = [
     "streams",
     "synchronize",
     "temperature",
+    "use_mem_pool",
     "utilization",
 ]
 
@@ -129,14 +153,27 @@ class Event(torch.Event):
     Args:
         enable_timing (bool): whether elapsed_time() can be asked
         blocking (bool): a hint that synchronize() should sleep, not spin
-        interprocess (bool): not supported yet
+        interprocess (bool): whether ipc_handle() can be asked; excludes enable_timing
+        external (bool): not supported
     """
     def __new__(
         cls,
         enable_timing: bool = ...,
         blocking: bool = ...,
         interprocess: bool = ...,
+        external: typing.Any = ...,
     ) -> typing_extensions.Self: ...
+    @property
+    def native_handle(self) -> int: ...
+
+class ExternalStream(Stream):
+    """A Stream for a stream of the driver's that somebody else made, and keeps alive.
+
+    Args:
+        stream_ptr (int): the driver's handle
+        device (int, str or torch.device, optional): where it was made; the current device if None
+    """
+    def __new__(cls, stream_ptr: typing.Any, device: _Device = ...) -> typing_extensions.Self: ...
 
 class FloatStorage(torch.storage._LegacyStorage): ...
 
@@ -153,6 +190,25 @@ class IntTensor(torch.Tensor): ...
 class LongStorage(torch.storage._LegacyStorage): ...
 
 class LongTensor(torch.Tensor): ...
+
+class MemPool:
+    """Memory that serves only what is allocated under use_mem_pool. `use_on_oom`: others may have
+    it before memory runs out; `no_split`: a segment serves one allocation.
+    """
+    def __init__(
+        self,
+        allocator: typing.Any = ...,
+        use_on_oom: bool = ...,
+        no_split: bool = ...,
+    ) -> None: ...
+    @property
+    def id(self) -> int: ...
+    @property
+    def device(self) -> int: ...
+    def use_count(self) -> int:
+        """How many hold the pool: this object, and contexts."""
+    def snapshot(self, include_traces: bool = ...) -> typing.Any:
+        """The pool's segments, as memory_snapshot lists them."""
 
 OutOfMemoryError = torch.OutOfMemoryError
 
@@ -171,6 +227,8 @@ class Stream(torch.Stream):
     @staticmethod
     def priority_range() -> tuple[int, int]:
         """The least and the greatest priority; the greatest is the lower number."""
+    @property
+    def priority(self) -> int: ...
 
 class StreamContext:
     """Context manager: the stream, and its device, are this thread's inside it. None changes
@@ -213,10 +271,34 @@ def _lazy_call(callable: typing.Any, **kwargs: typing.Any) -> None:
 
 def _lazy_init() -> None: ...
 
+def caching_allocator_alloc(
+    size: int,
+    device: _Device = ...,
+    stream: torch.Stream | None = ...,
+) -> int:
+    """The address of `size` bytes of the device's memory for use on `stream`, a Stream or a native
+    handle; None: the current one. To be given to caching_allocator_delete.
+    """
+
+def caching_allocator_delete(mem_ptr: int) -> None:
+    """Frees what caching_allocator_alloc answered."""
+
+class caching_allocator_disabled:
+    """Context manager: freed memory is not cached inside it."""
+    def __init__(self) -> None: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *args: typing.Any) -> bool: ...
+
+def caching_allocator_enable(value: bool = ...) -> None:
+    """Turns the caching of freed memory on or off; nothing before the backend has started."""
+
 def can_device_access_peer(device: _Device, peer_device: _Device) -> bool:
     """Whether kernels of `device` can use memory of `peer_device` directly. Copies between devices
     do not need it.
     """
+
+def change_current_allocator(allocator: typing.Any) -> None:
+    """Not supported: the memory comes from the device's runtime."""
 
 def clock_rate(device: _Device = ...) -> int:
     """The device's clock in megahertz."""
@@ -257,6 +339,9 @@ class device_of(device):
 def empty_cache() -> None:
     """Gives cached memory that no tensor uses back."""
 
+def get_allocator_backend() -> str:
+    """"native": the caching allocator, the only one there is."""
+
 def get_amp_supported_dtype() -> list[torch.dtype]:
     """The dtypes that torch.autocast may cast to on this device."""
 
@@ -272,6 +357,9 @@ def get_device_properties(device: _Device = ...) -> _DeviceProperties:
 def get_fallback_mode() -> str:
     """The mode that `set_fallback_mode` sets: "allow", "warn" or "error"."""
 
+def get_per_process_memory_fraction(device: _Device = ...) -> float:
+    """The part of the device's memory that this process may use, from 0 to 1."""
+
 def get_rng_state(device: _Device = ...) -> torch.Tensor:
     """The state of a device's generator: 16 bytes on the CPU."""
 
@@ -279,10 +367,18 @@ def get_rng_state_all() -> list[torch.Tensor]:
     """The states of all devices' generators."""
 
 def get_stream_from_external(data_ptr: int, device: _Device = ...) -> Stream:
-    """A Stream for a stream that was made elsewhere."""
+    """A Stream for a stream of the driver's that somebody else made, and keeps alive."""
 
 def get_sync_debug_mode() -> int:
     """The mode that `set_sync_debug_mode` set: 0, 1 or 2."""
+
+def host_memory_stats() -> typing.Any:
+    """What the pinned allocator counts, in blocks, bytes and microseconds, under
+    torch.cuda.host_memory_stats's keys. Empty before the first use of the backend.
+    """
+
+def host_memory_stats_as_nested_dict() -> dict:
+    """The same as host_memory_stats, one dict a counter."""
 
 def init() -> None:
     """Starts the backend, which happens by itself at the first use."""
@@ -299,6 +395,9 @@ def is_available() -> bool:
 def is_bf16_supported(including_emulation: bool = ...) -> bool:
     """Whether bfloat16 can be used: natively, or at all."""
 
+def is_current_stream_capturing() -> bool:
+    """Whether the current stream's work goes into a graph instead of being run."""
+
 def is_initialized() -> bool:
     """Whether the backend has been started."""
 
@@ -314,6 +413,9 @@ def manual_seed_all(seed: int) -> None:
 def max_memory_allocated(device: _Device = ...) -> int:
     """The most bytes that tensors held since the peak was reset."""
 
+def max_memory_cached(device: _Device = ...) -> int:
+    """Deprecated: max_memory_reserved."""
+
 def max_memory_reserved(device: _Device = ...) -> int:
     """The most bytes that the allocator held since the peak was reset."""
 
@@ -323,11 +425,28 @@ def mem_get_info(device: _Device = ...) -> tuple[int, int]:
 def memory_allocated(device: _Device = ...) -> int:
     """Bytes that tensors hold now."""
 
+def memory_cached(device: _Device = ...) -> int:
+    """Deprecated: memory_reserved."""
+
 def memory_reserved(device: _Device = ...) -> int:
     """Bytes that the allocator holds now, the cached ones included."""
 
+def memory_snapshot(mempool_id: typing.Any = ..., include_traces: bool = ...) -> typing.Any:
+    """The allocator's segments on all devices, a list of dicts with their blocks; of one pool where
+    `mempool_id` names it.
+    """
+
 def memory_stats(device: _Device = ...) -> dict[str, typing.Any]:
-    """All of the allocator's counters, under torch.cuda.memory_stats's keys."""
+    """All of the allocator's counters, under torch.cuda.memory_stats's keys, sorted. Empty before
+    the first allocation.
+    """
+
+def memory_stats_as_nested_dict(device: _Device = ...) -> dict:
+    """The counters of memory_stats as dicts of dicts. Empty before the first allocation."""
+
+def memory_summary(device: _Device = ..., abbreviated: bool = ...) -> str:
+    """The counters of memory_stats as a table for people; `abbreviated`: without the two pools.
+    """
 
 def memory_usage(device: _Device = ...) -> int:
     """Percent of the last moment in which the device's memory was read or written."""
@@ -335,8 +454,20 @@ def memory_usage(device: _Device = ...) -> int:
 def power_draw(device: _Device = ...) -> int:
     """The power that the device draws, in milliwatts."""
 
+def reset_accumulated_host_memory_stats() -> None:
+    """Sets what the pinned allocator ever allocated and freed to zero."""
+
 def reset_accumulated_memory_stats(device: _Device = ...) -> None:
     """Sets the counters of what was ever allocated and freed to zero."""
+
+def reset_max_memory_allocated(device: _Device = ...) -> None:
+    """Deprecated: reset_peak_memory_stats, which resets all peaks."""
+
+def reset_max_memory_cached(device: _Device = ...) -> None:
+    """Deprecated: reset_peak_memory_stats, which resets all peaks."""
+
+def reset_peak_host_memory_stats() -> None:
+    """Sets the peaks of the pinned allocator's counters to the current values."""
 
 def reset_peak_memory_stats(device: _Device = ...) -> None:
     """Sets the peaks to the current values."""
@@ -360,6 +491,11 @@ def set_fallback_mode(mode: str) -> None:
         mode: "allow" runs them on the CPU, over copies of their tensors; "warn" says so once an
             operator; "error" raises NotImplementedError. The environment's OUTBACK_FALLBACK sets the
             first mode.
+    """
+
+def set_per_process_memory_fraction(fraction: typing.Any, device: _Device = ...) -> None:
+    """Limits this process to a part of the device's memory, from 0 to 1. Beyond it, allocating
+    raises torch.OutOfMemoryError.
     """
 
 def set_rng_state(new_state: torch.Tensor, device: _Device = ...) -> None:
@@ -391,6 +527,12 @@ def synchronize(device: _Device = ...) -> None:
 
 def temperature(device: _Device = ...) -> int:
     """The device's temperature in degrees Celsius."""
+
+class use_mem_pool:
+    """Context manager: what this thread allocates on the device comes out of the pool."""
+    def __init__(self, pool: typing.Any, device: _Device = ...) -> None: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *args: typing.Any) -> bool: ...
 
 def utilization(device: _Device = ...) -> int:
     """Percent of the last moment in which work ran on the device."""
