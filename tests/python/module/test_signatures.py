@@ -19,14 +19,17 @@ def cudas(name: str) -> list[tuple[str, bool]]:
 
 
 def ours(name: str) -> list[tuple[str, bool]]:
-    """As the first line of the docstring tells them."""
+    """As the first line of the docstring tells them; of a class that stands for one of CUDA's
+    functions, a context manager, that is its __init__'s."""
     function = getattr(torch.acme, name)
+    is_class = inspect.isclass(function)
     try:
         parameters = inspect.signature(function).parameters.values()
         return [(it.name, it.default is it.empty) for it in parameters]
     except ValueError:
-        found = re.match(r"\w+\((.*)\)( -> .*)?$", function.__doc__.splitlines()[0])
-        parameters = [each for each in re.split(r", (?=\w+:)", found.group(1)) if each]
+        text = (function.__init__ if is_class else function).__doc__.splitlines()[0]
+        found = re.match(r"\w+\((.*)\)( -> .*)?$", text)
+        parameters = [each for each in re.split(r", (?=\w+:)", found.group(1)) if each][is_class:]
         return [(each.split(":")[0], "=" not in each) for each in parameters]
 
 

@@ -32,27 +32,29 @@ def test_there_are_no_others(mode):
     assert torch.acme.get_sync_debug_mode() == 0
 
 
-def synchronizing():
-    """As in torch's own test of CUDA: what has to wait for the device."""
-    x = torch.arange(4.0, device="acme")
-    return {
-        "item": lambda: x[0].item(),
-        "cpu": lambda: x.cpu(),
-        "to the device": lambda: torch.ones(3).to("acme"),
-        "copy_ from the host": lambda: x.copy_(torch.ones(4)),
-        "nonzero": lambda: x.nonzero(),
-        "masked_select": lambda: x.masked_select(x > 1),
-        "unique": lambda: torch.unique(x),
-        "equal": lambda: torch.equal(x, x),
-        "Stream.synchronize": lambda: torch.acme.current_stream().synchronize(),
-        "torch.Stream.synchronize": lambda: torch.accelerator.current_stream().synchronize(),
-        "if": lambda: bool(x[0] > 1),
-    }
+# As in torch's own test of CUDA: what has to wait for the device that has `x`.
+SYNCHRONIZING = {
+    "item": lambda x: x[0].item(),
+    "cpu": lambda x: x.cpu(),
+    "to the device": lambda x: torch.ones(3).to(x.device),
+    "copy_ from the host": lambda x: x.copy_(torch.ones(4)),
+    "nonzero": lambda x: x.nonzero(),
+    "masked_select": lambda x: x.masked_select(x > 1),
+    "unique": lambda x: torch.unique(x),
+    "equal": lambda x: torch.equal(x, x),
+    "Stream.synchronize": lambda x: torch.acme.current_stream().synchronize(),
+    "torch.Stream.synchronize": lambda x: torch.accelerator.current_stream().synchronize(),
+    "if": lambda x: bool(x[0] > 1),
+}
 
 
-@pytest.mark.parametrize("name", synchronizing())
+@pytest.mark.parametrize("name", SYNCHRONIZING)
 def test_a_synchronizing_call_warns_or_fails(name):
-    call = synchronizing()[name]
+    x = torch.arange(4.0, device="acme")
+
+    def call():
+        SYNCHRONIZING[name](x)
+
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         call()
