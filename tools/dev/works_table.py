@@ -2,7 +2,6 @@
 
 import re
 import xml.etree.ElementTree as ElementTree
-from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -69,19 +68,27 @@ ROWS = {
 }
 
 
+# What a skipped test says where the runtime lacks something. All else is said of this torch, of the
+# test's own subject, or of a runtime that has more than the test is about.
+_LACKS = re.compile(
+    r"this runtime has no |this runtime's |needs (?!torch )|the CPU cannot address this device"
+)
+
+
 @dataclass
 class Found:
     """What a run said of one subject."""
 
+    unseen: set[str]  # its files and folders, less those that had a test
     passed: int = 0
-    skipped: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    lacking: set[str] = field(default_factory=set)
 
     def cell(self) -> str:
-        if not self.passed and not self.skipped:
+        if self.unseen:
             return "as memory apart"
-        if not self.passed:
-            return "no"
-        return "in part" if self.skipped else "yes"
+        if self.passed:
+            return "in part" if self.lacking else "yes"
+        return "no"
 
 
 def write() -> None:
@@ -119,7 +126,7 @@ def _reasons(columns: dict[str, dict[str, Found]]) -> str:
     rows = [["runtime", "subject", "left out"], ["---"] * 3]
     for column, found in columns.items():
         for row in ROWS:
-            reasons = "; ".join(sorted(found[row].skipped))
+            reasons = "; ".join(sorted(found[row].lacking))
             if reasons:
                 rows.append([column, row, reasons])
     return _lines(rows)
@@ -133,8 +140,8 @@ def _columns() -> dict[str, dict[str, Found]] | None:
 
 
 def _read(file: Path) -> dict[str, Found]:
-    found = {row: Found() for row in ROWS}
     row_of = {module: row for row, tests in ROWS.items() for module in _modules(tests)}
+    found = {row: Found(unseen=set(_modules(tests))) for row, tests in ROWS.items()}
     for case in ElementTree.parse(file).iter("testcase"):
         module = case.get("classname", "")
         while module not in row_of:
@@ -144,11 +151,12 @@ def _read(file: Path) -> dict[str, Found]:
                 )
             module = module.rpartition(".")[0]
         subject = found[row_of[module]]
+        subject.unseen.discard(module)
         skipped = case.find("skipped")
         if skipped is None:
             subject.passed += 1
-        else:
-            subject.skipped[_reason(skipped)] += 1
+        elif _LACKS.match(reason := _reason(skipped)):
+            subject.lacking.add(reason)
     return found
 
 
