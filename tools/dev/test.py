@@ -60,7 +60,8 @@ def run(environment: Environment, everything: bool) -> int:
             f"Python, {driver.name}",
             lambda driver=driver: _on_stand_in(environment, folder, driver, ignored),
         )
-    report.part("README's table", works_table.check)
+    if not everything:  # which runs more on some runtimes than the table says
+        report.part("README's table", works_table.check)
     path = build.python_path(folder, "python_kernels")
     report.part(
         "Python, native kernels",
