@@ -26,6 +26,7 @@ void leave_callbacks_behind() {
   must(t.events->wait(t.self, 0, reached, second));
   must(t.callbacks->enqueue(
       t.self, 0, [](void*) { ADD_FAILURE() << "nothing let it run"; }, nullptr, second));
+  must(t.events->destroy(t.self, 0, reached));
   while (calls("zeEventHostSynchronize") < 2) std::this_thread::yield();
 }
 
