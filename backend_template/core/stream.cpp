@@ -117,14 +117,22 @@ c10::Stream exchange_stream(c10::Stream stream) {
   return before;
 }
 
-void make_current(const c10::Stream& stream) {
-  const c10::Stream before = exchange_stream(stream);
+replaced_streams make_current(const c10::Stream& stream) {
+  const c10::Stream here = current_stream(-1);
+  const c10::Stream there = exchange_stream(stream);
   try {
     set_device(stream.device_index());
   } catch (...) {
-    exchange_stream(before);
+    exchange_stream(there);
     throw;
   }
+  return {here, there};
+}
+
+void restore(const replaced_streams& before) {
+  exchange_stream(before.there);
+  exchange_stream(before.here);
+  set_device_unchecked(before.here.device_index());
 }
 
 std::pair<int, int> priority_range(c10::DeviceIndex device) {

@@ -26,8 +26,18 @@ c10::Stream current_stream(c10::DeviceIndex device);
 /// alone.
 c10::Stream exchange_stream(c10::Stream stream);
 
-/// Makes `stream` the calling thread's on its device, and that device the thread's.
-void make_current(const c10::Stream& stream);
+/// What was current before another stream was: on the device of that time, and on the stream's own.
+struct replaced_streams {
+  c10::Stream here;
+  c10::Stream there;
+};
+
+/// Makes `stream` the calling thread's on its device, and that device the thread's. Where it throws
+/// nothing has changed.
+replaced_streams make_current(const c10::Stream& stream);
+
+/// Back to what `make_current` replaced. A driver that refuses to select the device is warned of.
+void restore(const replaced_streams& before);
 
 /// A stream of the pool. `priority`: lower is more urgent, clamped to what the device has.
 c10::Stream new_stream(c10::DeviceIndex device, int priority);

@@ -1,7 +1,6 @@
 // The layer that hides devices and numbers the others anew; what it promises is told in
 // outback/layers.hpp.
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <set>
@@ -13,6 +12,7 @@
 
 #include "backend_template/layers/layer.hpp"
 #include "backend_template/layers/make.hpp"
+#include "outback/detail/device_list.hpp"
 #include "outback/layers.hpp"
 
 namespace outback::layers {
@@ -25,42 +25,21 @@ void check_below(const outback_runtime& below, outback_status status, const char
   throw runtime_error(status, std::string(slot) + ": " + below.last_error(below.self));
 }
 
-std::vector<std::string_view> entries_of(std::string_view list) {
-  std::vector<std::string_view> entries;
-  for (;;) {
-    const std::size_t comma = list.find(',');
-    std::string_view entry = list.substr(0, comma);
-    entry.remove_prefix(std::min(entry.find_first_not_of(" \t"), entry.size()));
-    entry.remove_suffix(entry.size() - (entry.find_last_not_of(" \t") + 1));
-    entries.push_back(entry);
-    if (comma == std::string_view::npos) return entries;
-    list.remove_prefix(comma + 1);
-  }
-}
-
-// The number that the entry begins with, as strtoul reads it: `1gpu` is 1. -1 if there is none.
-int64_t number_of(std::string_view entry) {
-  if (entry.starts_with('+')) entry.remove_prefix(1);
-  int64_t number = -1;
-  const auto read = std::from_chars(entry.data(), entry.data() + entry.size(), number);
-  return read.ec == std::errc::result_out_of_range ? INT64_MAX : number;
-}
-
 template <class T>
 bool has_twice(const std::vector<T>& all) {
   return std::set<T>(all.begin(), all.end()).size() != all.size();
 }
 
 std::vector<int32_t> by_number(const std::vector<std::string_view>& entries, int32_t count) {
-  std::vector<int64_t> numbers;
+  std::vector<uint64_t> numbers;
   for (const std::string_view entry : entries) {
-    const int64_t number = number_of(entry);
-    if (number < 0) break;
-    numbers.push_back(number);
+    const auto number = outback::detail::device_list_number(entry);
+    if (!number) break;
+    numbers.push_back(*number);
   }
   if (has_twice(numbers)) return {};
-  const auto end =
-      std::find_if(numbers.begin(), numbers.end(), [&](int64_t n) { return n >= count; });
+  const auto end = std::find_if(numbers.begin(), numbers.end(),
+                                [&](uint64_t n) { return n >= uint64_t(count); });
   return {numbers.begin(), end};
 }
 
@@ -165,7 +144,7 @@ std::vector<int32_t> parse_visible_devices(const outback_runtime* below, std::st
   check_table(below);
   int32_t count = 0;
   check_below(*below, below->device_count(below->self, &count), "device_count");
-  const std::vector<std::string_view> entries = entries_of(list);
+  const std::vector<std::string_view> entries = outback::detail::device_list_entries(list);
   return entries.front().starts_with(uuid_prefix) ? by_uuid(entries, *below, count)
                                                   : by_number(entries, count);
 }

@@ -61,27 +61,21 @@ class stream_context {
 
   void enter() {
     if (stream_.is_none()) return;
-    const c10::Stream stream = unwrap_stream(stream_);
-    const c10::Stream here = core::current_stream(-1);
-    const c10::Stream there = core::current_stream(stream.device_index());
-    core::make_current(stream);
-    previous_.emplace_back(here, there);
+    previous_.reserve(previous_.size() + 1);
+    previous_.push_back(core::make_current(unwrap_stream(stream_)));
   }
 
   void leave() {
     if (stream_.is_none()) return;
     TORCH_CHECK(!previous_.empty(), "this context was not entered");
-    const auto [here, there] = previous_.back();
+    const core::replaced_streams before = previous_.back();
     previous_.pop_back();
-    core::exchange_stream(there);
-    core::exchange_stream(here);
-    core::set_device_unchecked(here.device_index());
+    core::restore(before);
   }
 
  private:
   py::object stream_;
-  // What was current on the device of that time, and on the stream's own.
-  std::vector<std::pair<c10::Stream, c10::Stream>> previous_;
+  std::vector<core::replaced_streams> previous_;
 };
 
 template <class Context, class Class>

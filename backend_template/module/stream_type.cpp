@@ -132,8 +132,7 @@ PyObject* stream_record_event(PyObject* self, PyObject* arguments, PyObject* key
 // time; and a stack, since one may be entered again before it is left.
 struct entered_stream {
   c10::Stream stream;
-  c10::Stream here;   // current before, on the device that was current
-  c10::Stream there;  // and on the stream's own
+  core::replaced_streams before;
 };
 thread_local std::vector<entered_stream> entered_streams;
 
@@ -141,15 +140,8 @@ thread_local std::vector<entered_stream> entered_streams;
 PyObject* stream_enter(PyObject* self, PyObject* /*none*/) {
   return guarded([self]() -> PyObject* {
     const c10::Stream stream = stream_of(self);
-    const entered_stream entered{stream, core::current_stream(-1),
-                                 core::current_stream(stream.device_index())};
-    entered_streams.push_back(entered);
-    try {
-      core::make_current(stream);
-    } catch (...) {
-      entered_streams.pop_back();
-      throw;
-    }
+    entered_streams.reserve(entered_streams.size() + 1);
+    entered_streams.push_back({stream, core::make_current(stream)});
     return Py_NewRef(self);
   });
 }
@@ -160,11 +152,9 @@ PyObject* stream_exit(PyObject* self, PyObject* /*exception*/) {
         std::find_if(entered_streams.rbegin(), entered_streams.rend(),
                      [&](const auto& entered) { return entered.stream == stream_of(self); });
     TORCH_CHECK(last != entered_streams.rend(), "this thread has not entered this stream");
-    const entered_stream before = *last;
+    const core::replaced_streams before = last->before;
     entered_streams.erase(std::next(last).base());
-    core::exchange_stream(before.there);
-    core::exchange_stream(before.here);
-    core::set_device_unchecked(before.here.device_index());
+    core::restore(before);
     Py_RETURN_NONE;
   });
 }

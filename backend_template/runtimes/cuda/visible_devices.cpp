@@ -1,40 +1,17 @@
 #include "backend_template/runtimes/cuda/visible_devices.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
+
+#include "outback/detail/device_list.hpp"
 
 namespace outback::cuda {
 namespace {
 
 using uuids = std::vector<std::string>;
 
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return "";
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
-std::vector<std::string_view> entries_of(std::string_view list) {
-  std::vector<std::string_view> entries;
-  for (;;) {
-    const auto comma = list.find(',');
-    entries.push_back(trimmed(list.substr(0, comma)));
-    if (comma == std::string_view::npos) return entries;
-    list.remove_prefix(comma + 1);
-  }
-}
-
-// As strtoul reads it: what follows the digits is not looked at.
-std::optional<std::size_t> index_in(std::string_view entry) {
-  if (entry.starts_with('+')) entry.remove_prefix(1);
-  std::size_t index = 0;
-  const auto [stopped, error] = std::from_chars(entry.data(), entry.data() + entry.size(), index);
-  return error == std::errc() ? std::optional(index) : std::nullopt;
-}
-
 const machine_gpu* gpu_by_index(std::string_view entry, const std::vector<machine_gpu>& machine) {
-  const auto index = index_in(entry);
+  const auto index = outback::detail::device_list_number(entry);
   return index && *index < machine.size() ? &machine[*index] : nullptr;
 }
 
@@ -72,7 +49,7 @@ std::optional<uuids> visible_devices(const char* variable,
   if (variable == nullptr) {
     for (const machine_gpu& gpu : machine) chosen.push_back(&gpu);
   } else {
-    const auto entries = entries_of(variable);
+    const auto entries = outback::detail::device_list_entries(variable);
     if (entries[0].starts_with("MIG-")) return first_instance(entries[0], machine);
     const auto find = entries[0].starts_with("GPU-") ? gpu_by_uuid : gpu_by_index;
     for (const std::string_view entry : entries) {
