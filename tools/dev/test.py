@@ -22,13 +22,18 @@ _ASAN = {
 }
 _TSAN = {"TSAN_OPTIONS": f"suppressions={_SUPPRESSIONS / 'tsan.supp'}"}
 
-# The backends that the Python tests run on: the package's folder in the build tree, and variables.
-_BACKENDS = {
+# The host's backends that the Python tests run on: the package's folder in the build tree, and
+# variables.
+_HOST = {
     "host": ("python", {}),
     "host, memory apart": ("python_protected", {"OUTBACK_HOST_PROTECTED": "1"}),
     "null": ("python_null", {}),
 }
-# What asks nothing of a runtime that it does not ask of the host's with memory apart.
+# What asks nothing of a runtime, so that it runs on the host's, and on all of them with --all.
+_SAME_ON_ALL = ("module/test_lazy_calls.py", "test_bench.py", "test_registration.py")
+# What asks nothing of the null runtime that it does not ask of the host's.
+_SAME_ON_NULL = ("ecosystem/test_inductor.py", "module/test_visible_devices.py", "oracle")
+# What asks nothing of a driver that it does not ask of the host's runtime with memory apart.
 _SAME_ON_DRIVERS = (
     "ops",
     "oracle",
@@ -36,6 +41,12 @@ _SAME_ON_DRIVERS = (
     "test_opinfo_subset.py",
     "test_device_type_tests.py",
 )
+_LEFT_OUT = {
+    "host": (),
+    "host, memory apart": _SAME_ON_ALL,
+    "null": _SAME_ON_ALL + _SAME_ON_NULL,
+    **{driver.name: _SAME_ON_ALL + _SAME_ON_DRIVERS for driver in STAND_INS},
+}
 # The ways to serve operators that a whole run of PyTorch's samples is kept of.
 _WAYS = {"redispatch": {}, "fallback": {"OUTBACK_HOST_PROTECTED": "1"}}
 
@@ -46,19 +57,24 @@ def run(environment: Environment, everything: bool) -> int:
     report.part("C++", lambda: _ctest(folder, "dev"))
     report.part("docs/runtimes.md", lambda: runtime_table.check(folder))
     report.part("type stubs", lambda: stubs.check(environment, folder))
-    for name, (package, variables) in _BACKENDS.items():
+    for name, (package, variables) in _HOST.items():
         path = build.python_path(folder, package)
         report.part(
             f"Python, {name}",
             lambda name=name, variables={**path, **variables}: run_pytest(
-                environment, f"python, {name}", "tests/python", variables
+                environment,
+                f"python, {name}",
+                "tests/python",
+                variables,
+                *_left_out(name, everything),
             ),
         )
-    ignored = [] if everything else [f"--ignore=tests/python/{name}" for name in _SAME_ON_DRIVERS]
     for driver in STAND_INS:
         report.part(
             f"Python, {driver.name}",
-            lambda driver=driver: _on_stand_in(environment, folder, driver, ignored),
+            lambda driver=driver: _on_stand_in(
+                environment, folder, driver, _left_out(driver.name, everything)
+            ),
         )
     if not everything:  # which runs more on some runtimes than the table says
         report.part("README's table", works_table.check)
@@ -96,6 +112,11 @@ def run(environment: Environment, everything: bool) -> int:
         report.part("libFuzzer", lambda: fuzz.run(environment))
         report.part("without unity builds", lambda: _built(environment, "no-unity"))
     return report.finish()
+
+
+def _left_out(name: str, everything: bool) -> list[str]:
+    """pytest's options for the backend of that name."""
+    return [] if everything else [f"--ignore=tests/python/{test}" for test in _LEFT_OUT[name]]
 
 
 def _ctest(
