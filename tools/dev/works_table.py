@@ -86,9 +86,10 @@ class Found:
     lacking: set[str] = field(default_factory=set)
 
     def cell(self) -> str:
-        if self.passed:
-            return "in part" if self.lacking else "yes"
-        return self.spoken_for if self.unseen else "no"
+        if not self.passed:
+            return self.spoken_for if self.unseen else "no"
+        here = "in part" if self.lacking else "yes"
+        return f"{here}, the rest {self.spoken_for}" if self.unseen else here
 
 
 def write() -> None:
