@@ -21,6 +21,7 @@
 #include "backend_template/ops/operators.h"
 #include "outback/backend.h"
 #include "outback/table_check.hpp"
+#include "registration/backend_meta.h"
 #include "registration/fallback_mode.h"
 #include "registration/name.h"
 #include "registration/options.h"
@@ -79,6 +80,7 @@ void check_registrable(const backend_options& options) {
   if (is_registered_as(options)) return;
   check_options(options);
   check_nothing_registered(options.name);
+  check_backend_meta(options);
 }
 
 const backend_options& options() {
@@ -107,6 +109,7 @@ void register_backend(const backend_options& options) {
   if (!options.amp_dtypes.empty()) {
     at::autocast::set_autocast_dtype(core::device_type, options.amp_dtypes.front());
   }
+  registration::register_backend_meta(options);
   core::register_profiler();
   registered.store(true, std::memory_order_release);
 }

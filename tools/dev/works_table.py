@@ -58,7 +58,8 @@ ROWS = {
     ],
     "`torch.export`, functorch, `torch.jit`, fake tensors": ["ecosystem/test_graphs_of_code.py"],
     "`torch.save` and `torch.load`, pickling, copies, safetensors": [
-        "ecosystem/test_serialization.py"
+        "ecosystem/test_backend_meta.py",
+        "ecosystem/test_serialization.py",
     ],
     "Storages": ["ecosystem/test_storages.py"],
     "DLPack": ["ecosystem/test_dlpack.py"],

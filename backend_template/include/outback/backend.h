@@ -8,9 +8,11 @@
 #include <c10/core/Storage.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "outback/runtime.h"
@@ -27,6 +29,20 @@ enum class fallback_mode : uint8_t {
   allow,  // run it so
   warn,   // and say so, once an operator
   error   // c10::NotImplementedError instead
+};
+
+/// What a vendor's c10::BackendMeta says of a tensor, through torch.save and torch.load, pickling
+/// and copy.copy. Both functions or none; they may be called from any thread, with or without the
+/// GIL, and what they throw arrives at the caller of torch.save or torch.load. copy.deepcopy and
+/// multiprocessing's queues make tensors without: PyTorch does not ask there.
+struct backend_meta_functions {
+  /// All that a pickle of PyTorch's keeps: names, each true or false. "conj" and "neg" are its own.
+  using names = std::unordered_map<std::string, bool>;
+  /// Adds what there is to say of `tensor`'s BackendMeta. Only for tensors that have one.
+  std::function<void(const at::Tensor& tensor, names& saved)> save = {};
+  /// Gives `tensor` a BackendMeta made of what `save` added. Only where it added something; not
+  /// where the tensor is loaded on another device.
+  std::function<void(const at::Tensor& tensor, const names& saved)> load = {};
 };
 
 /// What a backend says of itself, once.
@@ -48,6 +64,8 @@ struct backend_options {
   /// Operators that get no kernel of Outback's, spelled "aten::add.Tensor" or "aten::mm": a
   /// vendor's serves them, or what PyTorch composes them of, or they are not implemented.
   std::vector<std::string> excluded_operators = {};
+  /// How tensors keep a c10::BackendMeta of the vendor's in files. None: they lose it.
+  backend_meta_functions backend_meta = {};
   /// The Python methods to add, one by one: `for_tensor` and so on of PyTorch's
   /// generate_methods_for_privateuse1_backend. Modules and packed
   /// sequences need the tensor's. Ignored without Python.
