@@ -27,7 +27,8 @@ event::event(event&& other) noexcept
     : flags_(other.flags_),
       device_(std::exchange(other.device_, -1)),
       handle_(std::exchange(other.handle_, nullptr)),
-      host_ns_(other.host_ns_) {}
+      host_ns_(other.host_ns_),
+      exported_(std::move(other.exported_)) {}
 
 event& event::operator=(event&& other) noexcept {
   if (this != &other) {
@@ -36,6 +37,7 @@ event& event::operator=(event&& other) noexcept {
     device_ = std::exchange(other.device_, -1);
     handle_ = std::exchange(other.handle_, nullptr);
     host_ns_ = other.host_ns_;
+    exported_ = std::move(other.exported_);
   }
   return *this;
 }
@@ -47,6 +49,7 @@ void event::release() noexcept {
     runtime().events->destroy(runtime().self, device_, handle_);
   handle_ = nullptr;
   device_ = -1;
+  exported_.reset();
 }
 
 void event::create(c10::DeviceIndex device) {

@@ -4,10 +4,19 @@
 #include <c10/core/Stream.h>
 
 #include <cstdint>
+#include <memory>
+#include <utility>
 
+#include "backend_template/core/descriptor.h"
 #include "outback/runtime.h"
 
 namespace outback::core {
+
+/// What other processes find an event by.
+struct exported_event {
+  outback_ipc_handle handle;
+  descriptor file;  // the handle's, open as long as others may ask for it
+};
 
 /// Owns one event of the runtime, made at its first recording and again when it is recorded on
 /// another device. Without the runtime's event group, recording waits for the device and keeps the
@@ -43,13 +52,21 @@ class event {
   outback_event handle() const noexcept { return handle_; }
   c10::DeviceIndex device() const noexcept { return device_; }
 
+  /// How other processes find it, once that was asked for (core/ipc.h); null before. Gone with the
+  /// runtime's event.
+  const exported_event* exported() const noexcept { return exported_.get(); }
+  void set_exported(std::unique_ptr<exported_event> it) const noexcept {
+    exported_ = std::move(it);
+  }
+
  private:
   void release() noexcept;
 
   uint32_t flags_;
   c10::DeviceIndex device_ = -1;  // -1: never recorded
   outback_event handle_ = nullptr;
-  int64_t host_ns_ = 0;  // only without the event group
+  int64_t host_ns_ = 0;                               // only without the event group
+  mutable std::unique_ptr<exported_event> exported_;  // made when somebody asks
 };
 
 }  // namespace outback::core

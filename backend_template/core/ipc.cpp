@@ -59,13 +59,15 @@ c10::DataPtr open_ipc_memory(c10::DeviceIndex device, const outback_ipc_handle& 
   return c10::DataPtr(data, held.release(), &close_memory, c10::Device(device_type, index));
 }
 
-outback_ipc_handle ipc_handle_of(const event& shared) {
+const outback_ipc_handle& ipc_handle_of(const event& shared) {
   const outback_ipc& ipc = ipc_group();
+  if (shared.exported() != nullptr) return shared.exported()->handle;
   outback_ipc_handle handle{};
   handle.struct_size = sizeof handle;
   check(ipc.get_event(runtime().self, shared.device(), shared.handle(), &handle), "ipc.get_event",
         shared.device());
-  return handle;
+  shared.set_exported(std::make_unique<exported_event>(handle, descriptor(handle.fd)));
+  return shared.exported()->handle;
 }
 
 event open_ipc_event(c10::DeviceIndex device, const outback_ipc_handle& handle) {

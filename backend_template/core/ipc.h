@@ -19,10 +19,12 @@ outback_ipc_handle ipc_handle_of(c10::DeviceIndex device, void* base);
 c10::DataPtr open_ipc_memory(c10::DeviceIndex device, const outback_ipc_handle& handle);
 
 /// A handle to `shared`, made with OUTBACK_EVENT_INTERPROCESS and created, for another process.
-/// Its descriptor, where it has one, is the caller's to close.
-outback_ipc_handle ipc_handle_of(const event& shared);
+/// Made once: it is the event's, and so is its descriptor, where it has one. Other processes may
+/// take that from this one (core/descriptor.h) as long as the event is there.
+const outback_ipc_handle& ipc_handle_of(const event& shared);
 
-/// That event here, on `device`: what either process records, both see.
+/// That event here, on `device`: what either process records, both see. The handle's descriptor is
+/// one of this process, and stays the caller's.
 event open_ipc_event(c10::DeviceIndex device, const outback_ipc_handle& handle);
 
 }  // namespace outback::core

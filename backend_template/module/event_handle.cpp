@@ -1,11 +1,15 @@
 #include "backend_template/module/event_handle.h"
 
 #include <c10/util/Exception.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <string>
 #include <utility>
 
+#include "backend_template/core/descriptor.h"
 #include "backend_template/core/device.h"
 #include "backend_template/core/event_flag.h"
 #include "backend_template/core/guard.h"
@@ -17,6 +21,25 @@
 namespace py = pybind11;
 
 namespace outback::python {
+namespace {
+
+// What follows the runtime's own bytes where a descriptor belongs to them.
+struct descriptor_note {
+  std::array<char, 8> kind;
+  core::descriptor_place place;
+};
+constexpr std::array<char, 8> note_kind = {'o', 'u', 't', 'b', 'a', 'c', 'k', 'f'};
+
+std::optional<core::descriptor_place> take_note(std::string_view& bytes) {
+  descriptor_note note;
+  if (bytes.size() < sizeof note) return std::nullopt;
+  std::memcpy(&note, bytes.data() + bytes.size() - sizeof note, sizeof note);
+  if (note.kind != note_kind) return std::nullopt;
+  bytes.remove_suffix(sizeof note);
+  return note.place;
+}
+
+}  // namespace
 
 py::bytes export_event(c10::Event& event) {
   const uint32_t flags = core::event_flags_in(event.flag());
@@ -32,25 +55,29 @@ py::bytes export_event(c10::Event& event) {
     }
     return core::ipc_handle_of(*core::event_in(event));
   }();
-  if (handle.fd >= 0) close(handle.fd);
-  TORCH_CHECK_NOT_IMPLEMENTED(
-      handle.fd < 0, backend_name(),
-      ": ipc_handle: this runtime's handles carry a file descriptor, which bytes cannot");
-  return py::bytes(reinterpret_cast<const char*>(handle.bytes), handle.size);
+  std::string bytes(reinterpret_cast<const char*>(handle.bytes), handle.size);
+  if (handle.fd >= 0) {
+    const descriptor_note note{note_kind, core::place_of(handle.fd)};
+    bytes.append(reinterpret_cast<const char*>(&note), sizeof note);
+  }
+  return py::bytes(bytes);
 }
 
 c10::Event import_event(py::handle device, std::string_view bytes) {
   const c10::DeviceIndex index = device_argument(device);
+  const size_t given = bytes.size();
+  const std::optional<core::descriptor_place> place = take_note(bytes);
   outback_ipc_handle handle{};
-  TORCH_CHECK_VALUE(!bytes.empty() && bytes.size() <= sizeof handle.bytes,
+  TORCH_CHECK_VALUE(given > 0 && bytes.size() <= sizeof handle.bytes,
                     "from_ipc_handle: expected what ipc_handle() answered, 1 to ",
-                    sizeof handle.bytes, " bytes, got ", bytes.size());
+                    sizeof handle.bytes + sizeof(descriptor_note), " bytes, got ", given);
   handle.struct_size = sizeof handle;
   handle.size = static_cast<uint32_t>(bytes.size());
-  handle.fd = -1;
   std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(handle.bytes));
   start_from_python();
   const py::gil_scoped_release no_gil;
+  const core::descriptor taken = place ? core::take_from(*place) : core::descriptor();
+  handle.fd = taken.get();
   return core::adopt_event(core::open_ipc_event(index, handle), OUTBACK_EVENT_INTERPROCESS);
 }
 

@@ -3,11 +3,12 @@
 
 #include <c10/core/Event.h>
 #include <c10/util/Exception.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <utility>
 
+#include "backend_template/core/descriptor.h"
 #include "backend_template/core/event_flag.h"
 #include "backend_template/core/guard.h"
 #include "backend_template/core/ipc.h"
@@ -61,7 +62,20 @@ TEST_F(EventTest, AnEventForOtherProcessesHasAHandle) {
   shared.create(0);
   const outback_ipc_handle handle = core::ipc_handle_of(shared);
   EXPECT_GT(handle.size + (handle.fd >= 0 ? 1u : 0u), 0u);
-  if (handle.fd >= 0) close(handle.fd);
+  EXPECT_EQ(core::ipc_handle_of(shared).fd, handle.fd) << "made once";
+}
+
+TEST_F(EventTest, TheDescriptorOfAHandleLivesAsLongAsTheEvent) {
+  core::event shared(OUTBACK_EVENT_INTERPROCESS);
+  shared.create(0);
+  const int fd = core::ipc_handle_of(shared).fd;
+  ASSERT_GE(fd, 0) << "the host runtime's handles have one";
+  const core::descriptor_place place = core::place_of(fd);
+  core::event moved = std::move(shared);
+  EXPECT_GE(core::take_from(place).get(), 0);
+  moved = core::event();
+  EXPECT_EQ(fcntl(fd, F_GETFD), -1);
+  EXPECT_THROW(core::take_from(place), c10::ValueError);
 }
 
 TEST_F(EventTest, OnlyAnEventThatWasMadeForItHasOne) {
