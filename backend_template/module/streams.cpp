@@ -1,6 +1,13 @@
 // Streams and events of torch.<name>: the classes, and which stream is current.
+#include <c10/util/Exception.h>
+
+#include <chrono>
+#include <thread>
+
 #include "backend_template/core/device.h"
 #include "backend_template/core/graph.h"
+#include "backend_template/core/host_callback.h"
+#include "backend_template/core/runtime.h"
 #include "backend_template/core/stream.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/event_type.h"
@@ -24,6 +31,18 @@ void set_stream_by_id(int64_t id, int64_t device_index, int64_t device_type) {
 
 py::object get_stream_from_external(py::handle pointer, py::handle device) {
   return wrap_stream(external_stream(pointer, device));
+}
+
+// A device has no kernel that spins which all runtimes could launch: a thread of the runtime's
+// sleeps, at a cycle a nanosecond.
+void sleep_on_stream(int64_t cycles) {
+  TORCH_CHECK_VALUE(cycles >= 0, "_sleep: expected a number of cycles, 0 or more, got ", cycles);
+  start_from_python();
+  if (core::runtime().callbacks == nullptr) core::refuse_absent("callbacks", "_sleep");
+  const py::gil_scoped_release no_gil;
+  core::enqueue_host_callback(
+      core::current_stream(-1),
+      [duration = std::chrono::nanoseconds(cycles)] { std::this_thread::sleep_for(duration); });
 }
 
 // Asking must not start the backend: what was never started captures nothing.
@@ -56,6 +75,9 @@ void define_streams(py::module_& module) {
              "A Stream for a stream of the driver's that somebody else made, and keeps alive.");
   module.def("is_current_stream_capturing", &is_current_stream_capturing,
              "Whether the current stream's work goes into a graph instead of being run.");
+  module.def("_sleep", &sleep_on_stream, py::arg("cycles"),
+             "Keeps the current stream busy for so many nanoseconds; other streams go on, unless "
+             "they run host callbacks too.");
   module.def("_set_stream_by_id", &set_stream_by_id, py::arg("stream_id"), py::arg("device_index"),
              py::arg("device_type"));
 }
