@@ -48,6 +48,19 @@ def training(loss: torch.Tensor) -> None:
         torch.acme.empty_cache()
 
 
+def memory(pool: torch.acme.MemPool) -> int:
+    @torch.acme.use_mem_pool(pool, "acme:0")
+    def elements(count: int) -> int:
+        return torch.ones(count, device="acme").numel()
+
+    @torch.acme.caching_allocator_disabled()
+    def more() -> int:
+        return elements(count="2")  # type: ignore[arg-type]
+
+    torch.acme._sleep(1000)
+    return more()
+
+
 def mistakes() -> None:
     torch.acme.set_device([0])  # type: ignore[arg-type]
     torch.acme.no_such_name()  # type: ignore[attr-defined]

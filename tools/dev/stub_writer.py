@@ -54,7 +54,17 @@ _ATTRIBUTES = {
 }
 _VALUES = {"default_generators": "tuple[torch.Generator, ...]"}
 # Not in __all__, and yet a user's.
-_MORE = ("AcceleratorError", "OutOfMemoryError", "_DeviceProperties", "_lazy_call", "_lazy_init")
+_MORE = (
+    "AcceleratorError",
+    "OutOfMemoryError",
+    "_DeviceProperties",
+    "_lazy_call",
+    "_lazy_init",
+    "_sleep",
+)
+_FUNCTION = (
+    '_Function = typing.TypeVar("_Function", bound=collections.abc.Callable[..., typing.Any])'
+)
 
 
 def write(module: types.ModuleType, folder: Path) -> None:
@@ -96,6 +106,8 @@ def _stub(module: types.ModuleType, whole: types.ModuleType | None = None) -> st
     body = "\n".join(own)
     if "_Device" in re.findall(r"\w+", body):  # what registration/python/device_argument.h takes
         text += "\n_Device: typing.TypeAlias = torch.device | str | int | None\n"
+    if "_Function" in re.findall(r"\w+", body):
+        text += f"\n{_FUNCTION}\n"
     if whole is not None and re.search(r"\bStream\b(?<!torch\.Stream)", body):
         text += "from torch.acme import Stream\n"
     listed = "".join(f'    "{name}",\n' for name in sorted(module.__all__))
@@ -246,6 +258,8 @@ def _class(name: str, cls: type) -> str:
     for member, value in cls.__dict__.items():
         if member in ("__enter__", "__exit__") or not member.startswith("_"):
             lines += _class_member(name, cls, member, value)
+    if "_recreate_cm" in cls.__dict__:  # a decorator, as contextlib's are
+        lines.append("    def __call__(self, func: _Function) -> _Function: ...\n")
     return head + "\n" + "".join(lines) if lines else head + " ...\n"
 
 

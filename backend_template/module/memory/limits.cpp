@@ -10,6 +10,7 @@
 #include "backend_template/core/allocator/routing.h"
 #include "backend_template/core/device_allocator.h"
 #include "backend_template/core/lazy_start.h"
+#include "backend_template/module/context_decorator.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/memory/memory.h"
 #include "outback/backend.h"
@@ -98,14 +99,16 @@ void define_memory_limits(py::module_& memory) {
   memory.def(
       "caching_allocator_enable", &enable_caching, py::arg("value") = true,
       "Turns the caching of freed memory on or off; nothing before the backend has started.");
-  py::class_<caching_disabled>(memory, "caching_allocator_disabled", py::module_local(),
-                               "Context manager: freed memory is not cached inside it.")
-      .def(py::init<>())
+  py::class_<caching_disabled> disabled(
+      memory, "caching_allocator_disabled", py::module_local(),
+      "Context manager and decorator: freed memory is not cached inside it.");
+  disabled.def(py::init<>())
       .def("__enter__", &caching_disabled::enter)
       .def("__exit__", [](const caching_disabled& it, const py::args&) {
         it.leave();
         return false;
       });
+  add_decorator(disabled, [](const caching_disabled&) { return caching_disabled(); });
   memory.def("_attach_out_of_memory_observer", &attach_observer, py::arg("observer"),
              "Calls observer(device, requested, total, free), in bytes, before every "
              "torch.OutOfMemoryError.");

@@ -11,6 +11,7 @@
 #include "backend_template/core/device.h"
 #include "backend_template/core/device_allocator.h"
 #include "backend_template/core/lazy_start.h"
+#include "backend_template/module/context_decorator.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/memory/memory.h"
 #include "outback/backend.h"
@@ -104,21 +105,22 @@ void define_memory_pools(py::module_& memory) {
           },
           py::arg("include_traces") = true, "The pool's segments, as memory_snapshot lists them.");
 
-  py::class_<pool_context>(memory, "use_mem_pool", py::module_local(),
-                           "Context manager: what this thread allocates on the device comes out of "
-                           "the pool.")
-      .def(py::init([](py::object pool, py::handle device) {
-             TORCH_CHECK_TYPE(py::isinstance<pool_handle>(pool), "use_mem_pool: expected a torch.",
-                              backend_name(), ".MemPool, got ",
-                              std::string(py::str(py::type::of(pool).attr("__name__"))));
-             return pool_context(std::move(pool), device_argument(device));
-           }),
-           py::arg("pool"), py::arg("device") = py::none())
+  py::class_<pool_context> use(memory, "use_mem_pool", py::module_local(),
+                               "Context manager and decorator: what this thread allocates on the "
+                               "device comes out of the pool.");
+  use.def(py::init([](py::object pool, py::handle device) {
+            TORCH_CHECK_TYPE(py::isinstance<pool_handle>(pool), "use_mem_pool: expected a torch.",
+                             backend_name(), ".MemPool, got ",
+                             std::string(py::str(py::type::of(pool).attr("__name__"))));
+            return pool_context(std::move(pool), device_argument(device));
+          }),
+          py::arg("pool"), py::arg("device") = py::none())
       .def("__enter__", &pool_context::enter)
       .def("__exit__", [](const pool_context& it, const py::args&) {
         it.leave();
         return false;
       });
+  add_decorator(use, [](const pool_context& it) { return it; });
 }
 
 }  // namespace outback::python

@@ -172,6 +172,20 @@ def test_without_caching_memory_goes_back_at_once():
     assert torch.acme.memory_stats()["segment.large_pool.current"] == 0
 
 
+def test_a_function_can_be_decorated_to_run_without_caching():
+    @torch.acme.caching_allocator_disabled()
+    def reserved_after(size: int) -> int:
+        """Doc."""
+        bytes_of(size)
+        return torch.acme.memory_reserved() if size < 5000 else reserved_after(size=size // 2)
+
+    assert (reserved_after.__name__, reserved_after.__doc__) == ("reserved_after", "Doc.")
+    for _ in range(2):
+        assert reserved_after(20000) == 0
+    bytes_of(5000)
+    assert torch.acme.memory_reserved() > 0
+
+
 def test_leaks_are_reported_at_the_end(run_python):
     program = """
         import torch, torch_acme

@@ -133,3 +133,26 @@ def test_the_counters_name_the_pool():
     flat = f"reserved_bytes_by_private_pools.{pool.id[0]}_{pool.id[1]}.all.current"
     assert torch.acme.memory_stats()[flat] == torch.acme.memory_reserved()
     del x
+
+
+def test_a_function_can_be_decorated_to_use_a_pool():
+    pool = torch.acme.MemPool()
+
+    @torch.acme.use_mem_pool(pool)
+    def make(size: int, *, fails: bool = False) -> torch.Tensor:
+        if fails:
+            raise ZeroDivisionError
+        return bytes_of(size)
+
+    assert make.__name__ == "make"
+    x, y = make(5000), make(size=5000)
+    with pytest.raises(ZeroDivisionError):
+        make(5000, fails=True)
+    outside = bytes_of(5000)
+    addresses = [
+        range(segment["address"], segment["address"] + segment["total_size"])
+        for segment in pool.snapshot()
+    ]
+    inside = [any(it.data_ptr() in range_ for range_ in addresses) for it in (x, y, outside)]
+    assert inside == [True, True, False]
+    del x, y

@@ -9,6 +9,8 @@ from . import amp as amp, memory as memory, random as random, streams as streams
 
 _Device: typing.TypeAlias = torch.device | str | int | None
 
+_Function = typing.TypeVar("_Function", bound=collections.abc.Callable[..., typing.Any])
+
 __all__ = [
     "BFloat16Storage",
     "BFloat16Tensor",
@@ -271,6 +273,11 @@ def _lazy_call(callable: typing.Any, **kwargs: typing.Any) -> None:
 
 def _lazy_init() -> None: ...
 
+def _sleep(cycles: int) -> None:
+    """Keeps the current stream busy for so many nanoseconds; other streams go on, unless they run
+    host callbacks too.
+    """
+
 def caching_allocator_alloc(
     size: int,
     device: _Device = ...,
@@ -284,10 +291,11 @@ def caching_allocator_delete(mem_ptr: int) -> None:
     """Frees what caching_allocator_alloc answered."""
 
 class caching_allocator_disabled:
-    """Context manager: freed memory is not cached inside it."""
+    """Context manager and decorator: freed memory is not cached inside it."""
     def __init__(self) -> None: ...
     def __enter__(self) -> None: ...
     def __exit__(self, *args: typing.Any) -> bool: ...
+    def __call__(self, func: _Function) -> _Function: ...
 
 def caching_allocator_enable(value: bool = ...) -> None:
     """Turns the caching of freed memory on or off; nothing before the backend has started."""
@@ -529,10 +537,13 @@ def temperature(device: _Device = ...) -> int:
     """The device's temperature in degrees Celsius."""
 
 class use_mem_pool:
-    """Context manager: what this thread allocates on the device comes out of the pool."""
+    """Context manager and decorator: what this thread allocates on the device comes out of the
+    pool.
+    """
     def __init__(self, pool: typing.Any, device: _Device = ...) -> None: ...
     def __enter__(self) -> None: ...
     def __exit__(self, *args: typing.Any) -> bool: ...
+    def __call__(self, func: _Function) -> _Function: ...
 
 def utilization(device: _Device = ...) -> int:
     """Percent of the last moment in which work ran on the device."""
