@@ -108,6 +108,27 @@ def test_other_threads_have_their_own():
     assert seen == [torch.float32]
 
 
+def test_autograds_threads_cast_to_what_their_caller_does():
+    seen = []
+
+    class Identity(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, gradient):
+            seen.append((threading.get_ident(), dtype_of_a_product()))
+            return gradient
+
+    x = torch.ones(4, 4, device="acme", requires_grad=True)
+    with torch.autocast("acme", dtype=torch.bfloat16):
+        Identity.apply(x).sum().backward()
+    (thread, dtype) = seen[0]
+    assert thread != threading.get_ident()
+    assert dtype == torch.bfloat16
+
+
 def test_the_cpus_autocast_does_not_reach_into_kernels():
     x = torch.randn(4, 4, device="acme")
     with torch.autocast("cpu", dtype=torch.bfloat16):

@@ -20,6 +20,10 @@ def train(module, inputs, results, received):
     results.put([p.grad for p in module.parameters()])
     received.get()  # who sends has to live until then, as with tensors of the CPU
 
+def describe_parts(nested, results):
+    assert nested.layout == torch.jagged, nested.layout
+    results.put((str(nested.device), [part.tolist() for part in nested.unbind()]))
+
 def fill(storage, results):
     storage.fill_(1)
     results.put(storage.tolist())
@@ -105,6 +109,31 @@ for thing, expected in (
     inbox.put(thing)
     assert outbox.get() == expected, expected
 inbox.put(None)
+end(process)
+"""
+    )
+
+
+def test_jagged_tensors_go_there_and_back(run_processes):
+    run_processes(
+        """
+process = start(worker.double)
+last = torch.acme.device_count() - 1
+parts = [torch.arange(2.0 * n).reshape(n, 2) for n in (2, 4, 0, 1)]
+for device in {"acme:0", f"acme:{last}"}:
+    for transposed in (False, True):
+        x = torch.nested.nested_tensor(parts, layout=torch.jagged, device=device)
+        if transposed:
+            x = x.transpose(1, 2)
+        inbox.put(x)
+        y = outbox.get()
+        assert type(y) is type(x) and y.layout == torch.jagged and str(y.device) == device
+        assert y.shape[0] == 4 and y.is_contiguous() != transposed
+        assert all(torch.equal(a, b * 2) for a, b in zip(y.unbind(), x.unbind(), strict=True))
+inbox.put(None)
+end(process)
+process = start(worker.describe_parts, x.transpose(1, 2), outbox)
+assert outbox.get() == (device, [part.tolist() for part in parts])
 end(process)
 """
     )
