@@ -64,6 +64,9 @@ ROWS = {
     "Storages": ["ecosystem/test_storages.py"],
     "DLPack": ["ecosystem/test_dlpack.py"],
     "Tensors in other processes": ["ecosystem/test_multiprocessing.py"],
+    "`torch.distributed`, but for communication: meshes, DDP, FSDP, DTensor, checkpoints": [
+        "distributed"
+    ],
     "The profiler": ["ecosystem/test_profiler.py"],
     "Threads, forks, interpreter exit": ["test_exit.py", "test_fork.py"],
     "Injected faults": ["test_faults.py"],

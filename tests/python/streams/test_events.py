@@ -2,11 +2,9 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import torch
-import torch_acme
 from torch.acme import Event
 
 
@@ -174,8 +172,6 @@ def test_an_event_is_found_as_long_as_who_made_it_has_it(real_ipc):
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as maker:
         handle = bytes.fromhex(maker.stdout.readline())
-        if Path(torch_acme.__file__).parents[1].name == "python_cuda":
-            assert len(handle) == 64, "CUDA's own handle, without a descriptor"
         opened = Event.from_ipc_handle("acme:0", handle)
         opened.synchronize()
         maker.stdin.write("\n")

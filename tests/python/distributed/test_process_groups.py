@@ -1,0 +1,104 @@
+"""torch.distributed on the device's tensors: groups, meshes, DistributedDataParallel."""
+
+import pytest
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.nn.parallel import DistributedDataParallel
+
+
+@pytest.mark.filterwarnings("ignore:.*is deprecated:FutureWarning")  # newer torch has new names
+def test_collectives_take_the_devices_tensors(group):
+    with group():
+        x = torch.ones(4, device="acme")
+        dist.all_reduce(x)
+        dist.broadcast(x, src=0)
+        dist.all_gather([torch.empty_like(x), torch.empty_like(x)], x)
+        dist.reduce_scatter_tensor(torch.empty(2, device="acme"), x)
+        dist.all_to_all_single(torch.empty_like(x), x)
+        assert dist.all_reduce(x, async_op=True).wait()
+        dist.barrier()
+        dist.broadcast_object_list([1, "two"], src=0)
+        assert x.device == torch.device("acme:0")
+
+
+def test_the_group_may_name_a_device(group, two_devices):
+    with group(device_id=torch.device("acme:1")):
+        dist.barrier()
+        dist.all_reduce(torch.ones(4, device="acme:1"))
+
+
+def test_without_a_backend_for_the_device_one_has_to_be_named():
+    assert "acme" not in dist.Backend.default_device_backend_map
+    with pytest.raises(ValueError, match=r"acme.*specify the `backend`"):
+        dist.init_process_group(
+            rank=0, world_size=1, store=dist.HashStore(), device_id=torch.device("acme:0")
+        )
+    assert not dist.is_initialized()
+
+
+def test_a_vendors_group_is_found_by_the_device(run_python):
+    run_python(
+        """
+        import torch, torch_acme
+        import torch.distributed as dist
+        from torch.testing._internal.distributed.fake_pg import FakeStore, _create_fake_pg
+
+        dist.Backend.register_backend("accl", _create_fake_pg, True, devices=["acme"])
+        dist.init_process_group(
+            rank=0, world_size=2, store=FakeStore(), device_id=torch.device("acme:0")
+        )
+        assert dist.get_backend() == "accl"
+        assert dist.get_default_backend_for_device("acme") == "accl"
+        torch.distributed.device_mesh.init_device_mesh("acme", (2,))
+        assert torch.acme.current_device() == torch.acme.device_count() - 1
+        dist.all_reduce(torch.ones(4, device="acme"))
+        dist.destroy_process_group()
+        """,
+        LOCAL_RANK=str(torch.acme.device_count() - 1),  # which a mesh selects the device by
+        TORCH_CPP_LOG_LEVEL="ERROR",
+    )
+
+
+def test_a_mesh_is_of_the_device(group):
+    for rank in (0, 1):
+        with group(rank=rank):
+            mesh = init_device_mesh("acme", (2,), mesh_dim_names=("all",))
+            assert mesh.device_type == "acme"
+            assert mesh.get_local_rank("all") == rank
+            dist.all_reduce(torch.ones(4, device="acme"), group=mesh.get_group("all"))
+
+
+# ---- DistributedDataParallel
+
+
+def averaged(state: None, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
+    """What a real group does to a bucket, if the other rank has the same gradients."""
+    done = torch.futures.Future(devices=[bucket.buffer().device])
+    done.set_result(bucket.buffer().clone())
+    return done
+
+
+@pytest.mark.parametrize("options", [{}, {"gradient_as_bucket_view": True}, {"static_graph": True}])
+@pytest.mark.parametrize("device_ids", [None, [0]])
+def test_data_parallel_trains_as_one_process_does(group, options, device_ids):
+    if "static_graph" in options and not torch.ones(1).pin_memory().is_pinned():
+        pytest.skip("this runtime has no group host_memory, and PyTorch's reducer wants its memory")
+    torch.manual_seed(0)
+    alone = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 2)).acme()
+    together = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 2)).acme()
+    together.load_state_dict(alone.state_dict())
+    with group():
+        parallel = DistributedDataParallel(together, device_ids=device_ids, **options)
+        parallel.register_comm_hook(None, averaged)
+        for model in (alone, parallel):
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            for step in range(3):
+                x = torch.arange(12.0).reshape(3, 4).acme() / (step + 1)
+                model(x).square().mean().backward()
+                optimizer.step()
+                optimizer.zero_grad()
+    for a, b in zip(alone.parameters(), together.parameters(), strict=True):
+        assert b.device == torch.device("acme:0")
+        torch.testing.assert_close(a, b)
