@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "backend_template/core/ddp_timer.h"
 #include "backend_template/core/device.h"
 #include "backend_template/core/device_allocator.h"
 #include "backend_template/core/dtypes.h"
@@ -111,6 +112,7 @@ void register_backend(const backend_options& options) {
   }
   registration::register_backend_meta(options);
   core::register_profiler();
+  core::register_ddp_timer();
   registered.store(true, std::memory_order_release);
 }
 

@@ -11,7 +11,8 @@ SOURCES = {".c", ".h", ".cpp", ".hpp"}
 
 TORCH = re.compile(r"^(torch|ATen|c10|caffe2|pybind11)/|^Python\.h$")
 PYTHON = re.compile(
-    r"^(pybind11|torch/csrc/(?!api/|jit/|autograd/(?!python)|inductor/|profiler/stubs/))|^Python\.h$"
+    r"^(pybind11|torch/csrc/(?!api/|jit/|autograd/(?!python)|inductor/|profiler/stubs/"
+    r"|distributed/c10d/reducer_timer\.hpp))|^Python\.h$"
 )
 
 # What a folder's files may not include: a pattern each.

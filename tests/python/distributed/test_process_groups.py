@@ -102,3 +102,17 @@ def test_data_parallel_trains_as_one_process_does(group, options, device_ids):
     for a, b in zip(alone.parameters(), together.parameters(), strict=True):
         assert b.device == torch.device("acme:0")
         torch.testing.assert_close(a, b)
+
+
+def test_data_parallel_measures_time_on_the_device(group, capfd):
+    with group():
+        model = DistributedDataParallel(nn.Linear(64, 64).acme())
+        model.register_comm_hook(None, averaged)
+        for _ in range(3):
+            model(torch.ones(64, 64, device="acme")).sum().backward()
+        times = model._get_ddp_logging_data()
+    for part in ("forward_compute", "backward_compute", "backward_comm"):
+        assert times[f"avg_{part}_time"] > 0, part
+        assert times[f"{part}_time_start"] > 0, part
+    assert times["backward_comm_time"] <= times["backward_compute_time"]
+    assert "Time stats" not in capfd.readouterr().err
