@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <thread>
 
 #include "outback/runtime.h"
 #include "tests/core/test_backend.h"
@@ -71,7 +72,11 @@ TEST(RegistrationTest, TheFirstRegistrationStays) {
   register_backend(
       {.name = "acme", .runtime = host_table(), .amp_dtypes = {c10::kBFloat16, c10::kHalf}});
   ASSERT_TRUE(is_registered());
-  EXPECT_EQ(at::autocast::get_autocast_dtype(c10::DeviceType::PrivateUse1), c10::kBFloat16);
+  EXPECT_EQ(at::autocast::get_autocast_dtype(privateuse1), c10::kBFloat16);
+  // Not as one would have it, but PyTorch's, which has no place for a default of all threads.
+  c10::ScalarType elsewhere{};
+  std::thread([&] { elsewhere = at::autocast::get_autocast_dtype(privateuse1); }).join();
+  EXPECT_EQ(elsewhere, c10::kHalf);
   EXPECT_EQ(refusal({.name = "acme", .runtime = host_table()}), "") << "the same again is fine";
   EXPECT_THAT(refusal({.name = "other", .runtime = host_table()}),
               HasSubstr("backend is acme already"));

@@ -53,7 +53,9 @@ struct backend_options {
   /// The device. The table and all that it points to live until the process ends.
   const outback_runtime* runtime = nullptr;
   /// What `torch.autocast("<name>")` may cast to; the first one is its default, in the thread that
-  /// registers: in others torch's own default holds, which is float16. Empty: no autocast.
+  /// registers. PyTorch has a default for each thread, and nobody can set those of threads to come:
+  /// there it is float16 until `torch.set_autocast_dtype`, or until `torch.autocast` is given a
+  /// dtype. Autograd's threads have that of whoever called backward. Empty: no autocast.
   std::vector<c10::ScalarType> amp_dtypes = {};
   /// What tensors and storages of this device cannot be. Moving such a tensor or module there is a
   /// TypeError, before anything has moved.
