@@ -23,6 +23,14 @@ bool is_oversize(size_t size) {
 stream_cache::stream_cache(c10::StreamId stream, device_shared& shared)
     : shared_(shared), arenas_(stream, shared.pools.common()) {}
 
+stream_cache::~stream_cache() {
+  while (segments_ != nullptr) {
+    block* it = std::exchange(segments_, segments_->segment_next);
+    while (it != nullptr) delete std::exchange(it, it->after);
+  }
+  while (spare_ != nullptr) delete std::exchange(spare_, spare_->next);
+}
+
 void stream_cache::write_down(trace_entry::Action action, const block& b, size_t size,
                               const std::shared_ptr<c10::GatheredContext>& context) {
   shared_.recorded.add(action, shared_.device, reinterpret_cast<size_t>(b.data), size, b.stream,

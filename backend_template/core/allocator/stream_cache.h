@@ -39,10 +39,14 @@ struct device_shared {
 };
 
 /// Guarded by `mutex`, which device_cache takes: its header has the order of the locks. Streams
-/// whose numbers are far apart may share one. Lives as long as the process.
+/// whose numbers are far apart may share one.
 class alignas(cache_line) stream_cache {
  public:
   stream_cache(c10::StreamId stream, device_shared& shared);
+  stream_cache(const stream_cache&) = delete;
+  stream_cache& operator=(const stream_cache&) = delete;
+  /// The blocks go, their memory stays with the runtime.
+  ~stream_cache();
 
   std::mutex mutex;
 
