@@ -14,10 +14,7 @@
 namespace outback::core {
 namespace {
 
-thread_local c10::DeviceIndex current = 0;
-
-// -1: not asked yet. A failure is not kept, so that a driver that comes up later is seen.
-std::atomic<int> count_now{-1};
+using detail::current;
 
 std::array<std::atomic<const outback_device_info*>, max_devices> infos{};
 
@@ -45,9 +42,13 @@ outback_status select(c10::DeviceIndex index) noexcept {
 
 }  // namespace
 
-c10::DeviceIndex device_count() noexcept {
-  int count = count_now.load(std::memory_order_relaxed);
-  if (count >= 0) return static_cast<c10::DeviceIndex>(count);
+namespace detail {
+
+constinit std::atomic<int> count_now{-1};
+constinit thread_local c10::DeviceIndex current = 0;
+
+// A failure is not kept, so that a driver that comes up later is seen.
+c10::DeviceIndex ask_count() noexcept {
   try {
     select_visible_devices();
   } catch (const std::exception&) {
@@ -55,15 +56,16 @@ c10::DeviceIndex device_count() noexcept {
   }
   int32_t answer = 0;
   if (runtime().device_count(runtime().self, &answer) != OUTBACK_OK || answer < 0) return 0;
-  count = answer < max_devices ? answer : max_devices - 1;
+  const int count = answer < max_devices ? answer : max_devices - 1;
   count_now.store(count, std::memory_order_relaxed);
   return static_cast<c10::DeviceIndex>(count);
 }
 
-void check_index(int64_t index) {
-  if (C10_LIKELY(is_count(index))) return;
+void refuse_number(int64_t index) {
   refuse_index(std::to_string(index));
 }
+
+}  // namespace detail
 
 void refuse_index(std::string_view text) {
   const int count = device_count();
@@ -73,10 +75,6 @@ void refuse_index(std::string_view text) {
       false, backend_name(), ":", text, " does not exist: expected an index from 0 to ", count - 1,
       ", this process has ", count, count == 1 ? " device" : " devices", visible_devices_text());
   __builtin_unreachable();
-}
-
-c10::DeviceIndex current_device() noexcept {
-  return current;
 }
 
 void set_device(c10::DeviceIndex index) {

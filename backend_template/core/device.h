@@ -3,7 +3,9 @@
 
 #include <c10/core/Device.h>
 #include <c10/core/DeviceType.h>
+#include <c10/macros/Macros.h>
 
+#include <atomic>
 #include <cstdint>
 #include <string_view>
 
@@ -16,17 +18,31 @@ inline constexpr c10::DeviceType device_type = c10::DeviceType::PrivateUse1;
 /// Most devices that c10 can number; sizes the tables indexed by device.
 inline constexpr int max_devices = 128;
 
+namespace detail {
+extern constinit std::atomic<int> count_now;  // -1: not asked yet
+extern constinit thread_local c10::DeviceIndex current;
+c10::DeviceIndex ask_count() noexcept;
+[[noreturn]] void refuse_number(int64_t index);
+}  // namespace detail
+
 /// How many devices there are; 0 when the runtime cannot say. Starts nothing, safe before a fork.
-c10::DeviceIndex device_count() noexcept;
+inline c10::DeviceIndex device_count() noexcept {
+  const int count = detail::count_now.load(std::memory_order_relaxed);
+  return C10_LIKELY(count >= 0) ? static_cast<c10::DeviceIndex>(count) : detail::ask_count();
+}
 
 /// Throws c10::IndexError naming the range unless 0 <= index < device_count().
-void check_index(int64_t index);
+inline void check_index(int64_t index) {
+  if (C10_UNLIKELY(index < 0 || index >= device_count())) detail::refuse_number(index);
+}
 
 /// Throws what `check_index` throws for an index that is `text`.
 [[noreturn]] void refuse_index(std::string_view text);
 
 /// The calling thread's device; 0 until it sets one.
-c10::DeviceIndex current_device() noexcept;
+inline c10::DeviceIndex current_device() noexcept {
+  return detail::current;
+}
 
 /// Makes `index` the calling thread's device, after a range check.
 void set_device(c10::DeviceIndex index);

@@ -91,9 +91,32 @@ block* allocate_segment(c10::DeviceIndex device, device_cache& cache, const requ
   return cache.add_segment(data, size, served);
 }
 
+// On a device that there is, after the start.
+c10::DataPtr allocate_there(c10::DeviceIndex device, size_t size) {
+  const c10::Device where(device_type, device);
+  if (size == 0) return c10::DataPtr(nullptr, nullptr, &free_block, where);
+  device_cache& cache = cache_of(device);
+  if (C10_UNLIKELY(cache.has_pending())) process_pending(cache, /*wait=*/false);
+  const c10::StreamId stream = current_stream_id(device);
+  if (size > largest_request) throw_out_of_memory(device, size, stream, cache, "");
+  const request wanted{.requested = size,
+                       .size = rounded_size(size, cache.granule()),
+                       .stream = stream,
+                       .pool = pool_for(device),
+                       .bypasses_cache = !is_caching_enabled(),
+                       .context = gather_context(RecordContext::STATE)};
+  block* found = C10_LIKELY(!wanted.bypasses_cache) ? cache.take(wanted) : nullptr;
+  if (found == nullptr) found = allocate_segment(device, cache, wanted);
+  report_to_profiler(cache, device, found->data, static_cast<int64_t>(found->size));
+  return c10::DataPtr(found->data, found, &free_block, where);
+}
+
 class allocator final : public c10::DeviceAllocator {
  public:
-  c10::DataPtr allocate(size_t size) override { return allocate_on(current_device(), size); }
+  c10::DataPtr allocate(size_t size) override {
+    ensure_started();
+    return allocate_there(current_device(), size);
+  }
 
   // Bytes of the current device's memory: what c10's copy-on-write and Allocator::clone ask for.
   void copy_data(void* dst, const void* src, size_t size) const override {
@@ -170,30 +193,15 @@ c10::DeviceAllocator& device_allocator() {
 c10::DataPtr allocate_on(c10::DeviceIndex device, size_t size) {
   ensure_started();
   check_index(device);
-  const c10::Device where(device_type, device);
-  if (size == 0) return c10::DataPtr(nullptr, nullptr, &free_block, where);
-  device_cache& cache = cache_of(device);
-  process_pending(cache, /*wait=*/false);
-  const c10::StreamId stream = current_stream(device).id();
-  if (size > largest_request) throw_out_of_memory(device, size, stream, cache, "");
-  const request wanted{.requested = size,
-                       .size = rounded_size(size, cache.granule()),
-                       .stream = stream,
-                       .pool = pool_for(device),
-                       .bypasses_cache = !is_caching_enabled(),
-                       .context = gather_context(RecordContext::STATE)};
-  block* found = C10_LIKELY(!wanted.bypasses_cache) ? cache.take(wanted) : nullptr;
-  if (found == nullptr) found = allocate_segment(device, cache, wanted);
-  report_to_profiler(cache, device, found->data, static_cast<int64_t>(found->size));
-  return c10::DataPtr(found->data, found, &free_block, where);
+  return allocate_there(device, size);
 }
 
 c10::DataPtr adopt(c10::DataPtr&& memory, size_t size, c10::DeviceIndex device) {
   const c10::Device where(device_type, device);
   if (memory.get() == nullptr) return c10::DataPtr(nullptr, nullptr, &free_block, where);
   device_cache& cache = cache_of(device);
-  process_pending(cache, /*wait=*/false);
-  const c10::StreamId stream = current_stream(device).id();
+  if (C10_UNLIKELY(cache.has_pending())) process_pending(cache, /*wait=*/false);
+  const c10::StreamId stream = current_stream_id(device);
   if (C10_UNLIKELY(size > room(device, cache))) {
     make_room(device, cache);
     if (size > room(device, cache)) throw_out_of_memory(device, size, stream, cache, "");

@@ -54,8 +54,4 @@ bool is_started() noexcept {
   return detail::start_state_now.load(std::memory_order_acquire) == detail::start_state::started;
 }
 
-bool is_in_bad_fork() noexcept {
-  return detail::start_state_now.load(std::memory_order_acquire) == detail::start_state::forked;
-}
-
 }  // namespace outback::core

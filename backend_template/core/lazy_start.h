@@ -27,6 +27,8 @@ inline void ensure_started() {
 bool is_started() noexcept;
 
 /// True in a child of a process that had started the backend.
-bool is_in_bad_fork() noexcept;
+inline bool is_in_bad_fork() noexcept {
+  return detail::start_state_now.load(std::memory_order_acquire) == detail::start_state::forked;
+}
 
 }  // namespace outback::core

@@ -109,6 +109,10 @@ c10::Stream current_stream(c10::DeviceIndex device) {
   return make_stream(index, current_ids[index]);
 }
 
+c10::StreamId current_stream_id(c10::DeviceIndex device) noexcept {
+  return current_ids[device];
+}
+
 c10::Stream exchange_stream(c10::Stream stream) {
   state_of(stream);
   c10::StreamId& current = current_ids[stream.device_index()];

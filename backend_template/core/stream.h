@@ -22,6 +22,9 @@ c10::Stream default_stream(c10::DeviceIndex device);
 /// The calling thread's stream on `device`; a negative index means the current device.
 c10::Stream current_stream(c10::DeviceIndex device);
 
+/// The number of the calling thread's stream on a device that there is.
+c10::StreamId current_stream_id(c10::DeviceIndex device) noexcept;
+
 /// Makes `stream` the calling thread's on its device and returns the one before. Leaves the device
 /// alone.
 c10::Stream exchange_stream(c10::Stream stream);

@@ -9,20 +9,11 @@
 #include <memory>
 
 #include "backend_template/core/allocator/free_blocks.h"
+#include "backend_template/core/allocator/memory_pools.h"
 
 namespace outback::core {
 
-/// A MemPool's memory on one device; the one with the id {0, 0} is everybody's. Guarded by the
-/// device's cache.
-struct memory_pool {
-  c10::MempoolId_t id{0, 0};
-  int uses = 0;             // by a MemPool object and by threads that route to it
-  bool use_on_oom = false;  // serves anybody before memory runs out
-  bool no_split = false;
-  size_t segments = 0;
-};
-
-struct arena {
+struct alignas(cache_line) arena {
   c10::StreamId stream = 0;
   bool is_small = false;
   memory_pool* pool = nullptr;
@@ -30,33 +21,29 @@ struct arena {
   recent_blocks recent;  // of a small arena only
 };
 
-/// All arenas of a device. Not thread-safe. Never shrinks but by `remove_pool`.
+/// The arenas of one stream's cache. Not thread-safe. Never shrinks but by `remove`.
 class arenas {
  public:
-  arenas();
+  /// `most_used`: the stream whose arenas of the common pool are found soonest.
+  arenas(c10::StreamId most_used, memory_pool& common);
 
-  arena& find(c10::StreamId stream, bool small, memory_pool& pool);
-
-  memory_pool& common_pool() noexcept { return common_; }
-  /// Null when there is none.
-  memory_pool* find_pool(c10::MempoolId_t id) noexcept;
-  memory_pool& find_or_make_pool(c10::MempoolId_t id);
-  /// A pool without segments and uses.
-  void remove_pool(c10::MempoolId_t id) noexcept;
+  /// Null when there was no `find_or_make` for it.
+  arena* find(c10::StreamId stream, bool small, c10::MempoolId_t pool) noexcept {
+    return C10_LIKELY(is_most_used(stream, pool)) ? &most_used_[small]
+                                                  : find_other(stream, small, pool);
+  }
+  arena& find_or_make(c10::StreamId stream, bool small, memory_pool& pool);
+  void remove(c10::MempoolId_t pool) noexcept;
 
   template <class F>
   void for_each(F visit) {
-    for (arena& it : common_default_) visit(it);
+    for (arena& it : most_used_) visit(it);
     for (auto& [key, it] : others_) visit(*it);
-  }
-  template <class F>
-  void for_each_pool(F visit) {
-    for (auto& [id, pool] : pools_) visit(*pool);
   }
 
  private:
   struct key {
-    const memory_pool* pool;
+    c10::MempoolId_t pool;
     c10::StreamId stream;
     bool small;
     bool operator==(const key&) const = default;
@@ -65,10 +52,13 @@ class arenas {
     size_t operator()(const key& it) const noexcept;
   };
 
-  memory_pool common_;
-  std::array<arena, 2> common_default_;  // of the default stream: large, small
+  bool is_most_used(c10::StreamId stream, c10::MempoolId_t pool) const noexcept {
+    return stream == most_used_[0].stream && pool == c10::MempoolId_t{0, 0};
+  }
+  arena* find_other(c10::StreamId stream, bool small, c10::MempoolId_t pool) noexcept;
+
+  std::array<arena, 2> most_used_;  // large, small
   ska::flat_hash_map<key, std::unique_ptr<arena>, key_hash> others_;
-  ska::flat_hash_map<c10::MempoolId_t, std::unique_ptr<memory_pool>, c10::MempoolIdHash> pools_;
 };
 
 }  // namespace outback::core

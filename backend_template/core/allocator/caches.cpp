@@ -1,6 +1,5 @@
 #include "backend_template/core/allocator/caches.h"
 
-#include <array>
 #include <mutex>
 
 #include "backend_template/core/allocator/leak_report.h"
@@ -8,13 +7,6 @@
 
 namespace outback::core {
 namespace {
-
-using cache_table = std::array<std::atomic<device_cache*>, max_devices>;
-
-cache_table& caches() {
-  static auto& all = *new cache_table{};
-  return all;
-}
 
 // What new caches start with; its mutex keeps their making and the settings' changes in order.
 struct history_defaults {
@@ -28,11 +20,17 @@ history_defaults& defaults() {
   return it;
 }
 
+}  // namespace
+
+namespace detail {
+
+constinit std::array<std::atomic<device_cache*>, max_devices> caches{};
+
 device_cache& make_cache(c10::DeviceIndex device) {
   // Before the lock: the first question starts the device.
   const size_t granule = std::max<size_t>(smallest_block, device_info(device).alignment);
   std::lock_guard<std::mutex> lock(defaults().mutex);
-  auto& slot = caches()[device];
+  auto& slot = caches[static_cast<size_t>(device)];
   if (device_cache* const there = slot.load(std::memory_order_acquire)) return *there;
   auto made = std::make_unique<device_cache>(device);
   made->set_granule(granule);
@@ -44,21 +42,12 @@ device_cache& make_cache(c10::DeviceIndex device) {
   return *it;
 }
 
-}  // namespace
-
-device_cache& cache_of(c10::DeviceIndex device) {
-  device_cache* const it = caches()[device].load(std::memory_order_acquire);
-  return C10_LIKELY(it != nullptr) ? *it : make_cache(device);
-}
-
-device_cache* cache_if_used(c10::DeviceIndex device) noexcept {
-  return caches()[device].load(std::memory_order_acquire);
-}
+}  // namespace detail
 
 void record_history(const history_settings& settings) {
   std::lock_guard<std::mutex> lock(defaults().mutex);
   defaults().settings = settings;
-  for (auto& slot : caches()) {
+  for (auto& slot : detail::caches) {
     if (device_cache* const it = slot.load(std::memory_order_acquire)) {
       it->configure_history(settings);
     }
@@ -69,7 +58,7 @@ void record_history(const history_settings& settings) {
 void set_history_metadata(const std::string& text) {
   std::lock_guard<std::mutex> lock(defaults().mutex);
   defaults().metadata = text;
-  for (auto& slot : caches()) {
+  for (auto& slot : detail::caches) {
     if (device_cache* const it = slot.load(std::memory_order_acquire)) it->set_metadata(text);
   }
 }

@@ -1,16 +1,30 @@
 // The caches of all devices, one each.
 #pragma once
 
+#include <array>
+#include <atomic>
+
 #include "backend_template/core/allocator/device_cache.h"
+#include "backend_template/core/device.h"
 
 namespace outback::core {
 
-/// The cache of a device that there is; made at its first use. Leaked: tensors may outlive main().
-/// Thread-safe.
-device_cache& cache_of(c10::DeviceIndex device);
+namespace detail {
+// Leaked: tensors may outlive main().
+extern constinit std::array<std::atomic<device_cache*>, max_devices> caches;
+device_cache& make_cache(c10::DeviceIndex device);
+}  // namespace detail
 
-/// The same, or null where that device was not used yet.
-device_cache* cache_if_used(c10::DeviceIndex device) noexcept;
+/// The cache of a device, or null where that was not used yet.
+inline device_cache* cache_if_used(c10::DeviceIndex device) noexcept {
+  return detail::caches[static_cast<size_t>(device)].load(std::memory_order_acquire);
+}
+
+/// The cache of a device that there is; made at its first use. Thread-safe.
+inline device_cache& cache_of(c10::DeviceIndex device) {
+  device_cache* const it = cache_if_used(device);
+  return C10_LIKELY(it != nullptr) ? *it : detail::make_cache(device);
+}
 
 /// Applies to every device, also to those that are first used later. Thread-safe.
 void record_history(const history_settings& settings);

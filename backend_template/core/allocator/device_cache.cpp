@@ -3,288 +3,101 @@
 #include <algorithm>
 #include <utility>
 
+#include "backend_template/core/allocator/cache_locks.h"
 #include "backend_template/core/allocator/size_policy.h"
 
 namespace outback::core {
-namespace {
 
-// With the cache's mutex held: readers need no more than a value that was true a moment ago.
-void add_to(std::atomic<size_t>& total, size_t amount) noexcept {
-  total.store(total.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
-}
-void take_from(std::atomic<size_t>& total, size_t amount) noexcept {
-  total.store(total.load(std::memory_order_relaxed) - amount, std::memory_order_relaxed);
+device_cache::device_cache(c10::DeviceIndex device) : shared_(device) {}
+
+device_cache::~device_cache() {
+  for_each_stream([](stream_cache& it) { delete &it; });
 }
 
-c10::MempoolId_t pool_of(const block& b) {
-  return b.home == nullptr ? c10::MempoolId_t{0, 0} : b.home->pool->id;
-}
-
-bool is_oversize(size_t size) {
-  return size >= max_split_size();
-}
-
-}  // namespace
-
-device_cache::device_cache(c10::DeviceIndex device) : device_(device) {}
-
-bool device_cache::is_small(const block& b) const noexcept {
-  return b.home == nullptr ? is_small_size(b.size) : b.home->is_small;
-}
-
-void device_cache::note(trace_entry::Action action, const block& b, size_t size,
-                        const std::shared_ptr<c10::GatheredContext>& context) {
-  if (C10_LIKELY(!history_.enabled())) return;
-  history_.add(action, device_, reinterpret_cast<size_t>(b.data), size, b.stream, pool_of(b),
-               context);
-}
-
-block* device_cache::new_block() {
-  if (spare_ != nullptr) {
-    block* const reused = std::exchange(spare_, spare_->next);
-    reused->next = nullptr;
-    return reused;
+template <class F>
+void device_cache::for_each_stream(F visit) const {
+  for (const auto& slot : streams_) {
+    if (stream_cache* const it = slot.load(std::memory_order_acquire)) visit(*it);
   }
-  auto* const made = new block;
-  made->device = device_;
-  return made;
 }
 
-void device_cache::recycle(block* gone) noexcept {
-  gone->home = nullptr;
-  gone->before = gone->after = nullptr;
-  gone->is_adopted = gone->bypasses_cache = false;
-  gone->also_used_on.clear();
-  gone->context.reset();
-  gone->next = spare_;
-  spare_ = gone;
+stream_cache& device_cache::stream_of(c10::StreamId stream) {
+  const auto& slot = streams_[static_cast<size_t>(stream) % most_streams];
+  stream_cache* const it = slot.load(std::memory_order_acquire);
+  return C10_LIKELY(it != nullptr) ? *it : make_stream(stream);
 }
 
-void device_cache::link_segment(block* first) noexcept {
-  first->segment_previous = nullptr;
-  first->segment_next = segments_;
-  if (segments_ != nullptr) segments_->segment_previous = first;
-  segments_ = first;
+stream_cache& device_cache::make_stream(c10::StreamId stream) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto& slot = streams_[static_cast<size_t>(stream) % most_streams];
+  if (stream_cache* const there = slot.load(std::memory_order_relaxed)) return *there;
+  auto made = std::make_unique<stream_cache>(stream, shared_);
+  shares_.push_back(&made->counts().counted());
+  stream_cache* const it = made.release();
+  slot.store(it, std::memory_order_release);
+  return *it;
 }
 
-void device_cache::unlink_segment(block* first) noexcept {
-  if (first->segment_next != nullptr) {
-    first->segment_next->segment_previous = first->segment_previous;
-  }
-  if (first->segment_previous != nullptr) {
-    first->segment_previous->segment_next = first->segment_next;
-  } else {
-    segments_ = first->segment_next;
-  }
-  first->segment_previous = first->segment_next = nullptr;
+void device_cache::settle_peaks() noexcept {
+  lock_of_all lock(*this);  // which settles
 }
 
 // ---- allocating
 
 block* device_cache::take(const request& wanted) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  memory_pool* const pool = arenas_.find_pool(wanted.pool);
-  if (C10_UNLIKELY(pool == nullptr)) return nullptr;
-  arena& from = arenas_.find(wanted.stream, is_small_size(wanted.size), *pool);
-  if (wanted.size <= largest_recent) {
-    if (block* const same = from.recent.take(wanted.size)) return count_in(same, wanted);
-  }
-  block* found = from.cached.best_fit(wanted.size);
-  if (found == nullptr && !from.recent.empty()) {
-    settle(from);
-    found = from.cached.best_fit(wanted.size);
-  }
-  if (found == nullptr || (found->size != wanted.size && !may_serve(found->size, wanted.size))) {
-    return nullptr;
-  }
-  return hand_out(found, wanted);
+  stream_cache& part = stream_of(wanted.stream);
+  stream_lock lock(*this, part);
+  return part.take(wanted);
 }
 
 block* device_cache::take_from_reserves(const request& wanted) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  stream_cache& part = stream_of(wanted.stream);
+  stream_lock lock(*this, part, /*device_too=*/true);
   block* found = nullptr;
-  arenas_.for_each_pool([&](memory_pool& pool) {
-    if (found != nullptr || !pool.use_on_oom) return;
-    found =
-        arenas_.find(wanted.stream, is_small_size(wanted.size), pool).cached.best_fit(wanted.size);
+  shared_.pools.for_each_private([&](const memory_pool& pool) {
+    if (found == nullptr && pool.use_on_oom) found = part.take_from(pool, wanted);
   });
-  return found == nullptr ? nullptr : hand_out(found, wanted);
-}
-
-// `found` is cached, or a new segment that was in no list yet.
-block* device_cache::hand_out(block* found, const request& wanted) {
-  arena& home = *found->home;
-  const bool was_split = found->is_split();
-  int64_t inactive_blocks = was_split ? -1 : 0;
-  int64_t inactive_bytes = was_split ? -static_cast<int64_t>(found->size) : 0;
-  const bool splits = !home.pool->no_split && !found->bypasses_cache &&
-                      should_split(found->size, wanted.size, granule());
-  block* const rest = splits ? new_block() : nullptr;
-  if (found->state == block_state::cached) home.cached.remove(found);
-  if (rest != nullptr) {
-    rest->data = found->data + wanted.size;
-    rest->size = found->size - wanted.size;
-    rest->home = &home;
-    rest->stream = found->stream;
-    rest->state = block_state::cached;
-    rest->cached_at = found->cached_at;
-    rest->before = found;
-    rest->after = found->after;
-    if (rest->after != nullptr) rest->after->before = rest;
-    found->after = rest;
-    found->size = wanted.size;
-    home.cached.insert(rest);
-    inactive_blocks += 1;
-    inactive_bytes += static_cast<int64_t>(rest->size);
-  }
-  if (inactive_blocks != 0 || inactive_bytes != 0) {
-    stats_.change_inactive_split(inactive_blocks, inactive_bytes, home.is_small);
-  }
-  return count_in(found, wanted);
-}
-
-block* device_cache::count_in(block* found, const request& wanted) {
-  const bool small = found->home->is_small;
-  found->state = block_state::allocated;
-  found->requested = wanted.requested;
-  if (C10_UNLIKELY(wanted.context != nullptr)) found->context = wanted.context;
-  stats_.allocate(found->size, found->requested, small);
-  if (!small && is_oversize(found->size)) stats_.add_oversize_allocation();
-  add_to(allocated_, found->size);
-  note(trace_entry::ALLOC, *found, found->requested, found->context);
   return found;
 }
 
 block* device_cache::add_segment(void* data, size_t size, const request& wanted) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  memory_pool& pool = arenas_.find_or_make_pool(wanted.pool);
-  block* const made = new_block();
-  made->data = static_cast<std::byte*>(data);
-  made->size = size;
-  made->stream = wanted.stream;
-  made->home = &arenas_.find(wanted.stream, is_small_size(wanted.size), pool);
-  made->state = block_state::allocated;
-  made->bypasses_cache = wanted.bypasses_cache;
-  made->cached_at = freed_count_;
+  stream_cache& part = stream_of(wanted.stream);
+  stream_lock lock(*this, part, /*device_too=*/true);
+  memory_pool& pool = shared_.pools.find_or_make(wanted.pool);
+  shared_.epoch.fetch_add(1, std::memory_order_relaxed);
+  block* const made = part.add_segment(data, size, pool, wanted);
   ++pool.segments;
-  link_segment(made);
-  stats_.add_segment(size, made->home->is_small, pool.id);
+  stats_.add_segment_of(pool.id, size, is_small(*made));
   stats_.count_device_alloc();
-  if (is_oversize(size)) stats_.add_oversize_segment();
-  add_to(reserved_, size);
-  note(trace_entry::SEGMENT_ALLOC, *made, size, wanted.context);
-  return hand_out(made, wanted);
+  reserved_.fetch_add(size, std::memory_order_relaxed);
+  return made;
 }
 
 block* device_cache::add_adopted(c10::DataPtr&& foreign, size_t size, c10::StreamId stream,
                                  std::shared_ptr<c10::GatheredContext> context) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  block* const made = new_block();
-  made->data = static_cast<std::byte*>(foreign.get());
-  made->size = size;
-  made->requested = size;
-  made->stream = stream;
-  made->state = block_state::allocated;
-  made->is_adopted = true;
-  made->foreign = std::move(foreign);
-  made->context = std::move(context);
-  link_segment(made);
-  const bool small = is_small_size(size);
-  stats_.add_segment(size, small, {0, 0});
-  stats_.allocate(size, size, small);
-  add_to(adopted_, size);
-  add_to(allocated_, size);
-  note(trace_entry::SEGMENT_ALLOC, *made, size, made->context);
-  note(trace_entry::ALLOC, *made, size, made->context);
+  stream_cache& part = stream_of(stream);
+  stream_lock lock(*this, part);
+  block* const made = part.add_adopted(std::move(foreign), size, stream, std::move(context));
+  adopted_.fetch_add(size, std::memory_order_relaxed);
   return made;
 }
 
 void device_cache::record(block* used, c10::StreamId stream) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  auto& streams = used->also_used_on;
-  if (std::find(streams.begin(), streams.end(), stream) == streams.end()) streams.push_back(stream);
+  stream_lock lock(*this, *used->keeper);
+  used->keeper->record(used, stream);
 }
 
 // ---- freeing
 
-block* device_cache::absorb(block* left, block* right) noexcept {
-  left->size += right->size;
-  left->after = right->after;
-  if (left->after != nullptr) left->after->before = left;
-  recycle(right);
-  return left;
-}
-
-void device_cache::cache(block* freed) noexcept {
-  freed->also_used_on.clear();
-  freed->context.reset();
-  freed->cached_at = ++freed_count_;
-  if (freed->size <= largest_recent && freed->home->is_small) {
-    freed->state = block_state::recent;
-    freed = freed->home->recent.exchange(freed);
-  }
-  if (freed != nullptr) merge(freed);
-}
-
-void device_cache::settle(arena& from) noexcept {
-  for (int bin = recent_blocks::bins; block* const it = from.recent.take_any(bin);) merge(it);
-}
-
-void device_cache::settle_all() noexcept {
-  arenas_.for_each([this](arena& it) { settle(it); });
-}
-
-void device_cache::merge(block* freed) noexcept {
-  arena& home = *freed->home;
-  const uint64_t cached_at = freed->cached_at;
-  int64_t inactive_blocks = 0;
-  int64_t inactive_bytes = 0;
-  for (block* neighbour : {freed->before, freed->after}) {
-    if (neighbour == nullptr || neighbour->state != block_state::cached) continue;
-    home.cached.remove(neighbour);
-    inactive_blocks -= 1;
-    inactive_bytes -= static_cast<int64_t>(neighbour->size);
-    freed = neighbour == freed->before ? absorb(neighbour, freed) : absorb(freed, neighbour);
-  }
-  freed->state = block_state::cached;
-  freed->cached_at = cached_at;
-  if (freed->is_split()) {
-    inactive_blocks += 1;
-    inactive_bytes += static_cast<int64_t>(freed->size);
-  }
-  home.cached.insert(freed);
-  if (inactive_blocks != 0 || inactive_bytes != 0) {
-    stats_.change_inactive_split(inactive_blocks, inactive_bytes, home.is_small);
-  }
-}
-
 void device_cache::give_up(block* freed, std::shared_ptr<c10::GatheredContext> context) noexcept {
-  std::lock_guard<std::mutex> lock(mutex_);
-  freed->state = block_state::pending;
-  stats_.give_up(freed->size, freed->requested, is_small(*freed));
-  if (freed->home != nullptr && !freed->home->is_small && is_oversize(freed->size)) {
-    stats_.remove_oversize_allocation();
-  }
-  take_from(allocated_, freed->size);
-  note(trace_entry::FREE_REQUESTED, *freed, freed->requested, context);
+  stream_lock lock(*this, *freed->keeper);
+  freed->keeper->give_up(freed, std::move(context));
 }
 
 bool device_cache::put_back(block* freed, std::shared_ptr<c10::GatheredContext> context) noexcept {
-  std::lock_guard<std::mutex> lock(mutex_);
-  const bool small = is_small(*freed);
-  if (freed->state == block_state::allocated) {
-    stats_.give_up(freed->size, freed->requested, small);
-    if (freed->home != nullptr && !small && is_oversize(freed->size)) {
-      stats_.remove_oversize_allocation();
-    }
-    take_from(allocated_, freed->size);
-    note(trace_entry::FREE_REQUESTED, *freed, freed->requested, context);
-  }
-  stats_.deactivate(freed->size, small);
-  note(trace_entry::FREE_COMPLETED, *freed, freed->requested, context);
-  if (freed->is_adopted || freed->bypasses_cache) return false;
-  cache(freed);
-  return true;
+  stream_cache& part = *freed->keeper;  // afterwards it may be another one's block
+  stream_lock lock(*this, part);
+  return part.put_back(freed, std::move(context));
 }
 
 void device_cache::put_pending(pending_block&& waiting) {
@@ -301,87 +114,87 @@ std::vector<pending_block> device_cache::take_pending() {
 
 // ---- giving back to the runtime
 
-void device_cache::take_out(arena& from, block*& list, block* it) noexcept {
-  from.cached.remove(it);
-  it->state = block_state::pending;  // neither free for anybody nor a tensor's
-  it->next = list;
-  list = it;
-}
-
 block* device_cache::take_cached(c10::MempoolId_t pool) noexcept {
-  std::lock_guard<std::mutex> lock(mutex_);
-  settle_all();
+  lock_of_all lock(*this);
+  lock.merge_recent();
   block* list = nullptr;
   const bool common = pool == c10::MempoolId_t{0, 0};
-  arenas_.for_each([&](arena& from) {
-    const bool is_meant =
-        common ? from.pool->id == pool || from.pool->uses == 0 : from.pool->id == pool;
-    if (!is_meant) return;
-    from.cached.for_each([&](block* it) {
-      if (!it->is_split()) take_out(from, list, it);
+  for_each_stream([&](stream_cache& part) {
+    part.for_each_arena([&](const arena& from) {
+      const bool is_meant =
+          common ? from.pool->id == pool || from.pool->uses == 0 : from.pool->id == pool;
+      if (!is_meant) return;
+      from.cached.for_each([&](block* it) {
+        if (!it->is_split()) stream_cache::take_out(list, it);
+      });
     });
   });
   return list;
 }
 
 block* device_cache::take_oldest(size_t bytes) noexcept {
-  std::lock_guard<std::mutex> lock(mutex_);
-  settle_all();
+  lock_of_all lock(*this);
+  lock.merge_recent();
   block* list = nullptr;
   for (size_t taken = 0; taken < bytes;) {
     block* oldest = nullptr;
-    arena* home = nullptr;
-    arenas_.for_each([&](arena& from) {
-      if (from.pool != &arenas_.common_pool()) return;
-      from.cached.for_each([&](block* it) {
-        if (it->is_split() || (oldest != nullptr && oldest->cached_at <= it->cached_at)) return;
-        oldest = it;
-        home = &from;
+    for_each_stream([&](stream_cache& part) {
+      part.for_each_arena([&](const arena& from) {
+        if (from.pool != &shared_.pools.common()) return;
+        from.cached.for_each([&](block* it) {
+          if (it->is_split() || (oldest != nullptr && oldest->cached_at <= it->cached_at)) return;
+          oldest = it;
+        });
       });
     });
     if (oldest == nullptr) break;
     taken += oldest->size;
-    take_out(*home, list, oldest);
+    stream_cache::take_out(list, oldest);
   }
   return list;
 }
 
 void device_cache::forget(block* gone) noexcept {
-  std::lock_guard<std::mutex> lock(mutex_);
-  const bool small = is_small(*gone);
-  note(trace_entry::SEGMENT_FREE, *gone, gone->size, nullptr);
-  stats_.remove_segment(gone->size, small, pool_of(*gone));
-  unlink_segment(gone);
+  stream_cache& part = *gone->keeper;
+  const size_t size = gone->size;
   if (gone->is_adopted) {
-    take_from(adopted_, gone->size);
-  } else {
-    take_from(reserved_, gone->size);
-    stats_.count_device_free();
-    if (is_oversize(gone->size)) stats_.remove_oversize_segment();
-    memory_pool& pool = *gone->home->pool;
-    --pool.segments;
-    drop_pool_if_unused(pool);
+    stream_lock lock(*this, part);
+    part.forget(gone);
+    adopted_.fetch_sub(size, std::memory_order_relaxed);
+    return;
   }
-  recycle(gone);
+  memory_pool* pool = nullptr;
+  {
+    stream_lock lock(*this, part, /*device_too=*/true);
+    pool = gone->home->pool;
+    stats_.remove_segment_of(pool->id, size, is_small(*gone));
+    stats_.count_device_free();
+    reserved_.fetch_sub(size, std::memory_order_relaxed);
+    part.forget(gone);
+  }
+  if (pool == &shared_.pools.common()) return;
+  lock_of_all lock(*this);
+  --pool->segments;  // not before: whoever sees the last one gone removes the pool
+  drop_pool_if_unused(*pool);
 }
 
 // ---- pools
 
 void device_cache::begin_pool_use(c10::MempoolId_t pool) {
   std::lock_guard<std::mutex> lock(mutex_);
-  ++arenas_.find_or_make_pool(pool).uses;
+  ++shared_.pools.find_or_make(pool).uses;
 }
 
 void device_cache::set_pool_options(c10::MempoolId_t pool, bool use_on_oom, bool no_split) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  memory_pool& it = arenas_.find_or_make_pool(pool);
+  lock_of_all lock(*this);
+  memory_pool& it = shared_.pools.find_or_make(pool);
   it.use_on_oom = use_on_oom;
   it.no_split = no_split;
 }
 
 void device_cache::end_pool_use(c10::MempoolId_t pool) noexcept {
-  std::lock_guard<std::mutex> lock(mutex_);
-  memory_pool* const it = arenas_.find_pool(pool);
+  lock_of_all lock(*this);
+  memory_pool* const it = shared_.pools.find(pool);
   if (it == nullptr || it->uses == 0) return;
   --it->uses;
   drop_pool_if_unused(*it);
@@ -389,22 +202,33 @@ void device_cache::end_pool_use(c10::MempoolId_t pool) noexcept {
 
 int device_cache::pool_uses(c10::MempoolId_t pool) {
   std::lock_guard<std::mutex> lock(mutex_);
-  const memory_pool* const it = arenas_.find_pool(pool);
+  const memory_pool* const it = shared_.pools.find(pool);
   return it == nullptr ? 0 : it->uses;
 }
 
+// With all locks held: streams may have arenas of the pool, empty ones.
 void device_cache::drop_pool_if_unused(memory_pool& pool) noexcept {
-  if (&pool == &arenas_.common_pool() || pool.uses != 0 || pool.segments != 0) return;
-  arenas_.remove_pool(pool.id);
+  if (&pool == &shared_.pools.common() || pool.uses != 0 || pool.segments != 0) return;
+  const c10::MempoolId_t id = pool.id;
+  for_each_stream([id](stream_cache& it) { it.remove_pool(id); });
+  shared_.pools.remove(id);
 }
 
 // ---- what is there
 
+size_t device_cache::allocated() const noexcept {
+  size_t sum = 0;
+  for_each_stream([&sum](const stream_cache& it) { sum += it.allocated(); });
+  return sum;
+}
+
 size_t device_cache::largest_free() {
-  std::lock_guard<std::mutex> lock(mutex_);
-  settle_all();
+  lock_of_all lock(*this);
+  lock.merge_recent();
   size_t most = 0;
-  arenas_.for_each([&most](const arena& it) { most = std::max(most, it.cached.largest()); });
+  for_each_stream([&most](stream_cache& part) {
+    part.for_each_arena([&most](const arena& it) { most = std::max(most, it.cached.largest()); });
+  });
   return most;
 }
 
@@ -422,68 +246,71 @@ void device_cache::count_out_of_memory(size_t requested, size_t free, c10::Strea
                                        std::shared_ptr<c10::GatheredContext> context) {
   std::lock_guard<std::mutex> lock(mutex_);
   stats_.count_out_of_memory();
-  if (!history_.enabled()) return;
-  history_.add(trace_entry::OOM, device_, free, requested, stream, {0, 0}, std::move(context));
+  history& recorded = shared_.recorded;
+  if (!recorded.enabled()) return;
+  recorded.add(trace_entry::OOM, shared_.device, free, requested, stream, {0, 0},
+               std::move(context));
 }
 
 device_stats device_cache::stats() {
-  std::lock_guard<std::mutex> lock(mutex_);
-  settle_all();
-  device_stats all = stats_.counts();
+  lock_of_all lock(*this);
+  lock.merge_recent();
+  device_stats all = stats_.counts(shares_);
   all.max_split_size = static_cast<int64_t>(max_split_size());
   return all;
 }
 
 void device_cache::reset_accumulated() {
-  std::lock_guard<std::mutex> lock(mutex_);
-  settle_all();
-  stats_.reset_accumulated();
+  lock_of_all lock(*this);
+  lock.merge_recent();
+  stats_.reset_accumulated(shares_);
 }
 
 void device_cache::reset_peak() {
-  std::lock_guard<std::mutex> lock(mutex_);
-  settle_all();
-  stats_.reset_peak();
+  lock_of_all lock(*this);
+  lock.merge_recent();
+  stats_.reset_peak(shares_);
 }
 
 void device_cache::configure_history(const history_settings& settings) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  history_.configure(settings);
+  lock_of_all lock(*this);
+  shared_.recorded.configure(settings);
 }
 
 void device_cache::set_metadata(const std::string& text) {
   std::lock_guard<std::mutex> lock(mutex_);
-  history_.set_metadata(text);
+  shared_.recorded.set_metadata(text);
 }
 
 std::vector<segment_info> device_cache::segments(c10::MempoolId_t pool) {
   std::vector<segment_info> all;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    settle_all();
-    for (const block* first = segments_; first != nullptr; first = first->segment_next) {
-      const c10::MempoolId_t its_pool = pool_of(*first);
-      if (pool != c10::MempoolId_t{0, 0} && its_pool != pool) continue;
-      segment_info& segment = all.emplace_back();
-      segment.device = device_;
-      segment.address = reinterpret_cast<size_t>(first->data);
-      segment.stream = reinterpret_cast<void*>(first->stream);  // NOLINT(performance-no-int-to-ptr)
-      segment.is_large = !is_small(*first);
-      segment.owner_private_pool_id = its_pool;
-      segment.context_when_allocated = first->context;
-      for (const block* it = first; it != nullptr; it = it->after) {
-        auto& info = segment.blocks.emplace_back();
-        info.size = it->size;
-        info.allocated = it->state == block_state::allocated;
-        info.active = it->state != block_state::cached;  // recent ones were settled
-        info.requested_size = info.active ? it->requested : 0;
-        info.context_when_allocated = it->context;
-        segment.total_size += info.size;
-        if (info.allocated) segment.allocated_size += info.size;
-        if (info.active) segment.active_size += info.size;
-        if (info.allocated) segment.requested_size += info.requested_size;
-      }
+  const auto describe = [&](const block& first) {
+    const c10::MempoolId_t its_pool = pool_of(first);
+    if (pool != c10::MempoolId_t{0, 0} && its_pool != pool) return;
+    segment_info& segment = all.emplace_back();
+    segment.device = shared_.device;
+    segment.address = reinterpret_cast<size_t>(first.data);
+    segment.stream = reinterpret_cast<void*>(first.stream);  // NOLINT(performance-no-int-to-ptr)
+    segment.is_large = !is_small(first);
+    segment.owner_private_pool_id = its_pool;
+    segment.context_when_allocated = first.context;
+    for (const block* it = &first; it != nullptr; it = it->after) {
+      auto& info = segment.blocks.emplace_back();
+      info.size = it->size;
+      info.allocated = it->state == block_state::allocated;
+      info.active = it->state != block_state::cached;  // recent ones were merged
+      info.requested_size = info.active ? it->requested : 0;
+      info.context_when_allocated = it->context;
+      segment.total_size += info.size;
+      if (info.allocated) segment.allocated_size += info.size;
+      if (info.active) segment.active_size += info.size;
+      if (info.allocated) segment.requested_size += info.requested_size;
     }
+  };
+  {
+    lock_of_all lock(*this);
+    lock.merge_recent();
+    for_each_stream([&](const stream_cache& part) { part.for_each_segment(describe); });
   }
   std::sort(all.begin(), all.end(),
             [](const segment_info& a, const segment_info& b) { return a.address < b.address; });
@@ -492,10 +319,11 @@ std::vector<segment_info> device_cache::segments(c10::MempoolId_t pool) {
 
 std::vector<trace_entry> device_cache::trace(std::shared_ptr<c10::GatheredContext> context) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (history_.enabled()) {
-    history_.add(trace_entry::SNAPSHOT, device_, 0, 0, 0, {0, 0}, std::move(context));
+  if (shared_.recorded.enabled()) {
+    shared_.recorded.add(trace_entry::SNAPSHOT, shared_.device, 0, 0, 0, {0, 0},
+                         std::move(context));
   }
-  return history_.entries();
+  return shared_.recorded.entries();
 }
 
 }  // namespace outback::core

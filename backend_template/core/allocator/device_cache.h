@@ -1,21 +1,29 @@
 // Bookkeeping of one device's memory: what is free, what is in use, what waits for a stream, and
 // the statistics and history of it. Calls no runtime slot; the policy is size_policy.h's and
-// device_allocator.cpp's. Every member is thread-safe and holds the mutex for no longer than it
+// device_allocator.cpp's. Every member is thread-safe and holds its locks for no longer than it
 // takes to relink a few blocks.
+//
+// The locks are the device's mutex and one for the cache of every stream. They are taken in this
+// order: the device's, then those of the streams by their place in `streams_`. Nobody waits for a
+// second stream's without the device's. To allocate and to free cached memory takes the stream's
+// alone, and writes nothing that other streams read. The device's guards the pools, what is
+// pending, the peaks, and the history: while that is recorded, everybody takes it first. What is
+// said of the whole device is said with all of them.
 #pragma once
 
 #include <c10/core/CachingDeviceAllocator.h>
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
-#include "backend_template/core/allocator/arena.h"
 #include "backend_template/core/allocator/block.h"
 #include "backend_template/core/allocator/history.h"
 #include "backend_template/core/allocator/statistics.h"
+#include "backend_template/core/allocator/stream_cache.h"
 
 namespace outback::core {
 
@@ -23,20 +31,18 @@ using segment_info = c10::CachingDeviceAllocator::SegmentInfo;
 
 class device_cache {
  public:
-  struct request {
-    size_t requested;  // bytes as asked for
-    size_t size;       // what it takes, by the size policy
-    c10::StreamId stream;
-    c10::MempoolId_t pool{0, 0};
-    bool bypasses_cache = false;  // a segment of its own, which goes back when it is freed
-    std::shared_ptr<c10::GatheredContext> context;
-  };
+  using request = block_request;
 
   explicit device_cache(c10::DeviceIndex device);
+  device_cache(const device_cache&) = delete;
+  device_cache& operator=(const device_cache&) = delete;
+  ~device_cache();
 
   /// Sizes are multiples of this. A power of two, at least 64; set before the first request.
-  void set_granule(size_t granule) noexcept { granule_.store(granule, std::memory_order_relaxed); }
-  size_t granule() const noexcept { return granule_.load(std::memory_order_relaxed); }
+  void set_granule(size_t granule) noexcept {
+    shared_.granule.store(granule, std::memory_order_relaxed);
+  }
+  size_t granule() const noexcept { return shared_.granule.load(std::memory_order_relaxed); }
 
   /// A free block, counted as allocated; null when there is none that fits.
   block* take(const request& wanted);
@@ -74,7 +80,8 @@ class device_cache {
 
   size_t reserved() const noexcept { return reserved_.load(std::memory_order_relaxed); }
   size_t adopted() const noexcept { return adopted_.load(std::memory_order_relaxed); }
-  size_t allocated() const noexcept { return allocated_.load(std::memory_order_relaxed); }
+  /// Bytes of tensors, stream by stream.
+  size_t allocated() const noexcept;
   /// Bytes of the largest free block.
   size_t largest_free();
 
@@ -100,38 +107,32 @@ class device_cache {
   std::vector<trace_entry> trace(std::shared_ptr<c10::GatheredContext> context);
 
  private:
-  block* hand_out(block* found, const request& wanted);
-  block* count_in(block* found, const request& wanted);
-  block* new_block();
-  void recycle(block* gone) noexcept;
-  void link_segment(block* first) noexcept;
-  void unlink_segment(block* first) noexcept;
-  block* absorb(block* left, block* right) noexcept;
-  void cache(block* freed) noexcept;
-  void merge(block* freed) noexcept;
-  void settle(arena& from) noexcept;
-  void settle_all() noexcept;
-  void take_out(arena& from, block*& list, block* it) noexcept;
-  void drop_pool_if_unused(memory_pool& pool) noexcept;
-  void note(trace_entry::Action action, const block& b, size_t size,
-            const std::shared_ptr<c10::GatheredContext>& context);
-  bool is_small(const block& b) const noexcept;
+  class stream_lock;
+  class lock_of_all;
 
-  const c10::DeviceIndex device_;
-  std::atomic<size_t> granule_{smallest_block};
-  std::mutex mutex_;
-  arenas arenas_;
-  block* segments_ = nullptr;
-  block* spare_ = nullptr;
-  uint64_t freed_count_ = 0;
-  std::vector<pending_block> pending_;
+  // Streams that have the same number but for a multiple of this share a cache. The thread
+  // sanitizer follows at most 64 locks of a thread.
+  static constexpr size_t most_streams = 32;
+
+  stream_cache& stream_of(c10::StreamId stream);
+  stream_cache& make_stream(c10::StreamId stream);
+  void settle_peaks() noexcept;
+  void drop_pool_if_unused(memory_pool& pool) noexcept;
+  template <class F>
+  void for_each_stream(F visit) const;
+
+  // Read by everybody, seldom written.
+  device_shared shared_;
+  std::array<std::atomic<stream_cache*>, most_streams> streams_{};  // ours; none goes
   std::atomic<size_t> pending_count_{0};
-  // Written with the mutex held.
-  std::atomic<size_t> reserved_{0};
+
+  alignas(cache_line) std::mutex mutex_;
+  std::vector<pending_block> pending_;
+  device_statistics stats_;
+  device_statistics::shares shares_;  // of `streams_`
+
+  alignas(cache_line) std::atomic<size_t> reserved_{0};
   std::atomic<size_t> adopted_{0};
-  std::atomic<size_t> allocated_{0};
-  statistics stats_;
-  history history_;
 };
 
 }  // namespace outback::core

@@ -35,11 +35,15 @@ constexpr size_t round_to_division(size_t size, size_t divisions) {
   return round_up(size, std::max<size_t>(1, std::bit_floor(size) / divisions));
 }
 
+constexpr size_t fewest_divisions = 2;  // a power of two above 1
+
 }  // namespace
 
 size_t rounded_size(size_t bytes, size_t granule) {
-  const size_t divisions = config::roundup_power2_divisions(bytes);
-  if (divisions > 1 && bytes > granule * divisions) bytes = round_to_division(bytes, divisions);
+  if (bytes > granule * fewest_divisions) {
+    const size_t divisions = config::roundup_power2_divisions(bytes);
+    if (divisions > 1 && bytes > granule * divisions) bytes = round_to_division(bytes, divisions);
+  }
   return (bytes + granule - 1) & ~(granule - 1);
 }
 

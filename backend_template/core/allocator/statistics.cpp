@@ -1,6 +1,7 @@
 #include "backend_template/core/allocator/statistics.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 namespace outback::core {
@@ -9,8 +10,10 @@ namespace {
 using c10::CachingAllocator::Stat;
 using c10::CachingAllocator::StatArray;
 using c10::CachingAllocator::StatType;
+using counters::index;
 
 constexpr size_t everything = static_cast<size_t>(StatType::AGGREGATE);
+static_assert(counters::rows == static_cast<size_t>(StatType::NUM_TYPES));
 
 constexpr size_t pool_index(bool small) {
   return static_cast<size_t>(small ? StatType::SMALL_POOL : StatType::LARGE_POOL);
@@ -26,24 +29,34 @@ void decrease(StatArray& stats, bool small, size_t amount) {
   stats[pool_index(small)].decrease(amount);
 }
 
-void change(StatArray& stats, bool small, int64_t amount) {
-  if (amount > 0) increase(stats, small, static_cast<size_t>(amount));
-  if (amount < 0) decrease(stats, small, static_cast<size_t>(-amount));
+// Calls `f` with every statistic that streams count, and its counter.
+template <class F>
+void for_each_counter(device_stats& s, F f) {
+  const auto each = [&f](counters::kind kind, StatArray& stats) {
+    for (size_t row = 0; row < counters::rows; ++row) f(stats[row], index(row, kind));
+  };
+  each(counters::allocation, s.allocation);
+  each(counters::active, s.active);
+  each(counters::allocated_bytes, s.allocated_bytes);
+  each(counters::active_bytes, s.active_bytes);
+  each(counters::requested_bytes, s.requested_bytes);
+  each(counters::inactive_split, s.inactive_split);
+  each(counters::inactive_split_bytes, s.inactive_split_bytes);
+  each(counters::segment, s.segment);
+  each(counters::reserved_bytes, s.reserved_bytes);
+  f(s.oversize_allocations, counters::oversize_allocations);
+  f(s.oversize_segments, counters::oversize_segments);
 }
 
-template <class Stats, class F>
-void for_each_stat(Stats& s, F f) {
-  for (StatArray* array :
-       {&s.allocation, &s.segment, &s.active, &s.inactive_split, &s.allocated_bytes,
-        &s.reserved_bytes, &s.active_bytes, &s.inactive_split_bytes, &s.requested_bytes}) {
-    std::for_each(array->begin(), array->end(), f);
-  }
-  f(s.oversize_allocations);
-  f(s.oversize_segments);
+template <class F>
+void for_each_pool_stat(device_stats& counts, F f) {
 #if OUTBACK_TORCH_AT_LEAST(2, 13)
-  for (auto& [pool, array] : s.reserved_bytes_by_private_pools) {
+  for (auto& [pool, array] : counts.reserved_bytes_by_private_pools) {
     std::for_each(array.begin(), array.end(), f);
   }
+#else
+  static_cast<void>(counts);
+  static_cast<void>(f);
 #endif
 }
 
@@ -72,54 +85,93 @@ void forget_gone_pools(device_stats& counts) {
 
 }  // namespace
 
-void statistics::add_segment(size_t size, bool small, c10::MempoolId_t pool) {
-  increase(counts_.segment, small, 1);
-  increase(counts_.reserved_bytes, small, size);
-  if (StatArray* const own = reserved_of_pool(counts_, pool)) increase(*own, small, size);
+// ---- a stream's part
+
+void stream_statistics::add_segment(size_t size, bool small) noexcept {
+  for (const size_t row : {everything, pool_index(small)}) {
+    share_.add(index(row, counters::segment), 1);
+    share_.add(index(row, counters::reserved_bytes), static_cast<int64_t>(size));
+  }
 }
 
-void statistics::remove_segment(size_t size, bool small, c10::MempoolId_t pool) {
-  decrease(counts_.segment, small, 1);
-  decrease(counts_.reserved_bytes, small, size);
-  if (StatArray* const own = reserved_of_pool(counts_, pool)) decrease(*own, small, size);
+void stream_statistics::remove_segment(size_t size, bool small) noexcept {
+  for (const size_t row : {everything, pool_index(small)}) {
+    share_.remove(index(row, counters::segment), 1);
+    share_.remove(index(row, counters::reserved_bytes), static_cast<int64_t>(size));
+  }
 }
 
-void statistics::allocate(size_t size, size_t requested, bool small) {
-  increase(counts_.allocation, small, 1);
-  increase(counts_.allocated_bytes, small, size);
-  increase(counts_.active, small, 1);
-  increase(counts_.active_bytes, small, size);
-  increase(counts_.requested_bytes, small, requested);
+void stream_statistics::allocate(size_t size, size_t requested, bool small) noexcept {
+  const auto bytes = static_cast<int64_t>(size);
+  const std::array<int64_t, counters::of_an_allocation> amounts{1, 1, bytes, bytes,
+                                                                static_cast<int64_t>(requested)};
+  share_.add_to(index(everything, counters::allocation), amounts);
+  share_.add_to(index(pool_index(small), counters::allocation), amounts);
 }
 
-void statistics::give_up(size_t size, size_t requested, bool small) {
-  decrease(counts_.allocation, small, 1);
-  decrease(counts_.allocated_bytes, small, size);
-  decrease(counts_.requested_bytes, small, requested);
+void stream_statistics::give_up(size_t size, size_t requested, bool small) noexcept {
+  for (const size_t row : {everything, pool_index(small)}) {
+    share_.remove(index(row, counters::allocation), 1);
+    share_.remove(index(row, counters::allocated_bytes), static_cast<int64_t>(size));
+    share_.remove(index(row, counters::requested_bytes), static_cast<int64_t>(requested));
+  }
 }
 
-void statistics::deactivate(size_t size, bool small) {
-  decrease(counts_.active, small, 1);
-  decrease(counts_.active_bytes, small, size);
+void stream_statistics::deactivate(size_t size, bool small) noexcept {
+  for (const size_t row : {everything, pool_index(small)}) {
+    share_.remove(index(row, counters::active), 1);
+    share_.remove(index(row, counters::active_bytes), static_cast<int64_t>(size));
+  }
 }
 
-void statistics::change_inactive_split(int64_t blocks, int64_t bytes, bool small) {
-  change(counts_.inactive_split, small, blocks);
-  change(counts_.inactive_split_bytes, small, bytes);
+void stream_statistics::change_inactive_split(int64_t blocks, int64_t bytes, bool small) noexcept {
+  const auto change = [this](size_t counter, int64_t amount) {
+    if (amount > 0) share_.add(counter, amount);
+    if (amount < 0) share_.remove(counter, -amount);
+  };
+  for (const size_t row : {everything, pool_index(small)}) {
+    change(index(row, counters::inactive_split), blocks);
+    change(index(row, counters::inactive_split_bytes), bytes);
+  }
 }
 
-void statistics::reset_accumulated() {
-  for_each_stat(counts_, [](Stat& stat) { stat.reset_accumulated(); });
-  forget_gone_pools(counts_);
-  counts_.num_alloc_retries = 0;
-  counts_.num_ooms = 0;
-  counts_.num_sync_all_streams = 0;
-  counts_.num_device_alloc = 0;
-  counts_.num_device_free = 0;
+// ---- the device
+
+void device_statistics::add_segment_of(c10::MempoolId_t pool, size_t size, bool small) {
+  if (StatArray* const own = reserved_of_pool(apart_, pool)) increase(*own, small, size);
 }
 
-void statistics::reset_peak() {
-  for_each_stat(counts_, [](Stat& stat) { stat.reset_peak(); });
+void device_statistics::remove_segment_of(c10::MempoolId_t pool, size_t size, bool small) {
+  if (StatArray* const own = reserved_of_pool(apart_, pool)) decrease(*own, small, size);
+}
+
+device_stats device_statistics::counts(const shares& all) const {
+  device_stats sums = apart_;
+  for_each_counter(sums, [&](Stat& stat, size_t counter) {
+    for (const share* const it : all) {
+      stat.current += it->current(counter);
+      stat.allocated += it->added(counter);
+      stat.freed += it->removed(counter);
+    }
+    stat.peak = peaks_.peak(counter);
+  });
+  return sums;
+}
+
+void device_statistics::reset_accumulated(const shares& all) {
+  for (share* const it : all) it->reset_accumulated();
+  for_each_pool_stat(apart_, [](Stat& stat) { stat.reset_accumulated(); });
+  forget_gone_pools(apart_);
+  apart_.num_alloc_retries = 0;
+  apart_.num_ooms = 0;
+  apart_.num_sync_all_streams = 0;
+  apart_.num_device_alloc = 0;
+  apart_.num_device_free = 0;
+}
+
+void device_statistics::reset_peak(const shares& all) {
+  peaks_.reset_peaks(all);
+  for_each_pool_stat(apart_, [](Stat& stat) { stat.reset_peak(); });
 }
 
 }  // namespace outback::core

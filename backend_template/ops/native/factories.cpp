@@ -6,7 +6,10 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/native/TensorFactories.h>
 #include <c10/core/DefaultDtype.h>
+#include <c10/macros/Macros.h>
 #include <c10/util/Exception.h>
+
+#include <utility>
 
 #include "backend_template/core/device.h"
 #include "backend_template/core/device_allocator.h"
@@ -22,15 +25,20 @@ constexpr c10::DispatchKeySet dense_keys{c10::DispatchKey::PrivateUse1};
 // The device for the length of a call: c10's allocators work on the current one.
 class device_scope {
  public:
-  explicit device_scope(std::optional<c10::Device> device)
-      : before_(core::exchange_device(device ? core::resolve_index(device->index())
-                                             : c10::DeviceIndex{-1})) {}
-  ~device_scope() { core::set_device_unchecked(before_); }
+  explicit device_scope(std::optional<c10::Device> device) : before_(core::current_device()) {
+    if (C10_LIKELY(!device || !device->has_index() || device->index() == before_)) return;
+    core::set_device(device->index());
+    is_other_ = true;
+  }
+  ~device_scope() {
+    if (C10_UNLIKELY(is_other_)) core::set_device_unchecked(before_);
+  }
   device_scope(const device_scope&) = delete;
   device_scope& operator=(const device_scope&) = delete;
 
  private:
-  c10::DeviceIndex before_;
+  const c10::DeviceIndex before_;
+  bool is_other_ = false;
 };
 
 c10::ScalarType checked_dtype(std::optional<c10::ScalarType> dtype,
@@ -38,17 +46,17 @@ c10::ScalarType checked_dtype(std::optional<c10::ScalarType> dtype,
   TORCH_CHECK(c10::layout_or_default(layout) == c10::kStrided,
               "only strided tensors are dense, got layout ", *layout);
   TORCH_CHECK(!c10::pinned_memory_or_default(pin_memory), "Only dense CPU tensors can be pinned");
-  const c10::ScalarType type = c10::dtype_or_default(dtype);
+  const c10::ScalarType type = dtype ? *dtype : c10::get_default_dtype_as_scalartype();
   core::check_dtype(type);
   return type;
 }
 
-at::Tensor filled_if_deterministic(at::Tensor tensor) {
+at::Tensor&& filled_if_deterministic(at::Tensor&& tensor) {
   if (C10_UNLIKELY(at::globalContext().deterministicAlgorithms() &&
                    at::globalContext().deterministicFillUninitializedMemory())) {
     at::native::fill_empty_deterministic_(tensor);
   }
-  return tensor;
+  return std::move(tensor);
 }
 
 at::Tensor empty_memory_format(at::IntArrayRef size, std::optional<c10::ScalarType> dtype,
