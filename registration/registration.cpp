@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "backend_template/core/accelerator_graph.h"
 #include "backend_template/core/device.h"
 #include "backend_template/core/device_allocator.h"
 #include "backend_template/core/dtypes.h"
@@ -108,6 +109,7 @@ void register_backend(const backend_options& options) {
     at::autocast::set_autocast_dtype(core::device_type, options.amp_dtypes.front());
   }
   core::register_profiler();
+  core::register_accelerator_graph();
   registered.store(true, std::memory_order_release);
 }
 

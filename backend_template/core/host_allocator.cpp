@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "backend_template/core/capture.h"
 #include "backend_template/core/event.h"
 #include "backend_template/core/lazy_start.h"
 #include "backend_template/core/runtime.h"
@@ -50,7 +51,9 @@ class host_cache final : public at::CachingHostAllocatorImpl<c10::Stream, event,
 
   c10::Stream get_current_stream() const override { return current_stream(-1); }
 
-  bool stream_is_capturing(c10::Stream /*stream*/) const override { return false; }
+  bool stream_is_capturing(c10::Stream stream) const override {
+    return capture_of(stream) != nullptr;
+  }
 
  public:
   void copy_data(void* dst, const void* src, size_t size) const override {
