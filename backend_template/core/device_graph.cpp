@@ -72,24 +72,23 @@ void device_graph::capture_begin(c10::MempoolId_t pool) {
   const bool has_pool = pool != c10::MempoolId_t{0, 0};
   pool_ = has_pool ? pool : new_pool_id();
   device_cache& cache = cache_of(device);
-  const bool is_fresh = !has_pool;
   cache.begin_pool_use(pool_);
   device_ = device;
+  capturing_thread_ = std::this_thread::get_id();
+  if (records) {
+    program_ = std::make_shared<host_program>(device);
+    record_this_thread(+1);
+  }
+  // Before the runtime's begins: from then on an event on the stream says nothing of its work.
+  open_ = std::make_shared<capture>(stream, pool_, /*pool_is_fresh=*/!has_pool, program_);
+  open_capture(open_);
   try {
-    auto program = records ? std::make_shared<host_program>(device) : nullptr;
-    auto open = std::make_shared<capture>(stream, pool_, is_fresh, program);
-    graph_.emplace();
-    graph_->begin_capture(stream);
-    if (program != nullptr) program->begin(stream);
-    program_ = std::move(program);
-    open_ = std::move(open);
+    graph_.emplace().begin_capture(stream);
+    if (records) program_->begin(stream);
   } catch (...) {
-    reset();
+    abandon_capture();
     throw;
   }
-  open_capture(open_);
-  capturing_thread_ = std::this_thread::get_id();
-  if (records) record_this_thread(+1);
 }
 
 // The runtime's capture has ended, or never will: all is as before it.

@@ -248,7 +248,7 @@ py::object graph_all(const py::module_& module, const py::object& callables,
                      const py::object& sample_args, int warmups, bool allow_unused,
                      py::object pool) {
   const py::module_ torch = py::module_::import("torch");
-  TORCH_CHECK(!torch.attr("is_autocast_enabled")().cast<bool>() ||
+  TORCH_CHECK(!torch.attr("is_autocast_enabled")(backend_name()).cast<bool>() ||
                   !torch.attr("is_autocast_cache_enabled")().cast<bool>(),
               "make_graphed_callables does not support the autocast caching. Please set "
               "`cache_enabled=False`.");
