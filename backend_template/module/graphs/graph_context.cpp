@@ -129,11 +129,10 @@ without a graph.)")
            py::arg("capture_error_mode") = "global", py::arg("enable_annotations") = false,
            py::arg("check_input_liveness") = false)
       .def("__enter__", &graph_context::enter)
-      .def("__exit__",
-           [](graph_context& it, py::handle type, py::handle /*value*/, py::handle /*traceback*/) {
-             it.leave(!type.is_none());
-             return false;
-           });
+      .def("__exit__", [](graph_context& it, const py::args& raised) {
+        it.leave(raised.size() != 0 && !py::object(raised[0]).is_none());
+        return false;
+      });
 }
 
 }  // namespace outback::python
