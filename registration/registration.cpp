@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "backend_template/core/accelerator_graph.h"
 #include "backend_template/core/ddp_timer.h"
 #include "backend_template/core/device.h"
 #include "backend_template/core/device_allocator.h"
@@ -113,6 +114,7 @@ void register_backend(const backend_options& options) {
   registration::register_backend_meta(options);
   core::register_profiler();
   core::register_ddp_timer();
+  core::register_accelerator_graph();
   registered.store(true, std::memory_order_release);
 }
 

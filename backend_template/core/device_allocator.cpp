@@ -13,6 +13,7 @@
 #include "backend_template/core/allocator/out_of_memory.h"
 #include "backend_template/core/allocator/routing.h"
 #include "backend_template/core/allocator/size_policy.h"
+#include "backend_template/core/capture.h"
 #include "backend_template/core/copy.h"
 #include "backend_template/core/lazy_start.h"
 #include "backend_template/core/runtime.h"
@@ -49,6 +50,7 @@ void collect_beyond_threshold(c10::DeviceIndex device, device_cache& cache, size
 }
 
 void make_room(c10::DeviceIndex device, device_cache& cache) {
+  if (any_capture()) return;  // nobody may wait for the device
   cache.count_retry();
   cache.count_synchronization();
   process_pending(cache, /*wait=*/true);
@@ -103,7 +105,7 @@ c10::DataPtr allocate_there(c10::DeviceIndex device, size_t size) {
                        .size = rounded_size(size, cache.granule()),
                        .stream = stream,
                        .pool = pool_for(device),
-                       .bypasses_cache = !is_caching_enabled(),
+                       .bypasses_cache = !is_caching_enabled() && !any_capture(),
                        .context = gather_context(RecordContext::STATE)};
   block* found = C10_LIKELY(!wanted.bypasses_cache) ? cache.take(wanted) : nullptr;
   if (found == nullptr) found = allocate_segment(device, cache, wanted);
@@ -128,6 +130,9 @@ class allocator final : public c10::DeviceAllocator {
 
   void emptyCache(c10::MempoolId_t pool) override {
     if (!is_started()) return;
+    if (any_capture()) {
+      refuse_in_capture(nullptr, "memory cannot be given back while a graph is captured");
+    }
     std::exception_ptr first;  // one device that is lost keeps no other from giving back its memory
     const auto keep_first = [&first](auto step) {
       try {
@@ -199,6 +204,9 @@ c10::DataPtr allocate_on(c10::DeviceIndex device, size_t size) {
 c10::DataPtr adopt(c10::DataPtr&& memory, size_t size, c10::DeviceIndex device) {
   const c10::Device where(device_type, device);
   if (memory.get() == nullptr) return c10::DataPtr(nullptr, nullptr, &free_block, where);
+  if (const auto open = any_capture() ? capture_of(current_stream(device)) : nullptr) {
+    refuse_in_capture(open.get(), "an operator made its result on the host, which no replay would");
+  }
   device_cache& cache = cache_of(device);
   if (C10_UNLIKELY(cache.has_pending())) process_pending(cache, /*wait=*/false);
   const c10::StreamId stream = current_stream_id(device);

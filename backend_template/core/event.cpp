@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "backend_template/core/capture.h"
 #include "backend_template/core/lazy_start.h"
 #include "backend_template/core/runtime.h"
 #include "backend_template/core/stream.h"
@@ -28,7 +29,8 @@ event::event(event&& other) noexcept
       device_(std::exchange(other.device_, -1)),
       handle_(std::exchange(other.handle_, nullptr)),
       host_ns_(other.host_ns_),
-      exported_(std::move(other.exported_)) {}
+      exported_(std::move(other.exported_)),
+      recorded_in_(std::move(other.recorded_in_)) {}
 
 event& event::operator=(event&& other) noexcept {
   if (this != &other) {
@@ -38,6 +40,7 @@ event& event::operator=(event&& other) noexcept {
     handle_ = std::exchange(other.handle_, nullptr);
     host_ns_ = other.host_ns_;
     exported_ = std::move(other.exported_);
+    recorded_in_ = std::move(other.recorded_in_);
   }
   return *this;
 }
@@ -79,14 +82,23 @@ void event::record(const c10::Stream& stream) {
     *this = std::move(made);
   }
   check(group->record(runtime().self, device, handle_, queue), "events.record", device);
+  recorded_in_ = capture_of(stream);
 }
 
 void event::block(const c10::Stream& stream) const {
   if (handle_ == nullptr) return;
   const c10::DeviceIndex device = stream.device_index();
+  const std::shared_ptr<capture> joined = any_capture() ? recorded_in() : nullptr;
+  // Operators that are recorded on the host compute while they are: what the stream did before has
+  // to be done.
+  if (joined != nullptr && joined->program() != nullptr && capture_of(stream) == nullptr &&
+      !is_idle(stream)) {
+    synchronize_stream(stream);
+  }
   check(runtime().events->wait(runtime().self, device, handle_, handle_of(stream)), "events.wait",
         device);
   mark_busy(stream);
+  if (joined != nullptr) join_capture(joined, stream);
 }
 
 bool event::query() const {

@@ -18,6 +18,8 @@ struct exported_event {
   descriptor file;  // the handle's, open as long as others may ask for it
 };
 
+class capture;
+
 /// Owns one event of the runtime, made at its first recording and again when it is recorded on
 /// another device. Without the runtime's event group, recording waits for the device and keeps the
 /// host's clock. Not thread-safe against itself.
@@ -47,6 +49,9 @@ class event {
   /// Nanoseconds from this event to `end`; both recorded with timing and complete.
   int64_t elapsed_ns(const event& end) const;
 
+  /// The capture that the last recording was a part of, if it was in one that is open.
+  std::shared_ptr<capture> recorded_in() const { return recorded_in_.lock(); }
+
   /// Of the last recording; null, and -1, before it or `create`. Without the event group there is
   /// no handle.
   outback_event handle() const noexcept { return handle_; }
@@ -67,6 +72,7 @@ class event {
   outback_event handle_ = nullptr;
   int64_t host_ns_ = 0;                               // only without the event group
   mutable std::unique_ptr<exported_event> exported_;  // made when somebody asks
+  std::weak_ptr<capture> recorded_in_;
 };
 
 }  // namespace outback::core

@@ -9,8 +9,10 @@
 #include <cstring>
 #include <mutex>
 
+#include "backend_template/core/capture.h"
 #include "backend_template/core/lazy_start.h"
 #include "backend_template/core/runtime.h"
+#include "backend_template/core/stream.h"
 
 namespace outback::core {
 namespace {
@@ -88,6 +90,17 @@ c10::intrusive_ptr<c10::GeneratorImpl> generator::graphsafe_get_state() const {
 }
 
 philox_position generator::advance(uint64_t draws) {
+  if (any_capture()) {
+    if (const auto open = capture_of(current_stream(device_.index()))) {
+      refuse_in_capture(open.get(),
+                        "a kernel takes the position of its random numbers from the "
+                        "host, and would draw the same ones in each replay");
+    }
+  }
+  return take(draws);
+}
+
+philox_position generator::take(uint64_t draws) {
   const philox_position position = *position_;
   position_->offset +=
       (draws + draws_per_philox_call - 1) / draws_per_philox_call * draws_per_philox_call;
@@ -113,12 +126,16 @@ const at::Generator& default_generator(c10::DeviceIndex device) {
   return it.generator;
 }
 
+at::Generator cpu_generator_at(philox_position position) {
+  return at::detail::createCPUGenerator(mix(position));
+}
+
 at::Generator shadow_generator(const at::Generator& device_generator, c10::DeviceIndex device) {
   auto* source = at::get_generator_or_default<generator>(
       device_generator.defined() ? std::optional<at::Generator>(device_generator) : std::nullopt,
       default_generator(device));
   const std::lock_guard<std::mutex> lock(source->mutex_);
-  return at::detail::createCPUGenerator(mix(source->advance(draws_per_philox_call)));
+  return cpu_generator_at(source->advance(draws_per_philox_call));
 }
 
 }  // namespace outback::core

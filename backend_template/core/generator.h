@@ -39,8 +39,12 @@ class generator final : public c10::GeneratorImpl {
   c10::intrusive_ptr<c10::GeneratorImpl> graphsafe_get_state() const override;
 
   /// The position for a kernel that draws up to `draws` numbers a thread; the offset moves behind
-  /// them, rounded up to a multiple of 4 as Philox makes four at a time.
+  /// them, rounded up to a multiple of 4 as Philox makes four at a time. Throws, and breaks the
+  /// capture, while the device's current stream is capturing: each launch would repeat the numbers.
   philox_position advance(uint64_t draws);
+  /// The same for who sees to it that every launch has numbers of its own.
+  philox_position take(uint64_t draws);
+  void put_back(philox_position position) noexcept { *position_ = position; }
 
   static c10::DeviceType device_type() { return core::device_type; }
 
@@ -53,6 +57,9 @@ class generator final : public c10::GeneratorImpl {
 
 /// The generator that operators use when none is given. A negative index means the current device.
 const at::Generator& default_generator(c10::DeviceIndex device);
+
+/// A CPU generator for an operator whose numbers start at `position`: the same for the same one.
+at::Generator cpu_generator_at(philox_position position);
 
 /// A CPU generator that continues from `device_generator`'s position, for a random operator that
 /// runs on the CPU; the device's offset moves on, so that two calls never draw the same numbers.

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "backend_template/core/capture.h"
 #include "backend_template/core/event.h"
 #include "backend_template/core/lazy_start.h"
 #include "backend_template/core/runtime.h"
@@ -42,6 +43,8 @@ class host_cache final : public at::CachingHostAllocatorImpl<c10::Stream, event,
 
   void record_stream(std::optional<std::vector<event>>& events, c10::Stream stream) override {
     if (!events.has_value()) events.emplace();
+    // Nothing has used the memory, and replays may at any time: who captures keeps it, as with CUDA.
+    if (capture_of(stream) != nullptr) return;
     events->emplace_back();
     events->back().record(stream);
   }
@@ -50,7 +53,9 @@ class host_cache final : public at::CachingHostAllocatorImpl<c10::Stream, event,
 
   c10::Stream get_current_stream() const override { return current_stream(-1); }
 
-  bool stream_is_capturing(c10::Stream /*stream*/) const override { return false; }
+  bool stream_is_capturing(c10::Stream stream) const override {
+    return capture_of(stream) != nullptr;
+  }
 
  public:
   void copy_data(void* dst, const void* src, size_t size) const override {

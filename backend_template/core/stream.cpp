@@ -8,6 +8,8 @@
 #include <memory>
 #include <mutex>
 
+#include "backend_template/core/capture.h"
+#include "backend_template/core/host_failure.h"
 #include "backend_template/core/lazy_start.h"
 #include "backend_template/core/runtime.h"
 
@@ -29,9 +31,11 @@ struct stream_state {
   std::atomic<uint64_t> completed{0};
   // Others put work there too, which is not counted. Written before the stream is given out.
   bool is_external = false;
+  // What is put on the stream goes into a graph, so there is nothing to wait for.
+  std::atomic<bool> is_captured{false};
 
   bool idle() const noexcept {
-    return !is_external &&
+    return !is_external && !is_captured.load(std::memory_order_relaxed) &&
            completed.load(std::memory_order_acquire) >= enqueued.load(std::memory_order_acquire);
   }
 
@@ -88,7 +92,16 @@ stream_state& state_of(const c10::Stream& stream) {
   return *state;
 }
 
-void wait_for(stream_state& state, c10::DeviceIndex device) {
+void refuse_if_captured(const stream_state& state, const c10::Stream& stream) {
+  if (C10_LIKELY(!state.is_captured.load(std::memory_order_relaxed))) return;
+  refuse_in_capture(capture_of(stream).get(),
+                    "the host cannot wait for a stream whose work is recorded and not run. item(), "
+                    "copies to pageable memory, and kernels that run on the host do so");
+}
+
+void wait_for(stream_state& state, const c10::Stream& stream) {
+  refuse_if_captured(state, stream);
+  const c10::DeviceIndex device = stream.device_index();
   const uint64_t count = state.enqueued.load(std::memory_order_acquire);
   if (runtime().streams != nullptr) {
     check(runtime().streams->sync(runtime().self, device, state.handle), "streams.sync", device);
@@ -96,6 +109,7 @@ void wait_for(stream_state& state, c10::DeviceIndex device) {
     check(runtime().device_sync(runtime().self, device), "device_sync", device);
   }
   state.mark_completed(count);
+  check_host_failure(device);
 }
 
 }  // namespace
@@ -238,33 +252,48 @@ void drain(c10::DeviceIndex device) {
   stream_state* state = C10_LIKELY(id == 0) ? &streams.default_stream
                                             : streams.pool[id - 1].load(std::memory_order_acquire);
   if (C10_LIKELY(state->idle())) return;
-  wait_for(*state, device);
+  wait_for(*state, make_stream(device, id));
 }
 
 bool query_stream(const c10::Stream& stream) {
   stream_state& state = state_of(stream);
   if (runtime().streams == nullptr || !is_started()) return true;
+  refuse_if_captured(state, stream);
   const uint64_t count = state.enqueued.load(std::memory_order_acquire);
   const bool ready =
       check_ready(runtime().streams->query(runtime().self, stream.device_index(), state.handle),
                   "streams.query", stream.device_index());
-  if (ready) state.mark_completed(count);
+  if (ready) {
+    state.mark_completed(count);
+    check_host_failure(stream.device_index());
+  }
   return ready;
 }
 
 void synchronize_stream(const c10::Stream& stream) {
   stream_state& state = state_of(stream);
   ensure_started();
-  wait_for(state, stream.device_index());
+  wait_for(state, stream);
 }
 
 void synchronize_device(c10::DeviceIndex device) {
   const c10::DeviceIndex index = resolve_index(device);
   ensure_started();
+  if (const auto open = capture_on(index)) {
+    refuse_in_capture(open.get(),
+                      "the host cannot wait for a device while one of its streams is "
+                      "captured");
+  }
   device_streams& streams = streams_of(index);
   const uint64_t count = streams.default_stream.enqueued.load(std::memory_order_acquire);
   check(runtime().device_sync(runtime().self, index), "device_sync", index);
   streams.default_stream.mark_completed(count);
+  check_host_failure(index);
+}
+
+void set_captured(const c10::Stream& stream, bool captured) noexcept {
+  stream_state* const state = find(stream);
+  if (state != nullptr) state->is_captured.store(captured, std::memory_order_relaxed);
 }
 
 bool is_idle(const c10::Stream& stream) noexcept {

@@ -61,9 +61,14 @@ void mark_busy(const c10::Stream& stream);
 /// is. `device` is a valid index.
 void drain(c10::DeviceIndex device);
 
+/// These, and `drain`, throw for a stream that is capturing, or a device of which one is, and break
+/// that capture. They throw too what work on the host reported (host_failure.h).
 bool query_stream(const c10::Stream& stream);
 void synchronize_stream(const c10::Stream& stream);
 void synchronize_device(c10::DeviceIndex device);
+
+/// A stream that is captured is never idle. For capture.cpp.
+void set_captured(const c10::Stream& stream, bool captured) noexcept;
 
 /// True when all that was put on the stream through core is known to be done. Never waits, never
 /// throws.

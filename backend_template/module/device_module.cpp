@@ -65,6 +65,7 @@ void define_device_module(py::module_& module, const std::string& name) {
   define_sync_debug(module);
   define_legacy_types(module);
   define_inductor(module);
+  define_graphs(module);
   rename_members(module, "torch." + name);
   define_submodules(module);
   module.def("__getattr__",

@@ -41,5 +41,6 @@ void define_peer(pybind11::module_& module);
 void define_telemetry(pybind11::module_& module);
 void define_sync_debug(pybind11::module_& module);
 void define_inductor(pybind11::module_& module);
+void define_graphs(pybind11::module_& module);
 
 }  // namespace outback::python

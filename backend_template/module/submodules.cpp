@@ -1,4 +1,4 @@
-// torch.<name>.streams and random: what the device module has, where torch.cuda has it too.
+// torch.<name>.streams, random and graphs: what the device module has, where torch.cuda has it too.
 #include <string>
 #include <vector>
 
@@ -34,6 +34,10 @@ void define_submodules(py::module_& module) {
   share_names(module, random,
               {"get_rng_state", "get_rng_state_all", "set_rng_state", "set_rng_state_all",
                "manual_seed", "manual_seed_all", "seed", "seed_all", "initial_seed"});
+  py::module_ graphs = add_submodule(module, "graphs", "Work that is captured once and replayed.");
+  share_names(module, graphs,
+              {"is_current_stream_capturing", "graph_pool_handle", "CUDAGraph", "graph",
+               "make_graphed_callables"});
   py::module_ amp =
       add_submodule(module, "amp", "torch.amp's names, with the device filled in already.");
   define_amp(amp);

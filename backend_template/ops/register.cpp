@@ -6,6 +6,7 @@
 #include "backend_template/ops/autocast.h"
 #include "backend_template/ops/native/native.h"
 #include "backend_template/ops/operators.h"
+#include "backend_template/ops/recording/recorder.h"
 #include "backend_template/ops/redispatch/boxed_kernel.h"
 #include "backend_template/ops/redispatch/common_operators.h"
 #include "backend_template/ops/registrar.h"
@@ -106,6 +107,7 @@ void register_operators(operator_names excluded) {
   register_boxed(to);
   to.add_fallback(c10::DispatchKey::PrivateUse1, boxed_fallback(kept));
   register_autocast(to);
+  register_recorder();
 }
 
 }  // namespace outback::ops

@@ -1,11 +1,6 @@
 #include "backend_template/ops/registrar.h"
 
 namespace outback::ops {
-namespace {
-
-constexpr const char* registered_by = "outback";
-
-}  // namespace
 
 void registrar::keep(const c10::OperatorHandle& op, c10::DispatchKey key,
                      c10::KernelFunction kernel, std::optional<c10::impl::CppSignature> signature) {

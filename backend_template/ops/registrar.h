@@ -17,6 +17,9 @@ namespace outback::ops {
 /// gives one to the operators that are excluded. Leaked, since the registrations end with it.
 class registrar {
  public:
+  /// What the dispatcher says of these kernels' origin.
+  static constexpr const char* registered_by = "outback";
+
   explicit registrar(const operator_names& excluded) : excluded_(excluded) {}
 
   /// `function` as the kernel of aten::`name`.`overload`. An operator that this torch does not have

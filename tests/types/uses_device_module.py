@@ -19,6 +19,16 @@ def devices() -> list[str]:
     return [*names, str(total), str(major + minor)]
 
 
+def graphs(x: torch.Tensor) -> torch.Tensor:
+    graph = torch.acme.CUDAGraph()
+    pool: tuple[int, int] = torch.acme.graph_pool_handle()
+    with torch.acme.graph(graph, pool=pool):
+        y = x + 1
+    graph.replay()
+    assert isinstance(graph, torch.acme.ACMEGraph)
+    return y
+
+
 def streams(x: torch.Tensor) -> torch.Tensor:
     stream = torch.acme.Stream(priority=-1)
     ready: torch.acme.Event = torch.acme.Event(enable_timing=True)

@@ -23,6 +23,9 @@ _ARGUMENTS = {
     "data_ptr": "int",
     "debug_mode": "int | str",
     "dtype": "torch.dtype | None",
+    "cuda_graph": "ACMEGraph",
+    "sample_args": "tuple[typing.Any, ...]",
+    "generator": "torch.Generator",
     "new_state": "torch.Tensor",
     "new_states": "collections.abc.Iterable[torch.Tensor]",
     "seed": "int",
@@ -36,9 +39,11 @@ _RESULTS = {
     "default_stream": "Stream",
     "get_stream_from_external": "Stream",
     "get_amp_supported_dtype": "list[torch.dtype]",
+    "graph_pool_handle": "tuple[int, int]",
     "get_rng_state": "torch.Tensor",
     "get_rng_state_all": "list[torch.Tensor]",
     "initial_seed": "int",
+    "pool": "tuple[int, int]",
     "memory_stats": "dict[str, typing.Any]",
     "priority_range": "tuple[int, int]",
 }
@@ -127,7 +132,8 @@ def _wrap(text: str) -> str:
 
 def _member(name: str, value: object) -> str:
     if isinstance(value, type):
-        return _class(name, value)
+        is_other_name = value.__name__ != name and value.__module__ == "torch.acme"
+        return f"{name} = {value.__name__}\n" if is_other_name else _class(name, value)
     if name in _VALUES:
         return f"{name}: {_VALUES[name]}\n"
     if callable(value):

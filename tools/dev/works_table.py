@@ -49,6 +49,7 @@ ROWS = {
     "Memory: caching, statistics, pools, limits, history": ["memory"],
     "Pinned memory and copies that do not block": ["pinned"],
     "Streams and events": ["streams"],
+    "Graphs: capture and replay": ["graphs"],
     "Random numbers": ["random"],
     "Autocast and `GradScaler`": ["amp"],
     "`torch.compile`": [

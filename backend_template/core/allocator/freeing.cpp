@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "backend_template/core/allocator/caches.h"
+#include "backend_template/core/allocator/capture_pools.h"
+#include "backend_template/core/capture.h"
 #include "backend_template/core/device.h"
 #include "backend_template/core/lazy_start.h"
 #include "backend_template/core/runtime.h"
@@ -57,12 +59,10 @@ bool is_over(const pending_block& waiting, bool wait) {
   return over;
 }
 
-// A block's streams at the moment of its death: those whose work may still touch it.
-void free_when_over(device_cache& cache, block* freed, bool own_stream_too,
-                    std::shared_ptr<c10::GatheredContext> context) noexcept {
+// The block waits for its streams: those whose work may still touch it.
+void wait_for_uses(device_cache& cache, block* freed, bool own_stream_too) noexcept {
   const c10::DeviceIndex device = freed->device;
   const size_t size = freed->size;
-  cache.give_up(freed, std::move(context));
   try {
     pending_block waiting{freed, {}};
     const auto wait_for = [&waiting](const c10::Stream& stream) {
@@ -80,6 +80,13 @@ void free_when_over(device_cache& cache, block* freed, bool own_stream_too,
   } catch (const std::exception& e) {
     TORCH_WARN(backend_name(), ": ", size, " bytes leak: ", e.what());
   }
+}
+
+// At the moment of a block's death.
+void free_when_over(device_cache& cache, block* freed, bool own_stream_too,
+                    std::shared_ptr<c10::GatheredContext> context) noexcept {
+  cache.give_up(freed, std::move(context));
+  if (!defer_in_capture(freed, own_stream_too)) wait_for_uses(cache, freed, own_stream_too);
 }
 
 // Cached memory may still be in use by its own stream.
@@ -106,7 +113,8 @@ void report_to_profiler(const device_cache& cache, c10::DeviceIndex device, void
 }
 
 void process_pending(device_cache& cache, bool wait) {
-  if (C10_LIKELY(!cache.has_pending())) return;
+  // No driver lets a host that captures ask for events.
+  if (C10_LIKELY(!cache.has_pending()) || any_capture()) return;
   std::vector<pending_block> all = cache.take_pending();
   auto next = all.begin();
   const auto keep_the_rest = c10::make_scope_exit([&] {
@@ -145,11 +153,18 @@ void free_block(void* context) noexcept {
   report_to_profiler(cache, device, data, -size);
 }
 
+void free_deferred() noexcept {
+  for (const deferred_block& it : take_deferred()) {
+    wait_for_uses(cache_of(it.freed->device), it.freed, it.own_stream_too);
+  }
+}
+
 void empty_cache(device_cache& cache, c10::DeviceIndex device, c10::MempoolId_t pool) {
   release_when_idle(cache, device, cache.take_cached(pool));
 }
 
 void collect_garbage(device_cache& cache, c10::DeviceIndex device, size_t bytes) {
+  if (any_capture()) return;  // nobody may wait for the device
   release_when_idle(cache, device, cache.take_oldest(bytes));
 }
 

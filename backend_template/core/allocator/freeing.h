@@ -12,6 +12,10 @@ void free_block(void* context) noexcept;
 /// cannot say so any more; then what it was asked for, and all the rest, goes on waiting.
 void process_pending(device_cache& cache, bool wait);
 
+/// Lets the blocks that were freed during a capture wait for their streams. When no capture is
+/// open.
+void free_deferred() noexcept;
+
 /// Waits for the device's work, then gives what is cached of the pool back. Throws what the waiting
 /// threw, after giving back.
 void empty_cache(device_cache& cache, c10::DeviceIndex device, c10::MempoolId_t pool);

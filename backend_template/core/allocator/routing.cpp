@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "backend_template/core/allocator/caches.h"
+#include "backend_template/core/allocator/capture_pools.h"
+#include "backend_template/core/capture.h"
 #include "backend_template/core/lazy_start.h"
 #include "backend_template/core/runtime.h"
 
@@ -53,10 +55,12 @@ void end_allocate_to_pool(c10::DeviceIndex device, c10::MempoolId_t pool) {
 }
 
 c10::MempoolId_t pool_for(c10::DeviceIndex device) noexcept {
-  if (C10_LIKELY(route_count == 0)) return {0, 0};
+  if (C10_LIKELY(route_count == 0)) {
+    return any_capture() ? capture_pool_for(device) : c10::MempoolId_t{0, 0};
+  }
   const auto last = std::find_if(routes.rbegin(), routes.rend(),
                                  [device](const route& it) { return it.device == device; });
-  return last == routes.rend() ? c10::MempoolId_t{0, 0} : last->pool;
+  return last == routes.rend() ? capture_pool_for(device) : last->pool;
 }
 
 void enable_caching(bool on) noexcept {

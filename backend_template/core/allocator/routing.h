@@ -20,7 +20,8 @@ void begin_allocate_to_pool(c10::DeviceIndex device, c10::MempoolId_t pool);
 /// Throws when the pool is not the one that was begun last on the device.
 void end_allocate_to_pool(c10::DeviceIndex device, c10::MempoolId_t pool);
 
-/// {0, 0} where nothing was begun.
+/// What was begun last, else the pool of the capture that the thread's current stream is in, else
+/// {0, 0}.
 c10::MempoolId_t pool_for(c10::DeviceIndex device) noexcept;
 
 /// Off: memory goes back to the runtime as soon as it is freed. Process-wide.

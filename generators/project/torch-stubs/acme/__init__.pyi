@@ -5,19 +5,21 @@ import typing_extensions
 import uuid
 
 import torch
-from . import amp as amp, memory as memory, random as random, streams as streams
+from . import amp as amp, graphs as graphs, memory as memory, random as random, streams as streams
 
 _Device: typing.TypeAlias = torch.device | str | int | None
 
 _Function = typing.TypeVar("_Function", bound=collections.abc.Callable[..., typing.Any])
 
 __all__ = [
+    "ACMEGraph",
     "BFloat16Storage",
     "BFloat16Tensor",
     "BoolStorage",
     "BoolTensor",
     "ByteStorage",
     "ByteTensor",
+    "CUDAGraph",
     "CharStorage",
     "CharTensor",
     "ComplexDoubleStorage",
@@ -68,6 +70,9 @@ __all__ = [
     "get_rng_state_all",
     "get_stream_from_external",
     "get_sync_debug_mode",
+    "graph",
+    "graph_pool_handle",
+    "graphs",
     "host_memory_stats",
     "host_memory_stats_as_nested_dict",
     "init",
@@ -78,6 +83,7 @@ __all__ = [
     "is_current_stream_capturing",
     "is_initialized",
     "list_gpu_processes",
+    "make_graphed_callables",
     "manual_seed",
     "manual_seed_all",
     "max_memory_allocated",
@@ -118,6 +124,46 @@ __all__ = [
     "utilization",
 ]
 
+class ACMEGraph:
+    """Work that was captured on a stream, to be replayed as one piece.
+
+    Args:
+        keep_graph: leaves `instantiate()` to you, or to the first `replay()`.
+
+    What is allocated during the capture comes out of a pool that serves nobody else, and stays where it
+    is until `reset()`: replays read and write the same memory. Prefer the context manager `graph`.
+    """
+    def __init__(self, keep_graph: bool = ...) -> None: ...
+    def capture_begin(
+        self,
+        pool: typing.Any = ...,
+        capture_error_mode: str = ...,
+        check_input_liveness: bool = ...,
+    ) -> None:
+        """Captures what this thread puts on its current stream from now on.
+
+        Args:
+            pool: shares the memory of other graphs: what `graph_pool_handle()` or their `pool()` answered.
+            capture_error_mode: "global", "thread_local" or "relaxed". Other threads may do as they like in
+                all of them.
+        """
+    def capture_end(self) -> None:
+        """Ends the capture, on the thread and the stream of its begin. Raises what broke it."""
+    def instantiate(self) -> None:
+        """Makes the graph ready for replays, which may take long. Once."""
+    def replay(self) -> None:
+        """Puts the captured work on the current stream, with new random numbers."""
+    def reset(self) -> None:
+        """Lets go of the graph and of its memory. It may capture again."""
+    def pool(self) -> tuple[int, int]:
+        """The id of the graph's memory pool, for other graphs to share."""
+    def register_generator_state(self, generator: torch.Generator) -> None:
+        """For torch.cuda's sake: generators join a capture when their numbers are drawn."""
+    def enable_debug_mode(self) -> None:
+        """Raises NotImplementedError: a runtime cannot describe a graph."""
+    def debug_dump(self, debug_path: str) -> None:
+        """Raises NotImplementedError: a runtime cannot describe a graph."""
+
 AcceleratorError = torch.AcceleratorError
 
 class BFloat16Storage(torch.storage._LegacyStorage): ...
@@ -131,6 +177,8 @@ class BoolTensor(torch.Tensor): ...
 class ByteStorage(torch.storage._LegacyStorage): ...
 
 class ByteTensor(torch.Tensor): ...
+
+CUDAGraph = ACMEGraph
 
 class CharStorage(torch.storage._LegacyStorage): ...
 
@@ -380,6 +428,33 @@ def get_stream_from_external(data_ptr: int, device: _Device = ...) -> Stream:
 def get_sync_debug_mode() -> int:
     """The mode that `set_sync_debug_mode` set: 0, 1 or 2."""
 
+class graph:
+    """Context manager: what is put on the stream inside it goes into a graph.
+
+    Args:
+        cuda_graph: the graph that captures.
+        pool: shares the memory of other graphs: what `graph_pool_handle()` or their `pool()` answered.
+        stream: current inside it; not a default one. None: a stream of its own.
+        capture_error_mode: as for the graph's `capture_begin`.
+
+    It waits for the device first, and gives cached memory back. What the body raises ends the capture
+    without a graph.
+    """
+    def __init__(
+        self,
+        cuda_graph: ACMEGraph,
+        pool: typing.Any = ...,
+        stream: torch.Stream | None = ...,
+        capture_error_mode: str = ...,
+        enable_annotations: bool = ...,
+        check_input_liveness: bool = ...,
+    ) -> None: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *args: typing.Any) -> bool: ...
+
+def graph_pool_handle() -> tuple[int, int]:
+    """A pool that graphs may share, for their `capture_begin` or for `graph`."""
+
 def host_memory_stats() -> typing.Any:
     """What the pinned allocator counts, in blocks, bytes and microseconds, under
     torch.cuda.host_memory_stats's keys. Empty before the first use of the backend.
@@ -411,6 +486,26 @@ def is_initialized() -> bool:
 
 def list_gpu_processes(device: _Device = ...) -> str:
     """The processes that use the device and the memory of each, as text."""
+
+def make_graphed_callables(
+    callables: typing.Any,
+    sample_args: tuple[typing.Any, ...],
+    num_warmup_iters: int = ...,
+    allow_unused_input: bool = ...,
+    pool: typing.Any = ...,
+) -> typing.Any:
+    """Functions and modules whose forward and backward passes are replays of graphs.
+
+    Args:
+        callables: a function or torch.nn.Module, or a tuple of them in the order in which they run.
+        sample_args: a tuple of tensors, or one for each callable; later calls take tensors like them.
+        num_warmup_iters: how often each runs before its capture.
+        allow_unused_input: inputs that the outputs do not depend on are no error.
+        pool: shares the memory of other graphs.
+
+    Returns the callables, modules changed in place. A module goes on as before in the other mode
+    (training, evaluation) than it was captured in. There are no second derivatives.
+    """
 
 def manual_seed(seed: int) -> None:
     """Seeds the current device's generator. Ignored without a device."""

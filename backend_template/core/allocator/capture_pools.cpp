@@ -1,0 +1,51 @@
+#include "backend_template/core/allocator/capture_pools.h"
+
+#include <mutex>
+#include <utility>
+
+#include "backend_template/core/allocator/arena.h"
+#include "backend_template/core/allocator/freeing.h"
+#include "backend_template/core/capture.h"
+#include "backend_template/core/stream.h"
+
+namespace outback::core {
+namespace {
+
+// Leaked, as the caches are.
+struct deferred_blocks {
+  std::mutex mutex;
+  std::vector<deferred_block> all;
+};
+
+deferred_blocks& deferred() {
+  static auto& it = *new deferred_blocks;
+  return it;
+}
+
+}  // namespace
+
+c10::MempoolId_t capture_pool_for(c10::DeviceIndex device) noexcept {
+  if (C10_LIKELY(!any_capture())) return {0, 0};
+  const auto open = capture_of(current_stream(device));
+  return open == nullptr ? c10::MempoolId_t{0, 0} : open->pool();
+}
+
+bool is_of_pool(const c10::DataPtr& memory, c10::MempoolId_t pool) noexcept {
+  if (memory.get_deleter() != &free_block || memory.get_context() == nullptr) return false;
+  const auto* const used = static_cast<const block*>(memory.get_context());
+  return used->home != nullptr && used->home->pool->id == pool;
+}
+
+bool defer_in_capture(block* freed, bool own_stream_too) noexcept {
+  if (C10_LIKELY(!any_capture())) return false;
+  const std::lock_guard<std::mutex> lock(deferred().mutex);
+  deferred().all.push_back({freed, own_stream_too});
+  return true;
+}
+
+std::vector<deferred_block> take_deferred() noexcept {
+  const std::lock_guard<std::mutex> lock(deferred().mutex);
+  return std::exchange(deferred().all, {});
+}
+
+}  // namespace outback::core

@@ -1,0 +1,308 @@
+// make_graphed_callables: functions and modules whose forward and backward passes are replays.
+#include <c10/util/Exception.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "backend_template/module/graphs/graphs.h"
+#include "backend_template/module/python_class.h"
+#include "outback/backend.h"
+
+namespace py = pybind11;
+
+namespace outback::python {
+namespace {
+
+using objects = std::vector<py::object>;
+
+py::tuple as_tuple(const objects& all) {
+  py::tuple made(all.size());
+  for (size_t i = 0; i < all.size(); ++i) made[i] = all[i];
+  return made;
+}
+
+objects as_objects(const py::handle& iterable) {
+  objects all;
+  for (const py::handle it : py::iter(iterable))
+    all.push_back(py::reinterpret_borrow<py::object>(it));
+  return all;
+}
+
+bool requires_grad(const py::object& tensor) {
+  return tensor.attr("requires_grad").cast<bool>();
+}
+
+objects those_with_grad(const objects& tensors) {
+  objects some;
+  for (const py::object& it : tensors) {
+    if (requires_grad(it)) some.push_back(it);
+  }
+  return some;
+}
+
+py::module_ pytree() {
+  return py::module_::import("torch.utils._pytree");
+}
+
+template <class Body>
+void within(const py::object& context, Body body) {
+  context.attr("__enter__")();
+  const py::object none = py::none();
+  try {
+    body();
+  } catch (py::error_already_set& e) {
+    context.attr("__exit__")(e.type(), e.value(), none);
+    throw;
+  }
+  context.attr("__exit__")(none, none, none);
+}
+
+// One callable on its way to a graphed one.
+struct graphed {
+  py::object callable;
+  py::tuple arguments;
+  objects user_inputs;  // the tensors in `arguments`
+  objects parameters;   // of a module
+  py::object forward_graph;
+  py::object backward_graph;
+  objects outputs;
+  py::object output_spec;
+  objects grad_outputs;  // None where no gradient comes in
+  objects grad_inputs;   // None where none goes out
+
+  objects inputs() const {
+    objects all = user_inputs;
+    all.insert(all.end(), parameters.begin(), parameters.end());
+    return all;
+  }
+};
+
+bool is_module(const py::object& callable) {
+  return py::isinstance(callable, py::module_::import("torch").attr("nn").attr("Module"));
+}
+
+void check_module(const py::object& module) {
+  for (const char* hooks : {"_backward_hooks", "_forward_hooks", "_forward_pre_hooks"}) {
+    TORCH_CHECK(py::len(module.attr(hooks)) == 0,
+                "Modules must not have hooks registered at the time they are passed. However, "
+                "registering hooks on modules after passing them through make_graphed_callables is "
+                "allowed.");
+  }
+  for (const py::object& buffer : as_objects(module.attr("buffers")())) {
+    TORCH_CHECK(!requires_grad(buffer),
+                "In any torch.nn.Module passed to make_graphed_callables, only parameters may be "
+                "trainable. All buffers must have requires_grad=False.");
+  }
+}
+
+std::shared_ptr<graphed> prepare(const py::module_& module, const py::object& callable,
+                                 const py::tuple& arguments) {
+  auto it = std::make_shared<graphed>();
+  it->callable = callable;
+  it->arguments = arguments;
+  if (is_module(callable)) {
+    check_module(callable);
+    it->parameters = as_objects(callable.attr("parameters")());
+  }
+  it->user_inputs = as_objects(pytree().attr("arg_tree_leaves")(*arguments));
+  const py::object tensor = py::module_::import("torch").attr("Tensor");
+  for (const py::object& leaf : it->user_inputs) {
+    TORCH_CHECK(py::isinstance(leaf, tensor),
+                "In the beta API, sample_args for each callable must contain only Tensors. Other "
+                "types are not allowed.");
+  }
+  it->forward_graph = module.attr("CUDAGraph")();
+  it->backward_graph = module.attr("CUDAGraph")();
+  return it;
+}
+
+// Gradients of `outputs` for all inputs that want one; empty where there are no outputs.
+objects gradients(const graphed& it, const objects& outputs, const objects& grad_outputs,
+                  bool allow_unused) {
+  if (outputs.empty()) return {};
+  return as_objects(py::module_::import("torch.autograd")
+                        .attr("grad")(py::arg("outputs") = as_tuple(outputs),
+                                      py::arg("inputs") = as_tuple(those_with_grad(it.inputs())),
+                                      py::arg("grad_outputs") = as_tuple(grad_outputs),
+                                      py::arg("only_inputs") = true,
+                                      py::arg("allow_unused") = allow_unused));
+}
+
+objects empty_like(const objects& tensors) {
+  objects made;
+  for (const py::object& it : tensors) {
+    made.push_back(py::module_::import("torch").attr("empty_like")(it));
+  }
+  return made;
+}
+
+// What happens once only, such as the allocation of workspaces, does so outside of the captures.
+void warm_up(const graphed& it, int iterations, bool allow_unused) {
+  for (int i = 0; i < iterations; ++i) {
+    const objects outputs =
+        those_with_grad(as_objects(pytree().attr("tree_leaves")(it.callable(*it.arguments))));
+    gradients(it, outputs, empty_like(outputs), allow_unused);
+  }
+}
+
+void capture_forward(const py::module_& module, graphed& it, const py::object& pool) {
+  py::object outputs;
+  within(module.attr("graph")(it.forward_graph, py::arg("pool") = pool),
+         [&] { outputs = it.callable(*it.arguments); });
+  const py::tuple flat = pytree().attr("tree_flatten")(outputs);
+  it.outputs = as_objects(flat[0]);
+  it.output_spec = flat[1];
+}
+
+void capture_backward(const py::module_& module, graphed& it, const py::object& pool,
+                      bool allow_unused) {
+  const objects outputs = those_with_grad(it.outputs);
+  const objects incoming = empty_like(outputs);
+  objects outgoing;
+  if (!outputs.empty()) {
+    within(module.attr("graph")(it.backward_graph, py::arg("pool") = pool),
+           [&] { outgoing = gradients(it, outputs, incoming, allow_unused); });
+  }
+  size_t next = 0;
+  for (const py::object& output : it.outputs) {
+    it.grad_outputs.push_back(requires_grad(output) ? incoming[next++] : py::none());
+  }
+  next = 0;
+  for (const py::object& input : it.inputs()) {
+    const bool has_one = requires_grad(input) && !outgoing.empty();
+    it.grad_inputs.push_back(has_one ? outgoing[next++] : py::none());
+  }
+}
+
+// Nothing where the tensor is in the right place already.
+void copy_into(const py::object& fixed, const py::object& given) {
+  if (!fixed.attr("data_ptr")().equal(given.attr("data_ptr")())) fixed.attr("copy_")(given);
+}
+
+py::tuple detached(const objects& tensors) {
+  objects all;
+  for (const py::object& it : tensors) all.push_back(it.is_none() ? it : it.attr("detach")());
+  return as_tuple(all);
+}
+
+py::object make_function(const std::shared_ptr<graphed>& it) {
+  const auto forward = [it](const py::object& /*ctx*/, const py::args& inputs) {
+    // The parameters are where they were.
+    for (size_t i = 0; i < it->user_inputs.size(); ++i) {
+      copy_into(it->user_inputs[i], py::object(inputs[i]));
+    }
+    it->forward_graph.attr("replay")();
+    return detached(it->outputs);
+  };
+  const auto backward = [it](const py::object& /*ctx*/, const py::args& gradients) {
+    TORCH_CHECK(gradients.size() == it->grad_outputs.size(), "expected ", it->grad_outputs.size(),
+                " gradients, got ", gradients.size());
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      if (!it->grad_outputs[i].is_none()) copy_into(it->grad_outputs[i], py::object(gradients[i]));
+    }
+    it->backward_graph.attr("replay")();
+    return detached(it->grad_inputs);
+  };
+  const py::module_ autograd = py::module_::import("torch.autograd.function");
+  py::dict members;
+  members["forward"] = static_method(py::cpp_function(forward));
+  members["backward"] =
+      static_method(autograd.attr("once_differentiable")(py::cpp_function(backward)));
+  return new_class("Graphed", py::make_tuple(autograd.attr("Function")),
+                   "torch." + backend_name() + ".graphs", "One callable's replays.", members);
+}
+
+// What is called in the callable's place.
+py::object make_replaying(const std::shared_ptr<graphed>& it) {
+  const auto call = [it, function = make_function(it)](const py::args& arguments) {
+    objects inputs = as_objects(pytree().attr("arg_tree_leaves")(*arguments));
+    TORCH_CHECK(inputs.size() == it->user_inputs.size(), "the callable was graphed with ",
+                it->user_inputs.size(), " tensors, and got ", inputs.size());
+    inputs.insert(inputs.end(), it->parameters.begin(), it->parameters.end());
+    const py::object outputs = function.attr("apply")(*as_tuple(inputs));
+    return pytree().attr("tree_unflatten")(outputs, it->output_spec);
+  };
+  return py::cpp_function(call);
+}
+
+py::object finish(const std::shared_ptr<graphed>& it) {
+  py::object replaying = make_replaying(it);
+  if (!is_module(it->callable)) return replaying;
+  // The other mode than the captured one runs as it always did. The module holds this function, so
+  // the function does not hold the module.
+  const py::object module = it->callable;
+  const auto forward = [replaying, original = py::object(module.attr("forward")),
+                        was_training = module.attr("training").cast<bool>(),
+                        self = py::weakref(module)](const py::args& arguments,
+                                                    const py::kwargs& named) -> py::object {
+    const bool is_training = self().attr("training").cast<bool>();
+    if (is_training == was_training) return replaying(*arguments, **named);
+    return original(*arguments, **named);
+  };
+  module.attr("forward") = py::cpp_function(forward);
+  return module;
+}
+
+py::object graph_all(const py::module_& module, const py::object& callables,
+                     const py::object& sample_args, int warmups, bool allow_unused,
+                     py::object pool) {
+  const py::module_ torch = py::module_::import("torch");
+  TORCH_CHECK(!torch.attr("is_autocast_enabled")(backend_name()).cast<bool>() ||
+                  !torch.attr("is_autocast_cache_enabled")().cast<bool>(),
+              "make_graphed_callables does not support the autocast caching. Please set "
+              "`cache_enabled=False`.");
+  const bool is_one = !py::isinstance<py::tuple>(callables);
+  const objects functions = is_one ? objects{callables} : as_objects(callables);
+  const objects arguments = is_one ? objects{sample_args} : as_objects(sample_args);
+  TORCH_CHECK_VALUE(functions.size() == arguments.size(),
+                    "make_graphed_callables: ", functions.size(), " callables and ",
+                    arguments.size(), " tuples of arguments");
+  std::vector<std::shared_ptr<graphed>> all;
+  for (size_t i = 0; i < functions.size(); ++i) {
+    all.push_back(prepare(module, functions[i], py::tuple(arguments[i])));
+  }
+  if (pool.is_none()) pool = module.attr("graph_pool_handle")();
+
+  module.attr("synchronize")();
+  within(module.attr("stream")(module.attr("Stream")()), [&] {
+    for (const auto& it : all) warm_up(*it, warmups, allow_unused);
+  });
+  module.attr("synchronize")();
+  // In the order in which they will run, as all share one pool.
+  for (const auto& it : all) capture_forward(module, *it, pool);
+  for (auto it = all.rbegin(); it != all.rend(); ++it) {
+    capture_backward(module, **it, pool, allow_unused);
+  }
+  objects made;
+  for (const auto& it : all) made.push_back(finish(it));
+  if (is_one) return made.front();
+  return as_tuple(made);
+}
+
+}  // namespace
+
+void define_graphed_callables(py::module_& module) {
+  module.def(
+      "make_graphed_callables",
+      [module = py::handle(module)](const py::object& callables, const py::object& sample_args,
+                                    int warmups, bool allow_unused, py::object pool) {
+        return graph_all(py::reinterpret_borrow<py::module_>(module), callables, sample_args,
+                         warmups, allow_unused, std::move(pool));
+      },
+      py::arg("callables"), py::arg("sample_args"), py::arg("num_warmup_iters") = 3,
+      py::arg("allow_unused_input") = false, py::arg("pool") = py::none(),
+      R"(Functions and modules whose forward and backward passes are replays of graphs.
+
+Args:
+    callables: a function or torch.nn.Module, or a tuple of them in the order in which they run.
+    sample_args: a tuple of tensors, or one for each callable; later calls take tensors like them.
+    num_warmup_iters: how often each runs before its capture.
+    allow_unused_input: inputs that the outputs do not depend on are no error.
+    pool: shares the memory of other graphs.
+
+Returns the callables, modules changed in place. A module goes on as before in the other mode
+(training, evaluation) than it was captured in. There are no second derivatives.)");
+}
+
+}  // namespace outback::python

@@ -1,0 +1,13 @@
+// torch.<name>'s names for graphs; the submodule `graphs` has them too.
+#include "backend_template/module/device_module.h"
+#include "backend_template/module/graphs/graphs.h"
+
+namespace outback::python {
+
+void define_graphs(pybind11::module_& module) {
+  define_graph_type(module);
+  define_graph_context(module);
+  define_graphed_callables(module);
+}
+
+}  // namespace outback::python

@@ -1,0 +1,197 @@
+#include "backend_template/ops/recording/host_call.h"
+
+#include <ATen/core/Generator.h>
+#include <ATen/core/ivalue.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+#include <c10/util/Exception.h>
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "backend_template/core/device.h"
+#include "backend_template/core/device_graph.h"
+#include "backend_template/core/generator.h"
+#include "backend_template/core/host_program.h"
+#include "backend_template/core/stream.h"
+#include "backend_template/ops/recording/lent_tensors.h"
+#include "backend_template/ops/redispatch/op_facts.h"
+
+namespace outback::ops {
+namespace {
+
+constexpr c10::DispatchKeySet keys_above_replays =
+    c10::autograd_dispatch_keyset_with_ADInplaceOrView |
+    c10::DispatchKeySet({c10::DispatchKey::AutocastCPU, core::recorder_key});
+
+// Operators of accelerators, which the CPU knows by another name.
+struct other_name {
+  std::string_view ours;
+  const char* cpus;
+  void (*adapt)(torch::jit::Stack& arguments);
+};
+
+// The backward pass wants to know whether there was a bias: the gradients that are asked for tell.
+void add_bias_sizes(torch::jit::Stack& arguments) {
+  const at::Tensor weight = arguments[2].toTensor();
+  const bool transposed = arguments[6].toBool();
+  const int64_t groups = arguments[8].toInt();
+  const int64_t channels = transposed ? weight.size(1) * groups : weight.size(0);
+  arguments.insert(arguments.begin() + 3, c10::IValue(std::vector<int64_t>{channels}));
+}
+
+constexpr std::array<other_name, 2> other_names{{
+    {"aten::convolution_overrideable", "aten::convolution", nullptr},
+    {"aten::convolution_backward_overrideable", "aten::convolution_backward", &add_bias_sizes},
+}};
+
+const other_name* find_other_name(const c10::OperatorHandle& op) {
+  for (const other_name& it : other_names) {
+    if (it.ours == op.schema().name()) return &it;
+  }
+  return nullptr;
+}
+
+// What is the same in each replay.
+struct recorded_call {
+  c10::OperatorHandle op;
+  void (*adapt)(torch::jit::Stack&) = nullptr;
+  torch::jit::Stack arguments;
+  struct random_argument {
+    size_t index;
+    core::host_program::draw numbers;
+  };
+  std::vector<random_argument> random;
+  std::vector<lent_tensors::copied_result> copied;
+
+  torch::jit::Stack run(const core::host_program::positions& starts) const {
+    torch::jit::Stack stack = arguments;
+    for (const random_argument& it : random) {
+      core::philox_position position = starts.at(it.numbers.generator);
+      position.offset += it.numbers.offset;
+      stack[it.index] = core::cpu_generator_at(position);
+    }
+    if (adapt != nullptr) adapt(stack);
+    const c10::impl::ExcludeDispatchKeyGuard below(keys_above_replays);
+    op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &stack);
+    return stack;
+  }
+
+  void replay(const core::host_program::positions& starts) const;
+};
+
+template <class Visit>
+void for_each_tensor(c10::IValue& value, Visit visit) {
+  if (value.isTensor()) {
+    value = visit(std::move(value).toTensor());
+  } else if (value.isTensorList()) {
+    c10::List<at::Tensor> made;
+    for (const at::Tensor& tensor : value.toTensorVector()) made.push_back(visit(tensor));
+    value = std::move(made);
+  } else if (value.isOptionalTensorList()) {
+    c10::List<std::optional<at::Tensor>> made;
+    for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorVector()) {
+      made.push_back(tensor ? std::optional(visit(*tensor)) : std::nullopt);
+    }
+    value = std::move(made);
+  }
+}
+
+void recorded_call::replay(const core::host_program::positions& starts) const {
+  torch::jit::Stack results = run(starts);
+  if (copied.empty()) return;
+  size_t place = 0;
+  auto next = copied.begin();
+  for (c10::IValue& value : results) {
+    for_each_tensor(value, [&](const at::Tensor& result) {
+      if (next != copied.end() && next->place == place) {
+        const c10::Storage& storage = result.storage();
+        TORCH_CHECK(storage.nbytes() == next->size, op.schema().name(), " has a result of ",
+                    storage.nbytes(), " bytes, which had ", next->size, " in the capture");
+        if (next->size != 0) std::memcpy(next->data, storage.data(), next->size);
+        ++next;
+      }
+      ++place;
+      return result;
+    });
+  }
+}
+
+recorded_call::random_argument take_random(const c10::IValue& given, size_t index,
+                                           core::capture& open, c10::Device device) {
+  const at::Generator generator = given.isGenerator() ? given.toGenerator() : at::Generator();
+  TORCH_CHECK(!generator.defined() || generator.device() == device, "Expected a generator of ",
+              device, " but found one of ", generator.device());
+  return {index, open.program()->take_numbers(generator)};
+}
+
+// Whether CPU tensors that are pinned may take part: copies that the host does not wait for.
+bool takes_pinned(const c10::OperatorHandle& op, const torch::jit::Stack& arguments) {
+  return op.schema().name() == "aten::copy_" && arguments.at(2).toBool();
+}
+
+recorded_call lend_arguments(const c10::OperatorHandle& op, const op_facts& facts,
+                             core::capture& open, c10::Device device, lent_tensors& lent,
+                             torch::jit::Stack& arguments) {
+  const bool may_be_pinned = takes_pinned(op, arguments);
+  recorded_call call{op, nullptr, {}, {}, {}};
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const uint64_t bit = uint64_t{1} << i;
+    c10::IValue& value = arguments[i];
+    if (value.isStorage()) refuse_operator(open, op, "it takes a storage");
+    for_each_tensor(value, [&](const at::Tensor& tensor) {
+      return lent.lend(tensor, (facts.written & bit) != 0, may_be_pinned);
+    });
+    if (value.isDevice()) value = c10::Device(c10::kCPU);
+    if ((facts.generators & bit) != 0) call.random.push_back(take_random(value, i, open, device));
+  }
+  if (const other_name* const cpus = find_other_name(op)) {
+    call.op = c10::Dispatcher::singleton().findSchemaOrThrow(cpus->cpus, "");
+    call.adapt = cpus->adapt;
+  }
+  call.arguments = std::move(arguments);
+  return call;
+}
+
+}  // namespace
+
+void refuse_operator(core::capture& open, const c10::OperatorHandle& op, const char* why) {
+  const std::string& overload = op.schema().overload_name();
+  core::refuse_in_capture(&open, op.schema().name() + (overload.empty() ? "" : "." + overload) +
+                                     " cannot be captured: " + why);
+}
+
+void record_host_call(const c10::OperatorHandle& op, core::capture& open, c10::Device device,
+                      torch::jit::Stack& stack) {
+  if (find_other_name(op) == nullptr &&
+      !op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU)) {
+    refuse_operator(open, op, "the CPU has no kernel for it");
+  }
+  const op_facts facts = facts_of(op);
+  torch::jit::Stack arguments(std::make_move_iterator(stack.end() - facts.arguments),
+                              std::make_move_iterator(stack.end()));
+  stack.resize(stack.size() - facts.arguments);
+  lent_tensors lent(op, open, device);
+  recorded_call call = lend_arguments(op, facts, open, device, lent, arguments);
+  torch::jit::Stack results = call.run(open.program()->starts());
+  lent.carry_over_sizes();
+  if (!facts.results_stay_on_cpu) {
+    for (c10::IValue& value : results) {
+      for_each_tensor(value, [&](const at::Tensor& tensor) { return lent.take_back(tensor); });
+    }
+  }
+  call.copied = lent.copied();
+  if (lent.writes() || !call.copied.empty()) {
+    const auto kept = std::make_shared<const recorded_call>(std::move(call));
+    open.program()->add(
+        core::current_stream(device.index()),
+        [kept](const core::host_program::positions& starts) { kept->replay(starts); });
+    core::mark_busy(core::current_stream(device.index()));
+  }
+  for (c10::IValue& value : results) stack.push_back(std::move(value));
+}
+
+}  // namespace outback::ops

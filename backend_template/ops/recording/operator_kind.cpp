@@ -1,0 +1,69 @@
+#include "backend_template/ops/recording/operator_kind.h"
+
+#include <ATen/core/enum_tag.h>
+#include <c10/core/DispatchKey.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "backend_template/ops/registrar.h"
+
+namespace outback::ops {
+namespace {
+
+// Kernels of ours that touch no memory, or that call operators which are recorded themselves.
+constexpr std::array<std::string_view, 19> workless{"aten::empty",
+                                                    "aten::empty_strided",
+                                                    "aten::_efficientzerotensor",
+                                                    "aten::as_strided",
+                                                    "aten::view",
+                                                    "aten::_reshape_alias",
+                                                    "aten::unfold",
+                                                    "aten::view_as_real",
+                                                    "aten::view_as_complex",
+                                                    "aten::resize_",
+                                                    "aten::set_",
+                                                    "aten::is_set_to",
+                                                    "aten::record_stream",
+                                                    "aten::_has_compatible_shallow_copy_type",
+                                                    "aten::native_dropout",
+                                                    "aten::_thnn_fused_lstm_cell",
+                                                    "aten::_thnn_fused_lstm_cell_backward_impl",
+                                                    "aten::_thnn_fused_gru_cell",
+                                                    "aten::_thnn_fused_gru_cell_backward"};
+
+bool is_workless(std::string_view name) {
+  return std::find(workless.begin(), workless.end(), name) != workless.end();
+}
+
+// A kernel that outback registered, whoever came before it or after.
+bool is_served_by_us(const c10::OperatorHandle& op) {
+  if (!op.hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1)) {
+    // What nobody registered goes to the boxed fallback, which looks for a CPU kernel.
+    return op.hasKernelForDispatchKey(c10::DispatchKey::CPU);
+  }
+  return op.getComputedKernelForDispatchKey(c10::DispatchKey::PrivateUse1).debug() ==
+         registrar::registered_by;
+}
+
+}  // namespace
+
+operator_kind kind_of(const c10::OperatorHandle& op) {
+  if (is_workless(op.schema().name())) return operator_kind::device;
+  if (op.hasTag(at::Tag::data_dependent_output) || op.hasTag(at::Tag::dynamic_output_shape)) {
+    return operator_kind::answers_host;
+  }
+  return is_served_by_us(op) ? operator_kind::host : operator_kind::device;
+}
+
+bool hides_its_kernel(const c10::OperatorHandle& op) {
+  if (!op.hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1)) return false;
+  if (op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd)) return true;
+  // Our own are better composed: then the result is there before the kernel that fills it.
+  return (op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) ||
+          op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutogradNonFunctional)) &&
+         !is_served_by_us(op);
+}
+
+}  // namespace outback::ops

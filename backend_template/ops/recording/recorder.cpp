@@ -1,0 +1,113 @@
+#include "backend_template/ops/recording/recorder.h"
+
+#include <ATen/core/boxing/KernelFunction.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/core/stack.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "backend_template/core/capture.h"
+#include "backend_template/core/device.h"
+#include "backend_template/core/device_graph.h"
+#include "backend_template/core/stream.h"
+#include "backend_template/ops/recording/host_call.h"
+#include "backend_template/ops/recording/operator_kind.h"
+
+namespace outback::ops {
+namespace {
+
+std::optional<c10::Device> device_of(const at::Tensor& tensor) {
+  if (!tensor.defined() || tensor.device().type() != core::device_type) return std::nullopt;
+  return tensor.device();
+}
+
+std::optional<c10::Device> device_of(const c10::IValue& value) {
+  if (value.isTensor()) return device_of(value.toTensor());
+  if (value.isTensorList()) {
+    for (const at::Tensor& tensor : value.toTensorVector()) {
+      if (const auto found = device_of(tensor)) return found;
+    }
+  } else if (value.isOptionalTensorList()) {
+    for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorVector()) {
+      if (!tensor) continue;
+      if (const auto found = device_of(*tensor)) return found;
+    }
+  } else if (value.isDevice() && value.toDevice().type() == core::device_type) {
+    return c10::Device(core::device_type, core::resolve_index(value.toDevice().index()));
+  }
+  return std::nullopt;
+}
+
+std::optional<c10::Device> device_of(const c10::OperatorHandle& op,
+                                     const torch::jit::Stack& stack) {
+  for (size_t i = stack.size() - op.schema().arguments().size(); i < stack.size(); ++i) {
+    if (const auto found = device_of(stack[i])) return found;
+  }
+  return std::nullopt;
+}
+
+class recorder final : public c10::OperatorKernel {
+ public:
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                  torch::jit::Stack* stack) {
+    if (core::any_capture()) {
+      const auto device = device_of(op, *stack);
+      const auto open = device ? core::capture_of(core::current_stream(device->index())) : nullptr;
+      if (open != nullptr && open->program() != nullptr && record(op, *open, *device, *stack))
+        return;
+    }
+    constexpr c10::DispatchKeySet below(c10::DispatchKeySet::FULL_AFTER, core::recorder_key);
+    op.redispatchBoxed(keys & below, stack);
+  }
+
+ private:
+  // False for what is left to the device.
+  static bool record(const c10::OperatorHandle& op, core::capture& open, c10::Device device,
+                     torch::jit::Stack& stack) {
+    switch (kind_of(op)) {
+      case operator_kind::device:
+        return false;
+      case operator_kind::answers_host:
+        refuse_operator(open, op, "the host needs a value or a shape that only its results tell");
+      case operator_kind::host:
+        record_host_call(op, open, device, stack);
+        return true;
+    }
+    return false;
+  }
+};
+
+// An operator that is composed of others would be so before the recorder sees it.
+void prepare() {
+  // Leaked, since a registration ends with its handle.
+  static auto& guard = *new std::mutex;
+  static auto& handles = *new std::vector<c10::RegistrationHandleRAII>;
+  constexpr const char* registered_by = "outback, graphs";
+  const std::lock_guard<std::mutex> lock(guard);
+  c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
+  const auto kernel = [] {
+    return c10::KernelFunction::makeFromBoxedFunctor(std::make_unique<recorder>());
+  };
+  if (!dispatcher.hasBackendFallbackForDispatchKey(core::recorder_key)) {
+    handles.push_back(dispatcher.registerFallback(core::recorder_key, kernel(), registered_by));
+  }
+  // Each time: a library that was loaded meanwhile may have brought kernels.
+  for (const c10::OperatorName& name : dispatcher.getAllOpNames()) {
+    const auto op = dispatcher.findSchema(name);
+    if (!op || op->hasKernelForDispatchKey(core::recorder_key) || !hides_its_kernel(*op)) continue;
+    handles.push_back(dispatcher.registerImpl(name, core::recorder_key, kernel(), std::nullopt,
+                                              nullptr, registered_by));
+  }
+}
+
+}  // namespace
+
+void register_recorder() {
+  core::set_operator_recorder(&prepare);
+}
+
+}  // namespace outback::ops

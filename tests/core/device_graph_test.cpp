@@ -1,0 +1,72 @@
+// Graphs as torch has them, from C++: what a kernel of a vendor's meets in a capture.
+#include "backend_template/core/device_graph.h"
+
+#include <c10/core/CPUAllocator.h>
+#include <c10/util/Exception.h>
+#include <gmock/gmock.h>
+
+#include <mutex>
+
+#include "backend_template/core/copy.h"
+#include "backend_template/core/device_allocator.h"
+#include "backend_template/core/generator.h"
+#include "backend_template/core/stream.h"
+#include "tests/core/test_backend.h"
+
+namespace outback::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+// Every test runs on a stream that can be captured.
+class DeviceGraphTest : public BackendTest {
+ protected:
+  DeviceGraphTest() : before_(core::exchange_stream(core::new_stream(0, 0))) {}
+  ~DeviceGraphTest() override { core::exchange_stream(before_); }
+
+ private:
+  c10::Stream before_;
+};
+
+TEST_F(DeviceGraphTest, ReplaysWhatTheRuntimeRecorded) {
+  constexpr unsigned char two = 2;
+  const c10::DataPtr data = core::allocate_on(0, 512);
+  core::device_graph graph(/*keep_graph=*/false);
+  graph.capture_begin();
+  core::fill_bytes(data.get(), 0, 512, &two, 1);
+  graph.capture_end();
+  graph.replay();
+  core::synchronize_device(0);
+  EXPECT_EQ(*static_cast<unsigned char*>(data.get()), 2);
+}
+
+TEST_F(DeviceGraphTest, RefusesTheGeneratorsPositionThatEachReplayWouldRepeat) {
+  at::Generator generator = core::default_generator(0);
+  auto* const ours = at::check_generator<core::generator>(generator);
+  core::device_graph graph(/*keep_graph=*/false);
+  graph.capture_begin();
+  {
+    const std::lock_guard<std::mutex> lock(generator.mutex());
+    EXPECT_THAT([&] { ours->advance(4); },
+                ThrowsMessage<c10::Error>(HasSubstr("would draw the same ones in each replay")));
+  }
+  EXPECT_THAT([&] { graph.capture_end(); },
+              ThrowsMessage<c10::Error>(HasSubstr("the capture was broken off")));
+  const std::lock_guard<std::mutex> lock(generator.mutex());
+  EXPECT_NO_THROW(ours->advance(4));
+}
+
+TEST_F(DeviceGraphTest, RefusesAnOperatorThatNobodyRecords) {
+  const c10::DataPtr data = core::allocate_on(0, 512);
+  core::device_graph graph(/*keep_graph=*/false);
+  graph.capture_begin();
+  EXPECT_THAT([] { core::drain(0); },
+              ThrowsMessage<c10::Error>(HasSubstr("whose work is recorded and not run")));
+  EXPECT_THROW(core::adopt(c10::GetCPUAllocator()->allocate(64), 64, 0), c10::Error);
+  graph.abandon_capture();
+  EXPECT_NO_THROW(core::drain(0));
+}
+
+}  // namespace
+}  // namespace outback::test

@@ -1,0 +1,259 @@
+"""What is captured is not run, and each replay runs it on the same memory."""
+
+import threading
+
+import pytest
+import torch
+
+acme = torch.acme
+pytestmark = pytest.mark.usefixtures("records")
+
+
+def captured(function, **options):
+    graph = acme.CUDAGraph()
+    with acme.graph(graph, **options):
+        result = function()
+    return graph, result
+
+
+def test_linear_algebra_is_replayed_as_it_runs():
+    a, b = torch.randn(17, 9, device="acme"), torch.randn(9, 17, device="acme")
+
+    def compute():
+        c = torch.linalg.solve_ex(a @ b + 20 * torch.eye(17, device="acme"), a)[0]
+        return (c.relu() + c.t().contiguous().t(), c.sum(), torch.softmax(c, 1), c.argmax(1))
+
+    graph, results = captured(compute)
+    for _ in range(3):
+        a.copy_(torch.randn(17, 9))
+        b.copy_(torch.randn(9, 17))
+        graph.replay()
+        for result, expected in zip(results, compute(), strict=True):
+            assert torch.equal(result, expected)
+
+
+OPERATORS = {
+    "in place": lambda x: x.mul_(2).add_(1).clamp_(0, 3),
+    "views": lambda x: x[1:, ::2].t().reshape(-1)[:5] * 2,
+    "a fill": lambda x: torch.zeros(3, device="acme") + x[0, :3],
+    "a copy": lambda x: x.clone(),
+    "a conversion": lambda x: x.to(torch.float64).to(torch.int32),
+    "a joining": lambda x: torch.cat([x, x.flip(0)], 1),
+    "indices": lambda x: x[torch.arange(3, 0, -2, device="acme")],
+    "a write by indices": lambda x: x.index_add_(0, torch.arange(4, device="acme"), x.clone()),
+    "several results": lambda x: torch.stack(
+        list(torch.max(x, 1)[:1] + torch.sort(x, 1)[:1][0].unbind(1))
+    ),
+    "a result that grows": lambda x: torch.add(x, x, out=torch.empty(0, device="acme")),
+    "a convolution": lambda x: torch.conv2d(x[None, None], x[None, None, :2, :2], x[0, :1]),
+    "a norm": lambda x: torch.nn.functional.layer_norm(x, (6,)),
+    "attention": lambda x: torch.nn.functional.scaled_dot_product_attention(
+        x[None, None], x[None, None], x[None, None]
+    ),
+    "a decomposition": lambda x: torch.linalg.svdvals(x),
+    "a scalar of the CPU's": lambda x: x * torch.tensor(3.0) + 1.5,
+    "a complex number": lambda x: torch.fft.fft(x).conj().real,
+    "half precision": lambda x: (x.half() @ x.half().t()).float(),
+    "foreach": lambda x: torch.stack(torch._foreach_add([x, x + 1], 2)),
+}
+
+
+@pytest.mark.parametrize("what", OPERATORS)
+def test_an_operator_is_replayed_as_it_runs(what):
+    function = OPERATORS[what]
+    x = torch.randn(4, 6, device="acme")
+    before = x.clone()
+    graph, result = captured(lambda: function(x))
+    assert torch.equal(x, before), "a capture runs nothing"
+    for _ in range(2):
+        fresh = torch.randn(4, 6)
+        x.copy_(fresh)
+        expected = function(fresh.acme())
+        graph.replay()
+        assert torch.equal(result, expected)
+
+
+@pytest.mark.filterwarnings("ignore:RNN module weights")
+@pytest.mark.parametrize("kind", ["LSTM", "GRU"])
+def test_recurrent_networks_are_captured(kind):
+    net = getattr(torch.nn, kind)(5, 4).acme()
+    x = torch.randn(3, 2, 5, device="acme")
+    graph, (result, _) = captured(lambda: net(x))
+    x.normal_()
+    graph.replay()
+    assert torch.equal(result, net(x)[0])
+
+
+def test_the_stream_is_capturing_inside_and_ones_own_is_back_outside():
+    before = acme.current_stream()
+    assert not acme.is_current_stream_capturing()
+    with acme.graph(acme.CUDAGraph()):
+        inside = acme.current_stream()
+        assert acme.is_current_stream_capturing() and inside.is_capturing()
+        assert inside.stream_id != 0
+    assert acme.current_stream() == before
+    assert not acme.is_current_stream_capturing() and not inside.is_capturing()
+
+
+def test_a_stream_of_ones_own_is_captured():
+    stream = acme.Stream()
+    with acme.graph(acme.CUDAGraph(), stream=stream):
+        assert acme.current_stream() == stream
+
+
+def test_replays_follow_the_order_of_their_stream():
+    x = torch.zeros(1 << 16, device="acme")
+    graph, _ = captured(lambda: x.add_(1))
+    stream = acme.Stream()
+    stream.wait_stream(acme.current_stream())
+    with acme.stream(stream):
+        for _ in range(20):
+            graph.replay()
+        y = x.clone()
+    acme.current_stream().wait_stream(stream)
+    assert y.eq(20).all()
+
+
+def test_streams_that_join_are_captured_too():
+    x = torch.ones(1000, device="acme")
+    other = acme.Stream()
+
+    def fork_and_join():
+        other.wait_stream(acme.current_stream())
+        with acme.stream(other):
+            y = x * 2
+            assert acme.is_current_stream_capturing()
+        z = x + 5
+        acme.current_stream().wait_stream(other)
+        return y + z
+
+    graph, result = captured(fork_and_join)
+    assert not other.is_capturing()
+    x.fill_(4)
+    graph.replay()
+    assert result.eq(17).all()
+
+
+def test_what_is_not_on_the_stream_runs_at_once():
+    x = torch.ones(3, device="acme")
+    outside = acme.default_stream()
+    with acme.graph(acme.CUDAGraph()), acme.stream(outside):
+        y = x + 1
+        assert y.tolist() == [2, 2, 2]
+
+
+def test_pinned_memory_is_copied_at_each_replay():
+    source, target = torch.ones(5).pin_memory(), torch.zeros(5).pin_memory()
+    x = torch.zeros(5, device="acme")
+
+    def there_and_back():
+        x.copy_(source, non_blocking=True)
+        x.mul_(3)
+        target.copy_(x, non_blocking=True)
+
+    graph, _ = captured(there_and_back)
+    assert target.tolist() == [0] * 5
+    source.fill_(7)
+    graph.replay()
+    acme.synchronize()
+    assert target.tolist() == [21] * 5
+
+
+def test_a_graph_that_is_kept_is_instantiated_once():
+    x = torch.ones(3, device="acme")
+    graph = acme.CUDAGraph(keep_graph=True)
+    with acme.graph(graph):
+        x.add_(1)
+    graph.instantiate()
+    with pytest.raises(RuntimeError, match="instantiated already"):
+        graph.instantiate()
+    graph.replay()
+    assert x.tolist() == [2, 2, 2]
+    lazy = acme.CUDAGraph(keep_graph=True)
+    with acme.graph(lazy):
+        x.add_(1)
+    lazy.replay()
+    assert x.tolist() == [3, 3, 3]
+
+
+def test_a_graph_that_was_reset_captures_anew():
+    x = torch.ones(3, device="acme")
+    graph, _ = captured(lambda: x.add_(1))
+    graph.reset()
+    with pytest.raises(RuntimeError, match=r"replay\(\) without a successful capture"):
+        graph.replay()
+    with acme.graph(graph):
+        x.add_(10)
+    graph.replay()
+    assert x.tolist() == [11, 11, 11]
+
+
+def test_the_default_device_of_a_capture_is_the_current_one(two_devices):
+    with acme.device(1):
+        x = torch.ones(3, device="acme:1")
+        graph, y = captured(lambda: x + 1)
+    x.fill_(5)
+    graph.replay()
+    assert y.device == torch.device("acme:1")
+    assert y.tolist() == [6, 6, 6]
+
+
+def test_threads_capture_and_replay_side_by_side():
+    problems = []
+    barrier = threading.Barrier(4)
+
+    def work(number):
+        try:
+            x = torch.full((100,), float(number), device="acme")
+            graph = acme.CUDAGraph()
+            acme.synchronize()
+            with acme.stream(acme.Stream()):
+                barrier.wait()
+                graph.capture_begin()
+                y = x * 2 + 1
+                y = y.sum()
+                graph.capture_end()
+                barrier.wait()
+                for step in range(10):
+                    x.fill_(number + step)
+                    graph.replay()
+                    assert y.item() == 100 * (2 * (number + step) + 1)
+        except BaseException as e:
+            problems.append(e)
+            barrier.abort()
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert not problems
+
+
+def test_many_threads_replay_one_graph():
+    x = torch.zeros(10, device="acme")
+    graph, _ = captured(lambda: x.add_(1))
+    acme.synchronize()
+
+    def replay():
+        with acme.stream(acme.Stream()):
+            for _ in range(25):
+                graph.replay()
+            acme.current_stream().synchronize()
+
+    threads = [threading.Thread(target=replay) for _ in range(4)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert x.tolist() == [100] * 10
+
+
+def test_the_class_has_the_vendors_name_and_cudas():
+    assert acme.CUDAGraph is acme.ACMEGraph is acme.graphs.CUDAGraph
+    assert acme.CUDAGraph.__name__ == "ACMEGraph"
+
+    class Mine(acme.CUDAGraph):
+        pass
+
+    mine = Mine()
+    mine.note = "of my own"
+    with acme.graph(mine):
+        pass
+    mine.replay()

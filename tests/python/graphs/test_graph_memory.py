@@ -1,0 +1,159 @@
+"""The memory of graphs: apart from all other, there as long as the graph, shared where asked."""
+
+import gc
+import weakref
+
+import pytest
+import torch
+
+acme = torch.acme
+pytestmark = pytest.mark.usefixtures("records")
+MIB = 1 << 20
+
+
+def pool_segments(pool):
+    return [s for s in acme.memory_snapshot() if tuple(s["segment_pool_id"]) == tuple(pool)]
+
+
+def test_a_capture_allocates_from_a_pool_of_its_own():
+    x = torch.ones(MIB, device="acme")
+    graph = acme.CUDAGraph()
+    with acme.graph(graph):
+        y = x + 1
+    segments = pool_segments(graph.pool())
+    assert any(s["address"] <= y.data_ptr() < s["address"] + s["total_size"] for s in segments)
+    del y
+    # Nobody else gets it, and emptying the cache leaves it alone.
+    held = {s["address"] for s in segments}
+    others = [torch.empty(MIB, device="acme") for _ in range(4)]
+    acme.empty_cache()
+    assert held == {s["address"] for s in pool_segments(graph.pool())}
+    for other in others:
+        for s in segments:
+            assert not s["address"] <= other.data_ptr() < s["address"] + s["total_size"]
+
+
+def test_results_stay_where_they_are_until_the_reset():
+    x = torch.ones(MIB, device="acme")
+    graph = acme.CUDAGraph()
+    with acme.graph(graph):
+        y = x * 2
+    address = y.data_ptr()
+    acme.empty_cache()
+    junk = [torch.randn(MIB, device="acme") for _ in range(3)]
+    x.fill_(4)
+    graph.replay()
+    assert y.data_ptr() == address and y.eq(8).all()
+    del junk, y
+    pool = graph.pool()
+    graph.reset()
+    acme.empty_cache()
+    assert not pool_segments(pool)
+
+
+def test_a_graph_that_dies_gives_its_memory_back():
+    acme.empty_cache()
+    before = acme.memory_reserved()
+    x = torch.ones(4, device="acme")
+    graph = acme.CUDAGraph()
+    with acme.graph(graph):
+        y = torch.zeros(8 * MIB, device="acme") + x[0]
+    assert acme.memory_reserved() >= before + 32 * MIB
+    graph.replay()
+    del graph, y
+    gc.collect()
+    acme.empty_cache()
+    assert acme.memory_reserved() < before + 32 * MIB
+
+
+@pytest.mark.parametrize("of", ["graph", "handle", "MemPool"])
+def test_graphs_share_a_pool(of):
+    x = torch.ones(MIB, device="acme")
+    first, second = acme.CUDAGraph(), acme.CUDAGraph()
+    kept = acme.MemPool() if of == "MemPool" else None
+    pool = {"graph": None, "handle": acme.graph_pool_handle(), "MemPool": kept}[of]
+    with acme.graph(first, pool=pool):
+        temporary = x + 1
+        y = temporary * 2
+        del temporary
+    pool = first.pool() if pool is None else pool
+    with acme.graph(second, pool=pool):
+        z = y + 1  # where `temporary` was
+    assert first.pool() == second.pool()
+    segments = pool_segments(first.pool())
+    assert sum(s["total_size"] for s in segments) < 3.5 * y.nbytes
+    x.fill_(5)
+    first.replay()
+    second.replay()
+    assert z.eq(13).all()
+    first.reset()
+    acme.empty_cache()
+    y.fill_(1)
+    second.replay()
+    assert z.eq(2).all()
+
+
+def test_inputs_live_as_long_as_the_graph():
+    x = torch.ones(1000, device="acme")
+    graph = acme.CUDAGraph()
+    with acme.graph(graph):
+        y = x + 1
+    del x
+    acme.empty_cache()
+    junk = [torch.full((1000,), 9.0, device="acme") for _ in range(8)]
+    graph.replay()
+    assert y.eq(2).all()
+    del junk
+
+
+def test_an_input_that_got_other_memory_is_refused():
+    x = torch.ones(1000, device="acme")
+    graph = acme.CUDAGraph()
+    with acme.graph(graph):
+        x + 1
+    x.untyped_storage().resize_(1 << 16)
+    with pytest.raises(RuntimeError, match="fill such tensors in place, or capture the graph anew"):
+        graph.replay()
+
+
+def test_what_another_stream_uses_is_not_reused_before_the_capture_ends():
+    x = torch.ones(MIB, device="acme")
+    other = acme.Stream()
+    graph = acme.CUDAGraph()
+    with acme.graph(graph):
+        y = x + 1
+        other.wait_stream(acme.current_stream())
+        with acme.stream(other):
+            z = y * 2
+        y.record_stream(other)
+        address = y.data_ptr()
+        del y
+        w = torch.empty(MIB, device="acme")
+        assert w.data_ptr() != address
+        acme.current_stream().wait_stream(other)
+    graph.replay()
+    assert z.eq(4).all()
+    torch.empty(1, device="acme")
+
+
+def test_memory_of_a_capture_counts_as_any_other():
+    before = acme.memory_allocated()
+    graph = acme.CUDAGraph()
+    with acme.graph(graph):
+        y = torch.ones(MIB, device="acme")
+        assert acme.memory_allocated() >= before + y.nbytes
+    assert acme.memory_allocated() >= before + y.nbytes
+
+
+def test_a_graph_keeps_no_reference_to_what_python_made():
+    class Box:
+        pass
+
+    box = Box()
+    dead = weakref.ref(box)
+    x = torch.ones(3, device="acme")
+    graph = acme.CUDAGraph()
+    with acme.graph(graph):
+        x.add_(1)
+        del box
+    assert dead() is None
