@@ -185,13 +185,12 @@ torch.cat([y, y]).sum(0).cpu(); y.numpy(force=True)
 """
 
 EVERY_CALL = """
-import copy, io, pickle, sys, warnings
+import copy, io, pickle, warnings
 import torch
 import torch.utils.checkpoint
 import torch_acme
 
 warnings.simplefilter("ignore")
-program, slot = sys.argv[1].strip().splitlines(), sys.argv[2]
 failures, wrong = {}, []
 for statement in program:
     done = False
@@ -268,17 +267,19 @@ RAISING = [
 ]
 
 
+# What the programs share; the backend is imported by each, since its import reads the faults.
+IMPORTS = "import torch, torch._dynamo, torch.utils.checkpoint"
+WITHOUT_BACKEND = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+
+
 @pytest.fixture
-def run_program(run_python, tmp_path):
+def run_program(run_forked):
     def run(slot: str, **environment: str):
-        (tmp_path / "program.py").write_text(EVERY_CALL)
-        return run_python(
-            f"""
-            import runpy, sys
-            sys.argv = ["program.py", {PROGRAM!r}, {slot!r}]
-            runpy.run_path({str(tmp_path / "program.py")!r}, run_name="__main__")
-            """,
+        return run_forked(
+            f"program, slot = {PROGRAM.strip().splitlines()!r}, {slot!r}\n{EVERY_CALL}",
             check=False,
+            imports=IMPORTS,
+            imported_in=WITHOUT_BACKEND,
             **environment,
         )
 
