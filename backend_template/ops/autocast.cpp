@@ -7,6 +7,7 @@
 #include <string>
 
 #include "backend_template/core/device.h"
+#include "backend_template/core/torch_version.h"
 #include "backend_template/ops/registrar.h"
 
 namespace outback::ops {
@@ -71,6 +72,9 @@ void register_autocast(registrar& to) {
   AT_FORALL_FP32_SET_OPT_DTYPE(OUTBACK_FP32_SET_DTYPE)
   AT_FORALL_PROMOTE(OUTBACK_PROMOTE)
   AT_FORALL_DIFFERENT_REDISPATCH_SIGNATURE(OUTBACK_OTHER_SIGNATURE)
+#if OUTBACK_TORCH_AT_LEAST(2, 14)
+  OUTBACK_FP32(linalg_matrix_sqrth)  // torch has it for the CPU and CUDA, in no list
+#endif
   to.add<&refuse_binary_cross_entropy>("binary_cross_entropy", "", autocast_key);
 }
 

@@ -123,11 +123,13 @@ def refused(call, *words):
 
 
 @pytest.fixture
-def run_probe(run_python, probe_path):
+def run_probe(run_forked, probe_path):
+    environment = {"PYTHONPATH": probe_path, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+
     def run(source: str):
         prelude = "import torch\nimport outback_probe as probe\n" + UNCHANGED
-        return run_python(
-            prelude + source, PYTHONPATH=probe_path, TORCH_DEVICE_BACKEND_AUTOLOAD="0"
+        return run_forked(
+            prelude + source, imports="import torch", imported_in=environment, **environment
         )
 
     return run

@@ -98,6 +98,13 @@ def test_in_float32(lists, where, index):
     check(lists, where, index, torch, torch.float32, torch.float16)
 
 
+@pytest.mark.skipif(not hasattr(torch.linalg, "matrix_sqrth"), reason="comes with torch 2.14")
+def test_what_torch_has_a_rule_for_and_no_list():
+    x = torch.eye(3, device="acme", dtype=torch.bfloat16)
+    with torch.autocast("acme", dtype=torch.bfloat16):
+        assert torch.linalg.matrix_sqrth(x).dtype == torch.float32
+
+
 @pytest.mark.parametrize(("where", "index"), cases("nn_fp32"))
 def test_modules_in_float32(lists, where, index):
     check(lists, where, index, torch._C._nn, torch.float32, torch.float16)

@@ -177,7 +177,15 @@ def test_random_numbers_in_a_graph_follow_the_seed(backend):
         assert torch.equal(compiled(x), each)
 
 
-def test_checkpointed_dropout_in_a_graph():
+@pytest.fixture
+def graphsafe_random_numbers() -> None:
+    from torch._functorch._aot_autograd import utils
+
+    if not hasattr(utils, "supports_graphsafe_rng"):
+        pytest.skip("torch 2.13 is the first that repeats them on other devices than cuda")
+
+
+def test_checkpointed_dropout_in_a_graph(graphsafe_random_numbers):
     # torch's "eager" backend does not repeat random numbers, on any device.
     from torch.utils.checkpoint import checkpoint
 
@@ -196,11 +204,9 @@ def test_checkpointed_dropout_in_a_graph():
         assert 5 < (y != 0).sum().item() < 59
 
 
-def test_recomputed_random_numbers_are_known_to_the_partitioner():
+def test_recomputed_random_numbers_are_known_to_the_partitioner(graphsafe_random_numbers):
     from torch._functorch._aot_autograd import utils
 
-    if not hasattr(utils, "supports_graphsafe_rng"):
-        pytest.skip("torch 2.13 is the first that asks other devices than cuda")
     assert utils.supports_graphsafe_rng(torch.device("acme"))
     generator = utils.get_default_generator(torch.device("acme", LAST))
     assert generator.device == torch.acme.default_generators[LAST].device

@@ -1,5 +1,6 @@
 """torch.compile's default backend, where the CPU can address the device's memory."""
 
+import os
 import shutil
 
 import pytest
@@ -13,24 +14,52 @@ pytestmark = pytest.mark.skipif(
 addressable = pytest.mark.skipif(not ADDRESSABLE, reason="the CPU cannot address this device")
 
 
-@pytest.fixture
-def run_compiled(run_python, tmp_path):
-    """Runs source text in a process with a cache of its own and one compiler at a time."""
+# A torch that was built for CUDA warns where it finds nvcc and no device.
+PRELUDE = """
+import torch, torch_acme
+import logging, warnings
+logging.getLogger("torch.utils.cpp_extension").setLevel(logging.ERROR)
+warnings.simplefilter("ignore")
+"""
 
-    def run(source: str, **options):
-        return run_python(
-            "import torch, torch_acme\nimport warnings\nwarnings.simplefilter('ignore')\n" + source,
-            TORCHINDUCTOR_CACHE_DIR=str(tmp_path),
-            TORCHINDUCTOR_COMPILE_THREADS="1",
-            **options,
-        )
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory) -> dict[str, str]:
+    """What every program has of the compiler: a folder for this run of the tests, in which the
+    first puts the headers and what the CPU can do, and one compiler at a time."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    return {
+        "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"),
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",
+    }
+
+
+@pytest.fixture
+def run_compiled(run_forked, cache):
+    """Runs source text in a process that has imported the backend and then the compiler."""
+
+    def run(source: str, **environment: str):
+        imports = "import torch, torch_acme, torch._inductor.compile_fx"
+        return run_forked(PRELUDE + source, imports=imports, imported_in=cache | environment)
+
+    return run
+
+
+@pytest.fixture
+def run_at_first_use(run_python, cache):
+    """Runs source text in a process that has not imported the compiler."""
+
+    def run(source: str):
+        return run_python(PRELUDE + source, **cache)
 
     return run
 
 
 @addressable
-def test_a_network_trains(run_compiled):
-    run_compiled(
+def test_a_network_trains(run_at_first_use):
+    run_at_first_use(
         """
 import copy
 torch.manual_seed(0)
@@ -178,8 +207,8 @@ for p in parameters:
 
 
 @addressable
-def test_a_vendors_own_generator_is_kept(run_compiled):
-    run_compiled(
+def test_a_vendors_own_generator_is_kept(run_at_first_use):
+    run_at_first_use(
         """
 from torch._inductor.codegen import common
 class Mine: ...
