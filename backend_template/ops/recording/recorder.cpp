@@ -20,21 +20,21 @@
 namespace outback::ops {
 namespace {
 
-std::optional<c10::Device> device_of(const at::Tensor& tensor) {
+std::optional<c10::Device> device_named_by(const at::Tensor& tensor) {
   if (!tensor.defined() || tensor.device().type() != core::device_type) return std::nullopt;
   return tensor.device();
 }
 
-std::optional<c10::Device> device_of(const c10::IValue& value) {
-  if (value.isTensor()) return device_of(value.toTensor());
+std::optional<c10::Device> device_named_by(const c10::IValue& value) {
+  if (value.isTensor()) return device_named_by(value.toTensor());
   if (value.isTensorList()) {
     for (const at::Tensor& tensor : value.toTensorVector()) {
-      if (const auto found = device_of(tensor)) return found;
+      if (const auto found = device_named_by(tensor)) return found;
     }
   } else if (value.isOptionalTensorList()) {
     for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorVector()) {
       if (!tensor) continue;
-      if (const auto found = device_of(*tensor)) return found;
+      if (const auto found = device_named_by(*tensor)) return found;
     }
   } else if (value.isDevice() && value.toDevice().type() == core::device_type) {
     return c10::Device(core::device_type, core::resolve_index(value.toDevice().index()));
@@ -42,10 +42,10 @@ std::optional<c10::Device> device_of(const c10::IValue& value) {
   return std::nullopt;
 }
 
-std::optional<c10::Device> device_of(const c10::OperatorHandle& op,
-                                     const torch::jit::Stack& stack) {
+std::optional<c10::Device> device_named_by(const c10::OperatorHandle& op,
+                                           const torch::jit::Stack& stack) {
   for (size_t i = stack.size() - op.schema().arguments().size(); i < stack.size(); ++i) {
-    if (const auto found = device_of(stack[i])) return found;
+    if (const auto found = device_named_by(stack[i])) return found;
   }
   return std::nullopt;
 }
@@ -55,7 +55,7 @@ class recorder final : public c10::OperatorKernel {
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                   torch::jit::Stack* stack) {
     if (core::any_capture()) {
-      const auto device = device_of(op, *stack);
+      const auto device = device_named_by(op, *stack);
       const auto open = device ? core::capture_of(core::current_stream(device->index())) : nullptr;
       if (open != nullptr && open->program() != nullptr && record(op, *open, *device, *stack))
         return;
