@@ -226,22 +226,31 @@ py::object make_replaying(const std::shared_ptr<graphed>& it) {
   return py::cpp_function(call);
 }
 
+// The module holds what is made here, and Python's collector does not see into it: so it does not
+// hold the module.
+py::object make_forward(const py::object& module, const py::object& replaying) {
+  py::object original = module.attr("forward");
+  const bool is_method = py::hasattr(original, "__func__");
+  if (is_method) original = original.attr("__func__");
+  return py::cpp_function([replaying, original, is_method,
+                           was_training = module.attr("training").cast<bool>(),
+                           weak = py::weakref(module)](const py::args& arguments,
+                                                       const py::kwargs& named) -> py::object {
+    const py::object self = weak();
+    if (self.attr("training").cast<bool>() == was_training) {
+      return replaying(*arguments, **named);
+    }
+    return is_method ? original(self, *arguments, **named) : original(*arguments, **named);
+  });
+}
+
+// The other mode than the captured one runs as it always did.
 py::object finish(const std::shared_ptr<graphed>& it) {
+  const py::object callable = std::exchange(it->callable, py::none());
   py::object replaying = make_replaying(it);
-  if (!is_module(it->callable)) return replaying;
-  // The other mode than the captured one runs as it always did. The module holds this function, so
-  // the function does not hold the module.
-  const py::object module = it->callable;
-  const auto forward = [replaying, original = py::object(module.attr("forward")),
-                        was_training = module.attr("training").cast<bool>(),
-                        self = py::weakref(module)](const py::args& arguments,
-                                                    const py::kwargs& named) -> py::object {
-    const bool is_training = self().attr("training").cast<bool>();
-    if (is_training == was_training) return replaying(*arguments, **named);
-    return original(*arguments, **named);
-  };
-  module.attr("forward") = py::cpp_function(forward);
-  return module;
+  if (!is_module(callable)) return replaying;
+  callable.attr("forward") = make_forward(callable, replaying);
+  return callable;
 }
 
 py::object graph_all(const py::module_& module, const py::object& callables,

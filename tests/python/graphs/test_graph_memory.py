@@ -94,16 +94,19 @@ def test_graphs_share_a_pool(of):
 
 
 def test_inputs_live_as_long_as_the_graph():
-    x = torch.ones(1000, device="acme")
+    x = torch.ones(MIB, device="acme")
+    size = x.nbytes
     graph = acme.CUDAGraph()
     with acme.graph(graph):
-        y = x + 1
+        y = x[:10] + 1
+    before = acme.memory_allocated()
     del x
     acme.empty_cache()
-    junk = [torch.full((1000,), 9.0, device="acme") for _ in range(8)]
+    assert acme.memory_allocated() == before
     graph.replay()
     assert y.eq(2).all()
-    del junk
+    graph.reset()
+    assert acme.memory_allocated() <= before - size
 
 
 def test_an_input_that_got_other_memory_is_refused():

@@ -1,6 +1,8 @@
 """make_graphed_callables: the same numbers and gradients as the callables have by themselves."""
 
 import copy
+import gc
+import weakref
 
 import pytest
 import torch
@@ -41,6 +43,18 @@ def test_the_other_mode_runs_as_it_did():
     x = torch.randn(7, 6, device="acme")
     net.eval()
     assert torch.equal(net(x), net[0](x))
+
+
+def test_a_graphed_module_dies_with_its_memory():
+    net = nn.Sequential(nn.Linear(6, 5), nn.Tanh()).acme()
+    acme.make_graphed_callables(net, (torch.randn(4, 6, device="acme"),))
+    net(torch.randn(4, 6, device="acme")).sum().backward()
+    dead = weakref.ref(net)
+    del net
+    gc.collect()
+    assert dead() is None
+    acme.empty_cache()
+    assert {tuple(s["segment_pool_id"]) for s in acme.memory_snapshot()} <= {(0, 0)}
 
 
 def test_functions_share_a_pool_and_take_trees():
