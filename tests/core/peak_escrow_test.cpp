@@ -99,6 +99,19 @@ TEST(PeakEscrowTest, WhatWasReachedOnceIsReachedAgainWithoutSettling) {
   }
 }
 
+TEST(PeakEscrowTest, WhatRisesAndFallsWithinAnOperationIsNotSettled) {
+  Shards shards(2);
+  shards[0].add(0, 100);
+  shards.settle(0);
+  shards[0].add(1, 10);
+  shards[0].add(0, 50);
+  shards[0].remove(1, 10);
+  shards[0].remove(0, 50);
+  EXPECT_FALSE(shards[0].is_overdrawn());
+  EXPECT_EQ(shards.sum(0).peak, 100);
+  EXPECT_EQ(shards.sum(1).peak, 0);
+}
+
 TEST(PeakEscrowTest, AShardThatGrowsWhileOthersRestSettlesSeldom) {
   Shards shards(2);
   shards[0].add(0, 1000);

@@ -42,8 +42,14 @@ class escrow_share {
     signs_ = signs;
   }
 
-  /// True once more was added than there was credit for: to be settled when the lock is given back.
-  bool is_overdrawn() const noexcept { return signs_ < 0; }
+  /// True when more was added than there was credit for, and not removed since: to be settled when
+  /// the lock is given back.
+  bool is_overdrawn() noexcept {
+    if (signs_ >= 0) return false;
+    signs_ = 0;
+    for (const int64_t it : credit_) signs_ |= it;
+    return signs_ < 0;
+  }
 
   int64_t current(size_t counter) const noexcept { return granted_[counter] - credit_[counter]; }
   /// All that was added, and removed, since the last reset.
@@ -63,7 +69,7 @@ class escrow_share {
 
   std::array<int64_t, Count> credit_{};  // below 0: overdrawn
   std::array<int64_t, Count> added_{};
-  int64_t signs_ = 0;                      // below 0: so was a credit since the last settlement
+  int64_t signs_ = 0;                      // below 0: so may be a credit
   std::array<int64_t, Count> granted_{};   // what the shard counts, and its credit
   std::array<int64_t, Count> at_reset_{};  // what it counted then
 };

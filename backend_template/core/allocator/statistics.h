@@ -65,7 +65,7 @@ class stream_statistics {
   void remove_oversize_allocation() noexcept { share_.remove(counters::oversize_allocations, 1); }
 
   share& counted() noexcept { return share_; }
-  bool is_overdrawn() const noexcept { return share_.is_overdrawn(); }
+  bool is_overdrawn() noexcept { return share_.is_overdrawn(); }
 
  private:
   share share_;
