@@ -1,14 +1,16 @@
-"""Outback for builds: where its sources, headers and CMake files are installed."""
+"""Outback: makes projects of PyTorch backends, and tells their builds where it is."""
 
 from pathlib import Path
 
-__all__ = ["prefix"]
+__all__ = ["cmake_dir"]
 
 
-def prefix() -> Path:
-    """The folder for CMAKE_PREFIX_PATH: there find_package(Outback) succeeds.
+def cmake_dir() -> Path:
+    """The folder of OutbackConfig.cmake: with -D Outback_DIR=<it>, find_package(Outback) succeeds.
 
     Where torch-outback is in build-system.requires, scikit-build-core needs no such help: it is
     told by the entry point group cmake.prefix.
     """
-    return Path(__file__).resolve().parent
+    from .toolkit import cmake_dir
+
+    return cmake_dir()
