@@ -9,7 +9,7 @@ set(OUTBACK_INSTALL_DIR "share/outback" CACHE STRING "Where the tree goes, below
 mark_as_advanced(OUTBACK_INSTALL_DIR)
 
 # The scaffold keeps its dot files; what Python and editors leave behind stays here.
-foreach(folder backend_template cmake registration generators/methods generators/project)
+foreach(folder backend_template cmake registration generators/loader generators/methods generators/project)
   get_filename_component(parent "${OUTBACK_INSTALL_DIR}/${folder}" DIRECTORY)
   install(
     DIRECTORY "${folder}"

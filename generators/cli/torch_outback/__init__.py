@@ -1,16 +1,12 @@
-"""Outback: makes projects of PyTorch backends, and tells their builds where it is."""
+"""Outback: PyTorch backends from device runtimes.
 
-from pathlib import Path
+`load` makes one of a compiled runtime, `cpp_extension_arguments` of a source file, and the command
+`outback` makes projects. `cmake_dir` is for builds.
+"""
 
-__all__ = ["cmake_dir"]
+from .extension import cpp_extension_arguments
+from .loading import load
+from .refused import Refused
+from .toolkit import cmake_dir
 
-
-def cmake_dir() -> Path:
-    """The folder of OutbackConfig.cmake: with -D Outback_DIR=<it>, find_package(Outback) succeeds.
-
-    Where torch-outback is in build-system.requires, scikit-build-core needs no such help: it is
-    told by the entry point group cmake.prefix.
-    """
-    from .toolkit import cmake_dir
-
-    return cmake_dir()
+__all__ = ["Refused", "cmake_dir", "cpp_extension_arguments", "load"]

@@ -10,15 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import names, toolkit
+from .refused import Refused
 
 RUNTIMES = ("custom", "host", "cuda", "level_zero")
 LANGUAGES = ("c++", "c")
 LICENSES = ("BSD-3-Clause", "Apache-2.0", "MIT", "none")
 _FILE = Path(".outback/project.json")
-
-
-class Refused(Exception):
-    """What was asked for cannot be done; the text says why, and what to do."""
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,15 @@
 import dataclasses
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 
-from . import answers, names, new, toolkit
+from . import answers, cache, names, new, toolkit
 from . import update as updating
-from .answers import Answers, Refused
+from .answers import Answers
+from .refused import Refused
 
 
 class _Group(click.Group):
@@ -23,22 +25,28 @@ class _Group(click.Group):
             context.exit(2)
 
 
-def _print_cmake_dir(context: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted:
-        click.echo(toolkit.cmake_dir())
-        context.exit()
+def _folder_option(name: str, folder: Callable[[], Path], what: str) -> Callable:
+    """An option that prints a folder, and exits."""
+
+    def print_it(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+        if wanted:
+            click.echo(folder())
+            context.exit()
+
+    return click.option(
+        name,
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=print_it,
+        help=f"Print {what}, and exit.",
+    )
 
 
 @click.group(cls=_Group, no_args_is_help=True)
 @click.version_option(toolkit.version(), prog_name="outback")
-@click.option(
-    "--cmake-dir",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_print_cmake_dir,
-    help="Print the folder for -D Outback_DIR=, and exit.",
-)
+@_folder_option("--cmake-dir", toolkit.cmake_dir, "the folder for -D Outback_DIR=")
+@_folder_option("--include-dir", toolkit.include_dir, "the folder of outback/runtime.h")
 def main() -> None:
     """PyTorch backends from a device runtime.
 
@@ -107,6 +115,13 @@ def _asked(wanted: Answers, given: set[str]) -> Answers:
         choice = click.prompt(question, default=choices[0], type=click.Choice(choices))
         wanted = dataclasses.replace(wanted, **{key: choice})
     return wanted
+
+
+@main.command("build")
+@click.option("--rebuild", is_flag=True, help="Even where there is one.")
+def _build(rebuild: bool) -> None:
+    """Compile what torch_outback.load needs, for the torch of this Python."""
+    click.echo(cache.provide(rebuild))
 
 
 @main.command("update")

@@ -5,7 +5,8 @@ import tempfile
 from pathlib import Path
 
 from . import answers, template, toolkit
-from .answers import Answers, Refused
+from .answers import Answers
+from .refused import Refused
 
 PRISTINE = Path(".outback/template")  # the files as they were made, which `outback update` wants
 

@@ -14,8 +14,17 @@ def tree() -> Path:
 
 
 def cmake_dir() -> Path:
-    """The folder of OutbackConfig.cmake: -D Outback_DIR=... for find_package(Outback)."""
+    """The folder of OutbackConfig.cmake: with -D Outback_DIR=<it>, find_package(Outback) succeeds.
+
+    Where torch-outback is in build-system.requires, scikit-build-core needs no such help: it is
+    told by the entry point group cmake.prefix.
+    """
     return tree() / "cmake"
+
+
+def include_dir() -> Path:
+    """The folder of outback/runtime.h, which needs no torch."""
+    return tree() / "backend_template/include"
 
 
 def template() -> Path:

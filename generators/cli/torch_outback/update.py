@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import answers, new, template, toolkit
-from .answers import Refused
+from .refused import Refused
 
 _MARKER = "<<<<<<< "
 
