@@ -103,15 +103,15 @@ const outback_runtime* acme_runtime(void) {{ {body} }}
             "AttributeError",
             "visible",
         ),
-        (TABLE.format(body="return NULL;"), "ValueError", "null pointer"),
+        (TABLE.format(body="return NULL;"), "RuntimeError", "null pointer"),
         (
             TABLE.format(body="static outback_runtime t = {sizeof(t), 99}; return &t;"),
-            "ValueError",
+            "RuntimeError",
             "99",
         ),
         (
             TABLE.format(body="static outback_runtime t = {sizeof(t), 1}; return &t;"),
-            "ValueError",
+            "RuntimeError",
             "last_error",
         ),
     ],
@@ -148,7 +148,7 @@ def test_a_bad_name_is_refused_and_nothing_is_registered(python, tmp_path):
         f"""
 try:
     load("cuda", {str(library)!r})
-except ValueError as error:
+except RuntimeError as error:
     print(error)
 print(torch._C._get_privateuse1_backend_name())
 """

@@ -21,9 +21,9 @@ def load(name: str, library: str | os.PathLike) -> types.ModuleType:
 
     Everything is checked before anything is registered. Raises FileNotFoundError; OSError for what
     is no library, or needs another one that is missing; AttributeError for a library without that
-    function; ValueError for a table that cannot be used, or a name; RuntimeError for a second
-    backend; torch_outback.Refused where the torch half cannot be compiled. A second call with the
-    same name and library does nothing.
+    function; RuntimeError for a table that cannot be used, a name that cannot be a device's, and a
+    second backend; torch_outback.Refused where the torch half cannot be compiled. A second call
+    with the same name and library does nothing.
     """
     path = Path(library)
     if not path.exists():
@@ -63,7 +63,7 @@ def _table(name: str, library: Path) -> int:
     answer.restype = ctypes.c_void_p
     table = answer()
     if not table:
-        raise ValueError(f"torch_outback.load: {function}() of {library} answered a null pointer")
+        raise RuntimeError(f"torch_outback.load: {function}() of {library} answered a null pointer")
     return table
 
 

@@ -67,8 +67,13 @@ def _taken_in_torch(name: str) -> str:
     torch = Path(next(iter(spec.submodule_search_locations)))
     if (torch / name).is_dir() or (torch / f"{name}.py").exists():
         return f"torch.{name}"
-    for file, owner in (("_VariableFunctions.pyi", "torch"), ("__init__.pyi", "torch.Tensor")):
-        stub = torch / "_C" / file
-        if stub.exists() and f"def {name}(" in stub.read_text(encoding="utf-8"):
-            return f"{owner}.{name}()"
+    if f"\ndef {name}(" in _text(torch / "_C/_VariableFunctions.pyi"):
+        return f"torch.{name}()"
+    _, _, methods = _text(torch / "_C/__init__.pyi").partition("\nclass TensorBase")
+    if f"\n    def {name}(" in methods.partition("\nclass ")[0]:
+        return f"torch.Tensor.{name}()"
     return ""
+
+
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8") if file.exists() else ""
