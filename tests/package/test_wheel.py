@@ -18,10 +18,11 @@ PIP_WHEEL = [
 ]
 
 
-@pytest.fixture
-def toolkit_wheel(tmp_path):
-    call([*PIP_WHEEL, "-w", tmp_path, ROOT])
-    (wheel,) = tmp_path.glob("*.whl")
+@pytest.fixture(scope="module")
+def toolkit_wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("toolkit")
+    call([*PIP_WHEEL, "-w", folder, ROOT])
+    (wheel,) = folder.glob("*.whl")
     return wheel
 
 
