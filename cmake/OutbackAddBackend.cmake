@@ -1,21 +1,26 @@
 # outback_add_backend(<name>
 #                     [PACKAGE <package>]     torch_<name>
-#                     [RUNTIME host|cuda|level_zero|null]
-#                                             link a runtime of Outback's, which <outback/linked_runtime.h> then
-#                                             answers; none: the sources bring one
+#                     [RUNTIME custom|host|cuda|level_zero|null]
+#                                             what <outback/linked_runtime.h> answers: custom is RUNTIME_SOURCES, the
+#                                             others are Outback's own; none: the sources bring one
+#                     [RUNTIME_SOURCES <file>...]
+#                                             C or C++ without torch, with one function of C linkage:
+#                                             const outback_runtime* <name>_runtime(void)
 #                     [TARGET <target>]       <package>
 #                     [PYTHON_DIR <folder>]   where the package's Python sources are; the calling folder
 #                     [OUTPUT_DIR <folder>]   ${CMAKE_BINARY_DIR}/python
 #                     SOURCES <file>...)
 #
-# Adds the extension module <package>._C, which is a whole backend: SOURCES, the torch half and a runtime. The build
-# leaves an importable package in OUTPUT_DIR (PYTHONPATH=build/python), autoload included, and `cmake --install` the
-# parts of a wheel that are built, which is what scikit-build-core packs.
+# Adds the extension module <package>._C, which is a whole backend: SOURCES, the torch half, what native kernels are
+# written with, and a runtime. The build leaves an importable package in OUTPUT_DIR (PYTHONPATH=build/python), autoload
+# included, and `cmake --install` the parts of a wheel that are built, which is what scikit-build-core packs.
+#
+# RUNTIME_SOURCES become the library <target>_runtime too, for outback_add_runtime_suite, whatever RUNTIME is.
 include_guard(GLOBAL)
 include(OutbackPackage)
 
 function(outback_add_backend name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PACKAGE;RUNTIME;TARGET;PYTHON_DIR;OUTPUT_DIR" "SOURCES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PACKAGE;RUNTIME;TARGET;PYTHON_DIR;OUTPUT_DIR" "SOURCES;RUNTIME_SOURCES")
   if(arg_UNPARSED_ARGUMENTS OR arg_KEYWORDS_MISSING_VALUES)
     message(FATAL_ERROR "outback_add_backend(${name}): cannot read ${arg_UNPARSED_ARGUMENTS}"
                         "${arg_KEYWORDS_MISSING_VALUES}")
@@ -25,13 +30,6 @@ function(outback_add_backend name)
   endif()
   if(NOT TARGET outback::python)
     message(FATAL_ERROR "outback_add_backend(${name}): the Python headers are missing (python3-dev on Debian).")
-  endif()
-  if(arg_RUNTIME AND NOT TARGET outback::runtime_${arg_RUNTIME})
-    message(
-      FATAL_ERROR
-        "outback_add_backend(${name}): this Outback has no runtime \"${arg_RUNTIME}\". There are host and null; cuda, "
-        "where CUDA's headers are (OUTBACK_CUDA_INCLUDE_DIR); and level_zero, where Level Zero's are "
-        "(OUTBACK_LEVEL_ZERO_INCLUDE_DIR).")
   endif()
   if(NOT arg_PACKAGE)
     set(arg_PACKAGE torch_${name})
@@ -49,11 +47,14 @@ function(outback_add_backend name)
   get_property(suffix GLOBAL PROPERTY OUTBACK_PYTHON_SUFFIX)
   add_library(${arg_TARGET} MODULE ${arg_SOURCES})
   outback_target_defaults(${arg_TARGET})
-  target_link_libraries(${arg_TARGET} PRIVATE outback::python)
-  if(arg_RUNTIME)
-    target_link_libraries(${arg_TARGET} PRIVATE outback::runtime_${arg_RUNTIME})
-    target_compile_definitions(${arg_TARGET} PRIVATE OUTBACK_LINKED_RUNTIME=outback_${arg_RUNTIME}_runtime)
+  target_link_libraries(${arg_TARGET} PRIVATE outback::python outback::kernels)
+  if(arg_RUNTIME_SOURCES)
+    add_library(${arg_TARGET}_runtime STATIC ${arg_RUNTIME_SOURCES})
+    outback_target_defaults(${arg_TARGET}_runtime)
+    find_package(Threads REQUIRED)
+    target_link_libraries(${arg_TARGET}_runtime PUBLIC outback::runtime Threads::Threads)
   endif()
+  _outback_link_runtime(${name} ${arg_TARGET} "${arg_RUNTIME}")
   set_target_properties(
     ${arg_TARGET}
     PROPERTIES PREFIX ""
@@ -66,4 +67,33 @@ function(outback_add_backend name)
   _outback_stage_package(${arg_PACKAGE} "${arg_PYTHON_DIR}" "${arg_OUTPUT_DIR}")
   install(TARGETS ${arg_TARGET} LIBRARY DESTINATION "${arg_PACKAGE}" COMPONENT ${arg_PACKAGE})
   install(FILES "${arg_OUTPUT_DIR}/${arg_PACKAGE}/_build.py" DESTINATION "${arg_PACKAGE}" COMPONENT ${arg_PACKAGE})
+endfunction()
+
+# What outback::linked_runtime() is in <target>: a function, and the library that has it.
+function(_outback_link_runtime name target runtime)
+  if(NOT runtime)
+    if(NOT TARGET ${target}_runtime)
+      return()
+    endif()
+    set(runtime custom)
+  endif()
+  if(runtime STREQUAL custom)
+    if(NOT TARGET ${target}_runtime)
+      message(FATAL_ERROR "outback_add_backend(${name}): RUNTIME custom needs RUNTIME_SOURCES: the files with "
+                          "`const outback_runtime* ${name}_runtime(void)`.")
+    endif()
+    set(library ${target}_runtime)
+    set(table_function ${name}_runtime)
+  elseif(TARGET outback::runtime_${runtime})
+    set(library outback::runtime_${runtime})
+    set(table_function outback_${runtime}_runtime)
+  else()
+    message(
+      FATAL_ERROR
+        "outback_add_backend(${name}): this Outback has no runtime \"${runtime}\". There are custom, which is "
+        "RUNTIME_SOURCES; host and null; cuda, where CUDA's headers are (OUTBACK_CUDA_INCLUDE_DIR); and level_zero, "
+        "where Level Zero's are (OUTBACK_LEVEL_ZERO_INCLUDE_DIR).")
+  endif()
+  target_link_libraries(${target} PRIVATE ${library})
+  target_compile_definitions(${target} PRIVATE OUTBACK_LINKED_RUNTIME=${table_function})
 endfunction()

@@ -9,7 +9,7 @@ set(OUTBACK_INSTALL_DIR "share/outback" CACHE STRING "Where the tree goes, below
 mark_as_advanced(OUTBACK_INSTALL_DIR)
 
 # The scaffold keeps its dot files; what Python and editors leave behind stays here.
-foreach(folder backend_template cmake registration generators/methods generators/project)
+foreach(folder backend_template cmake registration generators/loader generators/methods generators/project)
   get_filename_component(parent "${OUTBACK_INSTALL_DIR}/${folder}" DIRECTORY)
   install(
     DIRECTORY "${folder}"
@@ -21,4 +21,7 @@ endforeach()
 # The runtime suite, for vendors; the other tests are ours. A folder, so that no list names its files twice.
 install(DIRECTORY tests/runtime/suite DESTINATION "${OUTBACK_INSTALL_DIR}/tests/runtime")
 install(FILES tests/runtime/OutbackRuntimeSuite.cmake DESTINATION "${OUTBACK_INSTALL_DIR}/tests/runtime")
+if(SKBUILD) # in the wheel it is the package torch_outback.conformance
+  install(DIRECTORY tests/conformance/opinfo/ DESTINATION conformance PATTERN "__pycache__" EXCLUDE)
+endif()
 install(FILES CMakeLists.txt LICENSE DESTINATION "${OUTBACK_INSTALL_DIR}")

@@ -1,14 +1,12 @@
-"""Outback for builds: where its sources, headers and CMake files are installed."""
+"""Outback: PyTorch backends from device runtimes.
 
-from pathlib import Path
+`load` makes one of a compiled runtime, `cpp_extension_arguments` of a source file, and the command
+`outback` makes projects. `cmake_dir` is for builds.
+"""
 
-__all__ = ["prefix"]
+from .extension import cpp_extension_arguments
+from .loading import load
+from .refused import Refused
+from .toolkit import cmake_dir
 
-
-def prefix() -> Path:
-    """The folder for CMAKE_PREFIX_PATH: there find_package(Outback) succeeds.
-
-    Where torch-outback is in build-system.requires, scikit-build-core needs no such help: it is
-    told by the entry point group cmake.prefix.
-    """
-    return Path(__file__).resolve().parent
+__all__ = ["Refused", "cmake_dir", "cpp_extension_arguments", "load"]

@@ -1,20 +1,5 @@
-"""python -m torch_outback --prefix: what CMAKE_PREFIX_PATH needs for find_package(Outback)."""
+"""python -m torch_outback: the command `outback`."""
 
-import argparse
+from .cli import main
 
-from . import prefix
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m torch_outback")
-    parser.add_argument(
-        "--prefix",
-        action="store_true",
-        required=True,
-        help="print the folder for CMAKE_PREFIX_PATH",
-    )
-    parser.parse_args()
-    print(prefix())
-
-
-main()
+main(prog_name="outback")

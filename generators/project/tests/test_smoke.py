@@ -22,3 +22,16 @@ def test_every_device_is_there():
     assert torch.acme.is_available()
     for index in range(torch.acme.device_count()):
         assert torch.zeros(1, device=f"acme:{index}").device.index == index
+
+
+def test_our_own_operator_has_a_derivative_and_a_shape():
+    x = torch.linspace(-2, 2, 6, dtype=torch.float64).acme().requires_grad_()
+    assert torch.autograd.gradcheck(torch.ops.acme.scaled_silu, (x, 0.5))
+    assert torch.ops.acme.scaled_silu(x.detach().to("meta")).shape == (6,)
+
+
+def test_zero_is_ours():
+    x = torch.ones(3, 4).acme()
+    x[:, 1].zero_()
+    assert x.cpu().sum() == 9
+    assert x.zero_().cpu().abs().sum() == 0

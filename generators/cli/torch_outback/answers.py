@@ -1,0 +1,100 @@
+"""What a project was made from: the answers to `outback new`, kept in its .outback/project.json."""
+
+import dataclasses
+import datetime
+import importlib.util
+import json
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import names, toolkit
+from .refused import Refused
+
+RUNTIMES = ("custom", "host", "cuda", "level_zero")
+LANGUAGES = ("c++", "c")
+LICENSES = ("BSD-3-Clause", "Apache-2.0", "MIT", "none")
+_FILE = Path(".outback/project.json")
+
+
+@dataclass(frozen=True)
+class Answers:
+    name: str
+    runtime: str = "custom"
+    language: str = "c++"
+    license: str = "BSD-3-Clause"
+    author: str = ""
+    year: int = 0
+    torch: str = ""  # the minor release that the project begins with: 2.13
+    outback: str = ""  # the minor release that made the project, or brought it up to date: 0.1
+
+    def check(self) -> None:
+        """Raises Refused."""
+        why = names.problem(self.name)
+        if why:
+            raise Refused(
+                f'"{self.name}" cannot be a device\'s name: {why}. '
+                f"Try: outback new {names.suggestion(self.name)}"
+            )
+        for what, value, allowed in (
+            ("runtime", self.runtime, RUNTIMES),
+            ("language", self.language, LANGUAGES),
+            ("license", self.license, LICENSES),
+        ):
+            if value not in allowed:
+                raise Refused(f'there is no {what} "{value}": expected {", ".join(allowed)}')
+        if self.language == "c" and self.runtime != "custom":
+            raise Refused(
+                f"--language c is for a runtime of your own, and --runtime {self.runtime} is "
+                f"Outback's: leave one of them out"
+            )
+
+    def completed(self) -> "Answers":
+        """With what nobody is asked: the author, the year, and the releases that are there."""
+        return dataclasses.replace(
+            self,
+            author=self.author or _author() or f"the {self.name} authors",
+            year=self.year or datetime.date.today().year,
+            torch=self.torch or _installed_torch() or toolkit.NEWEST_TORCH,
+            outback=toolkit.minor_version(),
+        )
+
+    def save(self) -> str:
+        """As text for the project's file."""
+        return json.dumps(dataclasses.asdict(self), indent=2) + "\n"
+
+
+def load(project: Path) -> Answers:
+    """Of a project that `outback new` made. Raises Refused where there is none."""
+    file = project / _FILE
+    try:
+        answers = Answers(**json.loads(file.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise Refused(f"{project} was not made by outback new: there is no {_FILE} in it") from None
+    except (TypeError, ValueError) as error:
+        raise Refused(f"{file} cannot be read: {error}") from None
+    answers.check()
+    return answers
+
+
+def file_in(project: Path) -> Path:
+    return project / _FILE
+
+
+def _author() -> str:
+    try:
+        done = subprocess.run(["git", "config", "user.name"], capture_output=True, text=True)
+    except OSError:
+        return ""
+    return done.stdout.strip()
+
+
+def _installed_torch() -> str:
+    """The minor release of this Python's torch, which is not imported."""
+    spec = importlib.util.find_spec("torch")
+    if spec is None or spec.origin is None:
+        return ""
+    version = Path(spec.origin).with_name("version.py")
+    found = version.exists() and re.search(r"__version__ = '(\d+\.\d+)", version.read_text())
+    return found.group(1) if found else ""

@@ -1,0 +1,157 @@
+"""The command `outback`, which is `python -m torch_outback` too."""
+
+import dataclasses
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from . import answers, cache, names, new, toolkit
+from . import update as updating
+from .answers import Answers
+from .refused import Refused
+
+
+class _Group(click.Group):
+    """Prints a refusal as one line, and exits with 2."""
+
+    def invoke(self, context: click.Context) -> object:
+        try:
+            return super().invoke(context)
+        except Refused as refused:
+            click.echo(f"outback: {refused}", err=True)
+            context.exit(2)
+
+
+def _folder_option(name: str, folder: Callable[[], Path], what: str) -> Callable:
+    """An option that prints a folder, and exits."""
+
+    def print_it(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+        if wanted:
+            click.echo(folder())
+            context.exit()
+
+    return click.option(
+        name,
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=print_it,
+        help=f"Print {what}, and exit.",
+    )
+
+
+@click.group(cls=_Group, no_args_is_help=True)
+@click.version_option(toolkit.version(), prog_name="outback")
+@_folder_option("--cmake-dir", toolkit.cmake_dir, "the folder for -D Outback_DIR=")
+@_folder_option("--include-dir", toolkit.include_dir, "the folder of outback/runtime.h")
+def main() -> None:
+    """PyTorch backends from a device runtime.
+
+    Exits with 0; with 1 where a project is behind or has conflicts; with 2 where what was asked for
+    cannot be done, and nothing was changed.
+    """
+
+
+@main.command("new")
+@click.argument("name", default="")
+@click.option(
+    "--runtime",
+    type=click.Choice(answers.RUNTIMES),
+    help="custom: one of your own, which works from the first build. The others are Outback's.",
+)
+@click.option("--language", type=click.Choice(answers.LANGUAGES), help="Of a custom runtime.")
+@click.option("--license", type=click.Choice(answers.LICENSES), help="Of the project.")
+@click.option("--author", default="", help="Who has the copyright; git's user.name.")
+@click.option(
+    "--dir", "folder", type=click.Path(path_type=Path), help="The project's folder; ./NAME."
+)
+@click.option("--yes", "-y", is_flag=True, help="Ask nothing: what is not given is the default.")
+def _new(
+    name: str,
+    runtime: str | None,
+    language: str | None,
+    license: str | None,
+    author: str,
+    folder: Path | None,
+    yes: bool,
+) -> None:
+    """Make a project that is a working backend for the device NAME."""
+    given = {"runtime": runtime, "language": language, "license": license}
+    given = {key: value for key, value in given.items() if value is not None}
+    wanted = Answers(name, author=author, **given)
+    if not yes and sys.stdin.isatty():
+        wanted = _asked(wanted, given.keys())
+    elif not name:
+        raise Refused("outback new needs a NAME, and there is no terminal to ask for it")
+    wanted.check()
+    folder = folder or Path(wanted.name)
+    made = new.create(folder, wanted)
+    click.echo(f"torch_{made.name} is in {folder}, for torch {made.torch}. Next:")
+    for command in (
+        f"cd {shlex.quote(str(folder))}",
+        "pip install --no-build-isolation .",
+        "python -m pytest tests",
+    ):
+        click.echo(f"  {command}")
+
+
+def _asked(wanted: Answers, given: set[str]) -> Answers:
+    name = wanted.name
+    while why := names.problem(name):
+        if name:
+            click.echo(f"{why}; {names.suggestion(name)} would do", err=True)
+        name = click.prompt("The device's name, in lower-case letters and underscores").strip()
+    wanted = dataclasses.replace(wanted, name=name)
+    for key, question, choices in (
+        ("runtime", "Its runtime: a custom one, or one of Outback's", answers.RUNTIMES),
+        ("language", "The language of the runtime", answers.LANGUAGES),
+        ("license", "The licence", answers.LICENSES),
+    ):
+        if key in given or (key == "language" and wanted.runtime != "custom"):
+            continue
+        choice = click.prompt(question, default=choices[0], type=click.Choice(choices))
+        wanted = dataclasses.replace(wanted, **{key: choice})
+    return wanted
+
+
+@main.command("build")
+@click.option("--rebuild", is_flag=True, help="Even where there is one.")
+def _build(rebuild: bool) -> None:
+    """Compile what torch_outback.load needs, for the torch of this Python."""
+    click.echo(cache.provide(rebuild))
+
+
+@main.command("update")
+@click.argument(
+    "project", default=".", type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
+@click.option("--check", is_flag=True, help="Change nothing; exit with 1 if it is behind.")
+@click.pass_context
+def _update(context: click.Context, project: Path, check: bool) -> None:
+    """Bring PROJECT up to this Outback, and keep its author's edits."""
+    behind = updating.files_behind(project)
+    if not behind:
+        click.echo(f"up to date with Outback {toolkit.minor_version()}")
+        return
+    if check:
+        click.echo("behind: `outback update` would change")
+        for path in behind:
+            click.echo(f"  {path}")
+        context.exit(1)
+    changes = updating.update(project)
+    for what, paths in (
+        ("added", changes.added),
+        ("merged", changes.merged),
+        ("removed", changes.removed),
+        ("no longer Outback's, kept since it was edited", changes.kept),
+        ("new in Outback, left out since it was deleted", changes.left_out),
+        ("CONFLICT", changes.conflicts),
+    ):
+        for path in paths:
+            click.echo(f"{what}: {path}")
+    if changes.conflicts:
+        click.echo("resolve the conflicts, which are marked as git marks them", err=True)
+        context.exit(1)

@@ -1,0 +1,83 @@
+"""torch_outback.load: a backend from a runtime that is compiled already."""
+
+import ctypes
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import types
+from pathlib import Path
+
+from . import cache
+
+
+def load(name: str, library: str | os.PathLike) -> types.ModuleType:
+    """Makes the runtime in `library` the PyTorch backend `name`, and returns torch.<name>.
+
+    `library` is a shared library with the function `const outback_runtime* <name>_runtime(void)`
+    of outback/runtime.h, in C linkage; it needs to know nothing of torch. The torch half is
+    compiled on the first call for each torch, about a minute on two cores, and kept in the user's
+    cache; `outback build` does that ahead of time.
+
+    Everything is checked before anything is registered. Raises FileNotFoundError; OSError for what
+    is no library, or needs another one that is missing; AttributeError for a library without that
+    function; RuntimeError for a table that cannot be used, a name that cannot be a device's, and a
+    second backend; torch_outback.Refused where the torch half cannot be compiled. A second call
+    with the same name and library does nothing.
+    """
+    path = Path(library)
+    if not path.exists():
+        raise FileNotFoundError(f"torch_outback.load: there is no file {path}")
+    table = _table(name, path.resolve())
+    module = _loader()
+    register = getattr(module, "_register", None)
+    if register is not None:
+        register(name, table)
+        _loaded[name] = table
+    elif _loaded.get(name) != table:
+        (there,) = _loaded
+        raise RuntimeError(
+            f"torch_outback.load: this process's backend is {there} already, from another call; "
+            f"PyTorch has room for one"
+        )
+    return module
+
+
+_loaded: dict[str, int] = {}
+
+
+def _table(name: str, library: Path) -> int:
+    function = f"{name}_runtime"
+    try:
+        # Never closed: the backend calls it until the process ends.
+        symbols = ctypes.CDLL(os.fspath(library))
+    except OSError as error:
+        raise OSError(f"torch_outback.load: {library} cannot be loaded: {error}") from None
+    try:
+        answer = getattr(symbols, function)
+    except AttributeError:
+        raise AttributeError(
+            f"torch_outback.load: {library} has no function {function}; expected "
+            f"`const outback_runtime* {function}(void)` in C linkage, and visible"
+        ) from None
+    answer.restype = ctypes.c_void_p
+    table = answer()
+    if not table:
+        raise RuntimeError(f"torch_outback.load: {function}() of {library} answered a null pointer")
+    return table
+
+
+def _loader() -> types.ModuleType:
+    import torch  # noqa: F401  (the module needs its libraries)
+
+    full_name = "torch_outback.outback_loader"
+    if full_name in sys.modules:
+        return sys.modules[full_name]
+    file = cache.module_in(cache.provide())
+    loader = importlib.machinery.ExtensionFileLoader(full_name, os.fspath(file))
+    module = importlib.util.module_from_spec(
+        importlib.util.spec_from_file_location(full_name, file, loader=loader)
+    )
+    loader.exec_module(module)
+    sys.modules[full_name] = module
+    return module
