@@ -1,0 +1,1 @@
+"""torch.distributed on the device, with the process group that comes with PyTorch."""
