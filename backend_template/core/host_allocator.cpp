@@ -43,7 +43,8 @@ class host_cache final : public at::CachingHostAllocatorImpl<c10::Stream, event,
 
   void record_stream(std::optional<std::vector<event>>& events, c10::Stream stream) override {
     if (!events.has_value()) events.emplace();
-    // Nothing has used the memory, and replays may at any time: who captures keeps it, as with CUDA.
+    // Nothing has used the memory, and replays may at any time: who captures keeps it, as with
+    // CUDA.
     if (capture_of(stream) != nullptr) return;
     events->emplace_back();
     events->back().record(stream);

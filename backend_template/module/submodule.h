@@ -16,7 +16,8 @@ pybind11::module_ add_submodule(pybind11::module_& module, const char* part, con
 void share_names(const pybind11::module_& from, pybind11::module_& to,
                  const std::vector<std::string>& names);
 
-/// torch.<name>.streams, random, graphs and amp, over what `module` has. After all other definitions.
+/// torch.<name>.streams, random, graphs and amp, over what `module` has. After all other
+/// definitions.
 void define_submodules(pybind11::module_& module);
 
 }  // namespace outback::python

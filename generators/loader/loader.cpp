@@ -9,10 +9,9 @@ namespace py = pybind11;
 PYBIND11_MODULE(outback_loader, module) {
   // Gone from the module once it was called: what is left is torch.<name>.
   module.def("_register", [module](const std::string& name, uintptr_t table) mutable {
-    outback::register_backend(
-        module, {.name = name,
-                 .runtime = reinterpret_cast<const outback_runtime*>(table),
-                 .amp_dtypes = {at::kHalf, at::kBFloat16}});
+    outback::register_backend(module, {.name = name,
+                                       .runtime = reinterpret_cast<const outback_runtime*>(table),
+                                       .amp_dtypes = {at::kHalf, at::kBFloat16}});
     py::delattr(module, "_register");
   });
 }
