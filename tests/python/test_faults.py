@@ -1,7 +1,20 @@
 """What fails below arrives above: the right exception, with the call, the device and the size."""
 
+from pathlib import Path
+
 import pytest
 import torch
+import torch_acme
+
+# What a driver does not do, by the folder of its backend, and which function asks for it: CUDA
+# opens no handle of the process's own, and the Level Zero of the tests has no sensors.
+NOT_DONE = {
+    "python_cuda": {"ipc.open_event": "from_ipc_handle"},
+    "python_level_zero": {
+        "telemetry.read": "utilization",
+        "telemetry.processes": "list_gpu_processes",
+    },
+}.get(Path(torch_acme.__file__).parents[1].name, {})
 
 FAILED = """
 import torch
@@ -71,7 +84,8 @@ def test_a_failed_call_is_named_and_the_process_goes_on(run_python, whole_runtim
     for call, statement, where in CALLS:
         expected = f"{kind} | acme: {call.partition(':')[0]}({where}): {words}: "
         assert lines.pop(0).startswith(expected), statement
-        assert lines.pop(0) == "done", statement
+        again = lines.pop(0)
+        assert again == "done" or call.partition(":")[0] in NOT_DONE, (statement, again)
 
 
 LOST = """
@@ -191,7 +205,8 @@ assert y.tolist()[0][0] == 1.0
 repr(y); str(x[:3])
 torch.acme.can_device_access_peer(0, 1); s.native_handle; e.native_handle
 shared = torch.acme.Event(interprocess=True); shared.record()
-shared.ipc_handle(); torch.acme.Event.from_ipc_handle("acme:0", shared.ipc_handle()).query()
+handle = shared.ipc_handle()
+torch.acme.Event.from_ipc_handle("acme:0", handle).query()
 torch.acme.utilization(); torch.acme.clock_rate(1); torch.acme.device_memory_used()
 torch.acme.list_gpu_processes()
 torch.acme.ExternalStream(torch.acme.Stream().native_handle).synchronize()
@@ -277,10 +292,12 @@ def run_program(run_python, tmp_path):
 
     def run(slots: str) -> list[str]:
         (tmp_path / "program.py").write_text(EVERY_CALL)
+        lines = PROGRAM.strip().splitlines()
+        program = [line for line in lines if not any(it in line for it in NOT_DONE.values())]
         done = run_python(
             f"""
             import runpy, sys
-            sys.argv = ["program.py", {PROGRAM!r}, {slots!r}]
+            sys.argv = ["program.py", {chr(10).join(program)!r}, {slots!r}]
             runpy.run_path({str(tmp_path / "program.py")!r}, run_name="__main__")
             """,
             check=False,
@@ -296,7 +313,8 @@ def run_program(run_python, tmp_path):
 
 @pytest.mark.parametrize("slots", RAISING)
 def test_every_call_below_every_function(run_program, whole_runtime, slots):
-    assert run_program(slots) == sorted(slots.split()), "no function of the program made the others"
+    made = sorted(slot for slot in slots.split() if slot not in NOT_DONE)
+    assert run_program(slots) == made, "no function of the program made the others"
 
 
 def test_what_fails_while_something_is_given_back_ends_nothing(run_program, whole_runtime):

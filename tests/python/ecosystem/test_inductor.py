@@ -221,8 +221,8 @@ assert common.get_scheduling_for_device("acme") is Mine
 
 
 @pytest.mark.skipif(ADDRESSABLE, reason="the CPU can address this device")
-def test_elsewhere_it_is_refused(run_compiled):
-    run_compiled(
+def test_elsewhere_it_is_refused(run_at_first_use):
+    run_at_first_use(
         """
 f = torch.compile(lambda x: x.sin() + 1)
 x = torch.ones(3, device="acme")
