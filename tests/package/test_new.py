@@ -81,6 +81,22 @@ def test_the_cpp_names_are_in_the_style_of_each_place(outback, tmp_path):
     assert "MY_FOO_VISIBLE_DEVICES" in (tmp_path / "my_foo/README.md").read_text()
 
 
+@pytest.mark.parametrize("language", answers.LANGUAGES)
+def test_what_a_vendor_writes_is_little(outback, tmp_path, language):
+    assert outback("new", "foo", "--language", language).exit_code == 0
+
+    def lines(*files: str) -> int:
+        return sum(len((tmp_path / "foo" / file).read_text().splitlines()) for file in files)
+
+    runtime = lines("src/runtime.cpp" if language == "c++" else "src/runtime.c")
+    around = lines("src/module.cpp", "CMakeLists.txt")
+    assert runtime + around <= 200
+    if language == "c++":
+        words = " ".join((ROOT / "README.md").read_text().split())
+        assert f"the runtime, {runtime} lines as it stands" in words
+        assert f"the registration and the CMake file, {around} lines" in words
+
+
 @pytest.mark.parametrize(
     "name, why, instead",
     [
