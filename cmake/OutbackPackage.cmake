@@ -8,8 +8,11 @@ function(_outback_stage_package package source output)
   file(MAKE_DIRECTORY "${output}/${package}")
   configure_file("${CMAKE_CURRENT_FUNCTION_LIST_DIR}/build.py.in" "${output}/${package}/_build.py" @ONLY)
 
+  # Not recursive but in the package: the build may be in a folder of <source>, and its links are no sources.
   file(GLOB_RECURSE modules CONFIGURE_DEPENDS RELATIVE "${source}" "${source}/${package}/*.py"
-       "${source}/${package}/*.pyi" "${source}/_${package}_*.py")
+       "${source}/${package}/*.pyi")
+  file(GLOB autoload CONFIGURE_DEPENDS RELATIVE "${source}" "${source}/_${package}_*.py")
+  list(APPEND modules ${autoload})
   foreach(module IN LISTS modules)
     get_filename_component(folder "${output}/${module}" DIRECTORY)
     file(MAKE_DIRECTORY "${folder}")
