@@ -19,6 +19,15 @@ const outback_ipc& ipc_group() {
   return *runtime().ipc;
 }
 
+// Without a descriptor, whatever the runtime leaves out: 0 would be somebody's standard input,
+// which the owner of the handle would close.
+outback_ipc_handle handle_to_fill() noexcept {
+  outback_ipc_handle handle{};
+  handle.struct_size = sizeof handle;
+  handle.fd = -1;
+  return handle;
+}
+
 struct opened {
   c10::DeviceIndex device;
   void* data;
@@ -44,8 +53,7 @@ outback_ipc_handle ipc_handle_of(c10::DeviceIndex device, void* base) {
   const outback_ipc& ipc = ipc_group();
   const c10::DeviceIndex index = resolve_index(device);
   synchronize_device(index);
-  outback_ipc_handle handle{};
-  handle.struct_size = sizeof handle;
+  outback_ipc_handle handle = handle_to_fill();
   check(ipc.get_memory(runtime().self, index, base, &handle), "ipc.get_memory", index);
   return handle;
 }
@@ -62,8 +70,7 @@ c10::DataPtr open_ipc_memory(c10::DeviceIndex device, const outback_ipc_handle& 
 const outback_ipc_handle& ipc_handle_of(const event& shared) {
   const outback_ipc& ipc = ipc_group();
   if (shared.exported() != nullptr) return shared.exported()->handle;
-  outback_ipc_handle handle{};
-  handle.struct_size = sizeof handle;
+  outback_ipc_handle handle = handle_to_fill();
   check(ipc.get_event(runtime().self, shared.device(), shared.handle(), &handle), "ipc.get_event",
         shared.device());
   shared.set_exported(std::make_unique<exported_event>(handle, descriptor(handle.fd)));
