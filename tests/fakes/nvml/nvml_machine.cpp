@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 
 namespace fake_nvml {
@@ -44,9 +45,15 @@ device& checked(machine& m, nvmlDevice_t handle) {
 }
 
 unsigned long long memory_used(const device& of) {
+  // By its whole name: torch may have loaded a real libcudart of the same soname.
+  static const std::filesystem::path folder = [] {
+    Dl_info self = {};
+    dladdr(reinterpret_cast<void*>(&the_machine), &self);
+    return std::filesystem::absolute(self.dli_fname).parent_path();
+  }();
   unsigned long long used = 0;
   for (const char* name : {"libcudart.so.13", "libcudart.so.12"}) {
-    void* const library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+    void* const library = dlopen((folder / name).c_str(), RTLD_LAZY | RTLD_NOLOAD);
     if (library == nullptr) continue;
     using function = long long (*)(const char*);
     const auto ask = reinterpret_cast<function>(dlsym(library, "fake_cudart_memory_used_by_uuid"));

@@ -1,11 +1,19 @@
 """What the tests of the device's memory share."""
 
 import gc
+from pathlib import Path
 
 import pytest
 import torch
 
 memory = torch.acme.memory
+
+
+def pytest_collection_modifyitems(items):
+    """First of all: torch keeps tensors of other tests, a script's constants for one, to the end of
+    the process, and what is compared here is the whole of the device's memory.
+    """
+    items.sort(key=lambda item: not item.path.is_relative_to(Path(__file__).parent))
 
 
 @pytest.fixture(autouse=True)
