@@ -15,8 +15,8 @@ _WRITER = ROOT / "tools/dev/stub_writer.py"
 _PACKAGE = "torch-stubs"
 # What has to type-check with them.
 _CHECKED = (
-    "examples/digits",
-    "examples/native_kernels/show.py",
+    "examples/train_digits",
+    "examples/custom_op/show.py",
     "tests/types/uses_device_module.py",
 )
 
