@@ -52,12 +52,12 @@ def main() -> None:
 
 def check(operator, x: torch.Tensor) -> None:
     """What PyTorch itself finds of an operator."""
-    inputs = (x.double().requires_grad_(), 2.0)
-    print("gradcheck:", torch.autograd.gradcheck(operator, inputs))
-    print("gradgradcheck:", torch.autograd.gradgradcheck(operator, inputs))
+    x = x.double().requires_grad_()
+    print("gradcheck:", torch.autograd.gradcheck(lambda x: operator(x, 2.0), x))
+    print("gradgradcheck:", torch.autograd.gradgradcheck(lambda x: operator(x, 2.0), x))
     # test_autograd_registration knows CPU, CUDA and XPU only.
     tests = ("test_schema", "test_faketensor", "test_aot_dispatch_dynamic")
-    for test, found in torch.library.opcheck(operator, inputs, test_utils=tests).items():
+    for test, found in torch.library.opcheck(operator, (x, 2.0), test_utils=tests).items():
         print(f"opcheck, {test}: {found}")
 
 

@@ -1,4 +1,4 @@
-"""Each example that needs no more than a backend of the build tree."""
+"""Each example that needs no more than what the build tree has."""
 
 import json
 import re
@@ -30,12 +30,13 @@ def test_two_devices(on, printed):
 def test_transformer(on, printed):
     pytest.importorskip("transformers", exc_type=ImportError)
     on("python")
-    said = printed("transformer", r"(?<=writes ).*").split("parameters on acme:0")[1]
-    curves = re.findall(r"^ *\d+ +(\S+) +(\S+)$", said, re.MULTILINE)
+    said = printed("transformer", r"(?<=writes ).*")
+    in_float32 = said.split("parameters on acme:0")[1]
+    curves = re.findall(r"^ *\d+ +(\S+) +(\S+)$", in_float32, re.MULTILINE)
     assert len(curves) == 5 and all(there == here for there, here in curves)
-    assert float(curves[-1][0]) < float(curves[0][0]) / 3
-    (on_acme,) = re.findall("acme writes (.*)", said)
-    (on_cpu,) = re.findall("cpu writes  (.*)", said)
+    assert float(curves[-1][0]) < float(curves[0][0]) / 2
+    (on_acme,) = re.findall("acme writes (.*)", in_float32)
+    (on_cpu,) = re.findall("cpu writes  (.*)", in_float32)
     assert on_acme == on_cpu
 
 

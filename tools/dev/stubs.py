@@ -17,6 +17,9 @@ _PACKAGE = "torch-stubs"
 _CHECKED = (
     "examples/train_digits",
     "examples/custom_op/show.py",
+    "examples/streams",
+    "examples/transformer/gpt.py",
+    "examples/two_devices/split.py",
     "tests/types/uses_device_module.py",
 )
 

@@ -1,6 +1,6 @@
 """Trains a network whose first half is on acme:0 and whose second half is on acme:1.
 
-python train.py
+python split.py
 """
 
 from __future__ import annotations
