@@ -3,6 +3,7 @@ language. Each is run in a process of its own, on a backend of the build tree.""
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,6 +16,9 @@ TIMEOUT = 300  # seconds, of a command
 BLOCK = re.compile(r"^```\n(\$ .*?)^```$", re.MULTILINE | re.DOTALL)
 # A percentage with decimals is the result of a computation and the same everywhere.
 DECIMAL = r"\d+\.\d+(?:e-?\d+)?(?![\d%])"
+
+# A new test of the runtime suite is no reason to write READMEs anew.
+NUMBERS_OF_A_SUITE = (r"\d+ (?=tests|ms)", r"\d+ (?=passed)")
 
 
 @pytest.fixture(scope="session")
@@ -70,7 +74,7 @@ def printed(tmp_path) -> Callable[..., str]:
 
 def _arguments(command: str, folder: Path) -> list[str]:
     """With this Python, and with the example's own files."""
-    words = [sys.executable if word == "python" else word for word in command.split()]
+    words = [sys.executable if word == "python" else word for word in shlex.split(command)]
     return [os.fspath(folder / word) if word.endswith(".py") else word for word in words]
 
 

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ElementTree
 from itertools import pairwise
 
 import pytest
-from conftest import ROOT
+from conftest import NUMBERS_OF_A_SUITE, ROOT
 
 
 def test_every_example_is_in_the_index_and_has_a_readme():
@@ -71,6 +71,15 @@ def boxes(picture) -> list[str]:
 def test_custom_op(on, printed):
     on("python_kernels")
     printed("custom_op")
+
+
+@pytest.mark.parametrize("example", ["cpp_runtime", "rust_runtime"])
+def test_the_suite_on_a_runtime(build_tree, printed, tmp_path, example):
+    folder = build_tree / "examples" / example
+    if not (folder / f"{example}_suite").exists():
+        pytest.skip(f"{folder} has no suite: without cargo there is none in Rust")
+    (tmp_path / "build").symlink_to(folder)
+    printed(example, *NUMBERS_OF_A_SUITE)
 
 
 def test_libtorch_only(build_tree, printed, tmp_path):

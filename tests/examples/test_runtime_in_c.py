@@ -4,7 +4,7 @@ import os
 import shutil
 import sys
 
-from conftest import ROOT
+from conftest import NUMBERS_OF_A_SUITE, ROOT
 
 sys.path.insert(0, os.fspath(ROOT / "generators/cli"))
 from torch_outback import cache
@@ -21,7 +21,7 @@ def test_runtime_in_c(build_tree, printed, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.fspath(ROOT / "generators/cli"))
 
     (tmp_path / "build").symlink_to(build_tree / "examples/runtime_in_c")
-    printed("runtime_in_c")
+    printed("runtime_in_c", *NUMBERS_OF_A_SUITE)
 
 
 def test_it_is_no_longer_than_150_lines():
