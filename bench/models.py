@@ -11,7 +11,7 @@ from rows import Row, Section
 from timing import Code, paired
 from torch import nn
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "examples" / "digits"))
+sys.path.append(str(Path(__file__).resolve().parents[1] / "examples" / "train_digits"))
 import digits
 
 BATCH = 32

@@ -1,4 +1,4 @@
-"""The backend of examples/native_kernels: PYTHONPATH=<build>/python_kernels, as in ./dev test."""
+"""The backend of examples/custom_op: PYTHONPATH=<build>/python_kernels, as in ./dev test."""
 
 from contextlib import contextmanager
 

@@ -52,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
         "demo",
         _demo,
         "train on handwritten digits, on the scaffold backend and on the CPU",
-        passes_on="examples/digits/train.py",
+        passes_on="examples/train_digits/train.py",
     )
     tests = command("test", _test, "run the C++ and Python tests, as CI does")
     tests.add_argument("--all", action="store_true", help="sanitizers and every other long run too")

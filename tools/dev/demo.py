@@ -7,5 +7,5 @@ from .paths import ROOT
 
 def run(environment: Environment, arguments: list[str]) -> int:
     folder = build.build(environment, "release", targets=["torch_acme"])
-    train = [environment.python, ROOT / "examples/digits/train.py", *arguments]
+    train = [environment.python, ROOT / "examples/train_digits/train.py", *arguments]
     return shell.stream(train, env=build.python_path(folder))

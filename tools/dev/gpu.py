@@ -70,7 +70,7 @@ def _under_sanitizer(suite: Path) -> str:
 
 def _demo(environment: Environment, variables: dict[str, str]) -> str:
     with console.step("demo") as step:
-        train = [environment.python, ROOT / "examples/digits/train.py"]
+        train = [environment.python, ROOT / "examples/train_digits/train.py"]
         done = shell.run("gpu-demo", train, env=variables)
         accuracy = next(line for line in done.stdout.splitlines() if "accuracy" in line)
         step.note = " ".join(accuracy.replace("│", " ").split())

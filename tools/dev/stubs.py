@@ -15,8 +15,11 @@ _WRITER = ROOT / "tools/dev/stub_writer.py"
 _PACKAGE = "torch-stubs"
 # What has to type-check with them.
 _CHECKED = (
-    "examples/digits",
-    "examples/native_kernels/show.py",
+    "examples/train_digits",
+    "examples/custom_op/show.py",
+    "examples/streams",
+    "examples/transformer/gpt.py",
+    "examples/two_devices/split.py",
     "tests/types/uses_device_module.py",
 )
 

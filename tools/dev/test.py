@@ -90,6 +90,7 @@ def run(environment: Environment, everything: bool) -> int:
         "conformance suite",
         lambda: run_pytest(environment, "conformance", "tests/conformance", path),
     )
+    report.part("examples", lambda: run_pytest(environment, "examples", "tests/examples", path))
     selected = () if everything else ("-m", "not slow")
     report.part(
         "package", lambda: run_pytest(environment, "package", "tests/package", path, *selected)

@@ -43,7 +43,7 @@ ROWS = {
         "ecosystem/test_training.py",
         "test_autograd_threads.py",
         "test_bench.py",
-        "test_digits_demo.py",
+        "test_train_digits.py",
     ],
     "`torch.acme` and `torch.accelerator`": ["module", "test_device_module.py"],
     "Memory: caching, statistics, pools, limits, history": ["memory"],

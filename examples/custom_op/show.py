@@ -1,4 +1,4 @@
-"""Runs each native kernel of this backend, compares it with the CPU and prints what ran.
+"""Runs each kernel of this backend, compares it with the CPU and prints what ran.
 
 PYTHONPATH=<build>/python_kernels python show.py
 """
@@ -38,7 +38,7 @@ def main() -> None:
     grad = torch.func.grad(lambda t: silu(t).sum())
     show("its derivative", name, lambda: grad(dx), lambda: torch.func.grad(sum_of(reference))(x))
     compiled = torch.compile(silu, backend="aot_eager", fullgraph=True)
-    show("compiled", name, lambda: compiled(dx), lambda: reference(x))
+    show("in torch.compile(fullgraph=True)", name, lambda: compiled(dx), lambda: reference(x))
     half = dx.bfloat16()
     with torch.autocast("acme", dtype=torch.bfloat16):
         show(
@@ -47,6 +47,18 @@ def main() -> None:
             lambda: silu(half),
             lambda: reference(half.cpu().float()),
         )
+    check(torch.ops.acme.scaled_silu, dx)
+
+
+def check(operator, x: torch.Tensor) -> None:
+    """What PyTorch itself finds of an operator."""
+    x = x.double().requires_grad_()
+    print("gradcheck:", torch.autograd.gradcheck(lambda x: operator(x, 2.0), x))
+    print("gradgradcheck:", torch.autograd.gradgradcheck(lambda x: operator(x, 2.0), x))
+    # test_autograd_registration knows CPU, CUDA and XPU only.
+    tests = ("test_schema", "test_faketensor", "test_aot_dispatch_dynamic")
+    for test, found in torch.library.opcheck(operator, (x, 2.0), test_utils=tests).items():
+        print(f"opcheck, {test}: {found}")
 
 
 def sum_of(function):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-DEMO = Path(__file__).parents[2] / "examples" / "digits" / "train.py"
+DEMO = Path(__file__).parents[2] / "examples" / "train_digits" / "train.py"
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess:

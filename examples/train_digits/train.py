@@ -1,9 +1,9 @@
 """Trains a network on handwritten digits, on a device and on the CPU, and compares the two.
 
-python examples/digits/train.py                    # acme:0, from the package torch_acme
-python examples/digits/train.py --device acme:1 --epochs 20
-python examples/digits/train.py --amp bfloat16     # the same under torch.autocast
-python examples/digits/train.py --package torch_other --device other
+python examples/train_digits/train.py                    # acme:0, from the package torch_acme
+python examples/train_digits/train.py --device acme:1 --epochs 20
+python examples/train_digits/train.py --amp bfloat16     # the same under torch.autocast
+python examples/train_digits/train.py --package torch_other --device other
 """
 
 from __future__ import annotations
