@@ -14,8 +14,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT = 300  # seconds, of a command
 BLOCK = re.compile(r"^```\n(\$ .*?)^```$", re.MULTILINE | re.DOTALL)
-# A percentage with decimals is the result of a computation and the same everywhere.
-DECIMAL = r"\d+\.\d+(?:e-?\d+)?(?![\d%])"
+# What is computed is rounded in another way by another CPU's kernels.
+DECIMAL = r"\d+\.\d+(?:e-?\d+)?"
 
 # A new test of the runtime suite is no reason to write READMEs anew.
 NUMBERS_OF_A_SUITE = (r"\d+ (?=tests|ms)", r"\d+ (?=passed)")
