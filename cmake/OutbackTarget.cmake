@@ -4,6 +4,19 @@ include_guard(GLOBAL)
 
 find_program(OUTBACK_CCACHE ccache DOC "Used for Outback's own targets unless a launcher is set already")
 mark_as_advanced(OUTBACK_CCACHE)
+if(OUTBACK_CCACHE)
+  set(_outback_launcher "${OUTBACK_CCACHE}")
+  # ccache compares paths. With those below the build's folder relative, the torch half that one project compiled is
+  # found by the next, and by a build in a temporary folder. Whoever has set a base keeps it.
+  execute_process(
+    COMMAND "${OUTBACK_CCACHE}" --get-config base_dir
+    OUTPUT_VARIABLE _outback_base
+    OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  if(NOT _outback_base)
+    list(PREPEND _outback_launcher "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${CMAKE_BINARY_DIR}")
+  endif()
+  set_property(GLOBAL PROPERTY OUTBACK_LAUNCHER "${_outback_launcher}")
+endif()
 
 # outback_target_defaults(<target>)
 function(outback_target_defaults target)
@@ -21,9 +34,9 @@ function(outback_target_defaults target)
       ${target} PRIVATE -Wall -Wextra -Wno-type-limits $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
                         $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual> $<$<BOOL:${OUTBACK_WERROR}>:-Werror>)
   endif()
-  if(OUTBACK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    set_target_properties(${target} PROPERTIES C_COMPILER_LAUNCHER "${OUTBACK_CCACHE}"
-                                               CXX_COMPILER_LAUNCHER "${OUTBACK_CCACHE}")
+  get_property(launcher GLOBAL PROPERTY OUTBACK_LAUNCHER)
+  if(launcher AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set_target_properties(${target} PROPERTIES C_COMPILER_LAUNCHER "${launcher}" CXX_COMPILER_LAUNCHER "${launcher}")
   endif()
 endfunction()
 

@@ -5,28 +5,32 @@
 #include <c10/core/Storage.h>
 #include <c10/util/Exception.h>
 
+#include <string>
+
 #include "backend_template/core/copy.h"
 #include "backend_template/core/device.h"
 #include "backend_template/core/generator.h"
 #include "backend_template/core/host_allocator.h"
+#include "backend_template/core/kernel_services.h"
 #include "backend_template/core/lazy_start.h"
 #include "backend_template/core/runtime.h"
 #include "backend_template/core/storage.h"
+#include "backend_template/core/stream.h"
 
 namespace outback::core {
 namespace {
 
-struct hooks final : at::PrivateUse1HooksInterface {
+struct hooks final : at::PrivateUse1HooksInterface, kernel_services {
   bool isBuilt() const override { return true; }
   bool isAvailable() const override { return core::device_count() > 0; }
   void init() const override { ensure_started(); }
 
   bool hasPrimaryContext(c10::DeviceIndex device) const override {
-    const outback_device_state* state = runtime().device_state;
+    const outback_device_state* state = core::runtime().device_state;
     if (state == nullptr) return is_started();
     int32_t active = 0;
-    check(state->is_active(runtime().self, resolve_index(device), &active),
-          "device_state.is_active", device);
+    core::check(state->is_active(core::runtime().self, resolve_index(device), &active),
+                "device_state.is_active", device);
     return active != 0;
   }
 
@@ -34,10 +38,10 @@ struct hooks final : at::PrivateUse1HooksInterface {
   void setCurrentDevice(c10::DeviceIndex device) const override { set_device(device); }
   c10::DeviceIndex getCurrentDevice() const override { return current_device(); }
   c10::DeviceIndex exchangeDevice(c10::DeviceIndex device) const override {
-    return exchange_device(device);
+    return core::exchange_device(device);
   }
   c10::DeviceIndex maybeExchangeDevice(c10::DeviceIndex device) const override {
-    return exchange_device(device);
+    return core::exchange_device(device);
   }
 
   const at::Generator& getDefaultGenerator(c10::DeviceIndex device) const override {
@@ -51,20 +55,42 @@ struct hooks final : at::PrivateUse1HooksInterface {
   at::Allocator* getPinnedMemoryAllocator() const override { return &host_allocator(); }
 
   c10::Device getDeviceFromPtr(void* data) const override {
-    const outback_host_memory* group = runtime().host_memory;
+    const outback_host_memory* group = core::runtime().host_memory;
     TORCH_CHECK_NOT_IMPLEMENTED(
-        group != nullptr, backend_name(),
+        group != nullptr, core::backend_name(),
         ": the device of a pointer is not known, since this device's runtime has no "
         "host_memory.info");
     outback_pointer_info info{};
     info.struct_size = sizeof info;
-    check(group->info(runtime().self, data, &info), "host_memory.info");
-    TORCH_CHECK(info.device != OUTBACK_HOST, "the pointer is not ", backend_name(), " memory");
+    core::check(group->info(core::runtime().self, data, &info), "host_memory.info");
+    TORCH_CHECK(info.device != OUTBACK_HOST, "the pointer is not ", core::backend_name(),
+                " memory");
     return c10::Device(device_type, static_cast<c10::DeviceIndex>(info.device));
   }
 
   void resizePrivateUse1Bytes(const c10::Storage& storage, size_t size) const override {
     resize_storage(*storage.unsafeGetStorageImpl(), size);
+  }
+
+  // What native kernels ask, wherever they are compiled.
+  const outback_runtime& runtime() const noexcept override { return core::runtime(); }
+  const std::string& backend_name() const noexcept override { return core::backend_name(); }
+  void check(outback_status status, const char* slot) const override { core::check(status, slot); }
+  c10::Stream current_stream(c10::DeviceIndex device) const override {
+    return core::current_stream(device);
+  }
+  outback_stream handle_of(const c10::Stream& stream) const override {
+    return core::handle_of(stream);
+  }
+  void synchronize_stream(const c10::Stream& stream) const override {
+    core::synchronize_stream(stream);
+  }
+  void mark_busy(const c10::Stream& stream) const override { core::mark_busy(stream); }
+  c10::DeviceIndex exchange_device(c10::DeviceIndex device) const override {
+    return core::exchange_device(device);
+  }
+  void set_device_unchecked(c10::DeviceIndex device) const noexcept override {
+    core::set_device_unchecked(device);
   }
 };
 

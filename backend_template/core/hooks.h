@@ -1,4 +1,5 @@
-// What ATen asks of an accelerator: start, default generator, pinned memory, storage resize.
+// What ATen asks of an accelerator: start, default generator, pinned memory, storage resize. Native
+// kernels find what they ask of the backend here too (kernel_services.h).
 #pragma once
 
 namespace at {

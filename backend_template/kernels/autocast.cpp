@@ -8,8 +8,6 @@
 #include <memory>
 #include <utility>
 
-#include "backend_template/core/device.h"
-
 namespace outback::kernels {
 namespace {
 
@@ -44,7 +42,7 @@ class autocast_kernel final : public c10::OperatorKernel {
     const size_t first = stack->size() - arguments.size();
     for (size_t i = first; i < stack->size(); ++i) {
       change_tensors((*stack)[i], [&](const at::Tensor& tensor) {
-        return at::autocast::cached_cast(dtype, tensor, core::device_type);
+        return at::autocast::cached_cast(dtype, tensor, c10::kPrivateUse1);
       });
     }
     op.callBoxed(stack);
@@ -53,11 +51,11 @@ class autocast_kernel final : public c10::OperatorKernel {
  private:
   c10::ScalarType dtype_for(c10::ArrayRef<c10::IValue> arguments) const {
     if (policy_ == cast_policy::fp32) return c10::kFloat;
-    c10::ScalarType dtype = at::autocast::get_autocast_dtype(core::device_type);
+    c10::ScalarType dtype = at::autocast::get_autocast_dtype(c10::kPrivateUse1);
     if (policy_ == cast_policy::promote) {
       for (c10::IValue argument : arguments) {
         change_tensors(argument, [&](const at::Tensor& tensor) {
-          if (tensor.defined()) dtype = at::autocast::prioritize(dtype, tensor, core::device_type);
+          if (tensor.defined()) dtype = at::autocast::prioritize(dtype, tensor, c10::kPrivateUse1);
           return tensor;
         });
       }

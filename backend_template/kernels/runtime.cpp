@@ -1,15 +1,15 @@
 #include "outback/kernels/runtime.h"
 
-#include "backend_template/core/runtime.h"
+#include "backend_template/kernels/services.h"
 
 namespace outback::kernels {
 
-const outback_runtime& runtime() noexcept {
-  return core::runtime();
+const outback_runtime& runtime() {
+  return services().runtime();
 }
 
 void check(outback_status status, const char* slot) {
-  core::check(status, slot);
+  services().check(status, slot);
 }
 
 }  // namespace outback::kernels

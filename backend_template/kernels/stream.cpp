@@ -2,38 +2,36 @@
 
 #include <c10/util/Exception.h>
 
-#include "backend_template/core/device.h"
-#include "backend_template/core/runtime.h"
-#include "backend_template/core/stream.h"
+#include "backend_template/kernels/services.h"
 
 namespace outback::kernels {
 namespace {
 
 c10::Stream stream_on(c10::Device device) {
-  TORCH_CHECK(device.type() == core::device_type, "Expected a device of ", core::backend_name(),
+  TORCH_CHECK(device.is_privateuseone(), "Expected a device of ", services().backend_name(),
               " for a native kernel, but found ", device);
-  return core::current_stream(device.index());
+  return services().current_stream(device.index());
 }
 
 }  // namespace
 
 kernel_stream::kernel_stream(c10::Device device)
     : stream_(stream_on(device)),
-      handle_(core::handle_of(stream_)),
-      device_before_(core::exchange_device(stream_.device_index())) {}
+      handle_(services().handle_of(stream_)),
+      device_before_(services().exchange_device(stream_.device_index())) {}
 
 kernel_stream::~kernel_stream() {
   mark_launched();
-  core::set_device_unchecked(device_before_);
+  services().set_device_unchecked(device_before_);
 }
 
 void kernel_stream::wait() {
-  core::synchronize_stream(stream_);
+  services().synchronize_stream(stream_);
   has_work_ = false;
 }
 
 void kernel_stream::mark_launched() {
-  if (has_work_) core::mark_busy(stream_);
+  if (has_work_) services().mark_busy(stream_);
 }
 
 }  // namespace outback::kernels

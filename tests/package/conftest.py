@@ -9,6 +9,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 ROOT = Path(__file__).resolve().parents[2]
 SCAFFOLD = ROOT / "generators/project"
@@ -17,16 +18,22 @@ collect_ignore = ["older_scaffold"]  # data of test_update.py
 
 
 class Environment:
-    """A virtual environment that has torch, and whatever else a test puts into it."""
+    """A virtual environment that has torch, and whatever else a test puts into it.
 
-    def __init__(self, folder: Path) -> None:
-        subprocess.check_call([sys.executable, "-m", "venv", "--without-pip", folder])
+    What it has besides comes from the folders `borrowed`; without one, torch from where these tests
+    run. Made where there is none in `folder` yet.
+    """
+
+    def __init__(self, folder: Path, *borrowed: Path) -> None:
+        self.folder = folder
         self.python = folder / "bin/python"
+        if not self.python.exists():
+            subprocess.check_call([sys.executable, "-m", "venv", "--without-pip", folder])
         paths = {"base": str(folder), "platbase": str(folder)}
         self.site = Path(sysconfig.get_path("purelib", "venv", vars=paths))
         # Downloading torch again would take minutes and prove nothing: borrow it by path.
-        torch = Path(importlib.util.find_spec("torch").origin)
-        (self.site / "borrowed.pth").write_text(f"{torch.parents[1]}\n")
+        borrowed = borrowed or (Path(importlib.util.find_spec("torch").origin).parents[1],)
+        (self.site / "borrowed.pth").write_text("".join(f"{site}\n" for site in borrowed))
 
     def run(self, code: str, **variables: str) -> subprocess.CompletedProcess:
         return subprocess.run(
@@ -41,6 +48,14 @@ class Environment:
     def pip(self, *arguments: str | Path) -> None:
         call([sys.executable, "-m", "pip", "--python", self.python, *arguments])
 
+    def activated(self) -> dict[str, str]:
+        """The variables that `source bin/activate` sets, with a pip that installs nowhere else."""
+        pip = self.folder / "bin/pip"
+        pip.write_text('#!/bin/sh\nexec "$(dirname "$0")/python" -m pip "$@"\n')
+        pip.chmod(0o755)
+        path = os.pathsep.join([os.fspath(self.folder / "bin"), clean_environment()["PATH"]])
+        return {"VIRTUAL_ENV": os.fspath(self.folder), "PATH": path, "PIP_NO_INDEX": "1"}
+
 
 def clean_environment(**variables: str) -> dict[str, str]:
     """Our variables without those that make the build tree's backend visible."""
@@ -48,14 +63,17 @@ def clean_environment(**variables: str) -> dict[str, str]:
     # ninja is among the tools of this Python; make need not be there.
     tools = os.pathsep.join([os.fspath(Path(sys.executable).parent), ours.get("PATH", os.defpath)])
     fixed = {"PYTHONWARNINGS": "default", "PIP_NO_INPUT": "1", "CMAKE_GENERATOR": "Ninja"}
+    # One name of the compiler, which CMake and packages call otherwise: ccache compares names.
+    fixed |= {"CC": ours.get("CC", "cc"), "CXX": ours.get("CXX", "c++")}
     return ours | fixed | {"PATH": tools} | variables
 
 
-def call(command: list[str | Path], **variables: str) -> str:
+def call(command: list[str | Path], cwd: Path | None = None, **variables: str) -> str:
     """Runs a program that must succeed, and fails the test with its output where it does not."""
     done = subprocess.run(
         list(map(os.fspath, command)),
         env=clean_environment(**variables),
+        cwd=cwd,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -79,13 +97,44 @@ def build_tree() -> Path:
     return Path(folder)
 
 
+@pytest.fixture(scope="session")
+def outback(build_tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """An environment with Outback's wheel, and OUTBACK_CACHE_DIR with what `outback build` made.
+
+    Both are in the build tree, under a path with spaces: made once in a run of the tests, by the
+    first worker that wants it; what is compiled stays for the next run, as it takes a minute.
+    """
+    place = build_tree / "package tests"
+    place.mkdir(exist_ok=True)
+    run = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        run = run.parent  # which the workers share
+    ready = run / "outback-is-ready"
+    with FileLock(place / "lock"):
+        if not ready.exists():
+            shutil.rmtree(place / "environment", ignore_errors=True)
+            made = Environment(place / "environment")
+            wheels = ["--no-deps", "--no-index", "--no-build-isolation"]
+            call([sys.executable, "-m", "pip", "wheel", "-q", *wheels, "-w", run / "wheel", ROOT])
+            made.pip("install", "-q", "--no-deps", "--no-index", *(run / "wheel").glob("*.whl"))
+            variables = made.activated() | {"OUTBACK_CACHE_DIR": os.fspath(place / "cache")}
+            call(["outback", "build"], **variables)
+            ready.write_text("")
+    return Environment(place / "environment")
+
+
 @pytest.fixture
 def installed(environment: Environment, build_tree: Path) -> Environment:
-    """An environment with torch_acme as its wheel lays it out, from the build that is there."""
+    """An environment with torch_acme."""
+    install_acme(environment, build_tree)
+    return environment
+
+
+def install_acme(environment: Environment, build_tree: Path) -> None:
+    """Puts torch_acme there as its wheel lays it out, from the build that is there."""
     call(["cmake", "--install", build_tree / "generators", "--prefix", environment.site])
     shutil.copytree(SCAFFOLD / "torch_acme", environment.site / "torch_acme", dirs_exist_ok=True)
     shutil.copy(SCAFFOLD / "_torch_acme_autoload.py", environment.site)
     shutil.copytree(
         build_tree / "python/torch_acme-0.dist-info", environment.site / "torch_acme-0.dist-info"
     )
-    return environment

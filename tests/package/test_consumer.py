@@ -1,11 +1,15 @@
 """C++ projects get Outback from an installed tree, from its sources, or as a part of themselves."""
 
 import importlib.util
+import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from conftest import ROOT, call
+from torch_outback.cli import main
 
 PROGRAM = ROOT / "examples/libtorch_only"
 
@@ -31,6 +35,41 @@ def test_an_installed_tree_is_the_same_package(tmp_path):
     call(["cmake", "-S", ROOT, "-B", tmp_path / "outback", *nothing_to_build])
     call(["cmake", "--install", tmp_path / "outback", "--prefix", prefix])
     configure(tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+
+
+def test_the_sources_can_be_a_part_of_a_build(tmp_path):
+    sources = tmp_path / "sources with spaces"
+    sources.symlink_to(ROOT)
+    configure(tmp_path / "build", f"-DOUTBACK_SOURCE={sources}")
+
+
+@pytest.mark.parametrize("chosen, flag", [(None, "-O3"), ("Debug", "-g")])
+def test_a_new_project_is_optimized_unless_it_is_told_otherwise(tmp_path, chosen, flag):
+    project = tmp_path / "acme"
+    made = CliRunner().invoke(main, ["new", "acme", "--yes", "--dir", str(project)])
+    assert made.exit_code == 0, made.output
+    command = ["cmake", "-S", project, "-B", project / "build", f"-DOutback_ROOT={ROOT}"]
+    command += [f"-DPython_EXECUTABLE={sys.executable}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
+    call(command + ([f"-DCMAKE_BUILD_TYPE={chosen}"] if chosen else []))
+    compiled = json.loads((project / "build/compile_commands.json").read_text())
+    (command,) = (it["command"] for it in compiled if it["file"].endswith("src/module.cpp"))
+    assert flag in command.split() and ("-O3" in command.split()) == (chosen is None)
+
+
+@pytest.mark.skipif(shutil.which("ccache") is None, reason="there is no ccache here")
+def test_ccache_finds_what_another_project_compiled(tmp_path):
+    def built(folder: Path) -> dict[str, int]:
+        variables = {"CCACHE_DIR": str(tmp_path / "ccache"), "CCACHE_BASEDIR": ""}
+        fixed = ["-DOUTBACK_BUILD_TORCH=OFF", "-DCMAKE_BUILD_TYPE=Release"]
+        call(["cmake", "-S", ROOT, "-B", folder, *fixed], **variables)
+        call(["cmake", "--build", folder, "--target", "outback_runtime_null"], **variables)
+        lines = call(["ccache", "--print-stats"], **variables).splitlines()
+        return {name: int(count) for name, count in (line.split("\t") for line in lines)}
+
+    first = built(tmp_path / "a build with spaces")
+    second = built(tmp_path / "deeper/another")
+    assert first["cache_miss"] > 0 and second["cache_miss"] == first["cache_miss"]
+    assert second["direct_cache_hit"] - first["direct_cache_hit"] == first["cache_miss"]
 
 
 def test_the_runtimes_and_their_tests_configure_without_torch(tmp_path):

@@ -1,6 +1,11 @@
 """torch_acme, installed, loads in both ways, and refuses another torch in both."""
 
+import os
+import sys
+
 import pytest
+import torch
+from conftest import ROOT, Environment, call, install_acme
 
 GATE = "torch_acme was built for torch 1.0 and this is torch"
 
@@ -57,9 +62,114 @@ def test_import_torch_survives_a_backend_for_another_torch(for_another_torch):
     assert GATE in done.stderr
 
 
+def minor(version: str) -> str:
+    return ".".join(version.split(".")[:2])
+
+
+# What ./dev --torch VERSION has set up, of this Python.
+OTHER_TORCHES = [
+    site
+    for site in sorted(ROOT.glob(f".venv-*/lib/python{minor(sys.version)}/site-packages"))
+    if (site / "torch/version.py").exists()
+]
+
+
+@pytest.mark.parametrize("site", OTHER_TORCHES or [None], ids=lambda site: site and site.parts[-4])
+def test_another_release_of_torch_is_refused(site, tmp_path, build_tree):
+    if site is None:
+        pytest.skip("no other release of torch is here: ./dev test --torch 2.15.0 sets one up")
+    environment = Environment(tmp_path / "environment", site)
+    install_acme(environment, build_tree)
+    other = environment.run("import torch; print(torch.__version__)").stdout.strip()
+    if minor(other) == minor(torch.__version__):
+        pytest.skip(f"{other} is the release that torch_acme was built for")
+    gate = (
+        f"torch_acme was built for torch {minor(torch.__version__)} and this is torch {other}: "
+        "install the torch_acme that was made for it, or rebuild it here."
+    )
+    done = environment.run(
+        "import sys, torch; print(torch.ones(2).sum().item(), 'torch_acme' in sys.modules)"
+    )
+    assert done.stdout == "2.0 False\n", done.stderr
+    assert f"UserWarning: torch_acme was not loaded: {gate}" in done.stderr
+    assert "Traceback" not in done.stderr
+    done = environment.run("import torch_acme")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == f"ImportError: {gate}"
+
+
 def test_import_torch_survives_a_compiled_part_that_does_not_load(installed):
     (compiled,) = (installed.site / "torch_acme").glob("_C.*")
     compiled.write_bytes(b"not a library")
     done = installed.run("import torch; print(torch.ones(2).sum().item())")
     assert done.stdout == "2.0\n", done.stderr
     assert "torch_acme was not loaded" in done.stderr
+
+
+def test_the_entry_point_can_be_called_again(installed):
+    done = installed.run(
+        """
+import _torch_acme_autoload, sys
+print("torch" in sys.modules)  # nothing circular: it imports nothing before it is called
+_torch_acme_autoload.load()    # which imports torch, and that calls it again
+import torch
+_torch_acme_autoload.load()
+print(torch.ones(1).acme().device, torch.acme is sys.modules["torch_acme._C"])
+"""
+    )
+    assert done.stdout == "False\nacme:0 True\n", done.stderr
+    assert done.stderr == ""
+
+
+def test_an_error_of_the_backend_keeps_its_traceback(installed):
+    with (installed.site / "torch_acme/__init__.py").open("a") as package:
+        package.write("\n\ndef broken():\n    raise RuntimeError('no such luck')\n\n\nbroken()\n")
+    done = installed.run("import torch")
+    assert done.returncode == 1
+    lines = done.stderr.splitlines()
+    cause = lines.index("RuntimeError: no such luck")
+    assert any("torch_acme/__init__.py" in line and "in broken" in line for line in lines[:cause])
+    assert "TORCH_DEVICE_BACKEND_AUTOLOAD=0" in lines[-1]
+
+
+def test_what_could_not_be_imported_is_shown_where_it_happened_by_a_plain_import(installed):
+    with (installed.site / "torch_acme/__init__.py").open("a") as package:
+        package.write("\nimport there_is_no_such_module\n")
+    done = installed.run("import torch; import torch_acme")
+    assert done.returncode == 1
+    assert "torch_acme was not loaded: No module named 'there_is_no_such_module'" in done.stderr
+    traceback = done.stderr.split("Traceback")[1].splitlines()
+    assert any("torch_acme/__init__.py" in line for line in traceback)
+    assert traceback[-1] == "ModuleNotFoundError: No module named 'there_is_no_such_module'"
+
+
+DRIVERS = {
+    "cuda": {"OUTBACK_CUDART": "/nowhere/libcudart.so", "OUTBACK_NVML": "/nowhere/libnvml.so"},
+    "level_zero": {"ZE_ENABLE_ALT_DRIVERS": "/nowhere/libze_driver.so"},
+}
+
+
+@pytest.mark.parametrize("runtime", DRIVERS)
+def test_without_a_driver_nothing_is_available(build_tree, runtime):
+    package = build_tree / f"python_{runtime}"
+    if not package.is_dir():
+        pytest.skip(f"this build has no {runtime} runtime, for want of its headers")
+    said = call(
+        [
+            sys.executable,
+            "-c",
+            """
+import torch
+print(torch.acme.is_available(), torch.acme.device_count(), torch.accelerator.is_available())
+try:
+    torch.ones(1, device="acme")
+except RuntimeError as error:
+    print(error)
+""",
+        ],
+        PYTHONPATH=os.fspath(package),
+        **DRIVERS[runtime],
+    )
+    lines = said.splitlines()
+    assert lines[0] == "False 0 False"
+    assert "acme" in lines[1]

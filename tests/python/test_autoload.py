@@ -31,3 +31,25 @@ def test_the_package_can_be_imported_first(run_python):
         assert torch.ones(1).acme().is_acme
         """
     )
+
+
+def test_the_import_asks_the_driver_nothing(run_python, tmp_path):
+    run_python(
+        """
+        import os
+        import torch, torch_acme
+        torch.device("acme:1")
+        with open("/proc/self/maps") as maps:
+            loaded = maps.read()
+        assert not [name for name in ("libcudart", "libze_", "libnvidia-ml") if name in loaded]
+
+        def calls():
+            with open(os.environ["OUTBACK_TRACE"]) as trace:
+                return [line for line in trace if line.strip() and not line.startswith("#")]
+
+        assert calls() == []
+        torch.acme.is_available()
+        assert "device_count" in calls()[0]
+        """,
+        OUTBACK_TRACE=str(tmp_path / "calls.txt"),
+    )

@@ -1,6 +1,7 @@
-"""For torch.utils.cpp_extension: how a source file that makes a backend is compiled."""
+"""For torch.utils.cpp_extension: how the source of a backend, or of kernels, is compiled."""
 
 import os
+import shlex
 from typing import Any
 
 from . import cache, toolkit
@@ -12,7 +13,8 @@ def cpp_extension_arguments() -> dict[str, Any]:
         load("foo", ["foo.cpp"], **torch_outback.cpp_extension_arguments())
 
     foo.cpp has PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) with outback::register_backend(module,
-    ...) in it. The torch half is compiled on the first call for each torch, as torch_outback.load
+    ...) in it; or it has kernels alone, which use outback/kernels/, and `is_python_module=False`
+    goes with it. The torch half is compiled on the first call for each torch, as torch_outback.load
     does, and linked into the extension. Raises Refused where it cannot be compiled.
     """
     built = cache.provide() / "lib"
@@ -21,5 +23,6 @@ def cpp_extension_arguments() -> dict[str, Any]:
     return {
         "extra_include_paths": [os.fspath(toolkit.include_dir()), os.fspath(toolkit.tree())],
         "extra_cflags": ["-std=c++20", "-fvisibility=hidden", "-DAT_PER_OPERATOR_HEADERS"],
-        "extra_ldflags": [os.fspath(built / f"lib{archive}.a") for archive in archives],
+        # A shell splits them into words; the include paths are quoted for it by PyTorch.
+        "extra_ldflags": [shlex.quote(f"{built}/lib{archive}.a") for archive in archives],
     }
