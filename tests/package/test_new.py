@@ -34,7 +34,11 @@ def test_it_says_what_to_do_next(outback, tmp_path):
     done = outback("new", "foo", "--yes")
     assert done.exit_code == 0, done.output
     commands = [line.strip() for line in done.output.splitlines()[1:]]
-    assert commands == ["cd foo", "pip install --no-build-isolation .", "python -m pytest tests"]
+    assert commands == [
+        "cd foo",
+        "pip install --no-build-isolation '.[test]'",
+        "python -m pytest tests",
+    ]
     assert (tmp_path / "foo/pyproject.toml").exists()
 
 
