@@ -16,7 +16,7 @@ from conftest import ROOT, clean_environment
 TUTORIAL = ROOT / "docs/tutorial.md"
 # A heading, or a fenced block: its language, the file that it is of, and its text.
 PARTS = re.compile(
-    r'^## (?P<heading>.*)$|^```(?P<kind>\w*)(?: title="(?P<file>[^"]+)")?\n(?P<text>.*?)^```$',
+    r'^## (?P<heading>[^\n]*)$|^```(?P<kind>\w*)(?: title="(?P<file>[^"]+)")?\n(?P<text>.*?)^```$',
     re.MULTILINE | re.DOTALL,
 )
 TORCH = importlib.metadata.version("torch").partition("+")[0]
