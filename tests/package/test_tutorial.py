@@ -41,7 +41,10 @@ def reader(tmp_path):
         )
         wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\n")
         wheel.writestr(f"{info}/RECORD", "")
-    return Reader(folder, PIP_NO_INDEX="1", PIP_FIND_LINKS=tmp_path.as_uri())
+    variables = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": tmp_path.as_uri()}
+    # What ccache has of an earlier run, in another folder, is the same.
+    variables |= {"CCACHE_BASEDIR": os.fspath(folder), "CCACHE_NOHASHDIR": "1"}
+    return Reader(folder, **variables)
 
 
 class Reader:

@@ -1,4 +1,4 @@
-"""A backend's way to its users: the two wheels, from paths with a space in them."""
+"""The toolkit's wheel. A backend's, and all the way to its users, is in test_tutorial.py."""
 
 import sys
 from pathlib import Path
@@ -55,20 +55,3 @@ def test_the_installed_command_makes_a_project(toolkit, tmp_path):
 def test_the_conformance_suite_is_installed(toolkit):
     said = call([toolkit.python, "-m", "torch_outback.conformance", "--help"])
     assert "--device" in said
-
-
-@pytest.mark.slow
-def test_a_backend_is_made_built_installed_and_used(toolkit, tmp_path):
-    """Everything that a vendor does, with no more of Outback at hand than its wheel."""
-    project = tmp_path / "a project with spaces"
-    call([toolkit.python.with_name("outback"), "new", "foo", "--yes", "--dir", project])
-    call(
-        [toolkit.python, *PIP_WHEEL[1:], "-w", tmp_path / "dist", project],
-        CMAKE_BUILD_PARALLEL_LEVEL="2",
-    )
-    (wheel,) = (tmp_path / "dist").glob("torch_foo-*.whl")
-    toolkit.pip("install", "-q", "--no-deps", "--no-index", wheel)
-    call([toolkit.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", project / "tests"])
-    toolkit.pip("uninstall", "-q", "-y", "torch-outback")  # which a backend's users need not have
-    done = toolkit.run("import torch; print(torch.ones(2, device='foo').sum().item())")
-    assert done.stdout == "2.0\n", done.stderr
