@@ -64,7 +64,7 @@ class Reader:
             env=self._variables | {"TERMINAL": os.fspath(self._state)},
             capture_output=True,
             text=True,
-            timeout=900,
+            timeout=1800,
         )
         if done.returncode:
             pytest.fail(f"{commands}\n{done.stdout}{done.stderr}", pytrace=False)
