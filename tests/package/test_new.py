@@ -42,6 +42,13 @@ def test_it_says_what_to_do_next(outback, tmp_path):
     assert (tmp_path / "foo/pyproject.toml").exists()
 
 
+def test_its_commands_take_any_folder(outback, tmp_path):
+    assert outback("new", "foo", "--yes").exit_code == 0
+    for file in ("README.md", ".github/workflows/ci.yml"):
+        text = (tmp_path / "foo" / file).read_text()
+        assert text.count("$(python") == text.count('"$(python -m torch_outback --cmake-dir)"') > 0
+
+
 @pytest.mark.parametrize("runtime, language", RUNTIMES)
 def test_each_choice_has_its_files_and_no_others(outback, tmp_path, runtime, language):
     assert outback("new", "foo", "--runtime", runtime, "--language", language).exit_code == 0
