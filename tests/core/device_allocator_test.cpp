@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "backend_template/core/allocator/size_policy.h"
 #include "backend_template/core/copy.h"
 #include "backend_template/core/host_allocator.h"
 #include "backend_template/core/stream.h"
@@ -21,9 +22,8 @@ namespace {
 using core::adopt;
 using core::allocate_on;
 using core::device_allocator;
+using core::mebibyte;
 using ::testing::HasSubstr;
-
-constexpr size_t mebibyte = size_t{1} << 20;
 
 int64_t allocated(c10::DeviceIndex device) {
   return device_allocator().getDeviceStats(device).allocated_bytes[0].current;

@@ -34,8 +34,19 @@ def test_it_says_what_to_do_next(outback, tmp_path):
     done = outback("new", "foo", "--yes")
     assert done.exit_code == 0, done.output
     commands = [line.strip() for line in done.output.splitlines()[1:]]
-    assert commands == ["cd foo", "pip install --no-build-isolation .", "python -m pytest tests"]
+    assert commands == [
+        "cd foo",
+        "pip install --no-build-isolation '.[test]'",
+        "python -m pytest tests",
+    ]
     assert (tmp_path / "foo/pyproject.toml").exists()
+
+
+def test_its_commands_take_any_folder(outback, tmp_path):
+    assert outback("new", "foo", "--yes").exit_code == 0
+    for file in ("README.md", ".github/workflows/ci.yml"):
+        text = (tmp_path / "foo" / file).read_text()
+        assert text.count("$(python") == text.count('"$(python -m torch_outback --cmake-dir)"') > 0
 
 
 @pytest.mark.parametrize("runtime, language", RUNTIMES)

@@ -6,7 +6,9 @@ from . import (
     bench,
     build,
     console,
+    contract_page,
     demo,
+    documentation,
     environment,
     gpu,
     lint,
@@ -17,6 +19,7 @@ from . import (
     works_table,
 )
 from .environment import Environment
+from .report import Report
 
 _DESCRIPTION = """\
 Builds, tests and measures Outback, and first sets up all that this needs: a virtual environment
@@ -59,7 +62,11 @@ def _parser() -> argparse.ArgumentParser:
     command("bench", _bench, "measure the backend against PyTorch's CPU", passes_on="bench/run.py")
     devices = command("gpu", _gpu, "run the CUDA runtime's suite and figures on the devices here")
     devices.add_argument("--save", action="store_true", help="write the figures to bench/results")
-    command("docs", _docs, "write the generated tables of docs/ and the type stubs of the scaffold")
+    command(
+        "docs",
+        _docs,
+        "write what is generated of docs/ and the type stubs of the scaffold, and build the site",
+    )
     lints = command("lint", _lint, "check the format, ruff's rules, and changed sources with tidy")
     lints.add_argument("--all", action="store_true", help="clang-tidy over every source")
     formats = command("format", _format, "format C++ and Python sources in place")
@@ -89,13 +96,16 @@ def _common_options() -> argparse.ArgumentParser:
 
 
 def _environment(
-    arguments: argparse.Namespace, *modules: str, requirements: str = "run", **packages: bool
+    arguments: argparse.Namespace,
+    *modules: str,
+    requirements: tuple[str, ...] = ("run",),
+    **packages: bool,
 ) -> Environment:
     """What the work needs: Debian packages, and `modules` in a Python with torch."""
     own = not arguments.system_torch
     system.provide(venv=own, install=own, **packages)
     if own:
-        found = environment.provide(arguments.torch, arguments.torch_index, requirements)
+        found = environment.provide(arguments.torch, arguments.torch_index, *requirements)
     else:
         found = environment.active(modules)
     console.title(f"Outback, torch {found.torch}")
@@ -107,7 +117,8 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 
 def _test(arguments: argparse.Namespace) -> int:
-    found = _environment(arguments, "numpy", "pytest", "hypothesis", "rich", tests=True)
+    modules = ("numpy", "pytest", "hypothesis", "rich")
+    found = _environment(arguments, *modules, requirements=("run", "docs"), tests=True)
     return test.run(found, arguments.all)
 
 
@@ -122,17 +133,20 @@ def _gpu(arguments: argparse.Namespace) -> int:
 
 
 def _docs(arguments: argparse.Namespace) -> int:
-    found = _environment(arguments, tests=True)
+    found = _environment(arguments, requirements=("run", "docs"), tests=True)
     folder = build.build(found, "dev")
+    contract_page.write()
     runtime_table.write(folder)
     stubs.write(found, folder)
     works_table.write()
-    return 0
+    report = Report()
+    report.part("documentation", lambda: documentation.build(found))
+    return report.finish()
 
 
 def _lint(arguments: argparse.Namespace) -> int:
-    return lint.run(_environment(arguments, requirements="lint", tests=True), arguments.all)
+    return lint.run(_environment(arguments, requirements=("lint",), tests=True), arguments.all)
 
 
 def _format(arguments: argparse.Namespace) -> int:
-    return lint.format_sources(_environment(arguments, requirements="lint"), arguments.only)
+    return lint.format_sources(_environment(arguments, requirements=("lint",)), arguments.only)

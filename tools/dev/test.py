@@ -5,7 +5,18 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from . import build, console, fuzz, runtime_table, shell, stubs, valgrind, works_table
+from . import (
+    build,
+    console,
+    contract_page,
+    documentation,
+    fuzz,
+    runtime_table,
+    shell,
+    stubs,
+    valgrind,
+    works_table,
+)
 from .environment import Environment
 from .paths import LOG, ROOT
 from .report import Report
@@ -58,6 +69,8 @@ def run(environment: Environment, everything: bool) -> int:
     folder = build.build(environment, "dev")
     report.part("C++", lambda: _ctest(folder, "dev"))
     report.part("docs/runtimes.md", lambda: runtime_table.check(folder))
+    report.part("docs/contract.md", contract_page.check)
+    report.part("documentation", lambda: documentation.build(environment))
     report.part("type stubs", lambda: stubs.check(environment, folder))
     for name, (package, variables) in _HOST.items():
         path = build.python_path(folder, package)

@@ -92,7 +92,7 @@ def _new(
     click.echo(f"torch_{made.name} is in {folder}, for torch {made.torch}. Next:")
     for command in (
         f"cd {shlex.quote(str(folder))}",
-        "pip install --no-build-isolation .",
+        "pip install --no-build-isolation '.[test]'",
         "python -m pytest tests",
     ):
         click.echo(f"  {command}")

@@ -1,6 +1,12 @@
 """PyTorch on acme devices: torch.device("acme"), tensor.acme(), torch.acme."""
 
+import pkgutil
+
 import torch
+
+# In the project's own folder Python finds these sources before the package that is installed, or in
+# build/python, which has the compiled part.
+__path__ = pkgutil.extend_path(__path__, __name__)
 
 from ._build import TORCH as _built_for
 
