@@ -9,6 +9,8 @@
 
 #include "backend_template/core/copy.h"
 #include "backend_template/core/device.h"
+#include "backend_template/core/device_allocator.h"
+#include "backend_template/core/dtypes.h"
 #include "backend_template/core/generator.h"
 #include "backend_template/core/host_allocator.h"
 #include "backend_template/core/kernel_services.h"
@@ -92,6 +94,8 @@ struct hooks final : at::PrivateUse1HooksInterface, kernel_services {
   void set_device_unchecked(c10::DeviceIndex device) const noexcept override {
     core::set_device_unchecked(device);
   }
+  void check_dtype(c10::ScalarType dtype) const override { core::check_dtype(dtype); }
+  c10::Allocator& device_allocator() const override { return core::device_allocator(); }
 };
 
 }  // namespace

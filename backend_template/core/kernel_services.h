@@ -2,7 +2,9 @@
 // the backend's state; it finds this through ATen, whose hooks implement it.
 #pragma once
 
+#include <c10/core/Allocator.h>
 #include <c10/core/Device.h>
+#include <c10/core/ScalarType.h>
 #include <c10/core/Stream.h>
 
 #include <string>
@@ -15,7 +17,8 @@ namespace outback::core {
 // libraries of two Outbacks do not take each other's for their own.
 inline namespace kernel_abi_1 {
 
-/// Every member is that of the same name in core/runtime.h, core/device.h and core/stream.h.
+/// Every member is that of the same name in core/runtime.h, core/device.h, core/stream.h,
+/// core/dtypes.h and core/device_allocator.h.
 class kernel_services {
  public:
   virtual const outback_runtime& runtime() const noexcept = 0;
@@ -29,6 +32,9 @@ class kernel_services {
 
   virtual c10::DeviceIndex exchange_device(c10::DeviceIndex device) const = 0;
   virtual void set_device_unchecked(c10::DeviceIndex device) const noexcept = 0;
+
+  virtual void check_dtype(c10::ScalarType dtype) const = 0;
+  virtual c10::Allocator& device_allocator() const = 0;
 
  protected:
   ~kernel_services() = default;

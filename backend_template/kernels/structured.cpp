@@ -1,20 +1,29 @@
 #include "outback/kernels/structured.h"
 
+#include <ATen/EmptyTensor.h>
 #include <ATen/native/Resize.h>
 #include <ATen/ops/as_strided.h>
 #include <ATen/ops/copy.h>
 #include <c10/util/Exception.h>
 
-#include "backend_template/ops/native/factories.h"
+#include "backend_template/kernels/services.h"
 
 // What torch's generator writes out for every structured operator of CPU and CUDA.
 namespace outback::kernels::detail {
 namespace {
 
+// On the current device, which is that of the options.
 at::Tensor allocate(at::IntArrayRef size, at::IntArrayRef stride,
                     const at::TensorOptions& options) {
-  return ops::new_tensor(size, stride, options.dtype().toScalarType(), options.device(),
-                         options.memory_format_opt());
+  constexpr c10::DispatchKeySet dense_keys{c10::DispatchKey::PrivateUse1};
+  const c10::ScalarType dtype = options.dtype().toScalarType();
+  services().check_dtype(dtype);
+  c10::Allocator& allocator = services().device_allocator();
+  if (stride.empty()) {
+    return at::detail::empty_generic(size, &allocator, dense_keys, dtype,
+                                     options.memory_format_opt());
+  }
+  return at::detail::empty_strided_generic(size, stride, &allocator, dense_keys, dtype);
 }
 
 void resize_out(const at::Tensor& out, at::IntArrayRef size, at::IntArrayRef stride,
