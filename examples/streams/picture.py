@@ -1,6 +1,6 @@
 """Draws a Chrome trace: a lane for each stream, a box for each piece of work.
 
-python picture.py trace.json streams.svg
+python picture.py trace.json picture.svg
 """
 
 import json

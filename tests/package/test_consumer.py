@@ -57,7 +57,10 @@ def test_a_new_project_is_optimized_unless_it_is_told_otherwise(tmp_path, chosen
 
 
 @pytest.mark.skipif(shutil.which("ccache") is None, reason="there is no ccache here")
-def test_ccache_finds_what_another_project_compiled(tmp_path):
+def test_ccache_finds_what_another_project_compiled(tmp_path, monkeypatch):
+    for chosen in ("CCACHE_DISABLE", "CCACHE_READONLY", "CCACHE_CONFIGPATH"):
+        monkeypatch.delenv(chosen, raising=False)
+
     def built(folder: Path) -> dict[str, int]:
         variables = {"CCACHE_DIR": str(tmp_path / "ccache"), "CCACHE_BASEDIR": ""}
         fixed = ["-DOUTBACK_BUILD_TORCH=OFF", "-DCMAKE_BUILD_TYPE=Release"]

@@ -91,7 +91,9 @@ def docs(tmp_path):
     """A copy of what the site is made of, and a way to build it."""
     pytest.importorskip("material", reason="needs mkdocs-material")
     for folder in ("docs", "tools", "backend_template", "examples", "tests/fakes"):
-        shutil.copytree(ROOT / folder, tmp_path / folder)
+        shutil.copytree(
+            ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("build", "target")
+        )
     for file in ("README.md", "mkdocs.yml"):
         shutil.copy(ROOT / file, tmp_path)
 
@@ -135,3 +137,14 @@ def test_a_link_to_a_source_is_its_text(docs):
     assert done.returncode == 0, done.stderr
     page = (folder.parent / "build/docs/contract.html").read_text()
     assert "<code>outback/runtime.hpp</code> lists them" in page
+
+
+def test_tables_have_a_line_for_each_row():
+    """A table that a formatter made a paragraph of is no error to mkdocs."""
+    wrong = [
+        f"{page.name}: {line}"
+        for page in sorted((ROOT / "docs").glob("*.md"))
+        for line in page.read_text().splitlines()
+        if "|---|" in line and line.strip(" |:-")
+    ]
+    assert not wrong

@@ -50,7 +50,6 @@ _SAME_ON_DRIVERS = (
     "oracle",
     "methods",
     "module/test_visible_devices.py",
-    "test_faults.py",
     "test_opinfo_subset.py",
     "test_device_type_tests.py",
 )
