@@ -1,4 +1,4 @@
-"""The table of functions that a library of kernels asks the backend by: it may be compiled apart."""
+"""What a library of kernels asks the backend by: a table of functions."""
 
 import re
 from pathlib import Path
