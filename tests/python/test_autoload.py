@@ -33,31 +33,28 @@ def test_the_package_can_be_imported_first(run_python):
     )
 
 
+IMPORTED = """
+import torch
+
+def drivers():
+    with open("/proc/self/maps") as maps:
+        files = {line.split()[-1] for line in maps}
+    names = ("libcudart", "libze_", "libnvidia-ml")
+    return {file for file in files if any(name in file for name in names)}
+
+torchs_own = drivers()  # a torch made for CUDA is linked with libcudart
+import torch_acme
+torch.device("acme:1")
+assert drivers() == torchs_own
+"""
+
+
 def test_the_import_asks_the_driver_nothing(run_python, tmp_path):
-    run_python(
-        """
-        import os
-        import torch
+    def calls(source: str) -> list[str]:
+        """Those of a whole process, as the trace is written in pieces."""
+        trace = tmp_path / "calls.txt"
+        run_python(source, OUTBACK_TRACE=str(trace), TORCH_DEVICE_BACKEND_AUTOLOAD="0")
+        return [line for line in trace.read_text().splitlines() if line and line[0] != "#"]
 
-        def drivers():
-            with open("/proc/self/maps") as maps:
-                files = {line.split()[-1] for line in maps}
-            names = ("libcudart", "libze_", "libnvidia-ml")
-            return {file for file in files if any(name in file for name in names)}
-
-        torchs_own = drivers()  # a torch made for CUDA is linked with libcudart
-        import torch_acme
-        torch.device("acme:1")
-        assert drivers() == torchs_own
-
-        def calls():
-            with open(os.environ["OUTBACK_TRACE"]) as trace:
-                return [line for line in trace if line.strip() and not line.startswith("#")]
-
-        assert calls() == []
-        torch.acme.is_available()
-        assert "device_count" in calls()[0]
-        """,
-        OUTBACK_TRACE=str(tmp_path / "calls.txt"),
-        TORCH_DEVICE_BACKEND_AUTOLOAD="0",
-    )
+    assert calls(IMPORTED) == []
+    assert "device_count" in calls(IMPORTED + "torch.acme.is_available()")[0]
