@@ -56,7 +56,7 @@ def test_a_new_project_is_optimized_unless_it_is_told_otherwise(tmp_path, chosen
     assert flag in command.split() and ("-O3" in command.split()) == (chosen is None)
 
 
-@pytest.mark.skipif(shutil.which("ccache") is None, reason="there is no ccache here")
+@pytest.mark.skipif(shutil.which("ccache") is None, reason="needs ccache")
 def test_ccache_finds_what_another_project_compiled(tmp_path, monkeypatch):
     for chosen in ("CCACHE_DISABLE", "CCACHE_READONLY", "CCACHE_CONFIGPATH"):
         monkeypatch.delenv(chosen, raising=False)
