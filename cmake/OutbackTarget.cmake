@@ -40,12 +40,20 @@ function(outback_target_defaults target)
   endif()
 endfunction()
 
-# outback_unity(<target>): compiles <target> in batches, where OUTBACK_UNITY asks for it.
+# outback_unity(<target>): compiles <target> as one file, where OUTBACK_UNITY asks for it.
 #
-# The headers of torch take 7 seconds, those of libtorch_python 11, and a file of ours one. Sixteen to a batch keep
-# two cores busy to the end and read those headers five times in all instead of sixty.
+# The headers of torch take 10 seconds, those of libtorch_python 13, and a file of ours one; what the headers'
+# templates become is compiled once too, instead of once in each batch. The torch half and the Python half are about
+# even, so that two cores are busy.
 function(outback_unity target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${OUTBACK_UNITY} UNITY_BUILD_BATCH_SIZE 16)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${OUTBACK_UNITY} UNITY_BUILD_BATCH_SIZE 0)
+endfunction()
+
+# outback_rarely_runs(<target>): what a user waits for is its compiler, not its code, so that it is optimized less.
+function(outback_rarely_runs target)
+  if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
+  endif()
 endfunction()
 
 # outback_add_runtime(<name> SOURCES <file>...): the library outback::runtime_<name>, which sees no torch.

@@ -28,7 +28,7 @@ py::dict timed(const c10::CachingAllocator::DurationStat& stat) {
 }
 
 // Before the start nothing is counted, and asking starts nothing.
-py::dict nested_stats() {
+py::dict nested_host_stats() {
   if (!core::is_started()) return {};
   const at::HostStats stats = core::host_allocator().get_stats();
   return py::dict(
@@ -42,7 +42,7 @@ py::dict nested_stats() {
 
 py::object flat_stats() {
   std::map<std::string, py::object> sorted;
-  for (const auto& [name, value] : nested_stats()) {
+  for (const auto& [name, value] : nested_host_stats()) {
     const auto prefix = name.cast<std::string>();
     if (!py::isinstance<py::dict>(value)) {
       sorted[prefix] = py::reinterpret_borrow<py::object>(value);
@@ -63,7 +63,7 @@ void define_host_memory(py::module_& module) {
   module.def("host_memory_stats", &flat_stats,
              "What the pinned allocator counts, in blocks, bytes and microseconds, under "
              "torch.cuda.host_memory_stats's keys. Empty before the first use of the backend.");
-  module.def("host_memory_stats_as_nested_dict", &nested_stats,
+  module.def("host_memory_stats_as_nested_dict", &nested_host_stats,
              "The same as host_memory_stats, one dict a counter.");
   module.def(
       "reset_peak_host_memory_stats", [] { core::host_allocator().reset_peak_stats(); },

@@ -22,7 +22,7 @@ _SEAL = "SHA256"  # of the module: whether what is there is what was built
 def provide(rebuild: bool = False) -> Path:
     """The folder with the module outback_loader and lib/*.a for this Python's torch.
 
-    Builds it where there is none, or none that is whole: two or three minutes. Two processes
+    Builds it where there is none, or none that is whole: a minute or two. Two processes
     that want it at once build it once. Raises Refused where it cannot be built.
     """
     from filelock import FileLock  # torch brings it

@@ -16,7 +16,7 @@ def load(name: str, library: str | os.PathLike) -> types.ModuleType:
 
     `library` is a shared library with the function `const outback_runtime* <name>_runtime(void)`
     of outback/runtime.h, in C linkage; it needs to know nothing of torch. The torch half is
-    compiled on the first call for each torch, two or three minutes, and kept in the user's
+    compiled on the first call for each torch, a minute or two, and kept in the user's
     cache; `outback build` does that ahead of time.
 
     Everything is checked before anything is registered. Raises FileNotFoundError; OSError for what
