@@ -1,10 +1,18 @@
-"""The backend of examples/custom_op: PYTHONPATH=<build>/python_kernels, as in ./dev test."""
+"""The kernels of examples/custom_op, in a backend or as a library that is loaded after one.
 
+PYTHONPATH=<build>/python_kernels, or <build>/python_plain with OUTBACK_LATER_KERNELS, which names
+the library; as in ./dev test.
+"""
+
+import os
 from contextlib import contextmanager
 
 import pytest
 import torch
 
+if later := os.environ.get("OUTBACK_LATER_KERNELS"):
+    torch.ones(2, device="acme").mul_(2)  # by what served it until then
+    torch.ops.load_library(later)
 if not hasattr(torch.ops.acme, "calls"):
     pytest.exit("needs PYTHONPATH=build/dev/python_kernels, a backend with native kernels", 4)
 

@@ -118,7 +118,10 @@ def outback(build_tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Envir
             call([sys.executable, "-m", "pip", "wheel", "-q", *wheels, "-w", run / "wheel", ROOT])
             made.pip("install", "-q", "--no-deps", "--no-index", *(run / "wheel").glob("*.whl"))
             variables = made.activated() | {"OUTBACK_CACHE_DIR": os.fspath(place / "cache")}
-            call(["outback", "build"], **variables)
+            kept = Path(call(["outback", "build"], **variables).splitlines()[-1])
+            for other in kept.parent.iterdir():  # of sources that have changed since
+                if other.is_dir() and other != kept:
+                    shutil.rmtree(other)
             ready.write_text("")
     return Environment(place / "environment")
 

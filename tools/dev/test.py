@@ -31,6 +31,14 @@ _ASAN = {
     "UBSAN_OPTIONS": "print_stacktrace=1",
     "LSAN_OPTIONS": f"suppressions={_SUPPRESSIONS / 'lsan.supp'}",
 }
+# The interpreter and torch are not instrumented: what they keep is no leak of ours, and the
+# sanitizer does not know the bounds of a vector that they have filled.
+_ASAN_PYTHON = {
+    **_ASAN,
+    "ASAN_OPTIONS": "detect_leaks=0:detect_container_overflow=0",
+}
+# Where the order at the end of a process, or of a thread, is what counts.
+_UNDER_ASAN = ("test_exit.py", "test_fork.py", "test_autograd_threads.py", "memory")
 _TSAN = {"TSAN_OPTIONS": f"suppressions={_SUPPRESSIONS / 'tsan.supp'}"}
 
 # The host's backends that the Python tests run on: the package's folder in the build tree, and
@@ -97,6 +105,14 @@ def run(environment: Environment, everything: bool) -> int:
         "Python, native kernels",
         lambda variables=path: run_pytest(environment, "kernels", "tests/kernels", variables),
     )
+    later = {
+        **build.python_path(folder, "python_plain"),
+        "OUTBACK_LATER_KERNELS": os.fspath(folder / "python_plain/later_kernels.so"),
+    }
+    report.part(
+        "Python, kernels that come later",
+        lambda: run_pytest(environment, "later kernels", "tests/kernels", later),
+    )
     path = {**build.python_path(folder), "OUTBACK_BUILD_DIR": os.fspath(folder)}
     report.part(
         "conformance suite",
@@ -122,6 +138,7 @@ def run(environment: Environment, everything: bool) -> int:
                 lambda driver=driver: _samples_on_stand_in(environment, folder, driver),
             )
         report.part("asan + ubsan", lambda: _sanitized(environment, "asan", _ASAN))
+        report.part("asan, Python", lambda: _sanitized_python(environment))
         report.part("tsan", lambda: _sanitized(environment, "tsan", _TSAN))
         report.part("valgrind", lambda: valgrind.run(folder))
         report.part("libFuzzer", lambda: fuzz.run(environment))
@@ -211,6 +228,22 @@ def _samples(environment: Environment, way: str, variables: Mapping[str, str], o
 
 def _sanitized(environment: Environment, preset: str, options: Mapping[str, str]) -> str:
     return _ctest(build.build(environment, preset), preset, options)
+
+
+def _sanitized_python(environment: Environment) -> str:
+    """Python programs under the address sanitizer, which is in the process from its start."""
+    folder = build.build(environment, "asan-python", targets=("scaffold",))
+    libraries = [
+        shell.output(["g++", f"-print-file-name={name}"]).strip()
+        for name in ("libasan.so", "libubsan.so", "libstdc++.so")
+    ]
+    variables = {
+        **build.python_path(folder),
+        **_ASAN_PYTHON,
+        "LD_PRELOAD": os.pathsep.join(libraries),
+    }
+    tests = [ROOT / "tests/python" / name for name in _UNDER_ASAN]
+    return run_pytest(environment, "asan, python", tests[0], variables, *map(str, tests[1:]))
 
 
 def _built(environment: Environment, preset: str) -> str:
