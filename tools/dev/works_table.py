@@ -81,6 +81,10 @@ _LACKS = re.compile(
 )
 
 
+class NotWhole(console.Failure):
+    """There is no run that says all of it."""
+
+
 @dataclass
 class Found:
     """What a run said of one subject."""
@@ -98,18 +102,17 @@ class Found:
 
 
 def write() -> None:
-    columns = _columns()
-    if columns is None:
-        raise console.Failure("There is no whole run of ./dev test to write the tables from.")
-    for page, text in _pages(columns).items():
+    """Raises Failure where the last run was not whole, or had a failure."""
+    for page, text in _pages(_columns()).items():
         page.write_text(text, encoding="utf-8")
 
 
 def check() -> str:
     """Fails where the pages say something else than the runs that have just been."""
-    columns = _columns()
-    if columns is None:
-        return "not checked: not every backend was run"
+    try:
+        columns = _columns()
+    except NotWhole as why:
+        return f"not checked: {why}"
     for page, text in _pages(columns).items():
         if page.read_text(encoding="utf-8") != text:
             raise console.Failure(f"{page.relative_to(ROOT)} is not up to date: run ./dev docs")
@@ -138,10 +141,10 @@ def _reasons(columns: dict[str, dict[str, Found]]) -> str:
     return _lines(rows)
 
 
-def _columns() -> dict[str, dict[str, Found]] | None:
+def _columns() -> dict[str, dict[str, Found]]:
     files = {column: LOG / f"{log}.xml" for column, (log, _) in _COLUMNS.items()}
     if not all(file.exists() for file in files.values()):
-        return None
+        raise NotWhole("the last ./dev test did not run on every backend")
     return {column: _read(file, _COLUMNS[column][1]) for column, file in files.items()}
 
 
@@ -149,6 +152,8 @@ def _read(file: Path, spoken_for: str) -> dict[str, Found]:
     row_of = {module: row for row, tests in ROWS.items() for module in _modules(tests)}
     found = {row: Found(set(_modules(tests)), spoken_for) for row, tests in ROWS.items()}
     for case in ElementTree.parse(file).iter("testcase"):
+        if case.find("failure") is not None or case.find("error") is not None:
+            raise NotWhole(f"{case.get('name')} failed in the last ./dev test")
         module = case.get("classname", "")
         while module not in row_of:
             if "." not in module:
