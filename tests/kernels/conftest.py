@@ -1,7 +1,7 @@
 """The kernels of examples/custom_op, in a backend or as a library that is loaded after one.
 
-PYTHONPATH=<build>/python_kernels, or <build>/python_plain with OUTBACK_LATER_KERNELS, which names
-the library; as in ./dev test.
+PYTHONPATH=<build>/python_kernels; or <build>/python_protected, a backend without kernels of its
+own, with OUTBACK_LATER_KERNELS, which names the library. As in ./dev test.
 """
 
 import os

@@ -106,8 +106,9 @@ def run(environment: Environment, everything: bool) -> int:
         lambda variables=path: run_pytest(environment, "kernels", "tests/kernels", variables),
     )
     later = {
-        **build.python_path(folder, "python_plain"),
-        "OUTBACK_LATER_KERNELS": os.fspath(folder / "python_plain/later_kernels.so"),
+        **build.python_path(folder, "python_protected"),
+        "OUTBACK_LATER_KERNELS": os.fspath(folder / "later_kernels/later_kernels.so"),
+        "TORCH_CPP_LOG_LEVEL": "ERROR",  # PyTorch warns of each kernel that takes another's place
     }
     report.part(
         "Python, kernels that come later",
