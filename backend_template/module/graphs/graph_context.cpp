@@ -102,6 +102,12 @@ class graph_context {
 
 }  // namespace
 
+void refuse_annotations(bool asked_for) {
+  TORCH_CHECK_NOT_IMPLEMENTED(!asked_for, backend_name(),
+                              ": enable_annotations: it marks the kernels of CUDA's graphs; "
+                              "expected False");
+}
+
 void define_graph_context(py::module_& module) {
   py::class_<graph_context>(
       module, "graph", py::module_local(),
@@ -118,9 +124,7 @@ without a graph.)")
       .def(py::init([module = py::handle(module)](py::object graph, py::object pool,
                                                   py::object stream, std::string mode,
                                                   bool annotations, bool liveness) {
-             TORCH_CHECK_NOT_IMPLEMENTED(!annotations, backend_name(),
-                                         ": enable_annotations: it marks the kernels of CUDA's "
-                                         "graphs; expected False");
+             refuse_annotations(annotations);
              return std::make_unique<graph_context>(py::reinterpret_borrow<py::module_>(module),
                                                     std::move(graph), std::move(pool),
                                                     std::move(stream), std::move(mode), liveness);

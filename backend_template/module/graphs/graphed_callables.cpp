@@ -2,6 +2,7 @@
 #include <c10/util/Exception.h>
 
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -146,23 +147,35 @@ void warm_up(const graphed& it, int iterations, bool allow_unused) {
   }
 }
 
-void capture_forward(const py::module_& module, graphed& it, const py::object& pool) {
+// All of them have a pool and a mode in common.
+struct captures {
+  const py::module_& module;
+  py::object pool;
+  std::string mode;
+
+  template <class Body>
+  void of(const py::object& graph, Body body) const {
+    within(
+        module.attr("graph")(graph, py::arg("pool") = pool, py::arg("capture_error_mode") = mode),
+        body);
+  }
+};
+
+void capture_forward(const captures& captures, graphed& it) {
   py::object outputs;
-  within(module.attr("graph")(it.forward_graph, py::arg("pool") = pool),
-         [&] { outputs = it.callable(*it.arguments); });
+  captures.of(it.forward_graph, [&] { outputs = it.callable(*it.arguments); });
   const py::tuple flat = pytree().attr("tree_flatten")(outputs);
   it.outputs = as_objects(flat[0]);
   it.output_spec = flat[1];
 }
 
-void capture_backward(const py::module_& module, graphed& it, const py::object& pool,
-                      bool allow_unused) {
+void capture_backward(const captures& captures, graphed& it, bool allow_unused) {
   const objects outputs = those_with_grad(it.outputs);
   const objects incoming = empty_like(outputs);
   objects outgoing;
   if (!outputs.empty()) {
-    within(module.attr("graph")(it.backward_graph, py::arg("pool") = pool),
-           [&] { outgoing = gradients(it, outputs, incoming, allow_unused); });
+    captures.of(it.backward_graph,
+                [&] { outgoing = gradients(it, outputs, incoming, allow_unused); });
   }
   size_t next = 0;
   for (const py::object& output : it.outputs) {
@@ -254,8 +267,8 @@ py::object finish(const std::shared_ptr<graphed>& it) {
 }
 
 py::object graph_all(const py::module_& module, const py::object& callables,
-                     const py::object& sample_args, int warmups, bool allow_unused,
-                     py::object pool) {
+                     const py::object& sample_args, int warmups, bool allow_unused, py::object pool,
+                     std::string mode) {
   const py::module_ torch = py::module_::import("torch");
   TORCH_CHECK(!torch.attr("is_autocast_enabled")(backend_name()).cast<bool>() ||
                   !torch.attr("is_autocast_cache_enabled")().cast<bool>(),
@@ -279,9 +292,10 @@ py::object graph_all(const py::module_& module, const py::object& callables,
   });
   module.attr("synchronize")();
   // In the order in which they will run, as all share one pool.
-  for (const auto& it : all) capture_forward(module, *it, pool);
+  const captures captures{module, std::move(pool), std::move(mode)};
+  for (const auto& it : all) capture_forward(captures, *it);
   for (auto it = all.rbegin(); it != all.rend(); ++it) {
-    capture_backward(module, **it, pool, allow_unused);
+    capture_backward(captures, **it, allow_unused);
   }
   objects made;
   for (const auto& it : all) made.push_back(finish(it));
@@ -295,12 +309,15 @@ void define_graphed_callables(py::module_& module) {
   module.def(
       "make_graphed_callables",
       [module = py::handle(module)](const py::object& callables, const py::object& sample_args,
-                                    int warmups, bool allow_unused, py::object pool) {
+                                    int warmups, bool allow_unused, py::object pool,
+                                    std::string mode, bool annotations) {
+        refuse_annotations(annotations);
         return graph_all(py::reinterpret_borrow<py::module_>(module), callables, sample_args,
-                         warmups, allow_unused, std::move(pool));
+                         warmups, allow_unused, std::move(pool), std::move(mode));
       },
       py::arg("callables"), py::arg("sample_args"), py::arg("num_warmup_iters") = 3,
       py::arg("allow_unused_input") = false, py::arg("pool") = py::none(),
+      py::arg("capture_error_mode") = "global", py::arg("enable_annotations") = false,
       R"(Functions and modules whose forward and backward passes are replays of graphs.
 
 Args:
@@ -309,6 +326,7 @@ Args:
     num_warmup_iters: how often each runs before its capture.
     allow_unused_input: inputs that the outputs do not depend on are no error.
     pool: shares the memory of other graphs.
+    capture_error_mode: as for the graph's `capture_begin`.
 
 Returns the callables, modules changed in place. A module goes on as before in the other mode
 (training, evaluation) than it was captured in. There are no second derivatives.)");

@@ -18,6 +18,9 @@ void define_graphed_callables(pybind11::module_& module);
 /// What may stand for a pool: None, a pair of integers, or a MemPool.
 c10::MempoolId_t graph_pool_argument(pybind11::handle pool);
 
+/// Raises NotImplementedError for enable_annotations=True, which a newer torch.cuda has.
+void refuse_annotations(bool asked_for);
+
 /// Ends the open capture of `graph` without a graph, if it is one of ours; for a failure that is on
 /// its way already. False for what is none of ours.
 bool abandon_capture(const pybind11::object& graph);

@@ -105,6 +105,14 @@ def test_a_pool_may_be_given():
     acme.make_graphed_callables(lambda x: x * 2, (x,), pool=pool)
 
 
+def test_the_captures_have_the_mode_that_was_asked_for():
+    x = torch.ones(3, device="acme")
+    graphed = acme.make_graphed_callables(lambda x: x * 2, (x,), capture_error_mode="relaxed")
+    assert graphed(x).sum() == 6
+    with pytest.raises(RuntimeError, match="Unknown capture error mode"):
+        acme.make_graphed_callables(lambda x: x * 2, (x,), capture_error_mode="strict")
+
+
 def test_there_are_no_second_derivatives():
     graphed = acme.make_graphed_callables(
         lambda x: x**3, (torch.ones(3, device="acme", requires_grad=True),)
@@ -127,6 +135,8 @@ def test_what_cannot_be_graphed_is_refused():
         acme.make_graphed_callables(buffered, (x,))
     with pytest.raises(RuntimeError, match="must contain only Tensors"):
         acme.make_graphed_callables(lambda x, n: x * n, (x, 3))
+    with pytest.raises(NotImplementedError, match="enable_annotations"):
+        acme.make_graphed_callables(lambda x: x, (x,), enable_annotations=True)
     with torch.autocast("acme"):
         with pytest.raises(RuntimeError, match="does not support the autocast caching"):
             acme.make_graphed_callables(lambda x: x, (x,))

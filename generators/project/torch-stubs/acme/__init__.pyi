@@ -493,6 +493,8 @@ def make_graphed_callables(
     num_warmup_iters: int = ...,
     allow_unused_input: bool = ...,
     pool: typing.Any = ...,
+    capture_error_mode: str = ...,
+    enable_annotations: bool = ...,
 ) -> typing.Any:
     """Functions and modules whose forward and backward passes are replays of graphs.
 
@@ -502,6 +504,7 @@ def make_graphed_callables(
         num_warmup_iters: how often each runs before its capture.
         allow_unused_input: inputs that the outputs do not depend on are no error.
         pool: shares the memory of other graphs.
+        capture_error_mode: as for the graph's `capture_begin`.
 
     Returns the callables, modules changed in place. A module goes on as before in the other mode
     (training, evaluation) than it was captured in. There are no second derivatives.
