@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 
 #include "backend_template/core/accelerator_graph.h"
 #include "backend_template/core/ddp_timer.h"
@@ -92,6 +93,10 @@ const backend_options& options() {
 }  // namespace registration
 
 void register_backend(const backend_options& options) {
+  // Of threads that register at once, the others find it done. No slot is called inside, and no
+  // Python.
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
   if (is_registered_as(options)) return;
   registration::check_registrable(options);
   ops::operator_names excluded = ops::operator_names_of(options.excluded_operators);

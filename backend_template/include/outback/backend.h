@@ -79,8 +79,8 @@ struct backend_options {
 
 /// Makes the runtime the process's PrivateUse1 backend: guard, hooks, allocators, operators, name.
 /// Makes no driver call: the device starts when it is first used. Everything is checked before
-/// anything changes; a second call with the same name and runtime does nothing, any other throws
-/// c10::Error. Not safe to call while other threads create tensors.
+/// anything changes; a second call with the same name and runtime does nothing, from whichever
+/// thread, any other throws c10::Error. Not safe to call while other threads create tensors.
 void register_backend(const backend_options& options);
 
 /// True once `register_backend` has returned.
