@@ -4,7 +4,9 @@
 #include <ATen/Operators.h>
 #include <ATen/autocast_mode.h>
 
+#include <memory>
 #include <string>
+#include <tuple>
 
 #include "backend_template/core/device.h"
 #include "backend_template/core/torch_version.h"
@@ -13,22 +15,73 @@
 namespace outback::ops {
 namespace {
 
-using at::autocast::CastPolicy;
-using at::autocast::WrapFunction;
+namespace autocast = at::autocast;
 
 constexpr c10::DispatchKey autocast_key = c10::DispatchKey::AutocastPrivateUse1;
 
-// `Registered` is the operator's signature, `Called` that of `function`, which runs after the
-// casts.
-template <CastPolicy policy, class Registered, class Called, Called* function>
-void add_rule(registrar& to, std::string name) {
-  using rule = typename WrapFunction<policy, core::device_type, Registered, Called, function>::type;
-  std::string overload;
-  if (const size_t dot = name.find('.'); dot != std::string::npos) {
-    overload = name.substr(dot + 1);
-    name.resize(dot);
+// torch's policies (at::autocast::CastPolicy), as kernels that get the operator when they are made.
+// torch's own at::autocast::WrapFunction is another type for each operator; these are one for each
+// signature, of which there are half as many.
+
+enum class cast_to : uint8_t { lower_precision_fp, fp32, widest };
+
+template <class Signature>
+class cast_kernel;
+template <class Result, class... Arguments>
+class cast_kernel<Result(Arguments...)> final : public c10::OperatorKernel {
+ public:
+  cast_kernel(Result (*op)(Arguments...), cast_to to) : op_(op), to_(to) {}
+
+  Result operator()(Arguments... arguments) {
+    const c10::impl::ExcludeDispatchKeyGuard below_autocast(autocast_key);
+    c10::ScalarType dtype = at::kFloat;
+    if (to_ != cast_to::fp32) dtype = autocast::get_autocast_dtype(core::device_type);
+    if (to_ == cast_to::widest) {
+      ((dtype = autocast::prioritize(dtype, arguments, core::device_type)), ...);
+    }
+    return op_(autocast::cached_cast(dtype, arguments, core::device_type)...);
   }
-  to.add<&rule::call>(name.c_str(), overload.c_str(), autocast_key);
+
+ private:
+  Result (*const op_)(Arguments...);
+  const cast_to to_;
+};
+
+// Asks for a result in float32 where the caller has not said in what.
+template <class Signature>
+class dtype_kernel;
+template <class Result, class... Arguments>
+class dtype_kernel<Result(Arguments...)> final : public c10::OperatorKernel {
+ public:
+  explicit dtype_kernel(Result (*op)(Arguments...)) : op_(op) {}
+
+  Result operator()(Arguments... arguments) {
+    const c10::impl::ExcludeDispatchKeyGuard below_autocast(autocast_key);
+    const auto& first = std::get<0>(std::tie(arguments...));
+    if (!autocast::is_eligible(first, core::device_type)) return op_(arguments...);
+    return op_(autocast::set_opt_dtype(at::kFloat, arguments)...);
+  }
+
+ private:
+  Result (*const op_)(Arguments...);
+};
+
+template <template <class> class Kernel, class Signature, class... Rest>
+void add_rule(registrar& to, const char* name, const char* overload, Signature* op, Rest... rest) {
+  to.add_kernel<Signature>(name, overload, autocast_key,
+                           c10::KernelFunction::makeFromUnboxedFunctor<false, Kernel<Signature>>(
+                               std::make_unique<Kernel<Signature>>(op, rest...)));
+}
+
+// The policy that calls another overload, with one more argument. Two operators have it, which
+// torch's list names with their overload.
+template <class Registered, class Called, Called* function>
+void add_rule_with_dtype(registrar& to, const std::string& name) {
+  using rule = typename autocast::WrapFunction<autocast::CastPolicy::fp32_append_dtype,
+                                               core::device_type, Registered, Called, function>;
+  const size_t dot = name.find('.');
+  to.add<&rule::type::call>(name.substr(0, dot).c_str(), name.substr(dot + 1).c_str(),
+                            autocast_key);
 }
 
 at::Tensor refuse_binary_cross_entropy(const at::Tensor&, const at::Tensor&,
@@ -45,23 +98,21 @@ at::Tensor refuse_binary_cross_entropy(const at::Tensor&, const at::Tensor&,
 
 }  // namespace
 
-// torch's lists name an operator, or an operator and an overload; and two that run another
-// signature.
-#define OUTBACK_RULE_2(op, policy) \
-  add_rule<CastPolicy::policy, decltype(ATEN_FN(op)), decltype(ATEN_FN(op)), &ATEN_FN(op)>(to, #op);
-#define OUTBACK_RULE_3(op, overload, policy)                                                       \
-  add_rule<CastPolicy::policy, decltype(ATEN_FN2(op, overload)), decltype(ATEN_FN2(op, overload)), \
-           &ATEN_FN2(op, overload)>(to, #op "." #overload);
-#define OUTBACK_PICK(_1, _2, _3, macro, ...) macro
-#define OUTBACK_RULE(...) OUTBACK_PICK(__VA_ARGS__, OUTBACK_RULE_3, OUTBACK_RULE_2, )(__VA_ARGS__)
+// torch's lists name an operator, or an operator and an overload.
+#define OUTBACK_OP_1(op) #op, "", &ATEN_FN(op)
+#define OUTBACK_OP_2(op, overload) #op, #overload, &ATEN_FN2(op, overload)
+#define OUTBACK_PICK(_1, _2, macro, ...) macro
+#define OUTBACK_OP(...) OUTBACK_PICK(__VA_ARGS__, OUTBACK_OP_2, OUTBACK_OP_1, )(__VA_ARGS__)
 
-#define OUTBACK_LOWER_PRECISION(...) OUTBACK_RULE(__VA_ARGS__, lower_precision_fp)
-#define OUTBACK_FP32(...) OUTBACK_RULE(__VA_ARGS__, fp32)
-#define OUTBACK_FP32_SET_DTYPE(...) OUTBACK_RULE(__VA_ARGS__, fp32_set_opt_dtype)
-#define OUTBACK_PROMOTE(...) OUTBACK_RULE(__VA_ARGS__, promote)
+#define OUTBACK_LOWER_PRECISION(...) \
+  add_rule<cast_kernel>(to, OUTBACK_OP(__VA_ARGS__), cast_to::lower_precision_fp);
+#define OUTBACK_FP32(...) add_rule<cast_kernel>(to, OUTBACK_OP(__VA_ARGS__), cast_to::fp32);
+#define OUTBACK_FP32_SET_DTYPE(...) add_rule<dtype_kernel>(to, OUTBACK_OP(__VA_ARGS__));
+#define OUTBACK_PROMOTE(...) add_rule<cast_kernel>(to, OUTBACK_OP(__VA_ARGS__), cast_to::widest);
 // NOLINTBEGIN(bugprone-macro-parentheses): types
-#define OUTBACK_OTHER_SIGNATURE(function, name, registered, called, policy) \
-  add_rule<CastPolicy::policy, registered, called, &function>(to, name);
+#define OUTBACK_APPEND_DTYPE(function, name, registered, called, policy)                  \
+  static_assert(autocast::CastPolicy::policy == autocast::CastPolicy::fp32_append_dtype); \
+  add_rule_with_dtype<registered, called, &function>(to, name);
 // NOLINTEND(bugprone-macro-parentheses)
 
 void register_autocast(registrar& to) {
@@ -71,7 +122,7 @@ void register_autocast(registrar& to) {
   AT_FORALL_FP32(OUTBACK_FP32)
   AT_FORALL_FP32_SET_OPT_DTYPE(OUTBACK_FP32_SET_DTYPE)
   AT_FORALL_PROMOTE(OUTBACK_PROMOTE)
-  AT_FORALL_DIFFERENT_REDISPATCH_SIGNATURE(OUTBACK_OTHER_SIGNATURE)
+  AT_FORALL_DIFFERENT_REDISPATCH_SIGNATURE(OUTBACK_APPEND_DTYPE)
 #if OUTBACK_TORCH_AT_LEAST(2, 14)
   OUTBACK_FP32(linalg_matrix_sqrth)  // torch has it for the CPU and CUDA, in no list
 #endif

@@ -2,6 +2,13 @@
 
 namespace outback::ops {
 
+void registrar::add_signed(const char* name, const char* overload, c10::DispatchKey key,
+                           c10::KernelFunction kernel, c10::impl::CppSignature signature) {
+  const std::optional<c10::OperatorHandle> op = find(name, overload);
+  if (!op || op->hasKernelForDispatchKey(key)) return;
+  keep(*op, key, std::move(kernel), signature);
+}
+
 void registrar::keep(const c10::OperatorHandle& op, c10::DispatchKey key,
                      c10::KernelFunction kernel, std::optional<c10::impl::CppSignature> signature) {
   const bool is_kernel = key != c10::DispatchKey::AutocastPrivateUse1;

@@ -27,13 +27,18 @@ class registrar {
   template <auto* function>
   void add(const char* name, const char* overload = "",
            c10::DispatchKey key = c10::DispatchKey::PrivateUse1) {
+    // By its address at run time, though it is known here: what comes between the function and the
+    // dispatcher, boxed and not, is then compiled once for each signature instead of each function.
     using type = std::remove_pointer_t<decltype(function)>;
-    const std::optional<c10::OperatorHandle> op = find(name, overload);
-    if (!op || op->hasKernelForDispatchKey(key)) return;
-    keep(*op, key,
-         c10::KernelFunction::makeFromUnboxedFunction(
-             c10::CompileTimeFunctionPointer<type, function>()),
-         c10::impl::CppSignature::make<type>());
+    add_kernel<type>(name, overload, key,
+                     c10::KernelFunction::makeFromUnboxedRuntimeFunction(function));
+  }
+
+  /// The same for a kernel that is made already, of `Signature`.
+  template <class Signature>
+  void add_kernel(const char* name, const char* overload, c10::DispatchKey key,
+                  c10::KernelFunction kernel) {
+    add_signed(name, overload, key, std::move(kernel), c10::impl::CppSignature::make<Signature>());
   }
 
   /// The same for a boxed kernel.
@@ -50,6 +55,8 @@ class registrar {
   }
 
  private:
+  void add_signed(const char* name, const char* overload, c10::DispatchKey key,
+                  c10::KernelFunction kernel, c10::impl::CppSignature signature);
   void keep(const c10::OperatorHandle& op, c10::DispatchKey key, c10::KernelFunction kernel,
             std::optional<c10::impl::CppSignature> signature);
 
