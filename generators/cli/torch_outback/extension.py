@@ -12,10 +12,10 @@ def cpp_extension_arguments() -> dict[str, Any]:
 
         load("foo", ["foo.cpp"], **torch_outback.cpp_extension_arguments())
 
-    foo.cpp has PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) with outback::register_backend(module,
-    ...) in it; or it has kernels alone, which use outback/kernels/, and `is_python_module=False`
-    goes with it. The torch half is compiled on the first call for each torch, as torch_outback.load
-    does, and linked into the extension. Raises Refused where it cannot be compiled.
+    foo.cpp has OUTBACK_MODULE(TORCH_EXTENSION_NAME) of outback/module.h in it; or it has kernels
+    alone, which use outback/kernels/, and `is_python_module=False` goes with it. The torch half is
+    compiled on the first call for each torch, as torch_outback.load does, and linked into the
+    extension. Raises Refused where it cannot be compiled.
     """
     built = cache.provide() / "lib"
     # Each needs those behind it.

@@ -1,9 +1,9 @@
 // The backend: a name, a runtime, and what autocast may use. Outback makes the rest.
 #include <outback/linked_runtime.h>
-#include <outback/python.h>
+#include <outback/module.h>
 
-PYBIND11_MODULE(_C, module) {
-  outback::register_backend(module, {.name = "acme",
-                                     .runtime = outback::linked_runtime(),
-                                     .amp_dtypes = {at::kHalf, at::kBFloat16}});
+OUTBACK_MODULE(_C) {
+  return {.name = "acme",
+          .runtime = outback::linked_runtime(),
+          .amp_dtypes = {at::kHalf, at::kBFloat16}};
 }

@@ -1,0 +1,43 @@
+#include "outback/module.h"
+
+#include "outback/python.h"
+
+namespace py = pybind11;
+
+namespace outback::detail {
+namespace {
+
+backend_options (*options_of_module)() = nullptr;
+
+// As PYBIND11_MODULE does, with the same texts.
+int execute(PyObject* self) {
+  try {
+    auto module = py::reinterpret_borrow<py::module_>(self);
+    register_backend(module, options_of_module());
+    return 0;
+  } catch (py::error_already_set& error) {
+    py::raise_from(error, PyExc_ImportError, "initialization failed");
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_ImportError, error.what());
+  }
+  return -1;
+}
+
+}  // namespace
+
+PyObject* module_definition(const char* name, backend_options (*options)()) noexcept {
+  PYBIND11_CHECK_PYTHON_VERSION
+  static PyModuleDef_Slot slots[] = {
+      {Py_mod_exec, reinterpret_cast<void*>(&execute)},
+#ifdef Py_mod_multiple_interpreters  // from Python 3.12 on
+      {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+      {0, nullptr}};
+  static PyModuleDef definition = {
+      PyModuleDef_HEAD_INIT, nullptr, nullptr, 0, nullptr, slots, nullptr, nullptr, nullptr};
+  options_of_module = options;
+  definition.m_name = name;
+  return PyModuleDef_Init(&definition);
+}
+
+}  // namespace outback::detail
