@@ -49,6 +49,14 @@ function(outback_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${OUTBACK_UNITY} UNITY_BUILD_BATCH_SIZE 0)
 endfunction()
 
+# outback_runs(<target>): optimized with -O2. CMake means -O3 by Release, which takes the compiler a fifth longer, and
+# `./dev bench` finds no difference.
+function(outback_runs target)
+  if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)
+  endif()
+endfunction()
+
 # outback_rarely_runs(<target>): what a user waits for is its compiler, not its code, so that it is optimized less.
 function(outback_rarely_runs target)
   if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")

@@ -1,12 +1,13 @@
 #include "outback/kernels/autocast.h"
 
-#include <ATen/autocast_mode.h>
 #include <ATen/core/List.h>
 #include <ATen/core/ivalue.h>
 #include <ATen/core/stack.h>
 
 #include <memory>
 #include <utility>
+
+#include "backend_template/kernels/autocast_cache.h"
 
 namespace outback::kernels {
 namespace {
@@ -28,6 +29,17 @@ void change_tensors(c10::IValue& value, Change change) {
     }
     value = std::move(changed);
   }
+}
+
+// at::autocast::prioritize.
+c10::ScalarType widest(c10::ScalarType dtype, const at::Tensor& tensor) {
+  if (!tensor.defined() || !tensor.is_privateuseone() || !tensor.is_floating_point()) return dtype;
+  const c10::ScalarType next = tensor.scalar_type();
+  if (next == c10::kDouble) return dtype;
+  if (dtype == c10::kFloat || next == c10::kFloat) return c10::kFloat;
+  TORCH_CHECK(next == dtype, "autocast to the widest dtype: a tensor of ", next,
+              " where autocast is to ", dtype, ": expected one of that dtype or of Float");
+  return dtype;
 }
 
 class autocast_kernel final : public c10::OperatorKernel {
@@ -55,7 +67,7 @@ class autocast_kernel final : public c10::OperatorKernel {
     if (policy_ == cast_policy::promote) {
       for (c10::IValue argument : arguments) {
         change_tensors(argument, [&](const at::Tensor& tensor) {
-          if (tensor.defined()) dtype = at::autocast::prioritize(dtype, tensor, c10::kPrivateUse1);
+          dtype = widest(dtype, tensor);
           return tensor;
         });
       }

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "backend_template/kernels/autocast_cache.h"
+#include "backend_template/kernels/autocast_cache.h"  // beside torch's header, to be compared
 #include "tests/core/test_backend.h"
 
 namespace outback::test {
@@ -86,6 +88,16 @@ TEST_F(AutocastTest, ToTheWidest) {
   EXPECT_THAT(seen, Each(at::kFloat)) << "lists count as well";
   call("promote", at::kFloat, at::kBFloat16);
   EXPECT_THAT(seen, Each(at::kFloat));
+}
+
+TEST_F(AutocastTest, ToTheWidestOfWhatHasNone) {
+  EXPECT_THAT([] { call("promote", at::kHalf, at::kHalf); },
+              ::testing::ThrowsMessage<c10::Error>(
+                  ::testing::HasSubstr("a tensor of Half where autocast is to BFloat16")));
+  call("promote", at::kFloat, at::kHalf);
+  EXPECT_THAT(seen, Each(at::kFloat));
+  call("promote", at::kBFloat16, at::kDouble);
+  EXPECT_THAT(seen, ElementsAre(at::kBFloat16, at::kDouble, at::kDouble, at::kDouble));
 }
 
 TEST_F(AutocastTest, IntegersAndFloat64AreLeftAlone) {

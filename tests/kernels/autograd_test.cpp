@@ -2,10 +2,13 @@
 #include "outback/kernels/autograd.h"
 
 #include <ATen/ATen.h>
+#include <ATen/record_function.h>
 #include <c10/core/GradMode.h>
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <memory>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -14,6 +17,9 @@
 namespace outback::test {
 namespace {
 
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
@@ -73,17 +79,47 @@ struct product_formula {
   }
 };
 
+// twice x, whose formula is wrong as `mistake` says
+enum class mistake : uint8_t { too_few, of_no_tensor };
+
+at::Tensor mistaken(const at::Tensor& x, int64_t how) {
+  return typed<decltype(mistaken)>("outback_test::mistaken").call(x, how);
+}
+
+at::Tensor mistaken_kernel(const at::Tensor& x, int64_t /*how*/) {
+  return x * 2;
+}
+
+struct mistaken_formula {
+  static void setup_context(AutogradContext* ctx, const at::Tensor& /*x*/, int64_t how,
+                            const at::Tensor& /*output*/) {
+    ctx->saved_data["how"] = how;
+  }
+  static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
+    if (mistake(ctx->saved_data["how"].toInt()) == mistake::too_few) return {grads[0] * 2};
+    return {grads[0] * 2, grads[0]};
+  }
+};
+
 TORCH_LIBRARY_FRAGMENT(outback_test, m) {
+  m.def("mistaken(Tensor x, int how) -> Tensor");
   m.def("both(Tensor x, Tensor? y) -> (Tensor, Tensor)");
   m.def("product(Tensor[] tensors) -> Tensor");
 }
 TORCH_LIBRARY_IMPL(outback_test, PrivateUse1, m) {
   m.impl("both", &both_kernel);
+  m.impl("mistaken", &mistaken_kernel);
   m.impl("product", &product_kernel);
 }
 TORCH_LIBRARY_IMPL(outback_test, AutogradPrivateUse1, m) {
+  m.impl("mistaken", kernels::autograd<mistaken_formula, &mistaken>());
   m.impl("both", kernels::autograd<both_formula, &both>());
   m.impl("product", kernels::autograd<product_formula, &product>());
+}
+
+std::vector<std::string>& seen_names() {
+  static std::vector<std::string> names;
+  return names;
 }
 
 class AutogradTest : public BackendTest {
@@ -125,6 +161,27 @@ TEST_F(AutogradTest, ListsAndSavedOutputs) {
   expect(grads[1], 9);
   grads[1].sum().backward();  // d(x * x)/dx
   expect(x.grad(), 6);
+}
+
+TEST_F(AutogradTest, TheFormulaIsNamedWhereItIsWrong) {
+  const auto backward = [](mistake how) { mistaken(leaf(1), int64_t(how)).sum().backward(); };
+  EXPECT_THAT([&] { backward(mistake::too_few); },
+              ThrowsMessage<c10::Error>(HasSubstr(
+                  "mistaken_formula returned 1 gradients: expected 2, one for each argument")));
+  EXPECT_THAT([&] { backward(mistake::of_no_tensor); },
+              ThrowsMessage<c10::Error>(HasSubstr("mistaken_formula returned a gradient for "
+                                                  "argument 1, which was no tensor")));
+}
+
+TEST_F(AutogradTest, AProfileNamesTheFormula) {
+  const at::CallbackHandle handle = at::addThreadLocalCallback(at::RecordFunctionCallback(
+      [](const at::RecordFunction& range) -> std::unique_ptr<at::ObserverContext> {
+        seen_names().push_back(range.name());
+        return nullptr;
+      }));
+  std::get<0>(both(leaf(3), std::nullopt)).sum().backward();
+  at::removeCallback(handle);
+  EXPECT_THAT(seen_names(), Contains(HasSubstr("both_formula")));
 }
 
 TEST_F(AutogradTest, NothingIsRecordedWhereNothingRequiresIt) {

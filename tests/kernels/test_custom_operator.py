@@ -37,6 +37,22 @@ def test_a_derivative_costs_nothing_where_none_is_asked_for():
         assert not scaled_silu(x).requires_grad
 
 
+def test_compiled_autograd():
+    """Two calls in one graph, whose nodes differ by what they saved alone."""
+    x = torch.randn(3).requires_grad_()
+
+    def backward(x, operator, scale):
+        x.grad = None
+        (operator(x, scale).sum() + operator(2 * x, scale + 1).sum()).backward()
+        return x.grad
+
+    on_device = x.detach().acme().requires_grad_()
+    with torch._dynamo.compiled_autograd._enable(torch.compile(backend="aot_eager")):
+        for scale in (1.5, 2.5, 1.5):
+            result = backward(on_device, scaled_silu, scale)
+            torch.testing.assert_close(result.cpu(), backward(x, reference, scale))
+
+
 def of_sum(function):
     return lambda x: function(x, 2.0).sum()
 

@@ -3,37 +3,61 @@
 // Only custom operators need one: PyTorch's own have theirs for every device.
 #pragma once
 
-#include <ATen/FuncTorchTLS.h>
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <c10/util/FunctionRef.h>
+#include <c10/util/Type.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
-#include <memory>
+#include <cstdint>
+#include <optional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace outback::kernels {
 namespace detail {
 
-/// PyTorch refuses a torch::autograd::Function inside of torch.func's transforms, since one that
-/// is called outside of the dispatcher would run for all of their levels at once. This one is a
-/// kernel, which the dispatcher calls once a level as it does with PyTorch's own derivatives. So
-/// the state of the transforms is put aside until the check is over.
-class functorch_aside {
- public:
-  functorch_aside() : state_(std::move(at::functorch::functorchTLSAccessor())) {}
-  ~functorch_aside() { put_back(); }
-  functorch_aside(const functorch_aside&) = delete;
-  functorch_aside& operator=(const functorch_aside&) = delete;
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
 
-  void put_back() {
-    if (state_) at::functorch::functorchTLSAccessor() = std::move(state_);
+/// A derivative without the types of its operator. Lives until the process ends.
+struct formula {
+  const char* name;
+  variable_list (*backward)(AutogradContext* context, const variable_list& grads);
+};
+
+/// The arguments of one call that a gradient is asked for: every tensor, and every tensor of a
+/// list.
+class autograd_inputs {
+ public:
+  void add(const at::Tensor& tensor) { add_slot(tensor); }
+  void add(const std::optional<at::Tensor>& tensor) { add_slot(tensor ? *tensor : at::Tensor()); }
+  void add(at::TensorList tensors) {
+    for (const at::Tensor& tensor : tensors) add_slot(tensor);
+  }
+  template <class Argument>
+  void add(const Argument& /*no tensor*/) {
+    add_slot({});
   }
 
+  const variable_list& tensors() const { return tensors_; }
+  /// A number for each gradient that the formula returns: 1 where it is that of a tensor.
+  const std::vector<int64_t>& slots() const { return slots_; }
+
  private:
-  std::unique_ptr<at::functorch::FuncTorchTLSBase> state_;
+  void add_slot(const at::Tensor& tensor);
+
+  variable_list tensors_;
+  std::vector<int64_t> slots_;
 };
+
+/// Runs `forward`, and makes what it returns the outputs of a torch::autograd::Function whose
+/// derivative is `derivative`. Not a template, since such a Function takes the compiler five
+/// seconds.
+variable_list run_with_derivative(const formula& derivative, const autograd_inputs& inputs,
+                                  c10::function_ref<variable_list(AutogradContext*)> forward);
 
 template <class Formula, auto* function,
           class Signature = std::remove_pointer_t<decltype(function)>>
@@ -41,43 +65,41 @@ struct autograd_kernel;
 
 template <class Formula, auto* function, class Result, class... Arguments>
 struct autograd_kernel<Formula, function, Result(Arguments...)> {
-  static constexpr bool is_single = std::is_same_v<Result, at::Tensor>;
-  using outputs = std::conditional_t<is_single, at::Tensor, torch::autograd::variable_list>;
-
-  struct node : torch::autograd::Function<node> {
-    static outputs forward(torch::autograd::AutogradContext* context, functorch_aside* aside,
-                           Arguments... arguments) {
-      aside->put_back();
+  static Result run(Arguments... arguments) {
+    static const formula derivative = {c10::demangle_type<Formula>(), &Formula::backward};
+    autograd_inputs inputs;
+    (inputs.add(arguments), ...);
+    return result_of(run_with_derivative(derivative, inputs, [&](AutogradContext* context) {
       const Result result = below_autograd(arguments...);
       Formula::setup_context(context, arguments..., result);
-      if constexpr (is_single || std::is_same_v<Result, outputs>) {
-        return result;
-      } else {
-        return std::apply([](const auto&... parts) { return outputs{parts...}; }, result);
-      }
-    }
+      return outputs_of(result);
+    }));
+  }
 
-    static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                   const torch::autograd::variable_list& grads) {
-      torch::autograd::variable_list result = Formula::backward(context, grads);
-      result.insert(result.begin(), at::Tensor());  // of `aside`
-      return result;
-    }
-  };
-
+ private:
   static Result below_autograd(const std::remove_reference_t<Arguments>&... arguments) {
     const at::AutoDispatchBelowADInplaceOrView guard;
     return function(arguments...);
   }
 
-  static Result run(Arguments... arguments) {
-    functorch_aside aside;
-    outputs result = node::apply(&aside, arguments...);
-    if constexpr (is_single || std::is_same_v<Result, outputs>) {
+  static variable_list outputs_of(const Result& result) {
+    if constexpr (std::is_same_v<Result, at::Tensor>) {
+      return {result};
+    } else if constexpr (std::is_same_v<Result, variable_list>) {
       return result;
     } else {
+      return std::apply([](const auto&... parts) { return variable_list{parts...}; }, result);
+    }
+  }
+
+  static Result result_of(variable_list outputs) {
+    if constexpr (std::is_same_v<Result, at::Tensor>) {
+      return std::move(outputs[0]);
+    } else if constexpr (std::is_same_v<Result, variable_list>) {
+      return outputs;
+    } else {
       return [&]<size_t... part>(std::index_sequence<part...>) {
-        return Result(std::move(result[part])...);
+        return Result(std::move(outputs[part])...);
       }(std::make_index_sequence<std::tuple_size_v<Result>>());
     }
   }

@@ -1,0 +1,90 @@
+#include "outback/kernels/autograd.h"
+
+#include <ATen/FuncTorchTLS.h>
+#include <ATen/core/List.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/record_function.h>
+#include <c10/util/Exception.h>
+
+#include <memory>
+
+namespace outback::kernels::detail {
+namespace {
+
+// PyTorch refuses a torch::autograd::Function inside of torch.func's transforms, since one that is
+// called outside of the dispatcher would run for all of their levels at once. This one is a kernel,
+// which the dispatcher calls once a level as it does with PyTorch's own derivatives. So the state
+// of the transforms is put aside until the check is over.
+class functorch_aside {
+ public:
+  functorch_aside() : state_(std::move(at::functorch::functorchTLSAccessor())) {}
+  ~functorch_aside() { put_back(); }
+  functorch_aside(const functorch_aside&) = delete;
+  functorch_aside& operator=(const functorch_aside&) = delete;
+
+  void put_back() {
+    if (state_) at::functorch::functorchTLSAccessor() = std::move(state_);
+  }
+
+ private:
+  std::unique_ptr<at::functorch::FuncTorchTLSBase> state_;
+};
+
+struct call {
+  const formula& derivative;
+  const autograd_inputs& inputs;
+  c10::function_ref<variable_list(AutogradContext*)> forward;
+  functorch_aside aside;
+};
+
+// What the derivative finds again: the formula's address, then the slots. A list of integers, since
+// PyTorch's compiled autograd keeps one as it is.
+constexpr const char* saved_call = "outback::kernels::autograd";
+
+struct node : torch::autograd::Function<node> {
+  static variable_list forward(AutogradContext* context, call* now, at::TensorList /*inputs*/) {
+    now->aside.put_back();
+    variable_list outputs = now->forward(context);
+    c10::List<int64_t> saved({reinterpret_cast<int64_t>(&now->derivative)});
+    for (const int64_t slot : now->inputs.slots()) saved.push_back(slot);
+    context->saved_data[saved_call] = std::move(saved);
+    return outputs;
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& grads) {
+    const c10::List<int64_t> saved = context->saved_data.at(saved_call).toIntList();
+    const auto& derivative = *reinterpret_cast<const formula*>(saved.get(0));
+    // All these nodes have one name: whose this one is, a profile says by this.
+    RECORD_FUNCTION(derivative.name, std::vector<c10::IValue>());
+    variable_list all = derivative.backward(context, grads);
+    const size_t expected = saved.size() - 1;
+    TORCH_CHECK(all.size() == expected, "the derivative ", derivative.name, " returned ",
+                all.size(), " gradients: expected ", expected,
+                ", one for each argument, undefined for one that is no tensor");
+    variable_list result = {at::Tensor()};  // of the call
+    for (size_t i = 0; i < expected; ++i) {
+      if (saved.get(i + 1) != 0) {
+        result.push_back(std::move(all[i]));
+      } else {
+        TORCH_CHECK(!all[i].defined(), "the derivative ", derivative.name, " returned a gradient",
+                    " for argument ", i, ", which was no tensor: expected an undefined one");
+      }
+    }
+    return result;
+  }
+};
+
+}  // namespace
+
+void autograd_inputs::add_slot(const at::Tensor& tensor) {
+  slots_.push_back(tensor.defined() ? 1 : 0);
+  if (tensor.defined()) tensors_.push_back(tensor);
+}
+
+variable_list run_with_derivative(const formula& derivative, const autograd_inputs& inputs,
+                                  c10::function_ref<variable_list(AutogradContext*)> forward) {
+  call now = {derivative, inputs, forward, {}};
+  return node::apply(&now, at::TensorList(inputs.tensors()));
+}
+
+}  // namespace outback::kernels::detail
