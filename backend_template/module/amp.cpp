@@ -60,7 +60,7 @@ void define_amp(py::module_& amp) {
   }
   amp.def(
       "amp_definitely_not_available", [] { return core::device_count() == 0; },
-      "Whether there is no device to autocast on.");
+      py::doc("Whether there is no device to autocast on."));
   amp.attr("__all__") = py::make_tuple("amp_definitely_not_available", "autocast", "custom_bwd",
                                        "custom_fwd", "GradScaler");
 }

@@ -117,7 +117,7 @@ void define_contexts(py::module_& module) {
 
   module.def(
       "stream", [](py::object it) { return stream_context(std::move(it)); }, py::arg("stream"),
-      "The context manager StreamContext(stream).");
+      py::doc("The context manager StreamContext(stream)."));
 }
 
 }  // namespace outback::python

@@ -28,7 +28,8 @@ void register_reducers(pybind11::module_& module);
 /// process that had started it, and what a call throws that was queued until then.
 void start_from_python();
 
-// The parts of define_device_module, one file each.
+// The parts of define_device_module, one file each. Their docstrings are py::doc: a literal's
+// length is part of its type, and pybind11's templates would be compiled once more for each length.
 void define_devices(pybind11::module_& module);
 void define_properties(pybind11::module_& module);
 void define_contexts(pybind11::module_& module);

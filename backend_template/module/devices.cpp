@@ -72,27 +72,28 @@ void start_from_python() {
 void define_devices(py::module_& module) {
   module.def(
       "is_available", [] { return core::device_count() > 0; },
-      "Whether there is a device to use. Never raises, starts nothing.");
+      py::doc("Whether there is a device to use. Never raises, starts nothing."));
   module.def(
       "device_count", [] { return static_cast<int>(core::device_count()); },
-      "The number of devices. Starts nothing: safe before a fork.");
+      py::doc("The number of devices. Starts nothing: safe before a fork."));
   module.def(
       "current_device", [] { return static_cast<int>(core::current_device()); },
-      "The index of this thread's device.");
-  module.def("set_device", &set_device, py::arg("device"),
-             "Makes `device` this thread's; a negative index changes nothing. Prefer the context "
-             "manager `device`.");
+      py::doc("The index of this thread's device."));
+  module.def(
+      "set_device", &set_device, py::arg("device"),
+      py::doc("Makes `device` this thread's; a negative index changes nothing. Prefer the context "
+              "manager `device`."));
   module.def("synchronize", &synchronize, py::arg("device") = py::none(),
-             "Waits until all work on the device's streams is done.");
+             py::doc("Waits until all work on the device's streams is done."));
   module.def("init", &start_from_python,
-             "Starts the backend, which happens by itself at the first use.");
+             py::doc("Starts the backend, which happens by itself at the first use."));
   module.def(
       "is_initialized", [] { return core::is_started() && !has_lazy_calls(); },
-      "Whether the backend has been started.");
+      py::doc("Whether the backend has been started."));
   module.def("get_amp_supported_dtype", &amp_dtypes,
-             "The dtypes that torch.autocast may cast to on this device.");
+             py::doc("The dtypes that torch.autocast may cast to on this device."));
   module.def("is_bf16_supported", &is_bf16_supported, py::arg("including_emulation") = true,
-             "Whether bfloat16 can be used: natively, or at all.");
+             py::doc("Whether bfloat16 can be used: natively, or at all."));
 
   module.def("_lazy_init", &start_from_python);
   module.def("_is_compiled", [] { return true; });

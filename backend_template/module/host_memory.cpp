@@ -60,18 +60,19 @@ py::object flat_stats() {
 }  // namespace
 
 void define_host_memory(py::module_& module) {
-  module.def("host_memory_stats", &flat_stats,
-             "What the pinned allocator counts, in blocks, bytes and microseconds, under "
-             "torch.cuda.host_memory_stats's keys. Empty before the first use of the backend.");
+  module.def(
+      "host_memory_stats", &flat_stats,
+      py::doc("What the pinned allocator counts, in blocks, bytes and microseconds, under "
+              "torch.cuda.host_memory_stats's keys. Empty before the first use of the backend."));
   module.def("host_memory_stats_as_nested_dict", &nested_host_stats,
-             "The same as host_memory_stats, one dict a counter.");
+             py::doc("The same as host_memory_stats, one dict a counter."));
   module.def(
       "reset_peak_host_memory_stats", [] { core::host_allocator().reset_peak_stats(); },
-      "Sets the peaks of the pinned allocator's counters to the current values.");
+      py::doc("Sets the peaks of the pinned allocator's counters to the current values."));
   module.def(
       "reset_accumulated_host_memory_stats",
       [] { core::host_allocator().reset_accumulated_stats(); },
-      "Sets what the pinned allocator ever allocated and freed to zero.");
+      py::doc("Sets what the pinned allocator ever allocated and freed to zero."));
 }
 
 }  // namespace outback::python

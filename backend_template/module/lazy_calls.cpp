@@ -142,7 +142,7 @@ void define_lazy_calls(py::module_& module) {
       "queued.");
   module.attr("DeferredCallError") = queue().error_type;
   module.def("_lazy_call", &lazy_call, py::arg("callable"),
-             "Calls it now if the backend is started, else at its start.");
+             py::doc("Calls it now if the backend is started, else at its start."));
 }
 
 }  // namespace outback::python

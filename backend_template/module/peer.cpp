@@ -33,12 +33,13 @@ void ipc_collect() {
 }  // namespace
 
 void define_peer(py::module_& module) {
-  module.def("can_device_access_peer", &can_device_access_peer, py::arg("device"),
-             py::arg("peer_device"),
-             "Whether kernels of `device` can use memory of `peer_device` directly. Copies between "
-             "devices do not need it.");
+  module.def(
+      "can_device_access_peer", &can_device_access_peer, py::arg("device"), py::arg("peer_device"),
+      py::doc(
+          "Whether kernels of `device` can use memory of `peer_device` directly. Copies between "
+          "devices do not need it."));
   module.def("ipc_collect", &ipc_collect,
-             "Frees memory that was shared with other processes and that they let go of.");
+             py::doc("Frees memory that was shared with other processes and that they let go of."));
 }
 
 }  // namespace outback::python

@@ -78,18 +78,18 @@ void define_properties(py::module_& module) {
       .def("__repr__", &text_of);
 
   module.def("get_device_properties", &get_device_properties, py::arg("device") = py::none(),
-             "What the device says of itself.");
+             py::doc("What the device says of itself."));
   module.def(
       "get_device_name",
       [](py::handle device) { return std::string(get_device_properties(device).info.name); },
-      py::arg("device") = py::none(), "The device's name.");
+      py::arg("device") = py::none(), py::doc("The device's name."));
   module.def(
       "get_device_capability",
       [](py::handle device) {
         const device_properties it = get_device_properties(device);
         return std::make_pair(it.info.capability_major, it.info.capability_minor);
       },
-      py::arg("device") = py::none(), "The device's capability as (major, minor).");
+      py::arg("device") = py::none(), py::doc("The device's capability as (major, minor)."));
 }
 
 }  // namespace outback::python

@@ -69,27 +69,29 @@ py::tuple default_generators() {
 
 void define_random(py::module_& module) {
   module.def("manual_seed", &seed_one, py::arg("seed"),
-             "Seeds the current device's generator. Ignored without a device.");
+             py::doc("Seeds the current device's generator. Ignored without a device."));
   module.def("manual_seed_all", &seed_each, py::arg("seed"),
-             "Seeds all devices' generators. Ignored without a device.");
+             py::doc("Seeds all devices' generators. Ignored without a device."));
   module.def(
       "seed",
       [] {
         if (core::device_count() > 0) generator_of(py::none()).attr("seed")();
       },
-      "Gives the current device's generator a random seed.");
-  module.def("seed_all", &reseed_all, "Gives all devices' generators one random seed.");
+      py::doc("Gives the current device's generator a random seed."));
+  module.def("seed_all", &reseed_all, py::doc("Gives all devices' generators one random seed."));
   module.def(
       "initial_seed", [] { return generator_of(py::none()).attr("initial_seed")(); },
-      "The current device's seed.");
+      py::doc("The current device's seed."));
   module.def(
       "get_rng_state", [](py::handle it) { return generator_of(it).attr("get_state")(); },
-      py::arg("device") = py::none(), "The state of a device's generator: 16 bytes on the CPU.");
+      py::arg("device") = py::none(),
+      py::doc("The state of a device's generator: 16 bytes on the CPU."));
   module.def("set_rng_state", &set_rng_state, py::arg("new_state"), py::arg("device") = py::none(),
-             "Sets the state of a device's generator.");
-  module.def("get_rng_state_all", &get_rng_state_all, "The states of all devices' generators.");
+             py::doc("Sets the state of a device's generator."));
+  module.def("get_rng_state_all", &get_rng_state_all,
+             py::doc("The states of all devices' generators."));
   module.def("set_rng_state_all", &set_rng_state_all, py::arg("new_states"),
-             "Sets the states of all devices' generators.");
+             py::doc("Sets the states of all devices' generators."));
   module.def("_get_generator", &generator_of, py::arg("device"));
 }
 

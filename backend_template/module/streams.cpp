@@ -62,22 +62,25 @@ void define_streams(py::module_& module) {
   module.def(
       "current_stream",
       [](py::handle device) { return wrap_stream(core::current_stream(device_argument(device))); },
-      py::arg("device") = py::none(), "This thread's stream on the device.");
+      py::arg("device") = py::none(), py::doc("This thread's stream on the device."));
   module.def(
       "default_stream",
       [](py::handle device) { return wrap_stream(core::default_stream(device_argument(device))); },
-      py::arg("device") = py::none(), "The device's default stream.");
-  module.def("set_stream", &set_stream, py::arg("stream"),
-             "Makes the stream, and its device, this thread's; None changes nothing. Prefer the "
-             "context manager `stream`.");
-  module.def("get_stream_from_external", &get_stream_from_external, py::arg("data_ptr"),
-             py::arg("device") = py::none(),
-             "A Stream for a stream of the driver's that somebody else made, and keeps alive.");
+      py::arg("device") = py::none(), py::doc("The device's default stream."));
+  module.def(
+      "set_stream", &set_stream, py::arg("stream"),
+      py::doc("Makes the stream, and its device, this thread's; None changes nothing. Prefer the "
+              "context manager `stream`."));
+  module.def(
+      "get_stream_from_external", &get_stream_from_external, py::arg("data_ptr"),
+      py::arg("device") = py::none(),
+      py::doc("A Stream for a stream of the driver's that somebody else made, and keeps alive."));
   module.def("is_current_stream_capturing", &is_current_stream_capturing,
-             "Whether the current stream's work goes into a graph instead of being run.");
-  module.def("_sleep", &sleep_on_stream, py::arg("cycles"),
-             "Keeps the current stream busy for so many nanoseconds; other streams go on, unless "
-             "they run host callbacks too.");
+             py::doc("Whether the current stream's work goes into a graph instead of being run."));
+  module.def(
+      "_sleep", &sleep_on_stream, py::arg("cycles"),
+      py::doc("Keeps the current stream busy for so many nanoseconds; other streams go on, unless "
+              "they run host callbacks too."));
   module.def("_set_stream_by_id", &set_stream_by_id, py::arg("stream_id"), py::arg("device_index"),
              py::arg("device_type"));
 }

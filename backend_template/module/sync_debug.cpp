@@ -44,7 +44,7 @@ Args:
         and never reported.)");
   module.def(
       "get_sync_debug_mode", [] { return static_cast<int>(core::get_sync_debug_mode()); },
-      "The mode that `set_sync_debug_mode` set: 0, 1 or 2.");
+      py::doc("The mode that `set_sync_debug_mode` set: 0, 1 or 2."));
 }
 
 }  // namespace outback::python

@@ -51,19 +51,20 @@ std::string list_gpu_processes(py::handle device) {
 void define_telemetry(py::module_& module) {
   const auto device = py::arg("device") = py::none();
   module.def("utilization", &measure<OUTBACK_METRIC_UTILIZATION>, device,
-             "Percent of the last moment in which work ran on the device.");
-  module.def("memory_usage", &measure<OUTBACK_METRIC_MEMORY_UTILIZATION>, device,
-             "Percent of the last moment in which the device's memory was read or written.");
+             py::doc("Percent of the last moment in which work ran on the device."));
+  module.def(
+      "memory_usage", &measure<OUTBACK_METRIC_MEMORY_UTILIZATION>, device,
+      py::doc("Percent of the last moment in which the device's memory was read or written."));
   module.def("temperature", &measure<OUTBACK_METRIC_TEMPERATURE, 1000>, device,
-             "The device's temperature in degrees Celsius.");
+             py::doc("The device's temperature in degrees Celsius."));
   module.def("power_draw", &measure<OUTBACK_METRIC_POWER>, device,
-             "The power that the device draws, in milliwatts.");
+             py::doc("The power that the device draws, in milliwatts."));
   module.def("clock_rate", &measure<OUTBACK_METRIC_CLOCK, 1000000>, device,
-             "The device's clock in megahertz.");
+             py::doc("The device's clock in megahertz."));
   module.def("device_memory_used", &measure<OUTBACK_METRIC_DEVICE_MEMORY_USED>, device,
-             "Bytes of the device's memory that are in use, other processes included.");
+             py::doc("Bytes of the device's memory that are in use, other processes included."));
   module.def("list_gpu_processes", &list_gpu_processes, device,
-             "The processes that use the device and the memory of each, as text.");
+             py::doc("The processes that use the device and the memory of each, as text."));
 }
 
 }  // namespace outback::python

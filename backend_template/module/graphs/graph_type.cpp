@@ -119,36 +119,39 @@ Args:
     pool: shares the memory of other graphs: what `graph_pool_handle()` or their `pool()` answered.
     capture_error_mode: "global", "thread_local" or "relaxed". Other threads may do as they like in
         all of them.)")
-      .def("capture_end", &without_gil<&core::device_graph::capture_end>,
-           "Ends the capture, on the thread and the stream of its begin. Raises what broke it.")
+      .def(
+          "capture_end", &without_gil<&core::device_graph::capture_end>,
+          py::doc(
+              "Ends the capture, on the thread and the stream of its begin. Raises what broke it."))
       .def("instantiate", &without_gil<&core::device_graph::instantiate>,
-           "Makes the graph ready for replays, which may take long. Once.")
+           py::doc("Makes the graph ready for replays, which may take long. Once."))
       .def("replay", &without_gil<&core::device_graph::replay>,
-           "Puts the captured work on the current stream, with new random numbers.")
+           py::doc("Puts the captured work on the current stream, with new random numbers."))
       .def("reset", &without_gil<&core::device_graph::reset>,
-           "Lets go of the graph and of its memory. It may capture again.")
+           py::doc("Lets go of the graph and of its memory. It may capture again."))
       .def(
           "pool", [](graph_handle& it) { return pool_tuple((*it).pool()); },
-          "The id of the graph's memory pool, for other graphs to share.")
+          py::doc("The id of the graph's memory pool, for other graphs to share."))
       .def(
           "register_generator_state",
           [](graph_handle& /*it*/, py::handle generator) { register_generator(generator); },
           py::arg("generator"),
-          "For torch.cuda's sake: generators join a capture when their numbers are drawn.")
+          py::doc("For torch.cuda's sake: generators join a capture when their numbers are drawn."))
       .def(
           "enable_debug_mode", [](graph_handle& /*it*/) { core::refuse_graph_description(); },
-          "Raises NotImplementedError: a runtime cannot describe a graph.")
+          py::doc("Raises NotImplementedError: a runtime cannot describe a graph."))
       .def(
           "debug_dump",
           [](graph_handle& /*it*/, const std::string& /*path*/) {
             core::refuse_graph_description();
           },
-          py::arg("debug_path"), "Raises NotImplementedError: a runtime cannot describe a graph.");
+          py::arg("debug_path"),
+          py::doc("Raises NotImplementedError: a runtime cannot describe a graph."));
   // Under the name that code for torch.cuda asks for.
   module.attr("CUDAGraph") = module.attr(name.c_str());
   module.def(
       "graph_pool_handle", [] { return pool_tuple(core::new_pool_id()); },
-      "A pool that graphs may share, for their `capture_begin` or for `graph`.");
+      py::doc("A pool that graphs may share, for their `capture_begin` or for `graph`."));
 }
 
 }  // namespace outback::python

@@ -154,32 +154,36 @@ void define_memory_counters(py::module_& memory, const std::string& qualified_na
   const auto reserved = counter<&Stat::current>(&device_stats::reserved_bytes);
   const auto most_reserved = counter<&Stat::peak>(&device_stats::reserved_bytes);
   memory.def("memory_allocated", counter<&Stat::current>(&device_stats::allocated_bytes), device,
-             "Bytes that tensors hold now.");
+             py::doc("Bytes that tensors hold now."));
   memory.def("max_memory_allocated", counter<&Stat::peak>(&device_stats::allocated_bytes), device,
-             "The most bytes that tensors held since the peak was reset.");
+             py::doc("The most bytes that tensors held since the peak was reset."));
   memory.def("memory_reserved", reserved, device,
-             "Bytes that the allocator holds now, the cached ones included.");
+             py::doc("Bytes that the allocator holds now, the cached ones included."));
   memory.def("max_memory_reserved", most_reserved, device,
-             "The most bytes that the allocator held since the peak was reset.");
+             py::doc("The most bytes that the allocator held since the peak was reset."));
   memory.def("memory_cached", renamed(qualified_name, "memory_cached", "memory_reserved", reserved),
-             device, "Deprecated: memory_reserved.");
+             device, py::doc("Deprecated: memory_reserved."));
   memory.def("max_memory_cached",
              renamed(qualified_name, "max_memory_cached", "max_memory_reserved", most_reserved),
-             device, "Deprecated: max_memory_reserved.");
-  memory.def("memory_stats", &memory_stats, device,
-             "All of the allocator's counters, under torch.cuda.memory_stats's keys, sorted. Empty "
-             "before the first allocation.");
-  memory.def("memory_stats_as_nested_dict", &nested_stats, device,
-             "The counters of memory_stats as dicts of dicts. Empty before the first allocation.");
+             device, py::doc("Deprecated: max_memory_reserved."));
+  memory.def(
+      "memory_stats", &memory_stats, device,
+      py::doc(
+          "All of the allocator's counters, under torch.cuda.memory_stats's keys, sorted. Empty "
+          "before the first allocation."));
+  memory.def(
+      "memory_stats_as_nested_dict", &nested_stats, device,
+      py::doc(
+          "The counters of memory_stats as dicts of dicts. Empty before the first allocation."));
   memory.def("reset_peak_memory_stats", &reset_peak_memory_stats, device,
-             "Sets the peaks to the current values.");
+             py::doc("Sets the peaks to the current values."));
   memory.def("reset_accumulated_memory_stats", &reset_accumulated_memory_stats, device,
-             "Sets the counters of what was ever allocated and freed to zero.");
+             py::doc("Sets the counters of what was ever allocated and freed to zero."));
   memory.def("reset_max_memory_allocated", resetting(qualified_name, "reset_max_memory_allocated"),
-             device, "Deprecated: reset_peak_memory_stats, which resets all peaks.");
+             device, py::doc("Deprecated: reset_peak_memory_stats, which resets all peaks."));
   memory.def("reset_max_memory_cached", resetting(qualified_name, "reset_max_memory_cached"),
-             device, "Deprecated: reset_peak_memory_stats, which resets all peaks.");
-  memory.def("empty_cache", &empty_cache, "Gives cached memory that no tensor uses back.");
+             device, py::doc("Deprecated: reset_peak_memory_stats, which resets all peaks."));
+  memory.def("empty_cache", &empty_cache, py::doc("Gives cached memory that no tensor uses back."));
 }
 
 }  // namespace outback::python

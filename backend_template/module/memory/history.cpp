@@ -96,23 +96,24 @@ void record(const py::object& enabled, const std::optional<std::string>& context
 }  // namespace
 
 void define_memory_history(py::module_& memory) {
-  memory.def("_record_memory_history", &record, py::arg("enabled") = "all",
-             py::arg("context") = "all", py::arg("stacks") = "all",
-             py::arg("max_entries") = py::module_::import("sys").attr("maxsize"),
-             py::arg("device") = py::none(), py::arg("clear_history") = false,
-             py::arg("compile_context") = false, py::arg("global_record_annotations") = false,
-             py::arg("skip_actions") = py::none(),
-             "Records from now on who allocates (enabled=\"state\"), and the last `max_entries` "
-             "events of each device too (\"all\"); None stops. For _snapshot().");
+  memory.def(
+      "_record_memory_history", &record, py::arg("enabled") = "all", py::arg("context") = "all",
+      py::arg("stacks") = "all",
+      py::arg("max_entries") = py::module_::import("sys").attr("maxsize"),
+      py::arg("device") = py::none(), py::arg("clear_history") = false,
+      py::arg("compile_context") = false, py::arg("global_record_annotations") = false,
+      py::arg("skip_actions") = py::none(),
+      py::doc("Records from now on who allocates (enabled=\"state\"), and the last `max_entries` "
+              "events of each device too (\"all\"); None stops. For _snapshot()."));
   memory.def(
       "_set_memory_metadata",
       [](const std::string& metadata) {
         refuse_in_fork();
         core::set_history_metadata(metadata);
       },
-      py::arg("metadata"), "A text that every event from now on carries; \"\": none.");
+      py::arg("metadata"), py::doc("A text that every event from now on carries; \"\": none."));
   memory.def("_get_memory_metadata", &core::history_metadata,
-             "The text that _set_memory_metadata set.");
+             py::doc("The text that _set_memory_metadata set."));
 }
 
 }  // namespace outback::python

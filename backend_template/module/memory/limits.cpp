@@ -85,20 +85,22 @@ void attach_observer(py::function observer) {
 void define_memory_limits(py::module_& memory) {
   const auto device = py::arg("device") = py::none();
   memory.def("mem_get_info", &mem_get_info, device,
-             "Free and total bytes of the device, other processes included.");
-  memory.def("set_per_process_memory_fraction", &set_fraction, py::arg("fraction"), device,
-             "Limits this process to a part of the device's memory, from 0 to 1. Beyond it, "
-             "allocating raises torch.OutOfMemoryError.");
+             py::doc("Free and total bytes of the device, other processes included."));
+  memory.def(
+      "set_per_process_memory_fraction", &set_fraction, py::arg("fraction"), device,
+      py::doc("Limits this process to a part of the device's memory, from 0 to 1. Beyond it, "
+              "allocating raises torch.OutOfMemoryError."));
   memory.def("get_per_process_memory_fraction", &get_fraction, device,
-             "The part of the device's memory that this process may use, from 0 to 1.");
+             py::doc("The part of the device's memory that this process may use, from 0 to 1."));
   memory.def(
       "get_allocator_backend", [] { return "native"; },
-      "\"native\": the caching allocator, the only one there is.");
+      py::doc("\"native\": the caching allocator, the only one there is."));
   memory.def("change_current_allocator", &change_current_allocator, py::arg("allocator"),
-             "Not supported: the memory comes from the device's runtime.");
+             py::doc("Not supported: the memory comes from the device's runtime."));
   memory.def(
       "caching_allocator_enable", &enable_caching, py::arg("value") = true,
-      "Turns the caching of freed memory on or off; nothing before the backend has started.");
+      py::doc(
+          "Turns the caching of freed memory on or off; nothing before the backend has started."));
   py::class_<caching_disabled> disabled(
       memory, "caching_allocator_disabled", py::module_local(),
       "Context manager and decorator: freed memory is not cached inside it.");
@@ -110,10 +112,10 @@ void define_memory_limits(py::module_& memory) {
       });
   add_decorator(disabled, [](const caching_disabled&) { return caching_disabled(); });
   memory.def("_attach_out_of_memory_observer", &attach_observer, py::arg("observer"),
-             "Calls observer(device, requested, total, free), in bytes, before every "
-             "torch.OutOfMemoryError.");
+             py::doc("Calls observer(device, requested, total, free), in bytes, before every "
+                     "torch.OutOfMemoryError."));
   memory.def("_set_allocator_settings", &c10::CachingAllocator::setAllocatorSettings,
-             py::arg("settings"), "Applies settings in the form of PYTORCH_ALLOC_CONF.");
+             py::arg("settings"), py::doc("Applies settings in the form of PYTORCH_ALLOC_CONF."));
 }
 
 }  // namespace outback::python

@@ -93,17 +93,19 @@ void define_memory_pools(py::module_& memory) {
            py::arg("no_split") = false)
       .def_property_readonly(
           "id", [](const pool_handle& it) { return py::make_tuple(it.id().first, it.id().second); },
-          "The pool's id, a pair of integers.")
+          py::doc("The pool's id, a pair of integers."))
       .def_property_readonly(
           "device", [](const pool_handle& it) { return static_cast<int>(it.device()); },
-          "The index of the device that was current when it was made.")
-      .def("use_count", &pool_handle::uses, "How many hold the pool: this object, and contexts.")
+          py::doc("The index of the device that was current when it was made."))
+      .def("use_count", &pool_handle::uses,
+           py::doc("How many hold the pool: this object, and contexts."))
       .def(
           "snapshot",
           [](const pool_handle& it, bool include_traces) -> py::object {
             return take_snapshot(it.id(), include_traces)["segments"];
           },
-          py::arg("include_traces") = true, "The pool's segments, as memory_snapshot lists them.");
+          py::arg("include_traces") = true,
+          py::doc("The pool's segments, as memory_snapshot lists them."));
 
   py::class_<pool_context> use(memory, "use_mem_pool", py::module_local(),
                                "Context manager and decorator: what this thread allocates on the "

@@ -86,10 +86,11 @@ void define_raw_memory(py::module_& memory) {
   memory.def(
       "caching_allocator_alloc", &allocate_raw, py::arg("size"), py::arg("device") = py::none(),
       py::arg("stream") = py::none(),
-      "The address of `size` bytes of the device's memory for use on `stream`, a Stream or a "
-      "native handle; None: the current one. To be given to caching_allocator_delete.");
+      py::doc(
+          "The address of `size` bytes of the device's memory for use on `stream`, a Stream or a "
+          "native handle; None: the current one. To be given to caching_allocator_delete."));
   memory.def("caching_allocator_delete", &delete_raw, py::arg("mem_ptr"),
-             "Frees what caching_allocator_alloc answered.");
+             py::doc("Frees what caching_allocator_alloc answered."));
 }
 
 }  // namespace outback::python

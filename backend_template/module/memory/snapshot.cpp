@@ -253,26 +253,28 @@ void define_memory_snapshots(py::module_& memory) {
   const auto file = py::arg("filename") = "output.svg";
   const auto given = py::arg("snapshot") = py::none();
   const auto fx = py::arg("augment_with_fx_traces") = false;
-  memory.def("memory_snapshot", &memory_snapshot, py::arg("mempool_id") = py::none(),
-             py::arg("include_traces") = true,
-             "The allocator's segments on all devices, a list of dicts with their blocks; of one "
-             "pool where `mempool_id` names it.");
+  memory.def(
+      "memory_snapshot", &memory_snapshot, py::arg("mempool_id") = py::none(),
+      py::arg("include_traces") = true,
+      py::doc("The allocator's segments on all devices, a list of dicts with their blocks; of one "
+              "pool where `mempool_id` names it."));
   memory.def("_snapshot", &snapshot, py::arg("device") = py::none(), fx,
-             "A dict of the segments of all devices and of their history, as "
-             "torch.cuda.memory._snapshot's.");
+             py::doc("A dict of the segments of all devices and of their history, as "
+                     "torch.cuda.memory._snapshot's."));
   memory.def("_dump_snapshot", &dump_snapshot, py::arg("filename") = "dump_snapshot.pickle", fx,
-             "Pickles _snapshot() into a file that pytorch.org/memory_viz opens.");
+             py::doc("Pickles _snapshot() into a file that pytorch.org/memory_viz opens."));
   memory.def(
       "_save_segment_usage",
       [](const py::object& path, const py::object& all) { save_drawing("segments", path, all); },
-      file, given, "Draws the segments as a flame graph (SVG).");
+      file, given, py::doc("Draws the segments as a flame graph (SVG)."));
   memory.def(
       "_save_memory_usage",
       [](const py::object& path, const py::object& all) { save_drawing("memory", path, all); },
-      file, given, "Draws who holds memory as a flame graph (SVG).");
-  memory.def("_allocation_traceback", &allocation_traceback, py::arg("data_ptr"),
-             "The stack that allocated the memory at this address, a list of frames; None where "
-             "nothing was recorded.");
+      file, given, py::doc("Draws who holds memory as a flame graph (SVG)."));
+  memory.def(
+      "_allocation_traceback", &allocation_traceback, py::arg("data_ptr"),
+      py::doc("The stack that allocated the memory at this address, a list of frames; None where "
+              "nothing was recorded."));
 }
 
 }  // namespace outback::python

@@ -118,10 +118,11 @@ std::string memory_summary(py::handle device, bool abbreviated) {
 }  // namespace
 
 void define_memory_summary(py::module_& memory) {
-  memory.def("memory_summary", &memory_summary, py::arg("device") = py::none(),
-             py::arg("abbreviated") = false,
-             "The counters of memory_stats as a table for people; `abbreviated`: without the two "
-             "pools.");
+  memory.def(
+      "memory_summary", &memory_summary, py::arg("device") = py::none(),
+      py::arg("abbreviated") = false,
+      py::doc("The counters of memory_stats as a table for people; `abbreviated`: without the two "
+              "pools."));
 }
 
 }  // namespace outback::python
