@@ -5,53 +5,53 @@
 #include <cstddef>
 #include <string>
 
-#include "backend_template/layers/slots.hpp"
 #include "backend_template/layers/text.hpp"
 #include "outback/runtime_error.hpp"
 
 namespace outback::layers {
 namespace {
 
-struct slot_facts {
-  bool known = false, has_device = false, may_be_not_ready = false;
+constexpr const slot_facts* every_slot[] = {
+#define OUTBACK_X(group, member, id, ...) &slot_facts_of<slots::id>,
+    OUTBACK_LAYER_SLOTS(OUTBACK_X)
+#undef OUTBACK_X
 };
+constexpr slot_facts all_slots = {
+    .name = "*", .other_name = "*", .may_be_not_ready = false, .names_a_device = true};
 
-slot_facts facts_of_slot(std::string_view name) {
-  slot_facts found;
-  if (name == "*") return {true, true, false};
-  for_each_slot([&](auto slot) {
-    using Slot = decltype(slot);
-    if (name == Slot::name || name == Slot::other_name) {
-      found = {true, names_a_device<Slot>(), Slot::may_be_not_ready};
-    }
-  });
-  return found;
+// Null if there is no such slot.
+const slot_facts* slot_of_name(std::string_view name) {
+  if (name == all_slots.name) return &all_slots;
+  for (const slot_facts* each : every_slot) {
+    if (name == each->name || name == each->other_name) return each;
+  }
+  return nullptr;
 }
 
 // Why there can be no such fault, or "". `at` is the part of the text that is to blame.
 enum class part { slot, which, what, device };
 std::string fault_problem(const fault& given, part& at) {
-  const slot_facts slot = facts_of_slot(given.slot);
+  const slot_facts* slot = slot_of_name(given.slot);
   at = part::slot;
-  if (!slot.known) {
+  if (slot == nullptr) {
     return "expected a slot of outback/runtime.h, such as mem_alloc or streams.sync, or *";
   }
   at = part::which;
   if (given.first == 0) return "expected a call from 1 on";
   at = part::what;
   if (status_name(given.status) == nullptr) return "expected a status of outback/runtime.h";
-  if (given.status == OUTBACK_NOT_READY && !slot.may_be_not_ready) {
+  if (given.status == OUTBACK_NOT_READY && !slot->may_be_not_ready) {
     return "not_ready is an answer of streams.query, events.query and events.elapsed only";
   }
   if (given.delay.count() < 0 || given.delay > std::chrono::hours(1)) {
     return "expected a delay of up to an hour";
   }
-  if (given.status == OUTBACK_DEVICE_LOST && !slot.has_device) {
+  if (given.status == OUTBACK_DEVICE_LOST && !slot->names_a_device) {
     return given.slot + " names no device that could be lost";
   }
   at = part::device;
   if (given.device != fault::any_device && given.device < 0) return "expected a device from 0 on";
-  if (given.device != fault::any_device && !slot.has_device) {
+  if (given.device != fault::any_device && !slot->names_a_device) {
     return given.slot + " names no device";
   }
   return {};
@@ -78,7 +78,7 @@ class reader {
     const std::size_t slot = place();
     made.slot = take_word("_.*");
     if (made.slot.empty()) fail("expected a slot, such as mem_alloc or streams.sync, or *");
-    if (facts_of_slot(made.slot).known && !take(':')) fail("expected : and which calls");
+    if (slot_of_name(made.slot) != nullptr && !take(':')) fail("expected : and which calls");
     check(made, slot, slot, slot, slot);
     const std::size_t which = place();
     read_which(made);
@@ -181,15 +181,15 @@ class reader {
     return number;
   }
 
-  [[noreturn]] void fail(const std::string& why) { fail_at(place(), why); }
-  [[noreturn]] void fail_before(const std::string& why) const { fail_at(last_, why); }
-  [[noreturn]] void fail_at(std::size_t where, const std::string& why) const {
+  [[noreturn]] void fail(std::string_view why) { fail_at(place(), why); }
+  [[noreturn]] void fail_before(std::string_view why) const { fail_at(last_, why); }
+  [[noreturn]] void fail_at(std::size_t where, std::string_view why) const {
     const std::string rest(text_.substr(where));
     throw invalid_argument("faults \"" + std::string(text_) + "\", " +
                            (rest.empty() ? "at the end"
                                          : "character " + std::to_string(where + 1) + " (\"" +
                                                rest.substr(0, rest.find(';')) + "\")") +
-                           ": " + why);
+                           ": " + std::string(why));
   }
 
   const std::string_view text_;
@@ -204,6 +204,11 @@ void check_fault(const fault& given) {
   if (const std::string problem = fault_problem(given, at); !problem.empty()) {
     throw invalid_argument("fault of \"" + given.slot + "\": " + problem);
   }
+}
+
+const slot_facts* slot_of(const fault& given) {
+  const slot_facts* found = slot_of_name(given.slot);
+  return found == &all_slots ? nullptr : found;
 }
 
 std::vector<fault> parse_faults(std::string_view text) {

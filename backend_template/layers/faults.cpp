@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -39,43 +38,32 @@ class injector : public layer<injector> {
 
   template <class Slot, class... Args>
   outback_status call(Args... args) {
-    const std::shared_ptr<rules> now = current();
-    const std::set<int32_t> devices = devices_of<Slot>(args...);
-    check_not_lost(*now, devices);
-
-    const rule* failing = nullptr;
-    uint64_t number = 0;
-    std::chrono::nanoseconds delay{0};
-    for (rule& each : now->all) {
-      if (!each.counts(Slot::name, Slot::other_name, devices)) continue;
-      const uint64_t count = each.calls.fetch_add(1, std::memory_order_relaxed) + 1;
-      if (!happens_at(each.how, count)) continue;
-      delay += each.how.delay;
-      if (failing == nullptr && each.how.status != OUTBACK_OK) failing = &each, number = count;
-    }
-    if (delay.count() > 0) std::this_thread::sleep_for(delay);
-    if (failing == nullptr) return below<Slot>(args...);
-
-    const outback_status status = failing->how.status;
-    if (status == OUTBACK_NOT_READY) return status;
-    const std::string call = std::string(Slot::name) + ", call " + std::to_string(number);
-    if (status == OUTBACK_DEVICE_LOST) {
-      const int32_t named = failing->how.device;
-      lose(*now, named == fault::any_device ? stream_device<Slot>(args...) : named, call);
-    }
+    const any_call call = {slot_facts_of<Slot>, {args...}};
+    const happening now = next(call);
+    if (now.status == OUTBACK_OK) return below<Slot>(args...);
     if constexpr (std::is_same_v<Slot, slots::graph_end>) abandon_capture(args...);
-    throw runtime_error(status, "injected fault: " + call + ": " + status_name(status));
+    return answer(call, now);
   }
 
  private:
+  // What happens in a call, which is one of those that a rule counts.
+  struct happening {
+    outback_status status = OUTBACK_OK;
+    uint64_t number = 0;
+    std::string text(const any_call& call) const {
+      return std::string(call.slot.name) + ", call " + std::to_string(number);
+    }
+  };
+
   struct rule {
-    explicit rule(const fault& given) : how(given) {}
-    bool counts(const char* name, const char* other_name, const std::set<int32_t>& devices) const {
-      if (how.slot != "*" && how.slot != name && how.slot != other_name) return false;
-      if (how.status == OUTBACK_DEVICE_LOST && devices.empty()) return false;
+    explicit rule(const fault& given) : how(given), slot(slot_of(given)) {}
+    bool counts(const slot_facts& called, const device_set& devices) const {
+      if (slot != nullptr && slot != &called) return false;
+      if (how.status == OUTBACK_DEVICE_LOST && devices.size() == 0) return false;
       return how.device == fault::any_device || devices.contains(how.device);
     }
     const fault how;
+    const slot_facts* const slot;  // null: all of them
     std::atomic<uint64_t> calls{0};
   };
 
@@ -84,6 +72,39 @@ class injector : public layer<injector> {
     std::map<int32_t, std::string> lost;  // under mutex_: the call that lost it
     std::atomic<bool> any_lost{false};
   };
+
+  // Counts the call, waits and loses devices as the rules say.
+  happening next(const any_call& call) {
+    const std::shared_ptr<rules> now = current();
+    const device_set devices = devices_of(call);
+    check_not_lost(*now, devices);
+
+    const rule* failing = nullptr;
+    happening made;
+    std::chrono::nanoseconds delay{0};
+    for (rule& each : now->all) {
+      if (!each.counts(call.slot, devices)) continue;
+      const uint64_t count = each.calls.fetch_add(1, std::memory_order_relaxed) + 1;
+      if (!happens_at(each.how, count)) continue;
+      delay += each.how.delay;
+      if (failing != nullptr || each.how.status == OUTBACK_OK) continue;
+      failing = &each;
+      made = {each.how.status, count};
+    }
+    if (delay.count() > 0) std::this_thread::sleep_for(delay);
+    if (made.status == OUTBACK_DEVICE_LOST) {
+      const int32_t named = failing->how.device;
+      lose(*now, named == fault::any_device ? stream_device(call) : named, made.text(call));
+    }
+    return made;
+  }
+
+  // Not of OUTBACK_OK.
+  static outback_status answer(const any_call& call, const happening& now) {
+    if (now.status == OUTBACK_NOT_READY) return now.status;
+    throw runtime_error(now.status,
+                        "injected fault: " + now.text(call) + ": " + status_name(now.status));
+  }
 
   // A call of graphs.end that fails ends the capture all the same.
   void abandon_capture(int32_t device, outback_stream stream, outback_graph*) {
@@ -98,7 +119,7 @@ class injector : public layer<injector> {
     return rules_;
   }
 
-  void check_not_lost(rules& now, const std::set<int32_t>& devices) {
+  void check_not_lost(rules& now, const device_set& devices) {
     if (!now.any_lost.load(std::memory_order_acquire)) return;
     const std::lock_guard lock(mutex_);
     for (const int32_t device : devices) {

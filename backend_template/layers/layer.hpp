@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <tuple>
 #include <type_traits>
 
+#include "backend_template/layers/call.hpp"
 #include "backend_template/layers/own_error.hpp"
 #include "backend_template/layers/slots.hpp"
 #include "outback/table_check.hpp"
@@ -24,7 +24,7 @@ template <class Layer>
 class layer {
  public:
   /// Has the groups that the table below has.
-  const outback_runtime* table() const noexcept { return &table_; }
+  const outback_runtime* table() const noexcept { return &runtime_; }
 
   /// The layer whose `table()` it is, or null.
   static Layer* of(const outback_runtime* table) noexcept {
@@ -54,16 +54,15 @@ class layer {
   friend Layer;
 
   /// `below` passes `outback::table_problem`. It is copied.
-  explicit layer(const outback_runtime& below) : below_(below), table_(below_.runtime()) {
-    table_.self = this;
-    table_.last_error = &last_error;
-    for_each_slot([&](auto slot) {
-      using Slot = decltype(slot);
-      owner<typename Slot::owner>().*Slot::pointer = thunk<Slot>(Slot::pointer);
-    });
-#define OUTBACK_X(group)                                          \
-  owner<outback_##group>().struct_size = sizeof(outback_##group); \
-  if (table_.group != nullptr) table_.group = &owner<outback_##group>();
+  explicit layer(const outback_runtime& below) : below_(below), runtime_(below_.runtime()) {
+    runtime_.self = this;
+    runtime_.last_error = &last_error;
+#define OUTBACK_X(group, member, id, ...) group##_.member = &thunk<slots::id>;
+    OUTBACK_LAYER_SLOTS(OUTBACK_X)
+#undef OUTBACK_X
+#define OUTBACK_X(group)                          \
+  group##_.struct_size = sizeof(outback_##group); \
+  if (runtime_.group != nullptr) runtime_.group = &group##_;
     OUTBACK_LAYER_GROUPS(OUTBACK_X)
 #undef OUTBACK_X
   }
@@ -71,42 +70,19 @@ class layer {
   layer(const layer&) = delete;
   layer& operator=(const layer&) = delete;
 
-#define OUTBACK_X(group) , outback_##group
-  template <class... Groups>
-  struct without_first;
-  template <class First, class... Groups>
-  struct without_first<First, Groups...> {
-    using type = std::tuple<Groups...>;
-  };
-  using all_groups = typename without_first<void OUTBACK_LAYER_GROUPS(OUTBACK_X)>::type;
-#undef OUTBACK_X
-
-  template <class Owner>
-  Owner& owner() {
-    if constexpr (std::is_same_v<Owner, outback_runtime>) {
-      return table_;
-    } else {
-      return std::get<Owner>(groups_);
+  template <class Slot, class... Args>
+  static outback_status thunk(void* self, Args... args) noexcept {
+    static_assert(slot_facts_of<Slot>.fits,
+                  "OUTBACK_LAYER_SLOTS says of an argument what its type cannot be, its type of "
+                  "handle has no handle_name, or there are more outputs than most_outputs");
+    auto* me = static_cast<layer*>(self);
+    try {
+      const outback_status status = static_cast<Layer*>(me)->template call<Slot>(args...);
+      if (status != OUTBACK_OK && status != OUTBACK_NOT_READY) own_error::forget(me);
+      return status;
+    } catch (...) {
+      return own_error::keep_exception(me);
     }
-  }
-
-  template <class Slot, class Owner, class... Args>
-  static auto thunk(outback_status (*Owner::*)(void*, Args...)) {
-    static_assert(sizeof...(Args) == argument_count<Slot>,
-                  "OUTBACK_LAYER_SLOTS has another number of arguments than outback/runtime.h");
-    static_assert(
-        [] {
-          std::size_t i = 0;
-          return (fits<Args>(Slot::arguments[i++].is) && ...);
-        }(),
-        "OUTBACK_LAYER_SLOTS says of an argument what its type cannot be, or its type of handle "
-        "has "
-        "no handle_name");
-    return +[](void* self, Args... args) -> outback_status {
-      auto* me = static_cast<layer*>(self);
-      return own_error::guarded(
-          me, [&] { return static_cast<Layer*>(me)->template call<Slot, Args...>(args...); });
-    };
   }
 
   static const char* last_error(void* self) {
@@ -115,8 +91,10 @@ class layer {
   }
 
   const complete_table below_;
-  outback_runtime table_;
-  all_groups groups_ = {};
+  outback_runtime runtime_;
+#define OUTBACK_X(group) outback_##group group##_ = {};
+  OUTBACK_LAYER_GROUPS(OUTBACK_X)
+#undef OUTBACK_X
 };
 
 }  // namespace outback::layers

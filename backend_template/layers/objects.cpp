@@ -1,6 +1,7 @@
 #include "backend_template/layers/objects.hpp"
 
 #include <algorithm>
+#include <compare>
 #include <iterator>
 #include <limits>
 #include <mutex>
@@ -189,48 +190,51 @@ uint64_t objects::next_number() {
 std::string objects::report(bool (*lost)(const void* context, int32_t device),
                             const void* context) const {
   constexpr std::size_t most_told = 10;  // of each kind and device
-  struct sum {
-    std::size_t count = 0, bytes = 0;
-    std::string told;
+  struct object {
+    std::string_view kind;
+    int32_t device;
+    uint64_t number;
+    uintptr_t address;
+    std::size_t bytes;  // 0 of a handle
+    bool is_like(const object& other) const { return kind == other.kind && device == other.device; }
+    auto operator<=>(const object&) const = default;
   };
-  std::map<std::pair<std::string, int32_t>, sum> sums;
-  const auto tell = [&](const std::string& kind, int32_t device, const std::string& one) {
-    sum& s = sums[{kind, device}];
-    if (++s.count <= most_told) s.told += "    " + one + "\n";
-    if (s.count == most_told + 1) s.told += "    ...\n";
-    return &s;
-  };
-
-  std::vector<block> left_blocks;
-  std::vector<made_handle> left_handles;
+  std::vector<object> left;
   {
     const std::lock_guard lock(mutex_);
-    for (const auto& [where, b] : blocks_) left_blocks.push_back(b);
-    for (const auto& [which, h] : handles_) left_handles.push_back(h);
+    for (const auto& [where, b] : blocks_) {
+      const bool registered = b.from == origin::registered;
+      left.push_back(
+          {registered ? "registration" : "allocation", b.device, b.number, b.begin, b.size});
+    }
+    for (const auto& [which, h] : handles_) {
+      left.push_back({h.told, h.device, h.number, h.handle, 0});
+    }
   }
-  const auto by_number = [](const auto& a, const auto& b) { return a.number < b.number; };
-  std::sort(left_blocks.begin(), left_blocks.end(), by_number);
-  std::sort(left_handles.begin(), left_handles.end(), by_number);
-  for (const block& b : left_blocks) {
-    if (b.device != OUTBACK_HOST && lost(context, b.device)) continue;
-    tell(b.from == origin::registered ? "registration" : "allocation", b.device,
-         address_text(b.begin) + ", " + bytes_text(b.size) + ", object " + std::to_string(b.number))
-        ->bytes += b.size;
-  }
-  for (const made_handle& h : left_handles) {
-    if (lost(context, h.device)) continue;
-    tell(std::string(h.told), h.device,
-         address_text(h.handle) + ", object " + std::to_string(h.number));
-  }
+  std::erase_if(left, [&](const object& each) {
+    return each.device != OUTBACK_HOST && lost(context, each.device);
+  });
+  std::sort(left.begin(), left.end());
 
   std::string text;
-  for (const auto& [which, s] : sums) {
-    const auto& [kind, device] = which;
+  for (std::size_t first = 0, end = 0; first < left.size(); first = end) {
+    std::size_t bytes = 0;
+    std::string told;
+    for (; end < left.size() && left[end].is_like(left[first]); ++end) {
+      const object& each = left[end];
+      bytes += each.bytes;
+      if (end - first == most_told) told += "    ...\n";
+      if (end - first >= most_told) continue;
+      told += "    " + address_text(each.address) +
+              (each.bytes != 0 ? ", " + bytes_text(each.bytes) : "") + ", object " +
+              std::to_string(each.number) + "\n";
+    }
+    const auto& [kind, device, number, address, size] = left[first];
     const std::string of = kind != "allocation"     ? place_text(device)
                            : device == OUTBACK_HOST ? "pinned host memory"
                                                     : "memory of device " + std::to_string(device);
-    text += "  " + count_of(s.count, kind) + " of " + of +
-            (s.bytes != 0 ? ", " + bytes_text(s.bytes) : "") + ":\n" + s.told;
+    text += "  " + count_of(end - first, kind) + " of " + of +
+            (bytes != 0 ? ", " + bytes_text(bytes) : "") + ":\n" + told;
   }
   return text;
 }

@@ -1,6 +1,11 @@
 #include "backend_template/layers/own_error.hpp"
 
+#include <cstddef>
 #include <cstring>
+#include <exception>
+#include <new>
+
+#include "outback/runtime_error.hpp"
 
 namespace outback::layers::own_error {
 namespace {
@@ -13,8 +18,6 @@ struct kept {
 };
 thread_local constinit kept last = {};
 
-}  // namespace
-
 outback_status keep(const void* layer, outback_status status, const char* text) noexcept {
   std::size_t size = std::strlen(text);
   if (size >= sizeof(last.text)) size = sizeof(last.text) - 1;
@@ -22,6 +25,22 @@ outback_status keep(const void* layer, outback_status status, const char* text) 
   last.text[size] = '\0';
   last.layer = layer;
   return status;
+}
+
+}  // namespace
+
+outback_status keep_exception(const void* layer) noexcept {
+  try {
+    throw;
+  } catch (const runtime_error& error) {
+    return keep(layer, error.status(), error.what());
+  } catch (const std::bad_alloc&) {
+    return keep(layer, OUTBACK_OUT_OF_MEMORY, "the host has no memory left");
+  } catch (const std::exception& error) {
+    return keep(layer, OUTBACK_INTERNAL, error.what());
+  } catch (...) {
+    return keep(layer, OUTBACK_INTERNAL, "a layer threw something that is not a std::exception");
+  }
 }
 
 void forget(const void* layer) noexcept {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <type_traits>
 
 #include "outback/runtime.h"
@@ -174,49 +175,25 @@ constexpr void for_each_slot(Visit&& visit) {
 template <class Slot>
 inline constexpr std::size_t argument_count = std::extent_v<decltype(Slot::arguments)>;
 
-/// Whether an argument of type `Arg` can be what the list says: otherwise it would go unchecked.
-template <class Arg>
-constexpr bool fits(role is) {
-  switch (is) {
-    case role::value:
-      return true;
-    case role::device:
-    case role::side:
-      return std::is_same_v<Arg, int32_t>;
-    case role::output:
-      return std::is_pointer_v<Arg> && handle_name<std::remove_pointer_t<Arg>> == nullptr;
-    case role::makes:
-      return handle_name<std::remove_pointer_t<Arg>> != nullptr;
-    case role::handle:
-    case role::or_null:
-    case role::of_any:
-    case role::ends:
-      return handle_name<Arg> != nullptr;
-  }
-  return false;
-}
-
-/// Whether a device can be told from the arguments of the slot.
-template <class Slot>
-constexpr bool names_a_device() {
-  for (const argument& a : Slot::arguments) {
-    if (a.is == role::device || a.is == role::side) return true;
-  }
-  return false;
-}
-
 namespace detail {
 
-/// The slots of `Owner` lie one after another from `begin`, and end at the answer; 0 if one is
+struct place {
+  std::string_view group;
+  std::size_t offset;
+};
+inline constexpr place places[] = {
+#define OUTBACK_X(group, member, ...) {#group, offsetof(outback_##group, member)},
+    OUTBACK_LAYER_SLOTS(OUTBACK_X)
+#undef OUTBACK_X
+};
+
+/// The slots of `group` lie one after another from `begin`, and end at the answer; 0 if one is
 /// missing between them or out of place.
-template <class Owner>
-consteval std::size_t end_of_slots(std::size_t begin) {
-  for_each_slot([&](auto slot) {
-    using Slot = decltype(slot);
-    if constexpr (std::is_same_v<typename Slot::owner, Owner>) {
-      begin = Slot::offset == begin ? begin + sizeof(void (*)()) : 0;
-    }
-  });
+consteval std::size_t end_of_slots(std::string_view group, std::size_t begin) {
+  for (const place& each : places) {
+    if (each.group != group) continue;
+    begin = each.offset == begin ? begin + sizeof(void (*)()) : 0;
+  }
   return begin;
 }
 
@@ -228,13 +205,13 @@ consteval std::size_t end_of_groups() {
   return at;
 }
 
-static_assert(end_of_slots<outback_runtime>(offsetof(outback_runtime, device_count)) ==
+static_assert(end_of_slots("runtime", offsetof(outback_runtime, device_count)) ==
                   offsetof(outback_runtime, streams),
               "a required slot of outback/runtime.h is not in OUTBACK_LAYER_SLOTS");
 static_assert(end_of_groups() == sizeof(outback_runtime),
               "a group of outback/runtime.h is not in OUTBACK_LAYER_GROUPS");
-#define OUTBACK_X(group)                                                                        \
-  static_assert(end_of_slots<outback_##group>(2 * sizeof(uint32_t)) == sizeof(outback_##group), \
+#define OUTBACK_X(group)                                                               \
+  static_assert(end_of_slots(#group, 2 * sizeof(uint32_t)) == sizeof(outback_##group), \
                 "a slot of the group " #group " is not in OUTBACK_LAYER_SLOTS");
 OUTBACK_LAYER_GROUPS(OUTBACK_X)
 #undef OUTBACK_X

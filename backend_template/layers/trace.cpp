@@ -6,12 +6,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
-#include <type_traits>
+#include <string_view>
 
 #include "backend_template/layers/call.hpp"
 #include "backend_template/layers/layer.hpp"
 #include "backend_template/layers/make.hpp"
-#include "backend_template/layers/outputs.hpp"
 #include "backend_template/layers/text.hpp"
 #include "backend_template/layers/trace_file.hpp"
 #include "outback/layers.hpp"
@@ -36,7 +35,8 @@ double microseconds(std::chrono::nanoseconds time) {
 }
 
 // What the other process has to get, so that the two traces can be read together.
-std::string value_text(const outback_ipc_handle* handle) {
+std::string handle_text(const void* address) {
+  const auto* handle = static_cast<const outback_ipc_handle*>(address);
   const bool whole = handle != nullptr && handle->struct_size >= sizeof(*handle) &&
                      handle->size <= sizeof(handle->bytes);
   if (!whole) return address_text(handle);
@@ -44,12 +44,16 @@ std::string value_text(const outback_ipc_handle* handle) {
          " bytes: " + hex_text(handle->bytes, handle->size) + "]";
 }
 
-template <class T>
-std::string value_text(T value) {
-  if constexpr (std::is_integral_v<T>) {
-    return std::to_string(value);
-  } else {
-    return address_text(reinterpret_cast<const void*>(value));
+std::string value_text(form type, word value) {
+  switch (type) {
+    case form::integer:
+      return std::to_string(int64_t(value.number()));
+    case form::natural:
+      return std::to_string(value.number());
+    case form::ipc_handle:
+      return handle_text(value.address());
+    default:
+      return address_text(value.address());
   }
 }
 
@@ -58,20 +62,29 @@ class values {
  public:
   explicit values(bool json) : json_(json) {}
 
-  template <class T>
-  void add(const char* name, T value) {
-    if (!text_.empty()) text_ += ", ";
-    const bool bare = !json_ || std::is_integral_v<T>;
-    text_ += json_ ? "\"" + std::string(name) + "\": " : std::string(name) + "=";
-    text_ += bare ? value_text(value) : "\"" + value_text(value) + "\"";
+  void add(const char* name, form type, word value) {
+    const bool bare = !json_ || type == form::integer || type == form::natural;
+    add_name(name);
+    if (!bare) text_ += '"';
+    text_ += value_text(type, value);
+    if (!bare) text_ += '"';
   }
   void add_text(const char* name, std::string_view text) {
-    if (!text_.empty()) text_ += ", ";
-    text_ += "\"" + std::string(name) + "\": \"" + json_escaped(text) + "\"";
+    add_name(name);
+    text_ += '"';
+    text_ += json_escaped(text);
+    text_ += '"';
   }
   const std::string& text() const { return text_; }
 
  private:
+  void add_name(const char* name) {
+    if (!text_.empty()) text_ += ", ";
+    if (json_) text_ += '"';
+    text_ += name;
+    text_ += json_ ? "\": " : "=";
+  }
+
   const bool json_;
   std::string text_;
 };
@@ -88,39 +101,35 @@ class tracer : public layer<tracer> {
     const time_point begin = std::chrono::steady_clock::now();
     const outback_status status = below<Slot>(args...);
     const time_point end = std::chrono::steady_clock::now();
-    try {
-      record<Slot>(begin, end, status, args...);
-    } catch (...) {  // NOLINT(bugprone-empty-catch)
-      // No memory for the entry: the call is over, and its answer stands.
-    }
+    record({slot_facts_of<Slot>, {args...}}, begin, end, status);
     return status;
   }
 
   void flush() { file_.flush(); }
 
  private:
-  template <class Slot, class... Args>
-  void record(time_point begin, time_point end, outback_status status, Args... args) {
-    values given(json_), results(json_);
-    for_each_argument<Slot>(
-        [&](argument a, auto value) {
-          if (!is_output(a.is)) return given.add(a.name, value);
-          if (status != OUTBACK_OK) return;
-          if constexpr (has_plain_result<decltype(value)>) {
-            if (value != nullptr) results.add(a.name, *value);
-          } else if constexpr (std::is_same_v<decltype(value), outback_ipc_handle*>) {
-            results.add(a.name, static_cast<const outback_ipc_handle*>(value));
-          }
-        },
-        args...);
-    const bool failed = status != OUTBACK_OK && status != OUTBACK_NOT_READY;
-    write(Slot::name, begin, end, status, given, results, failed ? error_below() : "");
+  void record(const any_call& call, time_point begin, time_point end,
+              outback_status status) noexcept {
+    try {
+      values given(json_), results(json_);
+      for_each_argument(call, [&](const parameter& p, word value) {
+        if (!is_output(p.is)) return given.add(p.name, p.type, value);
+        if (status == OUTBACK_OK) add_result(results, p, value);
+      });
+      const bool failed = status != OUTBACK_OK && status != OUTBACK_NOT_READY;
+      write(call.slot.name, begin, end, status, given, results, failed ? error_below() : "");
+    } catch (...) {  // NOLINT(bugprone-empty-catch)
+      // No memory for the entry: the call is over, and its answer stands.
+    }
   }
 
-  template <class T>
-  static constexpr bool has_plain_result =
-      std::is_pointer_v<T> &&
-      (std::is_integral_v<std::remove_pointer_t<T>> || std::is_pointer_v<std::remove_pointer_t<T>>);
+  static void add_result(values& results, const parameter& p, word output) {
+    if (p.type == form::ipc_handle) {
+      results.add(p.name, p.type, output);
+    } else if (p.type != form::structure && output.address() != nullptr) {
+      results.add(p.name, p.type, word_at(output.address(), p));
+    }
+  }
 
   void write(const char* slot, time_point begin, time_point end, outback_status status,
              const values& given, values& results, std::string_view error) {

@@ -13,15 +13,15 @@ namespace outback::layers {
 validation::validation(const outback_runtime& below, const outback_runtime& devices)
     : layer(below), devices_(devices) {}
 
-void validation::refuse(const char* slot, const char* argument, const std::string& is,
-                        const std::string& expected) {
-  throw invalid_argument("validation: " + std::string(slot) + ": " + argument + " is " + is +
-                         ": expected " + expected);
+void validation::refuse(const char* slot, const char* argument, std::string_view is,
+                        std::string_view expected) {
+  throw invalid_argument("validation: " + std::string(slot) + ": " + argument + " is " +
+                         std::string(is) + ": expected " + std::string(expected));
 }
 
-void validation::blame(const char* slot, const std::string& what) {
-  throw runtime_error(OUTBACK_INTERNAL,
-                      "validation: " + std::string(slot) + ": the runtime is wrong: it " + what);
+void validation::blame(const char* slot, std::string_view what) {
+  throw runtime_error(OUTBACK_INTERNAL, "validation: " + std::string(slot) +
+                                            ": the runtime is wrong: it " + std::string(what));
 }
 
 void validation::blame_status(const char* slot, outback_status status) const {
@@ -34,6 +34,74 @@ void validation::blame_status(const char* slot, outback_status status) const {
 void validation::blame_written(const char* slot, outback_status status, const char* name) const {
   blame(slot, "answered " + std::string(status_name(status)) + " and wrote *" + name +
                   ", which a call without success leaves; its own text: " + error_below());
+}
+
+// ---- All slots
+
+void validation::check_arguments(const any_call& call) {
+  for_each_argument(call, [&](const parameter& p, word value) {
+    const int32_t device = value.device();
+    if (p.is == role::device || (p.is == role::side && device != OUTBACK_HOST)) {
+      check_device(call.slot.name, p.name, device);
+    }
+  });
+  const int32_t device = stream_device(call);
+  for_each_argument(call, [&](const parameter& p, word value) {
+    if (p.kind.empty() || is_output(p.is)) return;
+    if (value.address() == nullptr && p.is == role::or_null) return;
+    check_handle(call.slot.name, p, value.address(), device);
+  });
+}
+
+device_set validation::involved(const any_call& call) const {
+  device_set all = devices_of(call);
+  for_each_argument(call, [&](const parameter& p, word value) {
+    if (p.is != role::of_any) return;
+    if (const auto found = objects_.find_of_any_device(p.kind, value.address())) {
+      all.add(found->device);
+    }
+  });
+  return all;
+}
+
+validation::giving validation::give(const any_call& call) {
+  giving given;
+  for_each_argument(call, [&](const parameter& p, word value) {
+    if (p.is != role::ends) return;
+    const int32_t device = stream_device(call);
+    given.handle = objects_.take(p.kind, value.address(), device);
+    // Another thread was faster.
+    if (!given.handle) check_handle(call.slot.name, p, value.address(), device);
+  });
+  return given;
+}
+
+void validation::check_answer(const any_call& call, outback_status status, const giving& given,
+                              const outputs& own) {
+  if (status == OUTBACK_INVALID_ARGUMENT) {  // after any other failure it is gone
+    if (given.memory) objects_.put_back(*given.memory);
+    if (given.handle) objects_.put_back(*given.handle);
+    if (given.opened) opened_.put_back(*given.opened);
+  }
+  if (status == OUTBACK_DEVICE_LOST) lose(call);
+
+  const char* slot = call.slot.name;
+  if (status_name(status) == nullptr ||
+      (status == OUTBACK_NOT_READY && !call.slot.may_be_not_ready)) {
+    blame_status(slot, status);
+  }
+  if (const char* name = own.overrun()) {
+    blame(slot, "wrote beyond the end of *" + std::string(name));
+  }
+  if (status != OUTBACK_OK) {
+    if (const char* name = own.written()) blame_written(slot, status, name);
+    return;
+  }
+  for (const own_output& each : own) {
+    if (each.is().is != role::makes) continue;
+    const word made = word_at(each.place(), each.is());
+    receive_handle(slot, each.is(), made.address(), stream_device(call));
+  }
 }
 
 // ---- Devices
@@ -71,8 +139,9 @@ validation::facts validation::facts_of(int32_t device) {
   return facts_.try_emplace(device, known).first->second;
 }
 
-void validation::check_not_lost(const std::set<int32_t>& devices) const {
+void validation::check_not_lost(const any_call& call) const {
   if (!any_lost_.load(std::memory_order_acquire)) return;
+  const device_set devices = involved(call);
   const std::lock_guard lock(mutex_);
   for (const int32_t device : devices) {
     if (const auto found = lost_.find(device); found != lost_.end()) {
@@ -82,12 +151,13 @@ void validation::check_not_lost(const std::set<int32_t>& devices) const {
   }
 }
 
-void validation::lose(const char* slot, const std::set<int32_t>& devices) {
+void validation::lose(const any_call& call) {
+  const device_set devices = involved(call);
   if (devices.size() != 1) return;  // one of them, but which?
   const char* why = error_below();
   const std::lock_guard lock(mutex_);
   lost_.try_emplace(*devices.begin(),
-                    slot + std::string(*why == '\0' ? "" : ": ") + std::string(why));
+                    call.slot.name + std::string(*why == '\0' ? "" : ": ") + std::string(why));
   any_lost_.store(true, std::memory_order_release);
 }
 
@@ -98,29 +168,28 @@ bool validation::is_lost(int32_t device) const {
 
 // ---- Handles
 
-void validation::check_handle(const char* slot, argument a, const char* kind, const void* handle,
+void validation::check_handle(const char* slot, const parameter& p, const void* handle,
                               int32_t device) const {
-  const bool any = a.is == role::of_any;
-  const std::string wanted = "the " + std::string(kind) + "s that this runtime made" +
-                             (any ? "" : " for device " + std::to_string(device));
-  const std::string expected = "one of " + wanted;
-  if (handle == nullptr) refuse(slot, a.name, "null", expected);
-  if (any ? objects_.find_of_any_device(kind, handle).has_value()
-          : objects_.find(kind, handle, device).has_value()) {
+  const bool any = p.is == role::of_any;
+  if (handle != nullptr && (any ? objects_.find_of_any_device(p.kind, handle).has_value()
+                                : objects_.find(p.kind, handle, device).has_value())) {
     return;
   }
-  const auto elsewhere = objects_.find_of_any_device(kind, handle);
-  refuse(slot, a.name, address_text(handle),
+  const std::string expected = "one of the " + std::string(p.kind) + "s that this runtime made" +
+                               (any ? "" : " for device " + std::to_string(device));
+  if (handle == nullptr) refuse(slot, p.name, "null", expected);
+  const auto elsewhere = objects_.find_of_any_device(p.kind, handle);
+  refuse(slot, p.name, address_text(handle),
          expected + (elsewhere ? "; it is one of device " + std::to_string(elsewhere->device)
-                     : objects_.was_ended(kind, handle) ? "; it was destroyed already"
-                                                        : "; it is none"));
+                     : objects_.was_ended(p.kind, handle) ? "; it was destroyed already"
+                                                          : "; it is none"));
 }
 
-void validation::receive_handle(const char* slot, argument a, const char* kind, const void* handle,
+void validation::receive_handle(const char* slot, const parameter& p, const void* handle,
                                 int32_t device) {
-  if (handle == nullptr) blame(slot, "answered ok and made *" + std::string(a.name) + " null");
-  if (const auto there = objects_.add(kind, handle, device)) {
-    blame(slot, "made " + std::string(kind == std::string_view("event") ? "an " : "a ") + kind +
+  if (handle == nullptr) blame(slot, "answered ok and made *" + std::string(p.name) + " null");
+  if (const auto there = objects_.add(p.kind, handle, device)) {
+    blame(slot, (p.kind == event_kind ? "made an " : "made a ") + std::string(p.kind) +
                     " that is there already: " + address_text(handle) + " (object " +
                     std::to_string(there->number) + ")");
   }
@@ -136,6 +205,20 @@ void validation::check(slots::event_create, int32_t, uint32_t flags, outback_eve
          "a sum of OUTBACK_EVENT_TIMING, _BLOCKING and _INTERPROCESS");
 }
 
+void validation::receive(slots::event_create, int32_t device, uint32_t flags,
+                         outback_event* event) {
+  objects_.set(event_kind, *event, device, flags, event_kind);
+}
+
+void validation::receive(slots::native_wrap_stream, int32_t device, void*, outback_stream* stream) {
+  objects_.set(handle_name<outback_stream>, *stream, device, 0, "wrapped stream");
+}
+
+void validation::receive(slots::device_count, int32_t* count) {
+  if (*count >= 0) return;
+  blame(slots::device_count::name, "counted " + std::to_string(*count) + " devices");
+}
+
 void validation::check(slots::peer_enable, int32_t device, int32_t peer) {
   check_two(slots::peer_enable::name, device, peer);
 }
@@ -146,6 +229,12 @@ void validation::check(slots::peer_disable, int32_t device, int32_t peer) {
 
 void validation::check_two(const char* slot, int32_t device, int32_t peer) {
   if (device == peer) refuse(slot, "peer", std::to_string(peer), "another device than `device`");
+}
+
+void validation::receive(slots::peer_can_access, int32_t device, int32_t peer, int32_t* can) {
+  if (device != peer || *can == 0) return;
+  blame(slots::peer_can_access::name,
+        "made device " + std::to_string(device) + " a peer of itself");
 }
 
 void validation::check(slots::callback_enqueue, int32_t, outback_callback callback, void*,

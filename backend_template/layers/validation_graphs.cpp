@@ -20,8 +20,14 @@ void validation::check(slots::graph_begin, int32_t device, outback_stream stream
              std::to_string(began->number) + ")");
 }
 
-void validation::receive_begin(int32_t device, outback_stream stream) {
+void validation::receive(slots::graph_begin, int32_t device, outback_stream stream) {
   objects_.add(capture_kind, stream, device);
+}
+
+void validation::receive(slots::graph_status, int32_t, outback_stream, outback_capture* capture) {
+  if (*capture >= OUTBACK_CAPTURE_NONE && *capture <= OUTBACK_CAPTURE_BROKEN) return;
+  blame(slots::graph_status::name,
+        "made *capture " + std::to_string(*capture) + ", which there is not");
 }
 
 // Over also when the runtime fails.
@@ -51,7 +57,7 @@ void validation::check(slots::graph_instantiate, int32_t device, outback_graph g
       "one that was not instantiated; this one was (object " + std::to_string(found->number) + ")");
 }
 
-void validation::receive_instantiated(int32_t device, outback_graph graph) {
+void validation::receive(slots::graph_instantiate, int32_t device, outback_graph graph) {
   objects_.set(handle_name<outback_graph>, graph, device, 1, handle_name<outback_graph>);
 }
 

@@ -51,7 +51,22 @@ void validation::check(slots::ipc_open_event, int32_t, const outback_ipc_handle*
   check_given(slots::ipc_open_event::name, handle);
 }
 
-void validation::receive_opened(void* ptr, int32_t device) {
+void validation::receive(slots::ipc_get_memory, int32_t, void*, outback_ipc_handle* handle) {
+  check_made(slots::ipc_get_memory::name, *handle);
+}
+
+void validation::receive(slots::ipc_get_event, int32_t, outback_event, outback_ipc_handle* handle) {
+  check_made(slots::ipc_get_event::name, *handle);
+}
+
+void validation::receive(slots::ipc_open_event, int32_t device, const outback_ipc_handle*,
+                         outback_event* event) {
+  objects_.set(event_kind, *event, device, OUTBACK_EVENT_INTERPROCESS, "opened event");
+}
+
+void validation::receive(slots::ipc_open_memory, int32_t device, const outback_ipc_handle*,
+                         void** opened) {
+  void* ptr = *opened;
   if (ptr == nullptr) blame(slots::ipc_open_memory::name, "answered ok and made *ptr null");
   const outback_runtime& table = devices_.runtime();
   std::size_t size = 0;  // unknown

@@ -26,6 +26,29 @@ void validation::keep_memory(const char* slot, void* ptr, std::size_t size, int3
   }
 }
 
+template <class Free>
+void validation::receive_memory(const char* slot, void* ptr, std::size_t size, int32_t device,
+                                uint32_t alignment, Free&& free) {
+  try {
+    keep_memory(slot, ptr, size, device, alignment);
+  } catch (const overlap&) {
+    throw;  // it is somebody's: what would be freed is theirs
+  } catch (...) {
+    if (ptr != nullptr) free();
+    throw;
+  }
+}
+
+void validation::receive(slots::mem_alloc, int32_t device, std::size_t size, void** ptr) {
+  receive_memory(slots::mem_alloc::name, *ptr, size, device, facts_of(device).alignment,
+                 [&] { below<slots::mem_free>(device, *ptr); });
+}
+
+void validation::receive(slots::host_alloc, std::size_t size, void** ptr) {
+  receive_memory(slots::host_alloc::name, *ptr, size, OUTBACK_HOST, 64,
+                 [&] { below<slots::host_free>(*ptr); });
+}
+
 void validation::refuse_memory(const char* slot, const void* ptr, int32_t device, origin wanted) {
   const auto begins = [&](const block& b) { return b.begin == reinterpret_cast<uintptr_t>(ptr); };
   std::string but = "it is none of this runtime's";
@@ -158,7 +181,7 @@ void validation::check(slots::host_register, void* ptr, std::size_t size) {
   }
 }
 
-void validation::receive_registration(void* ptr, std::size_t size) {
+void validation::receive(slots::host_register, void* ptr, std::size_t size) {
   if (const auto there = objects_.add(ptr, size, OUTBACK_HOST, origin::registered)) {
     blame(slots::host_register::name, "registered what is pinned already: " + block_text(*there));
   }

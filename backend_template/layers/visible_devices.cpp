@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <set>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -27,7 +26,10 @@ void check_below(const outback_runtime& below, outback_status status, const char
 
 template <class T>
 bool has_twice(const std::vector<T>& all) {
-  return std::set<T>(all.begin(), all.end()).size() != all.size();
+  for (auto it = all.begin(); it != all.end(); ++it) {
+    if (std::find(it + 1, all.end(), *it) != all.end()) return true;
+  }
+  return false;
 }
 
 std::vector<int32_t> by_number(const std::vector<std::string_view>& entries, int32_t count) {
@@ -125,14 +127,17 @@ class selection : public layer<selection> {
   void translate(argument a, Arg& value) const {
     if constexpr (std::is_same_v<Arg, int32_t>) {
       const bool is_device = a.is == role::device || (a.is == role::side && value != OUTBACK_HOST);
-      if (!is_device) return;
-      if (value < 0 || std::size_t(value) >= devices_.size()) {
-        throw invalid_argument(std::string(a.name) + " is " + std::to_string(value) +
-                               ": expected one of " + std::to_string(devices_.size()) +
-                               " visible devices");
-      }
-      value = devices_[std::size_t(value)];
+      if (is_device) value = device_below(a.name, value);
     }
+  }
+
+  int32_t device_below(const char* argument, int32_t device) const {
+    if (device < 0 || std::size_t(device) >= devices_.size()) {
+      throw invalid_argument(std::string(argument) + " is " + std::to_string(device) +
+                             ": expected one of " + std::to_string(devices_.size()) +
+                             " visible devices");
+    }
+    return devices_[std::size_t(device)];
   }
 
   const std::vector<int32_t> devices_;

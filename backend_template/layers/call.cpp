@@ -1,0 +1,48 @@
+#include "backend_template/layers/call.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace outback::layers {
+
+void device_set::add(int32_t device) {
+  if (contains(device)) return;
+  std::size_t i = count_++;
+  for (; i > 0 && all_[i - 1] > device; --i) all_[i] = all_[i - 1];
+  all_[i] = device;
+}
+
+bool device_set::contains(int32_t device) const {
+  return std::find(begin(), end(), device) != end();
+}
+
+device_set devices_of(const any_call& call) {
+  device_set all;
+  for_each_argument(call, [&](const parameter& p, word value) {
+    const bool names_one = p.is == role::device || p.is == role::side;
+    if (names_one && value.device() != OUTBACK_HOST) all.add(value.device());
+  });
+  return all;
+}
+
+int32_t stream_device(const any_call& call) {
+  int32_t found = OUTBACK_HOST;
+  for_each_argument(call, [&](const parameter& p, word value) {
+    if (p.is == role::device && found == OUTBACK_HOST) found = value.device();
+    if (p.is == role::side && value.device() != OUTBACK_HOST) found = value.device();
+  });
+  return found;
+}
+
+word word_at(const void* place, const parameter& p) {
+  const auto copied = [&](auto value) {
+    std::memcpy(&value, place, sizeof(value));
+    return word(value);
+  };
+  const void* address = nullptr;
+  if (p.type == form::address) return copied(address);
+  if (p.size == sizeof(uint64_t)) return copied(uint64_t{0});
+  return p.type == form::integer ? copied(int32_t{0}) : copied(uint32_t{0});
+}
+
+}  // namespace outback::layers

@@ -1,0 +1,92 @@
+#include "backend_template/layers/outputs.hpp"
+
+#include <cstring>
+#include <string>
+
+#include "outback/runtime_error.hpp"
+
+namespace outback::layers {
+namespace {
+
+constexpr std::size_t beyond = 64;
+constexpr int untouched = 0xa5;
+
+// The size of what the caller has at `target`. Throws if it is null or has no struct_size.
+std::size_t size_of_target(const char* slot, const parameter& p, const void* target) {
+  if (target == nullptr) {
+    throw invalid_argument("validation: " + std::string(slot) + ": " + p.name +
+                           " is null: expected a place for the result");
+  }
+  if (!p.has_struct_size()) return p.size;
+  constexpr uint32_t most = 1u << 16;  // no struct of any version; what was not set is often more
+  uint32_t size = 0;
+  std::memcpy(&size, target, sizeof(size));
+  if (size >= sizeof(size) && size <= most) return size;
+  throw invalid_argument("validation: " + std::string(slot) + ": " + p.name + "->struct_size is " +
+                         std::to_string(size) + ": expected the size of the caller's struct");
+}
+
+}  // namespace
+
+own_output::own_output(const char* slot, const parameter& p, void* target)
+    : is_(&p),
+      target_(target),
+      size_(size_of_target(slot, p, target)),
+      bytes_(new std::byte[2 * (size_ + beyond)]) {
+  std::memset(bytes_.get(), untouched, 2 * (size_ + beyond));
+  if (!p.has_struct_size()) return;
+  // The caller's content: an older runtime leaves what it does not know.
+  std::memcpy(bytes_.get(), target, size_);
+  std::memcpy(bytes_.get() + size_ + beyond, target, size_);
+}
+
+bool own_output::written() const {
+  return differs(0, size_ + beyond);
+}
+
+bool own_output::overrun() const {
+  return differs(size_, beyond) || (is_->has_struct_size() && differs(0, sizeof(uint32_t)));
+}
+
+void own_output::commit() const {
+  std::memcpy(target_, bytes_.get(), size_);
+}
+
+bool own_output::differs(std::size_t begin, std::size_t size) const {
+  const std::byte* now = bytes_.get() + begin;
+  return std::memcmp(now, now + size_ + beyond, size) != 0;
+}
+
+outputs::outputs(const any_call& call) {
+  std::size_t i = 0;
+  for_each_argument(call, [&](const parameter& p, word value) {
+    if (is_output(p.is)) {
+      // Not const, as it is an output.
+      all_[count_] = own_output(call.slot.name, p, const_cast<void*>(value.address()));
+      places_[i] = all_[count_++].place();
+    }
+    ++i;
+  });
+}
+
+outputs::~outputs() = default;
+
+const char* outputs::written() const {
+  for (const own_output& each : *this) {
+    if (each.written()) return each.is().name;
+  }
+  return nullptr;
+}
+
+const char* outputs::overrun() const {
+  for (const own_output& each : *this) {
+    if (each.overrun()) return each.is().name;
+  }
+  return nullptr;
+}
+
+void outputs::commit() const {
+  for (const own_output& each : *this) each.commit();
+}
+
+}  // namespace outback::layers
