@@ -5,11 +5,41 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/record_function.h>
 #include <c10/util/Exception.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 #include <memory>
+#include <utility>
+#include <vector>
 
-namespace outback::kernels::detail {
+namespace outback::kernels {
+
+autograd_context::autograd_context(torch::autograd::AutogradContext& context)
+    : saved_data(context.saved_data), context_(context) {}
+
+void autograd_context::save_for_backward(variable_list to_save) {
+  context_.save_for_backward(std::move(to_save));
+}
+
+variable_list autograd_context::get_saved_variables() const {
+  return context_.get_saved_variables();
+}
+
+void autograd_context::mark_non_differentiable(const variable_list& outputs) {
+  context_.mark_non_differentiable(outputs);
+}
+
+void autograd_context::set_materialize_grads(bool value) {
+  context_.set_materialize_grads(value);
+}
+
+bool autograd_context::needs_input_grad(size_t tensor) const {
+  return context_.needs_input_grad(tensor);
+}
+
+namespace detail {
 namespace {
+
+using torch::autograd::AutogradContext;
 
 // PyTorch refuses a torch::autograd::Function inside of torch.func's transforms, since one that is
 // called outside of the dispatcher would run for all of their levels at once. This one is a kernel,
@@ -33,7 +63,7 @@ class functorch_aside {
 struct call {
   const formula& derivative;
   const autograd_inputs& inputs;
-  c10::function_ref<variable_list(AutogradContext*)> forward;
+  c10::function_ref<variable_list(context_argument)> forward;
   functorch_aside aside;
 };
 
@@ -44,7 +74,8 @@ constexpr const char* saved_call = "outback::kernels::autograd";
 struct node : torch::autograd::Function<node> {
   static variable_list forward(AutogradContext* context, call* now, at::TensorList /*inputs*/) {
     now->aside.put_back();
-    variable_list outputs = now->forward(context);
+    autograd_context ours(*context);
+    variable_list outputs = now->forward(context_argument(ours, *context));
     c10::List<int64_t> saved({reinterpret_cast<int64_t>(&now->derivative)});
     for (const int64_t slot : now->inputs.slots()) saved.push_back(slot);
     context->saved_data[saved_call] = std::move(saved);
@@ -56,7 +87,8 @@ struct node : torch::autograd::Function<node> {
     const auto& derivative = *reinterpret_cast<const formula*>(saved.get(0));
     // All these nodes have one name: whose this one is, a profile says by this.
     RECORD_FUNCTION(derivative.name, std::vector<c10::IValue>());
-    variable_list all = derivative.backward(context, grads);
+    autograd_context ours(*context);
+    variable_list all = derivative.backward(context_argument(ours, *context), grads);
     const size_t expected = saved.size() - 1;
     TORCH_CHECK(all.size() == expected, "the derivative ", derivative.name, " returned ",
                 all.size(), " gradients: expected ", expected,
@@ -82,9 +114,10 @@ void autograd_inputs::add_slot(const at::Tensor& tensor) {
 }
 
 variable_list run_with_derivative(const formula& derivative, const autograd_inputs& inputs,
-                                  c10::function_ref<variable_list(AutogradContext*)> forward) {
+                                  c10::function_ref<variable_list(context_argument)> forward) {
   call now = {derivative, inputs, forward, {}};
   return node::apply(&now, at::TensorList(inputs.tensors()));
 }
 
-}  // namespace outback::kernels::detail
+}  // namespace detail
+}  // namespace outback::kernels

@@ -6,6 +6,7 @@
 #include <c10/core/GradMode.h>
 #include <gmock/gmock.h>
 #include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 #include <memory>
 #include <string>
@@ -63,19 +64,46 @@ at::Tensor product_kernel(at::TensorList tensors) {
   return result;
 }
 
+std::vector<bool> needed;  // of the last product's arguments
+
 struct product_formula {
-  static void setup_context(AutogradContext* ctx, at::TensorList tensors,
+  static void setup_context(kernels::autograd_context* ctx, at::TensorList tensors,
                             const at::Tensor& output) {
     variable_list saved = tensors.vec();
     saved.push_back(output);
     ctx->save_for_backward(saved);
   }
-  static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
+  static variable_list backward(kernels::autograd_context* ctx, const variable_list& grads) {
+    needed.clear();
     variable_list tensors = ctx->get_saved_variables();
     const at::Tensor output = tensors.back();
     tensors.pop_back();
-    for (at::Tensor& tensor : tensors) tensor = grads[0] * output / tensor;
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      needed.push_back(ctx->needs_input_grad(i));
+      tensors[i] = needed[i] ? grads[0] * output / tensors[i] : at::Tensor();
+    }
     return tensors;
+  }
+};
+
+// twice x, and the sign of x, which has no gradient
+std::tuple<at::Tensor, at::Tensor> twice(const at::Tensor& x) {
+  return typed<decltype(twice)>("outback_test::twice").call(x);
+}
+
+std::tuple<at::Tensor, at::Tensor> twice_kernel(const at::Tensor& x) {
+  return {x * 2, x.sign()};
+}
+
+struct twice_formula {
+  static void setup_context(kernels::autograd_context* ctx, const at::Tensor& /*x*/,
+                            const std::tuple<at::Tensor, at::Tensor>& output) {
+    ctx->mark_non_differentiable({std::get<1>(output)});
+    ctx->set_materialize_grads(false);
+  }
+  static variable_list backward(kernels::autograd_context* /*ctx*/, const variable_list& grads) {
+    EXPECT_FALSE(grads[1].defined());
+    return {grads[0] * 2};
   }
 };
 
@@ -102,6 +130,7 @@ struct mistaken_formula {
 };
 
 TORCH_LIBRARY_FRAGMENT(outback_test, m) {
+  m.def("twice(Tensor x) -> (Tensor, Tensor)");
   m.def("mistaken(Tensor x, int how) -> Tensor");
   m.def("both(Tensor x, Tensor? y) -> (Tensor, Tensor)");
   m.def("product(Tensor[] tensors) -> Tensor");
@@ -109,9 +138,11 @@ TORCH_LIBRARY_FRAGMENT(outback_test, m) {
 TORCH_LIBRARY_IMPL(outback_test, PrivateUse1, m) {
   m.impl("both", &both_kernel);
   m.impl("mistaken", &mistaken_kernel);
+  m.impl("twice", &twice_kernel);
   m.impl("product", &product_kernel);
 }
 TORCH_LIBRARY_IMPL(outback_test, AutogradPrivateUse1, m) {
+  m.impl("twice", kernels::autograd<twice_formula, &twice>());
   m.impl("mistaken", kernels::autograd<mistaken_formula, &mistaken>());
   m.impl("both", kernels::autograd<both_formula, &both>());
   m.impl("product", kernels::autograd<product_formula, &product>());
@@ -161,6 +192,22 @@ TEST_F(AutogradTest, ListsAndSavedOutputs) {
   expect(grads[1], 9);
   grads[1].sum().backward();  // d(x * x)/dx
   expect(x.grad(), 6);
+}
+
+TEST_F(AutogradTest, OnlyTheGradientsThatAreAskedFor) {
+  const at::Tensor x = leaf(3);
+  product({x.detach(), x, x.detach()}).sum().backward();
+  expect(x.grad(), 9);
+  EXPECT_EQ(needed, (std::vector<bool>{false, true, false}));
+}
+
+TEST_F(AutogradTest, AResultWithoutAGradient) {
+  const at::Tensor x = leaf(3);
+  const auto [doubled, sign] = twice(x);
+  EXPECT_TRUE(doubled.requires_grad());
+  EXPECT_FALSE(sign.requires_grad());
+  doubled.sum().backward();
+  expect(x.grad(), 2);
 }
 
 TEST_F(AutogradTest, TheFormulaIsNamedWhereItIsWrong) {

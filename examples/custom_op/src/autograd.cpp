@@ -7,17 +7,17 @@
 
 namespace {
 
-using torch::autograd::AutogradContext;
-using torch::autograd::variable_list;
+using outback::kernels::autograd_context;
+using outback::kernels::variable_list;
 
 struct scaled_silu_formula {
-  static void setup_context(AutogradContext* ctx, const at::Tensor& self, double scale,
+  static void setup_context(autograd_context* ctx, const at::Tensor& self, double scale,
                             const at::Tensor& /*output*/) {
     ctx->save_for_backward({self});
     ctx->saved_data["scale"] = scale;
   }
 
-  static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
+  static variable_list backward(autograd_context* ctx, const variable_list& grads) {
     const at::Tensor x = ctx->get_saved_variables()[0];
     const at::Tensor s = at::sigmoid(x);
     const double scale = ctx->saved_data["scale"].toDouble();

@@ -3,7 +3,6 @@
 // elements in elementwise.h before all.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/fill.h>
 #include <ATen/ops/sigmoid.h>
 #include <outback/kernels/autograd.h>
 #include <outback/kernels/runtime.h>
@@ -47,14 +46,14 @@ at::Tensor scaled_silu(const at::Tensor& self, double scale) {
 
 // Its derivative is made of PyTorch's operators too, and so has one itself.
 struct scaled_silu_formula {
-  static void setup_context(torch::autograd::AutogradContext* ctx, const at::Tensor& self,
+  static void setup_context(outback::kernels::autograd_context* ctx, const at::Tensor& self,
                             double scale, const at::Tensor& /*output*/) {
     ctx->save_for_backward({self});
     ctx->saved_data["scale"] = scale;
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
-                                                 const torch::autograd::variable_list& grads) {
+  static outback::kernels::variable_list backward(outback::kernels::autograd_context* ctx,
+                                                  const outback::kernels::variable_list& grads) {
     const at::Tensor x = ctx->get_saved_variables()[0];
     const at::Tensor s = at::sigmoid(x);
     const double scale = ctx->saved_data["scale"].toDouble();

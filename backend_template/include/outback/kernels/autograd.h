@@ -6,26 +6,73 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <c10/util/FunctionRef.h>
 #include <c10/util/Type.h>
-#include <torch/csrc/autograd/custom_function.h>
+#include <c10/util/flat_hash_map.h>
 #include <torch/library.h>
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+namespace torch::autograd {
+struct AutogradContext;
+}  // namespace torch::autograd
+
 namespace outback::kernels {
+
+/// torch::autograd::variable_list.
+using variable_list = std::vector<at::Tensor>;
+
+/// torch::autograd::AutogradContext by the same names, without its header, which takes the compiler
+/// as long as a small file of kernels. Lives as long as the call that gets it.
+class autograd_context {
+ public:
+  explicit autograd_context(torch::autograd::AutogradContext& context);
+  autograd_context(const autograd_context&) = delete;
+  autograd_context& operator=(const autograd_context&) = delete;
+
+  /// What is no tensor, for `backward`.
+  ska::flat_hash_map<std::string, at::IValue>& saved_data;
+
+  /// Tensors, for `backward`: arguments and results. Once, in `setup_context`.
+  void save_for_backward(variable_list to_save);
+  /// What was saved, in `backward`. Throws c10::Error where one was written in between.
+  variable_list get_saved_variables() const;
+  /// Results that have no gradient. Once, in `setup_context`.
+  void mark_non_differentiable(const variable_list& outputs);
+  /// Whether `backward` gets zeros for a result without a gradient, as it does by default, or an
+  /// undefined tensor.
+  void set_materialize_grads(bool value);
+  /// Whether anybody asks for the gradient of a tensor among the arguments, counted from 0 without
+  /// the others.
+  bool needs_input_grad(size_t tensor) const;
+
+ private:
+  torch::autograd::AutogradContext& context_;
+};
+
 namespace detail {
 
-using torch::autograd::AutogradContext;
-using torch::autograd::variable_list;
+/// Either of the two, whichever a formula takes.
+class context_argument {
+ public:
+  explicit context_argument(autograd_context& ours, torch::autograd::AutogradContext& torchs)
+      : ours_(ours), torchs_(torchs) {}
+  operator autograd_context*() const { return &ours_; }
+  operator torch::autograd::AutogradContext*() const { return &torchs_; }
+
+ private:
+  autograd_context& ours_;
+  torch::autograd::AutogradContext& torchs_;
+};
 
 /// A derivative without the types of its operator. Lives until the process ends.
 struct formula {
   const char* name;
-  variable_list (*backward)(AutogradContext* context, const variable_list& grads);
+  variable_list (*backward)(context_argument context, const variable_list& grads);
 };
 
 /// The arguments of one call that a gradient is asked for: every tensor, and every tensor of a
@@ -57,7 +104,7 @@ class autograd_inputs {
 /// derivative is `derivative`. Not a template, since such a Function takes the compiler five
 /// seconds.
 variable_list run_with_derivative(const formula& derivative, const autograd_inputs& inputs,
-                                  c10::function_ref<variable_list(AutogradContext*)> forward);
+                                  c10::function_ref<variable_list(context_argument)> forward);
 
 template <class Formula, auto* function,
           class Signature = std::remove_pointer_t<decltype(function)>>
@@ -66,10 +113,13 @@ struct autograd_kernel;
 template <class Formula, auto* function, class Result, class... Arguments>
 struct autograd_kernel<Formula, function, Result(Arguments...)> {
   static Result run(Arguments... arguments) {
-    static const formula derivative = {c10::demangle_type<Formula>(), &Formula::backward};
+    static const formula derivative = {c10::demangle_type<Formula>(),
+                                       [](context_argument context, const variable_list& grads) {
+                                         return variable_list(Formula::backward(context, grads));
+                                       }};
     autograd_inputs inputs;
     (inputs.add(arguments), ...);
-    return result_of(run_with_derivative(derivative, inputs, [&](AutogradContext* context) {
+    return result_of(run_with_derivative(derivative, inputs, [&](context_argument context) {
       const Result result = below_autograd(arguments...);
       Formula::setup_context(context, arguments..., result);
       return outputs_of(result);
@@ -111,13 +161,16 @@ struct autograd_kernel<Formula, function, Result(Arguments...)> {
 ///
 ///   at::Tensor scaled_silu(const at::Tensor& self, double scale);  // calls acme::scaled_silu
 ///   struct scaled_silu_formula {
-///     static void setup_context(AutogradContext* ctx, const at::Tensor& self, double scale,
+///     static void setup_context(autograd_context* ctx, const at::Tensor& self, double scale,
 ///                               const at::Tensor& output);
-///     static variable_list backward(AutogradContext* ctx, const variable_list& grads);
+///     static variable_list backward(autograd_context* ctx, const variable_list& grads);
 ///   };
 ///   TORCH_LIBRARY_IMPL(acme, AutogradPrivateUse1, m) {
 ///     m.impl("scaled_silu", outback::kernels::autograd<scaled_silu_formula, &scaled_silu>());
 ///   }
+///
+/// A formula may take torch::autograd::AutogradContext itself, after its header
+/// (torch/csrc/autograd/custom_function.h).
 ///
 /// The kernel of the device, of Meta or of whatever is below runs first. Then `setup_context`, the
 /// one of torch.library.register_autograd, saves what the derivative needs: it gets the arguments
