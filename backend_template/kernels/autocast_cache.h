@@ -1,6 +1,7 @@
 // Two functions of PyTorch's, as ATen/autocast_mode.h declares them: that header brings every
 // operator of PyTorch with it, which takes the compiler four seconds.
-// tests/kernels/autocast_test.cpp includes both, so that they cannot differ.
+// tests/kernels/autocast_test.cpp includes both: other results would not compile, other parameters
+// not link.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -90,6 +90,7 @@ struct node : torch::autograd::Function<node> {
     autograd_context ours(*context);
     variable_list all = derivative.backward(context_argument(ours, *context), grads);
     const size_t expected = saved.size() - 1;
+    while (all.size() > expected && !all.back().defined()) all.pop_back();  // as PyTorch does
     TORCH_CHECK(all.size() == expected, "the derivative ", derivative.name, " returned ",
                 all.size(), " gradients: expected ", expected,
                 ", one for each argument, undefined for one that is no tensor");
@@ -98,8 +99,9 @@ struct node : torch::autograd::Function<node> {
       if (saved.get(i + 1) != 0) {
         result.push_back(std::move(all[i]));
       } else {
-        TORCH_CHECK(!all[i].defined(), "the derivative ", derivative.name, " returned a gradient",
-                    " for argument ", i, ", which was no tensor: expected an undefined one");
+        TORCH_CHECK(!all[i].defined(), "the derivative ", derivative.name,
+                    " returned a gradient, number ", i,
+                    " from 0, of what was no tensor in this call: expected an undefined one");
       }
     }
     return result;

@@ -82,7 +82,9 @@ consteval parameter parameter_of(argument a) {
   if constexpr (points_to_value<Arg>) {
     using T = std::remove_pointer_t<Arg>;
     static_assert(!std::is_integral_v<T> || sizeof(T) == 4 || sizeof(T) == 8);
-    if constexpr (requires(T t) { t.struct_size; }) static_assert(offsetof(T, struct_size) == 0);
+    if constexpr (!std::is_integral_v<T> && !std::is_pointer_v<T>) {
+      static_assert(offsetof(T, struct_size) == 0, "an output that is a struct says its size");
+    }
     if (is_output(a.is)) return {a, form_of<T>(), sizeof(T), kind_of<T>()};
   }
   return {a, form_of<Arg>(), 0, kind_of<Arg>()};
@@ -143,21 +145,18 @@ inline constexpr slot_facts slot_facts_of =
 /// A number or an address; the `parameter` says which.
 class word {
  public:
-  word() : number_(0) {}
+  word() = default;
   template <std::integral T>
-  word(T number) : number_(uint64_t(number)) {}  // with its sign
-  word(const void* address) : address_(address) {}
-  word(outback_callback function) : address_(reinterpret_cast<const void*>(function)) {}
+  word(T number) : bits_(uint64_t(number)) {}  // with its sign
+  word(const void* address) : bits_(reinterpret_cast<uintptr_t>(address)) {}
+  word(outback_callback function) : bits_(reinterpret_cast<uintptr_t>(function)) {}
 
-  int32_t device() const { return int32_t(number_); }
-  uint64_t number() const { return number_; }
-  const void* address() const { return address_; }
+  int32_t device() const { return int32_t(bits_); }
+  uint64_t number() const { return bits_; }
+  const void* address() const { return reinterpret_cast<const void*>(uintptr_t(bits_)); }
 
  private:
-  union {
-    uint64_t number_;
-    const void* address_;
-  };
+  uint64_t bits_ = 0;
 };
 
 /// Made as `{slot_facts_of<Slot>, {args...}}`.

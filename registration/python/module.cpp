@@ -9,11 +9,13 @@ namespace {
 
 backend_options (*options_of_module)() = nullptr;
 
-// As PYBIND11_MODULE does, with the same texts.
+// With the texts of PYBIND11_MODULE. Python executes the module again when it was taken out of
+// sys.modules: a runtime that the options made would be another one then. Leaked, with the backend.
 int execute(PyObject* self) {
   try {
+    static const auto& options = *new backend_options(options_of_module());
     auto module = py::reinterpret_borrow<py::module_>(self);
-    register_backend(module, options_of_module());
+    register_backend(module, options);
     return 0;
   } catch (py::error_already_set& error) {
     py::raise_from(error, PyExc_ImportError, "initialization failed");

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "backend_template/kernels/autocast_cache.h"
 #include "backend_template/kernels/autocast_cache.h"  // beside torch's header, to be compared
 #include "tests/core/test_backend.h"
 

@@ -172,6 +172,24 @@ assert torch.ones(1).acme().is_acme
     )
 
 
+def test_an_extension_module_that_is_refused_is_an_import_error_with_the_reason(run_probe):
+    run_probe(
+        """
+torch.acme = "mine"
+for attempt in range(2):
+    try:
+        import torch_acme
+    except ImportError as error:
+        assert str(error) == 'cannot register acme: torch already has an attribute "acme"'
+    else:
+        raise AssertionError("imported")
+del torch.acme
+import torch_acme
+assert torch.ones(1).acme().is_acme
+"""
+    )
+
+
 def test_another_library_is_refused_under_any_name(run_probe):
     run_probe(
         """

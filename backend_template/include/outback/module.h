@@ -25,10 +25,10 @@ _object* module_definition(const char* name, backend_options (*options)()) noexc
 ///     return {.name = "acme", .runtime = outback::linked_runtime()};
 ///   }
 ///
-/// It runs when the module is imported, with the GIL held; then the backend is registered, with
-/// all that belongs to Python: `torch.<name>`, the methods of Tensor, Module, PackedSequence and
-/// storages, the names that PyTorch's Python looks up. What it throws is an ImportError with its
-/// text.
+/// It runs once, when the module is imported, with the GIL held; then the backend is registered,
+/// with all that belongs to Python: `torch.<name>`, the methods of Tensor, Module, PackedSequence
+/// and storages, the names that PyTorch's Python looks up. What it throws is an ImportError with
+/// its text.
 #define OUTBACK_MODULE(name) OUTBACK_MODULE_(name)
 // Once more, for a name that is a macro: TORCH_EXTENSION_NAME.
 #define OUTBACK_MODULE_(name)                                                     \

@@ -11,7 +11,7 @@ namespace outback {
 
 /// Registers the backend and fills `module` (the extension module of the backend's package) with
 /// the native half of its device module. To be called from PYBIND11_MODULE, with the GIL held,
-/// once.
+/// once. A module without functions of its own is made with outback/module.h.
 void register_backend(pybind11::module_& module, const backend_options& options);
 
 }  // namespace outback
