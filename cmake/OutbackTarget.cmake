@@ -43,8 +43,8 @@ endfunction()
 # outback_unity(<target>): compiles <target> as one file, where OUTBACK_UNITY asks for it.
 #
 # The headers of torch take 10 seconds, those of libtorch_python 13, and a file of ours one; what the headers'
-# templates become is compiled once too, instead of once in each batch. The torch half takes as long as all else that a
-# backend is made of, so that two cores are busy.
+# templates become is compiled once too, instead of once in each batch. The torch half takes not quite as long as all else
+# that a backend is made of, so that two cores are busy.
 function(outback_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${OUTBACK_UNITY} UNITY_BUILD_BATCH_SIZE 0)
 endfunction()

@@ -64,6 +64,7 @@ struct call {
   const formula& derivative;
   const autograd_inputs& inputs;
   c10::function_ref<variable_list(context_argument)> forward;
+  const bool recorded;  // there will be a derivative
   functorch_aside aside;
 };
 
@@ -76,6 +77,7 @@ struct node : torch::autograd::Function<node> {
     now->aside.put_back();
     autograd_context ours(*context);
     variable_list outputs = now->forward(context_argument(ours, *context));
+    if (!now->recorded) return outputs;
     c10::List<int64_t> saved({reinterpret_cast<int64_t>(&now->derivative)});
     for (const int64_t slot : now->inputs.slots()) saved.push_back(slot);
     context->saved_data[saved_call] = std::move(saved);
@@ -117,7 +119,9 @@ void autograd_inputs::add_slot(const at::Tensor& tensor) {
 
 variable_list run_with_derivative(const formula& derivative, const autograd_inputs& inputs,
                                   c10::function_ref<variable_list(context_argument)> forward) {
-  call now = {derivative, inputs, forward, {}};
+  const bool recorded =
+      at::GradMode::is_enabled() && torch::autograd::any_variable_requires_grad(inputs.tensors());
+  call now = {derivative, inputs, forward, recorded, {}};
   return node::apply(&now, at::TensorList(inputs.tensors()));
 }
 

@@ -152,7 +152,6 @@ namespace slots {
   struct id {                                                                     \
     using owner = outback_##group;                                                \
     static constexpr auto pointer = &outback_##group::member;                     \
-    static constexpr std::size_t offset = offsetof(outback_##group, member);      \
     static constexpr const char* name = OUTBACK_RUNTIME_NAME(group, member);      \
     static constexpr const char* other_name = #id;                                \
     static constexpr bool may_be_not_ready = slot_kind::asks == slot_kind::query; \
@@ -170,10 +169,6 @@ constexpr void for_each_slot(Visit&& visit) {
   OUTBACK_LAYER_SLOTS(OUTBACK_X)
 #undef OUTBACK_X
 }
-
-/// The number of arguments after `self`.
-template <class Slot>
-inline constexpr std::size_t argument_count = std::extent_v<decltype(Slot::arguments)>;
 
 namespace detail {
 

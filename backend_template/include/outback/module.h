@@ -1,9 +1,8 @@
 // The extension module of a backend's package, whole: outback/backend.h, and one definition. Needs
 // libtorch_python.
 //
-// It includes neither Python's nor pybind11's headers, which take the compiler longer than all that
-// a backend writes itself. A module that has functions of its own besides is made with
-// outback/python.h.
+// It includes neither Python's nor pybind11's headers, which take the compiler six seconds. A
+// module that has functions of its own besides is made with outback/python.h.
 #pragma once
 
 #include "outback/backend.h"

@@ -27,7 +27,7 @@ namespace outback::kernels {
 using variable_list = std::vector<at::Tensor>;
 
 /// torch::autograd::AutogradContext by the same names, without its header, which takes the compiler
-/// as long as a small file of kernels. Lives as long as the call that gets it.
+/// two seconds. Lives as long as the call that gets it.
 class autograd_context {
  public:
   explicit autograd_context(torch::autograd::AutogradContext& context);
