@@ -71,7 +71,9 @@ TEST_F(TableCheckTest, AGroupThatEndsEarlyIsRefused) {
     if constexpr (!std::is_same_v<typename Slot::owner, outback_runtime>) {
       auto& group =
           const_cast<typename Slot::owner&>(*(table_.*layers::group_member<typename Slot::owner>));
-      const uint32_t size = std::exchange(group.struct_size, Slot::offset + 1);
+      const auto offset = reinterpret_cast<const char*>(&(group.*Slot::pointer)) -
+                          reinterpret_cast<const char*>(&group);
+      const uint32_t size = std::exchange(group.struct_size, static_cast<uint32_t>(offset) + 1);
       std::string name = Slot::name;
       EXPECT_THAT(table_problem(&table_), HasSubstr(name.replace(name.find('.'), 1, " has no ")));
       group.struct_size = size;
