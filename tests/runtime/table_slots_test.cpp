@@ -86,7 +86,7 @@ class call_of {
   }
 
  private:
-  std::array<place, layers::argument_count<Slot>> places_;
+  std::array<place, std::size(Slot::arguments)> places_;
   decltype(arguments_of(Slot::pointer)) arguments_;
 };
 
@@ -138,7 +138,7 @@ TEST_F(TableSlotsTest, WhatTheClassThrowsIsTheAnswerAndTheOutputsStay) {
 TEST_F(TableSlotsTest, NullIsRefusedBeforeTheClassIsCalled) {
   layers::for_each_slot([&](auto slot) {
     using Slot = decltype(slot);
-    for (std::size_t nulled = 0; nulled < layers::argument_count<Slot>; ++nulled) {
+    for (std::size_t nulled = 0; nulled < std::size(Slot::arguments); ++nulled) {
       const argument& a = Slot::arguments[nulled];
       call_of<Slot> call;
       bool is_pointer = false;
