@@ -1,11 +1,12 @@
 #include "registration/name.h"
 
 #include <c10/core/DeviceType.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <string_view>
+
+#include "backend_template/core/format.h"
 
 namespace outback::registration {
 namespace {
@@ -30,13 +31,13 @@ bool is_in_tree(std::string_view name) {
 
 std::string name_problem(const std::string& name) {
   const auto refuse = [&name](std::string_view why) {
-    return fmt::format("\"{}\" cannot be a device's name: {}", name, why);
+    return core::format("\"{}\" cannot be a device's name: {}", name, why);
   };
   if (name.empty())
     return refuse("it is empty; expected lower-case letters and underscores, such as \"acme\"");
   if (name.size() > longest_name) {
     return refuse(
-        fmt::format("it has {} characters, at most {} are allowed", name.size(), longest_name));
+        core::format("it has {} characters, at most {} are allowed", name.size(), longest_name));
   }
   for (const char c : name) {
     if ((c >= 'a' && c <= 'z') || c == '_') continue;

@@ -1,6 +1,7 @@
 // outback::is_backend and to_backend of what holds memory.
 #include <ATen/StorageUtils.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/to_ops.h>
 #include <c10/util/Exception.h>
 
 #include "backend_template/core/device.h"
@@ -32,8 +33,10 @@ at::Tensor to_backend(const at::Tensor& tensor, std::optional<c10::DeviceIndex> 
   TORCH_CHECK_VALUE(tensor.defined(), "expected a tensor, got an undefined one");
   const c10::Device device(core::device_type, registration::index_or_current(index));
   // All options spelled out, as Tensor.to does: torch.jit.trace records those that are missing as
-  // defaults, not as the tensor's.
-  return tensor.to(tensor.options().device(device), non_blocking);
+  // defaults, not as the tensor's. Without TensorOptions, whose packing takes longer than the rest.
+  return at::_ops::to_dtype_layout::call(tensor, tensor.scalar_type(), tensor.layout(), device,
+                                         /*pin_memory=*/std::nullopt, non_blocking,
+                                         /*copy=*/false, /*memory_format=*/std::nullopt);
 }
 
 c10::Storage to_backend(const c10::Storage& storage, std::optional<c10::DeviceIndex> index,

@@ -1,10 +1,10 @@
 #include "backend_template/core/runtime.h"
 
 #include <c10/util/Exception.h>
-#include <fmt/format.h>
 
 #include <atomic>
 
+#include "backend_template/core/format.h"
 #include "outback/layers.hpp"
 #include "outback/runtime_error.hpp"
 #include "outback/table_check.hpp"
@@ -82,16 +82,16 @@ bool cover_runtime(const outback_runtime* layer) noexcept {
 std::string failure_text(outback_status status, const char* slot, int64_t device, int64_t size) {
   std::string where;
   if (device != none && size != none) {
-    where = fmt::format("device {}, {} bytes", device, size);
+    where = core::format("device {}, {} bytes", device, size);
   } else if (device != none) {
-    where = fmt::format("device {}", device);
+    where = core::format("device {}", device);
   } else if (size != none) {
-    where = fmt::format("{} bytes", size);
+    where = core::format("{} bytes", size);
   }
   const char* reason = runtime().last_error(runtime().self);
   const bool explained = reason != nullptr && *reason != '\0';
-  return fmt::format("{}: {}({}): {}{}{}", backend_name(), slot, where, words_of(status),
-                     explained ? ": " : "", explained ? reason : "");
+  return core::format("{}: {}({}): {}{}{}", backend_name(), slot, where, words_of(status),
+                      explained ? ": " : "", explained ? reason : "");
 }
 
 void fail(outback_status status, const char* slot, int64_t device, int64_t size) {

@@ -2,7 +2,6 @@
 
 #include <c10/util/Exception.h>
 #include <c10/util/env.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>

@@ -1,7 +1,6 @@
 #include "backend_template/module/event_type.h"
 
 #include <c10/util/Exception.h>
-#include <fmt/format.h>
 #include <torch/csrc/Event.h>
 
 #include <new>
@@ -10,6 +9,7 @@
 
 #include "backend_template/core/device.h"
 #include "backend_template/core/event_flag.h"
+#include "backend_template/core/format.h"
 #include "backend_template/core/guard.h"
 #include "backend_template/core/native.h"
 #include "backend_template/core/runtime.h"
@@ -75,8 +75,8 @@ PyObject* event_repr(PyObject* self) {
     const c10::Event& event = event_of(self);
     const std::string text =
         event.device_index() < 0
-            ? fmt::format("<torch.{}.Event not recorded>", backend_name())
-            : fmt::format("<torch.{}.Event device={}>", backend_name(), event.device().str());
+            ? core::format("<torch.{}.Event not recorded>", backend_name())
+            : core::format("<torch.{}.Event device={}>", backend_name(), event.device().str());
     return PyUnicode_FromString(text.c_str());
   });
 }

@@ -1,10 +1,9 @@
 #include "backend_template/module/properties.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string>
 
+#include "backend_template/core/format.h"
 #include "backend_template/module/device_module.h"
 #include "outback/backend.h"
 #include "registration/python/device_argument.h"
@@ -29,7 +28,7 @@ py::object uuid_of(const outback_device_info& info) {
 }
 
 std::string text_of(const device_properties& it) {
-  return fmt::format(
+  return core::format(
       "{}_device_properties(name='{}', major={}, minor={}, total_memory={}MB, "
       "multi_processor_count={})",
       backend_name(), it.info.name, it.info.capability_major, it.info.capability_minor,

@@ -1,7 +1,6 @@
 #include "backend_template/module/stream_type.h"
 
 #include <c10/util/Exception.h>
-#include <fmt/format.h>
 #include <torch/csrc/Stream.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "backend_template/core/device.h"
+#include "backend_template/core/format.h"
 #include "backend_template/core/graph.h"
 #include "backend_template/core/guard.h"
 #include "backend_template/core/native.h"
@@ -75,8 +75,8 @@ PyObject* stream_new(PyTypeObject* type, PyObject* arguments, PyObject* keywords
 PyObject* stream_repr(PyObject* self) {
   return guarded([self] {
     const c10::Stream stream = stream_of(self);
-    const std::string text = fmt::format("<torch.{}.Stream device={} stream_id={}>", backend_name(),
-                                         stream.device().str(), stream.id());
+    const std::string text = core::format("<torch.{}.Stream device={} stream_id={}>",
+                                          backend_name(), stream.device().str(), stream.id());
     return PyUnicode_FromString(text.c_str());
   });
 }

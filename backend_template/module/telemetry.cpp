@@ -1,12 +1,11 @@
 // torch.<name>.utilization and its kin: what the device measures, in torch.cuda's units.
 #include "backend_template/core/telemetry.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <string>
 #include <vector>
 
+#include "backend_template/core/format.h"
 #include "backend_template/module/device_module.h"
 #include "registration/python/device_argument.h"
 
@@ -29,10 +28,10 @@ int64_t measure(py::handle device) {
 
 std::string line_of(const outback_process& process) {
   if (process.memory == OUTBACK_UNKNOWN_MEMORY) {
-    return fmt::format("process {:>10} uses an unknown amount of GPU memory", process.pid);
+    return core::format("process {:>10} uses an unknown amount of GPU memory", process.pid);
   }
-  return fmt::format("process {:>10} uses {:>12.3f} MB GPU memory", process.pid,
-                     static_cast<double>(process.memory) / bytes_per_megabyte);
+  return core::format("process {:>10} uses {:>12.3f} MB GPU memory", process.pid,
+                      static_cast<double>(process.memory) / bytes_per_megabyte);
 }
 
 std::string list_gpu_processes(py::handle device) {
@@ -40,7 +39,7 @@ std::string list_gpu_processes(py::handle device) {
   start_from_python();
   const py::gil_scoped_release no_gil;
   const std::vector<outback_process> processes = core::read_processes(index);
-  std::string text = fmt::format("GPU:{}", static_cast<int>(index));
+  std::string text = core::format("GPU:{}", static_cast<int>(index));
   if (processes.empty()) text += "\nno processes are running";
   for (const outback_process& process : processes) text += "\n" + line_of(process);
   return text;

@@ -1,17 +1,17 @@
 #include "generators/methods/docstrings.h"
 
-#include <fmt/format.h>
+#include "backend_template/core/format.h"
 
 namespace outback::python {
 
 std::string property_doc(std::string_view name, std::string_view what) {
-  return fmt::format("Is ``True`` if the {} is on a device of type {}, ``False`` otherwise.", what,
-                     name);
+  return core::format("Is ``True`` if the {} is on a device of type {}, ``False`` otherwise.", what,
+                      name);
 }
 
 std::string move_doc(std::string_view name, std::string_view what,
                      std::string_view more_arguments) {
-  return fmt::format(
+  return core::format(
       R"(Returns this {0} on the given device of type {1}: itself if it is there already, else a copy.
 
 Args:
@@ -23,7 +23,7 @@ Args:
 }
 
 std::string module_doc(std::string_view name) {
-  return fmt::format(
+  return core::format(
       R"(Moves all parameters and buffers to the given device of type {0}, and returns the module.
 
 The parameters stay the objects they are: an optimizer that was made from them keeps them, and what
@@ -36,7 +36,7 @@ Args:
 }
 
 std::string packed_sequence_doc(std::string_view name) {
-  return fmt::format(
+  return core::format(
       R"(Returns this sequence on a device of type {0}: itself if it is there already, else a copy.
 
 The arguments are those of Tensor.to: a device, a dtype, non_blocking. Without a device it is the

@@ -19,6 +19,8 @@ int execute(PyObject* self) {
     return 0;
   } catch (py::error_already_set& error) {
     py::raise_from(error, PyExc_ImportError, "initialization failed");
+  } catch (const c10::Error& error) {  // of the options; what() would have torch's frames
+    PyErr_SetString(PyExc_ImportError, error.what_without_backtrace());
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_ImportError, error.what());
   }

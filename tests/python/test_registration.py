@@ -190,6 +190,21 @@ assert torch.ones(1).acme().is_acme
     )
 
 
+def test_what_the_body_of_a_module_throws_is_an_import_error_without_frames(run_probe):
+    run_probe(
+        """
+for attempt in range(2):
+    try:
+        import outback_refusing
+    except ImportError as error:
+        assert str(error) == "acme needs firmware 3, this machine has 2", str(error)
+    else:
+        raise AssertionError("imported")
+assert torch._C._get_privateuse1_backend_name() == "privateuseone"
+"""
+    )
+
+
 def test_another_library_is_refused_under_any_name(run_probe):
     run_probe(
         """

@@ -1,17 +1,17 @@
 #include "backend_template/core/allocator/leak_report.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "backend_template/core/allocator/caches.h"
 #include "backend_template/core/allocator/out_of_memory.h"
 #include "backend_template/core/device.h"
+#include "backend_template/core/format.h"
 #include "backend_template/core/lazy_start.h"
 #include "backend_template/core/runtime.h"
 
@@ -42,19 +42,21 @@ std::vector<leak> leaks_of(device_cache& cache) {
   return all;
 }
 
-void report(c10::DeviceIndex device, const std::vector<leak>& leaks) {
+std::string report_of(c10::DeviceIndex device, const std::vector<leak>& leaks) {
   size_t bytes = 0;
   for (const leak& it : leaks) bytes += it.size;
-  fmt::print(stderr, "{0}: {1} in {2} allocation{3} on {0}:{4} {5} never freed\n", backend_name(),
-             readable_size(bytes), leaks.size(), leaks.size() == 1 ? "" : "s",
-             static_cast<int>(device), leaks.size() == 1 ? "was" : "were");
+  std::string text =
+      core::format("{0}: {1} in {2} allocation{3} on {0}:{4} {5} never freed\n", backend_name(),
+                   readable_size(bytes), leaks.size(), leaks.size() == 1 ? "" : "s",
+                   static_cast<int>(device), leaks.size() == 1 ? "was" : "were");
   for (size_t i = 0; i < std::min(leaks.size(), most_listed); ++i) {
-    fmt::print(stderr, "  {:#x}: {} bytes, stream {}\n", leaks[i].address, leaks[i].size,
-               leaks[i].stream);
+    text += core::format("  {:#x}: {} bytes, stream {}\n", leaks[i].address, leaks[i].size,
+                         leaks[i].stream);
   }
   if (leaks.size() > most_listed) {
-    fmt::print(stderr, "  and {} smaller ones\n", leaks.size() - most_listed);
+    text += core::format("  and {} smaller ones\n", leaks.size() - most_listed);
   }
+  return text;
 }
 
 // Runs after the interpreter has ended: what Python held is gone.
@@ -65,7 +67,7 @@ void report_all() {
       device_cache* const cache = cache_if_used(device);
       if (cache == nullptr) continue;
       const std::vector<leak> leaks = leaks_of(*cache);
-      if (!leaks.empty()) report(device, leaks);
+      if (!leaks.empty()) std::fputs(report_of(device, leaks).c_str(), stderr);
     }
   } catch (const std::exception& e) {
     std::fputs(e.what(), stderr);

@@ -1,7 +1,6 @@
 #include "backend_template/core/allocator/out_of_memory.h"
 
 #include <c10/util/Exception.h>
-#include <fmt/format.h>
 
 #include <mutex>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "backend_template/core/allocator/memory_limit.h"
 #include "backend_template/core/device.h"
 #include "backend_template/core/device_allocator.h"
+#include "backend_template/core/format.h"
 #include "backend_template/core/runtime.h"
 
 namespace outback::core {
@@ -37,8 +37,8 @@ void tell_observers(c10::DeviceIndex device, size_t requested, size_t total, siz
 std::string limit_text(c10::DeviceIndex device) {
   const double fraction = memory_fraction(device);
   if (fraction >= 1) return "";
-  return fmt::format(" This process may use {} of it, by set_per_process_memory_fraction({:g}).",
-                     readable_size(memory_limit(device)), fraction);
+  return core::format(" This process may use {} of it, by set_per_process_memory_fraction({:g}).",
+                      readable_size(memory_limit(device)), fraction);
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ void attach_out_of_memory_observer(out_of_memory_observer observer) {
 }
 
 std::string readable_size(size_t bytes) {
-  if (bytes < 1024) return fmt::format("{} bytes", bytes);
+  if (bytes < 1024) return core::format("{} bytes", bytes);
   double size = static_cast<double>(bytes);
   const char* unit = "";
   for (const char* next : {"KiB", "MiB", "GiB", "TiB"}) {
@@ -57,7 +57,7 @@ std::string readable_size(size_t bytes) {
     size /= 1024.0;
     unit = next;
   }
-  return fmt::format("{:.2f} {}", size, unit);
+  return core::format("{:.2f} {}", size, unit);
 }
 
 void throw_out_of_memory(c10::DeviceIndex device, size_t requested, c10::StreamId stream,
@@ -71,7 +71,7 @@ void throw_out_of_memory(c10::DeviceIndex device, size_t requested, c10::StreamI
   tell_observers(device, requested, total, free);
   const size_t held = cache.allocated();
   const size_t reserved = cache.reserved() + cache.adopted();
-  const std::string text = fmt::format(
+  const std::string text = core::format(
       "{0}: out of memory: tried to allocate {1} on {0}:{2}, which has {3} in total, of which {4} "
       "are free.{5} This process's tensors hold {6}, and its cache was emptied before giving up: "
       "it "

@@ -148,7 +148,7 @@ void warm_up(const graphed& it, int iterations, bool allow_unused) {
 }
 
 // All of them have a pool and a mode in common.
-struct captures {
+struct captures_in_one_pool {
   const py::module_& module;
   py::object pool;
   std::string mode;
@@ -161,7 +161,7 @@ struct captures {
   }
 };
 
-void capture_forward(const captures& captures, graphed& it) {
+void capture_forward(const captures_in_one_pool& captures, graphed& it) {
   py::object outputs;
   captures.of(it.forward_graph, [&] { outputs = it.callable(*it.arguments); });
   const py::tuple flat = pytree().attr("tree_flatten")(outputs);
@@ -169,7 +169,7 @@ void capture_forward(const captures& captures, graphed& it) {
   it.output_spec = flat[1];
 }
 
-void capture_backward(const captures& captures, graphed& it, bool allow_unused) {
+void capture_backward(const captures_in_one_pool& captures, graphed& it, bool allow_unused) {
   const objects outputs = those_with_grad(it.outputs);
   const objects incoming = empty_like(outputs);
   objects outgoing;
@@ -292,7 +292,7 @@ py::object graph_all(const py::module_& module, const py::object& callables,
   });
   module.attr("synchronize")();
   // In the order in which they will run, as all share one pool.
-  const captures captures{module, std::move(pool), std::move(mode)};
+  const captures_in_one_pool captures{module, std::move(pool), std::move(mode)};
   for (const auto& it : all) capture_forward(captures, *it);
   for (auto it = all.rbegin(); it != all.rend(); ++it) {
     capture_backward(captures, **it, allow_unused);

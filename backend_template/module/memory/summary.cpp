@@ -1,11 +1,11 @@
 // memory_summary: the counters as a table that a person reads, laid out as torch.cuda's.
 #include <c10/core/CachingDeviceAllocator.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 #include <string>
 
+#include "backend_template/core/format.h"
 #include "backend_template/module/memory/memory.h"
 #include "outback/backend.h"
 #include "registration/python/device_argument.h"
@@ -32,7 +32,7 @@ std::string size_text(int64_t size, int64_t scale) {
     size /= 1024;
     rest /= 1024;
   }
-  return fmt::format("{:6d} {}", size, unit);
+  return core::format("{:6d} {}", size, unit);
 }
 
 std::string count_text(int64_t count, int64_t scale) {
@@ -44,7 +44,7 @@ std::string count_text(int64_t count, int64_t scale) {
     count /= 1000;
     rest /= 1000;
   }
-  return fmt::format("{:7d} {} ", count, unit);
+  return core::format("{:7d} {} ", count, unit);
 }
 
 using formatter = std::string (*)(int64_t, int64_t);
@@ -68,9 +68,9 @@ constexpr metric metrics[] = {
 };
 
 std::string row(const char* name, const Stat& it, const Stat& scale, formatter text) {
-  return fmt::format("| {:<21} | {} | {} | {} | {} |\n", name, text(it.current, scale.current),
-                     text(it.peak, scale.peak), text(it.allocated, scale.allocated),
-                     text(it.freed, scale.freed));
+  return core::format("| {:<21} | {} | {} | {} | {} |\n", name, text(it.current, scale.current),
+                      text(it.peak, scale.peak), text(it.allocated, scale.allocated),
+                      text(it.freed, scale.freed));
 }
 
 std::string line(char of) {
@@ -84,19 +84,19 @@ std::string memory_summary(py::handle device, bool abbreviated) {
   std::transform(title.begin(), title.end(), title.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   std::string all = line('=');
-  all += fmt::format("|{:<{}}|\n",
-                     fmt::format("{:17} PyTorch {} memory summary, device ID {}", "", title,
-                                 static_cast<int>(index)),
-                     width);
+  all += core::format("|{:<{}}|\n",
+                      core::format("{:17} PyTorch {} memory summary, device ID {}", "", title,
+                                   static_cast<int>(index)),
+                      width);
   all += line('-');
-  all += fmt::format("|{:<{}}|\n",
-                     fmt::format("{:11} {} OOMs: {:<12d} | {:6} mem_alloc retries: {:<8d}", "",
-                                 title, stats.num_ooms, "", stats.num_alloc_retries),
-                     width);
+  all += core::format("|{:<{}}|\n",
+                      core::format("{:11} {} OOMs: {:<12d} | {:6} mem_alloc retries: {:<8d}", "",
+                                   title, stats.num_ooms, "", stats.num_alloc_retries),
+                      width);
   all += line('=');
-  all += fmt::format("|{:<{}}|\n",
-                     "        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed",
-                     width);
+  all += core::format("|{:<{}}|\n",
+                      "        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed",
+                      width);
   for (const metric& it : metrics) {
     const StatArray& array = stats.*it.array;
     const Stat& scale = array[static_cast<size_t>(StatType::AGGREGATE)];
