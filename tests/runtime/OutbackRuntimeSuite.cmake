@@ -52,6 +52,9 @@ function(outback_add_runtime_suite_program name runtime_library table_function)
     target_link_libraries(
       outback_runtime_suite PUBLIC outback::runtime GTest::gmock GTest::gtest Threads::Threads)
     outback_target_defaults(outback_runtime_suite)
+    outback_rarely_runs(outback_runtime_suite)
+    # Two batches, for two cores: GoogleTest's headers take longer than a file of ours.
+    set_target_properties(outback_runtime_suite PROPERTIES UNITY_BUILD ${OUTBACK_UNITY} UNITY_BUILD_BATCH_SIZE 15)
   endif()
 
   add_executable(${name} "${OUTBACK_RUNTIME_SUITE_DIR}/main.cpp")
