@@ -14,7 +14,7 @@ std::string formatted(fmt::string_view text, fmt::format_args arguments);
 /// fmt::format: `text` is checked when it is compiled.
 template <class... Arguments>
 std::string format(fmt::format_string<Arguments...> text, const Arguments&... arguments) {
-  return formatted(text, fmt::make_format_args(arguments...));
+  return formatted(text.get(), fmt::make_format_args(arguments...));
 }
 
 }  // namespace outback::core
