@@ -33,7 +33,8 @@ at::Tensor to_backend(const at::Tensor& tensor, std::optional<c10::DeviceIndex> 
   TORCH_CHECK_VALUE(tensor.defined(), "expected a tensor, got an undefined one");
   const c10::Device device(core::device_type, registration::index_or_current(index));
   // All options spelled out, as Tensor.to does: torch.jit.trace records those that are missing as
-  // defaults, not as the tensor's. Without TensorOptions, whose packing takes longer than the rest.
+  // defaults, not as the tensor's. Without TensorOptions, which would be packed and unpacked for
+  // it.
   return at::_ops::to_dtype_layout::call(tensor, tensor.scalar_type(), tensor.layout(), device,
                                          /*pin_memory=*/std::nullopt, non_blocking,
                                          /*copy=*/false, /*memory_format=*/std::nullopt);
