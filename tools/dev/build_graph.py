@@ -10,7 +10,6 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from . import console
-from .paths import ROOT
 
 _API = ".cmake/api/v1"
 
@@ -76,13 +75,6 @@ class Graph:
             if pattern == "." or fnmatch(artifact.parts[0], pattern)
         }
 
-    def program_of(self, path: Path) -> str | None:
-        """The target whose program this is, by its path in the build tree."""
-        for name, target in self.targets.items():
-            if path in target.artifacts:
-                return name
-        return None
-
 
 def read(folder: Path) -> Graph:
     replies = sorted((folder / _API / "reply").glob("codemodel-v2-*.json"))
@@ -114,8 +106,3 @@ def read(folder: Path) -> Graph:
 
 def _within(folder: Path, path: Path) -> Path:
     return path.relative_to(folder) if path.is_absolute() else path
-
-
-def relative(path: Path) -> Path:
-    """`path` as the graph names sources."""
-    return path.resolve().relative_to(ROOT)

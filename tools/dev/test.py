@@ -110,7 +110,7 @@ def _changed(environment: Environment, options: Options) -> int:
 def _run_parts(environment: Environment, report: Report, names: Sequence[str]) -> None:
     chosen = parts.named(list(names))
     if any(part.on_dev for part in chosen):
-        report.part("build dev", lambda: str(build.build(environment, "dev").name))
+        report.part("build dev", lambda: runner.build_dev(environment))
     work = Work(environment, environment.build / "dev")
     for part in chosen:
         report.part(part.name, lambda part=part: part.run(work))

@@ -33,10 +33,14 @@ class Choice:
 class Tree:
     """A build tree that is configured: finds entries of ctest and the targets behind them."""
 
-    def __init__(self, folder: Path) -> None:
+    @classmethod
+    def read(cls, folder: Path) -> "Tree":
+        return cls(folder, build_graph.read(folder), entries.read(folder))
+
+    def __init__(self, folder: Path, graph: Graph, entries: list[Entry]) -> None:
         self.folder = folder
-        self.graph: Graph = build_graph.read(folder)
-        self.entries: list[Entry] = entries.read(folder)
+        self.graph = graph
+        self.entries = entries
         self._of_artifact = {
             str(folder / artifact): name
             for name, target in self.graph.targets.items()

@@ -36,22 +36,41 @@ def _files(tests: Iterable[str]) -> set[Path]:
 def _reached(file: Path) -> str:
     """The text of a test file, and that of the fixtures that it asks for."""
     text = file.read_text("utf-8")
-    known = {}
+    known: dict[str, ast.AST] = {}
+    sources = {}
     for folder in reversed(file.relative_to(ROOT).parents):
         conftest = ROOT / folder / "conftest.py"
         if conftest.exists():
-            known |= _functions(conftest.read_text("utf-8"))
-    reached, pending = text, set(re.findall(r"\w+", text)) & known.keys()
+            source = conftest.read_text("utf-8")
+            functions = {e.name: e for e in ast.parse(source).body if isinstance(e, _FUNCTION)}
+            known |= functions
+            sources |= dict.fromkeys(functions, source)
+    asked = _asked(ast.parse(text))
+    asked |= {name for name, function in known.items() if "autouse" in _decorators(function)}
+    reached, pending = text, asked & known.keys()
     while pending:
-        found = known.pop(pending.pop())
-        reached += found
-        pending |= set(re.findall(r"\w+", found)) & known.keys()
+        name = pending.pop()
+        function = known.pop(name)
+        reached += ast.get_source_segment(sources[name], function) or ""
+        pending |= _asked(function) & known.keys()
     return reached
 
 
-def _functions(text: str) -> dict[str, str]:
-    return {
-        each.name: ast.get_source_segment(text, each)
-        for each in ast.parse(text).body
-        if isinstance(each, ast.FunctionDef)
-    }
+_FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def _asked(tree: ast.AST) -> set[str]:
+    """What could be a fixture's name, or that of a function that is imported from a conftest."""
+    names = set()
+    for each in ast.walk(tree):
+        if isinstance(each, ast.arg):
+            names.add(each.arg)
+        elif isinstance(each, ast.Name):
+            names.add(each.id)
+        elif isinstance(each, ast.Call) and "usefixtures" in ast.dump(each.func):
+            names |= {word.value for word in each.args if isinstance(word, ast.Constant)}
+    return names
+
+
+def _decorators(function: ast.AST) -> str:
+    return " ".join(ast.dump(each) for each in function.decorator_list)

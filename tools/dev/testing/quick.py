@@ -23,12 +23,12 @@ def prepare(
 ) -> tuple[Tree, Choice]:
     """What `choose` chooses, built once it is announced. It is asked once more after that: only a
     program that is built says which tests it has."""
-    tree = Tree(build.configured(environment, "dev"))
+    tree = Tree.read(build.configured(environment, "dev"))
     choice = choose(tree)
     announce(choice)
     if choice.targets:
         build.make(environment, "dev", sorted(choice.targets))
-        tree = Tree(tree.folder)
+        tree = Tree.read(tree.folder)
         choice = choose(tree)
     return tree, choice
 
@@ -65,7 +65,7 @@ def _pytest(
     many = len(tests) > 1 or (ROOT / tests[0]).is_dir()
     return run_pytest(
         environment,
-        f"some, {suite.name}",
+        f"{suite.name}, some",
         tests,
         suite.variables(tree.folder),
         *options,
