@@ -44,6 +44,8 @@ class Options:
         if (self.on or self.everywhere) and not self.names:
             raise console.WrongUsage("--on and --everywhere say on what PATH_OR_NAME is to run.")
         parts.named(self.only)
+        for name in self.on:
+            suites.on(name)
         if self.resume and (self.names or self.changed):
             raise console.WrongUsage("--resume is for the parts: of ./dev test, --all and --only.")
 
