@@ -8,15 +8,21 @@ import pytest
 from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))
+from sample_tree import HOST, sample_tree
+
 from dev import shell
 from dev.python_runs import RUNS
 from dev.testing import areas, changed, entries, parts, suites
 from dev.testing.areas import AREAS, EVERYTHING, TOOLS
 from dev.testing.index import files
-from test_dev_names import HOST, tree  # noqa: F401  a fixture
 
 ALL_AREAS = (*TOOLS, *AREAS)
 FILES = files()
+
+
+@pytest.fixture
+def tree():
+    return sample_tree()
 
 
 @pytest.fixture
@@ -140,7 +146,7 @@ def test_a_file_of_no_area_means_everything(file, why):
     assert changed.plan(["docs/memory.md", file]).everything == f"{file} {why}"
 
 
-def test_a_source_means_what_is_linked_with_it_and_its_area(tree):  # noqa: F811
+def test_a_source_means_what_is_linked_with_it_and_its_area(tree):
     plan = changed.plan(["backend_template/core/event.cpp"])
     assert not plan.everything
     choice = changed.choose(plan, tree, FILES)
@@ -153,7 +159,7 @@ def test_a_source_means_what_is_linked_with_it_and_its_area(tree):  # noqa: F811
     assert "cpp: 1 of ctest's entries" in said
 
 
-def test_a_changed_test_means_itself_wherever_it_runs(tree):  # noqa: F811
+def test_a_changed_test_means_itself_wherever_it_runs(tree):
     test = "tests/python/streams/test_events.py"
     choice = changed.choose(changed.plan([test]), tree, FILES)
     assert all(test in choice.python[suite] for suite in suites.PYTHON_SUITES)
@@ -161,7 +167,7 @@ def test_a_changed_test_means_itself_wherever_it_runs(tree):  # noqa: F811
     assert changed.choose(changed.plan([source]), tree, FILES).whole == {"core_test"}
 
 
-def test_a_removed_test_means_nothing_that_is_not_there(tree):  # noqa: F811
+def test_a_removed_test_means_nothing_that_is_not_there(tree):
     test = "tests/python/streams/test_gone.py"
     choice = changed.choose(changed.plan([test]), tree, FILES)
     assert not any(test in tests for tests in choice.python.values())

@@ -7,63 +7,19 @@ import pytest
 from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))
+from sample_tree import APART, HOST, sample_tree
+
 from dev import console
-from dev.build_graph import Graph, Target
 from dev.testing import areas, fixtures, suites
-from dev.testing.choice import Choice, Tree
+from dev.testing.choice import Choice
 from dev.testing.entries import Entry
 from dev.testing.index import CppTest, Index, cpp_tests, python_tests
 from dev.testing.names import Names
 
-HOST, APART = suites.PYTHON_SUITES[:2]
-TREE = Path("/tree")
-
-
-def target(name, kind, sources, artifact, *needs):
-    paths = frozenset(map(Path, sources))
-    return Target(name, kind, paths, (Path(artifact),), frozenset(needs))
-
-
-def program(name, folder, *sources, needs=()):
-    return target(name, "EXECUTABLE", sources, f"{folder}/{name}", *needs)
-
 
 @pytest.fixture
 def tree():
-    core = "backend_template/core"
-    graph = Graph(
-        [
-            target("outback_torch", "STATIC_LIBRARY", [f"{core}/event.cpp"], "libtorch.a"),
-            target(
-                *("outback_runtime_suite", "OBJECT_LIBRARY"),
-                *(["tests/runtime/suite/events_test.cpp"], "suite.o"),
-            ),
-            program(
-                *("core_test", "tests/core", "tests/core/event_test.cpp"),
-                needs=["outback_torch"],
-            ),
-            program("host_suite", "tests/runtime", needs=["outback_runtime_suite"]),
-            program("null_suite", "tests/runtime", needs=["outback_runtime_suite"]),
-            target("torch_acme", "MODULE_LIBRARY", [], "python/torch_acme/_C.so", "outback_torch"),
-            target("outback_probe", "MODULE_LIBRARY", [], "python_probe/outback_probe.so"),
-        ]
-    )
-    suite = f"{TREE}/tests/runtime/host_suite"
-    return Tree(
-        TREE,
-        graph,
-        [
-            Entry("core_test", Path("tests/core"), (f"{TREE}/tests/core/core_test",)),
-            Entry("host_suite.summary", Path("tests/runtime"), (suite, "--whole")),
-            Entry("host_suite.EventTest.Waits", Path("tests/runtime"), (suite, "--filter")),
-            Entry("host_suite.CopyTest.Words", Path("tests/runtime"), (suite, "--filter")),
-            Entry(
-                *("null_suite", Path("tests/runtime")),
-                (f"{TREE}/tests/runtime/null_suite",),
-                built=False,
-            ),
-        ],
-    )
+    return sample_tree()
 
 
 @pytest.fixture

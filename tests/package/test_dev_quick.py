@@ -102,7 +102,7 @@ def test_what_pytest_counted_is_the_outcome(pytest_on):
 
 
 def test_its_failures_are_shown(pytest_on):
-    with pytest.raises(console.Failure, match="(?s)= FAILURES =.*assert 1 == 2"):
+    with pytest.raises(console.Failure, match=r"(?s)= FAILURES =.*assert 1 == 2"):
         pytest_on("def test_a(): assert 1 == 2")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from . import build_graph, console, shell
 from .environment import Environment
 
-_PROGRESS = re.compile(r"^\[ *(\d+/\d+|\d+%)\]")
+PROGRESS = re.compile(r"^\[ *(\d+/\d+|\d+%)\]")
 _STAMP = "outback-configured"  # in the build tree: the command that configured it
 
 
@@ -27,7 +27,7 @@ def make(environment: Environment, preset: str, targets: Sequence[str]) -> Path:
     with console.step(f"build {_label(environment, preset)}") as step:
 
         def show(line: str) -> None:
-            if match := _PROGRESS.match(line):
+            if match := PROGRESS.match(line):
                 step.progress(match.group(1))
 
         command = ["cmake", "--build", folder, "--target", *targets]
@@ -39,7 +39,7 @@ def make(environment: Environment, preset: str, targets: Sequence[str]) -> Path:
 def configure(environment: Environment, preset: str, *definitions: str) -> Path:
     """Makes the build tree, or brings it up to date."""
     folder = environment.build / preset
-    command = _configuring(environment, preset, *definitions)
+    command = configuring(environment, preset, *definitions)
     stamp = folder / _STAMP
     stamp.unlink(missing_ok=True)
     build_graph.ask(folder)
@@ -57,7 +57,7 @@ def configured(environment: Environment, preset: str) -> Path:
     folder = environment.build / preset
     stamp = folder / _STAMP
     known = stamp.read_text("utf-8") if stamp.exists() else ""
-    if known != _text(_configuring(environment, preset)) or not build_graph.is_answered(folder):
+    if known != _text(configuring(environment, preset)) or not build_graph.is_answered(folder):
         with console.step(f"configure {_label(environment, preset)}"):
             return configure(environment, preset)
     if (folder / "build.ninja").exists():
@@ -68,7 +68,8 @@ def configured(environment: Environment, preset: str) -> Path:
     return folder
 
 
-def _configuring(environment: Environment, preset: str, *definitions: str) -> list[str | Path]:
+def configuring(environment: Environment, preset: str, *definitions: str) -> list[str | Path]:
+    """The command that makes the build tree."""
     folder = environment.build / preset
     python = f"-DPython_EXECUTABLE={environment.python}"
     command = ["cmake", "--preset", preset, "-B", folder, python]

@@ -104,8 +104,8 @@ def _add_test_options(tests: argparse.ArgumentParser) -> None:
 
 
 _TEST_EPILOG = """\
-PATH_OR_NAME is a test's file, with ::test behind it or not; a folder of tests; a source, whose tests
-are run; a GoogleTest filter (EventTest.*), an entry of ctest, or the name of a Python test.
+PATH_OR_NAME is a test's file, with ::test behind it or not; a folder of tests; a source, whose
+tests are run; a GoogleTest filter (EventTest.*), an entry of ctest, or the name of a Python test.
 
 Ends with 0: all passed; 1: a test failed; 2: there is no such test; 3: it does not build.
 """
@@ -154,9 +154,9 @@ def _environment(
 
 
 def _as_it_is(arguments: argparse.Namespace) -> Environment | None:
-    """The environment that was set up for an earlier run, where nothing was to be done for it."""
+    """The environment of an earlier run, where nothing is to be done for it: looks no further."""
     if arguments.system_torch:
-        return None
+        return environment.active(("pytest",))
     return environment.found(arguments.torch, arguments.torch_index, "run", "docs")
 
 
@@ -168,9 +168,9 @@ def _test(arguments: argparse.Namespace) -> int:
     known = {field.name for field in dataclasses.fields(test.Options)}
     options = test.Options(**{key: value for key, value in vars(arguments).items() if key in known})
     options.check()
-    modules = ("numpy", "pytest", "hypothesis", "rich")
-    found = options.is_quick and _as_it_is(arguments)
-    if not found:
+    found = _as_it_is(arguments) if options.is_quick else None
+    if found is None:
+        modules = ("numpy", "pytest", "hypothesis", "rich")
         found = _environment(arguments, *modules, requirements=("run", "docs"), tests=True)
     return test.run(found, options)
 

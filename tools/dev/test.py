@@ -39,7 +39,7 @@ class Options:
             "--changed": self.changed,
         }
         said = [name for name, value in what.items() if value]
-        if len(said) > 1 and said != ["--all", "--list"]:
+        if len(said) > 1:
             raise console.WrongUsage(f"{' and '.join(said)}: one of them at a time.")
         if (self.on or self.everywhere) and not self.names:
             raise console.WrongUsage("--on and --everywhere say on what PATH_OR_NAME is to run.")
@@ -51,7 +51,7 @@ class Options:
 
     @property
     def is_quick(self) -> bool:
-        """Whether the environment is worth a look only where something is missing."""
+        """Whether somebody waits for few tests, not for a machine to be looked at."""
         return bool(self.names or self.list_parts)
 
 

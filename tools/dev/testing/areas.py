@@ -252,7 +252,7 @@ TOOLS = (
     ),
     Area(
         "commands that no test run needs",
-        tuple(f"tools/dev/{name}.py" for name in ("bench", "demo", "gpu", "lint")),
+        ("tools/dev/bench.py", "tools/dev/demo.py", "tools/dev/gpu*", "tools/dev/lint.py"),
         python=(_DEV,),
     ),
     Area(

@@ -83,9 +83,7 @@ class Tree:
 
     def add_folder(self, choice: Choice, folder: str) -> None:
         """The entries that the CMakeLists.txt files of a folder of tests add."""
-        inside = [
-            entry for entry in self.entries if f"{entry.folder}/".startswith(f"{folder}/")
-        ]
+        inside = [entry for entry in self.entries if f"{entry.folder}/".startswith(f"{folder}/")]
         self.add(choice, inside)
 
     def add_python(self, choice: Choice, suite: Suite, tests: Iterable[str]) -> None:

@@ -1,6 +1,7 @@
 """What of the build tree a Python test uses, as its text and its fixtures' name it."""
 
 import ast
+import functools
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -33,6 +34,7 @@ def _files(tests: Iterable[str]) -> set[Path]:
     return found
 
 
+@functools.cache
 def _reached(file: Path) -> str:
     """The text of a test file, and that of the fixtures that it asks for."""
     text = file.read_text("utf-8")
