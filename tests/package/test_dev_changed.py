@@ -11,7 +11,6 @@ sys.path.insert(0, str(ROOT / "tools"))
 from sample_tree import HOST, sample_tree
 
 from dev import shell
-from dev.python_runs import RUNS
 from dev.testing import areas, changed, entries, parts, suites
 from dev.testing.areas import AREAS, EVERYTHING, TOOLS
 from dev.testing.index import files
@@ -124,12 +123,6 @@ def test_what_concerns_everything_is_there(pattern):
     assert any(areas._matches(name, [pattern]) for name in FILES), pattern
 
 
-def test_every_run_of_the_python_tests_is_tried_for_somebody():
-    named = {run for area in ALL_AREAS for run in area.runs}
-    everywhere = any(area.everywhere for area in ALL_AREAS)
-    assert everywhere or named == {suites.short_name(run) for run in RUNS}
-
-
 # ---- The choice
 
 
@@ -151,8 +144,8 @@ def test_a_source_means_what_is_linked_with_it_and_its_area(tree):
     assert not plan.everything
     choice = changed.choose(plan, tree, FILES)
     assert choice.whole == {"core_test"}
-    assert "tests/python" in choice.python[HOST]
-    for suite in suites.PYTHON_SUITES:
+    assert choice.python[HOST] == ["tests/python"]
+    for suite in set(suites.PYTHON_SUITES) - {HOST}:
         assert "tests/python/streams" in choice.python[suite]
     said = changed.explanation(plan, choice)
     assert "the core: backend_template/core/event.cpp" in said
@@ -165,6 +158,12 @@ def test_a_changed_test_means_itself_wherever_it_runs(tree):
     assert all(test in choice.python[suite] for suite in suites.PYTHON_SUITES)
     source = "tests/core/event_test.cpp"
     assert changed.choose(changed.plan([source]), tree, FILES).whole == {"core_test"}
+
+
+def test_a_runtime_means_its_own_run(tree):
+    plan = changed.plan(["backend_template/runtimes/cuda/table.cpp"])
+    python = changed.choose(plan, tree, FILES).python
+    assert [suite.name for suite in python] == ["python-cuda"]
 
 
 def test_a_removed_test_means_nothing_that_is_not_there(tree):

@@ -194,6 +194,13 @@ def test_what_a_python_test_uses_of_the_build_tree_is_built(tree, tmp_path):
     assert fixtures.targets(package, sources, tree.graph, tmp_path) == set()
 
 
+def test_no_test_is_run_twice_over():
+    choice = Choice()
+    for test in ("a/test_b.py::test_c", "a/test_b.py", "a/test_b.py::test_d", "ab", "a", "a/e"):
+        choice.add_python(HOST, test)
+    assert choice.python == {HOST: ["ab", "a"]}
+
+
 def test_nothing_is_chosen_of_nothing(tree):
     assert not Choice()
     assert tree.targets_of(Entry("layers", Path("tests"), ("/usr/bin/cmake", "-P"))) == set()

@@ -49,9 +49,9 @@ class Area:
 
     name: str
     files: tuple[str, ...]
-    python: tuple[str, ...] = ()  # tests, files or folders, as patterns: on the first run
+    python: tuple[str, ...] = ()  # tests, files or folders, as patterns
+    runs: tuple[str, ...] = ("host",)  # of tests/python, where those of `python` are tried
     everywhere: tuple[str, ...] = ()  # those of tests/python to try on every run
-    runs: tuple[str, ...] = ()  # further runs, of this area only, on which `python` is tried
     near: str = ""  # of a source that is named: ctest's entries, as a regular expression
     first: tuple[str, ...] = ()  # and Python tests
     always: str = ""  # ctest's entries for what no program is linked with
@@ -65,7 +65,7 @@ AREAS = (
         "the host runtime",
         ("backend_template/runtimes/host/*", "backend_template/runtimes/fork_count.*"),
         python=(*_STREAMS, *_MEMORY, "tests/python/ecosystem/test_multiprocessing.py"),
-        runs=("host-memory-apart",),
+        runs=("host", "host-memory-apart"),
         near=r"^(host_\w+_test|protected_addresses_test|host_suite\.summary)$",
     ),
     Area(
@@ -205,12 +205,21 @@ AREAS = (
     ),
     # ---- Documentation, examples, tools
     Area(
+        "the tutorial",
+        ("docs/tutorial.md",),
+        python=("tests/package/test_tutorial.py", "tests/package/test_docs.py"),
+        parts=("site",),
+    ),
+    Area(
+        "the page on loading",
+        ("docs/loading.md",),
+        python=("tests/package/test_loading_page.py", "tests/package/test_docs.py"),
+        parts=("site",),
+    ),
+    Area(
         "documentation",
         ("docs/*", "mkdocs.yml", "README.md", "CONTRIBUTING.md", "CHANGELOG.md"),
-        python=(
-            *("tests/package/test_docs.py", "tests/package/test_readme.py"),
-            *("tests/package/test_tutorial.py", "tests/package/test_loading_page.py"),
-        ),
+        python=("tests/package/test_docs.py", "tests/package/test_readme.py"),
         always=r"^quotes\.",
         parts=("site", "contract-page", "runtimes-page", "works-table"),
     ),

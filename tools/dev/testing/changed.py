@@ -58,7 +58,7 @@ def choose(plan: Plan, tree: Tree, all_files: Sequence[str]) -> Choice:
         tree.add_users(choice, [Path(file) for file in compiled])
         if area.always:
             tree.add_matching(choice, area.always)
-        runs = [suites.PYTHON_SUITES[0], *(suites.on(run) for run in area.runs)]
+        runs = [suites.on(run) for run in area.runs]
         _add(choice, tree, areas.tests(area.python, all_files), runs)
         _add(choice, tree, areas.tests(area.everywhere, all_files), suites.PYTHON_SUITES)
         if area.itself:

@@ -25,9 +25,14 @@ class Choice:
         return bool(self.whole or self.filtered or self.python)
 
     def add_python(self, suite: Suite, test: str) -> None:
+        """And not what is a part of something that is chosen."""
         chosen = self.python.setdefault(suite, [])
-        if test not in chosen:
-            chosen.append(test)
+        if not any(_covers(each, test) for each in chosen):
+            chosen[:] = [each for each in chosen if not _covers(test, each)] + [test]
+
+
+def _covers(whole: str, test: str) -> bool:
+    return test == whole or test.startswith((f"{whole}/", f"{whole}::"))
 
 
 class Tree:
