@@ -37,12 +37,12 @@ def cache(tmp_path_factory) -> dict[str, str]:
 
 
 @pytest.fixture
-def run_compiled(run_forked, cache):
+def run_compiled(run_python, cache):
     """Runs source text in a process that has imported the backend and then the compiler."""
 
     def run(source: str, **environment: str):
         imports = "import torch, torch_acme, torch._inductor.compile_fx"
-        return run_forked(PRELUDE + source, imports=imports, imported_in=cache | environment)
+        return run_python(PRELUDE + source, imports=imports, **cache, **environment)
 
     return run
 
