@@ -1,5 +1,6 @@
 """What the Python tests share. They need a backend called acme on PYTHONPATH, as in ./dev test."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -15,6 +16,32 @@ from forked import ForkServers
 BUILD = Path(torch_acme.__file__).parents[2]
 FAULT_HANDLER = {"PYTHONFAULTHANDLER": "1"}
 TIMEOUT = 300  # seconds, of a program
+
+# Which runs a test belongs to: tools/dev/python_runs.py, and pyproject.toml for their meaning.
+ASKS = {"any_runtime", "turns_on_memory", "turns_on_groups", "turns_on_driver"}
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Saves the import of modules that have no test of the one mark that is asked for."""
+    asked = config.option.markexpr
+    if asked in ASKS and collection_path.suffix == ".py":
+        return asked not in collection_path.read_text(encoding="utf-8") or None
+    return None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuses tests that no run but the host's would take because nobody thought of it."""
+    silent = {item.path.name for item in items if not any(map(item.get_closest_marker, ASKS))}
+    if silent:
+        names = ", ".join(sorted(ASKS))
+        raise pytest.UsageError(f"{', '.join(sorted(silent))}: no mark of {names}")
+
+
+def pytest_collection_finish() -> None:
+    """What has been imported is never collected: gc.collect() looks at the tests' objects only, in
+    microseconds instead of a third of a second."""
+    gc.collect()
+    gc.freeze()
 
 
 class Finished:

@@ -12,15 +12,14 @@ from pathlib import Path
 
 _PROGRAM = Path(__file__).with_name("fork_server.py")
 _AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
-# What programs of one server may differ in: our variables, which the backend reads, what
-# fork_server.py does for a program as its `import torch` would have, and pytest's own. Any other may
-# have been read as the server started, by the interpreter, by torch or by what torch is linked with.
+# What programs of one server may differ in: our variables, which the backend reads; what
+# fork_server.py does for a program as its `import torch` would have; and pytest's own. Any other
+# may have been read as the server started, by the interpreter, by torch or by a library of theirs.
 _OF_A_PROGRAM = ("ACME_", "OUTBACK_", "PYTHONPATH", _AUTOLOAD, "PYTEST_CURRENT_TEST")
 
 
 class ForkServers:
-    """A server for each environment that programs start in. Not thread-safe: one program at a time.
-    """
+    """A server for each environment that programs start in. One program at a time: no threads."""
 
     def __init__(self) -> None:
         self._servers: dict[tuple[str, frozenset], _ForkServer] = {}

@@ -1,5 +1,9 @@
 """`import torch` alone loads the backend."""
 
+import pytest
+
+pytestmark = pytest.mark.any_runtime
+
 
 def test_import_torch_is_enough(run_interpreter):
     run_interpreter(

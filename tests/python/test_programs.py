@@ -5,6 +5,8 @@ import signal
 
 import pytest
 
+pytestmark = pytest.mark.any_runtime
+
 OF_THE_START = {"PYTHONWARNINGS": "ignore"}
 
 STATE = """
@@ -52,10 +54,12 @@ def run_both(run_python, run_interpreter):
     """What a program prints and how it ends, if both ways are the same."""
 
     def run(source: str, **environment: str):
-        found = [run(source, check=False, **environment) for run in (run_python, run_interpreter)]
-        forked, started = ((it.code, it.output.splitlines(), it.errors.splitlines()[-1:]) for it in found)
-        assert forked == started, found
-        return found[0]
+        forked = run_python(source, check=False, **environment)
+        started = run_interpreter(source, check=False, **environment)
+        assert forked.code == started.code, (forked, started)
+        assert forked.output.splitlines() == started.output.splitlines()
+        assert forked.errors.splitlines()[-1:] == started.errors.splitlines()[-1:]
+        return forked
 
     return run
 

@@ -6,6 +6,8 @@ import pytest
 import torch
 import torch_acme
 
+pytestmark = pytest.mark.any_runtime
+
 
 def test_every_place_knows_the_name():
     assert torch._C._get_privateuse1_backend_name() == "acme"

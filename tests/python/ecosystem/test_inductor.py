@@ -7,10 +7,13 @@ import pytest
 import torch
 
 ADDRESSABLE = torch.acme.get_device_properties(0).is_host_addressable
-pytestmark = pytest.mark.skipif(
-    not (shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")),
-    reason="Inductor needs a C++ compiler",
-)
+pytestmark = [
+    pytest.mark.any_runtime,
+    pytest.mark.skipif(
+        not (shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")),
+        reason="Inductor needs a C++ compiler",
+    ),
+]
 addressable = pytest.mark.skipif(not ADDRESSABLE, reason="the CPU cannot address this device")
 
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+pytestmark = pytest.mark.any_runtime
+
 # Started with spawn, so the worker's functions must be in a module that it can import.
 WORKER = """
 import torch

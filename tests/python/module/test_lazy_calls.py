@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+pytestmark = pytest.mark.any_runtime
+
 
 def test_a_call_runs_at_once_where_the_backend_is_started():
     torch.acme.init()
