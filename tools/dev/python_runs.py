@@ -1,5 +1,6 @@
 """The runs of tests/python: a backend each, and which tests it takes."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,16 @@ class Run:
     marks: str  # pytest's -m: which tests a short run takes; "" for all of them, as a long run does
     environment: Mapping[str, str] = field(default_factory=dict)
     driver: StandIn | None = None
+
+    @property
+    def short_name(self) -> str:
+        """As it stands in the names of parts and of files."""
+        return re.sub("[ ,]+", "-", self.name.lower())
+
+    @property
+    def heading(self) -> str:
+        """Of its column in the tables of what works."""
+        return self.name.removeprefix("host, ")
 
     def is_built(self, folder: Path) -> bool:
         return (folder / self.package).is_dir()
