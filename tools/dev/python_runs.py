@@ -1,5 +1,6 @@
 """The runs of tests/python: a backend each, and which tests it takes."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,16 @@ class Run:
     environment: Mapping[str, str] = field(default_factory=dict)
     driver: StandIn | None = None
 
+    @property
+    def short_name(self) -> str:
+        """As it stands in the names of parts and of files."""
+        return re.sub("[ ,]+", "-", self.name.lower())
+
+    @property
+    def heading(self) -> str:
+        """Of its column in the tables of what works."""
+        return self.name.removeprefix("host, ")
+
     def is_built(self, folder: Path) -> bool:
         return (folder / self.package).is_dir()
 
@@ -35,9 +46,14 @@ class Run:
         return ["-m", self.marks] if self.marks and not everything else []
 
 
+# The host's runtime has every group and several devices, so its run takes all tests. The others
+# take the tests whose answer may turn on what is different there; that a driver keeps the contract
+# is proved by tests/runtime, which ctest runs on each.
 RUNS = (
     Run("host", "python", ""),
-    Run("host, memory apart", "python_protected", "", {"OUTBACK_HOST_PROTECTED": "1"}),
-    Run("null", "python_null", ""),
-    *(Run(driver.name, driver.package, "", driver=driver) for driver in STAND_INS),
+    Run(
+        "host, memory apart", "python_protected", "turns_on_memory", {"OUTBACK_HOST_PROTECTED": "1"}
+    ),
+    Run("null", "python_null", "turns_on_groups"),
+    *(Run(driver.name, driver.package, "turns_on_driver", driver=driver) for driver in STAND_INS),
 )

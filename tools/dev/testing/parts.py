@@ -14,6 +14,7 @@ from .. import (
     shell,
     stubs,
     valgrind,
+    works_record,
     works_table,
 )
 from ..environment import DEFAULT_TORCH, Environment
@@ -65,8 +66,16 @@ def _short_python(suite: Suite) -> Part:
 
 
 def _whole_python(suite: Suite) -> Part:
+    """The tables of what works are written from what these runs leave in build/log."""
     on = suite.name.removeprefix("python-")
-    return _long(f"whole-{on}", f"all Python tests, on {on}", _on(suite, f"whole, {on}"))
+
+    def run(work: Work) -> str:
+        torch = work.environment.torch.partition("+")[0]
+        name = f"whole, {on}" if torch == DEFAULT_TORCH else f"whole, {on}, torch {torch}"
+        tested = f"junit_suite_name={works_record.commit()}"
+        return _on(suite, name, "-o", tested)(work)
+
+    return _long(f"whole-{on}", f"all Python tests, on {on}", run)
 
 
 def _suite(suite: Suite) -> Part:

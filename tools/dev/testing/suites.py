@@ -1,7 +1,6 @@
 """The Python tests as ./dev test runs them: a folder of tests on a backend of the build tree."""
 
 import os
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,17 +27,12 @@ class Suite:
         return ("-m", self.marks) if self.marks else ()
 
 
-def short_name(run: Run) -> str:
-    """As it stands in the names of parts, and behind --on."""
-    return re.sub(r"[ ,]+", "-", run.name.lower())
-
-
 def _of(run: Run) -> Suite:
     def missing(folder: Path) -> str:
         return "" if run.is_built(folder) else run.not_built().removeprefix("not run: ")
 
     return Suite(
-        name=f"python-{short_name(run)}",
+        name=f"python-{run.short_name}",
         title=f"the Python tests that ask something of it: {run.name}",
         tests=TESTS,
         variables=run.variables,
