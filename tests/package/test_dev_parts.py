@@ -66,6 +66,15 @@ def test_what_fails_does_not_keep_the_others_from_running(environment, ran, part
     assert re.search(r"stubs +\d+\.\d s +fine", said)
 
 
+def test_nor_does_a_defect_of_the_tools(environment, ran, part, capsys):
+    chosen = [part("site", KeyError("no such page")), part("stubs")]
+    assert runner.run(environment, chosen, resume=False) == 1
+    assert ran == ["build dev", "site", "stubs"]
+    assert "Traceback" in (said := capsys.readouterr().out)
+    assert "no such page" in said
+    assert Results(environment.build / "results", "2.13.0").last("site").state == "failed"
+
+
 def test_without_a_build_nothing_that_needs_it_runs(environment, ran, part, monkeypatch):
     def build(environment, preset):
         raise console.NotBuilt("no such header")

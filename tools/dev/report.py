@@ -1,6 +1,7 @@
 """A run of several parts that goes on whichever of them fail, and says how each went."""
 
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -37,6 +38,9 @@ class Report:
         except console.Failure as failure:
             state, note = FAILED, str(failure)
             self._failures.append(failure)
+        except Exception:  # a defect of ./dev's own, for which the other parts need not wait
+            state, note = FAILED, traceback.format_exc()
+            self._failures.append(console.Failure(note))
         outcome = Outcome(name, state, note, time.monotonic() - start)
         self.add(outcome)
         return outcome
