@@ -49,10 +49,6 @@ def choose(tree, index):
     return run
 
 
-def filters(test):
-    return {test, f"*/{test}/*", "/*.".join(test.split("."))}
-
-
 @pytest.mark.parametrize(
     "word",
     [
@@ -66,7 +62,7 @@ def filters(test):
 )
 def test_a_test_of_a_program_is_filtered_there(choose, word):
     chosen = choose(word)
-    assert chosen.filtered == {"core_test": filters("CoreEventTest.Records")}
+    assert chosen.filtered == {"core_test": {"CoreEventTest.Records"}}
     assert chosen.targets == {"core_test"}
     assert not chosen.whole
 
@@ -166,6 +162,9 @@ TEST_F(B,
 // TEST(D, Four)
 """
     assert [test.full for test in cpp_tests(text, "x.cpp")] == ["A.One", "B.Two", "C.Three"]
+    assert [test.filters for test in cpp_tests(text, "x.cpp")] == [
+        *(("A.One",), ("B.Two",), ("*/C.Three/*", "C.Three/*")),
+    ]
     text = """\
 def test_one(): pass
 class TestGroup:

@@ -10,7 +10,8 @@ from .. import shell
 from ..paths import ROOT
 
 _CPP_TEST = re.compile(
-    r"^\s*(?:TYPED_)?TEST(?:_[FP])?\(\s*(?P<suite>\w+)\s*,\s*(?P<name>\w+)\s*\)", re.MULTILINE
+    r"^\s*(?P<macro>(?:TYPED_)?TEST(?:_[FP])?)\(\s*(?P<suite>\w+)\s*,\s*(?P<name>\w+)\s*\)",
+    re.MULTILINE,
 )
 _PYTHON = re.compile(
     r"^class (?P<class>Test\w*)|^(?P<indent> *)(?:async )?def (?P<name>test_\w+)", re.MULTILINE
@@ -22,6 +23,7 @@ class CppTest:
     file: str
     suite: str
     name: str
+    macro: str = "TEST"
 
     @property
     def full(self) -> str:
@@ -29,8 +31,12 @@ class CppTest:
 
     @property
     def filters(self) -> tuple[str, ...]:
-        """What GoogleTest calls it: of a plain test, and of one with types or parameters."""
-        return (self.full, f"*/{self.full}/*", f"{self.suite}/*.{self.name}")
+        """What GoogleTest calls it, which adds to the names of tests with types or parameters."""
+        if self.macro == "TEST_P":
+            return (f"*/{self.full}/*", f"{self.full}/*")
+        if self.macro.startswith("TYPED_"):
+            return (f"*{self.suite}/*.{self.name}",)
+        return (self.full,)
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,7 @@ def files() -> list[str]:
 
 def cpp_tests(text: str, file: str) -> Iterator[CppTest]:
     for found in _CPP_TEST.finditer(text):
-        yield CppTest(file, found["suite"], found["name"])
+        yield CppTest(file, found["suite"], found["name"], found["macro"])
 
 
 def python_tests(text: str, file: str) -> Iterator[PythonTest]:

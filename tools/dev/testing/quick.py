@@ -13,6 +13,7 @@ from .pytest_run import run_pytest
 from .suites import Suite
 
 _AT_ONCE = 60  # names in one regular expression of ctest
+_NOISE = re.compile(r"Google Test filter = |\[  SKIPPED \]|: Skipped$")
 _PASSED = re.compile(r"^(?:\d+: )?\[  PASSED  \] (\d+) test", re.MULTILINE)
 
 
@@ -115,6 +116,10 @@ def _failures(output: str) -> str:
     """The output of the entries that failed: `-V` shows all, each line with its entry's number."""
     failed = re.findall(r"^\s*\d+/\d+ Test +#(\d+): .*\*\*\*", output, re.MULTILINE)
     start = tuple(f"{number}: " for number in failed)
-    kept = [line for line in output.splitlines(keepends=True) if start and line.startswith(start)]
+    kept = [
+        line
+        for line in output.splitlines(keepends=True)
+        if start and line.startswith(start) and not _NOISE.search(line)
+    ]
     names = re.search(r"^The following tests FAILED:.*?(?=^Errors while|\Z)", output, re.M | re.S)
     return "".join(kept[-300:]) + (names[0] if names else "" if kept else output[-4000:])
