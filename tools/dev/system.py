@@ -44,6 +44,7 @@ _TESTS = (
     Need("libfmt-dev", _header("fmt/core.h")),
     Need("libgtest-dev", _header("gtest/gtest.h")),
     Need("libgmock-dev", _header("gmock/gmock.h")),
+    Need("mold", _program("mold"), optional=True),
 )
 # Without them there is no Level Zero runtime, and no test of it.
 _LEVEL_ZERO = (
