@@ -107,6 +107,7 @@ def run(
             code = process.wait()
         except BaseException:
             _end(process)
+            process.wait()
             raise
         finally:
             timer.cancel()

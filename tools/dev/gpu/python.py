@@ -12,16 +12,15 @@ from .results import Failed, Outcome
 from .work import Work
 
 _TESTS = "tests/python"
-# What cannot be collected without a module that a bare Python lacks; or, run by the test as a
-# program, does not work.
+# What needs a module that a bare Python lacks: to be collected, or for a program that it runs.
 NEED = {
-    "expecttest": ("test_device_type_tests.py", "test_opinfo_subset.py"),
+    "expecttest": ("amp/test_rules.py", "test_device_type_tests.py", "test_opinfo_subset.py"),
     "hypothesis": (
         "methods/test_normalization.py",
         "oracle/test_drawn_calls.py",
         "streams/test_random_programs.py",
     ),
-    "rich": ("test_bench.py", "test_train_digits.py"),
+    "rich": ("test_bench.py", "test_opinfo_subset.py", "test_train_digits.py"),
     "sklearn": ("test_train_digits.py",),
 }
 _EACH = 2 << 30  # bytes of a device's memory for each process that tests on it
