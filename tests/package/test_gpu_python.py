@@ -76,6 +76,13 @@ def test_what_fails_by_itself_too_fails(work):
     assert caught.value.note == "2 failed, 1 passed; by itself 1 of 2 pass"
 
 
+def test_what_failed_in_an_earlier_run_is_forgotten(work, tmp_path):
+    with pytest.raises(Failed):
+        python.python(work({"good": GOOD, "bad": BAD}))
+    (tmp_path / "tests/test_bad.py").unlink()
+    assert python.python(work()).figures["failed"] == []
+
+
 def test_many_failures_are_not_tried_again(work):
     many = "".join(f"def test_{i}(): assert False\n" for i in range(python._FEW + 1))
     with pytest.raises(Failed) as caught:
