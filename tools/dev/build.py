@@ -8,7 +8,7 @@ from pathlib import Path
 from . import console, shell
 from .environment import Environment
 
-_PROGRESS = re.compile(r"^\[ *(\d+/\d+|\d+%)\]")
+PROGRESS = re.compile(r"^\[ *(\d+/\d+|\d+%)\]")
 
 
 def build(
@@ -22,7 +22,7 @@ def build(
     with console.step(f"build {label}") as step:
 
         def show(line: str) -> None:
-            if match := _PROGRESS.match(line):
+            if match := PROGRESS.match(line):
                 step.progress(match.group(1))
 
         command = [
@@ -40,13 +40,18 @@ def build(
 
 def configure(environment: Environment, preset: str, *definitions: str) -> Path:
     """Makes the build tree, or brings it up to date."""
-    folder = environment.build / preset
+    shell.run(f"configure-{preset}", configuring(environment, preset, *definitions))
+    return environment.build / preset
+
+
+def configuring(environment: Environment, preset: str, *definitions: str) -> list[str | Path]:
+    """The command that makes the build tree."""
     command = [
         "cmake",
         "--preset",
         preset,
         "-B",
-        folder,
+        environment.build / preset,
         f"-DPython_EXECUTABLE={environment.python}",
     ]
     ninja = environment.tool("ninja")
@@ -54,11 +59,7 @@ def configure(environment: Environment, preset: str, *definitions: str) -> Path:
         command.append(f"-DCMAKE_MAKE_PROGRAM={ninja}")
     elif not shell.output(["ninja", "--version"]):
         command += ["-G", "Unix Makefiles"]
-    shell.run(
-        f"configure-{preset}",
-        [*command, *(f"-D{definition}" for definition in definitions)],
-    )
-    return folder
+    return [*command, *(f"-D{definition}" for definition in definitions)]
 
 
 def python_path(folder: Path, package_root: str = "python") -> dict[str, str]:
