@@ -1,48 +1,36 @@
 """What the list of defects is made of: a defect, and the test that finds it."""
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import astuple, dataclass
 
 
-@dataclass(frozen=True)
-class CppTest:
-    """A GoogleTest test of a program that ctest runs."""
-
-    program: str  # "core_test": the target, and the name that ctest has for it
-    name: str  # "EventTest.RecordsOnce": one test
-
-    def __str__(self) -> str:
-        return f"{self.program} {self.name}"
-
-
-@dataclass(frozen=True)
-class CTest:
-    """A test of ctest's whose program is not GoogleTest's, or which expects something of its own."""
-
-    name: str  # "faulty_suite.wait_does_nothing"
-    targets: tuple[str, ...]  # what has to be built for it
-
-    def __str__(self) -> str:
-        return f"ctest {self.name}"
-
-
-@dataclass(frozen=True)
-class PythonTest:
-    """A test of pytest's, on one of the backends that ./dev test runs it on."""
-
-    node: str  # "tests/python/streams/test_events.py::test_an_event_is_recorded_once"
-    on: str = "host"  # the run that has to find it
-
-    def __str__(self) -> str:
-        return f"{self.node} ({self.on})"
+class WrongList(Exception):
+    """The list and the tree do not fit together: says which mutant, and what is wrong with it."""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A defect as a tired engineer makes it: one line, which compiles and is wrong."""
+    """A defect as a tired engineer makes it: it compiles, and is wrong in one line."""
 
-    name: str  # unique: "event_wait_forgets_the_other_device"
+    name: str  # unique, and says the defect
     breaks: str  # what goes wrong for a user, in a sentence
     file: str  # from the root of the tree
-    old: str  # occurs in `file` exactly once; enough of the line to be found, or two lines
+    old: str  # occurs in `file` exactly once, so it may be more than the line that changes
     new: str
-    found_by: CppTest | CTest | PythonTest | None = None  # None: nobody knows yet
+    found_by: str = ""  # one test, as ./dev test takes it; empty: nobody knows yet
+    on: str = ""  # a Python test's run, as --on takes it; empty: the first that has the test
+
+    @property
+    def key(self) -> str:
+        """Another one when anything about it changes."""
+        return hashlib.sha256(repr(astuple(self)).encode()).hexdigest()[:16]
+
+    def applied_to(self, text: str) -> str:
+        """The text of `file` with the defect in it."""
+        times = text.count(self.old)
+        if times != 1:
+            raise WrongList(
+                f"{self.name}: the text that it replaces is in {self.file} {times} times, not "
+                f"once. If the source moved on, bring the mutant up to date:\n{self.old}"
+            )
+        return text.replace(self.old, self.new)

@@ -1,0 +1,71 @@
+"""Defects of generators/cli: the command `outback`, and torch_outback.load."""
+
+from mutation.mutant import Mutant
+
+MUTANTS = (
+    Mutant(
+        name="new_writes_into_a_folder_with_files",
+        breaks="outback new --dir overwrites what is there.",
+        file="generators/cli/torch_outback/new.py",
+        old="    if folder.exists() and any(folder.iterdir()):",
+        new="    if folder.exists() and not any(folder.iterdir()):",
+        found_by="tests/package/test_new.py::test_what_is_there_already_is_left_alone",
+    ),
+    Mutant(
+        name="update_remembers_what_was",
+        breaks="Each outback update takes the last one's changes for the author's edits.",
+        file="generators/cli/torch_outback/update.py",
+        old="    new.write(pristine, now)",
+        new="    new.write(pristine, was)",
+        found_by="tests/package/test_update.py::test_a_second_update_has_nothing_to_do",
+    ),
+    Mutant(
+        name="update_deletes_edited_files",
+        breaks="outback update deletes a file that Outback gave up, and the author's edits with it.",
+        file="generators/cli/torch_outback/update.py",
+        old="            if mine == before:",
+        new="            if mine is not None:",
+        found_by="tests/package/test_update.py::test_an_edited_file_that_outback_gave_up_is_kept",
+    ),
+    Mutant(
+        name="releases_are_compared_as_text",
+        breaks="Outback 0.10 refuses a project that 0.9 made, as one of a newer Outback.",
+        file="generators/cli/torch_outback/update.py",
+        old="    if _numbers(given.outback) > _numbers(version):",
+        new="    if given.outback > version:",
+        found_by="tests/package/test_update.py::test_0_10_is_newer_than_0_9",
+    ),
+    Mutant(
+        name="names_of_the_greatest_length_are_refused",
+        breaks="outback new refuses a name of 32 characters, which the registration takes.",
+        file="generators/cli/torch_outback/names.py",
+        old="    if len(name) > _LONGEST:",
+        new="    if len(name) >= _LONGEST:",
+        found_by="tests/package/test_new.py::"
+        "test_the_command_and_the_registration_agree_on_names",
+    ),
+    Mutant(
+        name="no_licence_is_written_into_files",
+        breaks="With --license none, every source file says SPDX-License-Identifier: none.",
+        file="generators/cli/torch_outback/template.py",
+        old='    if comment is None or answers.license == "none":',
+        new="    if comment is None:",
+        found_by="tests/package/test_new.py::test_nothing_of_the_scaffold_is_left",
+    ),
+    Mutant(
+        name="half_a_module_is_whole",
+        breaks="torch_outback.load loads what a build that was killed has left.",
+        file="generators/cli/torch_outback/cache.py",
+        old="        return sealed == _digest(module_in(folder))",
+        new="        return len(sealed) == len(_digest(module_in(folder)))",
+        found_by="tests/package/test_load.py::test_what_is_not_whole_is_built_again",
+    ),
+    Mutant(
+        name="another_library_is_the_same",
+        breaks="A second load() with another library says nothing and does nothing.",
+        file="generators/cli/torch_outback/loading.py",
+        old="    elif _loaded.get(name) != table:",
+        new="    elif name not in _loaded:",
+        found_by="tests/package/test_load.py::test_a_second_call_does_nothing_and_another_is_refused",
+    ),
+)
