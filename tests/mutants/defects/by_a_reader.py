@@ -10,6 +10,7 @@ _CORE = (
         file="backend_template/core/host_failure.cpp",
         old="std::any_of(reported().of.begin(), reported().of.end(),",
         new="std::any_of(reported().of.begin(), reported().of.begin() + device,",
+        found_by="HookedRuntimeTest.TheFailuresOfTwoDevicesAreBothTold",
     ),
     Mutant(
         name="waiting_for_a_device_counts_work_that_came_meanwhile_as_done",
@@ -24,6 +25,7 @@ _CORE = (
   check(runtime().device_sync(runtime().self, index), "device_sync", index);
   const uint64_t count = streams.default_stream.enqueued.load(std::memory_order_acquire);
 """,
+        found_by="HookedRuntimeTest.WorkThatComesWhileTheHostWaitsIsNotTakenForDone",
     ),
     Mutant(
         name="a_stream_stays_current_though_its_device_could_not_be_selected",
@@ -32,6 +34,7 @@ _CORE = (
         file="backend_template/core/stream.cpp",
         old="    exchange_stream(there);\n    throw;",
         new="    throw;",
+        found_by="HookedRuntimeTest.AStreamOfADeviceThatCannotBeSelectedIsNotCurrent",
     ),
     Mutant(
         name="a_launch_that_failed_leaves_its_random_numbers_to_the_next",
@@ -40,6 +43,8 @@ _CORE = (
         file="backend_template/core/device_graph.cpp",
         old="    program_->cancel_launch();\n",
         new="",
+        found_by="tests/python/graphs/test_graph_faults.py::"
+        "test_a_launch_that_was_refused_takes_no_later_launchs_numbers",
     ),
 )
 
@@ -51,6 +56,8 @@ _OPS = (
         file="backend_template/ops/native/fills.cpp",
         old="core::is_idle(core::current_stream(index));",
         new="core::is_idle(core::default_stream(index));",
+        found_by="tests/python/ops/test_order.py::"
+        "test_filling_comes_after_what_the_stream_has_to_do",
     ),
     Mutant(
         name="a_captured_operator_keeps_the_cpu_scalar_and_not_its_value",
@@ -59,6 +66,7 @@ _OPS = (
         file="backend_template/ops/recording/lent_tensors.cpp",
         old="is_wrapped_number() ? tensor : tensor.detach().clone();",
         new="is_wrapped_number() ? tensor : tensor.detach();",
+        found_by="tests/python/graphs/test_capture.py::test_an_operator_is_replayed_as_it_runs",
     ),
     Mutant(
         name="updated_statistics_lose_the_variance",
@@ -67,6 +75,9 @@ _OPS = (
         file="backend_template/ops/redispatch/op_facts.cpp",
         old='{"aten::batch_norm_update_stats", "running_var"},',
         new='{"aten::batch_norm_update_stats", "running_mean"},',
+        found_by="tests/python/ops/test_results.py::"
+        "test_running_statistics_are_written_in_every_way",
+        on="host-memory-apart",
     ),
 )
 
@@ -78,6 +89,7 @@ _REST_OF_THE_BACKEND = (
         file="registration/python/device_argument.cpp",
         old="  return overflow != 0 ? overflow < 0 : value < 0;",
         new="  return value < 0;",
+        found_by="tests/python/test_device_module.py::test_a_huge_index_is_no_negative_one",
     ),
     Mutant(
         name="a_converted_result_is_copied_before_the_kernel_has_run",
@@ -86,6 +98,7 @@ _REST_OF_THE_BACKEND = (
         file="backend_template/kernels/elementwise.cpp",
         old="  stream.mark_launched();  // before copies that have to wait for it\n",
         new="",
+        found_by="ElementwiseTest.AnOutputIsConvertedWhenTheKernelIsThroughWithIt",
     ),
     Mutant(
         name="a_refused_close_is_taken_for_one_that_closed",
@@ -94,6 +107,7 @@ _REST_OF_THE_BACKEND = (
         file="backend_template/layers/validation.cpp",
         old="    if (given.opened) opened_.put_back(*given.opened);\n",
         new="",
+        found_by="IpcTest.IsClosedAsOftenAsItWasOpened",
     ),
     Mutant(
         name="the_snapshots_microseconds_are_nanoseconds",
@@ -102,6 +116,8 @@ _REST_OF_THE_BACKEND = (
         file="backend_template/module/memory/snapshot.cpp",
         old="to_unix(it.time_.approx_t_) / 1000,",
         new="to_unix(it.time_.approx_t_),",
+        found_by="tests/python/memory/test_history.py::"
+        "test_allocations_and_frees_are_recorded_in_order",
     ),
     Mutant(
         name="disabling_a_device_as_its_own_peer_is_no_error",
@@ -110,6 +126,7 @@ _REST_OF_THE_BACKEND = (
         file="backend_template/include/outback/detail/runtime_slots.hpp",
         old="need_two(d, peer), of(self).peer_disable(d, peer);",
         new="of(self).peer_disable(d, peer);",
+        found_by="TableSlotsTest.ADeviceIsNoPeerOfItself",
     ),
 )
 
@@ -121,6 +138,7 @@ _RUNTIMES = (
         file="backend_template/runtimes/host/host_memory.cpp",
         old="    d.release(rounded(size));\n",
         new="",
+        found_by="HostMemoryTest.TheHostsOwnLimitIsOutOfMemoryToo",
     ),
     Mutant(
         name="asking_for_a_pending_time_leaves_cudas_error_behind",
@@ -129,6 +147,7 @@ _RUNTIMES = (
         file="backend_template/runtimes/cuda/cuda_events.cpp",
         old="    d.cuda().cudaGetLastError();\n    return std::nullopt;",
         new="    return std::nullopt;",
+        found_by="CudaPendingTest.ATimeThatIsNotThereYetLeavesNoErrorBehind",
     ),
     Mutant(
         name="shared_memory_that_failed_to_open_opens_as_null",
@@ -137,6 +156,7 @@ _RUNTIMES = (
         file="backend_template/runtimes/level_zero/shared_memory.cpp",
         old="  if (result != ZE_RESULT_SUCCESS) opened_.erase(place);\n",
         new="",
+        found_by="MemoryTest.AHandleThatCannotBeOpenedCannotBeOpenedTheNextTimeEither",
     ),
     Mutant(
         name="freed_memory_is_credited_to_the_first_device",
@@ -145,6 +165,7 @@ _RUNTIMES = (
         file="backend_template/runtimes/null/null_runtime.cpp",
         old="    used_[device] -= found->second;",
         new="    used_[0] -= found->second;",
+        found_by="null_suite.MemoryTest.FreedMemoryIsNotLost",
     ),
 )
 
@@ -156,6 +177,7 @@ _GENERATORS = (
         file="generators/methods/tensor_methods.cpp",
         old='  named["non_blocking"] = py::bool_(arguments.non_blocking);\n',
         new="",
+        found_by="tests/python/test_tensor_methods.py::test_another_keyword_does_not_make_it_wait",
     ),
     Mutant(
         name="the_cached_torch_half_outlives_a_change_of_the_registration",
@@ -164,6 +186,7 @@ _GENERATORS = (
         file="generators/cli/torch_outback/cache.py",
         old='"backend_template", "cmake", "generators", "registration"):',
         new='"backend_template", "cmake", "generators"):',
+        found_by="tests/package/test_load.py::test_a_change_of_any_source_is_another_module",
     ),
     Mutant(
         name="the_scaffolds_zero_takes_any_view_for_one_piece_of_memory",
@@ -172,6 +195,7 @@ _GENERATORS = (
         file="generators/project/src/kernels.cpp",
         old="  if (!self.is_non_overlapping_and_dense()) return self.fill_(0);\n",
         new="",
+        found_by="tests/python/ops/test_views.py::test_writes_through_a_view_are_seen_by_all",
     ),
     Mutant(
         name="a_loaded_backend_autocasts_to_the_other_dtype",
@@ -180,6 +204,7 @@ _GENERATORS = (
         file="generators/loader/loader.cpp",
         old="{at::kHalf, at::kBFloat16}",
         new="{at::kBFloat16, at::kHalf}",
+        found_by="tests/package/test_load.py::test_a_runtime_in_c_becomes_a_backend",
     ),
     Mutant(
         name="a_libtorch_of_the_old_abi_is_taken_for_one_of_the_new",
@@ -188,6 +213,8 @@ _GENERATORS = (
         file="cmake/OutbackTorch.cmake",
         old="set(${out} 0 PARENT_SCOPE)",
         new="set(${out} 1 PARENT_SCOPE)",
+        found_by="tests/package/test_consumer.py::"
+        "test_a_libtorch_of_the_old_abi_is_compiled_for_as_one",
     ),
 )
 

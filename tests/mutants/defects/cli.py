@@ -33,7 +33,7 @@ MUTANTS = (
         file="generators/cli/torch_outback/update.py",
         old="    if _numbers(given.outback) > _numbers(version):",
         new="    if given.outback > version:",
-        found_by="tests/package/test_update.py::test_0_10_is_newer_than_0_9",
+        found_by="tests/package/test_update.py::test_releases_are_numbers",
     ),
     Mutant(
         name="names_of_the_greatest_length_are_refused",

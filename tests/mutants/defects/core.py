@@ -103,8 +103,7 @@ MUTANTS = (
         file="backend_template/core/device.cpp",
         old='  check(select(index), "device_state.select", index);\n  current = index;',
         new='  current = index;\n  check(select(index), "device_state.select", index);',
-        found_by="tests/python/test_faults.py::"
-        "test_a_lost_device_stays_lost_and_the_others_work",
+        found_by="HookedRuntimeTest.ADeviceThatCannotBeSelectedIsNotCurrent",
     ),
     Mutant(
         name="a_capture_draws_numbers",

@@ -17,7 +17,8 @@ MUTANTS = (
         file="backend_template/ops/native/fills.cpp",
         old="  core::drain(index);\n  if (self.numel() == 1) {",
         new="  if (self.numel() == 1) {",
-        found_by="tests/python/ops/test_factories.py::test_filled_tensors_equal_those_of_the_cpu",
+        found_by="tests/python/ops/test_order.py::"
+        "test_filling_comes_after_what_the_stream_has_to_do",
     ),
     Mutant(
         name="a_factory_leaves_its_device_current",
@@ -43,7 +44,7 @@ MUTANTS = (
         file="backend_template/ops/redispatch/cpu_call.cpp",
         old="    if (i == 0 || storages_[i - 1].device != device) core::drain(device.index());",
         new="    if (i == 0) core::drain(device.index());",
-        found_by="tests/python/ops/test_copies.py::test_copies_between",
+        found_by="tests/python/ops/test_order.py::test_a_copy_waits_for_both_devices",
     ),
     Mutant(
         name="running_variances_are_lost",
@@ -53,7 +54,7 @@ MUTANTS = (
         new='    {"aten::native_batch_norm", "running_mean"},',
         found_by="tests/python/ops/test_results.py::"
         "test_running_statistics_are_written_in_every_way",
-        on="host, memory apart",
+        on="host-memory-apart",
     ),
     Mutant(
         name="the_last_element_is_not_staged",
@@ -70,7 +71,7 @@ MUTANTS = (
         old="  return known.insert(op).second;",
         new="  return !known.insert(op).second;",
         found_by="tests/python/ops/test_fallback_modes.py::test_warn_says_each_operator_once",
-        on="host, memory apart",
+        on="host-memory-apart",
     ),
     Mutant(
         name="the_widest_dtype_is_ignored",

@@ -14,6 +14,9 @@ from .results import Result, Results
 from .test_command import TestCommand
 
 ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tools"))
+from dev.testing import listing  # noqa: E402
+
 WORK = ROOT / "build/mutants"
 
 _DESCRIPTION = """\
@@ -31,7 +34,7 @@ def main() -> int:
         lists.check((it for area in areas.values() for it in area), ROOT)
         if arguments.list:
             for mutant in chosen:
-                print(f"{mutant.name}\n    {mutant.breaks}\n    found by {mutant.found_by}")
+                print(f"{mutant.name}\n    {mutant.breaks}\n    found by {mutant.test}")
             return 0
         return _prove(chosen, arguments.resume)
     except WrongList as problem:
@@ -66,8 +69,9 @@ def _prove(chosen: list[Mutant], resume: bool) -> int:
     tree = copy.update()
     command = TestCommand(copy.folder)
     this = Proof(copy, command, Results(WORK / "results.json", tree, resume))
-    print("the tests without a defect ...", flush=True)
+    print("the tests without a defect, and whether CI runs them ...", flush=True)
     this.check_tests(chosen)
+    this.check_selection(chosen, _selects)
     results = []
     for mutant in chosen:
         results.append(this.of(mutant))
@@ -76,8 +80,13 @@ def _prove(chosen: list[Mutant], resume: bool) -> int:
     return 0 if proof.is_proof(results) else 1
 
 
+def _selects(listed: str, mutant: Mutant) -> bool:
+    part = f"python-{mutant.on}" if mutant.on else None
+    return listing.selects(listing.read(listed), part, mutant.found_by)
+
+
 def _line(mutant: Mutant, result: Result) -> str:
-    return f"  {result.verdict:<14} {result.seconds:6.1f} s  {mutant.name}  ({mutant.found_by})"
+    return f"  {result.verdict:<14} {result.seconds:6.1f} s  {mutant.name}  ({mutant.test})"
 
 
 def _summary(results: list[Result]) -> str:

@@ -18,7 +18,12 @@ class Mutant:
     old: str  # occurs in `file` exactly once, so it may be more than the line that changes
     new: str
     found_by: str = ""  # one test, as ./dev test takes it; empty: nobody knows yet
-    on: str = ""  # a Python test's run, as --on takes it; empty: the first that has the test
+    on: str = ""  # a Python test's run, as --on takes it; empty: the one that ./dev test takes
+
+    @property
+    def test(self) -> str:
+        """Names the test for a reader, and apart from the same one on another run."""
+        return f"{self.found_by} {self.on}".rstrip()
 
     @property
     def key(self) -> str:

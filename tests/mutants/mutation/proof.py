@@ -4,9 +4,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 from .copy import Copy
+from .evidence import failed_test
 from .mutant import Mutant, WrongList
 from .results import Result, Results
-from .test_command import FAILED, NOT_BUILT, PASSED, TIMED_OUT, TestCommand
+from .test_command import FAILED, NOT_BUILT, PASSED, TIMED_OUT, Outcome, TestCommand
 
 LIMIT = 180.0  # seconds for a mutant, with what has to be built for it
 
@@ -15,9 +16,8 @@ SURVIVED = "survived"
 # Neither of the two: such a mutant proves nothing.
 DOES_NOT_BUILD = "does not build"
 TOO_SLOW = "too slow"
-NOT_RUN = "not run"
+NO_TEST_RAN = "no test ran"
 
-_VERDICTS = {PASSED: SURVIVED, FAILED: FOUND, NOT_BUILT: DOES_NOT_BUILD, TIMED_OUT: TOO_SLOW}
 _TAIL = 40
 
 
@@ -31,44 +31,52 @@ class Proof:
         """Raises WrongList where a test fails without any mutant: it would find everything."""
         runs: dict[str, set[str]] = defaultdict(set)
         for mutant in mutants:
-            if not self._results.passes(_test(mutant)):
+            if not self._results.passes(mutant.test):
                 runs[mutant.on].add(mutant.found_by)
         for on, tests in sorted(runs.items()):
-            outcome = self._command.run(sorted(tests), on, None)
+            outcome = self._command.run(sorted(tests), on)
             if outcome.code != PASSED:
-                raise WrongList(f"tests fail without any mutant:\n{_end(outcome.output)}")
-            self._results.add_passing(f"{test} {on}" for test in tests)
+                raise WrongList(f"a test fails without any mutant:\n{_end(outcome.output)}")
+            self._results.add_passing(f"{test} {on}".rstrip() for test in tests)
+
+    def check_selection(
+        self, mutants: Iterable[Mutant], selects: Callable[[str, Mutant], bool]
+    ) -> None:
+        """Raises WrongList where what CI runs lacks a test. `selects` is told what it runs."""
+        unknown = [mutant for mutant in mutants if not self._results.is_selected(mutant.test)]
+        if not unknown:
+            return
+        outcome = self._command.list_tests()
+        if outcome.code != PASSED:
+            raise WrongList(f"the tests cannot be listed:\n{_end(outcome.output)}")
+        missing = [mutant.test for mutant in unknown if not selects(outcome.output, mutant)]
+        if missing:
+            raise WrongList(f"./dev test does not run {', '.join(missing)}")
+        self._results.add_selected(mutant.test for mutant in unknown)
 
     def of(self, mutant: Mutant) -> Result:
         known = self._results.of(mutant)
         if known is not None:
             return known
         with self._copy.carrying(mutant):
-            outcome = self._command.run_one(mutant, LIMIT)
-        verdict = _VERDICTS.get(outcome.code, NOT_RUN)
-        result = Result(mutant.name, verdict, round(outcome.seconds, 1))
-        if verdict not in (FOUND, SURVIVED):
-            print(_end(outcome.output))
-        if verdict in (FOUND, SURVIVED):
+            outcome = self._command.run([mutant.found_by], mutant.on, LIMIT)
+        result = Result(mutant.name, _verdict(outcome), round(outcome.seconds, 1))
+        if result.verdict in (FOUND, SURVIVED):
             self._results.add(mutant, result)
+        else:
+            print(_end(outcome.output))
         return result
-
-
-def refuse_what_is_not_selected(
-    mutants: Iterable[Mutant], is_selected: Callable[[Mutant], bool]
-) -> None:
-    """Raises WrongList where the run that CI makes does not have a mutant's test."""
-    missing = [_test(mutant) for mutant in mutants if not is_selected(mutant)]
-    if missing:
-        raise WrongList("./dev test does not run " + ", ".join(missing))
 
 
 def is_proof(results: Sequence[Result]) -> bool:
     return all(result.verdict == FOUND for result in results)
 
 
-def _test(mutant: Mutant) -> str:
-    return f"{mutant.found_by} {mutant.on}"
+def _verdict(outcome: Outcome) -> str:
+    if outcome.code == FAILED:
+        return FOUND if failed_test(outcome.output) else NO_TEST_RAN
+    known = {PASSED: SURVIVED, NOT_BUILT: DOES_NOT_BUILD, TIMED_OUT: TOO_SLOW}
+    return known.get(outcome.code, NO_TEST_RAN)
 
 
 def _end(output: str) -> str:

@@ -22,12 +22,10 @@ class Results:
         self._file = file
         self._tree = tree
         self._passing: set[str] = set()
+        self._selected: set[str] = set()
         self._of_mutants: dict[str, Result] = {}
         if resume and file.exists():
-            kept = json.loads(file.read_text())
-            if kept["tree"] == tree:
-                self._passing = set(kept["passing"])
-                self._of_mutants = {key: Result(**it) for key, it in kept["mutants"].items()}
+            self._read(json.loads(file.read_text()))
 
     def of(self, mutant: Mutant) -> Result | None:
         return self._of_mutants.get(mutant.key)
@@ -37,17 +35,33 @@ class Results:
         self._write()
 
     def passes(self, test: str) -> bool:
-        """The test passes without a defect."""
+        """The test is known to pass without a defect."""
         return test in self._passing
 
     def add_passing(self, tests: Iterable[str]) -> None:
         self._passing.update(tests)
         self._write()
 
+    def is_selected(self, test: str) -> bool:
+        """The test is known to be one of those that CI runs."""
+        return test in self._selected
+
+    def add_selected(self, tests: Iterable[str]) -> None:
+        self._selected.update(tests)
+        self._write()
+
+    def _read(self, kept: dict) -> None:
+        if kept["tree"] != self._tree:
+            return
+        self._passing = set(kept["passing"])
+        self._selected = set(kept["selected"])
+        self._of_mutants = {key: Result(**result) for key, result in kept["mutants"].items()}
+
     def _write(self) -> None:
         content = {
             "tree": self._tree,
             "passing": sorted(self._passing),
+            "selected": sorted(self._selected),
             "mutants": {key: asdict(result) for key, result in self._of_mutants.items()},
         }
         self._file.parent.mkdir(parents=True, exist_ok=True)

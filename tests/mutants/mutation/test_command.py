@@ -9,16 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .mutant import Mutant
-
 # ./dev test's exit codes.
 PASSED, FAILED, NOT_BUILT = 0, 1, 3
 TIMED_OUT = None
 
-_QUIET = {
-    # A file that changes twice in a second, and keeps its size, must not be read from a cache.
-    "PYTHONDONTWRITEBYTECODE": "1",
-}
+# A source that changes twice in a second, and keeps its size, must not be read from a cache.
+_VARIABLES = {"PYTHONDONTWRITEBYTECODE": "1"}
 
 
 @dataclass(frozen=True)
@@ -31,21 +27,17 @@ class Outcome:
 class TestCommand:
     """Runs the copy's own ./dev, with the Python that runs this and the torch that it has."""
 
-    __test__ = False  # no test of pytest's, whatever it is called
+    __test__ = False  # it is none of pytest's, whatever it is called
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def run_one(self, mutant: Mutant, limit: float) -> Outcome:
-        """The test that finds the mutant, for at most `limit` seconds."""
-        return self.run([mutant.found_by], mutant.on, limit)
-
-    def run(self, tests: Sequence[str], on: str, limit: float | None) -> Outcome:
-        run = ["--on", on] if on else []
-        return self._call(["-x", *run, *tests], limit)
+    def run(self, tests: Sequence[str], on: str = "", limit: float | None = None) -> Outcome:
+        """Builds what the tests need and runs them up to the first failure, in `limit` seconds."""
+        return self._call(["-x", *(["--on", on] if on else []), *tests], limit)
 
     def list_tests(self) -> Outcome:
-        """A line for each test of the short run."""
+        """A line for each test that CI runs, of a tree that is built whole for it."""
         return self._call(["--list-tests"], None)
 
     def _call(self, arguments: Sequence[str], limit: float | None) -> Outcome:
@@ -53,7 +45,7 @@ class TestCommand:
         process = subprocess.Popen(
             [sys.executable, self._folder / "dev", "test", "--system-torch", *arguments],
             cwd=self._folder,
-            env=os.environ | _QUIET,
+            env=os.environ | _VARIABLES,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

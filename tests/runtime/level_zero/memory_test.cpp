@@ -1,6 +1,9 @@
 // Memory: how much one allocation may have, what a process may have, and what is refused.
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
+#include <utility>
 #include <vector>
 
 #include "tests/runtime/level_zero/own_process.hpp"
@@ -106,6 +109,27 @@ TEST(MemoryTest, DevicesThatAreNoPeersAreToldSo) {
     EXPECT_EQ(can, 0);
     EXPECT_EQ(table().peer->enable(table().self, 0, 1), OUTBACK_UNSUPPORTED);
     EXPECT_THAT(last_error(), HasSubstr("device 0 cannot access memory of device 1"));
+  });
+}
+
+// As another process's whose descriptor is of something else.
+TEST(MemoryTest, AHandleThatCannotBeOpenedCannotBeOpenedTheNextTimeEither) {
+  OUTBACK_IN_ITS_OWN_PROCESS(({}), {
+    const outback_runtime& t = table();
+    void *ptr = nullptr, *opened = nullptr;
+    outback_ipc_handle handle = {};
+    handle.struct_size = sizeof(handle);
+    must(t.mem_alloc(t.self, 0, 4096, &ptr));
+    must(t.ipc->get_memory(t.self, 0, ptr, &handle));
+    close(std::exchange(handle.fd, open("/dev/null", O_RDWR | O_CLOEXEC)));
+    constexpr std::size_t process = 8;  // behind the kind
+    handle.bytes[process] ^= 1;
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_NE(t.ipc->open_memory(t.self, 0, &handle, &opened), OUTBACK_OK) << i;
+      EXPECT_THAT(last_error(), HasSubstr("zeMemOpenIpcHandle"));
+    }
+    close(handle.fd);
+    must(t.mem_free(t.self, 0, ptr));
   });
 }
 
