@@ -61,7 +61,7 @@ MUTANTS = (
         file="generators/project/src/kernels.cpp",
         old="    return {grads[0] * scale * s * (1 + x * (1 - s)), at::Tensor()};",
         new="    return {grads[0] * scale * s * (1 + (1 - s)), at::Tensor()};",
-        found_by="tests/kernels/test_custom_operator.py::test_gradients",
+        found_by="tests/python/ops/test_scaffold_operator.py::test_its_derivative_is_right",
     ),
     Mutant(
         name="any_torch_of_that_major_will_do",

@@ -7,7 +7,7 @@ import re
 _FAILURES = re.compile(
     r"""
     ^FAILED[ ](?P<pytest>\S+::\S+)
-    | ^(?:\d+:[ ])?\[[ ]{2}FAILED[ ]{2}\][ ](?P<gtest>\w\S*?),?(?:[ ]|$)
+    | ^(?:\d+:[ ])?\[[ ]{2}FAILED[ ]{2}\][ ](?P<gtest>[\w/]+\.[^\s,]+)
     | ^\s*\d+[ ]-[ ](?P<ctest>\S+)[ ]\((?:Failed|SEGFAULT|Subprocess[ ]aborted|ILLEGAL|\w+[ ]error)\)
     | (?P<crash>\S+[ ]failed[ ]with[ ]exit[ ]code[ ]-\d+)
     """,
