@@ -166,13 +166,7 @@ class Answers:
         self._outcomes = list(outcomes)
 
     def run(self, tests, on="", limit=None) -> Outcome:
-        return self._answer([*tests])
-
-    def list_tests(self) -> Outcome:
-        return self._answer("--list-tests")
-
-    def _answer(self, asked: object) -> Outcome:
-        self.asked.append(asked)
+        self.asked.append([*tests])
         code, output = self._outcomes.pop(0)
         return Outcome(code, 1.25, output)
 
@@ -238,21 +232,21 @@ def test_tests_have_to_pass_without_a_mutant_once_each(proof_of):
 
 
 def test_a_test_that_ci_does_not_run_finds_nothing(proof_of):
-    proof, _ = proof_of((0, "cpp\ta"), (0, "cpp\ta"))
+    proof, _ = proof_of()
     with pytest.raises(WrongList, match=r"\./dev test does not run tests/a.py::test_a"):
-        proof.check_selection([MUTANT], lambda listed, mutant: mutant.found_by in listed)
-    proof.check_selection([MUTANT], lambda listed, mutant: listed == "cpp\ta")
+        proof.check_selection([MUTANT], lambda mutants: [it.found_by for it in mutants])
+    proof.check_selection([MUTANT], lambda mutants: [])
 
 
 def test_a_run_goes_on_where_another_has_ended(proof_of, tree):
-    proof, _ = proof_of((0, ""), (0, ""), (1, FAILURE))
+    proof, _ = proof_of((0, ""), (1, FAILURE))
     proof.check_tests([MUTANT])
-    proof.check_selection([MUTANT], lambda listed, mutant: True)
+    proof.check_selection([MUTANT], lambda mutants: [])
     found = proof.of(MUTANT)
 
     proof, answers = proof_of(resume=True)
     proof.check_tests([MUTANT])
-    proof.check_selection([MUTANT], lambda listed, mutant: False)
+    proof.check_selection([MUTANT], lambda mutants: [it.found_by for it in mutants])
     assert proof.of(MUTANT) == found and answers.asked == []
     changed = Mutant(**{**vars(MUTANT), "new": "worse"})
     proof, answers = proof_of((0, ""), resume=True)
@@ -293,7 +287,6 @@ def test_the_copys_own_dev_is_asked(command):
         3,
         "['test', '--system-torch', '-x', '--on', 'null', 'a', 'b']\n",
     )
-    assert command.list_tests().output == "['test', '--system-torch', '--list-tests']\n"
 
 
 def test_what_takes_too_long_is_ended(command):

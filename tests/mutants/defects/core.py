@@ -4,15 +4,6 @@ from mutation.mutant import Mutant
 
 MUTANTS = (
     Mutant(
-        name="an_event_stays_on_its_first_device",
-        breaks="An event that is recorded on another device than before is recorded on the stream "
-        "of one device with the other device's handle.",
-        file="backend_template/core/event.cpp",
-        old="  if (handle_ == nullptr || device_ != device) {",
-        new="  if (handle_ == nullptr) {",
-        found_by="StreamTest.AnEventMovesToTheDeviceOfItsLastRecording",
-    ),
-    Mutant(
         name="the_status_of_a_sync_is_not_looked_at",
         breaks="A stream's work that failed is reported to nobody: synchronize() returns.",
         file="backend_template/core/stream.cpp",
@@ -54,17 +45,6 @@ MUTANTS = (
         found_by="DeviceAllocatorTest.RecordedMemoryIsNotReusedWhileTheStreamIsBusy",
     ),
     Mutant(
-        name="adopted_memory_counts_for_nothing",
-        breaks="A device takes more memory than it has where operators made their results on the "
-        "CPU.",
-        file="backend_template/core/device_allocator.cpp",
-        old="  const size_t taken = cache.reserved() + cache.adopted();\n"
-        "  const size_t limit = memory_limit(device);",
-        new="  const size_t taken = cache.reserved();\n"
-        "  const size_t limit = memory_limit(device);",
-        found_by="DeviceAllocatorTest.AdoptedMemoryCountsAgainstTheDevicesSize",
-    ),
-    Mutant(
         name="an_exact_fit_is_too_small",
         breaks="A cached block of just the size that is asked for is passed over, and the device "
         "runs full.",
@@ -72,22 +52,6 @@ MUTANTS = (
         old="    if (it->size < size ||",
         new="    if (it->size <= size ||",
         found_by="FreeBlocksTest.TheSmallestThatFitsIsFound",
-    ),
-    Mutant(
-        name="the_rest_of_a_split_block_overlaps",
-        breaks="Two tensors share the last bytes of the first one's rounded size.",
-        file="backend_template/core/allocator/stream_cache.cpp",
-        old="    rest->data = found->data + wanted.size;",
-        new="    rest->data = found->data + wanted.requested;",
-        found_by="SegmentsTest.ASnapshotAgreesWithTheStatistics",
-    ),
-    Mutant(
-        name="neighbours_of_the_left_are_not_merged",
-        breaks="Freed memory stays in pieces, so that a large request finds no block.",
-        file="backend_template/core/allocator/stream_cache.cpp",
-        old="  for (block* neighbour : {freed->before, freed->after}) {",
-        new="  for (block* neighbour : {freed->after}) {",
-        found_by="SegmentsTest.FreedNeighboursBecomeOneBlock",
     ),
     Mutant(
         name="a_clone_shares_the_position",
@@ -104,14 +68,6 @@ MUTANTS = (
         old='  check(select(index), "device_state.select", index);\n  current = index;',
         new='  current = index;\n  check(select(index), "device_state.select", index);',
         found_by="HookedRuntimeTest.ADeviceThatCannotBeSelectedIsNotCurrent",
-    ),
-    Mutant(
-        name="a_capture_draws_numbers",
-        breaks="What is captured takes random numbers away from what runs after the capture.",
-        file="backend_template/core/device_graph.cpp",
-        old="  program_->rewind_generators();\n",
-        new="",
-        found_by="tests/python/graphs/test_graph_random.py::test_a_capture_draws_nothing",
     ),
     Mutant(
         name="what_was_freed_in_a_capture_stays_away",

@@ -21,28 +21,11 @@ MUTANTS = (
         found_by="StructuredTest.AnOutputWithOtherStridesThanTheKernelsGetsACopy",
     ),
     Mutant(
-        name="a_cast_output_is_written_with_the_inputs_dtype",
-        breaks="A comparison's result is taken for ready although its dtype is not bool.",
-        file="backend_template/kernels/elementwise.cpp",
-        old="    if (iterator.dtype(i) != (is_output ? result_dtype : dtype)) return false;",
-        new="    if (iterator.dtype(i) != dtype) return false;",
-        found_by="ElementwiseTest.ComparisonsWriteBools",
-    ),
-    Mutant(
         name="gradients_are_off_by_one",
         breaks="A derivative's gradients are matched with the arguments before theirs.",
         file="backend_template/kernels/autograd.cpp",
         old="      if (saved.get(i + 1) != 0) {",
         new="      if (saved.get(i) != 0) {",
         found_by="AutogradTest.AnInputThatIsAbsent",
-    ),
-    Mutant(
-        name="the_widest_is_the_lower_precision",
-        breaks="A vendor's operator that promotes under autocast computes in half where one of its "
-        "arguments is float32.",
-        file="backend_template/kernels/autocast.cpp",
-        old="  if (dtype == c10::kFloat || next == c10::kFloat) return c10::kFloat;",
-        new="  if (dtype == c10::kFloat || next == c10::kFloat) return dtype;",
-        found_by="AutocastTest.ToTheWidest",
     ),
 )

@@ -12,22 +12,6 @@ MUTANTS = (
         found_by="FaultTest.CallsAreDelayed",
     ),
     Mutant(
-        name="from_a_call_on_is_that_call_alone",
-        breaks="The fault rule mem_alloc:3+=out_of_memory fails the third call and no other.",
-        file="backend_template/layers/fault_rules.cpp",
-        old="    made.every = take('+') ? 1 : 0;",
-        new="    made.every = take('+') ? 0 : 0;",
-        found_by="FaultTest.AllCallsFromOneOnFail",
-    ),
-    Mutant(
-        name="a_lost_device_is_found_again",
-        breaks="A device that a fault has lost works again at the next call.",
-        file="backend_template/layers/faults.cpp",
-        old="    now.any_lost.store(true, std::memory_order_release);",
-        new="    now.any_lost.store(false, std::memory_order_release);",
-        found_by="FaultTest.ALostDeviceStaysLostAndTheOthersDoNotNotice",
-    ),
-    Mutant(
         name="a_range_is_measured_from_the_beginning",
         breaks="Validation lets a copy run over the end of an allocation that it begins inside of.",
         file="backend_template/layers/validation_memory.cpp",
@@ -60,13 +44,5 @@ MUTANTS = (
         old="    if (answer.device != OUTBACK_HOST) answer.device = visible_number(answer.device);\n",
         new="",
         found_by="VisibleDevicesTest.MemoryAndItsInfoTakeTheNewNumbers",
-    ),
-    Mutant(
-        name="results_of_failed_calls_are_traced",
-        breaks="A trace shows what was in the memory where a failed call's result would be.",
-        file="backend_template/layers/trace.cpp",
-        old="        if (status == OUTBACK_OK) add_result(results, p, value);",
-        new="        add_result(results, p, value);",
-        found_by="TextTraceTest.EachGroup",
     ),
 )

@@ -14,15 +14,6 @@ MUTANTS = (
         "test_the_context_restores_after_an_error_and_when_nested",
     ),
     Mutant(
-        name="a_stream_is_left_at_its_last_entry",
-        breaks="`with stream:` inside of itself goes back to the wrong stream.",
-        file="backend_template/module/stream_type.cpp",
-        old="        std::find_if(entered_streams.rbegin(), entered_streams.rend(),",
-        new="        std::find_if(entered_streams.rend() - 1, entered_streams.rend(),",
-        found_by="tests/python/streams/test_streams_events.py::"
-        "test_a_stream_can_be_entered_again",
-    ),
-    Mutant(
         name="blocking_and_interprocess_are_swapped",
         breaks="Event(blocking=True) makes an event for other processes.",
         file="backend_template/module/event_type.cpp",
@@ -39,14 +30,6 @@ MUTANTS = (
         old="py::int_(device++));",
         new="py::int_(device));",
         found_by="tests/python/random/test_random.py::test_all_states",
-    ),
-    Mutant(
-        name="the_peak_is_what_is_reserved_now",
-        breaks="max_memory_reserved() falls when memory is given back.",
-        file="backend_template/module/memory/counters.cpp",
-        old="  const auto most_reserved = counter<&Stat::peak>(&device_stats::reserved_bytes);",
-        new="  const auto most_reserved = counter<&Stat::current>(&device_stats::reserved_bytes);",
-        found_by="tests/python/memory/test_statistics.py::test_peaks_and_totals",
     ),
     Mutant(
         name="the_earlier_seed_wins",

@@ -30,14 +30,6 @@ MUTANTS = (
         found_by="ConcurrentRegistrationTest.EachCallReturnsWithTheBackendRegistered",
     ),
     Mutant(
-        name="buffers_stay_behind",
-        breaks="outback::to_backend(module) leaves running statistics on the CPU.",
-        file="registration/nn.cpp",
-        old="    for (const at::Tensor& buffer : module.buffers()) add(buffer);\n",
-        new="",
-        found_by="NnTest.EverythingMovesInPlace",
-    ),
-    Mutant(
         name="an_early_lookup_is_kept",
         breaks="torch.get_device_module() goes on answering the CPU's where it was asked before "
         "the backend was there.",

@@ -1,22 +1,16 @@
-"""Defects of what CI itself checks with: the conformance suite, and tools/dev."""
+"""Defects of ./dev, which says whether the tests have passed."""
 
 from mutation.mutant import Mutant
 
 MUTANTS = (
     Mutant(
-        name="an_operator_that_is_gone_is_no_regression",
-        breaks="PyTorch's samples pass although an operator's entry is missing from the run.",
-        file="tests/conformance/opinfo/gate.py",
-        old="        addresses |= set(before)",
-        new="        addresses |= set(now)",
-        found_by="tests/conformance/test_harness.py::test_an_operator_that_is_gone_is_a_regression",
-    ),
-    Mutant(
-        name="a_hang_is_no_worse_than_a_failure",
-        breaks="PyTorch's samples pass although an operator that failed now hangs.",
-        file="tests/conformance/opinfo/gate.py",
-        old="    return len(_ORDER) if status in _ENDS else _ORDER.index(status)",
-        new="    return len(_ORDER) - 1 if status in _ENDS else _ORDER.index(status)",
-        found_by="tests/conformance/test_harness.py::test_what_does_not_pass_can_only_become_less",
+        name="what_was_changed_while_it_ran_has_passed",
+        breaks="./dev test --resume leaves out a part that passed on edited sources, as if the "
+        "commit had.",
+        file="tools/dev/testing/results.py",
+        old="not (last.dirty or state.dirty) else None",
+        new="not state.dirty else None",
+        found_by="tests/package/test_dev_results.py::"
+        "test_what_was_tested_must_have_been_the_commit_from_start_to_end",
     ),
 )

@@ -3,7 +3,6 @@
 import argparse
 import sys
 from collections import Counter
-from pathlib import Path
 
 from . import mutants as lists
 from . import proof
@@ -11,11 +10,8 @@ from .copy import Copy
 from .mutant import Mutant, WrongList
 from .proof import Proof
 from .results import Result, Results
+from .selection import ROOT, not_selected
 from .test_command import TestCommand
-
-ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "tools"))
-from dev.testing import listing  # noqa: E402
 
 WORK = ROOT / "build/mutants"
 
@@ -71,18 +67,13 @@ def _prove(chosen: list[Mutant], resume: bool) -> int:
     this = Proof(copy, command, Results(WORK / "results.json", tree, resume))
     print("the tests without a defect, and whether CI runs them ...", flush=True)
     this.check_tests(chosen)
-    this.check_selection(chosen, _selects)
+    this.check_selection(chosen, lambda tests: not_selected(copy.folder, tests))
     results = []
     for mutant in chosen:
         results.append(this.of(mutant))
         print(_line(mutant, results[-1]), flush=True)
     print(_summary(results))
     return 0 if proof.is_proof(results) else 1
-
-
-def _selects(listed: str, mutant: Mutant) -> bool:
-    part = f"python-{mutant.on}" if mutant.on else None
-    return listing.selects(listing.read(listed), part, mutant.found_by)
 
 
 def _line(mutant: Mutant, result: Result) -> str:

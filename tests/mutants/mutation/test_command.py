@@ -34,16 +34,10 @@ class TestCommand:
 
     def run(self, tests: Sequence[str], on: str = "", limit: float | None = None) -> Outcome:
         """Builds what the tests need and runs them up to the first failure, in `limit` seconds."""
-        return self._call(["-x", *(["--on", on] if on else []), *tests], limit)
-
-    def list_tests(self) -> Outcome:
-        """A line for each test that CI runs, of a tree that is built whole for it."""
-        return self._call(["--list-tests"], None)
-
-    def _call(self, arguments: Sequence[str], limit: float | None) -> Outcome:
+        command = [sys.executable, self._folder / "dev", "test", "--system-torch", "-x"]
         start = time.monotonic()
         process = subprocess.Popen(
-            [sys.executable, self._folder / "dev", "test", "--system-torch", *arguments],
+            [*command, *(["--on", on] if on else []), *tests],
             cwd=self._folder,
             env=os.environ | _VARIABLES,
             stdin=subprocess.DEVNULL,
