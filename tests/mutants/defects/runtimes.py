@@ -47,13 +47,13 @@ MUTANTS = (
         found_by="cuda_suite.MemoryTest.EveryDeviceHasItsOwn",
     ),
     Mutant(
-        name="a_corrected_error_is_internal",
+        name="an_error_that_ends_the_context_is_one_like_others",
         breaks="On CUDA, memory that cannot be corrected is an error like any other: the device is "
         "not lost.",
         file="backend_template/runtimes/cuda/errors.cpp",
         old="    case cudaErrorECCUncorrectable:\n",
         new="",
-        found_by="CudaErrorTest.OneThatIsStickyLosesTheDevice",
+        found_by="CudaStatusTest.WhateverEndsAContextLosesTheDevice",
     ),
     Mutant(
         name="a_staging_block_is_used_at_once_again",

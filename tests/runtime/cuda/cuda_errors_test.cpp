@@ -111,6 +111,19 @@ TEST_P(CudaErrorTest, OneThatIsStickyLosesTheDevice) {
   }
 }
 
+// CUDA says of these that the process has to begin anew, or they end a context in another way.
+TEST(CudaStatusTest, WhateverEndsAContextLosesTheDevice) {
+  for (const cudaError_t error :
+       {cudaErrorECCUncorrectable, cudaErrorNvlinkUncorrectable, cudaErrorContained,
+        cudaErrorIllegalAddress, cudaErrorLaunchTimeout, cudaErrorContextIsDestroyed,
+        cudaErrorAssert, cudaErrorHardwareStackError, cudaErrorIllegalInstruction,
+        cudaErrorMisalignedAddress, cudaErrorInvalidAddressSpace, cudaErrorInvalidPc,
+        cudaErrorLaunchFailure, cudaErrorTensorMemoryLeak, cudaErrorMpsClientTerminated,
+        cudaErrorExternalDevice}) {
+    EXPECT_EQ(status_of(error), OUTBACK_DEVICE_LOST) << error;
+  }
+}
+
 TEST(CudaPendingTest, ATimeThatIsNotThereYetLeavesNoErrorBehind) {
   slot_world world;
   const outback_runtime& t = world.t();
