@@ -56,8 +56,7 @@ _OPS = (
         file="backend_template/ops/native/fills.cpp",
         old="core::is_idle(core::current_stream(index));",
         new="core::is_idle(core::default_stream(index));",
-        found_by="tests/python/ops/test_order.py::"
-        "test_filling_comes_after_what_the_stream_has_to_do",
+        found_by="OrderTest.ZeroingWaitsForTheStream",
     ),
     Mutant(
         name="a_captured_operator_keeps_the_cpu_scalar_and_not_its_value",

@@ -9,8 +9,7 @@ MUTANTS = (
         file="backend_template/ops/native/fills.cpp",
         old="  core::drain(index);\n  if (self.numel() == 1) {",
         new="  if (self.numel() == 1) {",
-        found_by="tests/python/ops/test_order.py::"
-        "test_filling_comes_after_what_the_stream_has_to_do",
+        found_by="OrderTest.FillingWaitsForTheStream",
     ),
     Mutant(
         name="a_factory_leaves_its_device_current",
@@ -28,7 +27,7 @@ MUTANTS = (
         file="backend_template/ops/redispatch/cpu_call.cpp",
         old="    if (i == 0 || storages_[i - 1].device != device) core::drain(device.index());",
         new="    if (i == 0) core::drain(device.index());",
-        found_by="tests/python/ops/test_order.py::test_a_copy_waits_for_both_devices",
+        found_by="OrderTest.AConvertingCopyWaitsForTheStreamsOfBothDevices",
     ),
     Mutant(
         name="the_last_element_is_not_staged",
