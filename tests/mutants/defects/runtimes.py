@@ -62,7 +62,7 @@ MUTANTS = (
         file="backend_template/runtimes/level_zero/staging.cpp",
         old="    if (!oldest.until.complete()) return nullptr;\n",
         new="",
-        found_by="ze_adversarial_suite.summary",
+        found_by="MemoryTest.MoreSmallCopiesThanMayBeStagedAreAllRight",
     ),
     Mutant(
         name="every_command_orders_the_next",

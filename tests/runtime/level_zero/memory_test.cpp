@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -109,6 +111,31 @@ TEST(MemoryTest, DevicesThatAreNoPeersAreToldSo) {
     EXPECT_EQ(can, 0);
     EXPECT_EQ(table().peer->enable(table().self, 0, 1), OUTBACK_UNSUPPORTED);
     EXPECT_THAT(last_error(), HasSubstr("device 0 cannot access memory of device 1"));
+  });
+}
+
+// What is staged stays until the device has read it, so the seventeenth copy waits.
+TEST(MemoryTest, MoreSmallCopiesThanMayBeStagedAreAllRight) {
+  OUTBACK_IN_ITS_OWN_PROCESS(({}), {
+    const outback_runtime& t = table();
+    constexpr unsigned char count = 20;
+    void* ptr = nullptr;
+    std::vector<unsigned char> back(count);
+    must(t.mem_alloc(t.self, 0, count, &ptr));
+    must(t.device_sync(t.self, 0));
+    OUTBACK_ZE_CONTROL(outback_ze_pause)();
+    std::thread copies([&] {
+      for (unsigned char i = 0; i < count; ++i) {
+        auto* const to = static_cast<unsigned char*>(ptr) + i;
+        EXPECT_EQ(t.mem_copy(t.self, to, 0, &i, OUTBACK_HOST, 1, nullptr), OUTBACK_OK);
+      }
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    OUTBACK_ZE_CONTROL(outback_ze_resume)();
+    copies.join();
+    must(t.mem_copy(t.self, back.data(), OUTBACK_HOST, ptr, 0, count, nullptr));
+    for (unsigned char i = 0; i < count; ++i) EXPECT_EQ(back[i], i);
+    must(t.mem_free(t.self, 0, ptr));
   });
 }
 
