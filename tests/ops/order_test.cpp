@@ -1,5 +1,6 @@
 // What the calling thread does by itself comes after what the streams still have to do, on memory
-// that the CPU addresses: shown with a gate in the stream, which opens once somebody may wait for it.
+// that the CPU addresses: shown with a gate in the stream, which opens once somebody may wait for
+// it.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 

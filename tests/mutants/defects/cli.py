@@ -21,7 +21,7 @@ MUTANTS = (
     ),
     Mutant(
         name="update_deletes_edited_files",
-        breaks="outback update deletes a file that Outback gave up, and the author's edits with it.",
+        breaks="outback update deletes a file that Outback gave up, and the author's edits too.",
         file="generators/cli/torch_outback/update.py",
         old="            if mine == before:",
         new="            if mine is not None:",

@@ -7,9 +7,9 @@ MUTANTS = (
         name="the_status_of_a_sync_is_not_looked_at",
         breaks="A stream's work that failed is reported to nobody: synchronize() returns.",
         file="backend_template/core/stream.cpp",
-        old='    check(runtime().streams->sync(runtime().self, device, state.handle), "streams.sync", '
+        old='check(runtime().streams->sync(runtime().self, device, state.handle), "streams.sync", '
         "device);",
-        new="    runtime().streams->sync(runtime().self, device, state.handle);",
+        new="runtime().streams->sync(runtime().self, device, state.handle);",
         found_by="tests/python/test_faults.py::test_a_failed_call_is_named_and_the_process_goes_on",
     ),
     Mutant(

@@ -41,7 +41,7 @@ MUTANTS = (
         breaks="With devices hidden, the device of a pointer is the runtime's number and not the "
         "program's.",
         file="backend_template/layers/visible_devices.cpp",
-        old="    if (answer.device != OUTBACK_HOST) answer.device = visible_number(answer.device);\n",
+        old="if (answer.device != OUTBACK_HOST) answer.device = visible_number(answer.device);\n",
         new="",
         found_by="VisibleDevicesTest.MemoryAndItsInfoTakeTheNewNumbers",
     ),

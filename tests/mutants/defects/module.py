@@ -33,8 +33,7 @@ MUTANTS = (
     ),
     Mutant(
         name="the_earlier_seed_wins",
-        breaks="Of manual_seed and manual_seed_all that wait for the start, the one that came first "
-        "holds.",
+        breaks="Of manual_seed and manual_seed_all that wait for the start, the first one holds.",
         file="backend_template/module/lazy_calls.cpp",
         old="  if (it.seed_all_is_later) append(it.seed);",
         new="  if (!it.seed_all_is_later) append(it.seed);",
@@ -47,8 +46,7 @@ MUTANTS = (
         file="backend_template/module/devices.cpp",
         old="  const py::gil_scoped_release no_gil;\n  core::synchronize_device(index);",
         new="  core::synchronize_device(index);",
-        found_by="tests/python/streams/test_streams_events.py::"
-        "test_waiting_lets_other_threads_run",
+        found_by="tests/python/streams/test_streams_events.py::test_waiting_lets_other_threads_run",
     ),
     Mutant(
         name="a_sent_tensor_forgets_its_gradient",

@@ -23,7 +23,7 @@ MUTANTS = (
     ),
     Mutant(
         name="each_thread_has_a_lock_of_its_own",
-        breaks="Two threads that load the backend at once both register it, which ends the process.",
+        breaks="Two threads that load the backend at once both register it, which ends them.",
         file="registration/registration.cpp",
         old="  static std::mutex one_at_a_time;",
         new="  static thread_local std::mutex one_at_a_time;",
@@ -36,8 +36,7 @@ MUTANTS = (
         file="registration/python/register.cpp",
         old='  torch.attr("get_device_module").attr("cache_clear")();\n',
         new="",
-        found_by="tests/python/test_registration.py::"
-        "test_a_lookup_that_came_too_early_is_repaired",
+        found_by="tests/python/test_registration.py::test_a_lookup_that_came_too_early_is_repaired",
     ),
     Mutant(
         name="true_is_device_one",

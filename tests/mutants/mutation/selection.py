@@ -9,9 +9,9 @@ from pathlib import Path
 
 from .mutant import Mutant
 
-ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tools"))
 from dev import environment
+from dev.paths import ROOT
 from dev.testing import suites
 
 
