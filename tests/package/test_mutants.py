@@ -210,6 +210,7 @@ def test_only_a_test_that_fails_finds_a_mutant(proof_of, code, output, verdict):
         ("7: [  FAILED  ] EventTest.Records (0 ms)\n", "EventTest.Records"),
         ("[  FAILED  ] S/T.N/0, where GetParam() = 1\n", "S/T.N/0"),
         ("\t 12 - host_suite.CopyTest.A (SEGFAULT)\n", "host_suite.CopyTest.A"),
+        ("\t 12 - host_suite.CopyTest.A (Not Run)\n", ""),
         (
             "python failed with exit code -11. All of its output:",
             "python failed with exit code -11",

@@ -8,7 +8,7 @@ _FAILURES = re.compile(
     r"""
     ^FAILED[ ](?P<pytest>\S+::\S+)
     | ^(?:\d+:[ ])?\[[ ]{2}FAILED[ ]{2}\][ ](?P<gtest>[\w/]+\.[^\s,]+)
-    | ^\s*\d+[ ]-[ ](?P<ctest>\S+)[ ]\((?:Failed|SEGFAULT|Subprocess[ ]aborted|ILLEGAL|\w+[ ]error)\)
+    | ^\s*\d+[ ]-[ ](?P<ctest>\S+)[ ]\((?!Not[ ]Run|Timeout)
     | (?P<crash>\S+[ ]failed[ ]with[ ]exit[ ]code[ ]-\d+)
     """,
     re.MULTILINE | re.VERBOSE,
