@@ -29,6 +29,23 @@ def test_the_source_tree_is_a_cmake_package(tmp_path):
     configure(tmp_path / "build", f"-DOutback_ROOT={ROOT}")
 
 
+def test_a_libtorch_of_the_old_abi_is_compiled_for_as_one(tmp_path):
+    torch = Path(importlib.util.find_spec("torch").origin).parent
+    older = tmp_path / "libtorch"
+    (older / "share/cmake/Torch").mkdir(parents=True)
+    for folder in ("include", "lib"):
+        (older / folder).symlink_to(torch / folder)
+    flags = 'set(TORCH_CXX_FLAGS "-D_GLIBCXX_USE_CXX11_ABI=0")\n'
+    (older / "share/cmake/Torch/TorchConfig.cmake").write_text(flags)
+    commands = "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"
+    for root, abi in ((torch, 1), (older, 0)):
+        build = tmp_path / f"abi {abi}"
+        configure(build, f"-DOutback_ROOT={ROOT}", commands, f"-DOUTBACK_TORCH_ROOT={root}")
+        compiled = json.loads((build / "compile_commands.json").read_text())
+        (command,) = (it["command"] for it in compiled if it["file"].endswith("main.cpp"))
+        assert f"-D_GLIBCXX_USE_CXX11_ABI={abi}" in command.split()
+
+
 def test_an_installed_tree_is_the_same_package(tmp_path):
     prefix = tmp_path / "a prefix with spaces"
     nothing_to_build = ["-DOUTBACK_BUILD_TORCH=OFF", "-DOUTBACK_BUILD_TESTS=OFF"]
