@@ -1,23 +1,47 @@
 """What the Python tests share. They need a backend called acme on PYTHONPATH, as in ./dev test."""
 
+import gc
 import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 
 import pytest
 import torch
 import torch_acme
-from forked import ForkServer
+from forked import ForkServers
 
 # The build tree: PYTHONPATH is its folder python/ (or python_null/, ...).
 BUILD = Path(torch_acme.__file__).parents[2]
 FAULT_HANDLER = {"PYTHONFAULTHANDLER": "1"}
-NOTHING: Mapping[str, str] = MappingProxyType({})
 TIMEOUT = 300  # seconds, of a program
+
+# Which runs a test belongs to: tools/dev/python_runs.py, and pyproject.toml for their meaning.
+ASKS = {"any_runtime", "turns_on_memory", "turns_on_groups", "turns_on_driver"}
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Saves the import of modules that have no test of the one mark that is asked for."""
+    asked = config.option.markexpr
+    if asked in ASKS and collection_path.suffix == ".py":
+        return asked not in collection_path.read_text(encoding="utf-8") or None
+    return None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuses tests that no run but the host's would take because nobody thought of it."""
+    silent = {item.path.name for item in items if not any(map(item.get_closest_marker, ASKS))}
+    if silent:
+        names = ", ".join(sorted(ASKS))
+        raise pytest.UsageError(f"{', '.join(sorted(silent))}: no mark of {names}")
+
+
+def pytest_collection_finish() -> None:
+    """What has been imported is never collected: gc.collect() looks at the tests' objects only, in
+    microseconds instead of a third of a second."""
+    gc.collect()
+    gc.freeze()
 
 
 class Finished:
@@ -39,59 +63,45 @@ def completed(process: subprocess.CompletedProcess, check: bool) -> Finished:
     return finished
 
 
+@pytest.fixture(scope="session")
+def fork_servers():
+    servers = ForkServers()
+    yield servers
+    servers.close()
+
+
 @pytest.fixture
-def run_python():
+def run_python(fork_servers):
     """Runs source text in a process of its own: for what can be done to a process only once.
 
     It must end with code 0 and say nothing on stderr, unless `check` is false.
+
+    The process is a fork of one that has imported torch, and `imports` where a program asks for
+    them; so torch has been imported already, and loads the backend before the first line.
     """
 
-    def run(source: str, *, check: bool = True, **environment: str) -> Finished:
-        process = subprocess.run(
-            [sys.executable, "-c", textwrap.dedent(source)],
-            env=os.environ | FAULT_HANDLER | environment,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT,
-        )
+    def run(source: str, *, check: bool = True, imports: str = "", **environment: str) -> Finished:
+        whole = os.environ | FAULT_HANDLER | environment
+        process = fork_servers.run(textwrap.dedent(source), whole, TIMEOUT, imports)
         return completed(process, check)
 
     return run
 
 
-@pytest.fixture(scope="session")
-def fork_servers():
-    """By what they import and what they add to the environment for it."""
-    servers = {}
-    yield servers
-    for server in servers.values():
-        server.close()
-
-
 @pytest.fixture
-def run_forked(fork_servers):
-    """As run_python, where the start is not what is tested: a fork of a process that has made the
-    imports already, and no more, takes a tenth of the time.
+def run_interpreter():
+    """As run_python, in an interpreter that is started for it, which costs seconds: for what
+    happens before `import torch` and in it, and for programs without torch."""
 
-    `imports` are made once for many programs, in the environment `imported_in`.
-    """
-
-    def run(
-        source: str,
-        *,
-        check: bool = True,
-        imports: str = "import torch, torch_acme",
-        imported_in: Mapping[str, str] = NOTHING,
-        **environment: str,
-    ) -> Finished:
-        key = imports, frozenset(imported_in.items())
-        if key not in fork_servers:
-            fork_servers[key] = ForkServer(imports, {**FAULT_HANDLER, **imported_in})
-        try:
-            process = fork_servers[key].run(textwrap.dedent(source), environment, TIMEOUT)
-        except subprocess.TimeoutExpired:
-            del fork_servers[key]
-            raise
+    def run(source: str, *, check: bool = True, **environment: str) -> Finished:
+        process = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(source)],
+            env=os.environ | FAULT_HANDLER | environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT,
+        )
         return completed(process, check)
 
     return run

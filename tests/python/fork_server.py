@@ -2,9 +2,10 @@
 
     python fork_server.py IMPORTS
 
-A line of JSON on stdin is a program: its source, what it adds to the environment, and the files for
-what it prints. The answer is a line with its exit code. A program starts at the top level of
-`__main__` and leaves there, so that the interpreter ends as it does after `python -c`.
+A line of JSON on stdin is a program: its source, its whole environment, and the files for what it
+prints. The answer is a line with its exit code. A program starts at the top level of `__main__` and
+leaves there, so that the interpreter ends as it does after `python -c`. Before it starts, torch
+loads the backend in the program's environment, as the program's first `import torch` would have.
 """
 
 import json
@@ -20,7 +21,6 @@ def serve() -> str:
         program = json.loads(line)
         child = os.fork()
         if child == 0:
-            os.environ.update(program["environment"])
             for number, file, flags in (
                 (0, os.devnull, os.O_RDONLY),
                 (1, program["stdout"], os.O_WRONLY),
@@ -29,14 +29,35 @@ def serve() -> str:
                 opened = os.open(file, flags)
                 os.dup2(opened, number)
                 os.close(opened)
+            become(program["environment"])
             return program["source"]
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
     sys.exit()
 
 
+def become(environment: dict[str, str]) -> None:
+    """Makes this process what `python -c` would be in that environment, after `import torch`."""
+    inherited = path_of(os.environ)
+    found = [folder for folder in sys.path[1:] if folder not in inherited]
+    os.environ.clear()  # and what getenv finds
+    os.environ.update(environment)
+    sys.argv, sys.path[:] = ["-c"], ["", *path_of(environment), *found]
+
+
+def path_of(environment) -> list[str]:
+    return [folder for folder in environment.get("PYTHONPATH", "").split(os.pathsep) if folder]
+
+
 source = serve()
-sys.argv, sys.path[0] = ["-c"], ""
-for name in [name for name in globals() if not name.startswith("__") and name != "source"]:
+for name in [name for name in globals() if name[:2] != "__" and name != "source"]:
     del globals()[name]
-del name
-exec(compile(source, "<string>", "exec"), globals())
+del name, __file__, __cached__
+__doc__ = None
+
+import torch  # noqa: E402
+
+if torch._is_device_backend_autoload_enabled():
+    torch._import_device_backends()
+torch.default_generator.seed()  # drawn at the import, so that all programs would have one
+del torch
+exec(compile(globals().pop("source"), "<string>", "exec"))

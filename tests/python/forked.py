@@ -1,4 +1,4 @@
-"""The other end of fork_server.py: programs that start where others' imports have ended."""
+"""The other end of fork_server.py: programs that start where `import torch` has ended."""
 
 import json
 import os
@@ -11,18 +11,53 @@ from collections.abc import Mapping
 from pathlib import Path
 
 _PROGRAM = Path(__file__).with_name("fork_server.py")
+_AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
+# What programs of one server may differ in: our variables, which the backend reads; what
+# fork_server.py does for a program as its `import torch` would have; and pytest's own. Any other
+# may have been read as the server started, by the interpreter, by torch or by a library of theirs.
+_OF_A_PROGRAM = ("ACME_", "OUTBACK_", "PYTHONPATH", _AUTOLOAD, "PYTEST_CURRENT_TEST")
 
 
-class ForkServer:
-    """A process that has executed `imports`, and forks for each program that it is to run.
+class ForkServers:
+    """A server for each environment that programs start in. One program at a time: no threads."""
 
-    Not thread-safe: one program at a time.
-    """
+    def __init__(self) -> None:
+        self._servers: dict[tuple[str, frozenset], _ForkServer] = {}
+
+    def run(
+        self, source: str, environment: Mapping[str, str], timeout: float, imports: str = ""
+    ) -> subprocess.CompletedProcess:
+        """In that environment and no other. Raises TimeoutExpired for a program that does not end.
+
+        `imports` are made once for all programs of a server, beside that of torch. The backend may
+        be one of them, so a program that asks for imports shares its server with its like only.
+        """
+        own = "PYTEST_CURRENT_TEST" if imports else _OF_A_PROGRAM
+        shared = {name: environment[name] for name in environment if not name.startswith(own)}
+        key = imports, frozenset(shared.items())
+        if key not in self._servers:
+            self._servers[key] = _ForkServer(imports or "import torch", shared)
+        try:
+            return self._servers[key].run(source, environment, timeout)
+        except subprocess.TimeoutExpired:
+            del self._servers[key]
+            raise
+
+    def __len__(self) -> int:
+        return len(self._servers)
+
+    def close(self) -> None:
+        for server in self._servers.values():
+            server.close()
+
+
+class _ForkServer:
+    """A process that has executed `imports`, and forks for each program that it is to run."""
 
     def __init__(self, imports: str, environment: Mapping[str, str]) -> None:
         self._process = subprocess.Popen(
             [sys.executable, _PROGRAM, imports],
-            env=os.environ | environment,
+            env={**environment, _AUTOLOAD: "0"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -5,6 +5,8 @@ import threading
 import pytest
 import torch
 
+pytestmark = [pytest.mark.turns_on_groups, pytest.mark.turns_on_driver]
+
 
 class Spy(torch.autograd.Function):
     """Notes where its backward runs."""

@@ -1,8 +1,12 @@
 """`import torch` alone loads the backend."""
 
+import pytest
 
-def test_import_torch_is_enough(run_python):
-    run_python(
+pytestmark = pytest.mark.any_runtime
+
+
+def test_import_torch_is_enough(run_interpreter):
+    run_interpreter(
         """
         import torch
         assert torch.acme.is_available()
@@ -11,8 +15,8 @@ def test_import_torch_is_enough(run_python):
     )
 
 
-def test_autoload_can_be_switched_off(run_python):
-    run_python(
+def test_autoload_can_be_switched_off(run_interpreter):
+    run_interpreter(
         """
         import torch
         assert not hasattr(torch, "acme")
@@ -23,8 +27,8 @@ def test_autoload_can_be_switched_off(run_python):
     )
 
 
-def test_the_package_can_be_imported_first(run_python):
-    run_python(
+def test_the_package_can_be_imported_first(run_interpreter):
+    run_interpreter(
         """
         import torch_acme
         import torch

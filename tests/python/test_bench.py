@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 
+pytestmark = pytest.mark.any_runtime
+
 BENCH = Path(__file__).parents[2] / "bench"
 
 

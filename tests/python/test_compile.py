@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+pytestmark = pytest.mark.any_runtime
+
 BACKENDS = ["eager", "aot_eager"]
 
 

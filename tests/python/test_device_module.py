@@ -8,6 +8,8 @@ import uuid
 import pytest
 import torch
 
+pytestmark = [pytest.mark.turns_on_memory, pytest.mark.turns_on_groups, pytest.mark.turns_on_driver]
+
 REQUIRED = [
     "is_available",
     "device_count",

@@ -30,6 +30,8 @@ from torch.testing._internal.common_modules import module_db, modules
 from torch.testing._internal.common_optimizers import optim_db, optims
 from torch.testing._internal.common_utils import TestCase, noncontiguous_like, parametrize
 
+pytestmark = pytest.mark.turns_on_memory
+
 OPS = {
     "add", "mul", "mm", "sum", "cat", "sort", "index_select", "masked_fill", "nonzero", "where",
     "linalg.solve", "softmax", "nn.functional.conv2d", "nn.functional.layer_norm",

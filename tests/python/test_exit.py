@@ -2,6 +2,8 @@
 
 import pytest
 
+pytestmark = [pytest.mark.turns_on_groups, pytest.mark.turns_on_driver]
+
 ALIVE = {
     "tensors": "x = torch.ones(1000, device='acme'); y = [x + 1, x.view(10, 100)]",
     "a cycle of tensors": "x = torch.ones(9, device='acme'); x.me = [x]",
@@ -62,25 +64,25 @@ y = f(torch.ones(3, device='acme'))""",
 
 
 @pytest.mark.parametrize("what", ALIVE)
-def test_in_globals(run_forked, what):
-    run_forked("import torch, torch_acme\n" + ALIVE[what])
+def test_in_globals(run_python, what):
+    run_python("import torch, torch_acme\n" + ALIVE[what])
 
 
-def test_of_a_process_that_was_started_for_it(run_python):
-    run_python("import torch, torch_acme\n" + "\n".join(ALIVE.values()))
+def test_of_a_process_that_was_started_for_it(run_interpreter):
+    run_interpreter("import torch, torch_acme\n" + "\n".join(ALIVE.values()))
 
 
-def test_an_exception_is_the_only_thing_said(run_forked):
-    run = run_forked(
+def test_an_exception_is_the_only_thing_said(run_python):
+    run = run_python(
         "import torch, torch_acme\nx = torch.ones(9, device='acme')\nraise SystemExit(3)",
         check=False,
     )
     assert (run.code, run.errors) == (3, "")
 
 
-def test_in_a_daemon_thread_that_sleeps(run_forked):
+def test_in_a_daemon_thread_that_sleeps(run_python):
     # One that computes ends in std::terminate with CPU tensors too: Python unwinds it in C++.
-    run_forked(
+    run_python(
         """
         import threading, time, torch, torch_acme
         ready = threading.Event()
@@ -95,8 +97,8 @@ def test_in_a_daemon_thread_that_sleeps(run_forked):
     )
 
 
-def test_in_a_thread_that_has_ended(run_forked):
-    run_forked(
+def test_in_a_thread_that_has_ended(run_python):
+    run_python(
         """
         import threading, torch, torch_acme
         kept = []
@@ -111,7 +113,7 @@ def test_in_a_thread_that_has_ended(run_forked):
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["registered first", "registered last"])
-def test_in_an_exit_handler(run_python, run_forked, before):
+def test_in_an_exit_handler(run_interpreter, run_python, before):
     imports = "import torch, torch_acme"
     handler = """
 import atexit
@@ -124,13 +126,13 @@ def last():
 atexit.register(last)
 """
     if before:
-        run_python(handler + imports)
+        run_interpreter(handler + imports)
     else:
-        run_forked(f"{imports}\n{handler}")
+        run_python(f"{imports}\n{handler}")
 
 
-def test_in_a_destructor_at_the_very_end(run_forked):
-    run_forked(
+def test_in_a_destructor_at_the_very_end(run_python):
+    run_python(
         """
         import torch, torch_acme
         class Last:
@@ -146,8 +148,8 @@ def test_in_a_destructor_at_the_very_end(run_forked):
     )
 
 
-def test_while_autograd_threads_sleep(run_forked):
-    run_forked(
+def test_while_autograd_threads_sleep(run_python):
+    run_python(
         """
         import torch, torch_acme
         for device in range(torch.acme.device_count()):
@@ -157,10 +159,10 @@ def test_while_autograd_threads_sleep(run_forked):
     )
 
 
-def test_right_after_a_backward(run_forked):
+def test_right_after_a_backward(run_python):
     # The thread that finished the backward may still hold a Python object.
     for _ in range(10):
-        run_forked(
+        run_python(
             """
             import torch, torch_acme
             x = torch.ones(9, device='acme', requires_grad=True)
@@ -169,8 +171,8 @@ def test_right_after_a_backward(run_forked):
         )
 
 
-def test_from_another_thread_than_the_first(run_forked):
-    run_forked(
+def test_from_another_thread_than_the_first(run_python):
+    run_python(
         """
         import os, threading, torch, torch_acme
         x = torch.ones(9, device='acme')

@@ -6,6 +6,8 @@ import pytest
 import torch
 import torch_acme
 
+pytestmark = pytest.mark.turns_on_memory
+
 # What a driver does not do, by the folder of its backend, and which function asks for it: CUDA
 # opens no handle of the process's own, and the Level Zero of the tests has no sensors.
 NOT_DONE = {

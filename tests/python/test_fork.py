@@ -1,5 +1,9 @@
 """A forked child may not use a device that its parent had started."""
 
+import pytest
+
+pytestmark = pytest.mark.turns_on_driver
+
 FORK = """
 import os, sys
 import torch, torch_acme

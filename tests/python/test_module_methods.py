@@ -6,6 +6,8 @@ import pytest
 import torch
 from torch import nn
 
+pytestmark = pytest.mark.any_runtime
+
 
 def network() -> nn.Module:
     return nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 2))

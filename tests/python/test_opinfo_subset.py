@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
+pytestmark = pytest.mark.turns_on_memory
+
 HARNESS = Path(__file__).parents[1] / "conformance" / "run.py"
 
 EVERYDAY = """

@@ -5,6 +5,8 @@ import os
 import pytest
 from conftest import BUILD
 
+pytestmark = pytest.mark.any_runtime
+
 SOURCE = """
 import torch, torch_acme
 x = torch.arange(3.0).acme()

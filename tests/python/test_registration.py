@@ -6,6 +6,8 @@ import pytest
 import torch
 import torch_acme
 
+pytestmark = pytest.mark.any_runtime
+
 
 def test_every_place_knows_the_name():
     assert torch._C._get_privateuse1_backend_name() == "acme"
@@ -65,8 +67,8 @@ def test_the_import_starts_no_device_and_no_compiler(run_python):
     )
 
 
-def test_the_extension_module_can_be_imported_before_torch(run_python):
-    run_python(
+def test_the_extension_module_can_be_imported_before_torch(run_interpreter):
+    run_interpreter(
         """
         import torch_acme._C
         import torch
@@ -123,14 +125,12 @@ def refused(call, *words):
 
 
 @pytest.fixture
-def run_probe(run_forked, probe_path):
+def run_probe(run_python, probe_path):
     environment = {"PYTHONPATH": probe_path, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
 
     def run(source: str):
         prelude = "import torch\nimport outback_probe as probe\n" + UNCHANGED
-        return run_forked(
-            prelude + source, imports="import torch", imported_in=environment, **environment
-        )
+        return run_python(prelude + source, **environment)
 
     return run
 

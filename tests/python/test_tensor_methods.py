@@ -8,6 +8,8 @@ import pytest
 import torch
 from torch.overrides import TorchFunctionMode
 
+pytestmark = pytest.mark.any_runtime
+
 ACME = torch.device("acme", 0)
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.turns_on_driver
+
 DEMO = Path(__file__).parents[2] / "examples" / "train_digits" / "train.py"
 
 

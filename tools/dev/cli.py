@@ -1,6 +1,7 @@
 """The command line of ./dev."""
 
 import argparse
+import dataclasses
 import os
 import sys
 from pathlib import Path
@@ -61,8 +62,7 @@ def _parser() -> argparse.ArgumentParser:
         "train on handwritten digits, on the scaffold backend and on the CPU",
         passes_on="examples/train_digits/train.py",
     )
-    tests = command("test", _test, "run the C++ and Python tests, as CI does")
-    tests.add_argument("--all", action="store_true", help="sanitizers and every other long run too")
+    _add_test_options(command("test", _test, "run the C++ and Python tests, as CI does"))
     command("bench", _bench, "measure the backend against PyTorch's CPU", passes_on="bench/run.py")
     _add_gpu_options(
         command(
@@ -82,6 +82,47 @@ def _parser() -> argparse.ArgumentParser:
     formats = command("format", _format, "format C++ and Python sources in place")
     formats.add_argument("only", nargs="*", metavar="PATH", help="these files and folders only")
     return parser
+
+
+def _add_test_options(tests: argparse.ArgumentParser) -> None:
+    tests.epilog = _TEST_EPILOG
+    tests.formatter_class = argparse.RawDescriptionHelpFormatter
+    tests.add_argument(
+        "names", nargs="*", metavar="PATH_OR_NAME", help="build what these need, and run just them"
+    )
+    which = tests.add_argument_group("which parts")
+    which.add_argument("--all", action="store_true", help="everything that takes longer, too")
+    which.add_argument(
+        "--only", metavar="PART[,PART...]", type=_words, default=[], help="these parts alone"
+    )
+    which.add_argument(
+        "--resume", action="store_true", help="not the parts that have passed on this very commit"
+    )
+    which.add_argument("--changed", action="store_true", help="what changed since origin/main")
+    which.add_argument(
+        "--list", dest="list_parts", action="store_true", help="the parts, and how long they took"
+    )
+    which.add_argument(
+        "--list-tests", action="store_true", help="a line for each test of ./dev test: PART<tab>ID"
+    )
+    named = tests.add_argument_group("how those that are named are run")
+    named.add_argument(
+        "--on", metavar="RUN[,RUN...]", type=_words, default=[], help="Python: on these runtimes"
+    )
+    named.add_argument("--everywhere", action="store_true", help="Python: on all that take them")
+    named.add_argument("-x", dest="stop", action="store_true", help="stop at the first failure")
+
+
+_TEST_EPILOG = """\
+PATH_OR_NAME is a test's file, with ::test behind it or not; a folder of tests; a source, whose
+tests are run; a GoogleTest filter (EventTest.*), an entry of ctest, or the name of a Python test.
+
+Ends with 0: all passed; 1: a test failed; 2: there is no such test; 3: it does not build.
+"""
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in text.split(",") if word]
 
 
 def _common_options() -> argparse.ArgumentParser:
@@ -147,14 +188,26 @@ def _environment(
     return found
 
 
+def _as_it_is(arguments: argparse.Namespace) -> Environment | None:
+    """The environment of an earlier run, where nothing is to be done for it: looks no further."""
+    if arguments.system_torch:
+        return environment.active(("pytest",))
+    return environment.found(arguments.torch, arguments.torch_index, "run", "docs")
+
+
 def _demo(arguments: argparse.Namespace) -> int:
     return demo.run(_environment(arguments, "numpy", "sklearn", "rich"), arguments.rest)
 
 
 def _test(arguments: argparse.Namespace) -> int:
-    modules = ("numpy", "pytest", "hypothesis", "rich")
-    found = _environment(arguments, *modules, requirements=("run", "docs"), tests=True)
-    return test.run(found, arguments.all)
+    known = {field.name for field in dataclasses.fields(test.Options)}
+    options = test.Options(**{key: value for key, value in vars(arguments).items() if key in known})
+    options.check()
+    found = _as_it_is(arguments) if options.is_quick else None
+    if found is None:
+        modules = ("numpy", "pytest", "hypothesis", "rich")
+        found = _environment(arguments, *modules, requirements=("run", "docs"), tests=True)
+    return test.run(found, options)
 
 
 def _bench(arguments: argparse.Namespace) -> int:

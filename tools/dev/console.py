@@ -11,6 +11,24 @@ verbose = False
 class Failure(Exception):
     """Ends ./dev with this sentence instead of a traceback."""
 
+    exit_code = 1
+
+
+class WrongUsage(Failure):
+    """What was asked for is not there."""
+
+    exit_code = 2
+
+
+class NotBuilt(Failure):
+    """The compiler or the linker failed, so that nothing was tested."""
+
+    exit_code = 3
+
+
+class NotRun(Exception):
+    """Says why a part of a run was left out: this machine lacks what it needs. No failure."""
+
 
 class Step:
     """The line of a running step."""
@@ -63,7 +81,7 @@ def exit_code_of(command: Callable[[], int]) -> int:
         return command()
     except Failure as failure:
         print(f"\n{failure}", file=sys.stderr)
-        return 1
+        return failure.exit_code
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
         return 130

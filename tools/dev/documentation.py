@@ -12,7 +12,7 @@ _QUIET = {"NO_MKDOCS_2_WARNING": "1"}
 def build(environment: Environment) -> str:
     """Builds it in build/docs; fails where a link leads nowhere or a page is in no menu."""
     if not environment.has("material"):
-        return "not built, for want of mkdocs-material"
+        raise console.NotRun("mkdocs-material is missing")
     with console.step("documentation"):
         command = [environment.python, "-m", "mkdocs", "build", "--site-dir", SITE]
         shell.run("mkdocs", command, env=_QUIET)

@@ -45,26 +45,45 @@ def provide(version: str, index: str | None, *groups: str) -> Environment:
     `groups` are the files of requirements/ that this work needs; each is installed when it is first
     asked for, or has changed.
     """
-    default = version == DEFAULT_TORCH
-    home = ROOT / (".venv" if default else f".venv-{version}")
-    found = Environment(
-        home / "bin" / "python", version, BUILD if default else BUILD / f"torch-{version}"
-    )
-    interpreter = f"{platform.python_version()} {os.path.realpath(sys.executable)}\n"
-    with _kept_up_to_date(home, "python", interpreter) as stale:
+    home, found = _place(version)
+    keys = _keys(version, index, groups)
+    with _kept_up_to_date(home, "python", keys["python"]) as stale:
         if stale:
             with console.step("python environment"):
                 shell.run("venv", [sys.executable, "-m", "venv", home])
-    with _kept_up_to_date(home, "torch", f"{interpreter}{version} {index}") as stale:
+    with _kept_up_to_date(home, "torch", keys["torch"]) as stale:
         if stale:
             _install_torch(found, version, index)
     for group in groups:
-        file = _REQUIREMENTS / f"{group}.txt"
-        with _kept_up_to_date(home, group, interpreter + file.read_text()) as stale:
+        with _kept_up_to_date(home, group, keys[group]) as stale:
             if stale:
                 with console.step(f"python packages, {group}"):
+                    file = _REQUIREMENTS / f"{group}.txt"
                     shell.run(f"pip-{group}", [*_pip(found), "-r", file])
     return found
+
+
+def found(version: str, index: str | None, *groups: str) -> Environment | None:
+    """What `provide` would return, where it would have nothing to do for it."""
+    home, there = _place(version)
+    keys = _keys(version, index, groups)
+    return there if all(_is_up_to_date(home, what, key) for what, key in keys.items()) else None
+
+
+def _place(version: str) -> tuple[Path, Environment]:
+    default = version == DEFAULT_TORCH
+    home = ROOT / (".venv" if default else f".venv-{version}")
+    folder = BUILD if default else BUILD / f"torch-{version}"
+    return home, Environment(home / "bin" / "python", version, folder)
+
+
+def _keys(version: str, index: str | None, groups: Iterable[str]) -> dict[str, str]:
+    """What each stamp of an environment says that is up to date."""
+    interpreter = f"{platform.python_version()} {os.path.realpath(sys.executable)}\n"
+    keys = {"python": interpreter, "torch": f"{interpreter}{version} {index}"}
+    for group in groups:
+        keys[group] = interpreter + (_REQUIREMENTS / f"{group}.txt").read_text()
+    return keys
 
 
 def active(needs: Iterable[str]) -> Environment:
@@ -86,14 +105,23 @@ def active(needs: Iterable[str]) -> Environment:
 @contextmanager
 def _kept_up_to_date(home: Path, what: str, key: str):
     """Yields whether `what` has to be made. Its stamp is written after a block that succeeds."""
-    stamp = home / "outback" / what
-    stale = not stamp.exists() or stamp.read_text() != key
+    stamp = _stamp(home, what)
+    stale = not _is_up_to_date(home, what, key)
     if stale:
         stamp.unlink(missing_ok=True)
     yield stale
     if stale:
         stamp.parent.mkdir(parents=True, exist_ok=True)
         stamp.write_text(key)
+
+
+def _is_up_to_date(home: Path, what: str, key: str) -> bool:
+    stamp = _stamp(home, what)
+    return stamp.exists() and stamp.read_text() == key
+
+
+def _stamp(home: Path, what: str) -> Path:
+    return home / "outback" / what
 
 
 def _install_torch(environment: Environment, version: str, index: str | None) -> None:

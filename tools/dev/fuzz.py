@@ -14,7 +14,7 @@ def run(environment: Environment) -> str:
     """Random calls, led by what they reach; keeps what it found interesting in the build tree."""
     clang = _clang()
     if clang is None:
-        return "not run: needs clang++ with libFuzzer (libclang-rt-*-dev)"
+        raise console.NotRun("needs clang++ with libFuzzer (libclang-rt-*-dev)")
     c = clang.replace("clang++", "clang")
     compilers = (f"CMAKE_CXX_COMPILER={clang}", f"CMAKE_C_COMPILER={c}")
     folder = build.build(environment, "fuzz", *compilers, targets=["layers_fuzzer"])

@@ -1,6 +1,7 @@
 """./dev lint and ./dev format: clang-format, clang-tidy and ruff over what git would commit."""
 
 import re
+import shutil
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -40,9 +41,21 @@ def run(environment: Environment, everything: bool) -> int:
     return report.finish()
 
 
-def _clang_format(environment: Environment) -> str:
+def check_format(environment: Environment, only: list[str]) -> str:
+    """The format of these files, and ruff's rules; without clang-tidy, which takes minutes."""
+    missing = [name for name in ("clang-format", "ruff") if not _is_there(environment, name)]
+    if missing:
+        raise console.NotRun(f"{' and '.join(missing)}: ./dev lint sets it up")
+    if _files(_CPP, only):
+        _clang_format(environment, only)
+    if _files(_PYTHON, only):
+        _ruff(environment, only)
+    return f"{len(_files((*_CPP, *_PYTHON), only))} files"
+
+
+def _clang_format(environment: Environment, only: Iterable[str] = ()) -> str:
     with console.step("clang-format") as step:
-        sources = _files(_CPP)
+        sources = _files(_CPP, only)
         command = [_tool(environment, "clang-format"), "--dry-run", *sources]
         done = shell.run("clang-format", command)
         wrong = sorted(set(re.findall(r"^(\S+):\d+:\d+: warning", done.stdout, re.MULTILINE)))
@@ -53,9 +66,9 @@ def _clang_format(environment: Environment) -> str:
     return step.note
 
 
-def _ruff(environment: Environment) -> str:
+def _ruff(environment: Environment, only: Iterable[str] = ()) -> str:
     with console.step("ruff") as step:
-        ruff, sources = _tool(environment, "ruff"), _files(_PYTHON)
+        ruff, sources = _tool(environment, "ruff"), _files(_PYTHON, only)
         shell.run("ruff", [ruff, "check", "--output-format", "concise", *sources])
         shell.run("ruff", [ruff, "format", "--check", *sources], append=True)
         step.note = f"{len(sources)} files"
@@ -91,6 +104,10 @@ def _tidy(environment: Environment, everything: bool) -> str:
 
 def _tool(environment: Environment, name: str) -> Path | str:
     return environment.tool(name) or name
+
+
+def _is_there(environment: Environment, name: str) -> bool:
+    return bool(environment.tool(name) or shutil.which(name))
 
 
 def _files(patterns: Iterable[str], only: Iterable[str] = ()) -> list[str]:

@@ -43,12 +43,17 @@ def run(
             )
         except FileNotFoundError:
             raise console.Failure(f"{words[0]} is missing.") from None
-        for line in process.stdout:
-            lines.append(line)
-            file.write(line)
-            on_line(line)
-            if console.verbose:
-                sys.stdout.write(line)
+        try:
+            for line in process.stdout:
+                lines.append(line)
+                file.write(line)
+                on_line(line)
+                if console.verbose:
+                    sys.stdout.write(line)
+        except BaseException:  # Ctrl-C, above all: nothing goes on behind our back
+            process.terminate()
+            process.wait()
+            raise
     result = subprocess.CompletedProcess(words, process.wait(), "".join(lines))
     if check and result.returncode:
         raise failure(log, result)

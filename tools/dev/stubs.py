@@ -34,7 +34,7 @@ def write(environment: Environment, folder: Path) -> None:
 def check(environment: Environment, folder: Path) -> str:
     """Fails where the scaffold has other stubs than the module, or mypy finds something."""
     if environment.torch.partition("+")[0] != DEFAULT_TORCH:
-        return f"not checked: they are made with torch {DEFAULT_TORCH}"
+        raise console.NotRun(f"the stubs are made with torch {DEFAULT_TORCH}")
     with tempfile.TemporaryDirectory() as made, console.step("type stubs"):
         _write(environment, folder, Path(made))
         if _texts(Path(made)) != _texts(PROJECT):

@@ -34,9 +34,9 @@ _MEMCHECK = (
 
 
 def run(folder: Path) -> str:
-    """Runs the programs of a build tree; says so where there is no valgrind."""
+    """Runs the programs of a build tree."""
     if shutil.which("valgrind") is None:
-        return "not run: valgrind is missing"
+        raise console.NotRun("valgrind is missing")
     for program, options in _PROGRAMS.items():
         name = Path(program).name
         with console.step(f"valgrind, {name}"):

@@ -6,6 +6,8 @@ import pytest
 import torch
 from torch import nn
 
+pytestmark = pytest.mark.any_runtime
+
 
 def dtype_of_a_product(x: torch.Tensor | None = None) -> torch.dtype:
     x = torch.ones(4, 4, device="acme") if x is None else x

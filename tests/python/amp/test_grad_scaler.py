@@ -6,6 +6,8 @@ import pytest
 import torch
 from torch.amp import GradScaler
 
+pytestmark = pytest.mark.turns_on_memory
+
 
 class Problem:
     """A network, its optimizer and one batch."""

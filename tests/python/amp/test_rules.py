@@ -4,6 +4,8 @@ import pytest
 import torch
 from torch.testing._internal.autocast_test_lists import AutocastTestLists
 
+pytestmark = pytest.mark.any_runtime
+
 # torch's own cases for CUDA; each list stands for a policy. On the CPU, they are only names.
 LISTS = AutocastTestLists(torch.device("cpu"))
 

@@ -15,6 +15,8 @@ from torch.distributed.checkpoint.state_dict import (
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 
+pytestmark = pytest.mark.any_runtime
+
 IN_A_GROUP = pytest.mark.skipif(
     torch.__version__ < "2.13", reason="this torch's fake group does not gather objects"
 )

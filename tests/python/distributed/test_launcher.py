@@ -4,6 +4,8 @@ import pytest
 import torch
 from torch.distributed.run import determine_local_world_size
 
+pytestmark = pytest.mark.any_runtime
+
 WORKER = """
 import os
 import torch, torch_acme

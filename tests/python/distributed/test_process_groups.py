@@ -9,6 +9,8 @@ from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.nn.parallel import DistributedDataParallel
 
+pytestmark = pytest.mark.any_runtime
+
 
 @pytest.mark.filterwarnings("ignore:.*is deprecated:FutureWarning")  # newer torch has new names
 def test_collectives_take_the_devices_tensors(group):

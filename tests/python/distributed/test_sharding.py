@@ -19,6 +19,8 @@ from torch.distributed.tensor.parallel import (
     parallelize_module,
 )
 
+pytestmark = pytest.mark.any_runtime
+
 DEVICE = torch.device("acme:0")
 
 

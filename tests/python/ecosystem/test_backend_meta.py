@@ -5,6 +5,8 @@ The probe's is a set of named flags; its functions save and load them as they ar
 
 import pytest
 
+pytestmark = pytest.mark.any_runtime
+
 
 @pytest.fixture
 def run_probe(run_python, probe_path):

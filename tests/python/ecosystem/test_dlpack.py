@@ -5,6 +5,8 @@ import pytest
 import torch
 from torch.utils.dlpack import DLDeviceType
 
+pytestmark = [pytest.mark.turns_on_memory, pytest.mark.turns_on_groups, pytest.mark.turns_on_driver]
+
 LAST = torch.acme.device_count() - 1
 VALUES = torch.arange(12.0).reshape(3, 4)
 

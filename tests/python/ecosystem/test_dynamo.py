@@ -12,6 +12,8 @@ from torch._dynamo.device_interface import (
     get_registered_device_interfaces,
 )
 
+pytestmark = pytest.mark.any_runtime
+
 BACKENDS = ["eager", "aot_eager"]
 INTERFACE = get_interface_for_device("acme")
 LAST = torch.acme.device_count() - 1

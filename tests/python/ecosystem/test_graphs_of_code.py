@@ -7,6 +7,8 @@ import torch
 from torch import func
 from torch.fx.experimental.proxy_tensor import make_fx
 
+pytestmark = pytest.mark.any_runtime
+
 VALUES = torch.arange(6.0).reshape(2, 3)
 
 

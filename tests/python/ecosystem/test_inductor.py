@@ -7,10 +7,13 @@ import pytest
 import torch
 
 ADDRESSABLE = torch.acme.get_device_properties(0).is_host_addressable
-pytestmark = pytest.mark.skipif(
-    not (shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")),
-    reason="Inductor needs a C++ compiler",
-)
+pytestmark = [
+    pytest.mark.any_runtime,
+    pytest.mark.skipif(
+        not (shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")),
+        reason="Inductor needs a C++ compiler",
+    ),
+]
 addressable = pytest.mark.skipif(not ADDRESSABLE, reason="the CPU cannot address this device")
 
 
@@ -37,12 +40,12 @@ def cache(tmp_path_factory) -> dict[str, str]:
 
 
 @pytest.fixture
-def run_compiled(run_forked, cache):
+def run_compiled(run_python, cache):
     """Runs source text in a process that has imported the backend and then the compiler."""
 
     def run(source: str, **environment: str):
         imports = "import torch, torch_acme, torch._inductor.compile_fx"
-        return run_forked(PRELUDE + source, imports=imports, imported_in=cache | environment)
+        return run_python(PRELUDE + source, imports=imports, **cache, **environment)
 
     return run
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+pytestmark = pytest.mark.any_runtime
+
 # Started with spawn, so the worker's functions must be in a module that it can import.
 WORKER = """
 import torch
@@ -30,44 +32,35 @@ def fill(storage, results):
 """
 
 MAIN = """
+import os, sys, warnings
 import torch, torch_acme
 import torch.multiprocessing as mp
+
+sys.path.insert(0, FOLDER)  # a spawned process takes the path over
 import worker
 
-if __name__ == "__main__":
-    context = mp.get_context("spawn")
-    inbox, outbox = context.SimpleQueue(), context.SimpleQueue()
-    def start(target, *arguments):
-        process = context.Process(target=target, args=arguments or (inbox, outbox))
-        process.start()
-        return process
-    def end(process):
-        process.join()
-        assert process.exitcode == 0, process.exitcode
+warnings.simplefilter("ignore")  # torch's, of sparse tensors
+os.environ["PYTHONWARNINGS"] = "ignore"  # in the other processes
+context = mp.get_context("spawn")
+inbox, outbox = context.SimpleQueue(), context.SimpleQueue()
+
+def start(target, *arguments):
+    process = context.Process(target=target, args=arguments or (inbox, outbox))
+    process.start()
+    return process
+
+def end(process):
+    process.join()
+    assert process.exitcode == 0, process.exitcode
+
 """
 
 
 @pytest.fixture
 def run_processes(run_python, tmp_path):
-    """Runs source text, with the names of MAIN and WORKER, as a program that can be spawned."""
+    """Runs source text, with the names of MAIN and WORKER, as a program that can spawn others."""
     (tmp_path / "worker.py").write_text(WORKER)
-
-    def run(source: str):
-        body = "".join(f"    {line}\n" for line in source.strip().splitlines())
-        (tmp_path / "program.py").write_text(MAIN + body)
-        return run_python(
-            f"""
-            import os, subprocess, sys
-            done = subprocess.run([sys.executable, "program.py"], cwd={str(tmp_path)!r},
-                                  capture_output=True, text=True, timeout=250)
-            sys.stdout.write(done.stdout)
-            sys.stderr.write(done.stderr)
-            sys.exit(done.returncode)
-            """,
-            PYTHONWARNINGS="ignore",  # torch's, of sparse tensors
-        )
-
-    return run
+    return lambda source: run_python(f"FOLDER = {str(tmp_path)!r}\n{MAIN}{source}")
 
 
 def test_tensors_go_there_and_back(run_processes):

@@ -6,6 +6,8 @@ import pytest
 import torch
 from torch.profiler import ProfilerActivity, profile
 
+pytestmark = pytest.mark.turns_on_groups
+
 BOTH = [ProfilerActivity.CPU, ProfilerActivity.PrivateUse1]
 
 

@@ -7,6 +7,8 @@ import pickle
 import pytest
 import torch
 
+pytestmark = [pytest.mark.turns_on_memory, pytest.mark.turns_on_groups]
+
 LAST = torch.acme.device_count() - 1
 VALUES = torch.arange(12.0).reshape(3, 4)
 

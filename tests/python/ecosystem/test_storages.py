@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+pytestmark = pytest.mark.turns_on_memory
+
 LAST = torch.acme.device_count() - 1
 
 

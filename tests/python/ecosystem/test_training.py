@@ -8,6 +8,8 @@ from torch import nn
 from torch.nn.utils import parametrizations, prune
 from torch.utils.checkpoint import checkpoint
 
+pytestmark = pytest.mark.turns_on_memory
+
 LAST = torch.acme.device_count() - 1
 
 

@@ -4,9 +4,11 @@ import pytest
 import torch
 
 acme = torch.acme
-pytestmark = pytest.mark.skipif(
-    not hasattr(torch.accelerator, "Graph"), reason="needs torch 2.12 or newer"
-)
+pytestmark = [
+    pytest.mark.turns_on_groups,
+    pytest.mark.turns_on_driver,
+    pytest.mark.skipif(not hasattr(torch.accelerator, "Graph"), reason="needs torch 2.12 or newer"),
+]
 
 
 def test_it_captures_and_replays(records):

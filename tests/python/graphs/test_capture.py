@@ -6,7 +6,11 @@ import pytest
 import torch
 
 acme = torch.acme
-pytestmark = pytest.mark.usefixtures("records")
+pytestmark = [
+    pytest.mark.turns_on_memory,
+    pytest.mark.turns_on_driver,
+    pytest.mark.usefixtures("records"),
+]
 
 
 def captured(function, **options):

@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+pytestmark = [pytest.mark.turns_on_memory, pytest.mark.turns_on_groups, pytest.mark.turns_on_driver]
+
 acme = torch.acme
 
 

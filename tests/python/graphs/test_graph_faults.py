@@ -2,6 +2,8 @@
 
 import pytest
 
+pytestmark = pytest.mark.any_runtime
+
 PROGRAM = """
 import torch
 import torch_acme

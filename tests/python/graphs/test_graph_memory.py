@@ -7,7 +7,10 @@ import pytest
 import torch
 
 acme = torch.acme
-pytestmark = pytest.mark.usefixtures("records")
+pytestmark = [
+    pytest.mark.any_runtime,
+    pytest.mark.usefixtures("records"),
+]
 MIB = 1 << 20
 
 

@@ -4,7 +4,10 @@ import pytest
 import torch
 
 acme = torch.acme
-pytestmark = pytest.mark.usefixtures("records")
+pytestmark = [
+    pytest.mark.any_runtime,
+    pytest.mark.usefixtures("records"),
+]
 
 
 def draw(x):

@@ -7,7 +7,10 @@ import torch
 from torch import nn
 
 acme = torch.acme
-pytestmark = pytest.mark.usefixtures("records")
+pytestmark = [
+    pytest.mark.any_runtime,
+    pytest.mark.usefixtures("records"),
+]
 
 
 def make_net():

@@ -10,6 +10,7 @@ from torch import nn
 
 acme = torch.acme
 pytestmark = [
+    pytest.mark.any_runtime,
     pytest.mark.usefixtures("records"),
     pytest.mark.filterwarnings("ignore:The AccumulateGrad node's stream"),
 ]

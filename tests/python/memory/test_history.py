@@ -8,6 +8,8 @@ import pytest
 import torch
 from torch.cuda import _memory_viz
 
+pytestmark = pytest.mark.any_runtime
+
 MEBIBYTE = 1 << 20
 memory = torch.acme.memory
 

@@ -5,6 +5,8 @@ import re
 import pytest
 import torch
 
+pytestmark = [pytest.mark.turns_on_groups, pytest.mark.turns_on_driver]
+
 MEBIBYTE = 1 << 20
 
 

@@ -6,6 +6,8 @@ import warnings
 import pytest
 import torch
 
+pytestmark = pytest.mark.any_runtime
+
 NAMES = [
     "caching_allocator_alloc",
     "caching_allocator_delete",

@@ -6,6 +6,8 @@ import threading
 import pytest
 import torch
 
+pytestmark = pytest.mark.any_runtime
+
 MEBIBYTE = 1 << 20
 
 

@@ -5,6 +5,8 @@ import itertools
 import pytest
 import torch
 
+pytestmark = pytest.mark.turns_on_groups
+
 MEBIBYTE = 1 << 20
 ARRAYS = [
     "active",

@@ -7,6 +7,8 @@ from torch._dynamo.testing import CompileCounterWithBackend
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn.utils.rnn import pack_sequence
 
+pytestmark = pytest.mark.any_runtime
+
 ACME = torch.device("acme", 0)
 
 

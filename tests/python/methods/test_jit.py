@@ -9,6 +9,7 @@ import torch_acme
 from torch import nn
 
 pytestmark = [
+    pytest.mark.any_runtime,
     pytest.mark.filterwarnings("ignore:.*torch.jit"),
     pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning"),
 ]

@@ -4,6 +4,8 @@ import pytest
 import torch
 from torch import nn
 
+pytestmark = pytest.mark.any_runtime
+
 ACME = torch.device("acme", 0)
 
 

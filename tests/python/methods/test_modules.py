@@ -9,6 +9,8 @@ import torch
 from torch import nn
 from torch.nn.utils import parametrizations, parametrize
 
+pytestmark = pytest.mark.any_runtime
+
 ACME = torch.device("acme", 0)
 
 

@@ -8,6 +8,8 @@ import torch
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.any_runtime
+
 NORMALIZE = torch.acme._normalize_device
 GET_INDEX = torch.acme._utils._get_device_index
 BOTH = pytest.mark.parametrize("function", [NORMALIZE, GET_INDEX], ids=["normalize", "get_index"])

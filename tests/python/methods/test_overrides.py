@@ -13,6 +13,8 @@ from torch.overrides import (
     resolve_name,
 )
 
+pytestmark = pytest.mark.any_runtime
+
 # ---- torch.overrides: the same as of cuda() and is_cuda
 
 PAIRS = [

@@ -8,6 +8,7 @@ from torch import nn
 from torch.package import PackageExporter, PackageImporter
 
 pytestmark = [
+    pytest.mark.any_runtime,
     pytest.mark.filterwarnings("ignore:TypedStorage is deprecated"),
     pytest.mark.filterwarnings("ignore:.*torch.jit"),
 ]

@@ -8,6 +8,8 @@ import pytest
 import torch
 from torch.nn.utils.rnn import PackedSequence, pack_sequence, pad_packed_sequence
 
+pytestmark = pytest.mark.any_runtime
+
 ACME = torch.device("acme", 0)
 
 

@@ -4,6 +4,8 @@ import pytest
 import torch
 from torch import nn
 
+pytestmark = pytest.mark.any_runtime
+
 
 def with_weight() -> nn.Module:
     module = nn.Module()

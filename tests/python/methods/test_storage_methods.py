@@ -9,6 +9,8 @@ import warnings
 import pytest
 import torch
 
+pytestmark = pytest.mark.any_runtime
+
 ACME = torch.device("acme", 0)
 VALUES = [1.0, 2.0, 3.0, 4.0]
 

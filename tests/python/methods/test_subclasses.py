@@ -12,6 +12,8 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode, return_and_correct_aliasing
 from torch.utils._pytree import tree_map_only
 
+pytestmark = pytest.mark.any_runtime
+
 ACME = torch.device("acme", 0)
 
 

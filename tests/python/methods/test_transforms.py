@@ -8,7 +8,10 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils.checkpoint import checkpoint
 
 # torch.autograd's forward mode scripts its decompositions when it is first used.
-pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit")
+pytestmark = [
+    pytest.mark.any_runtime,
+    pytest.mark.filterwarnings("ignore:.*torch.jit"),
+]
 
 ACME = torch.device("acme", 0)
 DEVICES = ["cpu", "acme"]

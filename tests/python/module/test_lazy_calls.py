@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+pytestmark = pytest.mark.any_runtime
+
 
 def test_a_call_runs_at_once_where_the_backend_is_started():
     torch.acme.init()
@@ -11,8 +13,8 @@ def test_a_call_runs_at_once_where_the_backend_is_started():
     assert seen == [1]
 
 
-def test_calls_wait_for_the_start_and_keep_their_order(run_forked):
-    run_forked(
+def test_calls_wait_for_the_start_and_keep_their_order(run_python):
+    run_python(
         """
         import torch, torch_acme
         seen = []
@@ -53,8 +55,8 @@ def test_calls_wait_for_the_start_and_keep_their_order(run_forked):
         "torch.accelerator.set_device_index(0)",
     ],
 )
-def test_whatever_uses_the_device_first_runs_them(run_forked, use):
-    run_forked(
+def test_whatever_uses_the_device_first_runs_them(run_python, use):
+    run_python(
         f"""
         import torch, torch_acme
         seen = []
@@ -65,8 +67,8 @@ def test_whatever_uses_the_device_first_runs_them(run_forked, use):
     )
 
 
-def test_the_last_seed_of_each_kind_comes_last(run_forked):
-    run_forked(
+def test_the_last_seed_of_each_kind_comes_last(run_python):
+    run_python(
         """
         import torch, torch_acme
         seen = []
@@ -82,8 +84,8 @@ def test_the_last_seed_of_each_kind_comes_last(run_forked):
     )
 
 
-def test_a_deferred_error_shows_where_it_was_queued(run_forked):
-    run_forked(
+def test_a_deferred_error_shows_where_it_was_queued(run_python):
+    run_python(
         """
         import torch, torch_acme
 
@@ -106,8 +108,8 @@ def test_a_deferred_error_shows_where_it_was_queued(run_forked):
     )
 
 
-def test_what_ends_a_program_is_no_deferred_error(run_forked):
-    run_forked(
+def test_what_ends_a_program_is_no_deferred_error(run_python):
+    run_python(
         """
         import torch, torch_acme
         def stop():
@@ -119,8 +121,8 @@ def test_what_ends_a_program_is_no_deferred_error(run_forked):
     )
 
 
-def test_another_thread_waits_until_the_calls_are_done(run_forked):
-    run_forked(
+def test_another_thread_waits_until_the_calls_are_done(run_python):
+    run_python(
         """
         import threading
         import torch, torch_acme
@@ -143,8 +145,8 @@ def test_another_thread_waits_until_the_calls_are_done(run_forked):
     )
 
 
-def test_a_forked_child_of_a_started_parent_runs_nothing(run_forked):
-    run_forked(
+def test_a_forked_child_of_a_started_parent_runs_nothing(run_python):
+    run_python(
         """
         import os
         import torch, torch_acme

@@ -8,7 +8,10 @@ import torch
 TENSORS = {name: getattr(torch, name).dtype for name in torch.cuda.__all__ if "Tensor" in name}
 STORAGES = [name for name in torch.cuda.__all__ if name.endswith("Storage")]
 
-pytestmark = pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+pytestmark = [
+    pytest.mark.any_runtime,
+    pytest.mark.filterwarnings("ignore:TypedStorage is deprecated"),
+]
 
 
 @pytest.mark.parametrize("name", TENSORS)

@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+pytestmark = pytest.mark.any_runtime
+
 # What the module says of each is in backend_template/module/left_out.cpp.
 LEFT_OUT = {
     "CUDAPluggableAllocator": "under that name",

@@ -6,6 +6,8 @@ import re
 import pytest
 import torch
 
+pytestmark = pytest.mark.any_runtime
+
 FUNCTIONS = [
     name
     for name in torch.cuda.__all__

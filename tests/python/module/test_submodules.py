@@ -7,6 +7,8 @@ import sys
 import pytest
 import torch
 
+pytestmark = pytest.mark.any_runtime
+
 
 @pytest.mark.parametrize("part", ["streams", "random", "amp"])
 def test_the_part_is_a_module_that_can_be_imported(part):

@@ -5,6 +5,8 @@ import warnings
 import pytest
 import torch
 
+pytestmark = pytest.mark.turns_on_memory
+
 WORDS = "called a synchronizing acme operation"
 NONE, WARN, ERROR = 0, 1, 2
 

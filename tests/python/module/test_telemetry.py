@@ -5,6 +5,8 @@ import os
 import pytest
 import torch
 
+pytestmark = [pytest.mark.turns_on_groups, pytest.mark.turns_on_driver]
+
 SENSORS = [
     "utilization",
     "memory_usage",

@@ -6,6 +6,8 @@ How the list is read is tested in tests/layers/visible_devices_test.cpp.
 import pytest
 import torch
 
+pytestmark = pytest.mark.turns_on_driver
+
 COUNT = "import torch, torch_acme; print(torch.acme.device_count(), torch.acme.is_available())"
 
 

@@ -5,6 +5,8 @@ import itertools
 import pytest
 import torch
 
+pytestmark = [pytest.mark.turns_on_memory, pytest.mark.turns_on_groups, pytest.mark.turns_on_driver]
+
 PLACES = ["cpu", "acme:0", "acme:1"]
 PAIRS = [p for p in itertools.product(PLACES, PLACES) if p != ("cpu", "cpu")]
 LAYOUTS = {

@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+pytestmark = pytest.mark.turns_on_memory
+
 
 @pytest.fixture
 def library():

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 pytestmark = [
+    pytest.mark.turns_on_memory,
     pytest.mark.skipif(not hasattr(torch.Tensor, "refine_names"), reason="needs torch before 2.13"),
     pytest.mark.filterwarnings("ignore:Named tensors"),
 ]

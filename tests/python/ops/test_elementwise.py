@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+pytestmark = pytest.mark.turns_on_memory
+
 CALLS = {
     "x + 1": lambda x: x + 1,
     "x * 0.1": lambda x: x * 0.1,

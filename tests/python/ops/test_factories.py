@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+pytestmark = pytest.mark.turns_on_memory
+
 
 def test_empty_tensors_are_on_the_device_that_was_asked_for(two_devices):
     assert torch.empty(2, 3, device="acme").device == torch.device("acme:0")

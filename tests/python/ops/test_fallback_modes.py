@@ -6,6 +6,8 @@ import pytest
 import torch
 from conftest import BUILD
 
+pytestmark = pytest.mark.turns_on_memory
+
 PROTECTED = {"OUTBACK_HOST_PROTECTED": "1", "PYTHONPATH": os.fspath(BUILD / "python_protected")}
 
 

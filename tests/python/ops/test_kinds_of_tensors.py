@@ -7,6 +7,7 @@ from torch._higher_order_ops import while_loop
 from torch._higher_order_ops.associative_scan import associative_scan
 
 pytestmark = [
+    pytest.mark.turns_on_memory,
     pytest.mark.filterwarnings("ignore:Sparse"),
     pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors"),
     pytest.mark.filterwarnings("ignore:torch.quantize_per"),

@@ -6,6 +6,8 @@ import pytest
 import torch
 from torch import nn
 
+pytestmark = pytest.mark.turns_on_memory
+
 LAYERS = {
     "Conv1d": (lambda: nn.Conv1d(4, 6, 3), (2, 4, 9)),
     "Conv2d": (lambda: nn.Conv2d(4, 6, 3, stride=2, padding=1, groups=2), (2, 4, 9, 9)),

@@ -4,6 +4,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+pytestmark = pytest.mark.turns_on_memory
+
 
 def rand(*size, dtype=torch.float32):
     generator = torch.Generator().manual_seed(sum(size))

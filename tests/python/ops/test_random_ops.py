@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+pytestmark = pytest.mark.turns_on_memory
+
 DRAWS = {
     "rand": lambda: torch.rand(16, device="acme"),
     "randn": lambda: torch.randn(16, device="acme"),

@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+pytestmark = pytest.mark.turns_on_memory
+
 
 def test_resize_keeps_what_fits():
     x = torch.arange(6.0, device="acme")

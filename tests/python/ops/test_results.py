@@ -5,6 +5,8 @@ import threading
 import pytest
 import torch
 
+pytestmark = pytest.mark.turns_on_memory
+
 
 def test_results_stay_on_the_device():
     x = torch.ones(2, device="acme")

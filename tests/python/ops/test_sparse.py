@@ -3,7 +3,10 @@
 import pytest
 import torch
 
-pytestmark = pytest.mark.filterwarnings("ignore:Sparse")
+pytestmark = [
+    pytest.mark.turns_on_memory,
+    pytest.mark.filterwarnings("ignore:Sparse"),
+]
 DENSE = torch.tensor([[0.0, 1, 0], [2, 0, 3]])
 LAYOUTS = [torch.sparse_coo, torch.sparse_csr, torch.sparse_csc]
 

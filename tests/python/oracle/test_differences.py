@@ -5,6 +5,8 @@ import pytest
 from oracle.comparing import differing
 from oracle.differences import DIFFERENCES
 
+pytestmark = pytest.mark.any_runtime
+
 
 @pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda difference: difference.name)
 def test_a_difference_is_one(theirs, difference):

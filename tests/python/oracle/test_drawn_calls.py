@@ -1,9 +1,12 @@
 """Calls drawn by hypothesis: the same happens as with PyTorch's generated methods."""
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 
 from oracle import strategies
 from oracle.comparing import differing
+
+pytestmark = pytest.mark.any_runtime
 
 
 def drawn(count: int) -> settings:

@@ -6,6 +6,8 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 
+pytestmark = [pytest.mark.turns_on_memory, pytest.mark.turns_on_groups, pytest.mark.turns_on_driver]
+
 
 @pytest.fixture
 def real_pinning() -> None:

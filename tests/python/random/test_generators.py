@@ -6,6 +6,8 @@ import pickle
 import pytest
 import torch
 
+pytestmark = pytest.mark.any_runtime
+
 
 def draw(generator: torch.Generator, count: int = 4) -> list[float]:
     return torch.rand(count, device=generator.device, generator=generator).tolist()

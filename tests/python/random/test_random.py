@@ -5,6 +5,8 @@ import pickle
 import pytest
 import torch
 
+pytestmark = pytest.mark.any_runtime
+
 
 def draw(device: int = 0) -> torch.Tensor:
     return torch.rand(8, device=f"acme:{device}").cpu()

@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+pytestmark = pytest.mark.turns_on_memory
+
 SEED = 20260101
 
 # Written down once, the same on torch 2.11 to 2.15. Who changes them changes what a seed means.

@@ -4,6 +4,8 @@ import pytest
 import torch
 from torch.utils.checkpoint import checkpoint
 
+pytestmark = pytest.mark.any_runtime
+
 
 def draw(device: int = 0) -> list[float]:
     return torch.rand(8, device=f"acme:{device}").tolist()

@@ -6,6 +6,8 @@ import pytest
 import torch
 from torch.acme import Stream
 
+pytestmark = pytest.mark.any_runtime
+
 SIZE = 1 << 15
 
 

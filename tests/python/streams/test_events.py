@@ -7,6 +7,8 @@ import pytest
 import torch
 from torch.acme import Event
 
+pytestmark = [pytest.mark.turns_on_groups, pytest.mark.turns_on_driver]
+
 
 @pytest.fixture
 def real_ipc(real_streams) -> None:

@@ -4,6 +4,8 @@ import pytest
 import torch
 from torch.acme import Event, Stream
 
+pytestmark = pytest.mark.turns_on_groups
+
 
 @pytest.fixture(params=["ours", "torchs"])
 def stream(request) -> torch.Stream:

@@ -6,6 +6,8 @@ import pytest
 import torch
 from torch.acme import Event, ExternalStream, Stream
 
+pytestmark = [pytest.mark.turns_on_groups, pytest.mark.turns_on_driver]
+
 
 @pytest.mark.parametrize(
     "name",

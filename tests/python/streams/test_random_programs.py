@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.turns_on_memory
+
 PROGRAMS = Path(__file__).with_name("stream_programs.py")
 
 

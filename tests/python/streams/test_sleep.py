@@ -5,6 +5,8 @@ import time
 import pytest
 import torch
 
+pytestmark = [pytest.mark.turns_on_groups, pytest.mark.turns_on_driver]
+
 MILLISECOND = 10**6  # in cycles
 
 

@@ -11,6 +11,8 @@ import pytest
 import torch
 from torch.acme import Event, Stream
 
+pytestmark = [pytest.mark.turns_on_memory, pytest.mark.turns_on_groups, pytest.mark.turns_on_driver]
+
 
 def test_they_are_torchs():
     assert issubclass(Stream, torch.Stream) and issubclass(Event, torch.Event)

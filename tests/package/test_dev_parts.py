@@ -1,0 +1,151 @@
+"""./dev test in parts: each goes its own way, and what has ended stays known."""
+
+import re
+import sys
+from types import SimpleNamespace
+
+import pytest
+from conftest import ROOT
+
+sys.path.insert(0, str(ROOT / "tools"))
+from dev import console
+from dev.testing import parts, runner
+from dev.testing.parts import LONG, PARTS, SHORT, Part
+from dev.testing.results import Results, State
+
+CLEAN = State("c0ffee", "tree", dirty=False)
+
+
+@pytest.fixture
+def environment(tmp_path):
+    return SimpleNamespace(build=tmp_path, torch="2.13.0", jobs=2)
+
+
+@pytest.fixture
+def ran(monkeypatch):
+    """What ran, in order; the build is `build dev`, and the sources are CLEAN."""
+    names = []
+
+    def build(environment, preset):
+        names.append(f"build {preset}")
+
+    monkeypatch.setattr(runner.build, "build", build)
+    monkeypatch.setattr(runner.State, "now", classmethod(lambda cls: CLEAN))
+    return names
+
+
+@pytest.fixture
+def part(ran):
+    """`part(name)` passes; `part(name, error)` raises it."""
+
+    def make(name, error=None, on_dev=True):
+        def run(work):
+            ran.append(name)
+            if error:
+                raise error
+            return "fine"
+
+        return Part(name, "of a test", run, on_dev=on_dev)
+
+    return make
+
+
+def test_the_build_is_made_once_and_only_for_who_needs_it(environment, ran, part):
+    chosen = [part("site", on_dev=False), part("cpp"), part("stubs")]
+    assert runner.run(environment, chosen, resume=False) == 0
+    assert ran == ["site", "build dev", "cpp", "stubs"]
+
+
+def test_what_fails_does_not_keep_the_others_from_running(environment, ran, part, capsys):
+    chosen = [part("cpp", console.Failure("EventTest failed")), part("stubs")]
+    assert runner.run(environment, chosen, resume=False) == 1
+    assert ran == ["build dev", "cpp", "stubs"]
+    said = capsys.readouterr().out
+    assert "EventTest failed" in said
+    assert re.search(r"cpp +\d+\.\d s +FAILED", said)
+    assert re.search(r"stubs +\d+\.\d s +fine", said)
+
+
+def test_nor_does_a_defect_of_the_tools(environment, ran, part, capsys):
+    chosen = [part("site", KeyError("no such page")), part("stubs")]
+    assert runner.run(environment, chosen, resume=False) == 1
+    assert ran == ["build dev", "site", "stubs"]
+    assert "Traceback" in (said := capsys.readouterr().out)
+    assert "no such page" in said
+    assert Results(environment.build / "results", "2.13.0").last("site").state == "failed"
+
+
+def test_without_a_build_nothing_that_needs_it_runs(environment, ran, part, monkeypatch):
+    def build(environment, preset):
+        raise console.NotBuilt("no such header")
+
+    monkeypatch.setattr(runner.build, "build", build)
+    chosen = [part("cpp"), part("site", on_dev=False)]
+    assert runner.run(environment, chosen, resume=False) == console.NotBuilt.exit_code
+    assert ran == ["site"]
+    assert Results(environment.build / "results", "2.13.0").last("cpp") is None
+
+
+def test_resuming_leaves_out_what_has_passed(environment, ran, part, capsys):
+    failing = [part("cpp"), part("stubs", console.Failure("out of date")), part("fuzz")]
+    assert runner.run(environment, failing, resume=False) == 1
+    ran.clear()
+    assert runner.run(environment, [part("cpp"), part("stubs"), part("fuzz")], resume=True) == 0
+    assert ran == ["build dev", "stubs"]
+    ran.clear()
+    capsys.readouterr()
+    assert runner.run(environment, [part("cpp"), part("stubs")], resume=True) == 0
+    assert ran == []
+    assert re.search(r"cpp +fine \(\d+ s on ", capsys.readouterr().out)
+
+
+def test_not_what_could_not_run(environment, ran, part):
+    missing = part("valgrind", console.NotRun("valgrind is missing"))
+    assert runner.run(environment, [missing], resume=False) == 0
+    ran.clear()
+    runner.run(environment, [missing], resume=True)
+    assert ran == ["build dev", "valgrind"]
+
+
+def test_without_resuming_everything_runs_again(environment, ran, part):
+    runner.run(environment, [part("cpp")], resume=False)
+    ran.clear()
+    runner.run(environment, [part("cpp")], resume=False)
+    assert ran == ["build dev", "cpp"]
+
+
+def test_an_interrupt_leaves_what_has_ended(environment, ran, part, capsys):
+    with pytest.raises(KeyboardInterrupt):
+        runner.run(environment, [part("cpp"), part("tsan", KeyboardInterrupt())], resume=False)
+    assert re.search(r"cpp +\d+\.\d s +fine", capsys.readouterr().out)
+    ran.clear()
+    runner.run(environment, [part("cpp"), part("tsan")], resume=True)
+    assert ran == ["build dev", "tsan"]
+
+
+def test_the_list_says_how_long_a_part_took(environment, ran, part, capsys):
+    cpp, tsan = part("cpp"), part("tsan")
+    runner.run(environment, [cpp], resume=False)
+    capsys.readouterr()
+    runner.list_parts(environment, [cpp, tsan], [cpp])
+    first, second = capsys.readouterr().out.splitlines()
+    assert re.search(r"^  cpp +short +0 s +passed +of a test$", first)
+    assert re.search(r"^  tsan +--all +of a test$", second)
+
+
+def test_a_part_has_a_name_of_its_own_that_can_be_a_file():
+    names = [each.name for each in PARTS]
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", name) for name in names)
+
+
+def test_the_long_run_has_all_that_the_short_one_has():
+    """The Python tests as a whole, where the short run takes each runtime's own."""
+    short = {each.name.replace("python-", "whole-") for each in parts.of(SHORT)}
+    assert short < {each.name for each in parts.of(LONG)}
+
+
+def test_parts_are_found_by_name():
+    assert [each.name for each in parts.named(["tsan", "cpp"])] == ["cpp", "tsan"]
+    with pytest.raises(console.WrongUsage, match=r"no part vallgrind\. Did you mean valgrind\?"):
+        parts.named(["vallgrind"])

@@ -1,0 +1,59 @@
+"""The runs of tests/python: a backend each, and which tests it takes."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import build
+from .stand_ins import STAND_INS, StandIn
+
+TESTS = "tests/python"
+
+
+@dataclass(frozen=True)
+class Run:
+    name: str
+    package: str  # the scaffold's folder in the build tree
+    marks: str  # pytest's -m: which tests a short run takes; "" for all of them, as a long run does
+    environment: Mapping[str, str] = field(default_factory=dict)
+    driver: StandIn | None = None
+
+    @property
+    def short_name(self) -> str:
+        """As it stands in the names of parts and of files."""
+        return re.sub("[ ,]+", "-", self.name.lower())
+
+    @property
+    def heading(self) -> str:
+        """Of its column in the tables of what works."""
+        return self.name.removeprefix("host, ")
+
+    def is_built(self, folder: Path) -> bool:
+        return (folder / self.package).is_dir()
+
+    def not_built(self) -> str:
+        return f"not run: this build has no {self.name} runtime, for want of its headers"
+
+    def variables(self, folder: Path) -> dict[str, str]:
+        """The environment in which `import torch` finds the backend."""
+        if self.driver:
+            return {**self.driver.variables(folder), **self.environment}
+        return {**build.python_path(folder, self.package), **self.environment}
+
+    def options(self, everything: bool) -> list[str]:
+        """pytest's, for a short or a long run."""
+        return ["-m", self.marks] if self.marks and not everything else []
+
+
+# The host's runtime has every group and several devices, so its run takes all tests. The others
+# take the tests whose answer may turn on what is different there; that a driver keeps the contract
+# is proved by tests/runtime, which ctest runs on each.
+RUNS = (
+    Run("host", "python", ""),
+    Run(
+        "host, memory apart", "python_protected", "turns_on_memory", {"OUTBACK_HOST_PROTECTED": "1"}
+    ),
+    Run("null", "python_null", "turns_on_groups"),
+    *(Run(driver.name, driver.package, "turns_on_driver", driver=driver) for driver in STAND_INS),
+)

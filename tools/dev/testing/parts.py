@@ -1,0 +1,207 @@
+"""The parts of ./dev test: a name, what it does, and how it is run."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from .. import (
+    build,
+    console,
+    contract_page,
+    documentation,
+    fuzz,
+    runtime_table,
+    shell,
+    stubs,
+    valgrind,
+    works_record,
+    works_table,
+)
+from ..environment import DEFAULT_TORCH, Environment
+from ..paths import ROOT
+from ..stand_ins import STAND_INS, StandIn
+from . import ctest, samples, sanitizers
+from .near import near
+from .pytest_run import run_pytest
+from .suites import OTHER_SUITES, PYTHON_SUITES, Suite
+
+SHORT, LONG = "short", "long"  # ./dev test, and ./dev test --all
+_MUTANTS = ROOT / "tests/mutants/run.py"
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a part works with."""
+
+    environment: Environment
+    folder: Path  # the build tree dev
+
+
+@dataclass(frozen=True)
+class Part:
+    name: str
+    title: str
+    run: Callable[[Work], str]  # returns its outcome in a few words, or raises Failure or NotRun
+    runs: frozenset[str] = frozenset({SHORT, LONG})
+    on_dev: bool = True  # it needs the build tree dev
+
+
+def _long(name: str, title: str, run: Callable[[Work], str], on_dev: bool = True) -> Part:
+    return Part(name, title, run, frozenset({LONG}), on_dev)
+
+
+def _on(suite: Suite, name: str, *options: str) -> Callable[[Work], str]:
+    def run(work: Work) -> str:
+        if why := suite.missing(work.folder):
+            raise console.NotRun(why)
+        variables = suite.variables(work.folder)
+        return run_pytest(work.environment, name, suite.tests, variables, *options)
+
+    return run
+
+
+def _short_python(suite: Suite) -> Part:
+    run = _on(suite, suite.name.replace("-", ", ", 1), *suite.options)
+    return Part(suite.name, suite.title, run, frozenset({SHORT}))
+
+
+def _whole_python(suite: Suite) -> Part:
+    """The tables of what works are written from what these runs leave in build/log."""
+    on = suite.name.removeprefix("python-")
+
+    def run(work: Work) -> str:
+        torch = work.environment.torch.partition("+")[0]
+        name = f"whole, {on}" if torch == DEFAULT_TORCH else f"whole, {on}, torch {torch}"
+        tested = f"junit_suite_name={works_record.commit()}"
+        return _on(suite, name, "-o", tested)(work)
+
+    return _long(f"whole-{on}", f"all Python tests, on {on}", run)
+
+
+def _suite(suite: Suite) -> Part:
+    return Part(suite.name, suite.title, _on(suite, suite.name, *suite.options))
+
+
+def _samples(way: str) -> Part:
+    def run(work: Work) -> str:
+        variables = {**build.python_path(work.folder), **samples.WAYS[way]}
+        return samples.run(work.environment, way, variables, way)
+
+    return _long(f"samples-{way}", f"PyTorch's samples on the host runtime, by {way}", run)
+
+
+def _samples_on(driver: StandIn) -> Part:
+    """At the level of the host runtime with memory apart."""
+
+    def run(work: Work) -> str:
+        if not driver.is_built(work.folder):
+            raise console.NotRun(driver.not_built().removeprefix("not run: "))
+        variables = driver.variables(work.folder)
+        return samples.run(work.environment, "fallback", variables, driver.name)
+
+    name = f"samples-{driver.name.lower().replace(' ', '-')}"
+    return _long(name, f"PyTorch's samples on {driver.name}", run)
+
+
+def _without_unity(work: Work) -> str:
+    build.build(work.environment, "no-unity")
+    return "compiles"
+
+
+def _mutants(work: Work) -> str:
+    if work.environment.torch.partition("+")[0] != DEFAULT_TORCH:
+        raise console.NotRun(f"the mutants are tried with torch {DEFAULT_TORCH}")
+    with console.step("mutants") as step:
+        done = shell.run("mutants", [work.environment.python, _MUTANTS])
+        step.note = (done.stdout.strip().splitlines() or [""])[-1]
+    return step.note
+
+
+PARTS = (
+    Part("cpp", "the C++ tests", lambda it: ctest.run(it.folder, "dev")),
+    Part(
+        "runtimes-page",
+        "docs/runtimes.md says what the runtime suite finds",
+        lambda it: runtime_table.check(it.folder),
+    ),
+    Part(
+        "contract-page",
+        "docs/contract.md says what the contract's header does",
+        lambda it: contract_page.check(),
+        on_dev=False,
+    ),
+    Part(
+        "site",
+        "the documentation as a site, whose links lead somewhere",
+        lambda it: documentation.build(it.environment),
+        on_dev=False,
+    ),
+    Part(
+        "stubs",
+        "the type stubs are up to date, and mypy is content with them",
+        lambda it: stubs.check(it.environment, it.folder),
+    ),
+    *map(_short_python, PYTHON_SUITES),
+    *map(_whole_python, PYTHON_SUITES),
+    Part(
+        "works-table",
+        "the tables of what works name the tests that there are",
+        lambda it: works_table.check(),
+        on_dev=False,
+    ),
+    *map(_suite, OTHER_SUITES),
+    _long(
+        "package-slow",
+        "the package tests that take minutes",
+        _on(OTHER_SUITES[-1], "package, slow", "-m", "slow"),
+    ),
+    _long(
+        "cpp-long",
+        "the C++ tests with more and longer random programs",
+        lambda it: ctest.run(it.folder, "dev, long", "-C", "long", "-L", "long"),
+    ),
+    *map(_samples, samples.WAYS),
+    *map(_samples_on, STAND_INS),
+    _long(
+        "asan",
+        "the C++ tests with the address and undefined behaviour sanitizers",
+        lambda it: sanitizers.asan(it.environment),
+        on_dev=False,
+    ),
+    _long(
+        "asan-python",
+        "Python programs with the address sanitizer",
+        lambda it: sanitizers.asan_python(it.environment),
+        on_dev=False,
+    ),
+    _long(
+        "tsan",
+        "the C++ tests with the thread sanitizer",
+        lambda it: sanitizers.tsan(it.environment),
+        on_dev=False,
+    ),
+    _long("valgrind", "memcheck over what sees no torch", lambda it: valgrind.run(it.folder)),
+    _long(
+        "fuzz",
+        "libFuzzer over the layers, for five minutes",
+        lambda it: fuzz.run(it.environment),
+        on_dev=False,
+    ),
+    _long("no-unity", "every source compiles by itself", _without_unity, on_dev=False),
+    _long("mutants", "one-line defects, each found by a test", _mutants, on_dev=False),
+)
+
+
+def of(run: str) -> list[Part]:
+    return [part for part in PARTS if run in part.runs]
+
+
+def named(names: list[str]) -> list[Part]:
+    """The parts of these names, in the order in which they run."""
+    known = [part.name for part in PARTS]
+    for name in names:
+        if name not in known:
+            raise console.WrongUsage(
+                f"There is no part {name}.{near(name, known)} ./dev test --list names them."
+            )
+    return [part for part in PARTS if part.name in names]

@@ -1,0 +1,54 @@
+"""Runs pytest over tests of the tree, on a backend that was built."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from .. import console, shell
+from ..environment import Environment
+from ..paths import LOG
+from .limits import ONE_THREAD, WORKERS
+
+_NO_TESTS = 5  # pytest's exit code where nothing was selected
+_SHOWN = 300  # lines
+
+
+def run_pytest(
+    environment: Environment,
+    name: str,
+    tests: str | Sequence[str],
+    variables: Mapping[str, str],
+    *options: str,
+    workers: int = WORKERS,
+) -> str:
+    """`name` is the step's, and that of the log and of the results in JUnit's format.
+
+    Raises NotRun where the options select none of the tests.
+    """
+    command = [environment.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
+    if workers > 1 and environment.has("xdist"):
+        command += ["-n", str(workers)]
+    log = f"pytest-{re.sub('[ ,]+', '-', name)}"
+    results = LOG / f"{log}.xml"  # works_table reads it
+    results.unlink(missing_ok=True)
+    command += [f"--junitxml={results}", *([tests] if isinstance(tests, str) else tests)]
+    with console.step(f"pytest, {name}") as step:
+        done = shell.run(log, command, env={**ONE_THREAD, **variables}, check=False)
+        step.note = _summary(done.stdout)
+        if done.returncode == _NO_TESTS:
+            raise console.NotRun("none of these tests is for it")
+        if done.returncode:
+            raise shell.failure(log, done, _failures(done.stdout))
+    return step.note
+
+
+def _summary(output: str) -> str:
+    """How many passed, failed and were left out, as pytest says it at its end."""
+    lines = output.strip().splitlines()
+    return re.sub(r" in [\d.]+s.*", "", lines[-1]).strip("= ") if lines else ""
+
+
+def _failures(output: str) -> str:
+    """The end of the output, from the first failure on, and not more than somebody reads."""
+    start = re.search(r"^=+ (FAILURES|ERRORS) =+$", output, re.MULTILINE)
+    lines = output[start.start() if start else 0 :].splitlines(keepends=True)
+    return "".join(lines[-_SHOWN:])

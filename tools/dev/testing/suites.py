@@ -1,0 +1,114 @@
+"""The Python tests as ./dev test runs them: a folder of tests on a backend of the build tree."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from .. import build, console
+from ..python_runs import RUNS, TESTS, Run
+
+Variables = Callable[[Path], Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class Suite:
+    name: str  # the part of ./dev test that runs it
+    title: str
+    tests: str  # the folder
+    variables: Variables  # for a build tree
+    needs: tuple[str, ...]  # folders of the build tree, as patterns: what is built there is used
+    always: bool = True  # or only by tests that ask for the fixture build_tree
+    marks: str = ""  # pytest's -m in a short run
+    missing: Callable[[Path], str] = lambda folder: ""  # why it cannot run on this build tree
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        return ("-m", self.marks) if self.marks else ()
+
+
+def _of(run: Run) -> Suite:
+    def missing(folder: Path) -> str:
+        return "" if run.is_built(folder) else run.not_built().removeprefix("not run: ")
+
+    return Suite(
+        name=f"python-{run.short_name}",
+        title=f"the Python tests that ask something of it: {run.name}",
+        tests=TESTS,
+        variables=run.variables,
+        needs=(run.package,),
+        marks=run.marks,
+        missing=missing,
+    )
+
+
+def _later(folder: Path) -> dict[str, str]:
+    return {
+        **build.python_path(folder, "python_protected"),
+        "OUTBACK_LATER_KERNELS": os.fspath(folder / "later_kernels/later_kernels.so"),
+        "TORCH_CPP_LOG_LEVEL": "ERROR",  # PyTorch warns of each kernel that takes another's place
+    }
+
+
+def _named(folder: Path) -> dict[str, str]:
+    return {**build.python_path(folder), "OUTBACK_BUILD_DIR": os.fspath(folder)}
+
+
+PYTHON_SUITES = tuple(_of(run) for run in RUNS)
+
+OTHER_SUITES = (
+    Suite(
+        name="kernels",
+        title="native kernels, in a backend",
+        tests="tests/kernels",
+        variables=lambda folder: build.python_path(folder, "python_kernels"),
+        needs=("python_kernels",),
+    ),
+    Suite(
+        name="kernels-later",
+        title="native kernels that are loaded after a backend",
+        tests="tests/kernels",
+        variables=_later,
+        needs=("python_protected", "later_kernels"),
+    ),
+    Suite(
+        name="conformance",
+        title="the harness that runs PyTorch's samples",
+        tests="tests/conformance",
+        variables=_named,
+        needs=("python",),
+    ),
+    Suite(
+        name="examples",
+        title="the examples print what their READMEs show",
+        tests="tests/examples",
+        variables=_named,
+        needs=(".",),
+        always=False,
+    ),
+    Suite(
+        name="package",
+        title="wheels, `outback new`, consumers, ./dev itself",
+        tests="tests/package",
+        variables=_named,
+        needs=("python*", "loader"),
+        always=False,
+        marks="not slow",
+    ),
+)
+
+SUITES = PYTHON_SUITES + OTHER_SUITES
+
+
+def on(run: str) -> Suite:
+    """The Python tests on the run of that short name."""
+    for suite in PYTHON_SUITES:
+        if suite.name == f"python-{run}":
+            return suite
+    names = [suite.name.removeprefix("python-") for suite in PYTHON_SUITES]
+    raise console.WrongUsage(f"There is no run {run}: {', '.join(names)}.")
+
+
+def of(test: str) -> list[Suite]:
+    """The suites that run the test or folder of that path; the first is where to try it."""
+    return [suite for suite in SUITES if f"{test}/".startswith(f"{suite.tests}/")]
