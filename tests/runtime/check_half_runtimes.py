@@ -1,4 +1,4 @@
-"""Compiles the classes of half_runtime.hpp, all in one file: each must be refused, in the words that
+"""Compiles the classes of half_runtime.hpp, all in one file: each must be refused in the words that
 name what is missing, and the whole ones must not be.
 
     python check_half_runtimes.py COMPILER INCLUDE_FOLDER...
@@ -68,7 +68,8 @@ def refusals(printed: str) -> dict[int, set[str]]:
 def main() -> int:
     printed = compiled(sys.argv[1], sys.argv[2:])
     found = refusals(printed)
-    wrong = [line for line in printed.splitlines() if "error: " in line and not _REFUSAL.search(line)]
+    errors = [line for line in printed.splitlines() if "error: " in line]
+    wrong = [line for line in errors if not _REFUSAL.search(line)]
     for case, words in EXPECTED.items():
         said = found.get(case, set())
         if words is None and said:
