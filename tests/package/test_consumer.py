@@ -73,23 +73,44 @@ def test_a_new_project_is_optimized_unless_it_is_told_otherwise(tmp_path, chosen
     assert flag in command.split() and ("-O3" in command.split()) == (chosen is None)
 
 
-@pytest.mark.skipif(shutil.which("ccache") is None, reason="needs ccache")
-def test_ccache_finds_what_another_project_compiled(tmp_path, monkeypatch):
-    for chosen in ("CCACHE_DISABLE", "CCACHE_READONLY", "CCACHE_CONFIGPATH"):
+@pytest.fixture
+def ccache(tmp_path, monkeypatch):
+    """Builds a library without torch, and counts what ccache did so far."""
+    if shutil.which("ccache") is None:
+        pytest.skip("needs ccache")
+    for chosen in ("CCACHE_DISABLE", "CCACHE_READONLY", "CCACHE_CONFIGPATH", "CCACHE_NOHASHDIR"):
         monkeypatch.delenv(chosen, raising=False)
 
-    def built(folder: Path) -> dict[str, int]:
+    def built(sources: Path, build: Path, config: str) -> dict[str, int]:
         variables = {"CCACHE_DIR": str(tmp_path / "ccache"), "CCACHE_BASEDIR": ""}
-        fixed = ["-DOUTBACK_BUILD_TORCH=OFF", "-DCMAKE_BUILD_TYPE=Release"]
-        call(["cmake", "-S", ROOT, "-B", folder, *fixed], **variables)
-        call(["cmake", "--build", folder, "--target", "outback_runtime_null"], **variables)
+        fixed = ["-DOUTBACK_BUILD_TORCH=OFF", "-DOUTBACK_BUILD_TESTS=OFF"]
+        fixed += [f"-DCMAKE_BUILD_TYPE={config}"]
+        call(["cmake", "-S", sources, "-B", build, *fixed], **variables)
+        call(["cmake", "--build", build, "--target", "outback_runtime_null"], **variables)
         lines = call(["ccache", "--print-stats"], **variables).splitlines()
         return {name: int(count) for name, count in (line.split("\t") for line in lines)}
 
-    first = built(tmp_path / "a build with spaces")
-    second = built(tmp_path / "deeper/another")
+    return built
+
+
+def test_ccache_finds_what_another_project_compiled(tmp_path, ccache):
+    first = ccache(ROOT, tmp_path / "a build with spaces", "Release")
+    second = ccache(ROOT, tmp_path / "deeper/another", "Release")
     assert first["cache_miss"] > 0 and second["cache_miss"] == first["cache_miss"]
     assert second["direct_cache_hit"] - first["direct_cache_hit"] == first["cache_miss"]
+
+
+def test_ccache_finds_what_another_clone_compiled(tmp_path, ccache):
+    counts = []
+    for clone in (tmp_path / "a clone", tmp_path / "deeper/another"):
+        for folder in ("backend_template", "cmake", "tests/runtime"):  # what this build needs
+            shutil.copytree(ROOT / folder, clone / folder)
+        shutil.copy(ROOT / "CMakeLists.txt", clone)
+        # With debug information, which names the compiler's folder.
+        counts.append(ccache(clone, clone / "build/dev", "RelWithDebInfo"))
+    # Not without the preprocessor: CMake writes absolute paths into the files of a unity build.
+    first, second = counts
+    assert first["cache_miss"] > 0 and second["cache_miss"] == first["cache_miss"]
 
 
 def test_the_runtimes_and_their_tests_configure_without_torch(tmp_path):
