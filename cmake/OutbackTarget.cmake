@@ -7,13 +7,22 @@ mark_as_advanced(OUTBACK_CCACHE)
 if(OUTBACK_CCACHE)
   set(_outback_launcher "${OUTBACK_CCACHE}")
   # ccache compares paths. With those below the build's folder relative, the torch half that one project compiled is
-  # found by the next, and by a build in a temporary folder. Whoever has set a base keeps it.
+  # found by the next, and by a build in a temporary folder. In Outback's own build that folder is the repository, so
+  # that every clone finds what another has compiled; the names of sources in debug information are relative there, and
+  # the folder of the build, which ccache would compare for it, is the compiler's business. Whoever has set a base keeps it.
   execute_process(
     COMMAND "${OUTBACK_CCACHE}" --get-config base_dir
     OUTPUT_VARIABLE _outback_base
     OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
   if(NOT _outback_base)
-    list(PREPEND _outback_launcher "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${CMAKE_BINARY_DIR}")
+    cmake_path(IS_PREFIX PROJECT_SOURCE_DIR "${CMAKE_BINARY_DIR}" NORMALIZE _outback_inside)
+    if(PROJECT_IS_TOP_LEVEL AND _outback_inside)
+      set(_outback_variables "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
+                             CCACHE_SLOPPINESS=pch_defines,time_macros) # for precompiled headers
+    else()
+      set(_outback_variables "CCACHE_BASEDIR=${CMAKE_BINARY_DIR}")
+    endif()
+    list(PREPEND _outback_launcher "${CMAKE_COMMAND}" -E env ${_outback_variables})
   endif()
   set_property(GLOBAL PROPERTY OUTBACK_LAUNCHER "${_outback_launcher}")
 endif()

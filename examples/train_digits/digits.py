@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Iterator
 
+import numpy
 import torch
-from sklearn.datasets import load_digits
 from torch import Tensor, nn
 
 HELD_OUT = 0.25  # of the images are never trained on
+# Where scikit-learn is not installed, the path of its file digits.csv.gz.
+FILE = "OUTBACK_DIGITS"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,12 +42,23 @@ class Digits:
 
 def load(seed: int) -> tuple[Digits, Digits]:
     """The digits to learn from and the held-out ones, split by the seed."""
-    bunch = load_digits()
-    images = torch.from_numpy(bunch.images).to(torch.float32).unsqueeze(1) / bunch.images.max()
-    labels = torch.from_numpy(bunch.target)
+    scans, written = _read()
+    images = torch.from_numpy(scans).to(torch.float32).unsqueeze(1) / scans.max()
+    labels = torch.from_numpy(written)
     order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(seed))
     held_out, training = order.tensor_split([int(len(order) * HELD_OUT)])
     return Digits(images[training], labels[training]), Digits(images[held_out], labels[held_out])
+
+
+def _read() -> tuple[numpy.ndarray, numpy.ndarray]:
+    """The scans, N x 8 x 8, from 0 to 16, and the digits that were written."""
+    if file := os.environ.get(FILE):
+        table = numpy.loadtxt(file, delimiter=",")  # a scan in each line, its digit at the end
+        return table[:, :-1].reshape(-1, 8, 8), table[:, -1].astype(numpy.int64)
+    from sklearn.datasets import load_digits
+
+    bunch = load_digits()
+    return bunch.images, bunch.target
 
 
 def network() -> nn.Module:

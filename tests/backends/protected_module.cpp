@@ -1,7 +1,7 @@
 // acme for OUTBACK_HOST_PROTECTED=1: a fault in device memory is reported with the operator's name.
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/record_function.h>
-#include <outback/python.h>
+#include <outback/module.h>
 #include <torch/library.h>
 
 #include <memory>
@@ -45,11 +45,11 @@ TORCH_LIBRARY_IMPL(outback_test, PrivateUse1, library) {
   library.impl("peek", &peek);
 }
 
-PYBIND11_MODULE(_C, module) {
+OUTBACK_MODULE(_C) {
   at::addGlobalCallback(
       at::RecordFunctionCallback(&enter, &leave).scopes({at::RecordScope::FUNCTION}));
   outback_host_runtime_describe_caller(&describe);
-  outback::register_backend(module, {.name = "acme",
-                                     .runtime = outback_host_runtime(),
-                                     .amp_dtypes = {at::kHalf, at::kBFloat16}});
+  return {.name = "acme",
+          .runtime = outback_host_runtime(),
+          .amp_dtypes = {at::kHalf, at::kBFloat16}};
 }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from opinfo import listing, results
+from opinfo import gate, listing, results
 from opinfo.report import answered
 from opinfo.settings import DTYPES, KINDS, PHASES
 
@@ -15,14 +18,25 @@ FILES = sorted(FOLDER.glob("*.json"))
 LEAST = 0.99
 
 
+@functools.cache
+def loaded(file: Path) -> dict:
+    return results.load(file)
+
+
 @pytest.fixture(params=FILES, ids=lambda file: file.stem)
 def document(request) -> dict:
-    return results.load(request.param)
+    return loaded(request.param)
+
+
+@pytest.fixture
+def run() -> dict:
+    """A run that gave the first file once more, to be changed."""
+    return json.loads(json.dumps(loaded(FILES[0])))
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_a_committed_file_is_named_after_what_is_in_it(file):
-    document = results.load(file)
+    document = loaded(file)
     release = document["versions"]["torch"].partition("+")[0]
     assert file.stem == f"{document['device']}-{release}-{document['label']}"
 
@@ -43,6 +57,105 @@ def test_a_committed_file_is_a_full_run(document):
 def test_the_counts_are_of_the_entries(document):
     for kind in KINDS:
         assert document["counts"][kind] == results.counts(document[kind], PHASES[kind])
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_committed_file_is_written_the_same_again(file, tmp_path):
+    results.save(loaded(file), tmp_path / file.name)
+    assert (tmp_path / file.name).read_text() == file.read_text()
+
+
+def test_the_samples_are_of_each_phase(document):
+    for kind in KINDS:
+        total = document["counts"][kind]["total"]
+        assert document["samples"][kind].keys() == total.keys()
+        for phase, samples in document["samples"][kind].items():
+            assert samples >= total[phase]["passed"] + total[phase]["refused"], (kind, phase)
+
+
+def first(document: dict, wanted: Callable[[dict], bool]) -> tuple[str, str, str, str]:
+    return next(address for address, entry in results.entries(document) if wanted(entry))
+
+
+def passes(entry: dict) -> bool:
+    return entry == {"status": "passed"}
+
+
+def passes_without_values(entry: dict) -> bool:
+    return "values_ignored" in entry
+
+
+def is_refused(entry: dict) -> bool:
+    return entry["status"] == "refused"
+
+
+def is_skipped(entry: dict) -> bool:
+    return entry["status"] == "skipped"
+
+
+def has_no_dtype(entry: dict) -> bool:
+    return entry["status"] == "unsupported_dtype"
+
+
+def crash(entries: dict, phase: str) -> None:
+    entries[phase] = {"status": "crashed", "error": "SIGSEGV"}
+
+
+def fail(entries: dict, phase: str) -> None:
+    entries[phase] = {"status": "failed", "error": "Mismatched elements: 1 / 4"}
+
+
+def refuse(entries: dict, phase: str) -> None:
+    entries[phase] = {"status": "refused", "reason": "the CPU raises IndexError"}
+
+
+def skip(entries: dict, phase: str) -> None:
+    entries[phase] = {"status": "skipped", "reason": "no sample has such a form"}
+
+
+def ignore_values(entries: dict, phase: str) -> None:
+    entries[phase] = {"status": "passed", "values_ignored": "it is random"}
+
+
+def widen_tolerance(entries: dict, phase: str) -> None:
+    entries[phase] = {"status": "passed", "tolerance": "it is hard"}
+
+
+def vanish(entries: dict, phase: str) -> None:
+    del entries[phase]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "change"),
+    [
+        *((passes, change) for change in (fail, crash, refuse, skip, vanish)),
+        *((passes, change) for change in (ignore_values, widen_tolerance)),
+        *((passes_without_values, change) for change in (fail, refuse, vanish)),
+        *((is_refused, change) for change in (fail, skip, vanish)),
+        *((is_skipped, change) for change in (fail, crash, vanish)),
+        (has_no_dtype, vanish),
+    ],
+    ids=lambda function: function.__name__,
+)
+def test_the_gate_refuses_a_run_that_is_worse_in_one_entry(run, wanted, change):
+    kind, name, dtype, phase = first(run, wanted)
+    change(run[kind][name][dtype], phase)
+    (regression,) = gate.compare(loaded(FILES[0]), run).regressions
+    assert (regression.kind, regression.name) == (kind, name)
+    assert (regression.dtype, regression.phase) == (dtype, phase)
+
+
+def test_the_gate_accepts_a_run_that_is_equal(document):
+    every = sum(1 for _ in results.entries(document))
+    assert gate.compare(document, document) == gate.Verdict(every, [], [])
+
+
+def test_the_gate_tells_a_name_that_is_gone_from_one_that_is_new(run):
+    """Even where their number is as it was."""
+    run["ops"]["mull"] = run["ops"].pop("mul")
+    found = gate.compare(loaded(FILES[0]), run)
+    assert {change.name for change in found.regressions} == {"mul"}
+    assert {change.name for change in found.improvements} == {"mull"}
 
 
 def test_nearly_everything_that_the_cpu_answers_passes(document):

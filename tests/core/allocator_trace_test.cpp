@@ -17,13 +17,50 @@
 namespace outback::test {
 namespace {
 
-// As traces/record.py writes them: bytes, or minus the number of the allocation that is freed.
-std::vector<int64_t> read_trace(const std::string& name) {
-  std::ifstream file(std::string(OUTBACK_TRACES) + "/" + name);
-  std::vector<int64_t> events;
-  for (int64_t event = 0; file >> event;) events.push_back(event);
-  return events;
-}
+// What traces/folding.py has folded: a number of bytes, or -k for the k-th youngest that lives.
+class folded_trace {
+ public:
+  explicit folded_trace(const std::string& name) {
+    std::ifstream file(std::string(OUTBACK_TRACES) + "/" + name);
+    for (std::string word; file >> word;) words_.push_back(word);
+  }
+
+  std::vector<int64_t> events() const {
+    std::vector<int64_t> events;
+    unfold(0, 0, true, events);
+    return events;
+  }
+
+ private:
+  // Up to the end of the repeat that begins at `word`, in that turn of the outermost one. Returns
+  // what comes behind it.
+  size_t unfold(size_t word, int64_t turn, bool outermost, std::vector<int64_t>& events) const {
+    while (word < words_.size() && words_[word] != ")") {
+      const std::string& text = words_[word++];
+      size_t end = 0;
+      const int64_t number = std::stoll(text, &end);
+      const std::string rest = text.substr(end);
+      if (rest == "(") {
+        size_t behind = word;
+        for (int64_t i = 0; i < number; ++i) {
+          behind = unfold(word, outermost ? i : turn, false, events);
+        }
+        word = behind;
+      } else {
+        const int64_t drift = rest.empty() ? 0 : std::stoll(rest.substr(1));
+        events.push_back(number - drift * turn);
+      }
+    }
+    return word + 1;
+  }
+
+  std::vector<std::string> words_;
+};
+
+struct allocation {
+  c10::DataPtr memory;
+  int64_t size;
+};
 
 const outback_runtime* large_host() {
   static auto& devices =
@@ -33,7 +70,9 @@ const outback_runtime* large_host() {
 
 struct trace_case {
   const char* name;
-  double most;  // of what is reserved, in live peaks
+  size_t events;
+  int64_t live_peak;  // in bytes
+  double most;        // of what is reserved, in live peaks
 };
 
 class AllocatorTraceTest : public ::testing::TestWithParam<trace_case> {
@@ -44,27 +83,28 @@ class AllocatorTraceTest : public ::testing::TestWithParam<trace_case> {
 TEST_P(AllocatorTraceTest, TrainingFragmentsLittle) {
   core::device_allocator().emptyCache();
   core::device_allocator().resetPeakStats(0);
-  const std::vector<int64_t> events = read_trace(GetParam().name);
-  ASSERT_GT(events.size(), 1000U);
-  std::vector<c10::DataPtr> memory(1);
-  std::vector<int64_t> sizes(1);
+  const std::vector<int64_t> events = folded_trace(GetParam().name).events();
+  ASSERT_EQ(events.size(), GetParam().events);
+  std::vector<allocation> living;  // the youngest last
   int64_t live = 0;
   int64_t live_peak = 0;
   for (const int64_t event : events) {
     if (event > 0) {
-      memory.push_back(core::allocate_on(0, static_cast<size_t>(event)));
-      sizes.push_back(event);
+      living.push_back({core::allocate_on(0, static_cast<size_t>(event)), event});
       live += event;
       live_peak = std::max(live_peak, live);
     } else {
-      memory[static_cast<size_t>(-event)].clear();
-      live -= sizes[static_cast<size_t>(-event)];
+      ASSERT_LE(-event, std::ssize(living));
+      const auto freed = living.end() + event;
+      live -= freed->size;
+      living.erase(freed);
     }
   }
+  ASSERT_EQ(live_peak, GetParam().live_peak);
   const auto stats = core::device_allocator().getDeviceStats(0);
   EXPECT_EQ(stats.requested_bytes[0].peak, live_peak);
   EXPECT_EQ(stats.requested_bytes[0].current, live);
-  memory.clear();
+  living.clear();
   const auto reserved = static_cast<double>(stats.reserved_bytes[0].peak);
   const double ratio = reserved / static_cast<double>(live_peak);
   std::cout << "reserved " << reserved / (1 << 20) << " MiB for "
@@ -76,8 +116,9 @@ TEST_P(AllocatorTraceTest, TrainingFragmentsLittle) {
 // Texts of one length; and of six, where hardly a size of one step fits the next: torch.cuda's
 // policy takes 1.17 there, and keeping every size apart 3.19.
 INSTANTIATE_TEST_SUITE_P(Transformer, AllocatorTraceTest,
-                         ::testing::Values(trace_case{"transformer.txt", 1.05},
-                                           trace_case{"transformer_lengths.txt", 1.12}));
+                         ::testing::Values(trace_case{"transformer.txt", 3036, 278119496, 1.05},
+                                           trace_case{"transformer_lengths.txt", 5604, 278119496,
+                                                      1.12}));
 
 }  // namespace
 }  // namespace outback::test

@@ -5,9 +5,12 @@
 #include <ATen/TensorIterator.h>
 #include <gmock/gmock.h>
 
+#include <atomic>
+#include <chrono>
 #include <functional>
 #include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "backend_template/core/stream.h"
@@ -192,6 +195,29 @@ TEST_F(ElementwiseTest, AnOutputOfAnotherDtypeIsConverted) {
                   },
                   {.result_dtype = at::kBool});
   EXPECT_TRUE(counts.cpu().equal(at::ones({3}, at::kLong)));
+}
+
+TEST_F(ElementwiseTest, AnOutputIsConvertedWhenTheKernelIsThroughWithIt) {
+  at::Tensor out = at::zeros({4}, at::TensorOptions(at::kDouble).device(device(0)));
+  std::atomic<bool> open{false};
+  std::thread opener;
+  elementwise_out({made({4})}, out, [&](const elementwise_loop& loop) {
+    // As a vendor's kernel is launched: by the driver alone, which tells nobody.
+    const outback_runtime& runtime = *host_table();
+    const auto wait = [](void* data) {
+      while (!static_cast<std::atomic<bool>*>(data)->load()) std::this_thread::yield();
+    };
+    const float seven = 7;
+    runtime.callbacks->enqueue(runtime.self, 0, wait, &open, loop.stream.handle());
+    runtime.mem_fill(runtime.self, 0, loop.operands[0].data, 4 * sizeof seven, &seven, sizeof seven,
+                     loop.stream.handle());
+    opener = std::thread([&open] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      open = true;
+    });
+  });
+  EXPECT_TRUE(out.cpu().equal(at::full({4}, 7, at::kDouble)));
+  opener.join();
 }
 
 TEST_F(ElementwiseTest, AnOutputIsResized) {

@@ -29,6 +29,23 @@ def test_the_source_tree_is_a_cmake_package(tmp_path):
     configure(tmp_path / "build", f"-DOutback_ROOT={ROOT}")
 
 
+def test_a_libtorch_of_the_old_abi_is_compiled_for_as_one(tmp_path):
+    torch = Path(importlib.util.find_spec("torch").origin).parent
+    older = tmp_path / "libtorch"
+    (older / "share/cmake/Torch").mkdir(parents=True)
+    for folder in ("include", "lib"):
+        (older / folder).symlink_to(torch / folder)
+    flags = 'set(TORCH_CXX_FLAGS "-D_GLIBCXX_USE_CXX11_ABI=0")\n'
+    (older / "share/cmake/Torch/TorchConfig.cmake").write_text(flags)
+    commands = "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"
+    for root, abi in ((torch, 1), (older, 0)):
+        build = tmp_path / f"abi {abi}"
+        configure(build, f"-DOutback_ROOT={ROOT}", commands, f"-DOUTBACK_TORCH_ROOT={root}")
+        compiled = json.loads((build / "compile_commands.json").read_text())
+        (command,) = (it["command"] for it in compiled if it["file"].endswith("main.cpp"))
+        assert f"-D_GLIBCXX_USE_CXX11_ABI={abi}" in command.split()
+
+
 def test_an_installed_tree_is_the_same_package(tmp_path):
     prefix = tmp_path / "a prefix with spaces"
     nothing_to_build = ["-DOUTBACK_BUILD_TORCH=OFF", "-DOUTBACK_BUILD_TESTS=OFF"]
@@ -56,23 +73,44 @@ def test_a_new_project_is_optimized_unless_it_is_told_otherwise(tmp_path, chosen
     assert flag in command.split() and ("-O3" in command.split()) == (chosen is None)
 
 
-@pytest.mark.skipif(shutil.which("ccache") is None, reason="needs ccache")
-def test_ccache_finds_what_another_project_compiled(tmp_path, monkeypatch):
-    for chosen in ("CCACHE_DISABLE", "CCACHE_READONLY", "CCACHE_CONFIGPATH"):
+@pytest.fixture
+def ccache(tmp_path, monkeypatch):
+    """Builds a library without torch, and counts what ccache did so far."""
+    if shutil.which("ccache") is None:
+        pytest.skip("needs ccache")
+    for chosen in ("CCACHE_DISABLE", "CCACHE_READONLY", "CCACHE_CONFIGPATH", "CCACHE_NOHASHDIR"):
         monkeypatch.delenv(chosen, raising=False)
 
-    def built(folder: Path) -> dict[str, int]:
+    def built(sources: Path, build: Path, config: str) -> dict[str, int]:
         variables = {"CCACHE_DIR": str(tmp_path / "ccache"), "CCACHE_BASEDIR": ""}
-        fixed = ["-DOUTBACK_BUILD_TORCH=OFF", "-DCMAKE_BUILD_TYPE=Release"]
-        call(["cmake", "-S", ROOT, "-B", folder, *fixed], **variables)
-        call(["cmake", "--build", folder, "--target", "outback_runtime_null"], **variables)
+        fixed = ["-DOUTBACK_BUILD_TORCH=OFF", "-DOUTBACK_BUILD_TESTS=OFF"]
+        fixed += [f"-DCMAKE_BUILD_TYPE={config}"]
+        call(["cmake", "-S", sources, "-B", build, *fixed], **variables)
+        call(["cmake", "--build", build, "--target", "outback_runtime_null"], **variables)
         lines = call(["ccache", "--print-stats"], **variables).splitlines()
         return {name: int(count) for name, count in (line.split("\t") for line in lines)}
 
-    first = built(tmp_path / "a build with spaces")
-    second = built(tmp_path / "deeper/another")
+    return built
+
+
+def test_ccache_finds_what_another_project_compiled(tmp_path, ccache):
+    first = ccache(ROOT, tmp_path / "a build with spaces", "Release")
+    second = ccache(ROOT, tmp_path / "deeper/another", "Release")
     assert first["cache_miss"] > 0 and second["cache_miss"] == first["cache_miss"]
     assert second["direct_cache_hit"] - first["direct_cache_hit"] == first["cache_miss"]
+
+
+def test_ccache_finds_what_another_clone_compiled(tmp_path, ccache):
+    counts = []
+    for clone in (tmp_path / "a clone", tmp_path / "deeper/another"):
+        for folder in ("backend_template", "cmake", "tests/runtime"):  # what this build needs
+            shutil.copytree(ROOT / folder, clone / folder)
+        shutil.copy(ROOT / "CMakeLists.txt", clone)
+        # With debug information, which names the compiler's folder.
+        counts.append(ccache(clone, clone / "build/dev", "RelWithDebInfo"))
+    # Not without the preprocessor: CMake writes absolute paths into the files of a unity build.
+    first, second = counts
+    assert first["cache_miss"] > 0 and second["cache_miss"] == first["cache_miss"]
 
 
 def test_the_runtimes_and_their_tests_configure_without_torch(tmp_path):

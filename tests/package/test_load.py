@@ -11,6 +11,8 @@ from conftest import ROOT, call, clean_environment
 from torch_outback import cache
 
 RUNTIME = ROOT / "generators/project/src/runtime.c"
+# What the torch half is made of.
+COMPILED = ("backend_template", "cmake", "generators", "registration")
 
 
 def compiled(folder: Path, source: str, name: str = "libacme_runtime.so") -> Path:
@@ -60,10 +62,11 @@ acme = load("acme", {str(library)!r})
 model = torch.nn.Linear(3, 2).acme()
 model(torch.ones(1, 3).acme()).sum().backward()
 print(acme is torch.acme, model.weight.grad.device, acme.get_device_name())
+print(acme.get_amp_supported_dtype())
 print([name for name in dir(acme) if "register" in name])
 """
     )
-    assert said == "True acme:0 Acme device\n[]\n"
+    assert said == "True acme:0 Acme device\n[torch.float16, torch.bfloat16]\n[]\n"
 
 
 def test_a_second_call_does_nothing_and_another_is_refused(python, library):
@@ -209,6 +212,20 @@ def test_two_processes_at_once_build_it_once(building):
     assert [process.returncode for process in processes] == [0, 0], said
     assert said[0] == said[1] and cache._is_whole(Path(said[0].strip()))
     assert configured() == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["CMakeLists.txt", *(f"{folder}/a.cpp" for folder in COMPILED)],
+)
+def test_a_change_of_any_source_is_another_module(tmp_path, monkeypatch, source):
+    monkeypatch.setattr(cache.toolkit, "tree", lambda: tmp_path)
+    file = tmp_path / source
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("before")
+    before = cache._hash_of_sources()
+    file.write_text("after")
+    assert cache._hash_of_sources() != before
 
 
 def test_what_is_not_whole_is_built_again(building):

@@ -150,6 +150,14 @@ def test_a_project_of_a_newer_outback_is_left_alone(project):
     refused(project, "was made by Outback 99.0")
 
 
+def test_releases_are_numbers(project, monkeypatch):
+    edit(project / ".outback/project.json", '"0.0"', '"0.9"')
+    monkeypatch.setattr(toolkit, "version", lambda: "0.10.0")
+    done = outback("update", str(project))
+    assert done.exit_code == 0, done.output
+    assert '"outback": "0.10"' in (project / ".outback/project.json").read_text()
+
+
 @pytest.mark.parametrize(
     "text, words",
     [

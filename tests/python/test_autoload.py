@@ -53,6 +53,7 @@ assert drivers() == torchs_own
 """
 
 
+@pytest.mark.turns_on_driver
 def test_the_import_asks_the_driver_nothing(run_python, tmp_path):
     def calls(source: str) -> list[str]:
         """Those of a whole process, as the trace is written in pieces."""

@@ -97,6 +97,13 @@ def test_set_device_is_seen_everywhere(two_devices):
         assert torch.ones(1, device="acme").device.index == 1
 
 
+def test_a_huge_index_is_no_negative_one():
+    with pytest.raises(IndexError, match=str(2**70)):
+        torch.acme.set_device(2**70)
+    torch.acme.set_device(-(2**70))
+    assert torch.acme.current_device() == 0
+
+
 def test_a_negative_index_changes_nothing(two_devices):
     torch.acme.set_device(1)
     torch.acme.set_device(-1)

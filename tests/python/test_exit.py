@@ -2,7 +2,7 @@
 
 import pytest
 
-pytestmark = [pytest.mark.turns_on_groups, pytest.mark.turns_on_driver]
+pytestmark = pytest.mark.turns_on_driver
 
 ALIVE = {
     "tensors": "x = torch.ones(1000, device='acme'); y = [x + 1, x.view(10, 100)]",

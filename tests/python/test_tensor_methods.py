@@ -148,6 +148,18 @@ def test_keywords_of_to_are_passed_on():
     assert torch.ones(1).acme(0, non_blocking=True).is_acme
 
 
+def test_another_keyword_does_not_make_it_wait(real_streams):
+    pinned = torch.ones(1 << 16).pin_memory()
+    with torch.acme.stream(torch.acme.Stream()):
+        try:
+            torch.acme._sleep(500_000_000)
+        except NotImplementedError:
+            pytest.skip("this runtime has no callbacks")
+        there = pinned.acme(non_blocking=True, copy=True)
+        assert not torch.acme.current_stream().query()
+        assert torch.equal(there.cpu(), pinned)
+
+
 def test_memory_layout_is_kept():
     image = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)
     assert image.acme().is_contiguous(memory_format=torch.channels_last)

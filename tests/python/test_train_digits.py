@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.turns_on_driver
+pytestmark = pytest.mark.any_runtime
 
 DEMO = Path(__file__).parents[2] / "examples" / "train_digits" / "train.py"
 

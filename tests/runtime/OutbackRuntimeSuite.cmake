@@ -19,6 +19,7 @@ function(outback_add_runtime_suite_program name runtime_library table_function)
     add_library(
       outback_runtime_suite OBJECT
       "${OUTBACK_RUNTIME_SUITE_DIR}/expectations.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/main.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/options.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/other_process.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/programs/generator.cpp"
@@ -57,7 +58,7 @@ function(outback_add_runtime_suite_program name runtime_library table_function)
     set_target_properties(outback_runtime_suite PROPERTIES UNITY_BUILD ${OUTBACK_UNITY} UNITY_BUILD_BATCH_SIZE 15)
   endif()
 
-  add_executable(${name} "${OUTBACK_RUNTIME_SUITE_DIR}/main.cpp")
+  add_executable(${name} "${OUTBACK_RUNTIME_SUITE_DIR}/table.cpp")
   target_compile_definitions(${name} PRIVATE OUTBACK_SUITE_TABLE=${table_function})
   target_link_libraries(${name} PRIVATE outback_runtime_suite ${runtime_library})
   outback_target_defaults(${name})

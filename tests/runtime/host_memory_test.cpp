@@ -56,6 +56,11 @@ TEST_F(HostMemoryTest, ARefusedAllocationTakesNothing) {
   EXPECT_EQ(used(0), 0u);
 }
 
+TEST_F(HostMemoryTest, WhatIsFreedGivesBackAllThatItTook) {
+  for (const std::size_t size : {1, 63, 65, 1000}) host_.mem_free(0, host_.mem_alloc(0, size));
+  EXPECT_EQ(used(0), 0u);
+}
+
 // More than the machine has, though the device's budget would allow it.
 TEST_F(HostMemoryTest, TheHostsOwnLimitIsOutOfMemoryToo) {
   host_runtime boundless({.devices = 1, .memory_size = UINT64_MAX});

@@ -2,6 +2,9 @@
 
 import argparse
 import dataclasses
+import os
+import sys
+from pathlib import Path
 
 from . import (
     bench,
@@ -20,6 +23,7 @@ from . import (
     works_table,
 )
 from .environment import Environment
+from .paths import BUILD
 from .report import Report
 
 _DESCRIPTION = """\
@@ -60,8 +64,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_test_options(command("test", _test, "run the C++ and Python tests, as CI does"))
     command("bench", _bench, "measure the backend against PyTorch's CPU", passes_on="bench/run.py")
-    devices = command("gpu", _gpu, "run the CUDA runtime's suite and figures on the devices here")
-    devices.add_argument("--save", action="store_true", help="write the figures to bench/results")
+    _add_gpu_options(
+        command(
+            "gpu",
+            _gpu,
+            "run the CUDA runtime's suite, the Python tests and figures on the devices here",
+            passes_on="pytest, after --",
+        )
+    )
     command(
         "docs",
         _docs,
@@ -136,6 +146,31 @@ def _common_options() -> argparse.ArgumentParser:
     return common
 
 
+def _add_gpu_options(devices: argparse.ArgumentParser) -> None:
+    devices.add_argument(
+        "--only",
+        metavar="PART,...",
+        type=lambda text: text.split(","),
+        help=f"of {', '.join(gpu.PARTS)}; without build, what was built before is used",
+    )
+    devices.add_argument(
+        "--out",
+        metavar="DIR",
+        type=Path,
+        default=BUILD / "gpu",
+        help="where each part's log and result go as it ends (default: build/gpu)",
+    )
+    devices.add_argument(
+        "--limit", metavar="SECONDS", type=float, help="end a part that takes longer, as a failure"
+    )
+    devices.add_argument("--save", action="store_true", help="write the figures to bench/results")
+    devices.add_argument(
+        "--pack",
+        action="store_true",
+        help="instead, fill .pack with what a machine without a network will lack",
+    )
+
+
 def _environment(
     arguments: argparse.Namespace,
     *modules: str,
@@ -180,9 +215,28 @@ def _bench(arguments: argparse.Namespace) -> int:
 
 
 def _gpu(arguments: argparse.Namespace) -> int:
-    modules = ("numpy", "sklearn", "pytest", "hypothesis", "rich")
-    found = _environment(arguments, *modules, tests=True, bench=True)
-    return gpu.run(found, arguments.save)
+    unknown = [part for part in arguments.only or () if part not in gpu.PARTS]
+    if unknown:
+        raise console.Failure(f"No part of ./dev gpu: {', '.join(unknown)}.")
+    if arguments.rest and "--" not in sys.argv:
+        raise console.Failure(f"unrecognized arguments: {' '.join(arguments.rest)}")
+    if arguments.system_torch:  # what is missing, each part names by itself
+        programs = Path(sys.executable).parent
+        os.environ["PATH"] = f"{programs}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+        found = environment.active(())
+        console.title(f"Outback, torch {found.torch}")
+    else:
+        found = _environment(arguments, tests=True, bench=True)
+    if arguments.pack:
+        return gpu.pack(found)
+    request = gpu.Request(
+        only=arguments.only,
+        out=arguments.out,
+        limit=arguments.limit,
+        save=arguments.save,
+        pytest=arguments.rest,
+    )
+    return gpu.run(found, request)
 
 
 def _docs(arguments: argparse.Namespace) -> int:

@@ -24,7 +24,8 @@ def _program(*names: str) -> Callable[[], bool]:
     return lambda: any(shutil.which(name) for name in names)
 
 
-def _header(name: str) -> Callable[[], bool]:
+def header(name: str) -> Callable[[], bool]:
+    """Whether the compiler finds a header by this name."""
     folders = (
         "/usr/include",
         "/usr/local/include",
@@ -33,7 +34,7 @@ def _header(name: str) -> Callable[[], bool]:
     return lambda: any(folder and Path(folder, name).exists() for folder in folders)
 
 
-_COMPILE = (
+COMPILE = (
     Need("g++", _program("c++", "g++", "clang++", os.environ.get("CXX", "c++"))),
     Need("cmake", _program("cmake")),
     Need("python3-dev", lambda: Path(sysconfig.get_path("include"), "Python.h").exists()),
@@ -41,22 +42,23 @@ _COMPILE = (
 )
 _VENV = (Need("python3-venv", lambda: importlib.util.find_spec("ensurepip") is not None),)
 _TESTS = (
-    Need("libfmt-dev", _header("fmt/core.h")),
-    Need("libgtest-dev", _header("gtest/gtest.h")),
-    Need("libgmock-dev", _header("gmock/gmock.h")),
+    Need("libfmt-dev", header("fmt/core.h")),
+    Need("libgtest-dev", header("gtest/gtest.h")),
+    Need("libgmock-dev", header("gmock/gmock.h")),
+    Need("mold", _program("mold"), optional=True),
 )
 # Without them there is no Level Zero runtime, and no test of it.
 _LEVEL_ZERO = (
-    Need("libze-dev", _header("level_zero/ze_api.h"), optional=True),
+    Need("libze-dev", header("level_zero/ze_api.h"), optional=True),
     Need("libze1", lambda: ctypes.util.find_library("ze_loader") is not None, optional=True),
 )
-_BENCH = (Need("libbenchmark-dev", _header("benchmark/benchmark.h")),)
+_BENCH = (Need("libbenchmark-dev", header("benchmark/benchmark.h")),)
 
 
 def provide(*, venv: bool, tests: bool = False, bench: bool = False, install: bool = True) -> None:
     """Provides the packages for this kind of work; `install=False` only looks."""
     needs = [
-        *_COMPILE,
+        *COMPILE,
         *(_VENV if venv else ()),
         *((*_TESTS, *_LEVEL_ZERO) if tests else ()),
         *(_BENCH if bench else ()),

@@ -7,5 +7,6 @@ crash is a result as well: ``supervisor`` (no torch) starts ``worker`` processes
 ``catalog`` and let ``checks`` run the phases of each subject. ``operators`` draws from ``sampling``
 and ``variants`` and checks by ``phases``; ``modules`` and ``optimizers`` are told there alone.
 ``calls`` asks both sides, ``comparing`` says what differs, ``exemptions`` what may. ``results`` is
-the file, ``gate`` compares two of them, ``report`` prints, ``listing`` names what does not pass.
+the file and ``compact`` what it says of the entries, ``gate`` compares two of them, ``report``
+prints, ``listing`` names what does not pass.
 """

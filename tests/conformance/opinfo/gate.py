@@ -1,7 +1,8 @@
 """Compares a run with a committed result file: what passed there has to pass here.
 
 What does not pass can only become less: nothing may fail that has not failed before, and what has
-may not turn into a crash or a hang. Nor may a pass be had by comparing less.
+may not turn into a crash or a hang. Nor may a pass be had by comparing less, nor a failure mended
+by its disappearance: what is in the file and not in a full run is a regression, whatever it was.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 from . import results
 from .settings import Settings
 
+_ABSENT = "absent"
 # From good to bad. A change to the right is a regression, to the left an improvement.
 _ORDER = (
     "passed",
@@ -20,7 +22,7 @@ _ORDER = (
     "refused",
     "skipped",
     "unsupported_dtype",
-    "absent",
+    _ABSENT,
     "failed",
 )
 _ENDS = ("crashed", "timed_out")
@@ -41,7 +43,7 @@ class Change:
 
     @property
     def worse(self) -> bool:
-        return _rank(self.now) > _rank(self.before)
+        return self.now == _ABSENT or _rank(self.now) > _rank(self.before)
 
     def __str__(self) -> str:
         return f"{self.name}, {self.dtype}, {self.phase}"
@@ -79,7 +81,7 @@ def compare(baseline: dict[str, Any], document: dict[str, Any]) -> Verdict:
     if not full["ops"] and full["shard"] == "1/1":
         addresses |= set(before)
     changes = [
-        Change(*address, before.get(address, "absent"), now.get(address, "absent"))
+        Change(*address, before.get(address, _ABSENT), now.get(address, _ABSENT))
         for address in sorted(addresses)
     ]
     changes = [change for change in changes if _rank(change.before) != _rank(change.now)]

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from . import results
-from .results import NOT_PASSED, TOTAL
+from . import compact, results
+from .compact import NOT_PASSED
+from .results import TOTAL
 from .settings import NO_FORM
 
 FILE = "NOT_PASSING.md"
@@ -29,15 +30,15 @@ REMARKS = {
 
 
 def text(folder: Path) -> str:
-    """The whole list, over all result files in `folder`."""
-    parts = [HEAD]
+    """The whole list, over all result files in `folder`; those that say the same say it once."""
+    names: dict[str, list[str]] = collections.defaultdict(list)
     for file in sorted(folder.glob("*.json")):
-        parts += _of_file(file.stem, results.load(file))
-    return "\n".join(parts)
+        names["\n".join(_of_document(results.load(file)))].append(file.stem)
+    parts = (f"## {', '.join(stems)}\n\n{said}" for said, stems in names.items())
+    return "\n".join([HEAD, *parts])
 
 
-def _of_file(name: str, document: dict[str, Any]) -> Iterator[str]:
-    yield f"## {name}\n"
+def _of_document(document: dict[str, Any]) -> Iterator[str]:
     yield from _totals(document)
     found = list(results.entries(document))
     bad = [(address, entry) for address, entry in found if entry["status"] in NOT_PASSED]
@@ -86,18 +87,8 @@ def _section(title: str, reasons: Iterable[tuple[str, tuple[str, str, str, str]]
 
 
 def _names(addresses: list[tuple[str, str, str, str]]) -> str:
-    found: dict[str, dict[str, list[str]]] = collections.defaultdict(dict)
-    for _, name, dtype, phase in addresses:
-        found[name].setdefault(dtype, []).append(phase)
-    return ", ".join(f"`{name}` ({_where(by_dtype)})" for name, by_dtype in found.items())
-
-
-def _where(by_dtype: dict[str, list[str]]) -> str:
-    """Dtypes with the same phases together."""
-    dtypes: dict[tuple[str, ...], list[str]] = collections.defaultdict(list)
-    for dtype, phases in by_dtype.items():
-        dtypes[tuple(phases)].append(dtype)
-    return "; ".join(f"{', '.join(names)}: {', '.join(phases)}" for phases, names in dtypes.items())
+    found = compact.places(address[1:] for address in addresses)
+    return ", ".join(f"`{name}` ({where})" for name, where in found.items())
 
 
 def _escaped(reason: str) -> str:

@@ -11,8 +11,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from . import results
+from .compact import NOT_PASSED
 from .gate import Verdict
-from .results import NOT_PASSED, STATUSES, TOTAL
+from .results import STATUSES, TOTAL
 
 NAMED = 40  # subjects for a cause; all of them are in the file
 

@@ -1,6 +1,7 @@
 """The result file: built from an outcome, sealed by a digest, read back only if the seal holds.
 
-`document[kind][name][dtype][phase]` is an entry, for each kind of subject.
+`document[kind][name][dtype][phase]` is an entry, for each kind of subject. The file is shorter:
+`compact` says how.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from . import compact
+from .compact import NOT_PASSED
 from .settings import KINDS, PHASES, Settings
 from .supervisor import Outcome
 
-FORMAT = 2
+FORMAT = 3
 NOTE = (
     "Produced by the OpInfo harness and never edited; the digest seals it. "
-    "A number is a pass of that many samples."
+    "An entry that is not listed passed."
 )
 STATUSES = (
     "passed",
@@ -30,10 +33,8 @@ STATUSES = (
     "skipped",
     "unsupported_dtype",
 )
-NOT_PASSED = ("failed", "crashed", "timed_out")
 TOTAL = "total"  # of all dtypes
-# Numbers of the machinery, not of the backend: kept out so that equal runs give equal files.
-UNWRITTEN = ("trace",)
+WIDTH = 100  # of the file's lines
 
 
 class NotOurs(ValueError):
@@ -74,6 +75,7 @@ def build(outcome: Outcome, settings: Settings, label: str) -> dict[str, Any]:
         },
         "denominators": {kind: denominators(outcome, kind) for kind in settings.kinds},
         "counts": {kind: counts(found[kind], PHASES[kind]) for kind in settings.kinds},
+        "samples": {kind: samples(found[kind], PHASES[kind]) for kind in settings.kinds},
         "unclean_exits": sorted(outcome.unclean_exits),
         **found,
     }
@@ -115,6 +117,15 @@ def _statuses(section: dict[str, dict], phase: str, dtypes: tuple[str, ...]) -> 
     return {status: found[status] for status in STATUSES}
 
 
+def samples(section: dict[str, dict], phases: tuple[str, ...]) -> dict[str, int]:
+    """How many ran to their end, of all entries of a phase."""
+    found = collections.Counter()
+    for by_dtype in section.values():
+        for entries in by_dtype.values():
+            found.update({phase: entry.get("samples", 0) for phase, entry in entries.items()})
+    return {phase: found[phase] for phase in phases}
+
+
 def entries(document: dict[str, Any]) -> Iterator[tuple[tuple[str, str, str, str], dict]]:
     """Each entry behind its address: kind, name, dtype and phase."""
     for kind in KINDS:
@@ -131,10 +142,13 @@ def all_passed(document: dict[str, Any]) -> bool:
 
 
 def save(document: dict[str, Any], path: Path) -> None:
-    sealed = _each_entry(document, _written)
+    sealed = document | {kind: compact.written(document[kind]) for kind in _kinds(document)}
+    sealed["counts"] = _each_count(
+        document, lambda numbers: {status: n for status, n in numbers.items() if n}
+    )
     sealed["digest"] = _digest(sealed)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(_dump(sealed), encoding="utf-8")
+    path.write_text(_dump(sealed) + "\n", encoding="utf-8")
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -145,32 +159,27 @@ def load(path: Path) -> dict[str, Any]:
         raise NotOurs(f"{path}: format {document.get('format')}, this harness reads {FORMAT}")
     if digest != _digest(document):
         raise NotOurs(f"{path}: was edited after the harness wrote it; run the harness instead")
-    return _each_entry(document, _read)
+    document["counts"] = _each_count(
+        document, lambda numbers: {status: numbers.get(status, 0) for status in STATUSES}
+    )
+    return document | {kind: compact.read(document[kind]) for kind in _kinds(document)}
 
 
-def _written(entry: dict[str, Any]) -> dict[str, Any] | int:
-    """Without what differs from run to run; the number of samples, if there is no more to say."""
-    kept = {key: value for key, value in entry.items() if key not in UNWRITTEN}
-    plain = kept.keys() == {"status", "samples"} and kept["status"] == "passed"
-    return kept["samples"] if plain else kept
+def _kinds(document: dict[str, Any]) -> list[str]:
+    return [kind for kind in KINDS if kind in document]
 
 
-def _read(entry: dict[str, Any] | int) -> dict[str, Any]:
-    return {"status": "passed", "samples": entry} if isinstance(entry, int) else entry
-
-
-def _each_entry(document: dict[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
-    changed = dict(document)
-    for kind in KINDS:
-        if kind in document:
-            changed[kind] = {
-                name: {
-                    dtype: {phase: change(entry) for phase, entry in phases.items()}
-                    for dtype, phases in by_dtype.items()
-                }
-                for name, by_dtype in document[kind].items()
-            }
-    return changed
+def _each_count(
+    document: dict[str, Any], change: Callable[[dict[str, int]], dict[str, int]]
+) -> dict[str, Any]:
+    """The counts, with the numbers of each kind, dtype and phase changed."""
+    return {
+        kind: {
+            dtype: {phase: change(numbers) for phase, numbers in phases.items()}
+            for dtype, phases in by_dtype.items()
+        }
+        for kind, by_dtype in document["counts"].items()
+    }
 
 
 def _digest(document: dict[str, Any]) -> str:
@@ -178,13 +187,20 @@ def _digest(document: dict[str, Any]) -> str:
     return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def _dump(document: dict[str, Any]) -> str:
-    """JSON with one line for each subject: short files, and differences that can be read."""
-    lines = []
-    for key, value in document.items():
-        if key in KINDS and value:
-            inner = ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in value.items())
-            lines.append(f"{json.dumps(key)}: {{\n{inner}\n }}")
-        else:
-            lines.append(f"{json.dumps(key)}: {json.dumps(value)}")
-    return "{\n " + ",\n ".join(lines) + "\n}\n"
+def _dump(value: Any, before: int = 0, depth: int = 1) -> str:
+    """JSON in lines of at most WIDTH columns, where its words allow it."""
+    flat = json.dumps(value)
+    if before + len(flat) < WIDTH or not isinstance(value, dict | list):
+        return flat
+    keys = [f"{json.dumps(key)}: " if isinstance(value, dict) else "" for key in value]
+    values = value.values() if isinstance(value, dict) else value
+    lines = [""]
+    for key, item in zip(keys, values, strict=True):
+        text = key + _dump(item, depth + len(key), depth + 1)
+        if lines[-1] and (depth + len(lines[-1]) + len(text) > WIDTH - 2 or "\n" in text):
+            lines.append("")
+        lines[-1] += f"{' ' if lines[-1] else ''}{text},"
+    lines[-1] = lines[-1].removesuffix(",")
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    pad = "\n" + " " * depth
+    return opening + "".join(pad + line for line in lines) + pad[:-1] + closing

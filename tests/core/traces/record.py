@@ -1,14 +1,14 @@
 """Records what a transformer's training asks of the device's allocator.
 
 ``python record.py 128 128 128 > transformer.txt``: the lengths of the steps' texts. On a device
-whose memory is apart, so that every tensor is the allocator's. A line an event, in order: a number
-of bytes, or ``-n`` for the freeing of the n-th allocation, counted from 1.
+whose memory is apart, so that every tensor is the allocator's. ``folding`` says how it is written.
 """
 
 import sys
 
 import torch
 import torch_acme  # noqa: F401
+from folding import text_of
 from torch import nn
 from torch.nn import functional
 
@@ -68,15 +68,16 @@ def main() -> None:
     torch.acme.init()
     torch.acme.memory._record_memory_history(context=None)
     train([int(length) for length in sys.argv[1:]])
-    numbers: dict[int, int] = {}
-    count = 0
+    events: list[int] = []
+    live: list[int] = []  # addresses, the youngest last
     for entry in torch.acme.memory._snapshot()["device_traces"][0]:
         if entry["action"] == "alloc":
-            count += 1
-            numbers[entry["addr"]] = count
-            print(entry["size"])
+            live.append(entry["addr"])
+            events.append(entry["size"])
         elif entry["action"] == "free_completed":
-            print(-numbers.pop(entry["addr"]))
+            events.append(live.index(entry["addr"]) - len(live))
+            live.remove(entry["addr"])
+    print(text_of(events), end="")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@
 #include "tests/fakes/level_zero/world.hpp"
 
 namespace outback::software_ze {
-namespace {
+namespace append_entries {
 
 ze_result_t barrier(ze_command_list_handle_t list, ze_event_handle_t signals, uint32_t wait_count,
                     ze_event_handle_t* waits) {
@@ -108,9 +108,10 @@ ze_result_t advise(ze_command_list_handle_t list, ze_device_handle_t on, const v
   return prefetch(list, pointer, size);
 }
 
-}  // namespace
+}  // namespace append_entries
 
 void serve_appends(ze_command_list_dditable_t* table) {
+  using namespace append_entries;
   serve<"zeCommandListAppendBarrier", barrier>(table->pfnAppendBarrier);
   serve<"zeCommandListAppendMemoryRangesBarrier", ranges_barrier>(
       table->pfnAppendMemoryRangesBarrier);

@@ -7,7 +7,7 @@
 #include "tests/fakes/level_zero/world.hpp"
 
 namespace outback::software_ze {
-namespace {
+namespace context_entries {
 
 ze_result_t create(ze_driver_handle_t driver, const ze_context_desc_t* desc,
                    ze_context_handle_t* made) {
@@ -57,9 +57,10 @@ ze_result_t change_residency(ze_context_handle_t handle, ze_device_handle_t on, 
   return ZE_RESULT_SUCCESS;
 }
 
-}  // namespace
+}  // namespace context_entries
 
 void serve_context(ze_context_dditable_t* table) {
+  using namespace context_entries;
   serve<"zeContextCreate", create>(table->pfnCreate);
   serve<"zeContextCreateEx", create_ex>(table->pfnCreateEx);
   serve<"zeContextDestroy", destroy>(table->pfnDestroy);

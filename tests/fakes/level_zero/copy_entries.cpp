@@ -11,7 +11,7 @@
 #include "tests/fakes/level_zero/world.hpp"
 
 namespace outback::software_ze {
-namespace {
+namespace copy_entries {
 
 ze_result_t append_copy(ze_command_list_handle_t list, void* to, const void* from, size_t size,
                         const context* from_context, ze_event_handle_t signals, uint32_t wait_count,
@@ -117,9 +117,10 @@ ze_result_t copy_region(ze_command_list_handle_t list, void* to, const ze_copy_r
   });
 }
 
-}  // namespace
+}  // namespace copy_entries
 
 void serve_copies(ze_command_list_dditable_t* table) {
+  using namespace copy_entries;
   serve<"zeCommandListAppendMemoryCopy", copy>(table->pfnAppendMemoryCopy);
   serve<"zeCommandListAppendMemoryFill", fill>(table->pfnAppendMemoryFill);
   serve<"zeCommandListAppendMemoryCopyRegion", copy_region>(table->pfnAppendMemoryCopyRegion);

@@ -9,7 +9,7 @@
 #include "tests/fakes/level_zero/world.hpp"
 
 namespace outback::software_ze {
-namespace {
+namespace device_entries {
 
 void write_handle(ze_device_handle_t& into, const std::shared_ptr<device>& from) {
   into = from->handle;
@@ -66,9 +66,10 @@ ze_result_t get_global_timestamps(ze_device_handle_t handle, uint64_t* host, uin
   return ZE_RESULT_SUCCESS;
 }
 
-}  // namespace
+}  // namespace device_entries
 
 void serve_device(ze_device_dditable_t* table, ze_api_version_t version) {
+  using namespace device_entries;
   serve<"zeDeviceGet", get, in_child::allowed>(table->pfnGet);
   serve<"zeDeviceGetSubDevices", get_sub_devices, in_child::allowed>(table->pfnGetSubDevices);
   serve<"zeDeviceCanAccessPeer", can_access_peer, in_child::allowed>(table->pfnCanAccessPeer);

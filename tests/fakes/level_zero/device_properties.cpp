@@ -9,7 +9,7 @@
 #include "tests/fakes/level_zero/world.hpp"
 
 namespace outback::software_ze {
-namespace {
+namespace device_properties {
 
 ze_result_t get_properties(ze_device_handle_t handle, ze_device_properties_t* properties) {
   const auto found = the_world().devices.find(handle);
@@ -147,9 +147,10 @@ ze_result_t get_pci(ze_device_handle_t handle, ze_pci_ext_properties_t* properti
   return ZE_RESULT_SUCCESS;
 }
 
-}  // namespace
+}  // namespace device_properties
 
 void serve_device_properties(ze_device_dditable_t* table) {
+  using namespace device_properties;
   serve<"zeDeviceGetProperties", get_properties, in_child::allowed>(table->pfnGetProperties);
   serve<"zeDeviceGetComputeProperties", get_compute_properties, in_child::allowed>(
       table->pfnGetComputeProperties);

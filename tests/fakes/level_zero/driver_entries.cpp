@@ -9,7 +9,7 @@
 #include "tests/fakes/level_zero/world.hpp"
 
 namespace outback::software_ze {
-namespace {
+namespace driver_entries {
 
 ze_result_t init(ze_init_flags_t flags) {
   if (flags != 0 && (flags & ZE_INIT_FLAG_GPU_ONLY) == 0) return ZE_RESULT_ERROR_UNINITIALIZED;
@@ -82,7 +82,7 @@ ze_result_t get_extension_function(ze_driver_handle_t driver, const char* name, 
   return ZE_RESULT_ERROR_INVALID_ARGUMENT;  // there are none
 }
 
-}  // namespace
+}  // namespace driver_entries
 
 bool serves(ze_api_version_t version, uint32_t needed) {
   if (static_cast<uint32_t>(version) < needed) return false;
@@ -94,6 +94,7 @@ bool serves(ze_api_version_t version, uint32_t needed) {
 }
 
 void serve_global(ze_global_dditable_t* table, ze_api_version_t version) {
+  using namespace driver_entries;
   serve<"zeInit", init, in_child::allowed>(table->pfnInit);
   if (serves(version, api_version(1, 10))) {
     serve_newer<"zeInitDrivers", init_drivers, in_child::allowed>(table, slot_global_init_drivers);
@@ -101,6 +102,7 @@ void serve_global(ze_global_dditable_t* table, ze_api_version_t version) {
 }
 
 void serve_driver(ze_driver_dditable_t* table) {
+  using namespace driver_entries;
   serve<"zeDriverGet", get, in_child::allowed>(table->pfnGet);
   serve<"zeDriverGetApiVersion", get_api_version, in_child::allowed>(table->pfnGetApiVersion);
   serve<"zeDriverGetProperties", get_properties, in_child::allowed>(table->pfnGetProperties);

@@ -8,7 +8,7 @@
 #include "tests/fakes/level_zero/world.hpp"
 
 namespace outback::software_ze {
-namespace {
+namespace event_entries {
 
 ze_result_t create(ze_event_pool_handle_t handle, const ze_event_desc_t* desc,
                    ze_event_handle_t* made) {
@@ -79,9 +79,10 @@ ze_result_t query_timestamp(ze_event_handle_t handle, ze_kernel_timestamp_result
   return ZE_RESULT_SUCCESS;
 }
 
-}  // namespace
+}  // namespace event_entries
 
 void serve_event(ze_event_dditable_t* table) {
+  using namespace event_entries;
   serve<"zeEventCreate", create>(table->pfnCreate);
   serve<"zeEventDestroy", destroy>(table->pfnDestroy);
   serve<"zeEventHostSignal", host_signal>(table->pfnHostSignal);

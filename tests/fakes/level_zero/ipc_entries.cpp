@@ -12,7 +12,7 @@
 #include "tests/fakes/level_zero/world.hpp"
 
 namespace outback::software_ze {
-namespace {
+namespace ipc_entries {
 
 ze_result_t get(ze_context_handle_t handle, const void* pointer, ze_ipc_mem_handle_t* made) {
   the_world().contexts.find(handle);
@@ -78,9 +78,10 @@ ze_result_t close(ze_context_handle_t handle, const void* pointer) {
   return ZE_RESULT_SUCCESS;
 }
 
-}  // namespace
+}  // namespace ipc_entries
 
 void serve_ipc_memory(ze_mem_dditable_t* table, ze_api_version_t version) {
+  using namespace ipc_entries;
   serve<"zeMemGetIpcHandle", get>(table->pfnGetIpcHandle);
   serve<"zeMemOpenIpcHandle", open>(table->pfnOpenIpcHandle);
   serve<"zeMemCloseIpcHandle", close>(table->pfnCloseIpcHandle);

@@ -7,7 +7,7 @@
 #include "tests/fakes/level_zero/world.hpp"
 
 namespace outback::software_ze {
-namespace {
+namespace list_entries {
 
 // Older drivers take the flag, like any bit they do not know, and pay no attention to it.
 bool keeps_order(uint32_t flags, uint32_t flag) {
@@ -62,9 +62,10 @@ ze_result_t host_synchronize(ze_command_list_handle_t handle, uint64_t timeout) 
   return the_world().lists.find(handle)->wait(timeout);
 }
 
-}  // namespace
+}  // namespace list_entries
 
 void serve_command_list(ze_command_list_dditable_t* table, ze_api_version_t version) {
+  using namespace list_entries;
   serve<"zeCommandListCreate", create>(table->pfnCreate);
   serve<"zeCommandListCreateImmediate", create_immediate>(table->pfnCreateImmediate);
   serve<"zeCommandListDestroy", destroy>(table->pfnDestroy);

@@ -13,7 +13,7 @@
 #include "tests/fakes/level_zero/world.hpp"
 
 namespace outback::software_ze {
-namespace {
+namespace memory_entries {
 
 struct request {
   std::size_t size, alignment;
@@ -171,9 +171,10 @@ ze_result_t get_range(ze_context_handle_t handle, const void* pointer, void** ba
   return ZE_RESULT_SUCCESS;
 }
 
-}  // namespace
+}  // namespace memory_entries
 
 void serve_memory(ze_mem_dditable_t* table) {
+  using namespace memory_entries;
   serve<"zeMemAllocDevice", alloc_device>(table->pfnAllocDevice);
   serve<"zeMemAllocHost", alloc_host>(table->pfnAllocHost);
   serve<"zeMemAllocShared", alloc_shared>(table->pfnAllocShared);

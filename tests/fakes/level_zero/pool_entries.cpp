@@ -15,7 +15,7 @@
 #include "tests/fakes/level_zero/world.hpp"
 
 namespace outback::software_ze {
-namespace {
+namespace pool_entries {
 
 // Drivers before 1.8 pass over the structure, as over any that they do not know: the events have to
 // be reset.
@@ -103,9 +103,10 @@ ze_result_t close_ipc(ze_event_pool_handle_t handle) {
   return ZE_RESULT_SUCCESS;
 }
 
-}  // namespace
+}  // namespace pool_entries
 
 void serve_event_pool(ze_event_pool_dditable_t* table, ze_api_version_t version) {
+  using namespace pool_entries;
   serve<"zeEventPoolCreate", create>(table->pfnCreate);
   serve<"zeEventPoolDestroy", destroy>(table->pfnDestroy);
   serve<"zeEventPoolGetIpcHandle", get_ipc>(table->pfnGetIpcHandle);

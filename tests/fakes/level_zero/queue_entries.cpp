@@ -11,7 +11,7 @@
 #include "tests/fakes/level_zero/world.hpp"
 
 namespace outback::software_ze {
-namespace {
+namespace queue_entries {
 
 ze_result_t create(ze_context_handle_t handle, ze_device_handle_t device_handle,
                    const ze_command_queue_desc_t* desc, ze_command_queue_handle_t* made) {
@@ -106,7 +106,7 @@ ze_result_t reset_fence(ze_fence_handle_t handle) {
   return ZE_RESULT_SUCCESS;
 }
 
-}  // namespace
+}  // namespace queue_entries
 
 void check_queue_group(uint32_t ordinal) {
   require(ordinal < (the_options().copy_group ? 2u : 1u), ZE_RESULT_ERROR_INVALID_ARGUMENT);
@@ -122,6 +122,7 @@ void check_queue(const ze_command_queue_desc_t& desc) {
 }
 
 void serve_command_queue(ze_command_queue_dditable_t* table) {
+  using namespace queue_entries;
   serve<"zeCommandQueueCreate", create>(table->pfnCreate);
   serve<"zeCommandQueueDestroy", destroy>(table->pfnDestroy);
   serve<"zeCommandQueueExecuteCommandLists", execute>(table->pfnExecuteCommandLists);
@@ -129,6 +130,7 @@ void serve_command_queue(ze_command_queue_dditable_t* table) {
 }
 
 void serve_fence(ze_fence_dditable_t* table) {
+  using namespace queue_entries;
   serve<"zeFenceCreate", create_fence>(table->pfnCreate);
   serve<"zeFenceDestroy", destroy_fence>(table->pfnDestroy);
   serve<"zeFenceHostSynchronize", wait_fence, in_child::waits>(table->pfnHostSynchronize);

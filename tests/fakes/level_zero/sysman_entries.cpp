@@ -13,7 +13,7 @@
 #include "tests/fakes/level_zero/world.hpp"
 
 namespace outback::software_ze {
-namespace {
+namespace sysman_entries {
 
 std::shared_ptr<device> find_device(zes_device_handle_t handle) {
   require(the_world().options.sysman, ZE_RESULT_ERROR_UNINITIALIZED);
@@ -159,7 +159,7 @@ ze_result_t engine_activity(zes_engine_handle_t handle, zes_engine_stats_t* stat
   return ZE_RESULT_SUCCESS;
 }
 
-}  // namespace
+}  // namespace sysman_entries
 
 uint64_t energy_microjoules(device& of) {
   const uint64_t busy = of.root().busy_nanoseconds.load(std::memory_order_relaxed);
@@ -168,6 +168,7 @@ uint64_t energy_microjoules(device& of) {
 }
 
 void serve_sysman_device(zes_device_dditable_t* table) {
+  using namespace sysman_entries;
   using sort = sensor::sort;
   serve<"zesDeviceGetProperties", get_properties, in_child::allowed>(table->pfnGetProperties);
   serve<"zesDevicePciGetProperties", get_pci, in_child::allowed>(table->pfnPciGetProperties);
@@ -185,26 +186,31 @@ void serve_sysman_device(zes_device_dditable_t* table) {
 }
 
 void serve_sysman_memory(zes_memory_dditable_t* table) {
+  using namespace sysman_entries;
   serve<"zesMemoryGetProperties", memory_properties>(table->pfnGetProperties);
   serve<"zesMemoryGetState", memory_state>(table->pfnGetState);
 }
 
 void serve_sysman_temperature(zes_temperature_dditable_t* table) {
+  using namespace sysman_entries;
   serve<"zesTemperatureGetProperties", temperature_properties>(table->pfnGetProperties);
   serve<"zesTemperatureGetState", temperature_state>(table->pfnGetState);
 }
 
 void serve_sysman_power(zes_power_dditable_t* table) {
+  using namespace sysman_entries;
   serve<"zesPowerGetProperties", power_properties>(table->pfnGetProperties);
   serve<"zesPowerGetEnergyCounter", power_energy>(table->pfnGetEnergyCounter);
 }
 
 void serve_sysman_frequency(zes_frequency_dditable_t* table) {
+  using namespace sysman_entries;
   serve<"zesFrequencyGetProperties", frequency_properties>(table->pfnGetProperties);
   serve<"zesFrequencyGetState", frequency_state>(table->pfnGetState);
 }
 
 void serve_sysman_engine(zes_engine_dditable_t* table) {
+  using namespace sysman_entries;
   serve<"zesEngineGetProperties", engine_properties>(table->pfnGetProperties);
   serve<"zesEngineGetActivity", engine_activity>(table->pfnGetActivity);
 }

@@ -223,6 +223,7 @@ assert common.get_scheduling_for_device("acme") is Mine
     )
 
 
+@pytest.mark.turns_on_memory
 @pytest.mark.skipif(ADDRESSABLE, reason="the CPU can address this device")
 def test_elsewhere_it_is_refused(run_at_first_use):
     run_at_first_use(

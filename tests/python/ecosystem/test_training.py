@@ -117,6 +117,7 @@ def test_sparse_adam():
     assert moved.nonzero().flatten().tolist() == [1, 3]
 
 
+@pytest.mark.turns_on_driver
 def test_schedules_and_averages():
     module = net().acme()
     averaged = torch.optim.swa_utils.AveragedModel(
@@ -248,6 +249,7 @@ def test_a_function_of_ones_own():
 # ---- Modules
 
 
+@pytest.mark.turns_on_driver
 def test_a_module_over_two_devices(two_devices):
     class Split(nn.Module):
         def __init__(self) -> None:
@@ -269,6 +271,7 @@ def test_a_module_over_two_devices(two_devices):
     assert [p.device.index for p in module.parameters()] == [0, 0, 1, 1]
 
 
+@pytest.mark.turns_on_driver
 def test_replicas_on_two_devices(two_devices):
     replicas = [net().acme(i) for i in (0, 1)]
     for i, one in enumerate(replicas):

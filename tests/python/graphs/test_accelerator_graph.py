@@ -6,7 +6,6 @@ import torch
 acme = torch.acme
 pytestmark = [
     pytest.mark.turns_on_groups,
-    pytest.mark.turns_on_driver,
     pytest.mark.skipif(not hasattr(torch.accelerator, "Graph"), reason="needs torch 2.12 or newer"),
 ]
 

@@ -7,8 +7,7 @@ import torch
 
 acme = torch.acme
 pytestmark = [
-    pytest.mark.turns_on_memory,
-    pytest.mark.turns_on_driver,
+    pytest.mark.any_runtime,
     pytest.mark.usefixtures("records"),
 ]
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-pytestmark = [pytest.mark.turns_on_memory, pytest.mark.turns_on_groups, pytest.mark.turns_on_driver]
+pytestmark = pytest.mark.turns_on_groups
 
 acme = torch.acme
 

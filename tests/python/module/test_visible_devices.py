@@ -6,7 +6,7 @@ How the list is read is tested in tests/layers/visible_devices_test.cpp.
 import pytest
 import torch
 
-pytestmark = pytest.mark.turns_on_driver
+pytestmark = pytest.mark.any_runtime
 
 COUNT = "import torch, torch_acme; print(torch.acme.device_count(), torch.acme.is_available())"
 
@@ -98,6 +98,7 @@ def test_a_forked_child_counts_what_its_parent_saw(run_python, two_devices):
     )
 
 
+@pytest.mark.turns_on_driver
 def test_a_uuid_names_its_device(run_python, two_devices):
     uuids = [torch.acme.get_device_properties(index).uuid for index in range(2)]
     if None in uuids:

@@ -2,7 +2,9 @@
 // nothing lost, and with the thread's CUDA state as it was.
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <set>
+#include <thread>
 
 #include "tests/runtime/cuda/every_slot.hpp"
 #include "tests/runtime/cuda/fake.hpp"
@@ -107,6 +109,36 @@ TEST_P(CudaErrorTest, OneThatIsStickyLosesTheDevice) {
     EXPECT_THAT(world.t().last_error(world.self()), HasSubstr(sticky.words));
     EXPECT_EQ(world.t().device_sync(world.self(), 0), OUTBACK_OK);
   }
+}
+
+// CUDA says of these that the process has to begin anew, or they end a context in another way.
+TEST(CudaStatusTest, WhateverEndsAContextLosesTheDevice) {
+  for (const cudaError_t error :
+       {cudaErrorECCUncorrectable, cudaErrorNvlinkUncorrectable, cudaErrorContained,
+        cudaErrorIllegalAddress, cudaErrorLaunchTimeout, cudaErrorContextIsDestroyed,
+        cudaErrorAssert, cudaErrorHardwareStackError, cudaErrorIllegalInstruction,
+        cudaErrorMisalignedAddress, cudaErrorInvalidAddressSpace, cudaErrorInvalidPc,
+        cudaErrorLaunchFailure, cudaErrorTensorMemoryLeak, cudaErrorMpsClientTerminated,
+        cudaErrorExternalDevice}) {
+    EXPECT_EQ(status_of(error), OUTBACK_DEVICE_LOST) << error;
+  }
+}
+
+TEST(CudaPendingTest, ATimeThatIsNotThereYetLeavesNoErrorBehind) {
+  slot_world world;
+  const outback_runtime& t = world.t();
+  std::atomic<bool> open{false};
+  const auto wait = [](void* data) {
+    while (!static_cast<std::atomic<bool>*>(data)->load()) std::this_thread::yield();
+  };
+  ASSERT_EQ(t.callbacks->enqueue(t.self, slot_world::device, wait, &open, world.stream),
+            OUTBACK_OK);
+  EXPECT_EQ(t.events->record(t.self, slot_world::device, world.last, world.stream), OUTBACK_OK);
+  int64_t ns = 0;
+  EXPECT_EQ(t.events->elapsed(t.self, world.first, world.last, &ns), OUTBACK_NOT_READY);
+  EXPECT_EQ(fake_cuda_functions().cudaGetLastError(), cudaSuccess) << "left for somebody else";
+  open = true;
+  EXPECT_EQ(t.streams->sync(t.self, slot_world::device, world.stream), OUTBACK_OK);
 }
 
 // The one that changes the current device.

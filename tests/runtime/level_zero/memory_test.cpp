@@ -1,6 +1,11 @@
 // Memory: how much one allocation may have, what a process may have, and what is refused.
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
+#include <chrono>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/runtime/level_zero/own_process.hpp"
@@ -106,6 +111,52 @@ TEST(MemoryTest, DevicesThatAreNoPeersAreToldSo) {
     EXPECT_EQ(can, 0);
     EXPECT_EQ(table().peer->enable(table().self, 0, 1), OUTBACK_UNSUPPORTED);
     EXPECT_THAT(last_error(), HasSubstr("device 0 cannot access memory of device 1"));
+  });
+}
+
+// What is staged stays until the device has read it, so the seventeenth copy waits.
+TEST(MemoryTest, MoreSmallCopiesThanMayBeStagedAreAllRight) {
+  OUTBACK_IN_ITS_OWN_PROCESS(({}), {
+    const outback_runtime& t = table();
+    constexpr unsigned char count = 20;
+    void* ptr = nullptr;
+    std::vector<unsigned char> back(count);
+    must(t.mem_alloc(t.self, 0, count, &ptr));
+    must(t.device_sync(t.self, 0));
+    OUTBACK_ZE_CONTROL(outback_ze_pause)();
+    std::thread copies([&] {
+      for (unsigned char i = 0; i < count; ++i) {
+        auto* const to = static_cast<unsigned char*>(ptr) + i;
+        EXPECT_EQ(t.mem_copy(t.self, to, 0, &i, OUTBACK_HOST, 1, nullptr), OUTBACK_OK);
+      }
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    OUTBACK_ZE_CONTROL(outback_ze_resume)();
+    copies.join();
+    must(t.mem_copy(t.self, back.data(), OUTBACK_HOST, ptr, 0, count, nullptr));
+    for (unsigned char i = 0; i < count; ++i) EXPECT_EQ(back[i], i);
+    must(t.mem_free(t.self, 0, ptr));
+  });
+}
+
+// As another process's whose descriptor is of something else.
+TEST(MemoryTest, AHandleThatCannotBeOpenedCannotBeOpenedTheNextTimeEither) {
+  OUTBACK_IN_ITS_OWN_PROCESS(({}), {
+    const outback_runtime& t = table();
+    void *ptr = nullptr, *opened = nullptr;
+    outback_ipc_handle handle = {};
+    handle.struct_size = sizeof(handle);
+    must(t.mem_alloc(t.self, 0, 4096, &ptr));
+    must(t.ipc->get_memory(t.self, 0, ptr, &handle));
+    close(std::exchange(handle.fd, open("/dev/null", O_RDWR | O_CLOEXEC)));
+    constexpr std::size_t process = 8;  // behind the kind
+    handle.bytes[process] ^= 1;
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_NE(t.ipc->open_memory(t.self, 0, &handle, &opened), OUTBACK_OK) << i;
+      EXPECT_THAT(last_error(), HasSubstr("zeMemOpenIpcHandle"));
+    }
+    close(handle.fd);
+    must(t.mem_free(t.self, 0, ptr));
   });
 }
 

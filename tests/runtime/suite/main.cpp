@@ -1,5 +1,5 @@
-// Runs the suite on the table that OUTBACK_SUITE_TABLE names, counts "unsupported" apart from
-// "passed", and compares both with what was expected of this runtime. See options.hpp.
+// Runs the suite on the program's table, counts "unsupported" apart from "passed", and compares
+// both with what was expected of this runtime. See options.hpp.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -13,8 +13,7 @@
 #include "tests/runtime/suite/options.hpp"
 #include "tests/runtime/suite/other_process.hpp"
 #include "tests/runtime/suite/suite.hpp"
-
-extern "C" const outback_runtime* OUTBACK_SUITE_TABLE(void);
+#include "tests/runtime/suite/table.h"
 
 namespace outback::suite {
 namespace {
@@ -114,7 +113,7 @@ bool failed_outside_of_tests() {
 }
 
 int run() {
-  if (const std::string problem = table_problem(OUTBACK_SUITE_TABLE()); !problem.empty()) {
+  if (const std::string problem = table_problem(outback_suite_table()); !problem.empty()) {
     std::fprintf(stderr, "runtime suite: %s\n", problem.c_str());
     return 1;
   }
@@ -136,7 +135,7 @@ int run() {
 }  // namespace
 
 const outback_runtime& table() {
-  static const complete_table& whole = *new complete_table(*OUTBACK_SUITE_TABLE());
+  static const complete_table& whole = *new complete_table(*outback_suite_table());
   return whole.runtime();
 }
 

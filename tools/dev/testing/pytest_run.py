@@ -26,7 +26,7 @@ def run_pytest(
     """
     command = [environment.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
     if workers > 1 and environment.has("xdist"):
-        command += ["-n", str(workers)]
+        command += ["-n", str(workers), "--dist", "worksteal"]
     log = f"pytest-{re.sub('[ ,]+', '-', name)}"
     results = LOG / f"{log}.xml"  # works_table reads it
     results.unlink(missing_ok=True)

@@ -1,0 +1,1 @@
+"""The list: a module for each area of the tree, with its MUTANTS."""

@@ -1,0 +1,59 @@
+"""Defects of backend_template/module: torch.<name>."""
+
+from mutation.mutant import Mutant
+
+MUTANTS = (
+    Mutant(
+        name="a_nested_context_goes_back_too_far",
+        breaks="Leaving torch.acme.device(1) inside of itself goes back to where the outer one "
+        "began.",
+        file="backend_template/module/contexts.cpp",
+        old="    core::set_device_unchecked(previous_.back());",
+        new="    core::set_device_unchecked(previous_.front());",
+        found_by="tests/python/test_device_module.py::"
+        "test_the_context_restores_after_an_error_and_when_nested",
+    ),
+    Mutant(
+        name="blocking_and_interprocess_are_swapped",
+        breaks="Event(blocking=True) makes an event for other processes.",
+        file="backend_template/module/event_type.cpp",
+        old="                                     &enable_timing, &blocking, &interprocess, "
+        "&external)) {",
+        new="                                     &enable_timing, &interprocess, &blocking, "
+        "&external)) {",
+        found_by="tests/python/streams/test_events.py::test_the_arguments_come_in_torch_cudas_order",
+    ),
+    Mutant(
+        name="every_state_goes_to_the_first_device",
+        breaks="set_rng_state_all() gives the first device all states, one after another.",
+        file="backend_template/module/random.cpp",
+        old="py::int_(device++));",
+        new="py::int_(device));",
+        found_by="tests/python/random/test_random.py::test_all_states",
+    ),
+    Mutant(
+        name="the_earlier_seed_wins",
+        breaks="Of manual_seed and manual_seed_all that wait for the start, the first one holds.",
+        file="backend_template/module/lazy_calls.cpp",
+        old="  if (it.seed_all_is_later) append(it.seed);",
+        new="  if (!it.seed_all_is_later) append(it.seed);",
+        found_by="tests/python/module/test_lazy_calls.py::"
+        "test_the_last_seed_of_each_kind_comes_last",
+    ),
+    Mutant(
+        name="waiting_stops_other_threads",
+        breaks="torch.acme.synchronize() holds the GIL: no other Python thread runs meanwhile.",
+        file="backend_template/module/devices.cpp",
+        old="  const py::gil_scoped_release no_gil;\n  core::synchronize_device(index);",
+        new="  core::synchronize_device(index);",
+        found_by="tests/python/streams/test_streams_events.py::test_waiting_lets_other_threads_run",
+    ),
+    Mutant(
+        name="a_sent_tensor_forgets_its_gradient",
+        breaks="A tensor that requires grad arrives in another process as one that does not.",
+        file="backend_template/module/multiprocessing.cpp",
+        old="    } else if (requires_grad != 0) {",
+        new="    } else if (requires_grad == 2) {",
+        found_by="tests/python/ecosystem/test_multiprocessing.py::test_what_is_kept",
+    ),
+)

@@ -1,0 +1,57 @@
+"""Defects of backend_template/ops: own kernels, redispatch, fallback and recording."""
+
+from mutation.mutant import Mutant
+
+MUTANTS = (
+    Mutant(
+        name="fill_does_not_wait",
+        breaks="fill_ writes while the stream still works on the tensor, which overwrites it.",
+        file="backend_template/ops/native/fills.cpp",
+        old="  core::drain(index);\n  if (self.numel() == 1) {",
+        new="  if (self.numel() == 1) {",
+        found_by="OrderTest.FillingWaitsForTheStream",
+    ),
+    Mutant(
+        name="a_factory_leaves_its_device_current",
+        breaks="torch.empty(1, device='acme:1') makes device 1 the thread's.",
+        file="backend_template/ops/native/factories.cpp",
+        old="    is_other_ = true;\n",
+        new="",
+        found_by="tests/python/ops/test_factories.py::"
+        "test_empty_tensors_are_on_the_device_that_was_asked_for",
+    ),
+    Mutant(
+        name="only_the_first_device_is_drained",
+        breaks="An operator over two devices' tensors reads the second one's before its stream has "
+        "written them.",
+        file="backend_template/ops/redispatch/cpu_call.cpp",
+        old="    if (i == 0 || storages_[i - 1].device != device) core::drain(device.index());",
+        new="    if (i == 0) core::drain(device.index());",
+        found_by="OrderTest.AConvertingCopyWaitsForTheStreamsOfBothDevices",
+    ),
+    Mutant(
+        name="the_last_element_is_not_staged",
+        breaks="An operator over copies neither reads nor writes the last element of a view.",
+        file="backend_template/ops/fallback/byte_ranges.cpp",
+        old="          (static_cast<size_t>(last) + 1) * item};",
+        new="          static_cast<size_t>(last) * item};",
+        found_by="FallbackTest.CopiesArgumentsInAndResultsOut",
+    ),
+    Mutant(
+        name="the_widest_dtype_is_ignored",
+        breaks="Autocast casts addcmul, cat and the others that promote to bfloat16 where one "
+        "argument is float32.",
+        file="backend_template/ops/autocast.cpp",
+        old="    if (to_ == cast_to::widest) {",
+        new="    if (to_ == cast_to::fp32) {",
+        found_by="tests/python/amp/test_rules.py::test_promoted_to_the_widest",
+    ),
+    Mutant(
+        name="a_graph_does_not_keep_its_inputs",
+        breaks="A replay reads memory that was given to other tensors since the capture.",
+        file="backend_template/ops/recording/lent_tensors.cpp",
+        old="    open_.program()->keep_input(storage, data);\n",
+        new="    open_.program()->forget_input(storage.unsafeGetStorageImpl());\n",
+        found_by="tests/python/graphs/test_graph_memory.py::test_inputs_live_as_long_as_the_graph",
+    ),
+)

@@ -1,0 +1,93 @@
+"""Defects of backend_template/runtimes: host, CUDA, Level Zero and null."""
+
+from mutation.mutant import Mutant
+
+MUTANTS = (
+    Mutant(
+        name="a_pageable_source_is_read_late",
+        breaks="On the host runtime, a busy stream copies what the caller has since written to its "
+        "pageable source.",
+        file="backend_template/runtimes/host/host_copy.cpp",
+        old="    s.enqueue_uncaptured([=] { std::memcpy(dst, staged.get(), size); }, what);",
+        new="    s.enqueue_uncaptured([=] { std::memcpy(dst, src, size); }, what);",
+        found_by="HostStreamsTest.APageableSourceIsStaged",
+    ),
+    Mutant(
+        name="freed_memory_stays_charged",
+        breaks="The host runtime's device fills up, though everything is freed: sizes are charged "
+        "rounded and given back as they were asked for.",
+        file="backend_template/runtimes/host/host_memory.cpp",
+        old="  d.release(rounded(taken.size));",
+        new="  d.release(taken.size);",
+        found_by="HostMemoryTest.WhatIsFreedGivesBackAllThatItTook",
+    ),
+    Mutant(
+        name="streams_wait_for_the_legacy_one",
+        breaks="On CUDA, each stream waits for CUDA's own default stream and the other way round.",
+        file="backend_template/runtimes/cuda/cuda_streams.cpp",
+        old="unsigned{cudaStreamNonBlocking},",
+        new="unsigned{cudaStreamDefault},",
+        found_by="CudaStreamTest.AllAreNonBlocking",
+    ),
+    Mutant(
+        name="a_destroyed_stream_is_forgotten",
+        breaks="On the host runtime, synchronize() does not wait for the work of a stream that was "
+        "destroyed meanwhile.",
+        file="backend_template/runtimes/host/device.cpp",
+        old="    all = destroyed_;\n",
+        new="",
+        found_by="HostStreamsTest.ADestroyedStreamFinishesAndTheDeviceWaitsForIt",
+    ),
+    Mutant(
+        name="memory_is_of_the_current_device",
+        breaks="On CUDA, memory for a device is taken from the one that is current.",
+        file="backend_template/runtimes/cuda/cuda_memory.cpp",
+        old="const on_device here(d);\n  const beside_captures relaxed(d);\n  void* ptr = nullptr;",
+        new="const beside_captures relaxed(d);\n  void* ptr = nullptr;",
+        found_by="cuda_suite.MemoryTest.EveryDeviceHasItsOwn",
+    ),
+    Mutant(
+        name="an_error_that_ends_the_context_is_one_like_others",
+        breaks="On CUDA, memory that cannot be corrected is an error like any other: the device is "
+        "not lost.",
+        file="backend_template/runtimes/cuda/errors.cpp",
+        old="    case cudaErrorECCUncorrectable:\n",
+        new="",
+        found_by="CudaStatusTest.WhateverEndsAContextLosesTheDevice",
+    ),
+    Mutant(
+        name="a_staging_block_is_used_at_once_again",
+        breaks="On Level Zero, what a small copy has staged is overwritten before the device has "
+        "read it.",
+        file="backend_template/runtimes/level_zero/staging.cpp",
+        old="    if (!oldest.until.complete()) return nullptr;\n",
+        new="",
+        found_by="MemoryTest.MoreSmallCopiesThanMayBeStagedAreAllRight",
+    ),
+    Mutant(
+        name="every_command_orders_the_next",
+        breaks="On Level Zero, work of a stream overtakes the work before it where the driver's "
+        "lists keep no order.",
+        file="backend_template/runtimes/level_zero/queue.cpp",
+        old="  unordered_ = how == leaves::unordered &&",
+        new="  unordered_ = how == leaves::ordered &&",
+        found_by="ze_adversarial_barriers_suite.summary",
+    ),
+    Mutant(
+        name="an_allocation_that_is_too_large_is_wrong",
+        breaks="On Level Zero, torch.OutOfMemoryError is an internal error where one allocation "
+        "asks for more than the driver gives at once.",
+        file="backend_template/runtimes/level_zero/result.cpp",
+        old="    case ZE_RESULT_ERROR_UNSUPPORTED_SIZE:\n",
+        new="",
+        found_by="FaultsTest.OutOfMemoryHasThreeNames",
+    ),
+    Mutant(
+        name="the_null_device_has_no_limit",
+        breaks="The null runtime's devices never run out of memory.",
+        file="backend_template/runtimes/null/null_runtime.cpp",
+        old="    used_[device] += size;\n",
+        new="",
+        found_by="null_suite.MemoryTest.ExhaustionIsOutOfMemoryAndPasses",
+    ),
+)

@@ -1,0 +1,2 @@
+// The program that precompiled headers of the tests belong to.
+int main() {}
