@@ -170,6 +170,11 @@ AREAS = (
     Area("the command outback", ("generators/*",), python=("tests/package",)),
     # ---- Tests
     Area(
+        "one-line defects",
+        ("tests/mutants/*",),
+        python=("tests/package/test_mutants.py",),
+    ),
+    Area(
         "Python tests",
         ("tests/*/test_*.py",),
         python=("tests/package/test_works_table.py",),
@@ -262,7 +267,7 @@ TOOLS = (
     Area(
         "commands that no test run needs",
         ("tools/dev/bench.py", "tools/dev/demo.py", "tools/dev/gpu*", "tools/dev/lint.py"),
-        python=(_DEV,),
+        python=(_DEV, "tests/package/test_gpu*.py"),
     ),
     Area(
         "what sanitizers are not to report",
