@@ -15,6 +15,7 @@ EVERYTHING = (
     "CMakePresets.json",
     "cmake/*",
     "tests/*.cmake",
+    "tests/precompiled*",
     "pyproject.toml",
     "dev",
     ".ci/*",
