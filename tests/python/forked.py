@@ -12,10 +12,13 @@ from pathlib import Path
 
 _PROGRAM = Path(__file__).with_name("fork_server.py")
 _AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
-# What programs of one server may differ in: our variables, which the backend reads; what
-# fork_server.py does for a program as its `import torch` would have; and pytest's own. Any other
-# may have been read as the server started, by the interpreter, by torch or by a library of theirs.
-_OF_A_PROGRAM = ("ACME_", "OUTBACK_", "PYTHONPATH", _AUTOLOAD, "PYTEST_CURRENT_TEST")
+# What programs of one server may differ in: variables of the backend and of the drivers' stand-ins,
+# what fork_server.py does for a program as its `import torch` would have, and pytest's own. Any
+# other may have been read as the server started, by Python, by torch or by a library of theirs.
+_OF_A_PROGRAM = (
+    *("ACME_", "FAKE_CUDA_", "OUTBACK_"),
+    *("PYTHONPATH", _AUTOLOAD, "PYTEST_CURRENT_TEST"),
+)
 
 
 class ForkServers:

@@ -244,6 +244,7 @@ torch.testing.assert_close(g(x).cpu(), torch.ones(3).sin() + 1)
     )
 
 
+@pytest.mark.turns_on_memory
 def test_code_from_another_process_is_checked():
     before = torch.acme._before_compiled_kernel
     if ADDRESSABLE:
