@@ -4,6 +4,8 @@ import pytest
 import torch
 from torch.nn.functional import silu
 
+pytestmark = pytest.mark.any_runtime
+
 
 @pytest.fixture
 def scaled_silu():
