@@ -30,9 +30,12 @@ def build_targets(work: Work) -> Outcome:
     with console.step("build gpu") as step:
         ninja = (work.folder / "build.ninja").exists()
         go_on = ["-k", "0"] if ninja else ["-k"]
-        if _build(work, step, *found.targets, "--", *go_on).passed:
+        done = _build(work, step, *found.targets, "--", *go_on)
+        if done.passed:
             work.not_built.clear()
-            return Outcome(", ".join(found.targets))
+            return Outcome(f"{len(found.targets)} targets", {"targets": found.targets})
+    if done.limit is not None:
+        raise Failed("not done in time", done.failure())
     texts = []
     for target in found.targets:  # which of them it was
         with console.step(f"build {target}") as step:

@@ -17,6 +17,15 @@ TARGETS = {
     "torch_acme_cuda": ("demo", "python"),
     "bench_cuda": ("bench",),
 }
+# Other backends, which single tests of that part ask for.
+_BESIDE = {
+    "python": (
+        "torch_acme_plain",
+        "torch_acme_protected",
+        "outback_probe",
+        "outback_refusing",
+    )
+}
 _PROGRAMS = ("suite", "sanitizer", "bench")  # that load no torch
 _PYTHON = ("demo", "python")
 _ALL = (*_PROGRAMS, *_PYTHON)
@@ -163,4 +172,5 @@ def _targets(
     needs: Sequence[Need], parts: Sequence[str], blocked: dict[str, list[str]]
 ) -> list[str]:
     runnable = [part for part in _wanted(parts) if part not in blocked]
-    return [target for target, users in TARGETS.items() if any(part in runnable for part in users)]
+    found = [target for target, users in TARGETS.items() if any(part in runnable for part in users)]
+    return [*found, *(target for part in runnable for target in _BESIDE.get(part, ()))]
