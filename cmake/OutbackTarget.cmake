@@ -54,8 +54,10 @@ endfunction()
 # The headers of torch take 10 seconds, those of libtorch_python 13, and a file of ours one; what the headers'
 # templates become is compiled once too, instead of once in each batch. The torch half takes not quite as long as all else
 # that a backend is made of, so that two cores are busy.
+#
+# OUTBACK_UNITY_BATCH divides that file, for those who edit Outback: they wait for one batch after an edit.
 function(outback_unity target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${OUTBACK_UNITY} UNITY_BUILD_BATCH_SIZE 0)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${OUTBACK_UNITY} UNITY_BUILD_BATCH_SIZE ${OUTBACK_UNITY_BATCH})
 endfunction()
 
 # outback_runs(<target>): optimized as far as `./dev bench` finds a difference. CMake means -O3 by Release; GCC takes a
