@@ -75,7 +75,7 @@ class Cell:
     """What one run said of one subject."""
 
     ran: bool = False
-    passed: int = 0
+    passed: bool = False
     lacking: set[str] = field(default_factory=set)
 
     def __str__(self) -> str:
@@ -140,23 +140,23 @@ def _subjects() -> dict[str, list[str]]:
 def _cell(column: Column, modules: list[str]) -> Cell:
     found = [column.modules[module] for module in modules if module in column.modules]
     lacking = {reason for each in found for reason in each.lacking}
-    return Cell(bool(found), sum(each.passed for each in found), lacking)
+    return Cell(bool(found), any(each.passed for each in found), lacking)
 
 
 def _since(columns: dict[str, Column], subjects: dict[str, list[str]]) -> str:
-    """Which tests are new since the runs, and which are gone."""
+    """Which tests the runs had not, as they are new, and which they had that are gone since."""
     there = {module for modules in subjects.values() for module in modules}
-    rows = []
-    for name, column in columns.items():
-        new = ", ".join(f"`{module}`" for module in sorted(there - set(column.modules)))
-        gone = set(column.modules) - there
-        rows.append([name, new, ", ".join(f"`{module}`" for module in sorted(gone))])
+    rows = [
+        [name, _names(there - set(column.modules)), _names(set(column.modules) - there)]
+        for name, column in columns.items()
+    ]
     if not any(new or gone for _, new, gone in rows):
         return ""
-    return (
-        _lines([["run", "without, as they are new", "with, and gone since"], ["---"] * 3, *rows])
-        + "\n"
-    )
+    return _lines([["run", "has not had", "had, and is gone"], ["---"] * 3, *rows]) + "\n"
+
+
+def _names(modules: set[str]) -> str:
+    return ", ".join(f"`{module}`" for module in sorted(modules))
 
 
 def _reasons(columns: dict[str, Column], subjects: dict[str, list[str]]) -> str:
