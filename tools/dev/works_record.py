@@ -28,7 +28,7 @@ class NotWhole(Exception):
 class Found:
     """In one module of tests, on one runtime."""
 
-    passed: int = 0
+    passed: bool = False  # a test at least
     lacking: set[str] = field(default_factory=set)  # what the tests that were left out said
 
 
@@ -105,7 +105,7 @@ def read(file: Path) -> Column:
         found = modules.setdefault(_module(case.get("classname", "")), Found())
         skipped = case.find("skipped")
         if skipped is None:
-            found.passed += 1
+            found.passed = True
         elif _LACKS.match(reason := _reason(skipped)):
             found.lacking.add(reason)
     return Column(suite.get("name", ""), suite.get("timestamp", "")[:19], modules)

@@ -3,7 +3,7 @@
 They say whose run that was, and are checked against the tests that there are, which needs no run.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from . import console, works_record
@@ -74,16 +74,20 @@ ROWS = {
 class Cell:
     """What one run said of one subject."""
 
-    ran: bool = False
-    passed: int = 0
-    lacking: set[str] = field(default_factory=set)
+    modules: int  # of the subject
+    ran: int  # of them, in that run
+    passed: bool
+    lacking: set[str]
 
     def __str__(self) -> str:
         if not self.ran:
             return "not run"
         if not self.passed:
             return "no"
-        return "in part" if self.lacking else "yes"
+        answer = "in part" if self.lacking else "yes"
+        return (
+            answer if self.ran == self.modules else f"{answer}, {self.ran} of {self.modules} files"
+        )
 
 
 def write() -> None:
@@ -140,23 +144,23 @@ def _subjects() -> dict[str, list[str]]:
 def _cell(column: Column, modules: list[str]) -> Cell:
     found = [column.modules[module] for module in modules if module in column.modules]
     lacking = {reason for each in found for reason in each.lacking}
-    return Cell(bool(found), sum(each.passed for each in found), lacking)
+    return Cell(len(modules), len(found), any(each.passed for each in found), lacking)
 
 
 def _since(columns: dict[str, Column], subjects: dict[str, list[str]]) -> str:
-    """Which tests are new since the runs, and which are gone."""
+    """Which tests the runs had not, as they are new, and which they had that are gone since."""
     there = {module for modules in subjects.values() for module in modules}
-    rows = []
-    for name, column in columns.items():
-        new = ", ".join(f"`{module}`" for module in sorted(there - set(column.modules)))
-        gone = set(column.modules) - there
-        rows.append([name, new, ", ".join(f"`{module}`" for module in sorted(gone))])
+    rows = [
+        [name, _names(there - set(column.modules)), _names(set(column.modules) - there)]
+        for name, column in columns.items()
+    ]
     if not any(new or gone for _, new, gone in rows):
         return ""
-    return (
-        _lines([["run", "without, as they are new", "with, and gone since"], ["---"] * 3, *rows])
-        + "\n"
-    )
+    return _lines([["run", "has not had", "had, and is gone"], ["---"] * 3, *rows]) + "\n"
+
+
+def _names(modules: set[str]) -> str:
+    return ", ".join(f"`{module}`" for module in sorted(modules))
 
 
 def _reasons(columns: dict[str, Column], subjects: dict[str, list[str]]) -> str:
