@@ -34,8 +34,10 @@ class Last:
         print("destroyed", torch.ones(1, device="acme").item() if torch else "without torch")
 last = Last()
 atexit.register(lambda: print("handler", torch.ones(1, device="acme").item()))
-threading.Thread(target=lambda: print("thread")).start()
+printed = threading.Event()
+threading.Thread(target=lambda: (printed.wait(), print("thread"))).start()
 print("no newline", end="")
+printed.set()
 """,
 }
 
