@@ -38,6 +38,7 @@ def test_every_name_in_an_exemption_exists(everything, exemption):
     assert set(exemption.dtypes or ()) <= set(DTYPES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "at_least"), [("ops", 16), ("modules", 0)])
 def test_everything_that_depends_on_the_seed_is_listed(everything, kind, at_least):
     depending, listed = set(), set()

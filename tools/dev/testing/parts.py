@@ -82,6 +82,12 @@ def _suite(suite: Suite) -> Part:
     return Part(suite.name, suite.title, _on(suite, suite.name, *suite.options))
 
 
+def _slow(suite: Suite) -> Part:
+    """What its part of the short run leaves out."""
+    run = _on(suite, f"{suite.name}, slow", "-m", "slow")
+    return _long(f"{suite.name}-slow", f"{suite.title}: what takes minutes", run)
+
+
 def _samples(way: str) -> Part:
     def run(work: Work) -> str:
         variables = {**build.python_path(work.folder), **samples.WAYS[way]}
@@ -150,11 +156,7 @@ PARTS = (
         on_dev=False,
     ),
     *map(_suite, OTHER_SUITES),
-    _long(
-        "package-slow",
-        "the package tests that take minutes",
-        _on(OTHER_SUITES[-1], "package, slow", "-m", "slow"),
-    ),
+    *(_slow(suite) for suite in OTHER_SUITES if suite.marks),
     _long(
         "cpp-long",
         "the C++ tests with more and longer random programs",

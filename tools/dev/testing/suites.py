@@ -77,6 +77,7 @@ OTHER_SUITES = (
         tests="tests/conformance",
         variables=_named,
         needs=("python",),
+        marks="not slow",
     ),
     Suite(
         name="examples",
