@@ -132,8 +132,6 @@ def outback(build_tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Envir
             call([sys.executable, "-m", "pip", "wheel", "-q", *wheels, "-w", run / "wheel", ROOT])
             made.pip("install", "-q", "--no-deps", "--no-index", *(run / "wheel").glob("*.whl"))
             variables = made.activated() | {"OUTBACK_CACHE_DIR": os.fspath(place / "cache")}
-            # What ccache has of another clone's run is the same.
-            variables |= {"CCACHE_BASEDIR": os.fspath(build_tree), "CCACHE_NOHASHDIR": "1"}
             kept = Path(call(["outback", "build"], **variables).splitlines()[-1])
             for other in kept.parent.iterdir():  # of sources that have changed since
                 if other.is_dir() and other != kept:
