@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from .. import console, shell
-from .limits import ONE_THREAD, WORKERS
+from .limits import CPP_WORKERS, ONE_THREAD
 
 
 def run(
@@ -16,7 +16,8 @@ def run(
 ) -> str:
     """Runs the tests that ctest's options `selected` choose, or all but the long ones; `name` is
     the step's and the log's."""
-    command = ["ctest", "--test-dir", folder, "--output-on-failure", "-j", str(WORKERS), *selected]
+    command = ["ctest", "--test-dir", folder, "--output-on-failure"]
+    command += ["-j", str(CPP_WORKERS), *selected]
     log = f"ctest-{re.sub('[ ,]+', '-', name)}"
     with console.step(f"C++ tests, {name}") as step:
         done = shell.run(log, command, env={**ONE_THREAD, **(options or {})}, check=False)
