@@ -50,7 +50,7 @@ class Run:
 # take the tests whose answer may turn on what is different there; that a driver keeps the contract
 # is proved by tests/runtime, which ctest runs on each.
 RUNS = (
-    Run("host", "python", ""),
+    Run("host", "python", "not slow"),
     Run(
         "host, memory apart", "python_protected", "turns_on_memory", {"OUTBACK_HOST_PROTECTED": "1"}
     ),
