@@ -89,6 +89,7 @@ void register_operators(operator_names excluded) {
   register_tensor_data(to);
   register_resize(to);
   register_copies(to);
+  register_lazy_clone(to);
   register_fills(to);
   register_scalars(to);
   register_streams(to);
