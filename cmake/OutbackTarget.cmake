@@ -1,5 +1,6 @@
 # What every compiled target of Outback has in common, set target by target so that nothing leaks into a vendor's
-# project: C++20 without extensions, position independent, hidden symbols, our warnings, ccache where there is one.
+# project: C++20 without extensions, position independent, hidden symbols, our warnings, no paths of the machine that
+# builds in messages, ccache where there is one.
 include_guard(GLOBAL)
 
 find_program(OUTBACK_CCACHE ccache DOC "Used for Outback's own targets unless a launcher is set already")
@@ -22,6 +23,8 @@ if(OUTBACK_CCACHE)
     else()
       set(_outback_variables "CCACHE_BASEDIR=${CMAKE_BINARY_DIR}")
     endif()
+    # What that option does shows in what is compiled.
+    list(APPEND _outback_variables "CCACHE_IGNOREOPTIONS=-fmacro-prefix-map=*")
     list(PREPEND _outback_launcher "${CMAKE_COMMAND}" -E env ${_outback_variables})
   endif()
   set_property(GLOBAL PROPERTY OUTBACK_LAUNCHER "${_outback_launcher}")
@@ -37,6 +40,9 @@ function(outback_target_defaults target)
                C_VISIBILITY_PRESET hidden
                CXX_VISIBILITY_PRESET hidden
                VISIBILITY_INLINES_HIDDEN ON)
+  # The sources of a unity build are included by their full path, which is then what __FILE__ says in a check's message.
+  cmake_path(GET CMAKE_CURRENT_FUNCTION_LIST_DIR PARENT_PATH sources)
+  target_compile_options(${target} PRIVATE "-fmacro-prefix-map=${sources}/=")
   if(OUTBACK_WARNINGS)
     # Not type-limits: an ABI number of 0 makes "older than" always false, until it is 1.
     target_compile_options(

@@ -75,6 +75,17 @@ def test_a_test_of_the_suite_runs_in_every_program_that_lists_it(choose, word):
     assert chosen.targets == {"host_suite", "null_suite"}
 
 
+def test_several_words_mean_what_each_of_them_means(choose):
+    files = "tests/python/module/test_sync_debug.py", "tests/python/module/test_telemetry.py"
+    assert choose(files[0], f"{files[0]}::test_of_it", files[1]).python == {HOST: list(files)}
+    both = choose("CoreEventTest", "EventTest.Waits", "test_layers.py")
+    assert both.filtered == {"core_test": {"CoreEventTest.Records"}}
+    assert both.whole == {"host_suite.EventTest.Waits", "null_suite"}
+    assert both.targets >= {"core_test", "host_suite", "null_suite"}
+    assert list(both.python.values()) == [["tests/package/test_layers.py"]]
+    assert not choose("core_test", "CoreEventTest").filtered, "the whole program is chosen"
+
+
 def test_an_entry_of_ctest_is_itself(choose):
     assert choose("core_test").whole == {"core_test"}
     assert choose("host_suite.CopyTest.Words").whole == {"host_suite.CopyTest.Words"}

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from .mutant import Mutant
 
-# What the copy makes itself, and a run keeps for the next one.
-_BUILT = "build"
+# What the copy makes itself, and a run keeps for the next one. It is a repository, empty as it is:
+# ./dev test asks git which files there are, and git sees nothing below a folder that it ignores.
+_KEPT = ("build", ".git")
 
 
 class Copy:
@@ -27,6 +28,7 @@ class Copy:
         """
         known = self._known()
         self._remove_all_but(known)
+        subprocess.run(["git", "init", "--quiet", self.folder], check=True)
         digest = hashlib.sha256()
         for name in sorted(known):
             source, target = self._root / name, self.folder / name
@@ -54,7 +56,7 @@ class Copy:
     def _remove_all_but(self, known: set[str]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         for top in self.folder.iterdir():
-            if top.name == _BUILT:
+            if top.name in _KEPT:
                 continue
             for file in (top, *top.rglob("*")):
                 if file.is_file() and file.relative_to(self.folder).as_posix() not in known:

@@ -120,7 +120,7 @@ TEST(FaultsTest, ByBarriersWithoutPeers) {
 }
 
 TEST(FaultsTest, ByANewerLoader) {
-  OUTBACK_IN_ITS_OWN_PROCESS(({{"OUTBACK_ZE_LOADER", OUTBACK_TEST_ZE_NEWER_LOADER}}),
+  OUTBACK_IN_ITS_OWN_PROCESS(({{"OUTBACK_ZE_LOADER", newer_loader}}),
                              expect_all_entry_points_may_fail());
 }
 

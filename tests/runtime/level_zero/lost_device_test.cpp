@@ -18,7 +18,7 @@ void count_run(void*) {
 TEST(LostDeviceTest, IsLostForGoodAndTheOthersAreNot) {
   // With a loader that synchronizes lists: the software driver calls every event of a context lost
   // that is pending when one of its devices is.
-  OUTBACK_IN_ITS_OWN_PROCESS(({{"OUTBACK_ZE_LOADER", OUTBACK_TEST_ZE_NEWER_LOADER}}), {
+  OUTBACK_IN_ITS_OWN_PROCESS(({{"OUTBACK_ZE_LOADER", newer_loader}}), {
     const outback_runtime& t = table();
     void *lost = nullptr, *kept = nullptr, *ptr = nullptr;
     outback_event e = nullptr;

@@ -76,13 +76,13 @@ TEST(ModesTest, OtherEventsAreResetOnceTheyAreDone) {
 
 // Asks both of one driver: with Debian's loader there is no zeCommandListHostSynchronize to call.
 TEST(ModesTest, ANewerLoaderSynchronizesLists) {
-  OUTBACK_IN_ITS_OWN_PROCESS(({{"OUTBACK_ZE_LOADER", OUTBACK_TEST_ZE_NEWER_LOADER}}), {
+  OUTBACK_IN_ITS_OWN_PROCESS(({{"OUTBACK_ZE_LOADER", newer_loader}}), {
     barriers_of_ten_fills();
     EXPECT_GT(calls("zeCommandListHostSynchronize"), 0u);
     EXPECT_EQ(calls("zeEventCreate"), 0u);
   });
   OUTBACK_IN_ITS_OWN_PROCESS(
-      ({{"OUTBACK_ZE_LOADER", OUTBACK_TEST_ZE_NEWER_LOADER}, {"OUTBACK_ZE_API", "1.5"}}), {
+      ({{"OUTBACK_ZE_LOADER", newer_loader}, {"OUTBACK_ZE_API", "1.5"}}), {
         barriers_of_ten_fills();
         EXPECT_EQ(calls("zeCommandListHostSynchronize"), 0u);
       });

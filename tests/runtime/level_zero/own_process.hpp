@@ -56,7 +56,7 @@ inline void replace_environment(std::initializer_list<variable> given) {
 /// A control of the software driver, which must have been loaded.
 template <class Function>
 Function* control(const char* name) {
-  void* const driver = dlopen(OUTBACK_TEST_ZE_DRIVER, RTLD_NOW | RTLD_NOLOAD);
+  void* const driver = dlopen(software_driver, RTLD_NOW | RTLD_NOLOAD);
   if (driver == nullptr) throw std::runtime_error("the software driver is not loaded");
   void* const found = dlsym(driver, name);
   if (found == nullptr) throw std::runtime_error(std::string("the driver has no ") + name);

@@ -46,7 +46,7 @@ extern "C" const outback_runtime* outback_test_ze_in_order_reset_events(void) {
 // A loader that has what came after Debian's.
 extern "C" const outback_runtime* outback_test_ze_newer_loader(void) {
   static const outback_runtime* table =
-      table_with({{"OUTBACK_ZE_LOADER", OUTBACK_TEST_ZE_NEWER_LOADER}});
+      table_with({{"OUTBACK_ZE_LOADER", outback::test_level_zero::newer_loader}});
   return table;
 }
 

@@ -24,6 +24,17 @@ class Choice:
     def __bool__(self) -> bool:
         return bool(self.whole or self.filtered or self.python)
 
+    def add(self, other: "Choice") -> None:
+        self.whole |= other.whole
+        self.targets |= other.targets
+        for name, tests in other.filtered.items():
+            self.filtered.setdefault(name, set()).update(tests)
+        for name in self.whole & self.filtered.keys():
+            del self.filtered[name]
+        for suite, tests in other.python.items():
+            for test in tests:
+                self.add_python(suite, test)
+
     def add_python(self, suite: Suite, test: str) -> None:
         """And not what is a part of something that is chosen."""
         chosen = self.python.setdefault(suite, [])

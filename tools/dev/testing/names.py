@@ -27,13 +27,18 @@ class Names:
     def choose(self, words: Sequence[str]) -> Choice:
         choice = Choice()
         for word in words:
-            path = self._path(word)
-            if path is not None:
-                self._add_path(choice, path, word.partition("::")[2])
-            elif not self._add_name(choice, word):
-                raise console.WrongUsage(
-                    f"There is no test, file or folder {word}.{near(word, self._known())}"
-                )
+            choice.add(self._of(word))
+        return choice
+
+    def _of(self, word: str) -> Choice:
+        choice = Choice()
+        path = self._path(word)
+        if path is not None:
+            self._add_path(choice, path, word.partition("::")[2])
+        elif not self._add_name(choice, word):
+            raise console.WrongUsage(
+                f"There is no test, file or folder {word}.{near(word, self._known())}"
+            )
         return choice
 
     # ---- Paths
@@ -53,7 +58,6 @@ class Names:
         return same[0] if len(same) == 1 and Path(same[0]).suffix in (".py", ".cpp") else None
 
     def _add_path(self, choice: Choice, path: str, node: str) -> None:
-        before = len(choice.whole), len(choice.filtered), len(choice.python)
         if is_pytest_file(path):
             self._add_python(choice, [f"{path}::{node}" if node else path])
         elif (ROOT / path).is_dir():
@@ -62,7 +66,7 @@ class Names:
             self._add_test_source(choice, path)
         else:
             self._add_source(choice, path)
-        if before == (len(choice.whole), len(choice.filtered), len(choice.python)):
+        if not choice:
             raise console.WrongUsage(f"No test belongs to {path}. ./dev test --changed knows more.")
 
     def _add_folder(self, choice: Choice, path: str) -> None:
@@ -131,7 +135,6 @@ class Names:
         return self._add_matching(choice, word)
 
     def _add_matching(self, choice: Choice, word: str) -> bool:
-        before = len(choice.whole)
         try:
             self._tree.add_matching(choice, word)
         except re.error:
@@ -140,7 +143,7 @@ class Names:
         for entry in self._tree.entries:
             if not entry.built and word.startswith(f"{entry.name}."):
                 self._tree.add(choice, [entry])
-        return len(choice.whole) > before
+        return bool(choice.whole)
 
     def _known(self) -> set[str]:
         index = self._index
