@@ -32,8 +32,8 @@ bool fits(const at::Tensor& /*first*/, const Other& /*not a tensor*/) {
   return true;
 }
 
-/// The number in `x + 1`, with the dtype that it would be converted to. Left as they are: numbers for
-/// reduced precision, where the CPU's loops look at the number itself, and booleans, which some
+/// The number in `x + 1`, with the dtype that it would be converted to. Left as they are: numbers
+/// for reduced precision, where the CPU's loops look at the number itself, and booleans, which some
 /// operators refuse.
 at::Tensor number_like(const at::Tensor& first, const at::Tensor& number);
 

@@ -13,9 +13,8 @@ namespace {
 // Those of autograd too: a tensor without them is one of inference mode, of which a kernel cannot
 // make a nested one.
 constexpr c10::DispatchKeySet kept_keys{
-    c10::DispatchKey::Conjugate,      c10::DispatchKey::Negative,
-    c10::DispatchKey::ZeroTensor,     c10::DispatchKey::ADInplaceOrView,
-    c10::DispatchKey::AutogradFunctionality};
+    c10::DispatchKey::Conjugate, c10::DispatchKey::Negative, c10::DispatchKey::ZeroTensor,
+    c10::DispatchKey::ADInplaceOrView, c10::DispatchKey::AutogradFunctionality};
 
 c10::Storage storage_over(c10::DataPtr&& data, const c10::StorageImpl& source) {
   static c10::Allocator* const cpu = c10::GetCPUAllocator();

@@ -160,7 +160,9 @@ def test_what_an_index_raises_comes_through(function, error):
 @pytest.mark.parametrize("index", [-1, -128, -129, 99, 127, 128, 255, 256, 300, -300])
 @pytest.mark.parametrize("make", [int, Int, Index])
 def test_an_index_out_of_range_is_an_index_error(function, index, make):
-    with pytest.raises(torch.AcceleratorError, match=rf"^acme:{index} does not exist: expected an index"):
+    with pytest.raises(
+        torch.AcceleratorError, match=rf"^acme:{index} does not exist: expected an index"
+    ):
         function(make(index))
 
 
