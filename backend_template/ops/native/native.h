@@ -26,5 +26,6 @@ void register_joining(registrar& to);
 void register_layer_norm(registrar& to);
 void register_matrices(registrar& to);
 void register_softmax(registrar& to);
+void register_sparse(registrar& to);
 
 }  // namespace outback::ops
