@@ -11,7 +11,7 @@ namespace outback::registration {
 
 /// The index in "<name>:<index>", the current device's for "<name>", -1 for the CPU where `rules`
 /// allow it. Like torch.device it takes "privateuseone" for the name too. Throws c10::ValueError
-/// for anything else, and c10::IndexError for a number beyond 64 bits.
+/// for anything else, and c10::AcceleratorError for a number beyond 64 bits.
 int64_t read_device(std::string_view device, device_rules rules);
 
 /// The index, range-checked; the current device's where there is none.

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <exception>
 #include <memory>
+#include <string>
 
 #include "backend_template/core/lazy_start.h"
 #include "backend_template/core/runtime.h"
@@ -67,14 +68,16 @@ void refuse_number(int64_t index) {
 
 }  // namespace detail
 
+// What torch.cuda and torch.xpu raise here, as every other refusal of a device: a RuntimeError.
 void refuse_index(std::string_view text) {
   const int count = device_count();
-  TORCH_CHECK_INDEX(count > 0, backend_name(), ":", text, " does not exist: no ", backend_name(),
-                    " device is available", visible_devices_text());
-  TORCH_CHECK_INDEX(
-      false, backend_name(), ":", text, " does not exist: expected an index from 0 to ", count - 1,
-      ", this process has ", count, count == 1 ? " device" : " devices", visible_devices_text());
-  __builtin_unreachable();
+  const std::string why =
+      count == 0 ? c10::str("no ", backend_name(), " device is available")
+                 : c10::str("expected an index from 0 to ", count - 1, ", this process has ", count,
+                            count == 1 ? " device" : " devices");
+  throw c10::AcceleratorError(
+      {__func__, __FILE__, static_cast<uint32_t>(__LINE__)}, OUTBACK_INVALID_ARGUMENT,
+      c10::str(backend_name(), ":", text, " does not exist: ", why, visible_devices_text()));
 }
 
 void set_device(c10::DeviceIndex index) {

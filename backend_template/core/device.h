@@ -31,7 +31,8 @@ inline c10::DeviceIndex device_count() noexcept {
   return C10_LIKELY(count >= 0) ? static_cast<c10::DeviceIndex>(count) : detail::ask_count();
 }
 
-/// Throws c10::IndexError naming the range unless 0 <= index < device_count().
+/// Throws c10::AcceleratorError (torch.AcceleratorError, a RuntimeError) naming the range unless
+/// 0 <= index < device_count().
 inline void check_index(int64_t index) {
   if (C10_UNLIKELY(index < 0 || index >= device_count())) detail::refuse_number(index);
 }

@@ -89,6 +89,7 @@ void register_operators(operator_names excluded) {
   register_tensor_data(to);
   register_resize(to);
   register_copies(to);
+  register_lazy_clone(to);
   register_fills(to);
   register_scalars(to);
   register_streams(to);
@@ -103,6 +104,7 @@ void register_operators(operator_names excluded) {
   register_layer_norm(to);
   register_matrices(to);
   register_softmax(to);
+  register_sparse(to);
   register_common_operators(to);
   register_boxed(to);
   to.add_fallback(c10::DispatchKey::PrivateUse1, boxed_fallback(kept));

@@ -12,8 +12,8 @@
 namespace outback::python {
 
 /// The index that `device` names, checked against the number of devices; -1 for the CPU where
-/// `rules` allow it. Throws c10::TypeError, c10::ValueError or c10::IndexError that say what was
-/// expected.
+/// `rules` allow it. Throws c10::TypeError, c10::ValueError or c10::AcceleratorError that say what
+/// was expected.
 c10::DeviceIndex device_argument(pybind11::handle device, device_rules rules = {});
 
 /// The same for where torch.cuda takes a negative int as "leave it as it is": -1 then.

@@ -6,7 +6,7 @@
 namespace outback::python {
 
 /// Sets the Python error that stands for the exception being handled: torch's own mapping for c10's
-/// (IndexError, ValueError, NotImplementedError, torch.OutOfMemoryError, ... without the C++
+/// (AcceleratorError, ValueError, NotImplementedError, torch.OutOfMemoryError, ... without the C++
 /// backtrace), pybind11's for its own. Only inside a `catch`.
 void set_python_error();
 

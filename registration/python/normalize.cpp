@@ -51,8 +51,9 @@ PyMethodDef normalize_definition = {
     "_normalize_device(device=None, optional=True, allow_cpu=False)\n--\n\n"
     "The index of the device that ``device`` names: an int, \"<name>\", \"<name>:<index>\", a\n"
     "torch.device, or None. Without an index it is the current device's, or an error unless\n"
-    "``optional``. With ``allow_cpu`` the CPU is -1. Anything else is a TypeError, ValueError or\n"
-    "IndexError that says what was expected."};
+    "``optional``. With ``allow_cpu`` the CPU is -1. Anything else is a TypeError or ValueError, "
+    "an\n"
+    "index that does not exist a torch.AcceleratorError, and they say what was expected."};
 
 }  // namespace
 

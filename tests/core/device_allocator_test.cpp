@@ -65,8 +65,8 @@ TEST_F(DeviceAllocatorTest, ZeroBytesHaveADeviceAndNoMemory) {
 }
 
 TEST_F(DeviceAllocatorTest, ADeviceOutOfRangeIsRefused) {
-  EXPECT_THROW(allocate_on(2, 8), c10::IndexError);
-  EXPECT_THROW(allocate_on(-1, 8), c10::IndexError);
+  EXPECT_THROW(allocate_on(2, 8), c10::AcceleratorError);
+  EXPECT_THROW(allocate_on(-1, 8), c10::AcceleratorError);
 }
 
 TEST_F(DeviceAllocatorTest, MemoryOfOneStreamIsNotGivenToAnother) {

@@ -73,7 +73,7 @@ TEST_F(GeneratorTest, ACopyContinuesFromTheSamePlace) {
 TEST_F(GeneratorTest, EachDeviceHasItsOwnDefault) {
   EXPECT_EQ(core::default_generator(1).device(), device(1));
   EXPECT_NE(core::default_generator(0), core::default_generator(1));
-  EXPECT_THROW(core::default_generator(2), c10::IndexError);
+  EXPECT_THROW(core::default_generator(2), c10::AcceleratorError);
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ TEST(VisibleDevicesTest, AreReadOnceTheRuntimeCanCount) {
   core::ensure_started();
   EXPECT_EQ(core::device_count(), 2);
   EXPECT_THAT([] { core::set_device(2); },
-              ThrowsMessage<c10::IndexError>(
+              ThrowsMessage<c10::AcceleratorError>(
                   HasSubstr("this process has 2 devices (ACME_VISIBLE_DEVICES=2,0,7,1)")));
 
   void* memory = nullptr;

@@ -1,5 +1,7 @@
 // A vendor's kernel serves its operator, whichever was registered first: it or the backend.
 #include <ATen/ATen.h>
+#include <ATen/native/transformers/attention.h>
+#include <ATen/native/transformers/sdp_utils_cpp.h>
 #include <ATen/ops/mm_meta.h>
 #include <ATen/ops/mm_ops.h>
 #include <ATen/ops/mul_meta.h>
@@ -35,6 +37,23 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
                            at::_ops::mul__Tensor>(m);
 }
 
+// The vendor's choice of an attention, made before there is a backend, as by
+// REGISTER_PRIVATEUSE1_DISPATCH.
+int choices = 0;
+
+int64_t vendor_choice(const at::Tensor& /*query*/, const at::Tensor& /*key*/,
+                      const at::Tensor& /*value*/, const std::optional<at::Tensor>& /*mask*/,
+                      double /*dropout_p*/, bool /*is_causal*/, std::optional<double> /*scale*/,
+                      bool /*enable_gqa*/) {
+  ++choices;
+  return static_cast<int64_t>(sdp::SDPBackend::math);
+}
+
+[[maybe_unused]] const bool is_chosen = [] {
+  at::native::_fused_sdp_choice_stub.set_privateuse1_dispatch_ptr(&vendor_choice);
+  return true;
+}();
+
 class PrecedenceTest : public BackendTest {};
 
 TEST_F(PrecedenceTest, AKernelThatWasThereBeforeTheBackend) {
@@ -46,6 +65,12 @@ TEST_F(PrecedenceTest, AKernelThatWasThereBeforeTheBackend) {
   EXPECT_TRUE(out.cpu().equal(sevens));
   EXPECT_TRUE(x.mul_(x).cpu().equal(sevens));
   EXPECT_EQ(mul_runs, 3);
+}
+
+TEST_F(PrecedenceTest, AnEntryOfAStubThatWasThereBeforeTheBackend) {
+  const at::Tensor x = at::ones({1, 2, 4, 8}, at::TensorOptions(device(0)));
+  EXPECT_TRUE(at::scaled_dot_product_attention(x, x, x).cpu().allclose(at::ones({1, 2, 4, 8})));
+  EXPECT_EQ(choices, 1);
 }
 
 TEST_F(PrecedenceTest, AKernelThatComesLater) {

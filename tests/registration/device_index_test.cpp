@@ -47,14 +47,14 @@ TEST_F(DeviceIndexTest, OutOfRangeNamesTheRange) {
   EXPECT_THAT(message_of([] { normalize_device("acme:9"); }),
               HasSubstr("acme:9 does not exist: expected an index from 0 to 1"));
   EXPECT_THAT(message_of([] { normalize_device(c10::DeviceIndex{-1}); }), HasSubstr("from 0 to 1"));
-  EXPECT_THROW(normalize_device("acme:99999999999999999999"), c10::IndexError);
+  EXPECT_THROW(normalize_device("acme:99999999999999999999"), c10::AcceleratorError);
 }
 
 TEST_F(DeviceIndexTest, NoNumberIsTooLarge) {
   for (const int64_t index :
        {int64_t{127}, int64_t{128}, int64_t{256}, int64_t{257}, int64_t{-300},
         std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()}) {
-    EXPECT_THROW(normalize_device(index), c10::IndexError) << index;
+    EXPECT_THROW(normalize_device(index), c10::AcceleratorError) << index;
     EXPECT_THAT(message_of([index] { normalize_device(index); }),
                 HasSubstr("acme:" + std::to_string(index) + " does not exist"));
   }

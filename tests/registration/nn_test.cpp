@@ -96,7 +96,7 @@ TEST_F(NnTest, WhenOneTensorCannotMoveNoneDoes) {
   module->register_buffer("large", at::empty({too_many}));
   EXPECT_THROW(to_backend(*module), c10::OutOfMemoryError);
   EXPECT_TRUE(module->weight.is_cpu());
-  EXPECT_THROW(to_backend(*module, 5), c10::IndexError);
+  EXPECT_THROW(to_backend(*module, 5), c10::AcceleratorError);
 }
 
 TEST_F(NnTest, APackedSequenceMoves) {

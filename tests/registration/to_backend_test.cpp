@@ -48,8 +48,8 @@ TEST_F(ToBackendTest, TheCurrentDeviceIsTheDefault) {
 }
 
 TEST_F(ToBackendTest, DevicesThatDoNotExistAreRefused) {
-  EXPECT_THROW(to_backend(at::ones({2}), 2), c10::IndexError);
-  EXPECT_THROW(to_backend(at::ones({2}).storage(), -1), c10::IndexError);
+  EXPECT_THROW(to_backend(at::ones({2}), 2), c10::AcceleratorError);
+  EXPECT_THROW(to_backend(at::ones({2}).storage(), -1), c10::AcceleratorError);
 }
 
 TEST_F(ToBackendTest, AStorageGoesFromDeviceToDeviceAndBack) {

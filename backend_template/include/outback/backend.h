@@ -103,7 +103,7 @@ bool is_backend(const c10::Storage& storage) noexcept;
 
 /// `tensor.<name>(index)` and `storage.<name>(index)`: itself when it is there already, else a
 /// copy. No index: the current device. With `non_blocking` a copy from pinned memory returns before
-/// it is done. Throws c10::IndexError when the index is out of range, c10::TypeError for an
+/// it is done. Throws c10::AcceleratorError when the index is out of range, c10::TypeError for an
 /// unsupported dtype, c10::ValueError when nothing is there to move, and c10::OutOfMemoryError.
 /// outback/nn.h has the same for modules and packed sequences.
 at::Tensor to_backend(const at::Tensor& tensor,
@@ -122,8 +122,8 @@ struct device_rules {
 };
 
 /// The index that a user's device argument names, checked against the number of devices. Throws
-/// c10::ValueError for what is no device of this backend and c10::IndexError for one that does not
-/// exist, with what was expected. Never starts a device.
+/// c10::ValueError for what is no device of this backend and c10::AcceleratorError for one that
+/// does not exist, with what was expected. Never starts a device.
 c10::DeviceIndex normalize_device(int64_t index);
 c10::DeviceIndex normalize_device(std::optional<c10::Device> device, device_rules rules = {});
 c10::DeviceIndex normalize_device(std::string_view device, device_rules rules = {});

@@ -1,7 +1,10 @@
 // A storage that the CPU cannot address, staged through its own memory for the length of a call.
 #pragma once
 
+#include <c10/core/Storage.h>
 #include <c10/core/StorageImpl.h>
+
+#include <utility>
 
 #include "backend_template/ops/fallback/byte_ranges.h"
 
@@ -12,8 +15,9 @@ namespace outback::ops {
 /// that the kernel sees; every offset means the same in both.
 class stage {
  public:
-  /// `source` has to outlive the stage.
-  explicit stage(c10::StorageImpl& source) : source_(source) {}
+  /// Holds `source`.
+  explicit stage(c10::Storage source)
+      : held_(std::move(source)), source_(*held_.unsafeGetStorageImpl()) {}
 
   /// The kernel uses these bytes; `fetched` says whether as they are now.
   void use(byte_range bytes, bool fetched);
@@ -35,6 +39,7 @@ class stage {
  private:
   void fetch(void* to, const byte_ranges& bytes);
 
+  const c10::Storage held_;
   c10::StorageImpl& source_;
   byte_ranges used_, fetched_, written_;
 };

@@ -74,30 +74,26 @@ void add_elementwise(registrar& to) {
   to.add<&elementwise<Kernel, Operator>::run>(Operator::name + 6, Operator::overload_name);
 }
 
-double value_of(const at::Tensor& number) {
-  switch (number.scalar_type()) {
-    case c10::kDouble:
-      return *number.const_data_ptr<double>();
-    case c10::kLong:
-      return static_cast<double>(*number.const_data_ptr<int64_t>());
-    default:
-      return static_cast<double>(*number.const_data_ptr<bool>());
-  }
+// In one step, as the CPU's loops convert it: an integer that goes through double is rounded twice.
+template <class To>
+void convert(const at::Tensor& number, const at::Tensor& to) {
+  *to.mutable_data_ptr<To>() = number.scalar_type() == c10::kLong
+                                   ? static_cast<To>(*number.const_data_ptr<int64_t>())
+                                   : static_cast<To>(*number.const_data_ptr<double>());
 }
 
 }  // namespace
 
 at::Tensor number_like(const at::Tensor& first, const at::Tensor& number) {
   const c10::ScalarType from = number.scalar_type();
-  const bool is_known = number.device().is_cpu() &&
-                        (from == c10::kDouble || from == c10::kLong || from == c10::kBool);
+  const bool is_known = number.device().is_cpu() && (from == c10::kDouble || from == c10::kLong);
   const c10::ScalarType to = first.scalar_type();
   if (!is_known || (to != c10::kFloat && to != c10::kDouble)) return number;
   at::Tensor converted = at::detail::empty_cpu({}, to);
   if (to == c10::kFloat) {
-    *converted.mutable_data_ptr<float>() = static_cast<float>(value_of(number));
+    convert<float>(number, converted);
   } else {
-    *converted.mutable_data_ptr<double>() = value_of(number);
+    convert<double>(number, converted);
   }
   return converted;
 }

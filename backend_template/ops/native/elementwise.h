@@ -32,8 +32,9 @@ bool fits(const at::Tensor& /*first*/, const Other& /*not a tensor*/) {
   return true;
 }
 
-/// The number in `x + 1`, with the dtype that it would be converted to. Reduced precision is left
-/// alone: there the CPU's loops look at the number itself.
+/// The number in `x + 1`, with the dtype that it would be converted to. Left as they are: numbers
+/// for reduced precision, where the CPU's loops look at the number itself, and booleans, which some
+/// operators refuse.
 at::Tensor number_like(const at::Tensor& first, const at::Tensor& number);
 
 template <class Other>

@@ -11,6 +11,7 @@ void register_views(registrar& to);
 void register_tensor_data(registrar& to);
 void register_resize(registrar& to);
 void register_copies(registrar& to);
+void register_lazy_clone(registrar& to);
 void register_elementwise(registrar& to);
 void register_fills(registrar& to);
 void register_scalars(registrar& to);
@@ -25,5 +26,6 @@ void register_joining(registrar& to);
 void register_layer_norm(registrar& to);
 void register_matrices(registrar& to);
 void register_softmax(registrar& to);
+void register_sparse(registrar& to);
 
 }  // namespace outback::ops

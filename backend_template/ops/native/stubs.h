@@ -12,19 +12,23 @@ namespace outback::ops {
 template <auto& stub, class Function = typename std::remove_reference_t<decltype(stub)>::FnPtr>
 struct through_cpu;
 
-template <auto& stub, class... Arguments>
-struct through_cpu<stub, void (*)(Arguments...)> {
-  static void run(Arguments... arguments) {
-    stub(c10::kCPU, std::forward<Arguments>(arguments)...);
+template <auto& stub, class Result, class... Arguments>
+struct through_cpu<stub, Result (*)(Arguments...)> {
+  static Result run(Arguments... arguments) {
+    return stub(c10::kCPU, std::forward<Arguments>(arguments)...);
   }
 };
 
-/// Fills our entry, unless the vendor has done so. For kernels that look at nothing but pointers.
+/// Makes `function` our entry, unless the vendor has one.
+template <auto& stub, class Function = typename std::remove_reference_t<decltype(stub)>::FnPtr>
+void fill_stub(Function function) {
+  if (!stub.is_device_supported(c10::kPrivateUse1)) stub.set_privateuse1_dispatch_ptr(function);
+}
+
+/// The same with the CPU's kernel. For kernels that look at nothing but pointers.
 template <auto& stub>
 void fill_stub() {
-  if (!stub.is_device_supported(c10::kPrivateUse1)) {
-    stub.set_privateuse1_dispatch_ptr(&through_cpu<stub>::run);
-  }
+  fill_stub<stub>(&through_cpu<stub>::run);
 }
 
 }  // namespace outback::ops

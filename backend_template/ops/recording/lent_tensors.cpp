@@ -83,7 +83,8 @@ lent_tensors::storage_loan& lent_tensors::lend_storage(const c10::Storage& stora
     }
     return loan;
   }
-  storages_.push_back({storage, make_alias_storage(*storage.unsafeGetStorageImpl(), data), data});
+  storages_.push_back(
+      {storage, make_borrowed_storage(*storage.unsafeGetStorageImpl(), data), data});
   return storages_.back();
 }
 

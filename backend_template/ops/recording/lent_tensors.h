@@ -14,7 +14,7 @@
 
 namespace outback::ops {
 
-/// What one recorded operator takes and gives. The aliases own nothing: memory of the capture's
+/// What one recorded operator takes and gives. The aliases borrow: memory of the capture's
 /// pool stays as long as its graph, and the program keeps all other.
 class lent_tensors {
  public:

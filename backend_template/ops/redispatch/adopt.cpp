@@ -5,23 +5,10 @@
 #include "backend_template/core/copy.h"
 #include "backend_template/core/device.h"
 #include "backend_template/core/device_allocator.h"
+#include "backend_template/ops/redispatch/alias.h"
 #include "backend_template/ops/redispatch/tensor_fields.h"
 
 namespace outback::ops {
-namespace {
-
-void release_storage(void* context) {
-  c10::raw::intrusive_ptr::decref(static_cast<c10::StorageImpl*>(context));
-}
-
-// Memory of a storage that others use as well, and that lives as long as the result.
-c10::DataPtr shared_memory(c10::Storage storage) {
-  void* const data = storage.mutable_data();
-  c10::StorageImpl* const owner = storage.unsafeReleaseStorageImpl();
-  return {data, owner, &release_storage, c10::Device(c10::kCPU)};
-}
-
-}  // namespace
 
 c10::DataPtr adopt_memory(c10::DataPtr&& memory, size_t size, c10::Device device) {
   if (core::addresses_host(device.index()))
@@ -40,12 +27,13 @@ void adopt_storage(c10::StorageImpl& storage, c10::Device device) {
   storage.set_allocator(&core::device_allocator());
 }
 
-c10::Storage share_storage(c10::Storage storage, c10::Device device) {
-  const size_t size = storage.nbytes();
+c10::Storage share_storage(const c10::Storage& storage, c10::Device device) {
+  c10::StorageImpl& shared = *storage.unsafeGetStorageImpl();
+  const size_t size = shared.nbytes();
   return c10::make_intrusive<c10::StorageImpl>(
       c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(size),
-      adopt_memory(shared_memory(std::move(storage)), size, device), &core::device_allocator(),
-      /*resizable=*/true);
+      adopt_memory(memory_of(shared, shared.mutable_data()), size, device),
+      &core::device_allocator(), /*resizable=*/true);
 }
 
 void relabel(c10::TensorImpl& tensor, c10::Device device) {

@@ -20,7 +20,7 @@ void adopt_storage(c10::StorageImpl& storage, c10::Device device);
 
 /// A storage of `device` over the memory of `storage` (or a copy of it), which others hold as well
 /// and which lives on as long as the result.
-c10::Storage share_storage(c10::Storage storage, c10::Device device);
+c10::Storage share_storage(const c10::Storage& storage, c10::Device device);
 
 /// Makes `tensor`, which nobody else sees, a tensor of `device`, where its storage is already. In
 /// place.

@@ -10,16 +10,34 @@
 namespace outback::ops {
 namespace {
 
-constexpr c10::DispatchKeySet kept_keys{c10::DispatchKey::Conjugate, c10::DispatchKey::Negative,
-                                        c10::DispatchKey::ZeroTensor};
+// Those of autograd too: a tensor without them is one of inference mode, of which a kernel cannot
+// make a nested one.
+constexpr c10::DispatchKeySet kept_keys{
+    c10::DispatchKey::Conjugate, c10::DispatchKey::Negative, c10::DispatchKey::ZeroTensor,
+    c10::DispatchKey::ADInplaceOrView, c10::DispatchKey::AutogradFunctionality};
+
+c10::Storage storage_over(c10::DataPtr&& data, const c10::StorageImpl& source) {
+  static c10::Allocator* const cpu = c10::GetCPUAllocator();
+  return c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(),
+                                               static_cast<int64_t>(source.nbytes()),
+                                               std::move(data), cpu, source.resizable());
+}
 
 }  // namespace
 
-c10::Storage make_alias_storage(const c10::StorageImpl& source, void* data) {
-  static c10::Allocator* const cpu = c10::GetCPUAllocator();
-  return c10::make_intrusive<c10::StorageImpl>(
-      c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(source.nbytes()),
-      c10::DataPtr(data, c10::Device(c10::kCPU)), cpu, source.resizable());
+c10::Storage make_alias_storage(c10::StorageImpl& source, void* data) {
+  return storage_over(memory_of(source, data), source);
+}
+
+c10::Storage make_borrowed_storage(const c10::StorageImpl& source, void* data) {
+  return storage_over({data, c10::Device(c10::kCPU)}, source);
+}
+
+c10::DataPtr memory_of(c10::StorageImpl& source, void* data) {
+  c10::raw::intrusive_ptr::incref(&source);
+  return {data, &source,
+          [](void* held) { c10::raw::intrusive_ptr::decref(static_cast<c10::StorageImpl*>(held)); },
+          c10::Device(c10::kCPU)};
 }
 
 at::Tensor make_alias_tensor(const at::Tensor& source, c10::Storage storage) {

@@ -6,14 +6,21 @@
 
 namespace outback::ops {
 
-/// A CPU storage over `data`, which it does not own. Views that a kernel makes take their device
-/// from their storage, so an alias cannot share ours. A kernel that lets it grow gets CPU memory
-/// for it.
-c10::Storage make_alias_storage(const c10::StorageImpl& source, void* data);
+/// A CPU storage over `data`, memory of `source`, which lives as long as the alias does: a kernel
+/// may keep what it is lent. Views that a kernel makes take their device from their storage, so an
+/// alias cannot share ours. A kernel that lets it grow gets CPU memory for it.
+c10::Storage make_alias_storage(c10::StorageImpl& source, void* data);
+
+/// `data` for the CPU, with a hold on the storage whose memory it is.
+c10::DataPtr memory_of(c10::StorageImpl& source, void* data);
+
+/// The same without a hold on `source`: for the aliases of a capture, whose graph holds the memory
+/// and may use it anew when its tensor is gone; and for those that get memory of their own.
+c10::Storage make_borrowed_storage(const c10::StorageImpl& source, void* data);
 
 /// A CPU tensor over `storage` that is like `source` in all else: sizes, strides, offset, dtype,
-/// and the conj, neg and zero-tensor bits. It has no autograd keys and no version counter: nothing
-/// may record it.
+/// the conj, neg and zero-tensor bits, and whether it is an inference tensor. It has no version
+/// counter: nothing may record it.
 at::Tensor make_alias_tensor(const at::Tensor& source, c10::Storage storage);
 
 /// The same for a tensor of another kind (quantized, nested), whose class is kept. `storage` may be

@@ -101,7 +101,7 @@ cpu_call::storage_loan& cpu_call::lend_storage(const c10::Storage& storage, acce
   for (storage_loan& loan : storages_) {
     if (loan.source != &source) continue;
     if (!loan.staged && loan.data != data) {
-      loan.alias.set_data_ptr_noswap(c10::DataPtr(data, c10::Device(c10::kCPU)));
+      loan.alias.set_data_ptr_noswap(memory_of(source, data));
       loan.data = data;
     }
     return loan;
@@ -110,8 +110,8 @@ cpu_call::storage_loan& cpu_call::lend_storage(const c10::Storage& storage, acce
   if (C10_LIKELY(core::is_host_addressable(device.index()))) {
     storages_.push_back({&source, make_alias_storage(source, data), data, device, nullptr});
   } else {
-    storages_.push_back({&source, make_alias_storage(source, nullptr), nullptr, device,
-                         std::make_unique<stage>(source)});
+    storages_.push_back({&source, make_borrowed_storage(source, nullptr), nullptr, device,
+                         std::make_unique<stage>(storage)});
     has_stages_ = true;
   }
   return storages_.back();
@@ -173,6 +173,10 @@ void cpu_call::finish() {
   }
 }
 
+c10::Storage cpu_call::storage_of(const storage_loan& loan) {
+  return c10::Storage(c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(loan.source));
+}
+
 cpu_call::storage_loan* cpu_call::loan_of(const c10::StorageImpl* alias) {
   for (storage_loan& loan : storages_) {
     if (loan.alias.unsafeGetStorageImpl() == alias) return &loan;
@@ -191,15 +195,24 @@ void cpu_call::note_written(const c10::TensorImpl& alias) {
 
 void cpu_call::finish_storage(storage_loan& loan) {
   c10::StorageImpl& alias = *loan.alias.unsafeGetStorageImpl();
-  const size_t size = alias.nbytes();
-  if (C10_UNLIKELY(alias.data() != loan.data || size != loan.source->nbytes())) {
-    if (loan.staged) loan.staged->complete(alias);
-    c10::DataPtr memory = adopt_memory(std::move(alias.mutable_data_ptr()), size, loan.device);
-    loan.source->set_data_ptr_noswap(std::move(memory));
-    loan.source->set_nbytes(size);
+  if (C10_UNLIKELY(alias.data() != loan.data)) {
+    replace_memory(loan);
   } else if (C10_UNLIKELY(loan.staged != nullptr)) {
     loan.staged->write_back(alias);
   }
+  if (C10_UNLIKELY(alias.nbytes() != loan.source->nbytes())) {
+    loan.source->set_nbytes(alias.nbytes());
+  }
+}
+
+// By what the kernel gave the alias, over which the alias lies from then on.
+void cpu_call::replace_memory(storage_loan& loan) {
+  c10::StorageImpl& alias = *loan.alias.unsafeGetStorageImpl();
+  if (loan.staged) loan.staged->complete(alias);
+  void* const data = alias.mutable_data();
+  loan.source->set_data_ptr_noswap(
+      adopt_memory(std::move(alias.mutable_data_ptr()), alias.nbytes(), loan.device));
+  if (alias.data() == nullptr) alias.set_data_ptr_noswap(memory_of(*loan.source, data));
 }
 
 void cpu_call::finish_tensor(const tensor_loan& loan) {
@@ -216,8 +229,7 @@ void cpu_call::finish_tensor(const tensor_loan& loan) {
     take_back_storage(alias, source.device());
     source.set_storage_keep_dtype(alias.unsafe_storage());
   } else if (C10_UNLIKELY(lent->source != source.unsafe_storage().unsafeGetStorageImpl())) {
-    source.set_storage_keep_dtype(
-        c10::Storage(c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(lent->source)));
+    source.set_storage_keep_dtype(storage_of(*lent));
   }
   if (C10_UNLIKELY(is_plain(alias) && !same_geometry(source, alias))) {
     source.set_sizes_and_strides(alias.sizes(), alias.strides(), alias.storage_offset());
@@ -273,6 +285,10 @@ void cpu_call::take_back_storage(c10::TensorImpl& result, c10::Device device) {
   const c10::Storage& storage = result.unsafe_storage();
   if (!storage) return;
   c10::StorageImpl* const impl = storage.unsafeGetStorageImpl();
+  // A view of another kind than plain: a nested tensor's buffer, a quantized tensor's transpose.
+  if (const storage_loan* const lent = loan_of(impl)) {
+    return result.set_storage_keep_dtype(storage_of(*lent));
+  }
   if (C10_LIKELY(storage.use_count() == 1)) return adopt_storage(*impl, device);
   // Results that share a storage go on sharing one.
   for (const auto& [known, theirs] : shared_) {

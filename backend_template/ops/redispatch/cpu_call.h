@@ -87,7 +87,7 @@ class cpu_call {
     access how;
   };
   struct storage_loan {
-    c10::StorageImpl* source;  // its tensor keeps it
+    c10::StorageImpl* source;  // the stage holds it, or else the alias
     c10::Storage alias;
     const void* data;  // the alias's at first: a kernel that resizes replaces it
     c10::Device device;
@@ -100,8 +100,10 @@ class cpu_call {
   void join(const at::Tensor& tensor, access how, mixing allowed);
   storage_loan& lend_storage(const c10::Storage& storage, access how);
   storage_loan* loan_of(const c10::StorageImpl* alias);
+  static c10::Storage storage_of(const storage_loan& loan);
   void note_written(const c10::TensorImpl& alias);
   void finish_storage(storage_loan& loan);
+  static void replace_memory(storage_loan& loan);
   void finish_tensor(const tensor_loan& loan);
   void take_back_storage(c10::TensorImpl& result, c10::Device device);
 

@@ -84,7 +84,7 @@ _REST_OF_THE_BACKEND = (
     Mutant(
         name="an_index_beyond_64_bits_is_taken_for_a_negative_one",
         breaks="torch.acme.set_device(2**70) changes nothing and says nothing, instead of "
-        "raising IndexError.",
+        "raising torch.AcceleratorError.",
         file="registration/python/device_argument.cpp",
         old="  return overflow != 0 ? overflow < 0 : value < 0;",
         new="  return value < 0;",

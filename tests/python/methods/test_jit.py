@@ -197,7 +197,7 @@ def test_a_compiled_module_goes_to_a_device(two_devices, module):
 
 
 def test_a_wrong_device_leaves_a_compiled_module_alone(module):
-    with pytest.raises(IndexError, match="acme:99 does not exist"):
+    with pytest.raises(torch.AcceleratorError, match="acme:99 does not exist"):
         module.acme(99)
     assert places(module) == {"cpu"}
 

@@ -113,10 +113,10 @@ def test_an_example_tensor_may_name_device_and_dtype():
 @pytest.mark.parametrize(
     ("device", "error", "words"),
     [
-        (99, IndexError, "acme:99 does not exist"),
-        (-1, IndexError, "acme:-1 does not exist"),
-        (10**40, IndexError, "does not exist"),
-        ("acme:99", IndexError, "acme:99 does not exist"),
+        (99, torch.AcceleratorError, "acme:99 does not exist"),
+        (-1, torch.AcceleratorError, "acme:-1 does not exist"),
+        (10**40, torch.AcceleratorError, "does not exist"),
+        ("acme:99", torch.AcceleratorError, "acme:99 does not exist"),
         ("meta", ValueError, 'expected "acme" or "acme:<index>", got "meta"'),
         (torch.device("meta"), ValueError, 'expected a device of type acme, got "meta"'),
     ],

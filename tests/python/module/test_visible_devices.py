@@ -37,7 +37,7 @@ def test_it_is_read_before_the_first_count_and_never_again(run_python, two_devic
         torch.ones(2, device="acme:0").add(1).cpu()
         try:
             torch.ones(1, device="acme:1")
-        except IndexError as error:
+        except torch.AcceleratorError as error:
             assert "ACME_VISIBLE_DEVICES=1" in str(error), error
         else:
             raise AssertionError("a hidden device was used")
@@ -54,7 +54,7 @@ def test_where_all_are_hidden_the_error_names_the_variable(run_python):
         for call in (torch.acme.init, lambda: torch.ones(1, device="acme")):
             try:
                 call()
-            except (RuntimeError, IndexError) as error:
+            except RuntimeError as error:
                 assert "no acme device is available (ACME_VISIBLE_DEVICES=)" in str(error), error
             else:
                 raise AssertionError("started without a device")

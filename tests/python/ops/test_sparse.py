@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 pytestmark = [
     pytest.mark.turns_on_memory,
@@ -84,3 +85,26 @@ def test_filling_a_csr_tensor_leaves_its_indices():
     assert x.crow_indices().tolist() == [0, 1, 2, 3]
     assert x.col_indices().tolist() == [0, 1, 2]
     assert x.values().tolist() == [3, 3, 3]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_fake_sparse_tensor_says_what_the_cpus_says(layout):
+    said = []
+    for device in ("cpu", "acme"):
+        mode = FakeTensorMode()
+        x = mode.from_tensor(DENSE.to(device).to_sparse(layout=layout))
+        with mode:
+            x = x.coalesce() if layout == torch.sparse_coo else x
+            said.append((x.sparse_dim(), x.dense_dim(), x._nnz(), x.values().shape))
+            assert x.values().device.type == device
+    assert said[0] == said[1]
+
+
+def test_products_of_fake_sparse_tensors_have_a_shape():
+    mode = FakeTensorMode()
+    x = mode.from_tensor(torch.eye(4).acme().to_sparse_csr())
+    with mode:
+        dense = torch.empty(4, 4, device="acme")
+        assert (x @ dense).shape == (4, 4)
+        assert torch.sparse.mm(x, dense, "sum").shape == (4, 4)
+        assert torch.sparse.sampled_addmm(x, dense, dense).layout == torch.sparse_csr

@@ -64,13 +64,22 @@ def test_a_view_out_of_bounds_is_refused():
         torch.zeros(4, device="acme").as_strided((3,), (2,))
 
 
-@pytest.mark.xfail(reason="the allocator does not call its memory simple (is_simple_data_ptr)")
-def test_a_lazy_clone_gets_memory_when_it_is_written():
-    x = torch.ones(4, device="acme")
-    y = torch._lazy_clone(x)
-    assert torch.equal(y.cpu(), torch.ones(4))
-    y.add_(1)
-    assert x.cpu().tolist() == [1] * 4 and y.cpu().tolist() == [2] * 4
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_a_lazy_clone_has_memory_of_its_own(view):
+    on_cpu = torch.arange(24, dtype=torch.float32).view(4, 6)
+    x = view(on_cpu.acme())
+    y, expected = torch._lazy_clone(x), torch._lazy_clone(view(on_cpu))
+    assert (y.stride(), y.storage_offset()) == (expected.stride(), expected.storage_offset())
+    assert torch.equal(y.cpu(), expected)
+    x.fill_(7)
+    assert torch.equal(y.cpu(), view(on_cpu))
+    assert y.requires_grad == x.requires_grad
+
+
+def test_a_lazy_clone_is_differentiable():
+    x = torch.ones(3, device="acme", requires_grad=True)
+    (torch._lazy_clone(x) * 2).sum().backward()
+    assert x.grad.tolist() == [2.0] * 3
 
 
 def test_autograd_knows_views():

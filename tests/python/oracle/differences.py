@@ -202,11 +202,11 @@ DIFFERENCES = [
         call(ModuleSource("without parameters"), '"cpu"'),
     ),
     Difference(
-        "an index out of range is an IndexError",
+        "an index out of range is a torch.AcceleratorError",
         "Theirs wraps around at 256, says RuntimeError for negative ones, and does not look at all "
         "in a module without parameters or if the tensor is there already.",
-        has_mistake("IndexError"),
-        refused("IndexError"),
+        has_mistake("torch.AcceleratorError"),
+        refused("torch.AcceleratorError"),
         call(TensorSource(), "256"),
     ),
     Difference(
@@ -242,8 +242,8 @@ DIFFERENCES = [
         "a packed sequence's index is one of this backend, and checked",
         "Theirs gives it to Tensor.to, to which it is an index of the accelerator; then it wraps "
         "around, or is a RuntimeError, a ValueError or a TypeError.",
-        has_sequence_mistake("IndexError"),
-        refused("IndexError"),
+        has_sequence_mistake("torch.AcceleratorError"),
+        refused("torch.AcceleratorError"),
         call(SequenceSource(), "256"),
     ),
     Difference(

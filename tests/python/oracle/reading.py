@@ -74,7 +74,7 @@ def is_overridden(call: Call) -> bool:
 
 
 def wrong_index(index: int) -> str | None:
-    return None if 0 <= index < DEVICES else "IndexError"
+    return None if 0 <= index < DEVICES else "torch.AcceleratorError"
 
 
 def wrong_text(text: str) -> str | None:

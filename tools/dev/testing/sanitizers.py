@@ -21,8 +21,14 @@ _ASAN_PYTHON = {
     **_ASAN,
     "ASAN_OPTIONS": "detect_leaks=0:detect_container_overflow=0",
 }
-# Where the order at the end of a process, or of a thread, is what counts.
-_UNDER_ASAN = ("test_exit.py", "test_fork.py", "test_autograd_threads.py", "memory")
+# Where the order at the end of a process, or of a thread, is what counts; and what holds memory.
+_UNDER_ASAN = (
+    "test_exit.py",
+    "test_fork.py",
+    "test_autograd_threads.py",
+    "memory",
+    "ops/test_views_keep_memory.py",
+)
 _TSAN = {"TSAN_OPTIONS": f"suppressions={_SUPPRESSIONS / 'tsan.supp'}"}
 
 
