@@ -52,5 +52,5 @@ def asan_python(environment: Environment) -> str:
         **_ASAN_PYTHON,
         "LD_PRELOAD": os.pathsep.join(libraries),
     }
-    tests = [ROOT / "tests/python" / name for name in _UNDER_ASAN]
-    return run_pytest(environment, "asan, python", tests[0], variables, *map(str, tests[1:]))
+    tests = [f"tests/python/{name}" for name in _UNDER_ASAN]
+    return run_pytest(environment, "asan, python", tests, variables)
