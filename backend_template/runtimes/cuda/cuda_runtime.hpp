@@ -11,6 +11,8 @@
 //              handles 0, 1 and 2, and any stream that was made by others.
 //   Copies     Between devices by cudaMemcpyPeerAsync. A pageable source was read on return, a
 //              pageable destination is written.
+//   Fills      by the driver's, in words of up to four bytes. Patterns of eight bytes, and ranges
+//              that are not aligned to their pattern, are one piece of it that copies double.
 //   Events     One cudaEvent_t each. Times have the precision of CUDA's float milliseconds.
 //   Captures   in CUDA's relaxed mode: any thread may end one, and allocations may go on meanwhile.
 //              What CUDA would capture and the contract does not is refused here: launches and
@@ -137,8 +139,9 @@ class cuda_runtime {
   /// Throws, and breaks the capture that the stream is in, if it is in one. For what CUDA would
   /// take into a graph and the contract does not.
   void refuse_in_capture(device& d, const stream& s, const char* what);
-  void fill_aligned(device& d, std::byte* ptr, std::size_t size, const std::byte* pattern,
-                    std::size_t period, cudaStream_t where);
+  /// Words of 1, 2 or 4 bytes, which `to` is aligned to.
+  void fill_words(device& d, std::byte* to, std::size_t size, const std::byte* value,
+                  std::size_t word, cudaStream_t where);
 
   std::mutex start_mutex_;
   std::atomic<machine*> machine_{nullptr};

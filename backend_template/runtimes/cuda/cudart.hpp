@@ -39,7 +39,6 @@
   X(cudaMemcpyAsync)                     \
   X(cudaMemcpyPeerAsync)                 \
   X(cudaMemsetAsync)                     \
-  X(cudaMemset2DAsync)                   \
   /* streams and events */               \
   X(cudaDeviceSynchronize)               \
   X(cudaStreamCreateWithPriority)        \

@@ -71,7 +71,7 @@ AREAS = (
     ),
     Area(
         "the CUDA runtime",
-        ("backend_template/runtimes/cuda/*",),
+        ("backend_template/runtimes/cuda/*", "backend_template/runtimes/fill_pattern.hpp"),
         python=(*_STREAMS, *_MEMORY, "tests/python/module"),
         runs=("cuda",),
         near=r"^(cuda_\w+_test|cuda_loading\..*|cuda_suite\.summary)$",
