@@ -2,7 +2,8 @@
 //
 //   Start      Nothing is loaded before the first slot is called, and CUDA is not started before a
 //              slot is called that needs it. device_count asks NVML, so that a process may fork
-//              afterwards. Contexts are made on the devices that are used, and on no other.
+//              afterwards. Contexts are made on the devices that are used, and on no other. Where
+//              CUDA does not start there are 0 devices, and each slot tries again, or says why.
 //   Current    Every slot but device_state.select leaves the thread's current device as it was,
 //              also where it has none: see current.hpp.
 //   Streams    are non-blocking ones, the default stream too, which is one of ours for each device:
@@ -145,7 +146,8 @@ class cuda_runtime {
 
   std::mutex start_mutex_;
   std::atomic<machine*> machine_{nullptr};
-  std::atomic<int32_t> counted_{-1};  // by NVML, before CUDA was started
+  std::atomic<int32_t> counted_{-1};        // by NVML, before CUDA was started
+  std::atomic<bool> did_not_start_{false};  // CUDA, when it was last tried
   std::atomic<int32_t> captures_{0};  // that were begun here and not ended
   host_ranges host_ranges_;
   peers peers_;

@@ -24,6 +24,7 @@
   X(cudaDeviceGetPCIBusId)               \
   X(cudaDeviceGetStreamPriorityRange)    \
   X(cudaMemGetInfo)                      \
+  X(cudaDriverGetVersion)                \
   /* errors */                           \
   X(cudaGetLastError)                    \
   X(cudaGetErrorName)                    \
