@@ -40,6 +40,7 @@ _STARTING = (
     "tests/python/test_autoload.py",
     "tests/python/test_exit.py",
     "tests/python/test_fork.py",
+    "tests/python/test_no_device.py",
 )
 _DEV = "tests/package/test_dev_*.py"
 
