@@ -1,6 +1,7 @@
 #include "backend_template/runtimes/level_zero/platform.hpp"
 
 #include "backend_template/runtimes/level_zero/result.hpp"
+#include "backend_template/runtimes/level_zero/sysman_handles.hpp"
 #include "outback/runtime_error.hpp"
 
 namespace outback::level_zero {
@@ -49,7 +50,7 @@ void platform::list_devices(const level_zero_options& options) {
     ze_device_properties_t properties = {};
     properties.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
     check(api_.zeDeviceGetProperties(each->handle(), &properties), "zeDeviceGetProperties");
-    each->sensors().attach(sysman.of(each->handle(), properties.uuid));
+    each->sensors().attach(sysman.of(each->handle(), properties));
   }
 }
 
