@@ -48,7 +48,7 @@ namespace detail {
 constinit std::atomic<int> count_now{-1};
 constinit thread_local c10::DeviceIndex current = 0;
 
-// A failure is not kept, so that a driver that comes up later is seen.
+// Neither a failure nor 0 is kept, so that a driver that comes up later is seen.
 c10::DeviceIndex ask_count() noexcept {
   try {
     select_visible_devices();
@@ -58,7 +58,7 @@ c10::DeviceIndex ask_count() noexcept {
   int32_t answer = 0;
   if (runtime().device_count(runtime().self, &answer) != OUTBACK_OK || answer < 0) return 0;
   const int count = answer < max_devices ? answer : max_devices - 1;
-  count_now.store(count, std::memory_order_relaxed);
+  count_now.store(count > 0 ? count : -1, std::memory_order_relaxed);
   return static_cast<c10::DeviceIndex>(count);
 }
 

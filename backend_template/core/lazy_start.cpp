@@ -30,6 +30,20 @@ void refuse_forked() {
               backend_name(), " with multiprocessing, you must use the 'spawn' start method");
 }
 
+int32_t count_devices() {
+  int32_t count = 0;
+  check(runtime().device_count(runtime().self, &count), "device_count");
+  return count;
+}
+
+// A runtime may count its devices without starting their driver, and find at the start that there
+// are others, or none. What is wrong with one device is for those to meet who use it.
+void start_driver() {
+  outback_device_info info = {};
+  info.struct_size = sizeof(info);
+  static_cast<void>(runtime().device_info(runtime().self, 0, &info));
+}
+
 }  // namespace
 
 std::atomic<start_state> start_state_now{start_state::not_started};
@@ -40,8 +54,9 @@ void start_slowly() {
   std::lock_guard<std::mutex> lock(start_mutex());
   if (start_state_now.load(std::memory_order_acquire) == start_state::started) return;
   select_visible_devices();
-  int32_t count = 0;
-  check(runtime().device_count(runtime().self, &count), "device_count");
+  if (count_devices() > 0) start_driver();
+  const int32_t count = count_devices();
+  count_now.store(-1, std::memory_order_relaxed);
   TORCH_CHECK(count > 0, "no ", backend_name(), " device is available", visible_devices_text());
   static const int handler = pthread_atfork(nullptr, nullptr, &mark_forked);
   TORCH_CHECK(handler == 0, "pthread_atfork failed with code ", handler);

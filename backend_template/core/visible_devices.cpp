@@ -8,6 +8,7 @@
 #include <cctype>
 #include <optional>
 
+#include "backend_template/core/device.h"
 #include "backend_template/core/runtime.h"
 #include "outback/layers.hpp"
 #include "outback/runtime_error.hpp"
@@ -34,12 +35,29 @@ const outback_runtime* narrowed(const outback_runtime* all, const std::string& l
   }
 }
 
+// What the runtime says of device 0 where it counts none; "" where it has some, which are hidden.
+std::string why_there_are_none() {
+  const outback_runtime& all = installed_runtime();
+  int32_t count = 0;
+  if (all.device_count(all.self, &count) == OUTBACK_OK && count > 0) return "";
+  outback_device_info info = {};
+  info.struct_size = sizeof(info);
+  return all.device_info(all.self, 0, &info) == OUTBACK_OK ? "" : all.last_error(all.self);
+}
+
+bool has_devices(const outback_runtime& all) {
+  int32_t count = 0;
+  return all.device_count(all.self, &count) != OUTBACK_OK || count > 0;
+}
+
 }  // namespace
 
 void select_visible_devices() {
   if (is_selected.load(std::memory_order_acquire)) return;
   const std::string name = variable_name();
   if (const std::optional<std::string> list = c10::utils::get_env(name.c_str())) {
+    // There is nothing to choose from yet: a driver may come up later.
+    if (!has_devices(installed_runtime())) return;
     // Of two threads that come here at once, one keeps its table. The other's is leaked, as every
     // layer is.
     if (cover_runtime(narrowed(&installed_runtime(), *list))) {
@@ -51,7 +69,9 @@ void select_visible_devices() {
 
 std::string visible_devices_text() {
   const std::string* by = selected_by.load(std::memory_order_acquire);
-  return by == nullptr ? "" : " (" + *by + ")";
+  const std::string hidden = by == nullptr ? "" : " (" + *by + ")";
+  const std::string why = device_count() == 0 ? why_there_are_none() : "";
+  return why.empty() ? hidden : hidden + ": " + why;
 }
 
 }  // namespace outback::core

@@ -115,12 +115,21 @@ std::optional<int32_t> validation::device_count() {
   return count;
 }
 
+// The runtime's own reason: it is not asked by the call that is refused.
+std::string validation::why_there_are_none() {
+  outback_device_info info = {};
+  info.struct_size = sizeof(info);
+  const outback_runtime& table = devices_.runtime();
+  if (table.device_info(table.self, 0, &info) == OUTBACK_OK) return "";
+  return std::string(": ") + table.last_error(table.self);
+}
+
 void validation::check_device(const char* slot, const char* argument, int32_t device) {
   const auto count = device_count();
   if (!count) return;  // the runtime has no answer: it will say why itself
   if (device >= 0 && device < *count) return;
   refuse(slot, argument, std::to_string(device),
-         *count == 0   ? "nothing, as there are no devices"
+         *count == 0   ? "nothing, as there are no devices" + why_there_are_none()
          : *count == 1 ? "0, the only device"
                        : "a device from 0 to " + std::to_string(*count - 1));
 }

@@ -74,6 +74,7 @@ class validation : public layer<validation> {
 
   void check_arguments(const any_call& call);
   void check_device(const char* slot, const char* argument, int32_t device);
+  std::string why_there_are_none();
   void check_handle(const char* slot, const parameter& p, const void* handle, int32_t device) const;
   /// The devices that the call needs, those of its handles too.
   device_set involved(const any_call& call) const;

@@ -19,9 +19,22 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
+class late_runtime : public whole_runtime {
+ public:
+  late_runtime() : whole_runtime(3) {}
+
+  int32_t device_count() { return is_up ? whole_runtime::device_count() : 0; }
+  outback_device_info device_info(int32_t device) {
+    if (!is_up) throw invalid_argument("there is no device 0: nobody knows why");
+    return whole_runtime::device_info(device);
+  }
+
+  bool is_up = true;
+};
+
 // One test: what it looks at can happen to a process only once.
 TEST(VisibleDevicesTest, AreReadOnceTheRuntimeCanCount) {
-  auto& runtime = *new whole_runtime(3);  // leaked, as a runtime is
+  auto& runtime = *new late_runtime;  // leaked, as a runtime is
   register_backend({.name = "acme", .runtime = table_of(runtime)});
   setenv("ACME_VISIBLE_DEVICES", "2,0,7,1", 1);  // after the registration, which counts nothing
 
@@ -31,7 +44,16 @@ TEST(VisibleDevicesTest, AreReadOnceTheRuntimeCanCount) {
               ThrowsMessage<c10::Error>(AllOf(HasSubstr("ACME_VISIBLE_DEVICES=2,0,7,1"),
                                               HasSubstr("the driver is not up"))));
 
+  // It counts none, as a runtime does whose driver is not there or broken.
   runtime.on_call = [] {};
+  runtime.is_up = false;
+  EXPECT_EQ(core::device_count(), 0);
+  for (const auto& call : {+[] { core::ensure_started(); }, +[] { core::set_device(0); }}) {
+    EXPECT_THAT(call, ThrowsMessage<c10::Error>(HasSubstr(
+                          "no acme device is available: there is no device 0: nobody knows why")));
+  }
+
+  runtime.is_up = true;
   EXPECT_EQ(core::device_count(), 2);
   setenv("ACME_VISIBLE_DEVICES", "1", 1);
   core::ensure_started();

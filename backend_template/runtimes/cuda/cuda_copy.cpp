@@ -1,10 +1,10 @@
 // Copies and fills of the CUDA runtime.
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "backend_template/runtimes/cuda/cuda_runtime.hpp"
 #include "backend_template/runtimes/cuda/current.hpp"
+#include "backend_template/runtimes/fill_pattern.hpp"
 
 namespace outback::cuda {
 namespace {
@@ -13,12 +13,6 @@ bool pageable(device& d, const void* ptr) {
   pointer_attributes attributes = {};
   d.call(d.cuda().cudaPointerGetAttributes, &attributes.known, ptr);
   return attributes.known.type == cudaMemoryTypeUnregistered;
-}
-
-// The smallest piece that the pattern is a repetition of.
-std::size_t period_of(const std::byte* pattern, std::size_t size) {
-  while (size > 1 && std::memcmp(pattern, pattern + size / 2, size / 2) == 0) size /= 2;
-  return size;
 }
 
 template <class T>
@@ -63,38 +57,35 @@ void cuda_runtime::mem_fill(int32_t index, void* ptr, std::size_t size, const vo
   if (size == 0) return;
   auto* const to = static_cast<std::byte*>(ptr);
   auto* const bytes = static_cast<const std::byte*>(pattern);
-  const std::size_t period = period_of(bytes, pattern_size);
-  // CUDA fills words only where they are aligned; eight bytes are two words.
-  const std::size_t word = std::min<std::size_t>(period, 4);
-  if (reinterpret_cast<uintptr_t>(ptr) % word == 0) {
-    fill_aligned(d, to, size, bytes, period, where);
-    return;
-  }
-  for (std::size_t i = 0; i < period; ++i) {
-    d.call(d.cuda().cudaMemset2DAsync, static_cast<void*>(to + i), period,
-           std::to_integer<int>(bytes[i]), std::size_t{1}, size / period, where);
-  }
+  const std::size_t period = pattern_period(bytes, pattern_size);
+  // CUDA fills with words of up to four bytes, where they are aligned.
+  std::size_t word = std::min<std::size_t>(period, 4);
+  while (reinterpret_cast<uintptr_t>(ptr) % word != 0) word /= 2;
+  if (word == period) return fill_words(d, to, size, bytes, word, where);
+  fill_by_doubling(
+      size, bytes, period, word,
+      [&](std::size_t at, const std::byte* value) {
+        fill_words(d, to + at, word, value, word, where);
+      },
+      [&](std::size_t at, std::size_t from, std::size_t part) {
+        d.call(d.cuda().cudaMemcpyAsync, static_cast<void*>(to + at),
+               static_cast<const void*>(to + from), part, cudaMemcpyDeviceToDevice, where);
+      });
 }
 
-void cuda_runtime::fill_aligned(device& d, std::byte* to, std::size_t size, const std::byte* bytes,
-                                std::size_t period, cudaStream_t where) {
+void cuda_runtime::fill_words(device& d, std::byte* to, std::size_t size, const std::byte* value,
+                              std::size_t word, cudaStream_t where) {
   const auto address = reinterpret_cast<CUdeviceptr>(to);
-  switch (period) {
+  switch (word) {
     case 1:
-      d.call(d.cuda().cudaMemsetAsync, static_cast<void*>(to), std::to_integer<int>(bytes[0]), size,
+      d.call(d.cuda().cudaMemsetAsync, static_cast<void*>(to), std::to_integer<int>(*value), size,
              where);
       return;
     case 2:
-      d.call(d.driver().cuMemsetD16Async, address, word_of<unsigned short>(bytes), size / 2, where);
+      d.call(d.driver().cuMemsetD16Async, address, word_of<unsigned short>(value), size / 2, where);
       return;
-    case 4:
-      d.call(d.driver().cuMemsetD32Async, address, word_of<unsigned>(bytes), size / 4, where);
-      return;
-    default:  // every other word by one call, those between by another
-      for (const std::size_t half : {0, 4}) {
-        d.call(d.driver().cuMemsetD2D32Async, CUdeviceptr(address + half), std::size_t{8},
-               word_of<unsigned>(bytes + half), std::size_t{1}, size / 8, where);
-      }
+    default:
+      d.call(d.driver().cuMemsetD32Async, address, word_of<unsigned>(value), size / 4, where);
   }
 }
 

@@ -19,6 +19,7 @@ const machine& cuda_runtime::start() {
   // Held while CUDA starts, which takes long: whoever else needs it has to wait for it anyway.
   const std::lock_guard lock(start_mutex_);
   if (const machine* known = machine_.load(std::memory_order_acquire)) return *known;
+  did_not_start_ = true;  // unless it does now
   std::unique_ptr<machine> fresh = start_cuda();
   const int32_t counted = counted_;
   if (counted >= 0 && counted != int32_t(fresh->devices.size())) {
@@ -50,8 +51,7 @@ device& cuda_runtime::listed(int32_t index) {
   const machine& m = usable();
   if (index >= 0 && std::size_t(index) < m.devices.size()) return *m.devices[std::size_t(index)];
   if (!m.devices.empty()) check_device(index, int32_t(m.devices.size()));
-  throw invalid_argument("there is no device " + std::to_string(index) +
-                         ": there are no devices: " + m.absence);
+  throw invalid_argument("there is no device " + std::to_string(index) + ": " + m.absence);
 }
 
 device& cuda_runtime::at(int32_t index) {
@@ -73,7 +73,13 @@ int32_t cuda_runtime::device_count() {
     return int32_t(m->devices.size());
   }
   if (counted_ < 0) counted_ = count_without_cuda();
-  return counted_ < 0 ? int32_t(started().devices.size()) : counted_.load();
+  if (counted_ >= 0 && !did_not_start_) return counted_;
+  // NVML also counts devices of a machine on which CUDA does not start.
+  try {
+    return int32_t(started().devices.size());
+  } catch (const runtime_error&) {
+    return 0;  // the slot that is called next says why
+  }
 }
 
 outback_device_info cuda_runtime::device_info(int32_t index) {

@@ -2,7 +2,8 @@
 //
 //   Start      Nothing is loaded before the first slot is called, and CUDA is not started before a
 //              slot is called that needs it. device_count asks NVML, so that a process may fork
-//              afterwards. Contexts are made on the devices that are used, and on no other.
+//              afterwards. Contexts are made on the devices that are used, and on no other. Where
+//              CUDA does not start there are 0 devices, and each slot tries again, or says why.
 //   Current    Every slot but device_state.select leaves the thread's current device as it was,
 //              also where it has none: see current.hpp.
 //   Streams    are non-blocking ones, the default stream too, which is one of ours for each device:
@@ -11,6 +12,8 @@
 //              handles 0, 1 and 2, and any stream that was made by others.
 //   Copies     Between devices by cudaMemcpyPeerAsync. A pageable source was read on return, a
 //              pageable destination is written.
+//   Fills      by the driver's, in words of up to four bytes. Patterns of eight bytes, and ranges
+//              that are not aligned to their pattern, are one piece of it that copies double.
 //   Events     One cudaEvent_t each. Times have the precision of CUDA's float milliseconds.
 //   Captures   in CUDA's relaxed mode: any thread may end one, and allocations may go on meanwhile.
 //              What CUDA would capture and the contract does not is refused here: launches and
@@ -137,12 +140,14 @@ class cuda_runtime {
   /// Throws, and breaks the capture that the stream is in, if it is in one. For what CUDA would
   /// take into a graph and the contract does not.
   void refuse_in_capture(device& d, const stream& s, const char* what);
-  void fill_aligned(device& d, std::byte* ptr, std::size_t size, const std::byte* pattern,
-                    std::size_t period, cudaStream_t where);
+  /// Words of 1, 2 or 4 bytes, which `to` is aligned to.
+  void fill_words(device& d, std::byte* to, std::size_t size, const std::byte* value,
+                  std::size_t word, cudaStream_t where);
 
   std::mutex start_mutex_;
   std::atomic<machine*> machine_{nullptr};
-  std::atomic<int32_t> counted_{-1};  // by NVML, before CUDA was started
+  std::atomic<int32_t> counted_{-1};        // by NVML, before CUDA was started
+  std::atomic<bool> did_not_start_{false};  // CUDA, when it was last tried
   std::atomic<int32_t> captures_{0};  // that were begun here and not ended
   host_ranges host_ranges_;
   peers peers_;

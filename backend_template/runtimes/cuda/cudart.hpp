@@ -24,6 +24,7 @@
   X(cudaDeviceGetPCIBusId)               \
   X(cudaDeviceGetStreamPriorityRange)    \
   X(cudaMemGetInfo)                      \
+  X(cudaDriverGetVersion)                \
   /* errors */                           \
   X(cudaGetLastError)                    \
   X(cudaGetErrorName)                    \
@@ -39,7 +40,6 @@
   X(cudaMemcpyAsync)                     \
   X(cudaMemcpyPeerAsync)                 \
   X(cudaMemsetAsync)                     \
-  X(cudaMemset2DAsync)                   \
   /* streams and events */               \
   X(cudaDeviceSynchronize)               \
   X(cudaStreamCreateWithPriority)        \

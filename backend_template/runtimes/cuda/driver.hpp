@@ -25,8 +25,7 @@
   X(cuStreamGetCtx)             \
   X(cuMemGetAddressRange)       \
   X(cuMemsetD16Async)           \
-  X(cuMemsetD32Async)           \
-  X(cuMemsetD2D32Async)
+  X(cuMemsetD32Async)
 // clang-format on
 
 namespace outback::cuda {

@@ -3,9 +3,39 @@
 namespace outback::cuda {
 namespace {
 
+// What to do about an error that is the machine's and not the call's, wherever it is met: CUDA's
+// own words for it help nobody. "" for all others.
+const char* advice(int error) {
+  switch (error) {
+    case cudaErrorStubLibrary:
+      return "libcuda.so.1 is the CUDA Toolkit's stub, which is for linking alone: take its folder "
+             "out of LD_LIBRARY_PATH";
+    case cudaErrorDevicesUnavailable:
+      return "Another process has the device for itself, or its compute mode forbids all use: "
+             "`nvidia-smi -q -d COMPUTE` tells the mode, `nvidia-smi` the processes";
+    case cudaErrorSystemNotReady:
+      return "A daemon that the devices need does not run yet. With NVSwitches that is the fabric "
+             "manager, of the driver's own version: `systemctl status nvidia-fabricmanager`";
+    case cudaErrorSystemDriverMismatch:
+      return "The driver in the kernel and libcuda.so.1 are of different versions, as after an "
+             "update: restart the machine, or unload and load the nvidia modules. In a container, "
+             "libcuda.so.1 has to be the host's";
+    case cudaErrorCompatNotSupportedOnDevice:
+      return "libcuda.so.1 is of the package for forward compatibility (cuda-compat), which is for "
+             "data-center devices alone: take it out of LD_LIBRARY_PATH, or install a newer driver";
+    case cudaErrorUnknown:
+      return "As a rule the module nvidia_uvm is not loaded, or is broken since the machine slept: "
+             "`sudo modprobe -r nvidia_uvm && sudo modprobe nvidia_uvm`, or restart the machine";
+    default:
+      return "";
+  }
+}
+
 std::string described(const char* name, int error, const char* text, const char* call) {
+  const std::string what_to_do = advice(error);
   return std::string(name == nullptr ? "an error without a name" : name) + " (" +
-         std::to_string(error) + "): " + (text == nullptr ? "no text" : text) + ", in " + call;
+         std::to_string(error) + "): " + (text == nullptr ? "no text" : text) + ", in " + call +
+         (what_to_do.empty() ? "" : ". " + what_to_do);
 }
 
 }  // namespace

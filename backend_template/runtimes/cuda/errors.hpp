@@ -16,7 +16,8 @@ inline bool is_sticky(int error) noexcept {
   return status_of(error) == OUTBACK_DEVICE_LOST;
 }
 
-/// "cudaErrorIllegalAddress (700): an illegal memory access was encountered, in cudaMalloc".
+/// "cudaErrorIllegalAddress (700): an illegal memory access was encountered, in cudaMalloc". Where
+/// the machine is to blame and not the call, what to do about it follows: ". Another process ...".
 std::string describe(const cudart& cuda, cudaError_t error, const char* call);
 std::string describe(const driver& driver, CUresult error, const char* call);
 

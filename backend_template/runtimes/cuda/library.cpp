@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "backend_template/runtimes/cuda/cudart_places.hpp"
+
 namespace outback::cuda {
 namespace {
 
@@ -43,13 +45,17 @@ void* open_library(std::string& problem) {
     return handle;
   }
   if (void* handle = open_loaded()) return handle;
+  cudart_search places;
+  if (void* handle = places.open_one_of(cudarts_of_wheels())) return handle;
   for (const char* name : default_names) {
     if (void* handle = dlopen(name, flags)) return handle;
   }
+  if (void* handle = places.open_one_of(cudarts_of_toolkit())) return handle;
   problem =
-      "CUDA is not there: neither libcudart.so.13 nor libcudart.so.12 is loaded or found by the "
-      "dynamic loader. Install the CUDA Toolkit or a torch with CUDA, or name the file with "
-      "OUTBACK_CUDART=<path>";
+      "CUDA is not there. Install the CUDA Toolkit, a torch with CUDA or the wheel "
+      "nvidia-cuda-runtime, or name a libcudart.so.13 or libcudart.so.12 with "
+      "OUTBACK_CUDART=<path>. None is loaded, found by the dynamic loader, or in " +
+      places.text();
   return nullptr;
 }
 
@@ -74,8 +80,7 @@ std::string fill(void* handle, cudart& functions) {
     return "does not tell its version: cudaRuntimeGetVersion answered " + std::to_string(error);
   }
   if (version < oldest_version) {
-    return "is of CUDA " + std::to_string(version / 1000) + "." +
-           std::to_string(version % 1000 / 10) + ": 12.0 or newer is needed";
+    return "is of CUDA " + version_text(version) + ": 12.0 or newer is needed";
   }
   return "";
 }
@@ -93,6 +98,10 @@ library load() {
 }
 
 }  // namespace
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
 
 std::string loaded_cudart_path() {
   std::string found;

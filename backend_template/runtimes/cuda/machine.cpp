@@ -14,6 +14,41 @@ bool means_no_device(cudaError_t error) {
          error == cudaErrorStubLibrary;
 }
 
+// The driver is not there, or too old for this libcudart: CUDA has one error for both.
+std::string driver_that_is_short(const cudart& cuda) {
+  int driver = 0, runtime = 0;
+  cuda.cudaDriverGetVersion(&driver);
+  cuda.cudaRuntimeGetVersion(&runtime);
+  if (driver == 0) return ". There is no NVIDIA driver, or none that this process may use";
+  return ". The driver serves CUDA " + version_text(driver) + " and this libcudart is of CUDA " +
+         version_text(runtime) +
+         ": install a newer driver, or name an older libcudart with OUTBACK_CUDART=<path>";
+}
+
+// What to do where CUDA does not start, beyond what `describe` says of errors that mean the same
+// wherever they are met.
+std::string advice_at_start(const cudart& cuda, cudaError_t error, bool forked) {
+  switch (error) {
+    case cudaErrorInitializationError:
+      if (forked) {
+        return ". This process was forked: where CUDA was in use before, its child has to be "
+               "started without fork (\"spawn\")";
+      }
+      return ". The driver does not start: `nvidia-smi` tells whether this machine, or this "
+             "container, has one that works";
+    case cudaErrorInsufficientDriver:
+      return driver_that_is_short(cuda);
+    case cudaErrorNoDevice:
+      return ". `nvidia-smi -L` lists the machine's devices; CUDA_VISIBLE_DEVICES, and a container "
+             "that was not given them, hide them";
+    case cudaErrorInvalidDevice:
+      return ". A device is gone, or CUDA_VISIBLE_DEVICES names a MIG instance that is: "
+             "`nvidia-smi -L` lists what is there, the kernel's log says what happened";
+    default:
+      return "";
+  }
+}
+
 // NVML counts devices also where libcudart is too new for the driver to work with it.
 bool driver_serves(const cudart& cuda, const nvml& nvml) {
   int runtime = 0, driver = 0;
@@ -34,15 +69,15 @@ std::unique_ptr<machine> start_cuda() {
   const cudart& cuda = started->cuda;
   int count = 0;
   const cudaError_t error = cuda.cudaGetDeviceCount(&count);
-  if (means_no_device(error)) {
-    cuda.cudaGetLastError();
-    started->absence = describe(cuda, error, cuda.cudaGetDeviceCount.name);
+  if (error != cudaSuccess) {
+    const std::string why =
+        describe(cuda, error, cuda.cudaGetDeviceCount.name) +
+        advice_at_start(cuda, error, started->forks != 0);
+    cuda.cudaGetLastError();  // not for whoever asks next
+    if (!means_no_device(error)) throw runtime_error(status_of(error), why);
+    started->absence = why;
     return started;
   }
-  check(cuda, error, cuda.cudaGetDeviceCount.name,
-        started->forks == 0 ? ""
-                            : ". This process was forked: where CUDA was in use before, its child "
-                              "has to be started without fork (\"spawn\")");
   if (count == 0) {
     started->absence = "CUDA finds no device";
     return started;

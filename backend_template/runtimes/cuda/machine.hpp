@@ -21,8 +21,8 @@ struct machine {
 };
 
 /// Starts CUDA, which makes no context, but does not survive a fork. No library, no driver and no
-/// device are an answer: no devices. Throws outback::runtime_error for all else; then one may try
-/// again.
+/// device are an answer for good: no devices. Throws outback::runtime_error for all else, such as a
+/// machine that is not ready yet, with what to do about it; then one may try again.
 std::unique_ptr<machine> start_cuda();
 
 /// How many devices there will be when CUDA is started; -1 where it has to be started to know.

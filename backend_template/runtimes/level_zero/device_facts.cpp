@@ -1,5 +1,6 @@
 // What the driver says of a device, once.
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <cstring>
 
@@ -100,7 +101,9 @@ const device_facts& device::facts() {
   if (chosen != groups.end()) {
     found->ordinal = uint32_t(chosen - groups.begin());
     found->queues = std::max(chosen->numQueues, 1u);
-    found->longest_pattern = std::max<std::size_t>(chosen->maxMemoryFillPatternSize, 1);
+    // The length of a pattern is a power of two.
+    found->longest_pattern =
+        std::bit_floor(std::max<std::size_t>(chosen->maxMemoryFillPatternSize, 1));
   }
   // Leaked with the device.
   facts_.store(found.get(), std::memory_order_release);

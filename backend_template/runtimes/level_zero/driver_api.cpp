@@ -19,7 +19,8 @@ std::string load(const std::string& library, driver_api& api) {
   if (opened == nullptr) {
     const char* const why = dlerror();
     return std::string("there is no Level Zero loader: ") +
-           (why != nullptr ? why : "unknown error");
+           (why != nullptr ? why : "unknown error") +
+           ". Install it (Debian: libze1), or name it with OUTBACK_ZE_LOADER=<path>";
   }
   std::string missing;
 #define OUTBACK_ZE_FIND(name)            \

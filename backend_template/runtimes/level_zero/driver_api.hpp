@@ -64,6 +64,7 @@ namespace outback::level_zero {
   X(zesTemperatureGetProperties)     \
   X(zesTemperatureGetState)          \
   X(zesDeviceEnumPowerDomains)       \
+  X(zesPowerGetProperties)           \
   X(zesPowerGetEnergyCounter)        \
   X(zesDeviceEnumFrequencyDomains)   \
   X(zesFrequencyGetProperties)       \
@@ -75,9 +76,11 @@ namespace outback::level_zero {
   X(zeCommandListHostSynchronize, newer::command_list_host_synchronize) \
   X(zeMemPutIpcHandle, newer::mem_put_ipc_handle)                       \
   X(zeInitDrivers, newer::init_drivers)                                 \
+  X(zeDeviceGetRootDevice, newer::device_get_root_device)               \
   X(zesInit, newer::sysman_init)                                        \
   X(zesDriverGet, newer::sysman_driver_get)                             \
-  X(zesDeviceGet, newer::sysman_device_get)
+  X(zesDeviceGet, newer::sysman_device_get)                             \
+  X(zesDriverGetDeviceByUuidExp, newer::sysman_device_by_uuid)
 
 /// Members have the names of what they call.
 struct driver_api {

@@ -1,8 +1,7 @@
 // Copies and fills of the Level Zero runtime: which way they take, and when the call returns.
 #include <algorithm>
-#include <array>
-#include <cstring>
 
+#include "backend_template/runtimes/fill_pattern.hpp"
 #include "backend_template/runtimes/level_zero/level_zero_runtime.hpp"
 #include "backend_template/runtimes/level_zero/result.hpp"
 
@@ -21,6 +20,14 @@ void append_copy(queue& q, void* dst, const void* src, std::size_t size) {
 
 void copy_and_wait(queue& q, void* dst, const void* src, std::size_t size) {
   q.append_signalling("zeCommandListAppendMemoryCopy", copy_command(q, dst, src, size)).wait();
+}
+
+void append_fill(queue& q, void* ptr, std::size_t size, const std::byte* pattern,
+                 std::size_t pattern_size) {
+  q.append("zeCommandListAppendMemoryFill", [&](ze_event_handle_t done) {
+    return q.of().api().zeCommandListAppendMemoryFill(q.list(), ptr, pattern, pattern_size, size,
+                                                      done, 0, nullptr);
+  });
 }
 
 void* offset_by(void* ptr, std::size_t offset) {
@@ -80,34 +87,19 @@ void level_zero_runtime::mem_fill(int32_t index, void* ptr, std::size_t size, co
   on(index, [&](device& d) {
     queue& q = queue_of(d, stream);
     if (size == 0) return;
-    const auto* bytes = static_cast<const unsigned char*>(pattern);
-    const bool one_byte = std::all_of(bytes, bytes + pattern_size,
-                                      [&](unsigned char each) { return each == bytes[0]; });
-    if (!one_byte && pattern_size > d.facts().longest_pattern) {
-      return fill_by_copies(d, q, ptr, size, pattern, pattern_size);
-    }
-    q.append("zeCommandListAppendMemoryFill", [&](ze_event_handle_t done) {
-      return q.of().api().zeCommandListAppendMemoryFill(
-          q.list(), ptr, pattern, one_byte ? 1 : pattern_size, size, done, 0, nullptr);
-    });
+    const auto* bytes = static_cast<const std::byte*>(pattern);
+    const std::size_t period = pattern_period(bytes, pattern_size);
+    const std::size_t word = std::min(period, d.facts().longest_pattern);
+    if (word == period) return append_fill(q, ptr, size, bytes, period);
+    fill_by_doubling(
+        size, bytes, period, word,
+        [&](std::size_t at, const std::byte* value) {
+          append_fill(q, offset_by(ptr, at), word, value, word);
+        },
+        [&](std::size_t at, std::size_t from, std::size_t part) {
+          append_copy(q, offset_by(ptr, at), offset_by(ptr, from), part);
+        });
   });
-}
-
-// For groups that only fill with shorter patterns: a first piece from the host, and from then on
-// the device doubles it.
-void level_zero_runtime::fill_by_copies(device& d, queue& q, void* ptr, std::size_t size,
-                                        const void* pattern, std::size_t pattern_size) {
-  std::array<unsigned char, 4096> piece;
-  for (std::size_t i = 0; i < piece.size(); i += pattern_size) {
-    std::memcpy(piece.data() + i, pattern, pattern_size);
-  }
-  std::size_t done = std::min(size, piece.size());
-  copy_from_host(d, q, ptr, piece.data(), done);
-  while (done < size) {
-    const std::size_t part = std::min(done, size - done);
-    append_copy(q, offset_by(ptr, done), ptr, part);
-    done += part;
-  }
 }
 
 }  // namespace outback::level_zero

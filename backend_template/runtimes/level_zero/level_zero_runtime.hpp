@@ -16,6 +16,8 @@
 //   Copies     From pageable memory a copy is staged when it is small. Else it is waited for, as
 //              all copies to pageable memory are. Between devices that cannot reach each other the
 //              host makes it, through pinned memory, and it is over when the call returns.
+//   Fills      The driver's, as far as its patterns go; longer ones are one piece that copies
+//              double. No fill waits for the device.
 //   Pinned     Memory of zeMemAllocHost. Other memory cannot be pinned where it is: before external
 //              memory came to the API there was no call for it, so there is no host_registration.
 //   Memory     A process gets no more than the device has. A driver may let it be oversubscribed
@@ -140,8 +142,6 @@ class level_zero_runtime {
   void copy_to_host(device& d, queue& q, void* dst, const void* src, std::size_t size);
   void copy_between(device& from, queue& q, device& to, void* dst, const void* src,
                     std::size_t size);
-  void fill_by_copies(device& d, queue& q, void* ptr, std::size_t size, const void* pattern,
-                      std::size_t pattern_size);
   bool pinned(device& d, const void* ptr, std::size_t size);
   bool can_reach(device& from, device& to);
   void make_resident(device& owner, void* ptr, std::size_t size);

@@ -26,8 +26,10 @@ using command_list_host_synchronize = ze_result_t ZE_APICALL(ze_command_list_han
 using mem_put_ipc_handle = ze_result_t ZE_APICALL(ze_context_handle_t context,
                                                   ze_ipc_mem_handle_t handle);
 
-// 1.7: ZE_COMMAND_QUEUE_FLAG_IN_ORDER
+// 1.7: ZE_COMMAND_QUEUE_FLAG_IN_ORDER; the card that a tile is of, null for a card.
 inline constexpr uint32_t queue_in_order = 1u << 1;
+using device_get_root_device = ze_result_t ZE_APICALL(ze_device_handle_t device,
+                                                      ze_device_handle_t* root);
 
 // 1.8: ze_event_pool_counter_based_exp_desc_t
 inline constexpr auto counter_based_event_pool = static_cast<ze_structure_type_t>(0x00020014);
@@ -37,6 +39,14 @@ struct counter_based_event_pool_desc {
   const void* pNext;
   uint32_t flags;
 };
+
+// 1.9: zes_uuid_t. Sysman's device for a device of the core, and which of its parts that is.
+struct sysman_uuid {
+  uint8_t id[ZE_MAX_DEVICE_UUID_SIZE];
+};
+using sysman_device_by_uuid = ze_result_t ZE_APICALL(zes_driver_handle_t driver, sysman_uuid uuid,
+                                                     zes_device_handle_t* device,
+                                                     ze_bool_t* is_part, uint32_t* part);
 
 // 1.10: ze_init_driver_type_desc_t
 inline constexpr auto init_driver_type = static_cast<ze_structure_type_t>(0x00020021);

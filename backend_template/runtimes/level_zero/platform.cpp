@@ -1,39 +1,69 @@
 #include "backend_template/runtimes/level_zero/platform.hpp"
 
 #include "backend_template/runtimes/level_zero/result.hpp"
+#include "backend_template/runtimes/level_zero/sysman_handles.hpp"
 #include "outback/runtime_error.hpp"
 
 namespace outback::level_zero {
+namespace {
+
+// The driver has one answer for all of these.
+constexpr const char* what_it_takes =
+    ". It takes a driver (Intel's is libze_intel_gpu.so.1) and the right to open "
+    "/dev/dri/renderD*; ZE_AFFINITY_MASK hides devices";
+
+}  // namespace
 
 platform::platform(const level_zero_options& options) {
   problem_ = load(options.loader, api_);
   if (!problem_.empty()) return;
   try {
     list_devices(options);
-    if (devices_.empty()) problem_ = "Level Zero was initialised, but its drivers list no GPU";
+    if (devices_.empty()) {
+      problem_ = "Level Zero was initialised, but its drivers list no GPU";
+      problem_ += what_it_takes;
+    }
   } catch (const runtime_error& error) {
-    problem_ = std::string("Level Zero cannot be used: ") + error.what();
+    problem_ = std::string("Level Zero cannot be used: ") + error.what() + what_it_takes;
     devices_.clear();
   }
 }
 
-std::vector<ze_driver_handle_t> platform::initialise() {
+std::vector<ze_driver_handle_t> platform::drivers_of_now() {
+  newer::init_driver_type_desc desc = {newer::init_driver_type, nullptr,
+                                       newer::init_driver_type_gpu};
   uint32_t count = 0;
-  if (api_.zeInitDrivers != nullptr) {
-    newer::init_driver_type_desc desc = {newer::init_driver_type, nullptr,
-                                         newer::init_driver_type_gpu};
-    check(api_.zeInitDrivers(&count, nullptr, &desc), "zeInitDrivers");
-    std::vector<ze_driver_handle_t> all(count);
-    if (count != 0) check(api_.zeInitDrivers(&count, all.data(), &desc), "zeInitDrivers");
-    all.resize(count);
-    return all;
-  }
+  check(api_.zeInitDrivers(&count, nullptr, &desc), "zeInitDrivers");
+  std::vector<ze_driver_handle_t> all(count);
+  if (count != 0) check(api_.zeInitDrivers(&count, all.data(), &desc), "zeInitDrivers");
+  all.resize(count);
+  return all;
+}
+
+std::vector<ze_driver_handle_t> platform::drivers_of_old() {
+  uint32_t count = 0;
   check(api_.zeInit(ZE_INIT_FLAG_GPU_ONLY), "zeInit");
   check(api_.zeDriverGet(&count, nullptr), "zeDriverGet");
   std::vector<ze_driver_handle_t> all(count);
   if (count != 0) check(api_.zeDriverGet(&count, all.data()), "zeDriverGet");
   all.resize(count);
   return all;
+}
+
+std::vector<ze_driver_handle_t> platform::initialise() {
+  if (api_.zeInitDrivers == nullptr) return drivers_of_old();
+  // That the loader has it does not say that a driver does: those from before it know zeInit alone.
+  std::string refused;
+  try {
+    if (auto all = drivers_of_now(); !all.empty()) return all;
+  } catch (const runtime_error& error) {
+    refused = error.what();
+  }
+  try {
+    return drivers_of_old();
+  } catch (const runtime_error& error) {
+    throw runtime_error(error.status(), (refused.empty() ? "" : refused + "; ") + error.what());
+  }
 }
 
 void platform::list_devices(const level_zero_options& options) {
@@ -49,7 +79,7 @@ void platform::list_devices(const level_zero_options& options) {
     ze_device_properties_t properties = {};
     properties.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
     check(api_.zeDeviceGetProperties(each->handle(), &properties), "zeDeviceGetProperties");
-    each->sensors().attach(sysman.of(each->handle(), properties.uuid));
+    each->sensors().attach(sysman.of(each->handle(), properties));
   }
 }
 

@@ -39,6 +39,8 @@ class platform {
 
  private:
   std::vector<ze_driver_handle_t> initialise();
+  std::vector<ze_driver_handle_t> drivers_of_now();  // by zeInitDrivers
+  std::vector<ze_driver_handle_t> drivers_of_old();  // by zeInit
   void list_devices(const level_zero_options& options);
 
   const uint32_t forks_ = fork_count();  // at initialisation

@@ -22,30 +22,47 @@ std::vector<Handle> listed(Enumerate enumerate, zes_device_handle_t device) {
 
 }  // namespace
 
+template <class Handle, class Properties, class Enumerate, class Describe, class Fits>
+std::vector<Handle> sysman::own(Enumerate enumerate, Describe describe, zes_structure_type_t stype,
+                                const Fits& fits) const {
+  if (describe == nullptr) return {};
+  std::vector<Handle> of_device, of_tiles;
+  for (const Handle each : listed<Handle>(enumerate, place_.device)) {
+    Properties properties = {};
+    properties.stype = stype;
+    if (describe(each, &properties) != ZE_RESULT_SUCCESS || !fits(properties)) continue;
+    if (!properties.onSubdevice) of_device.push_back(each);
+    const bool ours = !place_.tile || *place_.tile == properties.subdeviceId;
+    if (properties.onSubdevice && ours) of_tiles.push_back(each);
+  }
+  return place_.tile || of_device.empty() ? of_tiles : of_device;
+}
+
 std::optional<memory_amount> sysman::memory() {
   if (api_.zesMemoryGetState == nullptr) return std::nullopt;
-  memory_amount sum = {};
-  bool any = false;
-  for (const auto module : listed<zes_mem_handle_t>(api_.zesDeviceEnumMemoryModules, device_)) {
+  memory_amount amount = {};
+  for (const auto module : own<zes_mem_handle_t, zes_mem_properties_t>(
+           api_.zesDeviceEnumMemoryModules, api_.zesMemoryGetProperties,
+           ZES_STRUCTURE_TYPE_MEM_PROPERTIES, [](const auto&) { return true; })) {
     zes_mem_state_t state = {};
     state.stype = ZES_STRUCTURE_TYPE_MEM_STATE;
     if (api_.zesMemoryGetState(module, &state) != ZE_RESULT_SUCCESS) return std::nullopt;
-    sum.free += state.free;
-    sum.total += state.size;
-    any = true;
+    amount.free += state.free;
+    amount.total += state.size;
   }
-  return any && sum.total != 0 ? std::optional(sum) : std::nullopt;
+  return amount.total != 0 ? std::optional(amount) : std::nullopt;
 }
 
 std::optional<std::vector<outback_process>> sysman::processes() {
-  if (api_.zesDeviceProcessesGetState == nullptr || device_ == nullptr) return std::nullopt;
+  if (api_.zesDeviceProcessesGetState == nullptr || place_.device == nullptr) return std::nullopt;
   zes_process_state_t blank = {};
   blank.stype = ZES_STRUCTURE_TYPE_PROCESS_STATE;
   std::vector<zes_process_state_t> states;
   for (;;) {
     auto count = uint32_t(states.size());
     const ze_result_t result =
-        api_.zesDeviceProcessesGetState(device_, &count, states.empty() ? nullptr : states.data());
+        api_.zesDeviceProcessesGetState(place_.device, &count,
+                                        states.empty() ? nullptr : states.data());
     if (result != ZE_RESULT_SUCCESS && result != ZE_RESULT_ERROR_INVALID_SIZE) return std::nullopt;
     const bool all = result == ZE_RESULT_SUCCESS && count <= states.size();
     // One that starts meanwhile needs room too.
@@ -79,106 +96,81 @@ std::optional<double> sysman::growth(std::optional<reading>& last, const Read& r
   return double(now->amount - before->amount) / double(now->time_us - before->time_us);
 }
 
-std::optional<int64_t> sysman::utilization() {
-  if (api_.zesEngineGetProperties == nullptr || api_.zesEngineGetActivity == nullptr) {
-    return std::nullopt;
+template <class Handle, class Read>
+std::optional<sysman::reading> sysman::sum(const std::vector<Handle>& all, const Read& read) {
+  reading total = {0, 0};
+  for (const Handle each : all) {
+    const std::optional<reading> one = read(each);
+    if (!one) return std::nullopt;
+    total.amount += one->amount;
+    total.time_us = one->time_us;
   }
-  for (const auto engine : listed<zes_engine_handle_t>(api_.zesDeviceEnumEngineGroups, device_)) {
-    zes_engine_properties_t properties = {};
-    properties.stype = ZES_STRUCTURE_TYPE_ENGINE_PROPERTIES;
-    if (api_.zesEngineGetProperties(engine, &properties) != ZE_RESULT_SUCCESS) continue;
-    if (properties.type != ZES_ENGINE_GROUP_ALL) continue;
-    const auto busy = growth(last_activity_, [&]() -> std::optional<reading> {
+  return all.empty() ? std::nullopt : std::optional(total);
+}
+
+std::optional<int64_t> sysman::utilization() {
+  if (api_.zesEngineGetActivity == nullptr) return std::nullopt;
+  const auto engines = own<zes_engine_handle_t, zes_engine_properties_t>(
+      api_.zesDeviceEnumEngineGroups, api_.zesEngineGetProperties,
+      ZES_STRUCTURE_TYPE_ENGINE_PROPERTIES,
+      [](const auto& properties) { return properties.type == ZES_ENGINE_GROUP_ALL; });
+  const auto busy = growth(last_activity_, [&] {
+    return sum(engines, [&](zes_engine_handle_t engine) -> std::optional<reading> {
       zes_engine_stats_t stats = {};
       if (api_.zesEngineGetActivity(engine, &stats) != ZE_RESULT_SUCCESS) return std::nullopt;
       return reading{stats.activeTime, stats.timestamp};
     });
-    if (busy) return std::clamp<int64_t>(int64_t(*busy * 100), 0, 100);
-  }
-  return std::nullopt;
+  });
+  if (!busy) return std::nullopt;
+  return std::clamp<int64_t>(int64_t(*busy * 100 / double(engines.size())), 0, 100);
 }
 
 std::optional<int64_t> sysman::temperature() {
-  if (api_.zesTemperatureGetProperties == nullptr || api_.zesTemperatureGetState == nullptr) {
-    return std::nullopt;
-  }
-  for (const auto sensor :
-       listed<zes_temp_handle_t>(api_.zesDeviceEnumTemperatureSensors, device_)) {
-    zes_temp_properties_t properties = {};
-    properties.stype = ZES_STRUCTURE_TYPE_TEMP_PROPERTIES;
-    if (api_.zesTemperatureGetProperties(sensor, &properties) != ZE_RESULT_SUCCESS) continue;
-    const bool whole =
-        properties.type == ZES_TEMP_SENSORS_GPU || properties.type == ZES_TEMP_SENSORS_GLOBAL;
+  if (api_.zesTemperatureGetState == nullptr) return std::nullopt;
+  std::optional<int64_t> hottest;
+  for (const auto sensor : own<zes_temp_handle_t, zes_temp_properties_t>(
+           api_.zesDeviceEnumTemperatureSensors, api_.zesTemperatureGetProperties,
+           ZES_STRUCTURE_TYPE_TEMP_PROPERTIES, [](const auto& properties) {
+             return properties.type == ZES_TEMP_SENSORS_GPU ||
+                    properties.type == ZES_TEMP_SENSORS_GLOBAL;
+           })) {
     double celsius = 0;
-    if (whole && api_.zesTemperatureGetState(sensor, &celsius) == ZE_RESULT_SUCCESS) {
-      return int64_t(celsius * 1000);
-    }
+    if (api_.zesTemperatureGetState(sensor, &celsius) != ZE_RESULT_SUCCESS) continue;
+    hottest = std::max(hottest.value_or(INT64_MIN), int64_t(celsius * 1000));
   }
-  return std::nullopt;
+  return hottest;
 }
 
 std::optional<int64_t> sysman::power() {
   if (api_.zesPowerGetEnergyCounter == nullptr) return std::nullopt;
-  for (const auto domain : listed<zes_pwr_handle_t>(api_.zesDeviceEnumPowerDomains, device_)) {
-    // Microjoules in microseconds are watts.
-    const auto watts = growth(last_energy_, [&]() -> std::optional<reading> {
+  const auto domains = own<zes_pwr_handle_t, zes_power_properties_t>(
+      api_.zesDeviceEnumPowerDomains, api_.zesPowerGetProperties,
+      ZES_STRUCTURE_TYPE_POWER_PROPERTIES, [](const auto&) { return true; });
+  // Microjoules in microseconds are watts.
+  const auto watts = growth(last_energy_, [&] {
+    return sum(domains, [&](zes_pwr_handle_t domain) -> std::optional<reading> {
       zes_power_energy_counter_t counter = {};
       if (api_.zesPowerGetEnergyCounter(domain, &counter) != ZE_RESULT_SUCCESS) return std::nullopt;
       return reading{counter.energy, counter.timestamp};
     });
-    if (watts) return int64_t(*watts * 1000);
-  }
-  return std::nullopt;
+  });
+  return watts ? std::optional(int64_t(*watts * 1000)) : std::nullopt;
 }
 
 std::optional<int64_t> sysman::clock_rate() {
-  if (api_.zesFrequencyGetProperties == nullptr || api_.zesFrequencyGetState == nullptr) {
-    return std::nullopt;
-  }
-  for (const auto domain : listed<zes_freq_handle_t>(api_.zesDeviceEnumFrequencyDomains, device_)) {
-    zes_freq_properties_t properties = {};
-    properties.stype = ZES_STRUCTURE_TYPE_FREQ_PROPERTIES;
+  if (api_.zesFrequencyGetState == nullptr) return std::nullopt;
+  std::optional<int64_t> fastest;
+  for (const auto domain : own<zes_freq_handle_t, zes_freq_properties_t>(
+           api_.zesDeviceEnumFrequencyDomains, api_.zesFrequencyGetProperties,
+           ZES_STRUCTURE_TYPE_FREQ_PROPERTIES,
+           [](const auto& properties) { return properties.type == ZES_FREQ_DOMAIN_GPU; })) {
     zes_freq_state_t state = {};
     state.stype = ZES_STRUCTURE_TYPE_FREQ_STATE;
-    if (api_.zesFrequencyGetProperties(domain, &properties) != ZE_RESULT_SUCCESS) continue;
-    if (properties.type != ZES_FREQ_DOMAIN_GPU) continue;
     if (api_.zesFrequencyGetState(domain, &state) != ZE_RESULT_SUCCESS) continue;
-    if (state.actual > 0) return int64_t(state.actual * 1e6);  // MHz; below 0 it is not known
+    if (state.actual <= 0) continue;  // not known
+    fastest = std::max(fastest.value_or(0), int64_t(state.actual * 1e6));  // from MHz
   }
-  return std::nullopt;
-}
-
-sysman_handles::sysman_handles(const driver_api& api, bool in_core) : in_core_(in_core) {
-  if (in_core || api.zesInit == nullptr || api.zesDriverGet == nullptr ||
-      api.zesDeviceGet == nullptr || api.zesDeviceGetProperties == nullptr) {
-    return;
-  }
-  if (api.zesInit(0) != ZE_RESULT_SUCCESS) return;
-  uint32_t count = 0;
-  if (api.zesDriverGet(&count, nullptr) != ZE_RESULT_SUCCESS) return;
-  std::vector<zes_driver_handle_t> drivers(count);
-  if (count == 0 || api.zesDriverGet(&count, drivers.data()) != ZE_RESULT_SUCCESS) return;
-  for (const auto driver : drivers) {
-    uint32_t devices = 0;
-    if (api.zesDeviceGet(driver, &devices, nullptr) != ZE_RESULT_SUCCESS) continue;
-    std::vector<zes_device_handle_t> all(devices);
-    if (api.zesDeviceGet(driver, &devices, all.data()) != ZE_RESULT_SUCCESS) continue;
-    for (const auto device : all) {
-      zes_device_properties_t properties = {};
-      properties.stype = ZES_STRUCTURE_TYPE_DEVICE_PROPERTIES;
-      if (api.zesDeviceGetProperties(device, &properties) != ZE_RESULT_SUCCESS) continue;
-      apart_.push_back({device, properties.core.uuid});
-    }
-  }
-}
-
-zes_device_handle_t sysman_handles::of(ze_device_handle_t device,
-                                       const ze_device_uuid_t& uuid) const {
-  if (in_core_) return reinterpret_cast<zes_device_handle_t>(device);
-  for (const known& each : apart_) {
-    if (std::memcmp(each.uuid.id, uuid.id, sizeof(uuid.id)) == 0) return each.device;
-  }
-  return nullptr;
+  return fastest;
 }
 
 }  // namespace outback::level_zero

@@ -14,51 +14,48 @@
 
 namespace outback::level_zero {
 
+/// Where a device is in Sysman, which lists cards, while the core may list their tiles.
+struct sysman_place {
+  zes_device_handle_t device = nullptr;  // null: Sysman does not know it
+  std::optional<uint32_t> tile = {};     // of that device; none: all of it
+};
+
 /// The sensors of one device. Each answers nullopt where there is no Sysman, where the device has
-/// no such sensor, or where the process may not read it. May be used from any thread.
+/// no such sensor, or where the process may not read it. What a card has for each of its tiles, and
+/// not for itself, is put together for the card. May be used from any thread.
 class sysman {
  public:
   explicit sysman(const driver_api& api) : api_(api) {}
 
-  /// Sysman's own handle of the device; without one every answer is nullopt.
-  void attach(zes_device_handle_t device) noexcept { device_ = device; }
+  void attach(sysman_place place) noexcept { place_ = place; }
 
   std::optional<memory_amount> memory();
-  std::optional<std::vector<outback_process>> processes();
-  std::optional<int64_t> utilization();  // percent since the last call
-  std::optional<int64_t> temperature();  // thousandths of a degree Celsius
+  std::optional<std::vector<outback_process>> processes();  // of the card, for a tile too
+  std::optional<int64_t> utilization();                     // percent since the last call
+  std::optional<int64_t> temperature();  // thousandths of a degree Celsius, where it is hottest
   std::optional<int64_t> power();        // milliwatts, the mean since the last call
-  std::optional<int64_t> clock_rate();   // hertz
+  std::optional<int64_t> clock_rate();   // hertz, of the fastest tile
 
  private:
   /// A count and the time of its reading, whose growth is what is asked for.
   struct reading {
     uint64_t amount, time_us;
   };
+  /// Those of `enumerate`'s that measure this device and that `fits`, a function of their
+  /// properties, takes.
+  template <class Handle, class Properties, class Enumerate, class Describe, class Fits>
+  std::vector<Handle> own(Enumerate enumerate, Describe describe, zes_structure_type_t stype,
+                          const Fits& fits) const;
+  /// All of them, read one after another.
+  template <class Handle, class Read>
+  static std::optional<reading> sum(const std::vector<Handle>& all, const Read& read);
   template <class Read>
   std::optional<double> growth(std::optional<reading>& last, const Read& read);
 
   const driver_api& api_;
-  zes_device_handle_t device_ = nullptr;
+  sysman_place place_;
   std::mutex mutex_;
   std::optional<reading> last_activity_, last_energy_;
-};
-
-/// Sysman's handle of each of `devices`, null where it has none. `in_core`: Sysman was initialised
-/// with the core (ZES_ENABLE_SYSMAN), whose handles it then shares. Otherwise newer loaders let it
-/// be initialised apart, which the environment need not say; devices are matched by their UUID.
-class sysman_handles {
- public:
-  sysman_handles(const driver_api& api, bool in_core);
-  zes_device_handle_t of(ze_device_handle_t device, const ze_device_uuid_t& uuid) const;
-
- private:
-  struct known {
-    zes_device_handle_t device;
-    ze_device_uuid_t uuid;
-  };
-  bool in_core_;
-  std::vector<known> apart_;
 };
 
 }  // namespace outback::level_zero

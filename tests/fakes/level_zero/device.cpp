@@ -21,11 +21,11 @@ std::string device::name() const {
                : fmt::format("Outback Software GPU {}", card_);
 }
 
-ze_device_uuid_t device::uuid() const {
+ze_device_uuid_t device::uuid_of(uint32_t card, std::optional<uint32_t> tile) {
   ze_device_uuid_t uuid{};
   std::memcpy(uuid.id, "outback-ze", 10);
-  uuid.id[13] = tile_ ? static_cast<uint8_t>(*tile_ + 1) : 0;
-  uuid.id[15] = static_cast<uint8_t>(card_);
+  uuid.id[13] = tile ? static_cast<uint8_t>(*tile + 1) : 0;
+  uuid.id[15] = static_cast<uint8_t>(card);
   return uuid;
 }
 

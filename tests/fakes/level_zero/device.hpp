@@ -34,8 +34,10 @@ class device {
   uint64_t max_alloc() const noexcept { return max_alloc_; }
   uint64_t memory_used() noexcept { return root().used_.load(std::memory_order_relaxed); }
   std::string name() const;
-  ze_device_uuid_t uuid() const;
-  uint32_t bus() const noexcept { return 0x3a + card_; }
+  ze_device_uuid_t uuid() const { return uuid_of(card_, tile_); }
+  static ze_device_uuid_t uuid_of(uint32_t card, std::optional<uint32_t> tile);
+  uint32_t bus() const noexcept { return bus_of(card_); }
+  static uint32_t bus_of(uint32_t card) noexcept { return 0x3a + card; }
 
   ze_device_handle_t handle = nullptr;
   std::vector<std::shared_ptr<device>> sub_devices;

@@ -40,7 +40,8 @@ TEST_F(FaultsTest, EveryEntryPointCanFail) {
         "zeGetEventPool",    "zeGetEvent",       "zeGetModule",      "zeGetModuleBuildLog",
         "zeGetKernel",       "zeGetSampler",     "zeGetPhysicalMem", "zeGetMem",
         "zeGetVirtualMem",   "zesGetDevice",     "zesGetMemory",     "zesGetTemperature",
-        "zesGetPower",       "zesGetFrequency",  "zesGetEngine"}) {
+        "zesGetPower",       "zesGetFrequency",  "zesGetEngine",     "zesGetGlobal",
+        "zesGetDriver",      "zesGetDriverExp"}) {
     void* slots[64] = {};
     const std::string function = std::string(table) + "ProcAddrTable";
     ASSERT_SUCCESS(

@@ -42,6 +42,11 @@ class handle_table {
                                  (bits & tag_mask) == tag ? " any more: it was destroyed" : ""));
   }
 
+  /// Whether the handle is of this kind, alive or not.
+  static bool is_of_this_kind(const void* handle) noexcept {
+    return (reinterpret_cast<uint64_t>(handle) & tag_mask) == tag;
+  }
+
   /// Like `find`, and the handle is dead from now on.
   std::shared_ptr<Object> take(Handle handle) {
     auto object = find(handle);

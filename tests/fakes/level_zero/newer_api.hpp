@@ -7,11 +7,20 @@
 #pragma once
 
 #include <level_zero/ze_ddi.h>
+#include <level_zero/zes_ddi.h>
 
 #include <cstddef>
 #include <cstdint>
 
 namespace outback::software_ze {
+
+// 1.5: Sysman apart from the core: zesInit, zesDriverGet, zesDeviceGet.
+struct sysman_global_table {
+  ze_result_t(ZE_APICALL* pfnInit)(uint32_t flags);
+};
+inline constexpr std::size_t slot_sysman_driver_get = 2, slot_sysman_device_get = 29;
+static_assert(sizeof(zes_driver_dditable_t) >= slot_sysman_driver_get * sizeof(void*));
+static_assert(sizeof(zes_device_dditable_t) >= slot_sysman_device_get * sizeof(void*));
 
 // 1.6: zeCommandListHostSynchronize, zeMemPutIpcHandle, zeEventPoolPutIpcHandle.
 inline constexpr std::size_t slot_list_host_synchronize = 28;
@@ -34,6 +43,16 @@ struct counter_based_event_pool_desc {
   ze_structure_type_t stype;
   const void* pNext;
   uint32_t flags;  // 0: immediate
+};
+
+// 1.9: zesDriverGetDeviceByUuidExp.
+struct sysman_uuid {
+  uint8_t id[ZE_MAX_DEVICE_UUID_SIZE];
+};
+struct sysman_driver_exp_table {
+  ze_result_t(ZE_APICALL* pfnGetDeviceByUuidExp)(zes_driver_handle_t driver, sysman_uuid uuid,
+                                                 zes_device_handle_t* device,
+                                                 ze_bool_t* on_subdevice, uint32_t* subdevice);
 };
 
 // 1.10: zeInitDrivers.

@@ -45,7 +45,11 @@ TEST_F(NewerTest, SlotsAreThereIfBothSidesKnowThem) {
                {"zeGetCommandListProcAddrTable", slot_list_host_synchronize, 6},
                {"zeGetMemProcAddrTable", slot_mem_put_ipc_handle, 6},
                {"zeGetEventPoolProcAddrTable", slot_event_pool_put_ipc_handle, 6},
-               {"zeGetDeviceProcAddrTable", slot_device_get_root_device, 7}};
+               {"zeGetDeviceProcAddrTable", slot_device_get_root_device, 7},
+               {"zesGetGlobalProcAddrTable", 0, 5},
+               {"zesGetDriverProcAddrTable", slot_sysman_driver_get, 5},
+               {"zesGetDeviceProcAddrTable", slot_sysman_device_get, 5},
+               {"zesGetDriverExpProcAddrTable", 0, 9}};
   for (const auto& one : newer) {
     const bool known = driver_minor() >= one.since;
     EXPECT_EQ(table(one.function, api_version(1, 17)).slots[one.slot] != nullptr, known)

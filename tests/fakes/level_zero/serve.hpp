@@ -37,7 +37,10 @@ void serve_no_physical_memory(ze_physical_mem_dditable_t* table);
 void serve_no_virtual_memory(ze_virtual_mem_dditable_t* table);
 void serve_no_kernel_launches(ze_command_list_dditable_t* table);
 
-void serve_sysman_device(zes_device_dditable_t* table);
+void serve_sysman_global(sysman_global_table* table, ze_api_version_t version);
+void serve_sysman_driver(zes_driver_dditable_t* table, ze_api_version_t version);
+void serve_sysman_driver_exp(sysman_driver_exp_table* table, ze_api_version_t version);
+void serve_sysman_device(zes_device_dditable_t* table, ze_api_version_t version);
 void serve_sysman_memory(zes_memory_dditable_t* table);
 void serve_sysman_temperature(zes_temperature_dditable_t* table);
 void serve_sysman_power(zes_power_dditable_t* table);

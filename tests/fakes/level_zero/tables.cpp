@@ -73,7 +73,8 @@ OUTBACK_ZE_EMPTY_TABLE(zetGetMetricQueryProcAddrTable, zet_metric_query_dditable
 OUTBACK_ZE_EMPTY_TABLE(zetGetTracerExpProcAddrTable, zet_tracer_exp_dditable_t)
 OUTBACK_ZE_EMPTY_TABLE(zetGetDebugProcAddrTable, zet_debug_dditable_t)
 
-OUTBACK_ZE_TABLE(zesGetDeviceProcAddrTable, zes_device_dditable_t, serve_sysman_device(table))
+OUTBACK_ZE_TABLE(zesGetDeviceProcAddrTable, zes_device_dditable_t,
+                 serve_sysman_device(table, version))
 OUTBACK_ZE_TABLE(zesGetMemoryProcAddrTable, zes_memory_dditable_t, serve_sysman_memory(table))
 OUTBACK_ZE_TABLE(zesGetTemperatureProcAddrTable, zes_temperature_dditable_t,
                  serve_sysman_temperature(table))
@@ -81,7 +82,8 @@ OUTBACK_ZE_TABLE(zesGetPowerProcAddrTable, zes_power_dditable_t, serve_sysman_po
 OUTBACK_ZE_TABLE(zesGetFrequencyProcAddrTable, zes_frequency_dditable_t,
                  serve_sysman_frequency(table))
 OUTBACK_ZE_TABLE(zesGetEngineProcAddrTable, zes_engine_dditable_t, serve_sysman_engine(table))
-OUTBACK_ZE_EMPTY_TABLE(zesGetDriverProcAddrTable, zes_driver_dditable_t)
+OUTBACK_ZE_TABLE(zesGetDriverProcAddrTable, zes_driver_dditable_t,
+                 serve_sysman_driver(table, version))
 OUTBACK_ZE_EMPTY_TABLE(zesGetSchedulerProcAddrTable, zes_scheduler_dditable_t)
 OUTBACK_ZE_EMPTY_TABLE(zesGetPerformanceFactorProcAddrTable, zes_performance_factor_dditable_t)
 OUTBACK_ZE_EMPTY_TABLE(zesGetStandbyProcAddrTable, zes_standby_dditable_t)
@@ -92,3 +94,15 @@ OUTBACK_ZE_EMPTY_TABLE(zesGetFanProcAddrTable, zes_fan_dditable_t)
 OUTBACK_ZE_EMPTY_TABLE(zesGetLedProcAddrTable, zes_led_dditable_t)
 OUTBACK_ZE_EMPTY_TABLE(zesGetRasProcAddrTable, zes_ras_dditable_t)
 OUTBACK_ZE_EMPTY_TABLE(zesGetDiagnosticsProcAddrTable, zes_diagnostics_dditable_t)
+
+// Tables that came after 1.4. Newer headers declare these functions with types of their own, so
+// they get their names in the library only.
+#define OUTBACK_ZE_NEWER_TABLE(name, type, ...)                                                    \
+  OUTBACK_ZE_EXPORT newer_##name(ze_api_version_t version_, outback::software_ze::type* table_)    \
+      __asm__(#name);                                                                              \
+  OUTBACK_ZE_TABLE(newer_##name, outback::software_ze::type, __VA_ARGS__)
+
+OUTBACK_ZE_NEWER_TABLE(zesGetGlobalProcAddrTable, sysman_global_table,
+                       serve_sysman_global(table, version))
+OUTBACK_ZE_NEWER_TABLE(zesGetDriverExpProcAddrTable, sysman_driver_exp_table,
+                       serve_sysman_driver_exp(table, version))

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <utility>
 
@@ -54,6 +55,21 @@ std::vector<std::shared_ptr<device>> make_devices(world& all) {
   return made;
 }
 
+// Sysman knows no mask, and lists cards with their tiles.
+std::vector<zes_device_handle_t> make_cards(world& all,
+                                            const std::vector<std::shared_ptr<device>>& made) {
+  std::map<uint32_t, std::shared_ptr<sysman_card>> cards;
+  for (const auto& each : made) {
+    auto& card = cards[each->card()];
+    if (!card) card = std::make_shared<sysman_card>(sysman_card{each->card(), {}});
+    for (const auto& tile : each->sub_devices) card->parts.push_back({tile, true});
+    if (each->sub_devices.empty()) card->parts.push_back({each, each->tile().has_value()});
+  }
+  std::vector<zes_device_handle_t> handles;
+  for (const auto& [number, card] : cards) handles.push_back(all.cards.add(card));
+  return handles;
+}
+
 std::vector<std::shared_ptr<device>> masked(const std::vector<std::shared_ptr<device>>& made,
                                             const std::optional<std::vector<affinity>>& mask) {
   if (!mask) return made;
@@ -79,10 +95,10 @@ std::vector<std::shared_ptr<device>> masked(const std::vector<std::shared_ptr<de
 world::world(const driver_options& given)
     : options(given), device_arena(arena_size, given.guard), host_arena(arena_size, false) {}
 
-void* world::sensor_of(const std::shared_ptr<device>& of, sensor::sort what) {
+void* world::sensor_of(const measured& at, sensor::sort what) {
   const std::lock_guard lock(sensor_mutex_);
-  void*& handle = sensor_handles_[{of.get(), what}];
-  if (!handle) handle = sensors.add(std::make_shared<sensor>(sensor{of, what}));
+  void*& handle = sensor_handles_[{at.of.get(), at.is_tile, what}];
+  if (!handle) handle = sensors.add(std::make_shared<sensor>(sensor{at, what}));
   return handle;
 }
 
@@ -98,7 +114,9 @@ void make_world() {
     made->driver_handle = made->drivers.add(std::make_shared<driver>());
     end_process_on_violation(options.strict);
     watch_forks();
-    made->listed = masked(make_devices(*made), options.mask);
+    const auto devices = make_devices(*made);
+    made->listed = masked(devices, options.mask);
+    made->sysman_cards = make_cards(*made, devices);
     the_one.store(made.release(), std::memory_order_release);
   } catch (const std::exception& error) {
     const std::string line = fmt::format("outback_ze: {}\n", error.what());

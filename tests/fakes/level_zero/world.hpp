@@ -3,13 +3,14 @@
 #pragma once
 
 #include <level_zero/ze_api.h>
+#include <level_zero/zes_api.h>
 
 #include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "tests/fakes/level_zero/arena.hpp"
@@ -49,17 +50,19 @@ struct world {
   handle_table<event_pool, ze_event_pool_handle_t> pools;
   handle_table<event, ze_event_handle_t> events;
   handle_table<sensor, void*> sensors;
+  handle_table<sysman_card, zes_device_handle_t> cards;
 
   ze_driver_handle_t driver_handle = nullptr;
   std::vector<std::shared_ptr<device>> listed;  // what zeDeviceGet answers
+  std::vector<zes_device_handle_t> sysman_cards;  // what zesDeviceGet answers, in the cards' order
+  std::atomic<bool> sysman_apart{false};          // zesInit was called
 
-  /// The handle of the device's sensor of this sort: the same each time. May be used from any
-  /// thread.
-  void* sensor_of(const std::shared_ptr<device>& of, sensor::sort what);
+  /// The handle of the sensor of this sort: the same each time. May be used from any thread.
+  void* sensor_of(const measured& at, sensor::sort what);
 
  private:
   std::mutex sensor_mutex_;
-  std::map<std::pair<device*, sensor::sort>, void*> sensor_handles_;
+  std::map<std::tuple<device*, bool, sensor::sort>, void*> sensor_handles_;
 };
 
 /// Makes the world, once. Throws refusal, after a line on stderr, if the environment is wrong or

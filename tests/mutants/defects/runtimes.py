@@ -56,6 +56,23 @@ MUTANTS = (
         found_by="CudaStatusTest.WhateverEndsAContextLosesTheDevice",
     ),
     Mutant(
+        name="the_last_copy_of_a_fill_is_as_long_as_the_others",
+        breaks="On CUDA and Level Zero, a fill with eight bytes writes beyond its end, unless its "
+        "size is a power of two.",
+        file="backend_template/runtimes/fill_pattern.hpp",
+        old="    const std::size_t part = std::min(done, size - done);\n",
+        new="    const std::size_t part = done;\n",
+        found_by="CudaFillTest.EightBytesAreTwoFillsAndCopiesThatDouble",
+    ),
+    Mutant(
+        name="a_tile_has_the_sensors_of_its_card",
+        breaks="On Level Zero, a tile that is a device shows the other tile's temperature.",
+        file="backend_template/runtimes/level_zero/sysman.cpp",
+        old="    const bool ours = !place_.tile || *place_.tile == properties.subdeviceId;\n",
+        new="    const bool ours = true;\n",
+        found_by="TelemetryTest.TilesThatAreDevicesHaveTheirOwnSensors",
+    ),
+    Mutant(
         name="a_staging_block_is_used_at_once_again",
         breaks="On Level Zero, what a small copy has staged is overwritten before the device has "
         "read it.",

@@ -78,6 +78,8 @@ TEST(LoadingTest, CountingAndAskingMakesNoContext) {
 TEST(LoadingTest, NoLoader) {
   OUTBACK_IN_ITS_OWN_PROCESS(({{"OUTBACK_ZE_LOADER", "/nowhere/libze_loader.so.1"}}),
                              expect_every_slot_to_say("there is no Level Zero loader: /nowhere/"));
+  OUTBACK_IN_ITS_OWN_PROCESS(({{"OUTBACK_ZE_LOADER", "/nowhere/libze_loader.so.1"}}),
+                             expect_every_slot_to_say("OUTBACK_ZE_LOADER=<path>"));
 }
 
 TEST(LoadingTest, ALibraryThatIsNoLoader) {
@@ -102,6 +104,33 @@ TEST(LoadingTest, NoDevices) {
 TEST(LoadingTest, AnInitialisationThatFailsIsTheLastCall) {
   OUTBACK_IN_ITS_OWN_PROCESS(({{"OUTBACK_ZE_FAULTS", "zeInit:1=0x7ffffffe"}}),
                              expect_nothing_called_after_failing("zeInit: "));
+}
+
+// A loader that has zeInitDrivers may have found drivers that have not.
+TEST(LoadingTest, DriversThatKnowZeInitAloneAreUsed) {
+  for (const char* answer : {"0x78000003", "0x78000001", "0x7ffffffe", "0"}) {
+    OUTBACK_IN_ITS_OWN_PROCESS(({{"OUTBACK_ZE_LOADER", OUTBACK_TEST_ZE_NEWER_LOADER},
+                                 {"OUTBACK_TEST_ZE_INIT_DRIVERS", answer},
+                                 {"OUTBACK_ZE_API", "1.3"}}),
+                               {
+                                 EXPECT_EQ(device_count(), 2);
+                                 EXPECT_GE(calls("zeInit"), 1u);
+                                 void* ptr = nullptr;
+                                 must(table().mem_alloc(table().self, 1, 64, &ptr));
+                               });
+  }
+}
+
+TEST(LoadingTest, WhereNeitherWayWorksBothAreTold) {
+  OUTBACK_IN_ITS_OWN_PROCESS(
+      ({{"OUTBACK_ZE_LOADER", OUTBACK_TEST_ZE_NEWER_LOADER},
+        {"OUTBACK_TEST_ZE_INIT_DRIVERS", "0x78000003"},
+        {"OUTBACK_ZE_FAULTS", "zeInit:*=0x70010000"}}),
+      {
+        expect_every_slot_to_say("zeInitDrivers: ZE_RESULT_ERROR_UNSUPPORTED_FEATURE (0x78000003)");
+        expect_every_slot_to_say("; zeInit: ");
+        expect_every_slot_to_say("the right to open /dev/dri/renderD*");
+      });
 }
 
 TEST(LoadingTest, ADriverThatCannotListItsDevices) {

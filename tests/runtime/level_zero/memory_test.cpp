@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <bit>
 #include <chrono>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -134,6 +136,85 @@ TEST(MemoryTest, MoreSmallCopiesThanMayBeStagedAreAllRight) {
     must(t.mem_copy(t.self, back.data(), OUTBACK_HOST, ptr, 0, count, nullptr));
     for (unsigned char i = 0; i < count; ++i) EXPECT_EQ(back[i], i);
     must(t.mem_free(t.self, 0, ptr));
+  });
+}
+
+struct fill_calls {
+  uint64_t fills = calls("zeCommandListAppendMemoryFill");
+  uint64_t copies = calls("zeCommandListAppendMemoryCopy");
+};
+
+// Fills memory that was marked, and looks at every byte of it.
+fill_calls calls_of_fill(std::size_t at, std::size_t size, const std::string& pattern) {
+  const outback_runtime& t = table();
+  constexpr std::size_t room = 20000;
+  static void* const memory = [&] {
+    void* made = nullptr;
+    must(t.mem_alloc(t.self, 0, room, &made));
+    return made;
+  }();
+  const unsigned char untouched = 0xee;
+  must(t.mem_fill(t.self, 0, memory, room, &untouched, 1, nullptr));
+  const fill_calls before;
+  must(t.mem_fill(t.self, 0, static_cast<char*>(memory) + at, size, pattern.data(), pattern.size(),
+                  nullptr));
+  const fill_calls after;
+  std::vector<unsigned char> expected(room, untouched), found(room);
+  for (std::size_t i = 0; i < size; ++i) {
+    expected[at + i] = static_cast<unsigned char>(pattern[i % pattern.size()]);
+  }
+  must(t.mem_copy(t.self, found.data(), OUTBACK_HOST, memory, 0, room, nullptr));
+  EXPECT_TRUE(found == expected) << size << " bytes at " << at << " by " << pattern;
+  return {after.fills - before.fills, after.copies - before.copies};
+}
+
+TEST(MemoryTest, FillsAreTheDriversWhereItHasThePattern) {
+  OUTBACK_IN_ITS_OWN_PROCESS(({{"OUTBACK_ZE_FILL_PATTERN", "4"}}), {
+    for (const char* pattern : {"a", "ab", "abcd", "abcdabcd", "aaaaaaaa"}) {
+      const fill_calls made = calls_of_fill(3, 800, pattern);
+      EXPECT_EQ(made.fills, 1u) << pattern;
+      EXPECT_EQ(made.copies, 0u) << pattern;
+    }
+  });
+}
+
+// A piece of fills as long as the driver has them, and copies that double it.
+TEST(MemoryTest, FillsWithLongerPatternsDouble) {
+  for (const char* longest : {"1", "3", "4"}) {
+    for (const char* in_order : {"0", "1"}) {
+      OUTBACK_IN_ITS_OWN_PROCESS(
+          ({{"OUTBACK_ZE_FILL_PATTERN", longest}, {"OUTBACK_ZE_IN_ORDER", in_order}}), {
+            const uint64_t word = longest[0] == '3' ? 2 : uint64_t(longest[0] - '0');
+            for (const std::size_t pieces : {1, 2, 5, 1000, 1024, 2000}) {
+              const fill_calls made = calls_of_fill(5, pieces * 8, "12345678");
+              EXPECT_EQ(made.fills, 8 / word) << pieces;
+              EXPECT_EQ(made.copies, uint64_t(std::bit_width(pieces - 1))) << pieces;
+            }
+          });
+    }
+  }
+}
+
+// Nothing that enqueues waits for the device, but copies of pageable memory: here as many of those
+// are on their way as may be.
+TEST(MemoryTest, AFillDoesNotWaitForABusyDevice) {
+  OUTBACK_IN_ITS_OWN_PROCESS(({{"OUTBACK_ZE_FILL_PATTERN", "1"}}), {
+    const outback_runtime& t = table();
+    void* ptr = nullptr;
+    std::vector<unsigned char> back(64);
+    must(t.mem_alloc(t.self, 0, 4096, &ptr));
+    must(t.device_sync(t.self, 0));
+    alarm(60);  // instead of a hang
+    OUTBACK_ZE_CONTROL(outback_ze_pause)();
+    for (unsigned char i = 0; i < 16; ++i) {
+      must(t.mem_copy(t.self, static_cast<char*>(ptr) + 100 + i, 0, &i, OUTBACK_HOST, 1, nullptr));
+    }
+    must(t.mem_fill(t.self, 0, ptr, 64, "12345678", 8, nullptr));
+    EXPECT_EQ(t.streams->query(t.self, 0, nullptr), OUTBACK_NOT_READY);
+    OUTBACK_ZE_CONTROL(outback_ze_resume)();
+    must(t.mem_copy(t.self, back.data(), OUTBACK_HOST, ptr, 0, 64, nullptr));
+    for (std::size_t i = 0; i < 64; ++i) EXPECT_EQ(back[i], '1' + i % 8);
+    alarm(0);
   });
 }
 

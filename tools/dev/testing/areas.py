@@ -40,6 +40,7 @@ _STARTING = (
     "tests/python/test_autoload.py",
     "tests/python/test_exit.py",
     "tests/python/test_fork.py",
+    "tests/python/test_no_device.py",
 )
 _DEV = "tests/package/test_dev_*.py"
 
@@ -71,7 +72,7 @@ AREAS = (
     ),
     Area(
         "the CUDA runtime",
-        ("backend_template/runtimes/cuda/*",),
+        ("backend_template/runtimes/cuda/*", "backend_template/runtimes/fill_pattern.hpp"),
         python=(*_STREAMS, *_MEMORY, "tests/python/module"),
         runs=("cuda",),
         near=r"^(cuda_\w+_test|cuda_loading\..*|cuda_suite\.summary)$",

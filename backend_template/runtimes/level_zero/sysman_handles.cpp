@@ -1,0 +1,86 @@
+#include "backend_template/runtimes/level_zero/sysman_handles.hpp"
+
+#include <cstring>
+#include <optional>
+#include <utility>
+
+namespace outback::level_zero {
+
+sysman_handles::sysman_handles(const driver_api& api, bool in_core) : api_(api), in_core_(in_core) {
+  if (in_core || api.zesInit == nullptr || api.zesDriverGet == nullptr) return;
+  if (api.zesInit(0) != ZE_RESULT_SUCCESS) return;
+  uint32_t count = 0;
+  if (api.zesDriverGet(&count, nullptr) != ZE_RESULT_SUCCESS) return;
+  std::vector<zes_driver_handle_t> drivers(count);
+  if (count == 0 || api.zesDriverGet(&count, drivers.data()) != ZE_RESULT_SUCCESS) return;
+  drivers.resize(count);
+  drivers_ = std::move(drivers);
+  for (const auto driver : drivers_) list(driver);
+}
+
+void sysman_handles::list(zes_driver_handle_t driver) {
+  if (api_.zesDeviceGet == nullptr || api_.zesDeviceGetProperties == nullptr) return;
+  uint32_t count = 0;
+  if (api_.zesDeviceGet(driver, &count, nullptr) != ZE_RESULT_SUCCESS) return;
+  std::vector<zes_device_handle_t> all(count);
+  if (count == 0 || api_.zesDeviceGet(driver, &count, all.data()) != ZE_RESULT_SUCCESS) return;
+  all.resize(count);
+  for (const auto device : all) {
+    zes_device_properties_t properties = {};
+    properties.stype = ZES_STRUCTURE_TYPE_DEVICE_PROPERTIES;
+    if (api_.zesDeviceGetProperties(device, &properties) != ZE_RESULT_SUCCESS) continue;
+    apart_.push_back({device, properties.core.uuid});
+  }
+}
+
+zes_device_handle_t sysman_handles::card_of(const ze_device_uuid_t& uuid) const {
+  for (const known& each : apart_) {
+    if (std::memcmp(each.uuid.id, uuid.id, sizeof(uuid.id)) == 0) return each.device;
+  }
+  return nullptr;
+}
+
+sysman_place sysman_handles::by_uuid(const ze_device_uuid_t& uuid) const {
+  if (const auto card = card_of(uuid)) return {card};
+  if (api_.zesDriverGetDeviceByUuidExp == nullptr) return {};
+  newer::sysman_uuid asked = {};
+  std::memcpy(asked.id, uuid.id, sizeof(asked.id));
+  for (const auto driver : drivers_) {
+    zes_device_handle_t found = nullptr;
+    ze_bool_t is_part = 0;
+    uint32_t part = 0;
+    if (api_.zesDriverGetDeviceByUuidExp(driver, asked, &found, &is_part, &part) !=
+            ZE_RESULT_SUCCESS ||
+        found == nullptr) {
+      continue;
+    }
+    return {found, is_part ? std::optional(part) : std::nullopt};
+  }
+  return {};
+}
+
+ze_device_handle_t sysman_handles::root_of(ze_device_handle_t device) const {
+  ze_device_handle_t root = nullptr;
+  if (api_.zeDeviceGetRootDevice == nullptr ||
+      api_.zeDeviceGetRootDevice(device, &root) != ZE_RESULT_SUCCESS) {
+    return nullptr;
+  }
+  return root;
+}
+
+sysman_place sysman_handles::of(ze_device_handle_t device,
+                                const ze_device_properties_t& properties) const {
+  if (!in_core_ && drivers_.empty()) return {};
+  const bool is_tile = (properties.flags & ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE) != 0;
+  // A tile that the core does not call one (ZE_FLAT_DEVICE_HIERARCHY=FLAT) has its UUID alone.
+  const ze_device_handle_t root = is_tile ? root_of(device) : nullptr;
+  if (in_core_ && root == nullptr) return {reinterpret_cast<zes_device_handle_t>(device)};
+  if (in_core_) return {reinterpret_cast<zes_device_handle_t>(root), properties.subdeviceId};
+  if (const sysman_place found = by_uuid(properties.uuid); found.device != nullptr) return found;
+  ze_device_properties_t whole = {};
+  whole.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
+  if (root == nullptr || api_.zeDeviceGetProperties(root, &whole) != ZE_RESULT_SUCCESS) return {};
+  return {card_of(whole.uuid), properties.subdeviceId};
+}
+
+}  // namespace outback::level_zero
