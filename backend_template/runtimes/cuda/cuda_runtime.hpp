@@ -148,7 +148,7 @@ class cuda_runtime {
   std::atomic<machine*> machine_{nullptr};
   std::atomic<int32_t> counted_{-1};        // by NVML, before CUDA was started
   std::atomic<bool> did_not_start_{false};  // CUDA, when it was last tried
-  std::atomic<int32_t> captures_{0};  // that were begun here and not ended
+  std::atomic<int32_t> captures_{0};        // that were begun here and not ended
   host_ranges host_ranges_;
   peers peers_;
 };

@@ -70,9 +70,8 @@ std::unique_ptr<machine> start_cuda() {
   int count = 0;
   const cudaError_t error = cuda.cudaGetDeviceCount(&count);
   if (error != cudaSuccess) {
-    const std::string why =
-        describe(cuda, error, cuda.cudaGetDeviceCount.name) +
-        advice_at_start(cuda, error, started->forks != 0);
+    const std::string why = describe(cuda, error, cuda.cudaGetDeviceCount.name) +
+                            advice_at_start(cuda, error, started->forks != 0);
     cuda.cudaGetLastError();  // not for whoever asks next
     if (!means_no_device(error)) throw runtime_error(status_of(error), why);
     started->absence = why;

@@ -60,9 +60,8 @@ std::optional<std::vector<outback_process>> sysman::processes() {
   std::vector<zes_process_state_t> states;
   for (;;) {
     auto count = uint32_t(states.size());
-    const ze_result_t result =
-        api_.zesDeviceProcessesGetState(place_.device, &count,
-                                        states.empty() ? nullptr : states.data());
+    const ze_result_t result = api_.zesDeviceProcessesGetState(
+        place_.device, &count, states.empty() ? nullptr : states.data());
     if (result != ZE_RESULT_SUCCESS && result != ZE_RESULT_ERROR_INVALID_SIZE) return std::nullopt;
     const bool all = result == ZE_RESULT_SUCCESS && count <= states.size();
     // One that starts meanwhile needs room too.
@@ -167,7 +166,7 @@ std::optional<int64_t> sysman::clock_rate() {
     zes_freq_state_t state = {};
     state.stype = ZES_STRUCTURE_TYPE_FREQ_STATE;
     if (api_.zesFrequencyGetState(domain, &state) != ZE_RESULT_SUCCESS) continue;
-    if (state.actual <= 0) continue;  // not known
+    if (state.actual <= 0) continue;                                       // not known
     fastest = std::max(fastest.value_or(0), int64_t(state.actual * 1e6));  // from MHz
   }
   return fastest;

@@ -97,9 +97,9 @@ OUTBACK_ZE_EMPTY_TABLE(zesGetDiagnosticsProcAddrTable, zes_diagnostics_dditable_
 
 // Tables that came after 1.4. Newer headers declare these functions with types of their own, so
 // they get their names in the library only.
-#define OUTBACK_ZE_NEWER_TABLE(name, type, ...)                                                    \
-  OUTBACK_ZE_EXPORT newer_##name(ze_api_version_t version_, outback::software_ze::type* table_)    \
-      __asm__(#name);                                                                              \
+#define OUTBACK_ZE_NEWER_TABLE(name, type, ...)                                      \
+  OUTBACK_ZE_EXPORT newer_##name(ze_api_version_t version_,                          \
+                                 outback::software_ze::type* table_) __asm__(#name); \
   OUTBACK_ZE_TABLE(newer_##name, outback::software_ze::type, __VA_ARGS__)
 
 OUTBACK_ZE_NEWER_TABLE(zesGetGlobalProcAddrTable, sysman_global_table,

@@ -53,7 +53,7 @@ struct world {
   handle_table<sysman_card, zes_device_handle_t> cards;
 
   ze_driver_handle_t driver_handle = nullptr;
-  std::vector<std::shared_ptr<device>> listed;  // what zeDeviceGet answers
+  std::vector<std::shared_ptr<device>> listed;    // what zeDeviceGet answers
   std::vector<zes_device_handle_t> sysman_cards;  // what zesDeviceGet answers, in the cards' order
   std::atomic<bool> sysman_apart{false};          // zesInit was called
 
