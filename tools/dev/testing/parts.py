@@ -182,6 +182,12 @@ PARTS = (
         lambda it: sanitizers.tsan(it.environment),
         on_dev=False,
     ),
+    _long(
+        "tsan-python",
+        "Python programs with the thread sanitizer",
+        lambda it: sanitizers.tsan_python(it.environment),
+        on_dev=False,
+    ),
     _long("valgrind", "memcheck over what sees no torch", lambda it: valgrind.run(it.folder)),
     _long(
         "fuzz",

@@ -1,6 +1,7 @@
 """The tests on builds with sanitizers, each in a build tree of its own."""
 
 import os
+from collections.abc import Mapping, Sequence
 
 from .. import build, shell
 from ..environment import Environment
@@ -30,6 +31,13 @@ _UNDER_ASAN = (
     "ops/test_views_keep_memory.py",
 )
 _TSAN = {"TSAN_OPTIONS": f"suppressions={_SUPPRESSIONS / 'tsan.supp'}"}
+# The interpreter and torch are not instrumented: what they do with memory, and how their threads
+# wait for each other, is not seen. A child of a fork goes on.
+_TSAN_PYTHON = {
+    "TSAN_OPTIONS": f"{_TSAN['TSAN_OPTIONS']}:ignore_noninstrumented_modules=1:die_after_fork=0"
+}
+# Where threads of a program meet: streams, the allocator, autograd's threads, registration.
+_UNDER_TSAN = ("test_autograd_threads.py", "streams", "memory", "graphs", "pinned")
 
 
 def asan(environment: Environment) -> str:
@@ -41,16 +49,30 @@ def tsan(environment: Environment) -> str:
 
 
 def asan_python(environment: Environment) -> str:
-    """Python programs under the address sanitizer, which is in the process from its start."""
-    folder = build.build(environment, "asan-python", targets=("scaffold",))
-    libraries = [
-        shell.output(["g++", f"-print-file-name={name}"]).strip()
-        for name in ("libasan.so", "libubsan.so", "libstdc++.so")
+    return _python(environment, "asan", ("libasan.so", "libubsan.so"), _ASAN_PYTHON, _UNDER_ASAN)
+
+
+def tsan_python(environment: Environment) -> str:
+    return _python(environment, "tsan", ("libtsan.so",), _TSAN_PYTHON, _UNDER_TSAN)
+
+
+def _python(
+    environment: Environment,
+    name: str,
+    libraries: Sequence[str],
+    options: Mapping[str, str],
+    tests: Sequence[str],
+) -> str:
+    """Python programs under a sanitizer, which is in the process from its start."""
+    folder = build.build(environment, f"{name}-python", targets=("scaffold",))
+    preloaded = [
+        shell.output(["g++", f"-print-file-name={library}"]).strip()
+        for library in (*libraries, "libstdc++.so")
     ]
     variables = {
         **build.python_path(folder),
-        **_ASAN_PYTHON,
-        "LD_PRELOAD": os.pathsep.join(libraries),
+        **options,
+        "LD_PRELOAD": os.pathsep.join(preloaded),
     }
-    tests = [f"tests/python/{name}" for name in _UNDER_ASAN]
-    return run_pytest(environment, "asan, python", tests, variables)
+    paths = [f"tests/python/{test}" for test in tests]
+    return run_pytest(environment, f"{name}, python", paths, variables)
