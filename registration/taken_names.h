@@ -32,7 +32,7 @@ inline constexpr taken_names taken[] = {
      " struct switch template this thread_local throw true typedef typeid typename union "
      " unsigned using virtual void volatile wchar_t xor xor_eq "},
     {"modules of torch.nn have a parameter, a buffer or a module *, which a method would hide",
-     " activation bias bias_hh bias_ih bias_k bias_v decoder encoder head in_proj_bias "
+     " activation base bias bias_hh bias_ih bias_k bias_v decoder encoder head in_proj_bias "
      " in_proj_weight k_proj_weight layers linear multihead_attn num_batches_tracked original "
      " out_proj parametrizations pos_weight q_proj_weight running_mean running_var self_attn "
      " tail v_proj_weight weight weight_hh weight_ih "},

@@ -50,7 +50,10 @@ for module in modules:
         there |= {part for path, _ in named for part in path.split(".")}
 
 asked = json.load(sys.stdin)
-answers = {name: answer(name) for name in sorted(there | set(asked["refused"]))}
+answers = {}
+for name in sorted(there | set(asked["refused"])):
+    answers[name] = answer(name)
+    assert answers[name] != "accepted", f"{name} is missing in registration/taken_names.h"
 for name in asked["legal"]:  # a process registers once
     if (child := os.fork()) == 0:
         os._exit(answer(name) != "accepted")
@@ -78,7 +81,7 @@ def test_the_command_and_the_registration_refuse_the_same_names_with_the_same_wo
     answers = json.loads(done.stdout)
     assert {name: answers.pop(name) for name in LEGAL} == dict.fromkeys(LEGAL, 0)
     assert {"data", "softmax", "leaf", "weight", "class"} <= answers.keys()
-    # Names that are missing here are added by tools/dev/taken_names.py.
+    # What torch has is added to the list by tools/dev/taken_names.py.
     assert answers == {
         name: names.refusal(name) if names.problem(name) else "missing in the list"
         for name in answers
