@@ -31,6 +31,18 @@ class Choice:
             chosen[:] = [each for each in chosen if not _covers(test, each)] + [test]
 
 
+    def add(self, other: "Choice") -> None:
+        self.whole |= other.whole
+        for entry, filters in other.filtered.items():
+            self.filtered.setdefault(entry, set()).update(filters)
+        for entry in self.whole:
+            self.filtered.pop(entry, None)
+        for suite, tests in other.python.items():
+            for test in tests:
+                self.add_python(suite, test)
+        self.targets |= other.targets
+
+
 def _covers(whole: str, test: str) -> bool:
     return test == whole or test.startswith((f"{whole}/", f"{whole}::"))
 

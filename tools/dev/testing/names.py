@@ -52,8 +52,8 @@ class Names:
         ]
         return same[0] if len(same) == 1 and Path(same[0]).suffix in (".py", ".cpp") else None
 
-    def _add_path(self, choice: Choice, path: str, node: str) -> None:
-        before = len(choice.whole), len(choice.filtered), len(choice.python)
+    def _add_path(self, to: Choice, path: str, node: str) -> None:
+        choice = Choice()  # of its own: others may have chosen the same tests
         if is_pytest_file(path):
             self._add_python(choice, [f"{path}::{node}" if node else path])
         elif (ROOT / path).is_dir():
@@ -62,8 +62,9 @@ class Names:
             self._add_test_source(choice, path)
         else:
             self._add_source(choice, path)
-        if before == (len(choice.whole), len(choice.filtered), len(choice.python)):
+        if not choice:
             raise console.WrongUsage(f"No test belongs to {path}. ./dev test --changed knows more.")
+        to.add(choice)
 
     def _add_folder(self, choice: Choice, path: str) -> None:
         if not path.startswith("tests"):
