@@ -111,6 +111,7 @@ def test_two_of_one_suite_are_both_chosen_and_a_part_of_what_is_chosen_is_no_mis
     assert choose(test, test).python == {HOST: [test]}
     assert choose("core_test", "tests/core/event_test.cpp").whole == {"core_test"}
     assert not choose("core_test", "tests/core/event_test.cpp").filtered
+    assert choose("host_suite.Copy", "host_suite.Copy").whole == {"host_suite.CopyTest.Words"}
 
 
 def test_a_python_test_is_found_by_its_own_name(choose):

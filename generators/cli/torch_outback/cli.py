@@ -141,6 +141,8 @@ def _build(rebuild: bool) -> None:
             raise
         raise Refused(f"{sys.executable} has no torch, for which this compiles") from None
     except OSError as error:
+        if error.filename is None:  # a library that torch lacks, say
+            raise
         raise Refused(
             f"what is compiled cannot be kept: {_told(error)}; OUTBACK_CACHE_DIR names another "
             f"folder for it"

@@ -27,13 +27,15 @@ class Names:
     def choose(self, words: Sequence[str]) -> Choice:
         choice = Choice()
         for word in words:
+            own = Choice()  # that another word has chosen the same tests is no mistake
             path = self._path(word)
             if path is not None:
-                self._add_path(choice, path, word.partition("::")[2])
-            elif not self._add_name(choice, word):
+                self._add_path(own, path, word.partition("::")[2])
+            elif not self._add_name(own, word):
                 raise console.WrongUsage(
                     f"There is no test, file or folder {word}.{near(word, self._known())}"
                 )
+            choice.add(own)
         return choice
 
     # ---- Paths
@@ -52,8 +54,7 @@ class Names:
         ]
         return same[0] if len(same) == 1 and Path(same[0]).suffix in (".py", ".cpp") else None
 
-    def _add_path(self, to: Choice, path: str, node: str) -> None:
-        choice = Choice()  # of its own: others may have chosen the same tests
+    def _add_path(self, choice: Choice, path: str, node: str) -> None:
         if is_pytest_file(path):
             self._add_python(choice, [f"{path}::{node}" if node else path])
         elif (ROOT / path).is_dir():
@@ -64,7 +65,6 @@ class Names:
             self._add_source(choice, path)
         if not choice:
             raise console.WrongUsage(f"No test belongs to {path}. ./dev test --changed knows more.")
-        to.add(choice)
 
     def _add_folder(self, choice: Choice, path: str) -> None:
         if not path.startswith("tests"):
@@ -132,7 +132,6 @@ class Names:
         return self._add_matching(choice, word)
 
     def _add_matching(self, choice: Choice, word: str) -> bool:
-        before = len(choice.whole)
         try:
             self._tree.add_matching(choice, word)
         except re.error:
@@ -141,7 +140,7 @@ class Names:
         for entry in self._tree.entries:
             if not entry.built and word.startswith(f"{entry.name}."):
                 self._tree.add(choice, [entry])
-        return len(choice.whole) > before
+        return bool(choice.whole)
 
     def _known(self) -> set[str]:
         index = self._index
