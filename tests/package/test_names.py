@@ -1,4 +1,4 @@
-"""What a device may be called: the command, torch_outback.load, CMake and the registration agree."""
+"""What a device may be called: the command, load(), CMake and the registration agree."""
 
 import json
 import keyword

@@ -201,7 +201,7 @@ def test_a_folder_that_cannot_be_is_refused_in_one_line(outback, tmp_path):
 @pytest.mark.parametrize("folder", ["foo", "a/b/foo", "."])
 @pytest.mark.parametrize("what", ["full disk", "read-only", "interrupt"])
 def test_a_project_is_made_whole_or_not_at_all(outback, tmp_path, monkeypatch, what, folder):
-    """What fails is the last step but one: in a folder that is there, its entries move one by one."""
+    """In a folder that is there the entries move one by one: the third fails."""
     error = {
         "full disk": OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "somewhere"),
         "read-only": OSError(errno.EROFS, os.strerror(errno.EROFS), "somewhere"),

@@ -291,7 +291,9 @@ def test_a_link_stays_one_and_a_program_can_still_be_run(project, tmp_path):
 
 
 @pytest.mark.parametrize("failing", ["open", "replace", "mkdir"])
-@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
+@pytest.mark.parametrize(
+    "error", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()]
+)
 def test_an_update_that_fails_has_changed_nothing(project, monkeypatch, failing, error):
     """In the middle: where the first file could be written, and the next cannot."""
     edit(project / "README.md", "PyTorch on foo devices", "PyTorch on the best devices")

@@ -69,10 +69,8 @@ def taken() -> dict[str, list[str]]:
     """The list: names by why they are taken, where * stands for the name."""
     text = TAKEN.read_text(encoding="utf-8")
     literal = r'"(?:[^"\\]|\\.)*"'
-    return {
-        json.loads(why): [name for part in re.findall(literal, parts) for name in part[1:-1].split()]
-        for why, parts in re.findall(rf"\{{({literal}),((?:\s*{literal})+)\}}", text)
-    }
+    groups = re.findall(rf"\{{({literal}),((?:\s*{literal})+)\}}", text)
+    return {json.loads(why): " ".join(parts.split('"')).split() for why, parts in groups}
 
 
 @functools.cache

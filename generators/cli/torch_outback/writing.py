@@ -19,9 +19,9 @@ def write(file: Path, text: str) -> None:
 def write_all(texts: dict[Path, str | None]) -> None:
     """Each file becomes its text, and goes where that is None.
 
-    What needs room on the disk is written first, beside the files. Where anything fails, or somebody
-    stops it, they are what they were. What is a link stays one. Raises OSError, which names the
-    file.
+    What needs room on the disk is written first, beside the files. Where anything fails, or
+    somebody stops it, they are what they were. What is a link stays one. Raises OSError, which
+    names the file.
     """
     with (
         contextlib.ExitStack() as made_folders,
@@ -43,8 +43,8 @@ def write_all(texts: dict[Path, str | None]) -> None:
                     write(new, text)
                     if was_there:
                         shutil.copymode(file, new)
-            steps.append((path, file, new if text is not None else None, old if was_there else None))
-        for path, file, new, old in steps:
+            steps.append((path, file, old if was_there else None, None if text is None else new))
+        for path, file, old, new in steps:
             with _naming(path):
                 if old:
                     undo.callback(os.replace, old, file)
