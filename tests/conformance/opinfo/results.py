@@ -155,11 +155,13 @@ def save(document: dict[str, Any], path: Path) -> None:
 
 def check_writable(path: Path) -> None:
     """Raises OSError where `save` would, after hours."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
-    with tempfile.TemporaryFile(dir=path.parent):
-        pass
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=path.parent).close()
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
 
 
 def load(path: Path) -> dict[str, Any]:
