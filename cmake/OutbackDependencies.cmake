@@ -2,13 +2,17 @@
 include_guard(GLOBAL)
 include(FetchContent)
 
-# outback_dependency(<package> <target> <repository> <tag>): makes <target> available.
-function(outback_dependency package target repository tag)
+# outback_dependency(<package> <target> <name> <debian> <repository> <tag>): makes <target> of the CMake package
+# <package> available. <name> and <debian>, the system's packages, are for people.
+function(outback_dependency package target name debian repository tag)
   find_package(${package} QUIET GLOBAL)
   if(TARGET ${target})
     return()
   endif()
-  message(STATUS "Outback: this system has no ${package}, fetching ${tag}")
+  if(${package}_FOUND) # a part of it, beside which a whole one cannot be
+    message(FATAL_ERROR "Outback: the ${name} of this system has no ${target}; install ${debian} (Debian's name).")
+  endif()
+  _outback_announce_download("${package}" "${name}" "${debian}" "${repository}" "${tag}")
   set(INSTALL_GTEST OFF)
   set(BENCHMARK_ENABLE_TESTING OFF)
   set(BENCHMARK_ENABLE_INSTALL OFF)
@@ -16,13 +20,36 @@ function(outback_dependency package target repository tag)
   FetchContent_MakeAvailable(${package})
 endfunction()
 
+# In one sentence, before it begins; and where it cannot be, git and CMake would say so in forty lines.
+function(_outback_announce_download package name debian repository tag)
+  string(TOUPPER "${package}" upper)
+  string(TOLOWER "${package}" lower)
+  if(FETCHCONTENT_FULLY_DISCONNECTED
+     OR FETCHCONTENT_SOURCE_DIR_${upper}
+     OR EXISTS "${FETCHCONTENT_BASE_DIR}/${lower}-src")
+    return() # it is there
+  endif()
+  execute_process(
+    COMMAND "${CMAKE_COMMAND}" -E env GIT_TERMINAL_PROMPT=0 git ls-remote "${repository}" HEAD
+    TIMEOUT 30
+    RESULT_VARIABLE failed
+    OUTPUT_QUIET ERROR_QUIET)
+  if(failed)
+    message(FATAL_ERROR "Outback: this system has no ${name}, and ${repository} cannot be reached: install ${debian} "
+                        "(Debian's name).")
+  endif()
+  message(STATUS "Outback: this system has no ${name} (on Debian: ${debian}), downloading ${tag} of ${repository}")
+endfunction()
+
 # Debian 12's versions, which the code is known to build with; nothing here needs newer ones.
 macro(outback_need_gtest)
-  outback_dependency(GTest GTest::gmock https://github.com/google/googletest.git release-1.12.1)
+  outback_dependency(GTest GTest::gmock "GoogleTest" "libgtest-dev libgmock-dev"
+                     https://github.com/google/googletest.git release-1.12.1)
 endmacro()
 macro(outback_need_benchmark)
-  outback_dependency(benchmark benchmark::benchmark https://github.com/google/benchmark.git v1.7.1)
+  outback_dependency(benchmark benchmark::benchmark "Google Benchmark" "libbenchmark-dev"
+                     https://github.com/google/benchmark.git v1.7.1)
 endmacro()
 macro(outback_need_fmt)
-  outback_dependency(fmt fmt::fmt-header-only https://github.com/fmtlib/fmt.git 9.1.0)
+  outback_dependency(fmt fmt::fmt-header-only "fmt" "libfmt-dev" https://github.com/fmtlib/fmt.git 9.1.0)
 endmacro()

@@ -2,29 +2,36 @@
 
 #include <c10/core/DeviceType.h>
 
-#include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "backend_template/core/format.h"
+#include "registration/taken_names.h"
 
 namespace outback::registration {
 namespace {
 
 constexpr size_t longest_name = 32;
 
-// Names that c10::DeviceTypeName does not give and torch takes for its own all the same.
-constexpr std::array<std::string_view, 5> reserved = {"privateuse", "privateuse1", "privateuseone",
-                                                      "gpu", "accelerator"};
-
+// The list has them too; this is for those of a torch that is newer than it.
 bool is_in_tree(std::string_view name) {
-  if (std::find(reserved.begin(), reserved.end(), name) != reserved.end()) return true;
   for (int type = 0; type < c10::COMPILE_TIME_MAX_DEVICE_TYPES; ++type) {
     const auto device = static_cast<c10::DeviceType>(type);
     if (device == c10::DeviceType::PrivateUse1) continue;
     if (name == c10::DeviceTypeName(device, /*lower_case=*/true)) return true;
   }
   return false;
+}
+
+// Whose the name is already; "" where nobody has it.
+std::string why_taken(const std::string& name) {
+  const std::string word = " " + name + " ";
+  for (const taken_names& group : taken) {
+    if (group.names.find(word) == std::string_view::npos) continue;
+    std::string why(group.why);
+    if (const size_t star = why.find('*'); star != std::string::npos) why.replace(star, 1, name);
+    return why;
+  }
+  return is_in_tree(name) ? "PyTorch has a device of that name already" : std::string();
 }
 
 }  // namespace
@@ -35,10 +42,6 @@ std::string name_problem(const std::string& name) {
   };
   if (name.empty())
     return refuse("it is empty; expected lower-case letters and underscores, such as \"acme\"");
-  if (name.size() > longest_name) {
-    return refuse(
-        core::format("it has {} characters, at most {} are allowed", name.size(), longest_name));
-  }
   for (const char c : name) {
     if ((c >= 'a' && c <= 'z') || c == '_') continue;
     if (c >= 'A' && c <= 'Z')
@@ -49,11 +52,19 @@ std::string name_problem(const std::string& name) {
         "only lower-case letters and underscores are allowed, torch.device cannot parse anything "
         "else");
   }
+  if (name.size() > longest_name) {
+    return refuse(
+        core::format("it has {} characters, at most {} are allowed", name.size(), longest_name));
+  }
   if (name.front() == '_' || name.back() == '_')
     return refuse("it must begin and end with a letter");
-  if (is_in_tree(name)) return refuse("PyTorch has a device of that name already; choose another");
+  if (const std::string why = why_taken(name); !why.empty())
+    return refuse(why + "; choose another");
   if (name.rfind("mps", 0) == 0)
     return refuse("torch.load takes every device that begins with \"mps\" for Apple's");
+  if (name == "outback" || name.rfind("outback_", 0) == 0) {
+    return refuse("it is the toolkit's own, whose package is torch_outback; choose another");
+  }
   return {};
 }
 

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from opinfo import catalog, compact, gate, listing, results
+from opinfo import catalog, cli, compact, gate, listing, results
 from opinfo.settings import PHASES, Settings, Shard
 from opinfo.subjects import key_of
 from opinfo.supervisor import Supervisor, WorkerFailed
@@ -287,6 +287,41 @@ def test_the_file_is_the_same_each_time_and_refuses_edits(tmp_path):
     files[0].write_text(files[0].read_text().replace('"failed"', '"passed"'))
     with pytest.raises(results.NotOurs, match="edited"):
         results.load(files[0])
+
+
+@pytest.mark.parametrize(
+    "option, text, words",
+    [
+        ("--check", None, "No such file or directory"),
+        ("--check", "{", "is no result file"),
+        ("--check", "[]", "is no result file"),
+        ("--check", "{}", "format None"),
+        ("--exemptions", None, "No such file or directory"),
+        ("--exemptions", "{", "is no JSON"),
+        ("--exemptions", "[]", "expected an object"),
+        ("--exemptions", '{"skipped": []}', "unknown kind of exemption: skipped"),
+        ("--exemptions", '{"skip": [{"name": "mul"}]}', "skip: expected a list of objects"),
+        ("--exemptions", '{"skip": 5}', "skip: expected a list of objects"),
+        ("--out", "folder", "Is a directory"),
+        ("--out", "/proc/results.json", "No such file or directory"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_named_before_anything_runs(
+    tmp_path, monkeypatch, capsys, option, text, words
+):
+    monkeypatch.setattr(cli, "_run", lambda *_: pytest.fail("it ran"))
+    file = tmp_path / "file.json"
+    if text == "folder":
+        file.mkdir()
+    elif option == "--out":
+        file = Path(text)
+    elif text is not None:
+        file.write_text(text)
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--device", "cpu", option, str(file)])
+    assert ended.value.code == 2
+    said = capsys.readouterr().out
+    assert str(file) in said.replace("\n", "") and words in said
 
 
 def test_the_gate_fails_on_a_regression_and_only_then(tmp_path, document):

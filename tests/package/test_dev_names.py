@@ -115,6 +115,17 @@ def test_a_python_test_runs_where_it_is_wanted(choose):
     assert choose(test).targets == {"torch_acme"}
 
 
+def test_two_of_one_suite_are_both_chosen_and_a_part_of_what_is_chosen_is_no_mistake(choose):
+    test = "tests/python/module/test_sync_debug.py"
+    other = "tests/python/test_exit.py"
+    assert choose(other, test).python == {HOST: [other, test]}
+    assert choose("tests/python/module", test).python == {HOST: ["tests/python/module"]}
+    assert choose(test, test).python == {HOST: [test]}
+    assert choose("core_test", "tests/core/event_test.cpp").whole == {"core_test"}
+    assert not choose("core_test", "tests/core/event_test.cpp").filtered
+    assert choose("host_suite.Copy", "host_suite.Copy").whole == {"host_suite.CopyTest.Words"}
+
+
 def test_a_python_test_is_found_by_its_own_name(choose):
     name = "test_a_folder_includes_only_what_is_below_it"
     (chosen,) = choose(name).python.values()

@@ -1,18 +1,19 @@
 """`outback new`: what it makes, and what it refuses."""
 
 import contextlib
-import keyword
+import errno
 import os
 import pty
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from conftest import ROOT, clean_environment
-from torch_outback import answers, names, toolkit
+from conftest import ROOT
+from torch_outback import answers, cache, toolkit
 from torch_outback.cli import main
 
 RUNTIMES = [(runtime, "c++") for runtime in answers.RUNTIMES] + [("custom", "c")]
@@ -125,12 +126,17 @@ def test_what_a_vendor_writes_is_little(outback, tmp_path, language):
         ("x" * 33, "33 characters", "x" * 28),
         ("ümlaut", "only lower-case letters", "mlaut"),
         ("42", "digits", "acme"),
+        ("my-dev", "only lower-case letters and underscores", "my_dev"),
+        ("data", "torch.Tensor.data is there already", "my_data"),
+        ("ops", "torch.ops is there already", "my_ops"),
+        ("outback", "the toolkit's own", "my_outback"),
     ],
 )
 def test_a_bad_name_is_refused_with_a_better_one(outback, tmp_path, name, why, instead):
     done = outback("new", name, "--yes")
     assert done.exit_code == 2
     assert why in done.output and done.output.endswith(f"Try: outback new {instead}\n")
+    assert done.output.count("\n") == 1
     assert not list(tmp_path.iterdir())
 
 
@@ -159,6 +165,97 @@ def test_what_is_there_already_is_left_alone(outback, tmp_path, what):
     assert done.exit_code == 2 and "choose another" in done.output
     assert (there if what == "file" else there / "mine").read_text() == "mine"
     assert {entry.name for entry in tmp_path.iterdir()} == {"foo"}
+
+
+@pytest.mark.parametrize("git", ["folder", "file"])  # a file where it is a part of another one
+def test_a_folder_with_a_history_alone_counts_as_empty(outback, tmp_path, git):
+    there = tmp_path / "foo"
+    there.mkdir()
+    mine = there / (".git/HEAD" if git == "folder" else ".git")
+    mine.parent.mkdir(exist_ok=True)
+    mine.write_text("mine")
+    done = outback("new", "foo", "--yes")
+    assert done.exit_code == 0, done.output
+    assert mine.read_text() == "mine" and (there / "CMakeLists.txt").exists()
+    assert not list(there.glob(".outback-new-*"))
+    assert outback("new", "foo", "--yes").exit_code == 2
+
+
+def test_a_link_that_leads_nowhere_is_left_alone(outback, tmp_path):
+    (tmp_path / "foo").symlink_to("nowhere")
+    done = outback("new", "foo", "--yes")
+    assert done.exit_code == 2 and "leads nowhere" in done.output
+    assert [entry.name for entry in tmp_path.iterdir()] == ["foo"]
+
+
+def test_a_folder_that_cannot_be_is_refused_in_one_line(outback, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    # Not even root makes one in /proc.
+    for folder, words in (("file/a/b", "file is there already"), ("/proc/a/b", "No such file")):
+        done = outback("new", "foo", "--yes", "--dir", folder)
+        assert done.exit_code == 2 and words in done.output, done.output
+        assert done.output.startswith("outback: ") and done.output.count("\n") == 1
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("folder", ["foo", "a/b/foo", "."])
+@pytest.mark.parametrize("what", ["full disk", "read-only", "interrupt"])
+def test_a_project_is_made_whole_or_not_at_all(outback, tmp_path, monkeypatch, what, folder):
+    """In a folder that is there the entries move one by one: the third fails."""
+    error = {
+        "full disk": OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "somewhere"),
+        "read-only": OSError(errno.EROFS, os.strerror(errno.EROFS), "somewhere"),
+        "interrupt": KeyboardInterrupt(),
+    }[what]
+    rename = Path.rename
+    calls = []
+
+    def fails(self, target):
+        calls.append(target)
+        if len(calls) == (3 if folder == "." else 1):
+            raise error
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", fails)
+    done = outback("new", "foo", "--yes", "--dir", folder)
+    assert not list(tmp_path.iterdir())
+    if what == "interrupt":
+        assert done.exit_code == 1 and done.output.strip() == "Aborted!"
+    else:
+        said = f"outback: {folder} cannot be written: {error.strerror}. Choose another folder"
+        assert done.exit_code == 2 and done.output.startswith(said), done.output
+        assert done.output.count("\n") == 1
+
+
+def test_a_folder_is_filled_where_nothing_beside_it_can_be_made(outback, tmp_path, monkeypatch):
+    """As the one writable folder of a container, which is a file system of its own."""
+    (tmp_path / "foo").mkdir()
+    mkdtemp = tempfile.mkdtemp
+
+    def there_alone(suffix=None, prefix=None, dir=None):
+        if Path(dir).resolve() != tmp_path / "foo":
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), dir)
+        return mkdtemp(suffix, prefix, dir)
+
+    monkeypatch.setattr(tempfile, "mkdtemp", there_alone)
+    done = outback("new", "foo", "--yes")
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "foo/CMakeLists.txt").exists()
+
+
+@pytest.mark.parametrize("author", ["Ada\nLovelace", "Ada\udcff"])
+def test_an_author_is_a_line_of_text(outback, tmp_path, author):
+    done = outback("new", "foo", "--yes", "--author", author)
+    assert done.exit_code == 2 and "the author is one line of text" in done.output
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_author_whom_git_knows_in_another_encoding_is_no_error(outback, tmp_path, monkeypatch):
+    (tmp_path / "config").write_bytes(b"[user]\n\tname = Andr\xe9\n")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
+    done = outback("new", "foo", "--yes")
+    assert done.exit_code == 0, done.output
+    assert "Andr\N{REPLACEMENT CHARACTER}" in (tmp_path / "foo/LICENSE").read_text(encoding="utf-8")
 
 
 def test_an_empty_folder_is_filled_and_stays_the_same_one(outback, tmp_path):
@@ -208,51 +305,6 @@ def test_it_takes_no_torch_and_no_build(tmp_path):
     assert done.stdout.splitlines()[-1] == "False", done.stderr
 
 
-# Names that torch has not taken otherwise, as registration/name.cpp judges them.
-LEGAL = ["foo", "foo_bar", "f", "x" * 32]
-REFUSED = re.findall(
-    r"\S+",
-    """
-    cuda CUDA gpu mps mpsx metal privateuse privateuse1 accelerator xpu hpu cpu meta mtia lazy maia
-    vulkan xla ve ipu ideep mkldnn opengl opencl hip fpga _f f_ f1 1 é f-b f.b
-    """,
-)
-REFUSED += ["", "f b", "x" * 33]
-
-
-def test_the_command_and_the_registration_agree_on_names(build_tree):
-    code = """
-import sys, torch, outback_probe
-for name in sys.argv[1:]:
-    try:
-        outback_probe.register(name)
-    except Exception as error:
-        print(repr(name), "cannot be a device's name" in str(error))
-"""
-
-    def refused_in_cpp(*given: str) -> list[str]:
-        done = subprocess.run(
-            [sys.executable, "-c", code, *given],
-            env=clean_environment(
-                PYTHONPATH=str(build_tree / "python_probe"), TORCH_DEVICE_BACKEND_AUTOLOAD="0"
-            ),
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout.splitlines()
-
-    assert refused_in_cpp(*REFUSED) == [f"{name!r} True" for name in REFUSED]
-    assert all(map(names.problem, REFUSED))
-    for name in LEGAL:
-        assert refused_in_cpp(name) == [] and not names.problem(name)
-
-
-def test_every_keyword_is_refused():
-    for name in keyword.kwlist:
-        assert names.problem(name), name
-
-
 def test_its_torch_is_the_one_that_is_there(outback, tmp_path):
     import torch
 
@@ -263,3 +315,38 @@ def test_its_torch_is_the_one_that_is_there(outback, tmp_path):
 
 def test_the_version_is_stated_once():
     assert toolkit.version() in (ROOT / "CMakeLists.txt").read_text()
+
+
+# ---- outback build
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        PermissionError(errno.EACCES, "Permission denied", "/cache"),
+        OSError(errno.ENOSPC, "No space left on device", "/cache"),
+    ],
+)
+def test_a_cache_that_cannot_be_written_is_one_sentence(outback, monkeypatch, error):
+    def provide(rebuild):
+        raise error
+
+    monkeypatch.setattr(cache, "provide", provide)
+    done = outback("build")
+    assert done.exit_code == 2 and done.output.count("\n") == 1
+    assert f"/cache: {error.strerror}" in done.output and "OUTBACK_CACHE_DIR" in done.output
+
+
+def test_a_cache_that_is_a_file_is_one_sentence(outback, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("mine")
+    monkeypatch.setenv("OUTBACK_CACHE_DIR", str(tmp_path / "file"))
+    done = outback("build")
+    assert done.exit_code == 2 and str(tmp_path / "file") in done.output
+    assert done.output.startswith("outback: ") and done.output.count("\n") == 1
+
+
+@pytest.mark.parametrize("module", ["torch", "filelock"])
+def test_build_without_torch_says_so(outback, monkeypatch, module):
+    monkeypatch.setitem(sys.modules, module, None)  # an import of it fails
+    done = outback("build")
+    assert done.exit_code == 2 and f"{sys.executable} has no torch" in done.output

@@ -4,7 +4,9 @@ The older scaffold is data, older_scaffold/: it has no kernels, no hint at pinne
 smaller device in src/runtime.cpp, and a file that is no longer there, src/version.h.
 """
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -137,6 +139,7 @@ def refused(project: Path, words: str, **variables: str) -> None:
     before = contents(project)
     done = outback("update", str(project), **variables)
     assert done.exit_code == 2 and words in done.output, done.output
+    assert done.output.startswith("outback: ") and done.output.count("\n") == 1
     assert contents(project) == before
 
 
@@ -145,8 +148,51 @@ def test_conflicts_of_an_earlier_update_are_to_be_resolved_first(project):
     refused(project, "README.md has conflicts of an earlier update")
 
 
+@pytest.fixture
+def in_conflict(project):
+    """A project that an update has brought up to date, but for a conflict in src/runtime.cpp."""
+    edit(project / "src/runtime.cpp", "std::size_t{64} << 20", "std::size_t{5} << 20")
+    assert outback("update", str(project)).exit_code == 1
+    return project
+
+
+@pytest.mark.parametrize("options", [[], ["--check"]])
+@pytest.mark.parametrize("left", ["all", "<<<<<<< yours", "||||||| as it was", ">>>>>>> Outback"])
+def test_with_conflicts_in_it_nothing_is_up_to_date(in_conflict, options, left):
+    runtime = in_conflict / "src/runtime.cpp"
+    if left != "all":
+        lines = runtime.read_text().splitlines(keepends=True)
+        marks = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")
+        kept = [line for line in lines if not line.startswith(marks) or line.startswith(left)]
+        assert len(kept) == len(lines) - 3
+        runtime.write_text("".join(kept))
+    before = contents(in_conflict)
+    done = outback("update", *options, str(in_conflict))
+    assert done.exit_code == 1 and "up to date" not in done.output
+    assert "CONFLICT: src/runtime.cpp\n" in done.output and "resolve the conflicts" in done.output
+    assert contents(in_conflict) == before
+
+
+def test_with_its_conflicts_resolved_it_is_up_to_date(in_conflict):
+    (in_conflict / "src/runtime.cpp").write_text("resolved\n\nHeading\n=======\n")
+    done = outback("update", str(in_conflict))
+    assert done.exit_code == 0 and "up to date with Outback" in done.output
+
+
+def test_check_names_conflicts_beside_what_is_behind(project):
+    edit(project / "README.md", "PyTorch on", "<<<<<<< yours\nPyTorch on")
+    done = outback("update", "--check", str(project))
+    assert done.exit_code == 1
+    assert "  src/kernels.cpp\n" in done.output and "CONFLICT: README.md\n" in done.output
+
+
 def test_a_project_of_a_newer_outback_is_left_alone(project):
     edit(project / ".outback/project.json", '"0.0"', '"99.0"')
+    refused(project, "was made by Outback 99.0")
+
+
+def test_of_a_newer_outback_it_says_so_whatever_else_is_new(project):
+    edit(project / ".outback/project.json", '"0.0"', '"99.0", "colour": "red"')
     refused(project, "was made by Outback 99.0")
 
 
@@ -161,20 +207,127 @@ def test_releases_are_numbers(project, monkeypatch):
 @pytest.mark.parametrize(
     "text, words",
     [
-        ("{", "cannot be read"),
-        ("[]", "cannot be read"),
-        ('{"nome": "foo"}', "cannot be read"),
+        ("{", "cannot be read: it is no JSON"),
+        ("", "cannot be read: it is no JSON"),
+        ("[" * 100_000, "cannot be read: it is no JSON"),
+        ("[]", "cannot be read: it is no object"),
+        ('"foo"', "cannot be read: it is no object"),
+        ('{"nome": "foo"}', 'cannot be read: outback new writes no "nome"'),
+        ("{}", 'cannot be read: it has no "author", "language", "license", "name", "outback"'),
+        ('{"name": "foo"}', 'cannot be read: it has no "author"'),
         ('{"name": "cuda"}', '"cuda" cannot be a device\'s name'),
+        ('{"name": 5}', '"name" has to be text, not 5'),
+        ('{"name": null}', '"name" has to be text, not null'),
+        ('{"name": "foo", "year": "1999"}', '"year" has to be a number, not "1999"'),
+        ('{"name": "foo", "year": true}', '"year" has to be a number, not true'),
+        ('{"name": "foo", "outback": "new"}', '"outback" has to be a release as 2.13, not "new"'),
+        ('{"name": "foo", "torch": ""}', '"torch" has to be a release as 2.13, not ""'),
+        ('{"name": "foo", "runtime": "metal"}', 'there is no runtime "metal"'),
     ],
+    ids=lambda text: text[:30],
 )
 def test_answers_that_cannot_be_read_are_refused(project, text, words):
     (project / ".outback/project.json").write_text(text)
     refused(project, words)
 
 
+@pytest.mark.parametrize("key", ["name", "runtime", "license", "torch", "year"])
+def test_an_answer_that_is_missing_is_not_made_up(project, key):
+    file = project / ".outback/project.json"
+    text = json.loads(file.read_text())
+    del text[key]
+    file.write_text(json.dumps(text))
+    refused(project, f'cannot be read: it has no "{key}"; take it from the project\'s history')
+
+
+def test_answers_in_another_encoding_are_refused(project):
+    (project / ".outback/project.json").write_bytes(b'{"name": "f\xe9"}')
+    done = outback("update", str(project))
+    assert done.exit_code == 2 and "cannot be read: it is no JSON" in done.output
+
+
+def test_answers_that_are_a_folder_are_refused_in_one_line(project):
+    file = project / ".outback/project.json"
+    file.unlink()
+    file.mkdir()
+    refused(project, f"outback: {file}: Is a directory\n")
+
+
 def test_what_new_did_not_make_is_refused(tmp_path):
     (tmp_path / "mine").write_text("mine")
     refused(tmp_path, "was not made by outback new")
+
+
+def test_a_folder_where_a_file_was_is_refused(project):
+    (project / "README.md").unlink()
+    (project / "README.md").mkdir()
+    refused(project, "README.md is a folder")
+
+
+def test_a_file_where_a_folder_is_to_be_is_refused(project, fresh):
+    (project / "torch-stubs").write_text("mine")
+    refused(project, "torch-stubs")
+
+
+def test_edits_in_another_encoding_are_kept_byte_by_byte(project):
+    file = project / "src/runtime.cpp"
+    edit(file, "int32_t device_count() { return 1; }", "int32_t device_count();  // ANDRE")
+    file.write_bytes(file.read_bytes().replace(b"ANDRE", b"Andr\xe9"))
+    done = outback("update", str(project))
+    assert done.exit_code == 0, done.output
+    text = file.read_bytes()
+    assert b"// Andr\xe9\n" in text and b"Step 7: pinned memory" in text
+
+
+def test_a_link_stays_one_and_a_program_can_still_be_run(project, tmp_path):
+    readme = project / "README.md"
+    readme.rename(tmp_path / "elsewhere.md")
+    readme.symlink_to("../elsewhere.md")
+    (project / "src/runtime.cpp").chmod(0o755)
+    done = outback("update", str(project))
+    assert done.exit_code == 0, done.output
+    assert readme.is_symlink() and not (tmp_path / "elsewhere.md").is_symlink()
+    assert (project / "src/runtime.cpp").stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize("failing", ["open", "replace", "mkdir"])
+@pytest.mark.parametrize(
+    "error", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()]
+)
+def test_an_update_that_fails_has_changed_nothing(project, monkeypatch, failing, error):
+    """In the middle: where the first file could be written, and the next cannot."""
+    edit(project / "README.md", "PyTorch on foo devices", "PyTorch on the best devices")
+    before = contents(project)
+    owner = {"open": Path, "mkdir": Path, "replace": os}[failing]
+    name = {"open": "write_text"}.get(failing, failing)
+    does = getattr(owner, name)
+    calls = []
+
+    def fails(*arguments, **named):
+        if str(project) in str(arguments[0]):
+            calls.append(arguments)
+            if len(calls) == 2:
+                raise error
+        return does(*arguments, **named)
+
+    monkeypatch.setattr(owner, name, fails)
+    done = outback("update", str(project))
+    assert len(calls) >= 2
+    assert contents(project) == before
+    assert {path for path in project.rglob("*") if path.is_dir()} == folders_of(before, project)
+    if isinstance(error, OSError):
+        assert done.exit_code == 2 and done.output.endswith(": No space left on device\n")
+        assert done.output.count("\n") == 1 and ".outback-" not in done.output
+    else:
+        assert done.exit_code == 1 and done.output.strip() == "Aborted!"
+    monkeypatch.undo()
+    done = outback("update", str(project))
+    assert done.exit_code == 0, done.output
+
+
+def folders_of(files: dict[str, str], project: Path) -> set[Path]:
+    parents = (parent for file in files for parent in (project / file).parents)
+    return {parent for parent in parents if parent.is_relative_to(project)} - {project}
 
 
 def test_without_what_was_made_it_refuses(project):

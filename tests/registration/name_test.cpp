@@ -1,7 +1,12 @@
 // What a device may be called.
 #include "registration/name.h"
 
+#include <c10/core/DeviceType.h>
 #include <gmock/gmock.h>
+
+#include <string>
+
+#include "registration/taken_names.h"
 
 namespace outback::registration {
 namespace {
@@ -26,6 +31,30 @@ TEST(NameTest, NamesOfTorchsOwnDevicesAreRefused) {
   for (const char* name : {"cpu", "cuda", "xpu", "mps", "hip", "mtia", "xla", "vulkan", "meta",
                            "lazy", "ipu", "hpu", "privateuseone"}) {
     EXPECT_THAT(name_problem(name), HasSubstr("PyTorch has a device of that name")) << name;
+  }
+}
+
+TEST(NameTest, NamesThatMeanSomethingInPythonAreRefusedWithoutPythonToo) {
+  EXPECT_THAT(name_problem("data"), HasSubstr("torch.Tensor.data is there already"));
+  EXPECT_THAT(name_problem("leaf"), HasSubstr("torch.Tensor has \"is_leaf\" already"));
+  EXPECT_THAT(name_problem("device"), HasSubstr("torch.device is there already"));
+  EXPECT_THAT(name_problem("class"), HasSubstr("tensor.class()"));
+  EXPECT_THAT(name_problem("weight"), HasSubstr("torch.nn"));
+}
+
+TEST(NameTest, TheToolkitsOwnNamesAreRefused) {
+  EXPECT_THAT(name_problem("outback"), HasSubstr("torch_outback"));
+  EXPECT_THAT(name_problem("outback_host"), HasSubstr("torch_outback"));
+  EXPECT_EQ(name_problem("outbacker"), "");
+}
+
+// The command has no other list.
+TEST(NameTest, TheListHasEveryDeviceOfTorch) {
+  for (int type = 0; type < c10::COMPILE_TIME_MAX_DEVICE_TYPES; ++type) {
+    const auto device = static_cast<c10::DeviceType>(type);
+    if (device == c10::DeviceType::PrivateUse1) continue;
+    const std::string name = c10::DeviceTypeName(device, /*lower_case=*/true);
+    EXPECT_NE(taken[0].names.find(" " + name + " "), std::string_view::npos) << name;
   }
 }
 

@@ -17,13 +17,14 @@ from . import (
     gpu,
     lint,
     runtime_table,
+    shell,
     stubs,
     system,
     test,
     works_table,
 )
 from .environment import Environment
-from .paths import BUILD
+from .paths import BUILD, ROOT
 from .report import Report
 
 _DESCRIPTION = """\
@@ -241,6 +242,8 @@ def _gpu(arguments: argparse.Namespace) -> int:
 
 def _docs(arguments: argparse.Namespace) -> int:
     found = _environment(arguments, requirements=("run", "docs"), tests=True)
+    with console.step("names that torch has taken"):
+        shell.run("names", [found.python, ROOT / "tools/dev/taken_names.py"])
     folder = build.build(found, "dev")
     contract_page.write()
     runtime_table.write(folder)

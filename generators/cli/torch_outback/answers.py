@@ -6,6 +6,7 @@ import importlib.util
 import json
 import re
 import subprocess
+import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,12 +32,9 @@ class Answers:
 
     def check(self) -> None:
         """Raises Refused."""
-        why = names.problem(self.name)
-        if why:
-            raise Refused(
-                f'"{self.name}" cannot be a device\'s name: {why}. '
-                f"Try: outback new {names.suggestion(self.name)}"
-            )
+        if names.problem(self.name):
+            instead = names.suggestion(self.name)
+            raise Refused(f"{names.refusal(self.name)}. Try: outback new {instead}")
         for what, value, allowed in (
             ("runtime", self.runtime, RUNTIMES),
             ("language", self.language, LANGUAGES),
@@ -49,6 +47,8 @@ class Answers:
                 f"--language c is for a runtime of your own, and --runtime {self.runtime} is "
                 f"Outback's: leave one of them out"
             )
+        if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in self.author):
+            raise Refused(f"the author is one line of text in UTF-8, and not {self.author!a}")
 
     def completed(self) -> "Answers":
         """With what nobody is asked: the author, the year, and the releases that are there."""
@@ -69,13 +69,46 @@ def load(project: Path) -> Answers:
     """Of a project that `outback new` made. Raises Refused where there is none."""
     file = project / _FILE
     try:
-        answers = Answers(**json.loads(file.read_text(encoding="utf-8")))
-    except FileNotFoundError:
+        given = json.loads(file.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
         raise Refused(f"{project} was not made by outback new: there is no {_FILE} in it") from None
-    except (TypeError, ValueError) as error:
-        raise Refused(f"{file} cannot be read: {error}") from None
-    answers.check()
-    return answers
+    except (ValueError, RecursionError) as error:
+        raise _unreadable(file, f"it is no JSON, {error}") from None
+    if not isinstance(given, dict):
+        raise _unreadable(file, 'it is no object, {"name": ...}')
+    known = {field.name: field.type for field in dataclasses.fields(Answers)}
+    for key, kind in known.items():
+        if key in given and type(given[key]) is not kind:
+            what = "a number" if kind is int else "text"
+            raise _unreadable(file, f'"{key}" has to be {what}, not {json.dumps(given[key])}')
+    for key in ("outback", "torch"):
+        if not re.fullmatch(r"\d+\.\d+", given.get(key, "0.0")):
+            raise _unreadable(file, f'"{key}" has to be a release as 2.13, not "{given[key]}"')
+    version = toolkit.minor_version()
+    if _numbers(given.get("outback", "0.0")) > _numbers(version):
+        raise Refused(
+            f"{project} was made by Outback {given['outback']}, and this is {version}: "
+            f"pip install --upgrade torch-outback"
+        )
+    if unknown := given.keys() - known.keys():
+        raise _unreadable(file, f"outback new writes no {_quoted(unknown)}")
+    if "name" in given:
+        Answers(**given).check()
+    if missing := known.keys() - given.keys():  # a default would make it another project
+        raise _unreadable(file, f"it has no {_quoted(missing)}")
+    return Answers(**given)
+
+
+def _unreadable(file: Path, why: str) -> Refused:
+    return Refused(f"{file} cannot be read: {why}; take it from the project's history")
+
+
+def _quoted(keys: set[str]) -> str:
+    return ", ".join(f'"{key}"' for key in sorted(keys))
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))
 
 
 def file_in(project: Path) -> Path:
@@ -84,7 +117,13 @@ def file_in(project: Path) -> Path:
 
 def _author() -> str:
     try:
-        done = subprocess.run(["git", "config", "user.name"], capture_output=True, text=True)
+        done = subprocess.run(
+            ["git", "config", "user.name"],
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+        )
     except OSError:
         return ""
     return done.stdout.strip()

@@ -1,6 +1,7 @@
 """The command `outback`, which is `python -m torch_outback` too."""
 
 import dataclasses
+import errno
 import shlex
 import sys
 from collections.abc import Callable
@@ -15,14 +16,26 @@ from .refused import Refused
 
 
 class _Group(click.Group):
-    """Prints a refusal as one line, and exits with 2."""
+    """Prints a refusal as one line, the system's too, and exits with 2."""
 
     def invoke(self, context: click.Context) -> object:
         try:
             return super().invoke(context)
         except Refused as refused:
-            click.echo(f"outback: {refused}", err=True)
-            context.exit(2)
+            why = str(refused)
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # nobody reads what we print: click ends quietly
+                raise
+            why = _told(error)
+        click.echo(f"outback: {why}", err=True)
+        context.exit(2)
+
+
+def _told(error: OSError) -> str:
+    """Without its number."""
+    if error.strerror is None or error.filename is None:
+        return str(error)
+    return f"{error.filename}: {error.strerror}"
 
 
 def _folder_option(name: str, folder: Callable[[], Path], what: str) -> Callable:
@@ -102,7 +115,7 @@ def _asked(wanted: Answers, given: set[str]) -> Answers:
     name = wanted.name
     while why := names.problem(name):
         if name:
-            click.echo(f"{why}; {names.suggestion(name)} would do", err=True)
+            click.echo(f"{why}: {names.suggestion(name)} would do", err=True)
         name = click.prompt("The device's name, in lower-case letters and underscores").strip()
     wanted = dataclasses.replace(wanted, name=name)
     for key, question, choices in (
@@ -121,7 +134,20 @@ def _asked(wanted: Answers, given: set[str]) -> Answers:
 @click.option("--rebuild", is_flag=True, help="Even where there is one.")
 def _build(rebuild: bool) -> None:
     """Compile what torch_outback.load needs, for the torch of this Python."""
-    click.echo(cache.provide(rebuild))
+    try:
+        built = cache.provide(rebuild)
+    except ModuleNotFoundError as error:
+        if error.name not in ("torch", "filelock"):  # torch brings the other
+            raise
+        raise Refused(f"{sys.executable} has no torch, for which this compiles") from None
+    except OSError as error:
+        if error.filename is None:  # a library that torch lacks, say
+            raise
+        raise Refused(
+            f"what is compiled cannot be kept: {_told(error)}; OUTBACK_CACHE_DIR names another "
+            f"folder for it"
+        ) from None
+    click.echo(built)
 
 
 @main.command("update")
@@ -132,15 +158,10 @@ def _build(rebuild: bool) -> None:
 @click.pass_context
 def _update(context: click.Context, project: Path, check: bool) -> None:
     """Bring PROJECT up to this Outback, and keep its author's edits."""
-    behind = updating.files_behind(project)
-    if not behind:
-        click.echo(f"up to date with Outback {toolkit.minor_version()}")
-        return
-    if check:
-        click.echo("behind: `outback update` would change")
-        for path in behind:
-            click.echo(f"  {path}")
-        context.exit(1)
+    state = updating.state(project)
+    if check or not state.behind:
+        _say_how_it_stands(state)
+        context.exit(1 if state.behind or state.conflicts else 0)
     changes = updating.update(project)
     for what, paths in (
         ("added", changes.added),
@@ -153,5 +174,21 @@ def _update(context: click.Context, project: Path, check: bool) -> None:
         for path in paths:
             click.echo(f"{what}: {path}")
     if changes.conflicts:
-        click.echo("resolve the conflicts, which are marked as git marks them", err=True)
+        click.echo(_RESOLVE, err=True)
         context.exit(1)
+
+
+_RESOLVE = "resolve the conflicts, which are marked as git marks them"
+
+
+def _say_how_it_stands(state: updating.State) -> None:
+    if state.behind:
+        click.echo("behind: `outback update` would change")
+    for path in state.behind:
+        click.echo(f"  {path}")
+    for path in state.conflicts:
+        click.echo(f"CONFLICT: {path}")
+    if state.conflicts:
+        click.echo(_RESOLVE, err=True)
+    elif not state.behind:
+        click.echo(f"up to date with Outback {toolkit.minor_version()}")

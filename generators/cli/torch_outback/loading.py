@@ -8,7 +8,7 @@ import sys
 import types
 from pathlib import Path
 
-from . import cache
+from . import cache, names
 
 
 def load(name: str, library: str | os.PathLike) -> types.ModuleType:
@@ -19,12 +19,17 @@ def load(name: str, library: str | os.PathLike) -> types.ModuleType:
     compiled on the first call for each torch, a minute or two, and kept in the user's
     cache; `outback build` does that ahead of time.
 
-    Everything is checked before anything is registered. Raises FileNotFoundError; OSError for what
-    is no library, or needs another one that is missing; AttributeError for a library without that
-    function; RuntimeError for a table that cannot be used, a name that cannot be a device's, and a
-    second backend; torch_outback.Refused where the torch half cannot be compiled. A second call
-    with the same name and library does nothing.
+    Everything is checked before anything is registered, the name first. Raises RuntimeError for a
+    name that cannot be a device's, a table that cannot be used, and a second backend;
+    FileNotFoundError; OSError for what is no library, or needs another one that is missing;
+    AttributeError for a library without that function; torch_outback.Refused where the torch half
+    cannot be compiled. A second call with the same name and library does nothing.
     """
+    if not isinstance(name, str):
+        raise TypeError(f"torch_outback.load: the name has to be text, not {name!r}")
+    if names.problem(name):
+        alike = names.respelled(name)
+        raise RuntimeError(names.refusal(name) + (f"; {alike} would do" if alike else ""))
     path = Path(library)
     if not path.exists():
         raise FileNotFoundError(f"torch_outback.load: there is no file {path}")

@@ -1,79 +1,78 @@
-"""What a device may be called, as the registration in C++ sees it (registration/name.cpp)."""
+"""What a device may be called: the rules of registration/name.cpp, and its list of taken names.
 
-import importlib.util
-import keyword
+A test holds both to the same words.
+"""
+
+import functools
+import json
 import re
-from pathlib import Path
 
+from . import toolkit
+
+TAKEN = toolkit.tree() / "registration/taken_names.h"
 _LONGEST = 32
-# torch's own, and names that torch takes for its own all the same.
-_IN_TREE = frozenset(
-    re.findall(
-        "[a-z0-9]+",
-        """
-        cpu cuda mkldnn opengl opencl ideep hip fpga maia xla vulkan metal xpu mps meta hpu ve lazy
-        ipu mtia privateuse privateuse1 privateuseone gpu accelerator
-        """,
-    )
-)
 
 
 def problem(name: str) -> str:
     """Why `name` cannot be a device's name; "" when it can."""
     if not name:
-        return "it is empty; expected lower-case letters and underscores, such as acme"
-    if len(name) > _LONGEST:
-        return f"it has {len(name)} characters, at most {_LONGEST} are allowed"
-    if re.search("[A-Z]", name):
-        return "upper-case letters are not allowed, torch lowers them in C++ only"
-    if re.search("[0-9]", name) and name not in _IN_TREE:
-        return "digits are not allowed, torch.device cannot parse them"
-    if re.search("[^a-z_]", name) and name not in _IN_TREE:
+        return 'it is empty; expected lower-case letters and underscores, such as "acme"'
+    for character in name:
+        if re.match("[a-z_]", character):
+            continue
+        if re.match("[A-Z]", character):
+            return "upper-case letters are not allowed, torch lowers them in C++ only"
+        if re.match("[0-9]", character):
+            return "digits are not allowed, torch.device cannot parse them"
         return (
             "only lower-case letters and underscores are allowed, torch.device cannot parse "
             "anything else"
         )
+    if len(name) > _LONGEST:
+        return f"it has {len(name)} characters, at most {_LONGEST} are allowed"
     if name.startswith("_") or name.endswith("_"):
         return "it must begin and end with a letter"
-    if name in _IN_TREE:
-        return "PyTorch has a device of that name already"
+    if why := _why_taken().get(name):
+        return f"{why.replace('*', name)}; choose another"
     if name.startswith("mps"):
         return 'torch.load takes every device that begins with "mps" for Apple\'s'
-    if keyword.iskeyword(name):
-        return f"Python has a keyword of that name: nobody could write tensor.{name}()"
-    if taken := _taken_in_torch(name):
-        return f"{taken} is there already"
+    if name == "outback" or name.startswith("outback_"):
+        return "it is the toolkit's own, whose package is torch_outback; choose another"
     return ""
+
+
+def refusal(name: str) -> str:
+    """As the registration refuses `name`, which is no device's name."""
+    return f'"{name}" cannot be a device\'s name: {problem(name)}'
+
+
+def respelled(name: str) -> str:
+    """`name` in the letters that are allowed, where that can be a device's name; else ""."""
+    letters = _letters(name)
+    return "" if problem(letters) else letters
 
 
 def suggestion(name: str) -> str:
     """A name like `name` that can be a device's."""
-    letters = re.sub("[^a-z_]+", "_", name.lower()).strip("_")[: _LONGEST - 4].strip("_")
+    letters = _letters(name)
     for candidate in (letters, f"my_{letters}"):
         if not problem(candidate):
             return candidate
     return "acme"
 
 
-def _taken_in_torch(name: str) -> str:
-    """What of the torch of this Python has the name; "" where there is none, or no torch.
-
-    By the text of its files: importing it would take longer than all else that is done here. What
-    this overlooks, the registration finds.
-    """
-    spec = importlib.util.find_spec("torch")
-    if spec is None or not spec.submodule_search_locations:
-        return ""
-    torch = Path(next(iter(spec.submodule_search_locations)))
-    if (torch / name).is_dir() or (torch / f"{name}.py").exists():
-        return f"torch.{name}"
-    if f"\ndef {name}(" in _text(torch / "_C/_VariableFunctions.pyi"):
-        return f"torch.{name}()"
-    _, _, methods = _text(torch / "_C/__init__.pyi").partition("\nclass TensorBase")
-    if f"\n    def {name}(" in methods.partition("\nclass ")[0]:
-        return f"torch.Tensor.{name}()"
-    return ""
+def _letters(name: str) -> str:
+    return re.sub("[^a-z_]+", "_", name.lower()).strip("_")[: _LONGEST - 4].strip("_")
 
 
-def _text(file: Path) -> str:
-    return file.read_text(encoding="utf-8") if file.exists() else ""
+def taken() -> dict[str, list[str]]:
+    """The list: names by why they are taken, where * stands for the name."""
+    text = TAKEN.read_text(encoding="utf-8")
+    literal = r'"(?:[^"\\]|\\.)*"'
+    groups = re.findall(rf"\{{({literal}),((?:\s*{literal})+)\}}", text)
+    return {json.loads(why): " ".join(parts.split('"')).split() for why, parts in groups}
+
+
+@functools.cache
+def _why_taken() -> dict[str, str]:
+    return {name: why for why, group in taken().items() for name in reversed(group)}

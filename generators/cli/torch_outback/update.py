@@ -5,16 +5,18 @@ in .outback/template; what the author made of it; and what this Outback writes f
 """
 
 import dataclasses
+import re
 import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import answers, new, template, toolkit
+from . import answers, new, template, toolkit, writing
 from .refused import Refused
 
-_MARKER = "<<<<<<< "
+# A line of "=======" alone may be a heading's, of a text.
+_MARKER = re.compile(r"^(<{7}|\|{7}|>{7}) ", re.MULTILINE)
 
 
 @dataclass
@@ -29,14 +31,28 @@ class Changes:
     left_out: list[str] = field(default_factory=list)  # the author deleted it, and so it stays
 
 
-def files_behind(project: Path) -> list[str]:
-    """The files that an update would bring something new for. Raises Refused."""
+@dataclass
+class State:
+    """How a project stands, as paths in it."""
+
+    behind: list[str]  # an update would bring something new for them
+    conflicts: list[str]  # they have the marks of an update's conflicts in them
+
+
+def state(project: Path) -> State:
+    """Raises Refused."""
     was, now = _was_and_now(project)[1:]
-    return sorted(path for path in was.keys() | now.keys() if was.get(path) != now.get(path))
+    paths = sorted(was.keys() | now.keys())
+    return State(
+        [path for path in paths if was.get(path) != now.get(path)],
+        [path for path in paths if _has_conflicts(_text(project / path))],
+    )
 
 
 def update(project: Path) -> Changes:
-    """Writes the merged files into `project`. Raises Refused, and has changed nothing then."""
+    """Writes the merged files into `project`. Raises Refused or OSError, and has changed nothing
+    then.
+    """
     made, was, now = _was_and_now(project)
     if shutil.which("git") is None:
         raise Refused("outback update merges with git, and there is no git on the PATH")
@@ -44,10 +60,11 @@ def update(project: Path) -> Changes:
     texts: dict[str, str | None] = {}  # what to write; None: to delete
     for path in sorted(was.keys() | now.keys()):
         before, after = was.get(path), now.get(path)
-        file = project / path
-        mine = file.read_text(encoding="utf-8") if file.is_file() else None
-        if mine is not None and any(line.startswith(_MARKER) for line in mine.splitlines()):
-            raise Refused(f"{file} has conflicts of an earlier update: resolve them first")
+        mine = _text(project / path)
+        if _has_conflicts(mine):
+            raise Refused(
+                f"{project / path} has conflicts of an earlier update: resolve them first"
+            )
         if before == after or mine == after:
             continue
         if after is None:
@@ -63,25 +80,15 @@ def update(project: Path) -> Changes:
             else:
                 changes.left_out.append(path)
         else:
-            texts[path], clean = _merge(before or "", mine, after)
+            texts[path], clean = _merge(path, before or "", mine, after)
             (changes.merged if clean else changes.conflicts).append(path)
-    _write(project, texts)
-    pristine = project / new.PRISTINE
-    shutil.rmtree(pristine)
-    new.write(pristine, now)
-    answers.file_in(project).write_text(made.save(), encoding="utf-8")
+    _write(project, texts, was, now, made)
     return changes
 
 
 def _was_and_now(project: Path) -> tuple[answers.Answers, dict[str, str], dict[str, str]]:
     """The answers, with this Outback's release; the files as they were made, and would be now."""
     given = answers.load(project)
-    version = toolkit.minor_version()
-    if _numbers(given.outback) > _numbers(version):
-        raise Refused(
-            f"{project} was made by Outback {given.outback}, and this is {version}: "
-            f"pip install --upgrade torch-outback"
-        )
     pristine = project / new.PRISTINE
     if not pristine.is_dir():
         raise Refused(
@@ -89,41 +96,57 @@ def _was_and_now(project: Path) -> tuple[answers.Answers, dict[str, str], dict[s
             f"take it from the project's history"
         )
     was = {
-        file.relative_to(pristine).as_posix(): file.read_text(encoding="utf-8")
+        file.relative_to(pristine).as_posix(): writing.read(file)
         for file in pristine.rglob("*")
         if file.is_file()
     }
-    made = dataclasses.replace(given, outback=version)
+    made = dataclasses.replace(given, outback=toolkit.minor_version())
     return made, was, template.render(toolkit.template(), made)
 
 
-def _merge(before: str, mine: str, after: str) -> tuple[str, bool]:
+def _text(file: Path) -> str | None:
+    """Of the author's file; None where there is none."""
+    if file.is_dir():
+        raise Refused(f"{file} is a folder, and Outback has a file of that name: rename the folder")
+    return writing.read(file) if file.is_file() else None
+
+
+def _has_conflicts(text: str | None) -> bool:
+    return text is not None and _MARKER.search(text) is not None
+
+
+def _merge(path: str, before: str, mine: str, after: str) -> tuple[str, bool]:
     """Merged as git does it; False where there are conflicts, which the text then marks."""
     with tempfile.TemporaryDirectory() as folder:
         files = []
         for name, text in (("mine", mine), ("before", before), ("after", after)):
-            file = Path(folder) / name
-            file.write_text(text, encoding="utf-8")
-            files.append(file)
+            files.append(Path(folder) / name)
+            writing.write(files[-1], text)
         labels = ["-L", "yours", "-L", "as it was made", "-L", "Outback"]
         done = subprocess.run(
             ["git", "merge-file", "-p", "--diff3", *labels, *files],
             capture_output=True,
             text=True,
             encoding="utf-8",
+            errors="surrogateescape",
         )
     if done.returncode < 0 or done.returncode > 127:  # else it is the number of conflicts
-        raise Refused(f"git merge-file failed: {done.stderr.strip()}")
+        raise Refused(f"git merge-file failed for {path}: {done.stderr.strip()}")
     return done.stdout, done.returncode == 0
 
 
-def _write(project: Path, texts: dict[str, str | None]) -> None:
-    for path, text in texts.items():
-        if text is None:
-            (project / path).unlink()
-        else:
-            new.write(project, {path: text})
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdigit())
+def _write(
+    project: Path,
+    texts: dict[str, str | None],
+    was: dict[str, str],
+    now: dict[str, str],
+    made: answers.Answers,
+) -> None:
+    """The author's files, and what the next update compares with."""
+    files = {project / path: text for path, text in texts.items()}
+    pristine = project / new.PRISTINE
+    for path in sorted(was.keys() | now.keys()):
+        if was.get(path) != now.get(path):
+            files[pristine / path] = now.get(path)
+    files[answers.file_in(project)] = made.save()
+    writing.write_all(files)

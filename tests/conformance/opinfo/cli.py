@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from . import gate, report, results
+from .exemptions import Exemptions, WrongExemptions
 from .settings import (
     DEFAULT_EXEMPTIONS,
     DEFAULT_MODULE_DB,
@@ -27,6 +28,8 @@ from .supervisor import Outcome, Supervisor, WorkerFailed
 DESCRIPTION = (
     "Runs what PyTorch has samples of (operators, modules, optimizers) on a device and on the CPU."
 )
+# Why a run could not be made.
+_NO_RUN = (WorkerFailed, WrongExemptions, results.NotOurs, gate.NotComparable, OSError)
 EXIT_STATUS = """\
 exit status: 0 if the run could be made and, with --check, nothing got worse; 1 if anything did, or
 with --strict if anything did not pass; 2 if the run could not be made and says nothing.
@@ -43,11 +46,15 @@ def main(arguments: list[str] | None = None) -> None:
         baseline = results.load(options.check) if options.check else None
         if baseline is not None:
             settings = gate.settings_of(baseline, settings)
+        # What would fail in each worker, or after hours.
+        Exemptions.load(settings.exemptions)
+        if options.out is not None:
+            results.check_writable(options.out)
         outcome = _run(console, settings, options.jobs, options.timeout)
         label = options.label or (baseline["label"] if baseline else "unlabelled")
         document = results.build(outcome, settings, label)
         verdict = gate.compare(baseline, document) if baseline is not None else None
-    except (WorkerFailed, results.NotOurs, gate.NotComparable) as error:
+    except _NO_RUN as error:
         console.print(f"[red]{escape(str(error))}[/red]", highlight=False)
         sys.exit(2)
     report.summary(console, document, time.monotonic() - started)

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from .subjects import Subject
 
 
+class WrongExemptions(ValueError):
+    """The file is not what it has to be."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Exemption:
     """For what is named in it; a name without a variant speaks for all its variants."""
@@ -42,14 +46,28 @@ class Exemptions:
 
     @classmethod
     def load(cls, path: str | Path) -> Exemptions:
-        document = json.loads(Path(path).read_text(encoding="utf-8"))
+        """Raises WrongExemptions or OSError."""
+        try:
+            document = json.loads(Path(path).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise WrongExemptions(f"{path}: is no JSON: {error}") from None
+        if not isinstance(document, dict):
+            raise WrongExemptions(f"{path}: expected an object of kinds of exemptions")
         fields = [field.name for field in dataclasses.fields(cls)]
         unknown = sorted(set(document) - set(fields))
         if unknown:
-            raise ValueError(f"{path}: unknown kind of exemption: {', '.join(unknown)}")
-        return cls(
-            **{name: [Exemption(**group) for group in document.get(name, [])] for name in fields}
-        )
+            raise WrongExemptions(f"{path}: unknown kind of exemption: {', '.join(unknown)}")
+        return cls(**{name: _group(path, name, document.get(name, [])) for name in fields})
+
+
+def _group(path: str | Path, kind: str, group: object) -> list[Exemption]:
+    try:
+        return [Exemption(**exemption) for exemption in group]
+    except TypeError as error:
+        known = ", ".join(field.name for field in dataclasses.fields(Exemption))
+        raise WrongExemptions(
+            f"{path}: {kind}: expected a list of objects with {known}: {error}"
+        ) from None
 
 
 def find(kind: list[Exemption], subject: Subject, phase: str) -> Exemption | None:

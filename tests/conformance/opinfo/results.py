@@ -7,9 +7,11 @@
 from __future__ import annotations
 
 import collections
+import errno
 import hashlib
 import json
 import os
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -151,9 +153,25 @@ def save(document: dict[str, Any], path: Path) -> None:
     path.write_text(_dump(sealed) + "\n", encoding="utf-8")
 
 
+def check_writable(path: Path) -> None:
+    """Raises OSError where `save` would, after hours."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=path.parent).close()
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+
+
 def load(path: Path) -> dict[str, Any]:
     """Raises NotOurs if anything but the harness has written the file."""
-    document = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise NotOurs(f"{path}: is no result file: {error}") from None
+    if not isinstance(document, dict):
+        raise NotOurs(f"{path}: is no result file: expected an object")
     digest = document.pop("digest", None)
     if document.get("format") != FORMAT:
         raise NotOurs(f"{path}: format {document.get('format')}, this harness reads {FORMAT}")

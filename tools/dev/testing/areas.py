@@ -140,13 +140,19 @@ AREAS = (
     Area(
         "registration from Python",
         ("registration/python/*",),
-        python=(*_STARTING, *_METHODS, "tests/python/module", "tests/package/test_import.py"),
+        python=(
+            *(*_STARTING, *_METHODS, "tests/python/module"),
+            *("tests/package/test_import.py", "tests/package/test_names.py"),
+        ),
         first=("tests/python/test_registration.py", "tests/python/test_device_module.py"),
     ),
     Area(
         "registration",
         ("registration/*",),
-        python=(*_STARTING, *_METHODS, "tests/python/ecosystem", "tests/python/ops"),
+        python=(
+            *(*_STARTING, *_METHODS, "tests/python/ecosystem", "tests/python/ops"),
+            "tests/package/test_names.py",
+        ),
         near=r"^(registration|device_index|cpp_program|concurrent_registration|to_backend|nn)_test$",
     ),
     Area(

@@ -1,0 +1,74 @@
+"""Changes files of a project: all that are asked for, or none."""
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def read(file: Path) -> str:
+    """Its text; bytes that are not UTF-8 become what they were when it is written again."""
+    return file.read_text(encoding="utf-8", errors="surrogateescape")
+
+
+def write(file: Path, text: str) -> None:
+    file.write_text(text, encoding="utf-8", errors="surrogateescape")
+
+
+def write_all(texts: dict[Path, str | None]) -> None:
+    """Each file becomes its text, and goes where that is None.
+
+    What needs room on the disk is written first, beside the files. Where anything fails, or
+    somebody stops it, they are what they were. What is a link stays one. Raises OSError, which
+    names the file.
+    """
+    with (
+        contextlib.ExitStack() as made_folders,
+        contextlib.ExitStack() as scraps,
+        contextlib.ExitStack() as undo,
+    ):
+        steps = []
+        for path, text in texts.items():
+            file = Path(os.path.realpath(path))
+            old, new = (file.with_name(f".{file.name}.outback-{what}") for what in ("old", "new"))
+            was_there = file.exists()
+            with _naming(path):
+                _make_folder(file.parent, made_folders)
+                scraps.callback(old.unlink, missing_ok=True)
+                scraps.callback(new.unlink, missing_ok=True)
+                if was_there:
+                    shutil.copy2(file, old)
+                if text is not None:
+                    write(new, text)
+                    if was_there:
+                        shutil.copymode(file, new)
+            steps.append((path, file, old if was_there else None, None if text is None else new))
+        for path, file, old, new in steps:
+            with _naming(path):
+                if old:
+                    undo.callback(os.replace, old, file)
+                else:
+                    undo.callback(file.unlink, missing_ok=True)
+                if new:
+                    os.replace(new, file)
+                else:
+                    file.unlink()
+        undo.pop_all()
+        made_folders.pop_all()
+
+
+def _make_folder(folder: Path, made: contextlib.ExitStack) -> None:
+    if not folder.is_dir():
+        _make_folder(folder.parent, made)
+        folder.mkdir()
+        made.callback(folder.rmdir)
+
+
+@contextlib.contextmanager
+def _naming(file: Path) -> Iterator[None]:
+    """An OSError is about this file, not about one beside it that nobody knows."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, os.fspath(file)) from None

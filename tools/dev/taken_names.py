@@ -1,0 +1,97 @@
+"""registration/taken_names.h: adds the names that the torch of this Python has taken.
+
+./dev docs runs it, and `python tools/dev/taken_names.py` in an environment with another torch. What
+is in the list stays there, since it is for all releases of torch; the groups that are not torch's
+are written by hand.
+"""
+
+import os
+import pkgutil
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "generators/cli"))
+from torch_outback import names
+
+_WIDTH = 100  # of a line, as .clang-format has it
+_IS = 'torch.Tensor has "is_*" already'
+
+
+def found() -> Iterator[tuple[str, str]]:
+    """The names that registration/python/names.cpp would find taken, and whose they are."""
+    import torch
+    from torch.nn.utils.rnn import PackedSequence
+
+    tensor_like = (
+        ("torch.Tensor", torch.Tensor),
+        ("torch.nn.utils.rnn.PackedSequence", PackedSequence),
+        ("torch.UntypedStorage", torch.UntypedStorage),
+        ("torch.TypedStorage", torch.TypedStorage),
+    )
+    # An instance of Module has what its class has not: `training`.
+    others = (("torch", torch), ("torch._C", torch._C), ("torch.nn.Module", torch.nn.Module()))
+    for owner, value in (*others[:2], tensor_like[0], others[2], *tensor_like[1:]):
+        for attribute in dir(value):
+            yield attribute, f"{owner}.*{_call(value, attribute)} is there already"
+    # Modules that nobody has imported yet.
+    for module in pkgutil.iter_modules(torch.__path__):
+        yield module.name, "torch.* is there already"
+    for owner, value in tensor_like:
+        for attribute in dir(value):
+            if attribute.startswith("is_"):
+                yield attribute.removeprefix("is_"), _IS.replace("torch.Tensor", owner)
+
+
+def _call(owner: object, attribute: str) -> str:
+    value = getattr(owner, attribute, None)
+    return "()" if callable(value) and not isinstance(value, type) else ""
+
+
+def add() -> list[str]:
+    """Writes the list; answers what is new in it."""
+    groups = names.taken()
+    known = {name for group in groups.values() for name in group}
+    new = []
+    for name, why in found():
+        if name not in known and not names.problem(name):
+            groups.setdefault(why, []).append(name)
+            known.add(name)
+            new.append(name)
+    if new:
+        names.TAKEN.write_text(_written(names.TAKEN.read_text("utf-8"), groups), "utf-8")
+    return new
+
+
+def _written(text: str, groups: dict[str, list[str]]) -> str:
+    """`text`, which is the header's, with these groups in it."""
+    entries = []
+    for why, group in groups.items():
+        quoted = why.replace('"', '\\"')
+        lines = "\n".join(f'     "{line}"' for line in _lines(sorted(group)))
+        entries.append(f'    {{"{quoted}",\n{lines}}},\n')
+    return re.sub(
+        r"(taken\[\] = \{\n).*?(^\};\n)",
+        lambda found: found[1] + "".join(entries) + found[2],
+        text,
+        flags=re.DOTALL | re.MULTILINE,
+    )
+
+
+def _lines(words: list[str]) -> Iterator[str]:
+    """The words with a blank before and behind each, in lines that leave room for the quotes."""
+    line = " "
+    for word in words:
+        if len(line) + len(word) + 1 > _WIDTH - 9:
+            yield line
+            line = " "
+        line += f"{word} "
+    yield line
+
+
+if __name__ == "__main__":
+    os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"  # a backend's names are not torch's
+    for name in add():
+        print(name)
