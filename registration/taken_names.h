@@ -1,8 +1,9 @@
-// The names that a device cannot have, since they mean something already: one list for the registration, for the
-// command `outback` and for torch_outback.load, which read this file (generators/cli/torch_outback/names.py).
+// The names that a device cannot have, since they mean something already: one list for the
+// registration, for the command `outback` and for torch_outback.load, which read this file
+// (generators/cli/torch_outback/names.py).
 //
-// It is for all releases of torch: tools/dev/taken_names.py adds those that another one has taken, and a test finds
-// what is missing. The groups that do not begin with "torch" are written by hand.
+// It is for all releases of torch: tools/dev/taken_names.py adds those that another one has taken,
+// and a test finds what is missing. The groups that do not begin with "torch" are written by hand.
 #pragma once
 
 #include <string_view>
