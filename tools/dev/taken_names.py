@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "generators/cli"))
-from torch_outback import names
+from torch_outback import names  # noqa: E402
 
 _WIDTH = 100  # of a line, as .clang-format has it
 _IS = 'torch.Tensor has "is_*" already'

@@ -15,8 +15,13 @@ using namespace outback::level_zero;
 
 constexpr std::size_t size = 4096;
 
+platform& platform_of_process() {
+  static platform& it = *new platform(options_from_environment());  // leaked, as the runtime's is
+  return it;
+}
+
 struct foreign_list {
-  platform& all = *new platform(options_from_environment());  // leaked, as the runtime's is
+  platform& all = platform_of_process();
   device& d = *all.devices().at(0);
   const driver_api& api = d.of().api();
   ze_command_list_handle_t list = nullptr;

@@ -61,6 +61,8 @@ void expect_steps_of_a_thousand_seconds() {
     must(t.events->elapsed(t.self, to, from, &ns));
     EXPECT_NEAR(double(ns), -1e12, 5e9) << step;
   }
+  must(t.events->destroy(t.self, 0, from));
+  must(t.events->destroy(t.self, 0, to));
 }
 
 TEST(TimerTest, EventsSurviveAWrap) {
