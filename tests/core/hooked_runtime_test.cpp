@@ -290,10 +290,11 @@ TEST_F(PendingMemoryTest, AnEventThatWentIntoACaptureSaysNothing) {
 }
 
 TEST_F(PendingMemoryTest, ACaptureThatBeginsKeepsTheMemoryThatWasToGo) {
-  const c10::Stream side = core::new_stream(0, 0);
-  const auto open = capture_on(side);
+  busy_stream busy;
+  const auto open = capture_on(core::new_stream(0, 0));
+  free_used(4 * mebibyte, {busy});
   allocate_on(0, 8 * mebibyte).clear();
-  free_used(4 * mebibyte, {side});
+  busy.finish();
   runtime().after_event_sync = [&] { core::open_capture(open); };
   EXPECT_THROW(device_allocator().emptyCache(), c10::Error);
   runtime().after_event_sync = nullptr;
