@@ -62,6 +62,11 @@ cache_fate make_room(c10::DeviceIndex device, device_cache& cache, size_t size) 
 }
 
 block* allocate_segment(c10::DeviceIndex device, device_cache& cache, const request& wanted) {
+  if (C10_UNLIKELY(cache.pending().any())) {
+    process_pending(cache, /*wait=*/false);
+    block* const found = wanted.bypasses_cache ? nullptr : cache.take(wanted);
+    if (found != nullptr) return found;
+  }
   collect_beyond_threshold(device, cache, wanted.size);
   size_t size = wanted.bypasses_cache ? wanted.size : segment_size(wanted.size);
   void* data = nullptr;
@@ -103,7 +108,7 @@ c10::DataPtr allocate_there(c10::DeviceIndex device, size_t size) {
   const c10::Device where(device_type, device);
   if (size == 0) return c10::DataPtr(nullptr, nullptr, &free_block, where);
   device_cache& cache = cache_of(device);
-  if (C10_UNLIKELY(cache.pending().any())) process_pending(cache, /*wait=*/false);
+  if (C10_UNLIKELY(cache.pending().should_ask())) process_pending(cache, /*wait=*/false);
   const c10::StreamId stream = current_stream_id(device);
   if (size > largest_request) {
     throw_out_of_memory(device, size, stream, cache, cache_fate::kept_as_useless, "");

@@ -145,6 +145,7 @@ void process_pending(device_cache& cache, bool wait) {
   pending_uses& pending = cache.pending();
   const uint64_t newest = pending.newest();  // others may free without end
   size_t queue = 0;
+  bool in_vain = true;
   while (pending_use* const first = pending.ask(queue, newest)) {
     bool over = false;
     try {
@@ -154,12 +155,14 @@ void process_pending(device_cache& cache, bool wait) {
       throw;
     }
     if (over) {
+      in_vain = false;
       end_use(cache, first, queue);
     } else {
       pending.leave(first);
       ++queue;
     }
   }
+  if (in_vain) pending.asked_in_vain();
   if (wait) cache.in_transit().wait();
 }
 

@@ -47,7 +47,8 @@ void pending_uses::add(block* freed, c10::SmallVectorImpl<recorded>&& uses) {
     added->number = newest_.load(std::memory_order_relaxed) + 1;
     added->next = nullptr;
     added->holders.store(1, std::memory_order_relaxed);
-    (queue.last == nullptr ? queue.first : queue.last->next) = added;
+    if (queue.first == nullptr) rests_.store(0, std::memory_order_relaxed);  // nobody asked for it
+    (queue.first == nullptr ? queue.first : queue.last->next) = added;
     queue.last = added;
     newest_.store(added->number, std::memory_order_relaxed);
   }
@@ -83,7 +84,6 @@ block* pending_uses::end(pending_use* asked, size_t queue) noexcept {
   line& from = lines_[queue];
   if (from.first == asked) {  // or another thread was quicker
     from.first = asked->next;
-    if (from.first == nullptr) from.last = nullptr;
     count_.fetch_sub(1, std::memory_order_relaxed);
     if (--asked->freed->uses_left == 0) freed = asked->freed;
     let_go(asked);

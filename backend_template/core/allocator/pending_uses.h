@@ -44,6 +44,16 @@ class pending_uses {
 
   /// One load.
   bool any() const noexcept { return count_.load(std::memory_order_relaxed) != 0; }
+  /// Whether an allocation should ask, though the cache may serve it: at the first chance, and now
+  /// and then where that was in vain, since a driver's answer may cost more than the allocation.
+  bool should_ask() noexcept {
+    if (C10_LIKELY(!any())) return false;
+    const int left = rests_.load(std::memory_order_relaxed);
+    if (left > 0) rests_.store(left - 1, std::memory_order_relaxed);
+    return left <= 0;
+  }
+  /// Nothing was over.
+  void asked_in_vain() noexcept { rests_.store(most_rests, std::memory_order_relaxed); }
   /// The number of the use that was added last.
   uint64_t newest() const noexcept { return newest_.load(std::memory_order_relaxed); }
 
@@ -73,6 +83,9 @@ class pending_uses {
   line& line_of(c10::StreamId stream);      // with the mutex held
   void let_go(pending_use* held) noexcept;  // likewise
 
+  static constexpr int most_rests = 15;
+
+  std::atomic<int> rests_{0};
   std::mutex mutex_;
   std::vector<line> lines_;       // none goes
   pending_use* spare_ = nullptr;  // by `next`
