@@ -222,7 +222,7 @@ c10::DataPtr adopt(c10::DataPtr&& memory, size_t size, c10::DeviceIndex device) 
     refuse_in_capture(open.get(), "an operator made its result on the host, which no replay would");
   }
   device_cache& cache = cache_of(device);
-  if (C10_UNLIKELY(cache.pending().any())) process_pending(cache, /*wait=*/false);
+  if (C10_UNLIKELY(cache.pending().should_ask())) process_pending(cache, /*wait=*/false);
   const c10::StreamId stream = current_stream_id(device);
   if (C10_UNLIKELY(size > room(device, cache))) {
     const cache_fate fate = make_room(device, cache, size);
