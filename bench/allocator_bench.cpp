@@ -1,9 +1,12 @@
 // What the device allocator costs: a block that is cached is taken and given back.
 #include <benchmark/benchmark.h>
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 #include "backend_template/core/device_allocator.h"
+#include "backend_template/core/host_callback.h"
 #include "backend_template/core/stream.h"
 #include "backend_template/runtimes/host/host_runtime.hpp"
 #include "outback/backend.h"
@@ -49,5 +52,23 @@ void allocate_and_free_on_own_streams(benchmark::State& state) {
   outback::core::exchange_stream(before);
 }
 BENCHMARK(allocate_and_free_on_own_streams)->Threads(1)->Threads(2)->Threads(8)->UseRealTime();
+
+// While a stream still uses so many blocks that were freed.
+void allocate_and_free_beside_pending(benchmark::State& state) {
+  start();
+  const c10::Stream busy = outback::core::new_stream(0, 0);
+  std::atomic<bool> is_over{false};
+  outback::core::enqueue_host_callback(busy, [&is_over] { is_over.wait(false); });
+  for (int64_t i = 0; i < state.range(0); ++i) {
+    const c10::DataPtr used = allocate_on(0, 4096);
+    outback::core::device_allocator().recordStream(used, busy);
+  }
+  for (auto _ : state) benchmark::DoNotOptimize(allocate_on(0, 4096));
+  is_over = true;
+  is_over.notify_all();
+  outback::core::synchronize_stream(busy);
+  outback::core::device_allocator().emptyCache();
+}
+BENCHMARK(allocate_and_free_beside_pending)->Arg(0)->Arg(1000)->Arg(4000)->UseRealTime();
 
 }  // namespace

@@ -9,6 +9,9 @@ from runtime import programs, row_of, times_of
 
 # Of one thread's time for an allocation: the most that may pass where there is a core for each.
 THREADS = {2: 1 / 1.6, 8: 1 / 3}
+# How many freed blocks a stream still uses, and the most that they may cost: an allocation asks for
+# one of them.
+PENDING = {1000: 1.5, 4000: 1.5}
 
 
 def sections() -> list[Section]:
@@ -26,6 +29,7 @@ def sections() -> list[Section]:
         )
     ]
     rows += [_threads(times, count) for count in THREADS]
+    rows += [_pending(times, count) for count in PENDING]
     return [Section("the device allocator, without Python", rows)]
 
 
@@ -39,4 +43,16 @@ def _threads(times: dict[str, list[float]], count: int) -> Row:
         times[f"{name}:{count}"],
         times[f"{name}:1"],
         limit=THREADS[count] if enough else None,
+    )
+
+
+def _pending(times: dict[str, list[float]], count: int) -> Row:
+    """The time of an allocation while a stream uses `count` freed blocks, above that with none."""
+    name = "allocate_and_free_beside_pending"
+    return row_of(
+        f"allocate and free, {count:,} blocks pending",
+        "none pending",
+        times[f"{name}/{count}/real_time"],
+        times[f"{name}/0/real_time"],
+        limit=PENDING[count],
     )

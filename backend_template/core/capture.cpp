@@ -30,17 +30,25 @@ registry& all() {
 }
 
 template <class Matches>
-std::shared_ptr<capture> find_capture(Matches matches) {
-  if (!any_capture()) return nullptr;
+std::shared_ptr<capture> find_capture(c10::DeviceIndex device, Matches matches) {
+  if (!any_capture(device)) return nullptr;
   const std::lock_guard<std::mutex> lock(all().mutex);
   const auto found = std::find_if(all().members.begin(), all().members.end(), matches);
   return found == all().members.end() ? nullptr : found->of;
 }
 
+// With the mutex held.
+void enter(const c10::Stream& stream, const std::shared_ptr<capture>& it) {
+  all().members.push_back({stream, it});
+  auto& streams = detail::captured[static_cast<size_t>(stream.device_index())];
+  streams.now.fetch_add(1, std::memory_order_relaxed);
+  streams.ever.fetch_add(1, std::memory_order_release);  // after `now`: see captures_so_far
+}
+
 }  // namespace
 
 namespace detail {
-std::atomic<int> open_captures{0};
+constinit std::array<captured_streams, max_devices> captured{};
 }  // namespace detail
 
 capture::capture(const c10::Stream& first, c10::MempoolId_t pool, bool pool_is_fresh,
@@ -61,18 +69,19 @@ std::string capture::problem() const {
 }
 
 std::shared_ptr<capture> capture_of(const c10::Stream& stream) {
-  return find_capture([&](const member& it) { return it.stream == stream; });
+  return find_capture(stream.device_index(),
+                      [&](const member& it) { return it.stream == stream; });
 }
 
 std::shared_ptr<capture> capture_on(c10::DeviceIndex device) {
-  return find_capture([&](const member& it) { return it.stream.device_index() == device; });
+  return find_capture(
+      device, [&](const member& it) { return it.stream.device_index() == device; });
 }
 
 void open_capture(const std::shared_ptr<capture>& it) {
   {
     const std::lock_guard<std::mutex> lock(all().mutex);
-    all().members.push_back({it->stream(), it});
-    detail::open_captures.fetch_add(1, std::memory_order_release);
+    enter(it->stream(), it);
   }
   set_captured(it->stream(), true);
 }
@@ -86,7 +95,7 @@ void join_capture(const std::shared_ptr<capture>& it, const c10::Stream& stream)
     const auto is_in = std::any_of(members.begin(), members.end(),
                                    [&](const member& each) { return each.stream == stream; });
     if (!is_open || is_in) return;
-    members.push_back({stream, it});
+    enter(stream, it);
   }
   set_captured(stream, true);
 }
@@ -96,10 +105,12 @@ void close_capture(const std::shared_ptr<capture>& it) noexcept {
   auto& members = all().members;
   const auto gone = std::stable_partition(members.begin(), members.end(),
                                           [&](const member& each) { return each.of != it; });
-  if (gone == members.end()) return;
-  for (auto each = gone; each != members.end(); ++each) set_captured(each->stream, false);
+  for (auto each = gone; each != members.end(); ++each) {
+    set_captured(each->stream, false);
+    detail::captured[static_cast<size_t>(each->stream.device_index())].now.fetch_sub(
+        1, std::memory_order_release);
+  }
   members.erase(gone, members.end());
-  detail::open_captures.fetch_sub(1, std::memory_order_release);
 }
 
 void refuse_in_capture(capture* broken, const std::string& what) {

@@ -1,17 +1,20 @@
 // The captures that are open: which streams are in one, which pool serves their allocations, and
-// what broke them.
+// what broke them. A capture concerns the devices whose streams are in it, and no others.
 #pragma once
 
 #include <c10/core/Allocator.h>
 #include <c10/core/Stream.h>
 #include <c10/macros/Macros.h>
 
+#include <array>
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
 
 #include "backend_template/core/capture_rollback.h"
+#include "backend_template/core/device.h"
 
 namespace outback::core {
 
@@ -48,12 +51,23 @@ class capture {
 };
 
 namespace detail {
-extern std::atomic<int> open_captures;
+struct captured_streams {
+  std::atomic<int> now{0};
+  std::atomic<uint64_t> ever{0};
+};
+extern constinit std::array<captured_streams, max_devices> captured;
 }  // namespace detail
 
-/// One load.
-inline bool any_capture() noexcept {
-  return C10_UNLIKELY(detail::open_captures.load(std::memory_order_acquire) != 0);
+/// A stream of the device is in a capture. One load.
+inline bool any_capture(c10::DeviceIndex device) noexcept {
+  const auto& streams = detail::captured[static_cast<size_t>(device)].now;
+  return C10_UNLIKELY(streams.load(std::memory_order_acquire) != 0);
+}
+
+/// How often a stream of the device entered a capture. Where `any_capture` is false after this was
+/// asked, and this is the same later, there was no capture in between.
+inline uint64_t captures_so_far(c10::DeviceIndex device) noexcept {
+  return detail::captured[static_cast<size_t>(device)].ever.load(std::memory_order_acquire);
 }
 
 /// Null for a stream that is in none. The functions here are thread-safe.

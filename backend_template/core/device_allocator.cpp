@@ -49,15 +49,24 @@ void collect_beyond_threshold(c10::DeviceIndex device, device_cache& cache, size
   if (wanted > allowed) collect_garbage(cache, device, wanted - allowed);
 }
 
-void make_room(c10::DeviceIndex device, device_cache& cache) {
-  if (any_capture()) return;  // nobody may wait for the device
+// Before a request of `size` bytes fails.
+cache_fate make_room(c10::DeviceIndex device, device_cache& cache, size_t size) {
+  if (size > device_info(device).memory_size) return cache_fate::kept_as_useless;
+  if (any_capture(device)) return cache_fate::kept_for_capture;  // nobody may wait for the device
   cache.count_retry();
   cache.count_synchronization();
   process_pending(cache, /*wait=*/true);
   empty_cache(cache, device, {0, 0});
+  cache.in_transit().wait();  // what other threads give back
+  return cache_fate::emptied;
 }
 
 block* allocate_segment(c10::DeviceIndex device, device_cache& cache, const request& wanted) {
+  if (C10_UNLIKELY(cache.pending().any())) {
+    process_pending(cache, /*wait=*/false);
+    block* const found = wanted.bypasses_cache ? nullptr : cache.take(wanted);
+    if (found != nullptr) return found;
+  }
   collect_beyond_threshold(device, cache, wanted.size);
   size_t size = wanted.bypasses_cache ? wanted.size : segment_size(wanted.size);
   void* data = nullptr;
@@ -68,8 +77,9 @@ block* allocate_segment(c10::DeviceIndex device, device_cache& cache, const requ
   outback_status status = try_with(size);
   if (status == OUTBACK_OUT_OF_MEMORY && size > wanted.size) status = try_with(wanted.size);
   request served = wanted;
+  cache_fate fate = cache_fate::emptied;
   if (status == OUTBACK_OUT_OF_MEMORY) {
-    make_room(device, cache);
+    fate = make_room(device, cache, wanted.requested);
     if (!wanted.bypasses_cache) {
       // What streams held may have been a part of a segment that stays.
       if (block* const found = cache.take(wanted)) return found;
@@ -86,7 +96,7 @@ block* allocate_segment(c10::DeviceIndex device, device_cache& cache, const requ
   }
   if (status == OUTBACK_OUT_OF_MEMORY) {
     const bool refused_here = size > room(device, cache);
-    throw_out_of_memory(device, wanted.requested, wanted.stream, cache,
+    throw_out_of_memory(device, wanted.requested, wanted.stream, cache, fate,
                         refused_here ? "" : runtime().last_error(runtime().self));
   }
   check(status, "mem_alloc", device, static_cast<int64_t>(size));
@@ -98,14 +108,16 @@ c10::DataPtr allocate_there(c10::DeviceIndex device, size_t size) {
   const c10::Device where(device_type, device);
   if (size == 0) return c10::DataPtr(nullptr, nullptr, &free_block, where);
   device_cache& cache = cache_of(device);
-  if (C10_UNLIKELY(cache.has_pending())) process_pending(cache, /*wait=*/false);
+  if (C10_UNLIKELY(cache.pending().should_ask())) process_pending(cache, /*wait=*/false);
   const c10::StreamId stream = current_stream_id(device);
-  if (size > largest_request) throw_out_of_memory(device, size, stream, cache, "");
+  if (size > largest_request) {
+    throw_out_of_memory(device, size, stream, cache, cache_fate::kept_as_useless, "");
+  }
   const request wanted{.requested = size,
                        .size = rounded_size(size, cache.granule()),
                        .stream = stream,
                        .pool = pool_for(device),
-                       .bypasses_cache = !is_caching_enabled() && !any_capture(),
+                       .bypasses_cache = !is_caching_enabled() && !any_capture(device),
                        .context = gather_context(RecordContext::STATE)};
   block* found = C10_LIKELY(!wanted.bypasses_cache) ? cache.take(wanted) : nullptr;
   if (found == nullptr) found = allocate_segment(device, cache, wanted);
@@ -130,7 +142,8 @@ class allocator final : public c10::DeviceAllocator {
 
   void emptyCache(c10::MempoolId_t pool) override {
     if (!is_started()) return;
-    if (any_capture()) {
+    const bool of_everybody = pool == c10::MempoolId_t{0, 0};
+    if (of_everybody && any_capture(current_device())) {
       refuse_in_capture(nullptr, "memory cannot be given back while a graph is captured");
     }
     std::exception_ptr first;  // one device that is lost keeps no other from giving back its memory
@@ -143,7 +156,8 @@ class allocator final : public c10::DeviceAllocator {
     };
     for (c10::DeviceIndex device = 0; device < device_count(); ++device) {
       device_cache* const cache = cache_if_used(device);
-      if (cache == nullptr) continue;
+      // Nobody may wait for a device that is captured: what it has goes another time.
+      if (cache == nullptr || any_capture(device)) continue;
       keep_first([&] { process_pending(*cache, /*wait=*/true); });
       keep_first([&] { empty_cache(*cache, device, pool); });
     }
@@ -204,15 +218,15 @@ c10::DataPtr allocate_on(c10::DeviceIndex device, size_t size) {
 c10::DataPtr adopt(c10::DataPtr&& memory, size_t size, c10::DeviceIndex device) {
   const c10::Device where(device_type, device);
   if (memory.get() == nullptr) return c10::DataPtr(nullptr, nullptr, &free_block, where);
-  if (const auto open = any_capture() ? capture_of(current_stream(device)) : nullptr) {
+  if (const auto open = any_capture(device) ? capture_of(current_stream(device)) : nullptr) {
     refuse_in_capture(open.get(), "an operator made its result on the host, which no replay would");
   }
   device_cache& cache = cache_of(device);
-  if (C10_UNLIKELY(cache.has_pending())) process_pending(cache, /*wait=*/false);
+  if (C10_UNLIKELY(cache.pending().should_ask())) process_pending(cache, /*wait=*/false);
   const c10::StreamId stream = current_stream_id(device);
   if (C10_UNLIKELY(size > room(device, cache))) {
-    make_room(device, cache);
-    if (size > room(device, cache)) throw_out_of_memory(device, size, stream, cache, "");
+    const cache_fate fate = make_room(device, cache, size);
+    if (size > room(device, cache)) throw_out_of_memory(device, size, stream, cache, fate, "");
   }
   block* const made =
       cache.add_adopted(std::move(memory), size, stream, gather_context(RecordContext::STATE));

@@ -18,15 +18,35 @@ namespace {
 
 void (*prepare_recorder)() = nullptr;
 
-// A thread may capture several streams at once.
-thread_local int recording_captures = 0;
+// How many captures record a thread's operators. Their graphs have a part in it: other threads may
+// end them, also after this one.
+using recordings = std::atomic<int>;
 
-void record_this_thread(int change) noexcept {
-  recording_captures += change;
-  c10::impl::tls_set_dispatch_key_included(recorder_key, recording_captures > 0);
+thread_local recordings* recordings_here = nullptr;  // null after the thread's end too
+
+struct recordings_owner {
+  std::shared_ptr<recordings> it;
+  ~recordings_owner() { recordings_here = nullptr; }
+};
+
+std::shared_ptr<recordings> recordings_of_this_thread() {
+  thread_local recordings_owner owner;
+  if (owner.it == nullptr) owner.it = std::make_shared<recordings>(0);
+  recordings_here = owner.it.get();
+  return owner.it;
+}
+
+void bring_to_recorder(bool on) noexcept {
+  c10::impl::tls_set_dispatch_key_included(recorder_key, on);
 }
 
 }  // namespace
+
+void leave_recorder_if_over() noexcept {
+  if (recordings_here != nullptr && recordings_here->load(std::memory_order_relaxed) == 0) {
+    bring_to_recorder(false);
+  }
+}
 
 void refuse_graph_description() {
   TORCH_CHECK_NOT_IMPLEMENTED(false, backend_name(),
@@ -75,14 +95,12 @@ void device_graph::capture_begin(c10::MempoolId_t pool) {
   cache.begin_pool_use(pool_);
   device_ = device;
   capturing_thread_ = std::this_thread::get_id();
-  if (records) {
-    program_ = std::make_shared<host_program>(device);
-    record_this_thread(+1);
-  }
-  // Before the runtime's begins: from then on an event on the stream says nothing of its work.
+  if (records) program_ = std::make_shared<host_program>(device);
   open_ = std::make_shared<capture>(stream, pool_, /*pool_is_fresh=*/!has_pool, program_);
-  open_capture(open_);
   try {
+    if (records) start_recording();
+    // Before the runtime's begins: from then on an event on the stream says nothing of its work.
+    open_capture(open_);
     graph_.emplace().begin_capture(stream);
     if (records) program_->begin(stream);
   } catch (...) {
@@ -91,15 +109,26 @@ void device_graph::capture_begin(c10::MempoolId_t pool) {
   }
 }
 
+void device_graph::start_recording() {
+  recordings_ = recordings_of_this_thread();
+  recordings_->fetch_add(1, std::memory_order_relaxed);
+  bring_to_recorder(true);
+}
+
+void device_graph::stop_recording() noexcept {
+  const std::shared_ptr<recordings> ended = std::exchange(recordings_, nullptr);
+  if (ended == nullptr || ended->fetch_sub(1, std::memory_order_relaxed) != 1) return;
+  if (ended.get() == recordings_here) bring_to_recorder(false);
+}
+
 // The runtime's capture has ended, or never will: all is as before it.
 void device_graph::close() noexcept {
   const std::shared_ptr<capture> closing = std::exchange(open_, nullptr);
   close_capture(closing);
-  if (!any_capture()) free_deferred();
+  stop_recording();
+  free_deferred();
   closing->rollback().roll_back();
-  if (program_ == nullptr) return;
-  program_->rewind_generators();
-  if (capturing_thread_ == std::this_thread::get_id()) record_this_thread(-1);
+  if (program_ != nullptr) program_->rewind_generators();
 }
 
 void device_graph::capture_end() {
@@ -146,7 +175,7 @@ void device_graph::replay() {
   TORCH_CHECK(is_captured_, backend_name(), ": replay() without a successful capture before");
   if (!is_instantiated_) instantiate();
   const c10::Stream stream = current_stream(device_);
-  if (const auto open = any_capture() ? capture_of(stream) : nullptr) {
+  if (const auto open = capture_of(stream)) {
     refuse_in_capture(open.get(), "a graph cannot be replayed on a stream that is captured");
   }
   host_program::release_finished();

@@ -6,6 +6,7 @@
 #include <c10/core/DispatchKey.h>
 #include <c10/core/Stream.h>
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -53,12 +54,15 @@ class device_graph {
 
  private:
   void close() noexcept;
+  void start_recording();
+  void stop_recording() noexcept;
 
   const bool keep_graph_;
   bool is_captured_ = false;
   bool is_instantiated_ = false;
   std::shared_ptr<capture> open_;
   std::thread::id capturing_thread_;
+  std::shared_ptr<std::atomic<int>> recordings_;  // of that thread, while they are one more
   c10::DeviceIndex device_ = -1;  // -1: has no pool
   c10::MempoolId_t pool_{0, 0};
   std::optional<graph> graph_;
@@ -71,6 +75,10 @@ class device_graph {
 /// The key that brings a thread's operators to the recorder, below autograd and autocast, before
 /// any device. Autograd's threads take it over. No device of torch's own has it.
 inline constexpr c10::DispatchKey recorder_key = c10::DispatchKey::CustomRNGKeyId;
+
+/// For the recorder, when an operator is in no capture: the calling thread's come to it no longer,
+/// if other threads ended all that it recorded, which could not say so here.
+void leave_recorder_if_over() noexcept;
 
 /// `prepare` is called when a capture begins that records operators, so that those of the thread
 /// come to the recorder. Once, at registration.

@@ -88,7 +88,7 @@ void event::record(const c10::Stream& stream) {
 void event::block(const c10::Stream& stream) const {
   if (handle_ == nullptr) return;
   const c10::DeviceIndex device = stream.device_index();
-  const std::shared_ptr<capture> joined = any_capture() ? recorded_in() : nullptr;
+  const std::shared_ptr<capture> joined = any_capture(device_) ? recorded_in() : nullptr;
   // Operators that are recorded on the host compute while they are: what the stream did before has
   // to be done.
   if (joined != nullptr && joined->program() != nullptr && capture_of(stream) == nullptr &&

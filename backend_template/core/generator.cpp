@@ -90,12 +90,11 @@ c10::intrusive_ptr<c10::GeneratorImpl> generator::graphsafe_get_state() const {
 }
 
 philox_position generator::advance(uint64_t draws) {
-  if (any_capture()) {
-    if (const auto open = capture_of(current_stream(device_.index()))) {
-      refuse_in_capture(open.get(),
-                        "a kernel takes the position of its random numbers from the "
-                        "host, and would draw the same ones in each replay");
-    }
+  if (const auto open = any_capture(device_.index()) ? capture_of(current_stream(device_.index()))
+                                                     : nullptr) {
+    refuse_in_capture(open.get(),
+                      "a kernel takes the position of its random numbers from the host, and would "
+                      "draw the same ones in each replay");
   }
   return take(draws);
 }

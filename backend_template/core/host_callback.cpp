@@ -16,6 +16,8 @@ namespace {
 void run_callback(const std::function<void()>& function) noexcept {
   try {
     function();
+  } catch (const c10::Error& error) {  // what() would have torch's frames
+    TORCH_WARN(backend_name(), ": a host callback threw: ", error.what_without_backtrace());
   } catch (const std::exception& error) {
     TORCH_WARN(backend_name(), ": a host callback threw: ", error.what());
   } catch (...) {

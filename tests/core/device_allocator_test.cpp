@@ -133,7 +133,7 @@ TEST_F(DeviceAllocatorTest, OutOfMemorySaysWhatAPersonNeeds) {
     allocate_on(0, 32 * mebibyte);
     FAIL() << "48 + 32 MiB fitted into 64";
   } catch (const c10::OutOfMemoryError& e) {
-    EXPECT_THAT(e.what(), HasSubstr("acme: out of memory: tried to allocate 32.00 MiB on acme:0"));
+    EXPECT_THAT(e.what(), HasSubstr("acme: out of memory. Tried to allocate 32.00 MiB on acme:0"));
     EXPECT_THAT(e.what(), HasSubstr("64.00 MiB in total"));
     EXPECT_THAT(e.what(), HasSubstr("16.00 MiB are free"));
     EXPECT_THAT(e.what(), HasSubstr("tensors hold 48.00 MiB"));

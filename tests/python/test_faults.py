@@ -158,7 +158,7 @@ def test_out_of_memory_says_who_has_it(run_python, whole_runtime):
     done = run_python(OUT_OF_MEMORY, OUTBACK_FAULTS="mem_alloc:2+=out_of_memory")
     first, second, counts = done.output.splitlines()
     for line in (first, second):
-        assert line.startswith("acme: out of memory: tried to allocate 4.00 MiB on acme:0")
+        assert line.startswith("acme: out of memory. Tried to allocate 4.00 MiB on acme:0")
         assert "This process's tensors hold 1.00 MiB, and its cache was emptied" in line
     assert counts == "2 True"
 

@@ -10,8 +10,6 @@
 #include <cstdint>
 #include <memory>
 
-#include "backend_template/core/event.h"
-
 namespace outback::core {
 
 struct arena;
@@ -53,6 +51,7 @@ struct alignas(cache_line) block {
   block_state state = block_state::allocated;
   bool is_adopted = false;      // the memory is the CPU allocator's, not the runtime's
   bool bypasses_cache = false;  // goes back to the runtime as soon as it is free
+  uint32_t uses_left = 0;       // that a pending block waits for; guarded by pending_uses
   freeing_order cached_at;
   c10::SmallVector<c10::StreamId, 1> also_used_on;  // by record_stream
   std::shared_ptr<c10::GatheredContext> context;    // who allocated it, when that is recorded
@@ -62,11 +61,4 @@ struct alignas(cache_line) block {
 
   bool is_split() const noexcept { return before != nullptr || after != nullptr; }
 };
-
-/// A freed block that streams may still use, until all of `uses` are over.
-struct pending_block {
-  block* freed;
-  c10::SmallVector<event, 1> uses;
-};
-
 }  // namespace outback::core

@@ -1,7 +1,9 @@
 #include "backend_template/core/allocator/capture_pools.h"
 
+#include <algorithm>
+#include <iterator>
 #include <mutex>
-#include <utility>
+#include <vector>
 
 #include "backend_template/core/allocator/arena.h"
 #include "backend_template/core/allocator/freeing.h"
@@ -25,7 +27,7 @@ deferred_blocks& deferred() {
 }  // namespace
 
 c10::MempoolId_t capture_pool_for(c10::DeviceIndex device) noexcept {
-  if (C10_LIKELY(!any_capture())) return {0, 0};
+  if (C10_LIKELY(!any_capture(device))) return {0, 0};
   const auto open = capture_of(current_stream(device));
   return open == nullptr ? c10::MempoolId_t{0, 0} : open->pool();
 }
@@ -36,16 +38,25 @@ bool is_of_pool(const c10::DataPtr& memory, c10::MempoolId_t pool) noexcept {
   return used->home != nullptr && used->home->pool->id == pool;
 }
 
-bool defer_in_capture(block* freed, bool own_stream_too) noexcept {
-  if (C10_LIKELY(!any_capture())) return false;
+bool defer_in_capture(block* freed, bool own_stream_too) {
+  if (C10_LIKELY(!any_capture(freed->device))) return false;
   const std::lock_guard<std::mutex> lock(deferred().mutex);
+  // Asked again: whoever closed the last capture may have taken what was deferred already.
+  if (!any_capture(freed->device)) return false;
   deferred().all.push_back({freed, own_stream_too});
   return true;
 }
 
-std::vector<deferred_block> take_deferred() noexcept {
+std::optional<deferred_block> take_deferred(c10::DeviceIndex device) noexcept {
   const std::lock_guard<std::mutex> lock(deferred().mutex);
-  return std::exchange(deferred().all, {});
+  auto& all = deferred().all;
+  const auto found = std::find_if(all.rbegin(), all.rend(), [device](const deferred_block& it) {
+    return it.freed->device == device;
+  });
+  if (found == all.rend() || any_capture(device)) return std::nullopt;
+  const deferred_block taken = *found;
+  all.erase(std::next(found).base());
+  return taken;
 }
 
 }  // namespace outback::core

@@ -5,7 +5,7 @@
 #include <c10/core/Allocator.h>
 #include <c10/core/CachingDeviceAllocator.h>
 
-#include <vector>
+#include <optional>
 
 #include "backend_template/core/allocator/block.h"
 
@@ -23,9 +23,11 @@ struct deferred_block {
   bool own_stream_too;
 };
 
-/// An event that is recorded on a stream of a capture says nothing of when work ends. True when one
-/// is open: then the block is kept for `take_deferred`.
-bool defer_in_capture(block* freed, bool own_stream_too) noexcept;
-std::vector<deferred_block> take_deferred() noexcept;
+/// An event that is recorded on a stream of a capture says nothing of when work ends. True when a
+/// stream of the block's device is in one: then the block is kept for `take_deferred`.
+bool defer_in_capture(block* freed, bool own_stream_too);
+/// One of the device's, once no capture concerns that any more. To be called after each
+/// `close_capture`, until there is none.
+std::optional<deferred_block> take_deferred(c10::DeviceIndex device) noexcept;
 
 }  // namespace outback::core

@@ -100,18 +100,6 @@ bool device_cache::put_back(block* freed, std::shared_ptr<c10::GatheredContext> 
   return part.put_back(freed, std::move(context));
 }
 
-void device_cache::put_pending(pending_block&& waiting) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  pending_.push_back(std::move(waiting));
-  pending_count_.store(pending_.size(), std::memory_order_relaxed);
-}
-
-std::vector<pending_block> device_cache::take_pending() {
-  std::lock_guard<std::mutex> lock(mutex_);
-  pending_count_.store(0, std::memory_order_relaxed);
-  return std::exchange(pending_, {});
-}
-
 // ---- giving back to the runtime
 
 block* device_cache::take_cached(c10::MempoolId_t pool) noexcept {
@@ -152,6 +140,11 @@ block* device_cache::take_oldest(size_t bytes) noexcept {
     stream_cache::take_out(list, oldest);
   }
   return list;
+}
+
+void device_cache::keep_cached(block* list) noexcept {
+  lock_of_all lock(*this);
+  while (list != nullptr) stream_cache::put_in(std::exchange(list, list->next));
 }
 
 void device_cache::forget(block* gone) noexcept {

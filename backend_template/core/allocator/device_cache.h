@@ -6,9 +6,10 @@
 // The locks are the device's mutex and one for the cache of every stream. They are taken in this
 // order: the device's, then those of the streams by their place in `streams_`. Nobody waits for a
 // second stream's without the device's. To allocate and to free cached memory takes the stream's
-// alone, and writes nothing that other streams read. The device's guards the pools, what is
-// pending, the peaks, and the history: while that is recorded, everybody takes it first. What is
-// said of the whole device is said with all of them.
+// alone, and writes nothing that other streams read. The device's guards the pools, the peaks, and
+// the history: while that is recorded, everybody takes it first. What is said of the whole device
+// is said with all of them. What is pending has a lock of its own, under which nobody takes
+// another.
 #pragma once
 
 #include <c10/core/CachingDeviceAllocator.h>
@@ -22,6 +23,8 @@
 
 #include "backend_template/core/allocator/block.h"
 #include "backend_template/core/allocator/history.h"
+#include "backend_template/core/allocator/memory_in_transit.h"
+#include "backend_template/core/allocator/pending_uses.h"
 #include "backend_template/core/allocator/statistics.h"
 #include "backend_template/core/allocator/stream_cache.h"
 
@@ -37,6 +40,8 @@ class device_cache {
   device_cache(const device_cache&) = delete;
   device_cache& operator=(const device_cache&) = delete;
   ~device_cache();
+
+  c10::DeviceIndex device() const noexcept { return shared_.device; }
 
   /// Sizes are multiples of this. A power of two, at least 64; set before the first request.
   void set_granule(size_t granule) noexcept {
@@ -64,9 +69,8 @@ class device_cache {
   [[nodiscard]] bool put_back(block* freed, std::shared_ptr<c10::GatheredContext> context) noexcept;
   /// The owner is done with the block; streams are not.
   void give_up(block* freed, std::shared_ptr<c10::GatheredContext> context) noexcept;
-  void put_pending(pending_block&& waiting);
-  bool has_pending() const noexcept { return pending_count_.load(std::memory_order_relaxed) != 0; }
-  std::vector<pending_block> take_pending();
+  /// What was given up, until the streams are done with it too.
+  pending_uses& pending() noexcept { return pending_; }
 
   /// All segments of a pool that nobody uses, as a list by `next`, no longer cached. The caller
   /// gives their memory back and forgets them. {0, 0}: of everybody's pool and of those that
@@ -75,8 +79,13 @@ class device_cache {
   /// The same for those of everybody's pool that have been free for longest, until they are `bytes`
   /// together.
   block* take_oldest(size_t bytes) noexcept;
+  /// Undoes `take_cached` or `take_oldest`: the segments are cached again.
+  void keep_cached(block* list) noexcept;
   /// Counts a segment, or adopted memory, out.
   void forget(block* gone) noexcept;
+  /// Memory on its way back, into the cache or to the runtime: whoever takes some out says so
+  /// first.
+  memory_in_transit& in_transit() noexcept { return in_transit_; }
 
   size_t reserved() const noexcept { return reserved_.load(std::memory_order_relaxed); }
   size_t adopted() const noexcept { return adopted_.load(std::memory_order_relaxed); }
@@ -124,10 +133,11 @@ class device_cache {
   // Read by everybody, seldom written.
   device_shared shared_;
   std::array<std::atomic<stream_cache*>, most_streams> streams_{};  // ours; none goes
-  std::atomic<size_t> pending_count_{0};
+  memory_in_transit in_transit_;
+
+  alignas(cache_line) pending_uses pending_;
 
   alignas(cache_line) std::mutex mutex_;
-  std::vector<pending_block> pending_;
   device_statistics stats_;
   device_statistics::shares shares_;  // of `streams_`
 

@@ -1,11 +1,11 @@
 #include "backend_template/core/allocator/freeing.h"
 
 #include <c10/util/Exception.h>
-#include <c10/util/ScopeExit.h>
+#include <c10/util/SmallVector.h>
 
+#include <cstdint>
 #include <exception>
 #include <utility>
-#include <vector>
 
 #include "backend_template/core/allocator/caches.h"
 #include "backend_template/core/allocator/capture_pools.h"
@@ -24,10 +24,12 @@ c10::Stream stream_on(c10::DeviceIndex device, c10::StreamId id) {
   return c10::Stream(c10::Stream::UNSAFE, c10::Device(device_type, device), id);
 }
 
-// Gives the memory of a block that no list holds back to where it came from.
-void release(device_cache& cache, block* gone) noexcept {
+// Gives the memory of a block that no list holds back to where it came from. Adopted memory goes
+// with what this answers.
+c10::DataPtr release(device_cache& cache, block* gone) noexcept {
+  c10::DataPtr owner;
   if (gone->is_adopted) {
-    const c10::DataPtr owner = std::move(gone->foreign);
+    owner = std::move(gone->foreign);
   } else {
     const outback_status status = runtime().mem_free(runtime().self, gone->device, gone->data);
     if (status != OUTBACK_OK) {
@@ -35,6 +37,7 @@ void release(device_cache& cache, block* gone) noexcept {
     }
   }
   cache.forget(gone);
+  return owner;
 }
 
 void release_all(device_cache& cache, block* list) noexcept {
@@ -45,34 +48,53 @@ void release_all(device_cache& cache, block* list) noexcept {
   }
 }
 
-void finish(device_cache& cache, block* freed,
-            std::shared_ptr<c10::GatheredContext> context) noexcept {
-  if (!cache.put_back(freed, std::move(context))) release(cache, freed);
+c10::DataPtr finish(device_cache& cache, block* freed,
+                    std::shared_ptr<c10::GatheredContext> context) noexcept {
+  if (cache.put_back(freed, std::move(context))) return {};
+  return release(cache, freed);
 }
 
-bool is_over(const pending_block& waiting, bool wait) {
-  bool over = true;
-  for (const event& use : waiting.uses) {
-    if (wait) use.synchronize();
-    over = over && (wait || use.query());
-  }
-  return over;
+bool is_over(const event& use, bool wait) {
+  if (!wait) return use.query();
+  use.synchronize();
+  return true;
 }
 
-// The block waits for its streams: those whose work may still touch it.
+void end_use(device_cache& cache, pending_use* over, size_t queue) noexcept {
+  // Goes last, when nobody waits for this thread: its deleter may want Python's lock.
+  c10::DataPtr owner;
+  const memory_in_transit::one on_its_way(cache.in_transit());
+  if (block* const freed = cache.pending().end(over, queue)) owner = finish(cache, freed, nullptr);
+}
+
+using recorded_uses = c10::SmallVector<pending_uses::recorded, 2>;
+
+void record_uses(pending_uses& pending, const block& freed, bool own_stream_too,
+                 recorded_uses& uses) {
+  const auto record = [&](c10::StreamId stream) {
+    uses.emplace_back(stream, pending.make());
+    uses.back().second->over.record(stream_on(freed.device, stream));
+  };
+  // Nobody can add to them: this was the last owner.
+  for (const c10::StreamId stream : freed.also_used_on) record(stream);
+  if (own_stream_too) record(freed.stream);
+}
+
+// The block waits for its streams: those whose work may still touch it. In a capture it waits for
+// the end of that first.
 void wait_for_uses(device_cache& cache, block* freed, bool own_stream_too) noexcept {
   const c10::DeviceIndex device = freed->device;
   const size_t size = freed->size;
   try {
-    pending_block waiting{freed, {}};
-    const auto wait_for = [&waiting](const c10::Stream& stream) {
-      waiting.uses.emplace_back();
-      waiting.uses.back().record(stream);
-    };
-    // Nobody can add to them: this was the last owner.
-    for (const c10::StreamId id : freed->also_used_on) wait_for(stream_on(device, id));
-    if (own_stream_too) wait_for(stream_on(device, freed->stream));
-    cache.put_pending(std::move(waiting));
+    for (;;) {
+      const uint64_t captures = captures_so_far(device);
+      if (defer_in_capture(freed, own_stream_too)) return;
+      recorded_uses uses;
+      record_uses(cache.pending(), *freed, own_stream_too, uses);
+      // What a capture that began meanwhile has got of the events would never be over.
+      if (captures_so_far(device) != captures) continue;
+      return cache.pending().add(freed, std::move(uses));
+    }
   } catch (const c10::Error& e) {
     // The device is lost: nobody knows when its work ends, so the memory stays where it is.
     TORCH_WARN(backend_name(), ": ", size,
@@ -86,7 +108,7 @@ void wait_for_uses(device_cache& cache, block* freed, bool own_stream_too) noexc
 void free_when_over(device_cache& cache, block* freed, bool own_stream_too,
                     std::shared_ptr<c10::GatheredContext> context) noexcept {
   cache.give_up(freed, std::move(context));
-  if (!defer_in_capture(freed, own_stream_too)) wait_for_uses(cache, freed, own_stream_too);
+  wait_for_uses(cache, freed, own_stream_too);
 }
 
 // Cached memory may still be in use by its own stream.
@@ -96,6 +118,10 @@ void release_when_idle(device_cache& cache, c10::DeviceIndex device, block* list
   try {
     synchronize_device(device);
   } catch (...) {  // the device is lost, and its work with it
+    if (any_capture(device)) {  // or not: a capture has begun that refuses the wait
+      cache.keep_cached(list);
+      throw;
+    }
     failed = std::current_exception();
   }
   release_all(cache, list);
@@ -114,21 +140,30 @@ void report_to_profiler(const device_cache& cache, c10::DeviceIndex device, void
 
 void process_pending(device_cache& cache, bool wait) {
   // No driver lets a host that captures ask for events.
-  if (C10_LIKELY(!cache.has_pending()) || any_capture()) return;
-  std::vector<pending_block> all = cache.take_pending();
-  auto next = all.begin();
-  const auto keep_the_rest = c10::make_scope_exit([&] {
-    for (; next != all.end(); ++next) cache.put_pending(std::move(*next));
-  });
-  while (next != all.end()) {
-    const bool over = is_over(*next, wait);
-    pending_block waiting = std::move(*next++);
+  if (any_capture(cache.device())) return;
+  if (wait) cache.in_transit().wait();  // it may become pending
+  pending_uses& pending = cache.pending();
+  const uint64_t newest = pending.newest();  // others may free without end
+  size_t queue = 0;
+  bool in_vain = true;
+  while (pending_use* const first = pending.ask(queue, newest)) {
+    bool over = false;
+    try {
+      over = is_over(first->over, wait);
+    } catch (...) {
+      pending.leave(first);
+      throw;
+    }
     if (over) {
-      finish(cache, waiting.freed, nullptr);
+      in_vain = false;
+      end_use(cache, first, queue);
     } else {
-      cache.put_pending(std::move(waiting));
+      pending.leave(first);
+      ++queue;
     }
   }
+  if (in_vain) pending.asked_in_vain();
+  if (wait) cache.in_transit().wait();
 }
 
 void free_block(void* context) noexcept {
@@ -154,17 +189,25 @@ void free_block(void* context) noexcept {
 }
 
 void free_deferred() noexcept {
-  for (const deferred_block& it : take_deferred()) {
-    wait_for_uses(cache_of(it.freed->device), it.freed, it.own_stream_too);
+  for (c10::DeviceIndex device = 0; device < device_count(); ++device) {
+    device_cache* const cache = cache_if_used(device);
+    if (cache == nullptr) continue;
+    const memory_in_transit::one on_its_way(cache->in_transit());
+    while (const auto it = take_deferred(device)) {
+      wait_for_uses(*cache, it->freed, it->own_stream_too);
+    }
   }
 }
 
 void empty_cache(device_cache& cache, c10::DeviceIndex device, c10::MempoolId_t pool) {
+  if (pool == c10::MempoolId_t{0, 0}) cache.pending().drop_spares();
+  const memory_in_transit::one on_its_way(cache.in_transit());
   release_when_idle(cache, device, cache.take_cached(pool));
 }
 
 void collect_garbage(device_cache& cache, c10::DeviceIndex device, size_t bytes) {
-  if (any_capture()) return;  // nobody may wait for the device
+  if (any_capture(device)) return;  // nobody may wait for the device
+  const memory_in_transit::one on_its_way(cache.in_transit());
   release_when_idle(cache, device, cache.take_oldest(bytes));
 }
 

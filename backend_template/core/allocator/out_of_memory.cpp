@@ -41,6 +41,18 @@ std::string limit_text(c10::DeviceIndex device) {
                       readable_size(memory_limit(device)), fraction);
 }
 
+const char* text_of(cache_fate fate) {
+  switch (fate) {
+    case cache_fate::emptied:
+      return "was emptied before giving up";
+    case cache_fate::kept_for_capture:
+      return "was not emptied, since a graph is captured on this device";
+    case cache_fate::kept_as_useless:
+      return "was not emptied, since more was asked for than the whole device has";
+  }
+  return "";
+}
+
 }  // namespace
 
 void attach_out_of_memory_observer(out_of_memory_observer observer) {
@@ -61,7 +73,7 @@ std::string readable_size(size_t bytes) {
 }
 
 void throw_out_of_memory(c10::DeviceIndex device, size_t requested, c10::StreamId stream,
-                         device_cache& cache, const std::string& reason) {
+                         device_cache& cache, cache_fate fate, const std::string& reason) {
   const auto [free, total] = device_allocator().getMemoryInfo(device);
   cache.count_out_of_memory(requested, free, stream,
                             gather_context(c10::CachingDeviceAllocator::RecordContext::ALLOC));
@@ -72,12 +84,11 @@ void throw_out_of_memory(c10::DeviceIndex device, size_t requested, c10::StreamI
   const size_t held = cache.allocated();
   const size_t reserved = cache.reserved() + cache.adopted();
   const std::string text = core::format(
-      "{0}: out of memory: tried to allocate {1} on {0}:{2}, which has {3} in total, of which {4} "
-      "are free.{5} This process's tensors hold {6}, and its cache was emptied before giving up: "
-      "it "
-      "still holds {7} that nobody uses, in parts of at most {8}.{9}{10}",
+      "{0}: out of memory. Tried to allocate {1} on {0}:{2}, which has {3} in total, of which {4} "
+      "are free.{5} This process's tensors hold {6}, and its cache {7}: it still holds {8} that "
+      "nobody uses, in parts of at most {9}.{10}{11}",
       backend_name(), readable_size(requested), static_cast<int>(device), readable_size(total),
-      readable_size(free), limit_text(device), readable_size(held),
+      readable_size(free), limit_text(device), readable_size(held), text_of(fate),
       readable_size(reserved > held ? reserved - held : 0), readable_size(cache.largest_free()),
       reason.empty() ? "" : " The runtime says: ", reason);
   TORCH_CHECK_WITH(OutOfMemoryError, false, text);

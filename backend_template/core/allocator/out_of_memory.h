@@ -4,6 +4,7 @@
 #include <c10/core/Stream.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -19,10 +20,17 @@ using out_of_memory_observer =
 /// Observers are never removed. Thread-safe.
 void attach_out_of_memory_observer(out_of_memory_observer observer);
 
-/// Counts and throws c10::OutOfMemoryError that says what was asked for and where the memory is.
-/// `reason`: the runtime's words, or "".
+/// What became of the cached memory before there was an error.
+enum class cache_fate : uint8_t {
+  emptied,
+  kept_for_capture,  // a stream of the device is captured
+  kept_as_useless    // more was asked for than the device has
+};
+
+/// Counts and throws c10::OutOfMemoryError that says what was asked for and where the memory is, in
+/// words that begin as torch.cuda's, which others look for. `reason`: the runtime's words, or "".
 [[noreturn]] void throw_out_of_memory(c10::DeviceIndex device, size_t requested,
-                                      c10::StreamId stream, device_cache& cache,
+                                      c10::StreamId stream, device_cache& cache, cache_fate fate,
                                       const std::string& reason);
 
 /// "1.50 GiB"

@@ -56,7 +56,7 @@ void end_allocate_to_pool(c10::DeviceIndex device, c10::MempoolId_t pool) {
 
 c10::MempoolId_t pool_for(c10::DeviceIndex device) noexcept {
   if (C10_LIKELY(route_count == 0)) {
-    return any_capture() ? capture_pool_for(device) : c10::MempoolId_t{0, 0};
+    return any_capture(device) ? capture_pool_for(device) : c10::MempoolId_t{0, 0};
   }
   const auto last = std::find_if(routes.rbegin(), routes.rend(),
                                  [device](const route& it) { return it.device == device; });

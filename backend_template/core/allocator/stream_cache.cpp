@@ -279,6 +279,11 @@ void stream_cache::take_out(block*& list, block* it) noexcept {
   list = it;
 }
 
+void stream_cache::put_in(block* it) noexcept {
+  it->state = block_state::cached;
+  it->home->cached.insert(it);
+}
+
 void stream_cache::forget(block* gone) noexcept {
   note(trace_entry::SEGMENT_FREE, *gone, gone->size, nullptr);
   counts_.remove_segment(gone->size, is_small(*gone));

@@ -69,6 +69,8 @@ class alignas(cache_line) stream_cache {
   void settle() noexcept;
   /// Puts a cached block that is a whole segment in front of `list`.
   static void take_out(block*& list, block* it) noexcept;
+  /// Undoes it.
+  static void put_in(block* it) noexcept;
 
   /// Bytes of tensors. Without the mutex: of a moment ago.
   size_t allocated() const noexcept { return allocated_.load(std::memory_order_relaxed); }

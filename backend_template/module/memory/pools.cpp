@@ -39,6 +39,8 @@ class pool_handle {
     core::cache_of(device_).end_pool_use(id_);
     try {
       core::device_allocator().emptyCache(id_);
+    } catch (const c10::Error& e) {  // what() would have torch's frames
+      TORCH_WARN(backend_name(), ": emptying a MemPool: ", e.what_without_backtrace());
     } catch (const std::exception& e) {
       TORCH_WARN(backend_name(), ": emptying a MemPool: ", e.what());
     }

@@ -54,11 +54,12 @@ class recorder final : public c10::OperatorKernel {
  public:
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                   torch::jit::Stack* stack) {
-    if (core::any_capture()) {
-      const auto device = device_named_by(op, *stack);
-      const auto open = device ? core::capture_of(core::current_stream(device->index())) : nullptr;
-      if (open != nullptr && open->program() != nullptr && record(op, *open, *device, *stack))
-        return;
+    const auto device = device_named_by(op, *stack);
+    const auto open = device ? core::capture_of(core::current_stream(device->index())) : nullptr;
+    if (open == nullptr) {
+      core::leave_recorder_if_over();
+    } else if (open->program() != nullptr && record(op, *open, *device, *stack)) {
+      return;
     }
     constexpr c10::DispatchKeySet below(c10::DispatchKeySet::FULL_AFTER, core::recorder_key);
     op.redispatchBoxed(keys & below, stack);

@@ -74,9 +74,27 @@ MUTANTS = (
         breaks="Memory that a stream used, and that was freed while a graph was captured, is never "
         "used again.",
         file="backend_template/core/device_graph.cpp",
-        old="  if (!any_capture()) free_deferred();\n",
+        old="  free_deferred();\n",
         new="",
         found_by="tests/python/graphs/test_graph_memory.py::"
         "test_what_another_stream_uses_is_not_reused_before_the_capture_ends",
+    ),
+    Mutant(
+        name="a_capture_stops_the_memory_of_all_devices",
+        breaks="While a graph is captured on one device, memory runs out on the others, which do "
+        "not empty their caches.",
+        file="backend_template/core/device_allocator.cpp",
+        old="  if (any_capture(device)) return cache_fate::kept_for_capture;",
+        new="  if (any_capture(0)) return cache_fate::kept_for_capture;",
+        found_by="tests/python/graphs/test_captures_by_device.py::"
+        "test_memory_that_is_cached_serves_before_there_is_an_error",
+    ),
+    Mutant(
+        name="no_event_serves_twice",
+        breaks="Each block that a stream still uses when it is freed costs a new event.",
+        file="backend_template/core/allocator/pending_uses.cpp",
+        old="    if (spare_ != nullptr) {",
+        new="    if (spare_ != nullptr && lines_.empty()) {",
+        found_by="PendingMemoryTest.EventsServeAgain",
     ),
 )

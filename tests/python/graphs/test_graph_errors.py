@@ -132,6 +132,28 @@ def test_a_capture_that_runs_out_of_memory_ends_well(records):
     works()
 
 
+def test_running_out_of_memory_in_a_capture_says_what_is_cached_still(captures):
+    acme.empty_cache()
+    mib = 1 << 20
+    total = acme.mem_get_info()[1]
+    acme.set_per_process_memory_fraction((acme.memory_reserved() + 64 * mib) / total)
+    graph = acme.CUDAGraph()
+    try:
+        with acme.stream(acme.Stream()):
+            torch.empty(40 * mib, dtype=torch.uint8, device="acme")
+            graph.capture_begin()
+            with acme.stream(acme.default_stream()):
+                with pytest.raises(torch.OutOfMemoryError) as caught:
+                    torch.empty(50 * mib, dtype=torch.uint8, device="acme")
+            graph.capture_end()
+    finally:
+        acme.set_per_process_memory_fraction(1.0)
+    text = str(caught.value)
+    assert "its cache was not emptied, since a graph is captured on this device" in text
+    assert "in parts of at most 40.00 MiB" in text
+    works()
+
+
 def test_the_default_stream_is_not_captured(captures):
     with pytest.raises(RuntimeError, match="captured on a stream that is not the default one"):
         acme.CUDAGraph().capture_begin()

@@ -59,13 +59,53 @@ def test_the_error_says_where_the_memory_is(little_memory):
     with pytest.raises(torch.OutOfMemoryError) as caught:
         bytes_of(100 * MEBIBYTE)
     text = str(caught.value)
-    assert "tried to allocate 100.00 MiB on acme:0, which has" in text
+    assert "acme: out of memory. Tried to allocate 100.00 MiB on acme:0, which has" in text
     assert re.search(r"This process may use 64\.00 MiB of it, by set_per_process_memory_fra", text)
     assert "This process's tensors hold 1.50 MiB" in text
     assert "still holds 512.00 KiB that nobody uses, in parts of at most 512.00 KiB" in text
     assert torch.acme.memory_stats()["num_ooms"] == 1
     assert torch.acme.memory_stats()["num_alloc_retries"] == 1
     assert bytes_of(MEBIBYTE).numel() == MEBIBYTE, "the device works on"
+
+
+def test_what_no_device_has_costs_the_cache_nothing():
+    bytes_of(8 * MEBIBYTE)
+    held = torch.acme.memory_reserved()
+    for size, words in {
+        1 << 50: "1024.00 TiB",
+        1 << 60: "1048576.00 TiB",
+        torch.acme.mem_get_info()[1] + MEBIBYTE: "",
+    }.items():
+        with pytest.raises(torch.OutOfMemoryError) as caught:
+            bytes_of(size)
+        text = str(caught.value)
+        assert text.startswith(f"acme: out of memory. Tried to allocate {words}")
+        assert (
+            "its cache was not emptied, since more was asked for than the whole device has: "
+            "it still holds 8.00 MiB that nobody uses" in text
+        )
+    assert torch.acme.memory_reserved() == held
+    assert torch.acme.memory_stats()["num_alloc_retries"] == 0
+    assert torch.acme.memory_stats()["num_ooms"] == 3
+
+
+def test_a_batch_that_is_too_large_is_made_smaller(little_memory):
+    """As accelerate's find_executable_batch_size does it, by the words of the error."""
+    tried = []
+
+    def train(batch):
+        tried.append(batch)
+        return bytes_of(batch * 3 * MEBIBYTE).numel()
+
+    batch = 64
+    while True:
+        try:
+            train(batch)
+            break
+        except RuntimeError as error:
+            assert len(error.args) == 1 and " out of memory. Tried to allocate" in error.args[0]
+            batch //= 2
+    assert tried == [64, 32, 16]
 
 
 def test_cached_memory_goes_back_before_there_is_an_error(little_memory):
