@@ -12,6 +12,7 @@
 #include <mutex>
 
 #include "backend_template/core/accelerator_graph.h"
+#include "backend_template/core/allocator/leak_report.h"
 #include "backend_template/core/ddp_timer.h"
 #include "backend_template/core/device.h"
 #include "backend_template/core/device_allocator.h"
@@ -63,6 +64,7 @@ void check_options(const backend_options& options) {
   }
   ops::operator_names_of(options.excluded_operators);
   registration::initial_fallback_mode(options);
+  core::wants_leak_report();
 }
 
 bool is_registered_as(const backend_options& options) {

@@ -5,12 +5,12 @@
 #include <cstdlib>
 #include <exception>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "backend_template/core/allocator/caches.h"
 #include "backend_template/core/allocator/out_of_memory.h"
 #include "backend_template/core/device.h"
+#include "backend_template/core/environment.h"
 #include "backend_template/core/format.h"
 #include "backend_template/core/lazy_start.h"
 #include "backend_template/core/runtime.h"
@@ -76,13 +76,16 @@ void report_all() {
 
 }  // namespace
 
+bool wants_leak_report() {
+  static const bool wanted = from_environment([] {
+    return outback::detail::flag_variable("OUTBACK_REPORT_LEAKS").value_or(false);
+  });
+  return wanted;
+}
+
 void report_leaks_at_exit() {
-  static const bool wanted = [] {
-    const char* const value = std::getenv("OUTBACK_REPORT_LEAKS");
-    if (value == nullptr || std::string_view(value) != "1") return false;
-    return std::atexit(&report_all) == 0;
-  }();
-  static_cast<void>(wanted);
+  static const bool asked = wants_leak_report() && std::atexit(&report_all) == 0;
+  static_cast<void>(asked);
 }
 
 }  // namespace outback::core

@@ -3,7 +3,11 @@
 
 namespace outback::core {
 
-/// Asks for the report, where the environment wants one. The first call counts.
+/// Whether the environment wants the report: it is read by the first call that can, which is the
+/// registration's. Throws c10::ValueError for what is neither 0 nor 1.
+bool wants_leak_report();
+
+/// Asks for the report, where it is wanted. The first call counts.
 void report_leaks_at_exit();
 
 }  // namespace outback::core
