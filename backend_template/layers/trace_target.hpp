@@ -6,9 +6,9 @@
 namespace outback::layers {
 
 struct trace_target {
-  int fd = -1;           // closed on exec; the caller's to close. -1: it cannot be written
-  bool is_file = false;  // an ordinary one, which is empty now and may be rewritten
-  std::string problem;   // why it cannot be written
+  int fd = -1;               // closed on exec; the caller's to close. -1: it cannot be written
+  bool is_file = false;      // an ordinary one, which is empty now and may be rewritten
+  std::string problem = {};  // why it cannot be written
 };
 
 /// Opens `path` for writing, and empties it if it is an ordinary file. Waits for nobody.

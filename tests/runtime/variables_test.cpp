@@ -126,7 +126,7 @@ TEST_F(VariablesTest, AMessageIsOneLineOfUtf8) {
 }
 
 TEST_F(VariablesTest, DriversVariablesAreReadAsTheyAre) {
-  EXPECT_EQ(variable_of_driver(name), std::nullopt);
+  EXPECT_EQ(variable_of_driver(tested), std::nullopt);
   EXPECT_EQ(variable_of_driver(set("")), "");
   EXPECT_EQ(variable_of_driver(set("GPU-1,x")), "GPU-1,x");
 }

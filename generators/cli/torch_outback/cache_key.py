@@ -49,7 +49,7 @@ def of_this_process() -> Key:
     python = sysconfig.get_config_var("SOABI")
     compiler = _compiler()
     if compiler is not None:
-        compiler = _hash((compiler, *(os.environ.get(name, "") for name in _FLAGS)))
+        compiler = _hash((compiler, *map(variables.text, _FLAGS)))
     fixed = f"{toolkit.version()}-torch-{torch.__version__}-{python}-{_hash(facts)}"
     return Key(fixed, compiler)
 

@@ -17,9 +17,14 @@ def refusal(name: str, value: str, why: str) -> Refused:
     return Refused(f"{name}={shown}: {why}")
 
 
+def text(name: str) -> str:
+    """As it is; "" where it is not set."""
+    return os.environ.get(name, "")
+
+
 def folder(name: str) -> Path | None:
     """An absolute path: what a relative one means is the working directory's choice."""
-    value = os.environ.get(name, "")
+    value = text(name)
     if value and not os.path.isabs(value):
         raise refusal(name, value, "expected the absolute path of a folder")
     return Path(value) if value else None
@@ -27,13 +32,13 @@ def folder(name: str) -> Path | None:
 
 def xdg_folder(name: str) -> Path | None:
     """As the XDG Base Directory Specification has it: a relative path is ignored."""
-    value = os.environ.get(name, "")
+    value = text(name)
     return Path(value) if os.path.isabs(value) else None
 
 
 def home() -> Path | None:
     """HOME where it is an absolute path, else the user's of the password database."""
-    value = os.environ.get("HOME", "")
+    value = text("HOME")
     if not os.path.isabs(value):
         try:
             value = pwd.getpwuid(os.getuid()).pw_dir
@@ -44,7 +49,7 @@ def home() -> Path | None:
 
 def command(name: str) -> list[str]:
     """A program and its first arguments; [] where it is not set."""
-    value = os.environ.get(name, "")
+    value = text(name)
     try:
         return shlex.split(value)
     except ValueError as error:
