@@ -96,9 +96,11 @@ def root(bare, tmp_path):
         root.during()
         if root.text == "broken":
             return False
+        before = os.umask(0o077)  # that of its processes
         (made / "lib").mkdir(parents=True)
         (made / "lib/libx.a").write_text("archive")
         cache.module_in(made).write_text(root.text)
+        os.umask(before)
         return True
 
     bare.setattr(building, "compile_into", compile_into)

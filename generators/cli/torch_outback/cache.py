@@ -65,7 +65,9 @@ def module_in(folder: Path) -> Path:
 
 def seal(folder: Path) -> None:
     """Says that the module in `folder` is whole."""
-    (folder / _SEAL).write_text(_digest(module_in(folder).read_bytes()), encoding="utf-8")
+    seal = folder / _SEAL
+    seal.touch(mode=0o600)  # whatever the umask is
+    seal.write_text(_digest(module_in(folder).read_bytes()), encoding="utf-8")
 
 
 def _root() -> Path:
