@@ -60,7 +60,6 @@ def _run(command: Sequence[str | Path], output: IO[bytes]) -> int:
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            start_new_session=True,
             umask=0o077,
         )
     except BaseException:

@@ -4,8 +4,8 @@
 
 DESCRIPTOR is one end of a pipe whose other end the parent has. When the parent is gone, however it
 ended, or lets go, all that the command has started is killed, and this process ends. They are a
-session of their own, which the parent has made for them. Ninja gives each compiler a process group,
-so that a signal for ours would miss them.
+session of their own. Ninja gives each compiler a process group, so that a signal for ours would miss
+them.
 """
 
 import contextlib
@@ -39,6 +39,7 @@ def _watch(descriptor: int) -> None:
     os._exit(1)
 
 
+os.setsid()  # nobody else is in it; where that fails, nothing is run, and nothing killed
 threading.Thread(target=_watch, args=(int(sys.argv[1]),), daemon=True).start()
 code = subprocess.call(sys.argv[2:])
 sys.exit(code if code >= 0 else 128 - code)
