@@ -14,6 +14,8 @@
 namespace outback::core {
 namespace {
 
+using outback::detail::shown;
+
 std::atomic<bool> is_selected{false};
 // Leaked. Null if the variable is not set.
 std::atomic<const std::string*> selected_by{nullptr};
@@ -29,7 +31,7 @@ const outback_runtime* narrowed(const outback_runtime* all, const std::string& l
   try {
     return layers::select_devices(all, layers::parse_visible_devices(all, list));
   } catch (const runtime_error& error) {
-    TORCH_CHECK(false, backend_name(), ": ", variable_name(), "=", outback::detail::shown(list), ": ",
+    TORCH_CHECK(false, backend_name(), ": ", variable_name(), "=", shown(list), ": ",
                 outback::detail::printable(error.what()));
   }
 }
@@ -43,7 +45,7 @@ void select_visible_devices() {
     // Of two threads that come here at once, one keeps its table. The other's is leaked, as every
     // layer is.
     if (cover_runtime(narrowed(&installed_runtime(), *list))) {
-      selected_by.store(new std::string(name + "=" + outback::detail::shown(*list)), std::memory_order_release);
+      selected_by.store(new std::string(name + "=" + shown(*list)), std::memory_order_release);
     }
   }
   is_selected.store(true, std::memory_order_release);

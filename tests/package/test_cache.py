@@ -388,7 +388,7 @@ def test_a_cxx_that_is_no_command_is_refused(key, monkeypatch):
 # ---- A build that is killed
 
 
-# Stands in for cmake and its compilers, one of which has a process group of its own, as Ninja has it.
+# Stands in for cmake and its compilers; one has a process group of its own, as Ninja has it.
 SLOW = """#!/bin/sh
 sleep 300 &
 first=$!
@@ -421,7 +421,7 @@ def wait_until(done) -> None:
 
 
 @pytest.mark.parametrize("kill", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_a_build_that_is_killed_takes_its_compilers_along(root, tmp_path, kill):
+def test_a_killed_build_takes_its_compilers_along(root, tmp_path, kill):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/cmake").write_text(SLOW)
     (tmp_path / "bin/cmake").chmod(0o755)

@@ -10,7 +10,8 @@ pytestmark = pytest.mark.any_runtime
 PROGRAM = """
 import sys
 import torch
-print(torch.ones(2).sum().item(), torch._C._get_privateuse1_backend_name(), "torch_acme" in sys.modules)
+backend = torch._C._get_privateuse1_backend_name()
+print(torch.ones(2).sum().item(), backend, "torch_acme" in sys.modules)
 for attempt in range(2):
     try:
         import torch_acme
@@ -30,8 +31,8 @@ OF_THE_TORCH_HALF = [
     (
         "OUTBACK_FAULTS",
         "mem_alloc:1=oom\udcff",
-        ': faults "mem_alloc:1=oom\\xff", character 13 ("oom\\xff"): expected delay(5ms) or a status: '
-        "invalid_argument, out_of_memory, device_lost, unsupported, internal or not_ready",
+        ': faults "mem_alloc:1=oom\\xff", character 13 ("oom\\xff"): expected delay(5ms) or a '
+        "status: invalid_argument, out_of_memory, device_lost, unsupported, internal or not_ready",
     ),
     ("OUTBACK_FALLBACK", "sometimes", "=sometimes: expected allow, warn or error"),
     ("OUTBACK_REPORT_LEAKS", "yes", "=yes: expected 0 or 1"),

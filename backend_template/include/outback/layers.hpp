@@ -30,7 +30,8 @@
 //   Threads    All functions, and the slots of all layers, may be called from any thread. No lock
 //              of a layer is held while a slot below runs. In a forked child validation goes on;
 //              a trace goes on in a file of its own, with the process's number before the
-//              extension, from the child's first call on; on a terminal or a pipe, it goes on there.
+//              extension, from the child's first call on. A terminal or a pipe takes the calls of
+//              both.
 //   Errors     The functions below throw outback::invalid_argument with the value, and what was
 //              expected of it. The slots throw nothing; last_error of a layer's table answers the
 //              text of whichever table below it failed last, for the calling thread.

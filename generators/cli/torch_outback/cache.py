@@ -1,14 +1,15 @@
 """The torch half, compiled once for each torch, Python, C library and compiler, in a folder of the
 user's.
 
-OUTBACK_CACHE_DIR names another folder; without it, XDG_CACHE_HOME/outback or ~/.cache/outback. In it
+OUTBACK_CACHE_DIR names another folder; without it, XDG_CACHE_HOME/outback or ~/.cache/outback.
+In it are
 
     <key>           a symbolic link to what was built last
     <key>~<random>  that, or a build that is going on, or what one left that was killed
     <key>.lock      held while it is built
     build.log       of the last build that failed
 
-A module that is loaded runs as this user, so what others could have put there is refused (trust.py).
+What is loaded runs as this user, so what others could have put there is refused (trust.py).
 """
 
 import contextlib
@@ -53,8 +54,8 @@ def provide(rebuild: bool = False) -> Path:
                 _build(root, key.name)
     except OSError as error:
         raise Refused(
-            f"the torch half for this torch can be neither read from {root} nor put there: {error}; "
-            f"name another folder with OUTBACK_CACHE_DIR"
+            f"the torch half for this torch can be neither read from {root} nor put there: "
+            f"{error}; name another folder with OUTBACK_CACHE_DIR"
         ) from error
     return root / key.name
 

@@ -4,8 +4,8 @@
 
 DESCRIPTOR is one end of a pipe whose other end the parent has. When the parent is gone, however it
 ended, or lets go, all that the command has started is killed, and this process ends. They are a
-session of their own. Ninja gives each compiler a process group, so that a signal for ours would miss
-them.
+session of their own. Ninja gives each compiler a process group, so that a signal for ours would
+miss them.
 """
 
 import contextlib

@@ -87,8 +87,9 @@ def _check(facts: os.stat_result, place: Path, sticky: bool) -> None:
     if not others or (sticky and stat.S_ISDIR(mode) and mode & stat.S_ISVTX):
         return
     raise Refused(
-        f"{place} can be written by others than you (mode {stat.S_IMODE(mode):o}), so what is below "
-        f"it may be theirs: `chmod go-w {place}`, or name another folder with OUTBACK_CACHE_DIR"
+        f"{place} can be written by others than you (mode {stat.S_IMODE(mode):o}), so what is "
+        f"below it may be theirs: `chmod go-w {place}`, or name another folder with "
+        f"OUTBACK_CACHE_DIR"
     )
 
 

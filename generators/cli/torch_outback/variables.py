@@ -1,7 +1,7 @@
 """The one reader of the environment for Python; outback/detail/variables.hpp is that of C++.
 
-A variable that is empty is not set. What cannot be read is Refused, with the variable, its value and
-what is expected.
+A variable that is empty is not set. What cannot be read is Refused, with the variable, its value
+and what is expected.
 """
 
 import os

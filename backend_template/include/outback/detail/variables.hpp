@@ -1,15 +1,16 @@
 // The one reader of the environment, for the runtimes, the layers, the torch half and the suite.
 //
-// It lies beside the contract and is nothing but a header, since the contract's headers are all that
-// these have in common: runtimes and layers see no torch, and a runtime links neither of the others.
+// It lies beside the contract and is nothing but a header, since the contract's headers are all
+// that these have in common: runtimes and layers see no torch, and a runtime links none of the
+// others.
 //
 //   Set        A variable that is not set, or empty, is the default. (A list of devices is none
 //              where it is empty: who reads one takes `raw_variable`.)
 //   Flags      0 or 1, and nothing else.
 //   Numbers    Decimal digits alone: no sign, no blank, nothing after them.
 //   Sizes      The same, above 0, with K, M or G (powers of 1024) after it or nothing.
-//   Libraries  The absolute path of a file, or a name without "/" that the dynamic loader looks for.
-//              What lies in the working directory is nobody's choice.
+//   Libraries  The absolute path of a file, or a name without "/" for the dynamic loader. What lies
+//              in the working directory is nobody's choice.
 //   Errors     outback::invalid_argument with the variable, its value and what is accepted:
 //              "OUTBACK_VALIDATE=yes: expected 0 or 1".
 //   Rights     In a program that has other rights than its user (setuid, setgid, capabilities) none
