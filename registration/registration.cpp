@@ -64,7 +64,7 @@ void check_options(const backend_options& options) {
   }
   ops::operator_names_of(options.excluded_operators);
   registration::initial_fallback_mode(options);
-  core::wants_leak_report();
+  core::read_leak_report();
 }
 
 bool is_registered_as(const backend_options& options) {
@@ -103,6 +103,7 @@ void register_backend(const backend_options& options) {
   registration::check_registrable(options);
   ops::operator_names excluded = ops::operator_names_of(options.excluded_operators);
   const fallback_mode fallback = registration::initial_fallback_mode(options);
+  const bool reports_leaks = core::read_leak_report();
 
   core::install_runtime(options.name, options.runtime);
   core::set_unsupported_dtypes(options.unsupported_dtypes);
@@ -111,6 +112,7 @@ void register_backend(const backend_options& options) {
   c10::SetAllocator(core::device_type, &core::device_allocator());
   at::setHostAllocator(core::device_type, &core::host_allocator());
   set_fallback_mode(fallback);
+  core::want_leak_report(reports_leaks);
   ops::register_operators(std::move(excluded));
   at::RegisterPrivateUse1HooksInterface(&core::accelerator_hooks());
   c10::register_privateuse1_backend(options.name);

@@ -1,6 +1,7 @@
 #include "backend_template/core/allocator/leak_report.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -19,6 +20,8 @@ namespace outback::core {
 namespace {
 
 constexpr size_t most_listed = 20;
+
+std::atomic<bool> is_wanted{false};
 
 struct leak {
   size_t address;
@@ -76,15 +79,18 @@ void report_all() {
 
 }  // namespace
 
-bool wants_leak_report() {
-  static const bool wanted = from_environment([] {
-    return outback::detail::flag_variable("OUTBACK_REPORT_LEAKS").value_or(false);
-  });
-  return wanted;
+bool read_leak_report() {
+  return from_environment(
+      [] { return outback::detail::flag_variable("OUTBACK_REPORT_LEAKS").value_or(false); });
+}
+
+void want_leak_report(bool wanted) noexcept {
+  is_wanted.store(wanted, std::memory_order_relaxed);
 }
 
 void report_leaks_at_exit() {
-  static const bool asked = wants_leak_report() && std::atexit(&report_all) == 0;
+  if (!is_wanted.load(std::memory_order_relaxed)) return;
+  static const bool asked = std::atexit(&report_all) == 0;
   static_cast<void>(asked);
 }
 

@@ -94,10 +94,12 @@ def _check(facts: os.stat_result, place: Path, sticky: bool) -> None:
 
 
 def _check_owner(facts: os.stat_result, place: Path) -> None:
-    if facts.st_uid not in (0, os.geteuid()):
+    user = os.geteuid()
+    if facts.st_uid not in (0, user):
+        owners = "root's" if user == 0 else f"{_name_of(user)}'s or root's"
         raise Refused(
             f"{place} belongs to {_name_of(facts.st_uid)}: what is loaded from there has to be "
-            f"{_name_of(os.geteuid())}'s or root's; name another folder with OUTBACK_CACHE_DIR"
+            f"{owners}; name another folder with OUTBACK_CACHE_DIR"
         )
 
 
