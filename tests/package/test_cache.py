@@ -57,7 +57,9 @@ def test_a_relative_outback_cache_dir_is_refused(bare, value):
 
 @pytest.mark.parametrize("value", [None, "", ".", "me"])
 def test_without_a_home_that_is_a_path_it_is_the_one_of_the_password_database(bare, value):
-    bare.delenv("HOME") if value is None else bare.setenv("HOME", value)
+    bare.delenv("HOME")
+    if value is not None:
+        bare.setenv("HOME", value)
     of_user = variables.pwd.struct_passwd(("me", "x", 1, 1, "", "/home/of/me", "/bin/sh"))
     bare.setattr(variables.pwd, "getpwuid", lambda user: of_user)
     assert cache._root() == Path("/home/of/me/.cache/outback")

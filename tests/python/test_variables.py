@@ -95,7 +95,7 @@ def test_it_is_refused_by_the_runtime_too(run_python):
 
 
 @pytest.mark.parametrize(
-    "variable", sorted({name for name, _, _ in OF_THE_TORCH_HALF}) + ["OUTBACK_HOST_DEVICES"]
+    "variable", [*sorted({name for name, _, _ in OF_THE_TORCH_HALF}), "OUTBACK_HOST_DEVICES"]
 )
 def test_an_empty_one_is_not_set(run_python, variable):
     source = "import torch, torch_acme; print(torch.ones(1).acme().device)"
