@@ -136,11 +136,12 @@ def _build(root: Path, name: str) -> None:
         if not building.compile_into(made, build, log):
             raise _failure(log)
         seal(made)
-        shutil.rmtree(build)
         _link(root / name, made, scratch)
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
         raise
+    for done_with in (build, log, scratch / "before"):
+        _remove(done_with)
     _remove_leftovers(root, name)
 
 
@@ -173,7 +174,13 @@ def _remove_leftovers(root: Path, name: str) -> None:
         with contextlib.suppress(Timeout):
             with contextlib.nullcontext() if owner == name else _lock(root, owner, timeout=0):
                 if _target(root / owner).parts[:1] != (folder.name,):
-                    shutil.rmtree(folder, ignore_errors=True)
+                    _remove(folder)
+
+
+def _remove(path: Path) -> None:
+    """Where that fails, it is in nobody's way."""
+    with contextlib.suppress(OSError):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def _target(link: Path) -> Path:
