@@ -3,8 +3,9 @@
 #include <c10/util/Exception.h>
 
 #include <array>
-#include <cstdlib>
 #include <utility>
+
+#include "backend_template/core/environment.h"
 
 namespace outback::registration {
 namespace {
@@ -31,9 +32,11 @@ fallback_mode read_fallback_mode(std::string_view text, std::string_view what) {
 }
 
 fallback_mode initial_fallback_mode(const backend_options& options) {
-  const char* const wanted = std::getenv(mode_variable);
-  const bool is_set = wanted != nullptr && *wanted != '\0';
-  return is_set ? read_fallback_mode(wanted, mode_variable) : options.fallback;
+  const auto named = core::from_environment([] {
+    return outback::detail::choice_variable(
+        mode_variable, {mode_names[0].second, mode_names[1].second, mode_names[2].second});
+  });
+  return named ? mode_names[*named].first : options.fallback;
 }
 
 }  // namespace outback::registration

@@ -12,6 +12,7 @@
 #include <mutex>
 
 #include "backend_template/core/accelerator_graph.h"
+#include "backend_template/core/allocator/leak_report.h"
 #include "backend_template/core/ddp_timer.h"
 #include "backend_template/core/device.h"
 #include "backend_template/core/device_allocator.h"
@@ -63,6 +64,7 @@ void check_options(const backend_options& options) {
   }
   ops::operator_names_of(options.excluded_operators);
   registration::initial_fallback_mode(options);
+  core::read_leak_report();
 }
 
 bool is_registered_as(const backend_options& options) {
@@ -101,6 +103,7 @@ void register_backend(const backend_options& options) {
   registration::check_registrable(options);
   ops::operator_names excluded = ops::operator_names_of(options.excluded_operators);
   const fallback_mode fallback = registration::initial_fallback_mode(options);
+  const bool reports_leaks = core::read_leak_report();
 
   core::install_runtime(options.name, options.runtime);
   core::set_unsupported_dtypes(options.unsupported_dtypes);
@@ -109,6 +112,7 @@ void register_backend(const backend_options& options) {
   c10::SetAllocator(core::device_type, &core::device_allocator());
   at::setHostAllocator(core::device_type, &core::host_allocator());
   set_fallback_mode(fallback);
+  core::want_leak_report(reports_leaks);
   ops::register_operators(std::move(excluded));
   at::RegisterPrivateUse1HooksInterface(&core::accelerator_hooks());
   c10::register_privateuse1_backend(options.name);

@@ -4,9 +4,9 @@
 
 #include <atomic>
 
+#include "backend_template/core/environment.h"
 #include "backend_template/core/format.h"
 #include "outback/layers.hpp"
-#include "outback/runtime_error.hpp"
 #include "outback/table_check.hpp"
 
 namespace outback::core {
@@ -43,14 +43,6 @@ const char* words_of(outback_status status) noexcept {
   }
 }
 
-const outback_runtime* layered(const outback_runtime* table) {
-  try {
-    return layers::from_environment(table);
-  } catch (const invalid_argument& error) {
-    TORCH_CHECK_VALUE(false, error.what());
-  }
-}
-
 }  // namespace
 
 const outback_runtime& runtime() noexcept {
@@ -65,7 +57,9 @@ const std::string& backend_name() noexcept {
 
 void install_runtime(const std::string& name, const outback_runtime* table) {
   TORCH_INTERNAL_ASSERT(installed_now == nullptr, "a runtime is installed already");
-  auto* it = new installed{outback::complete_table(*layered(table)), name};
+  const outback_runtime* layered =
+      from_environment([table] { return layers::from_environment(table); });
+  auto* it = new installed{outback::complete_table(*layered), name};
   table_now.store(&it->table.runtime(), std::memory_order_release);
   installed_now = it;
 }

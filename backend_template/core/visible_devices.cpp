@@ -1,20 +1,21 @@
 #include "backend_template/core/visible_devices.h"
 
 #include <c10/util/Exception.h>
-#include <c10/util/env.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cctype>
-#include <optional>
 
 #include "backend_template/core/device.h"
 #include "backend_template/core/runtime.h"
+#include "outback/detail/variables.hpp"
 #include "outback/layers.hpp"
 #include "outback/runtime_error.hpp"
 
 namespace outback::core {
 namespace {
+
+using outback::detail::shown;
 
 std::atomic<bool> is_selected{false};
 // Leaked. Null if the variable is not set.
@@ -31,7 +32,8 @@ const outback_runtime* narrowed(const outback_runtime* all, const std::string& l
   try {
     return layers::select_devices(all, layers::parse_visible_devices(all, list));
   } catch (const runtime_error& error) {
-    TORCH_CHECK(false, backend_name(), ": ", variable_name(), "=", list, ": ", error.what());
+    TORCH_CHECK(false, backend_name(), ": ", variable_name(), "=", shown(list), ": ",
+                outback::detail::printable(error.what()));
   }
 }
 
@@ -55,13 +57,13 @@ bool has_devices(const outback_runtime& all) {
 void select_visible_devices() {
   if (is_selected.load(std::memory_order_acquire)) return;
   const std::string name = variable_name();
-  if (const std::optional<std::string> list = c10::utils::get_env(name.c_str())) {
+  if (const auto list = outback::detail::raw_variable(name.c_str())) {
     // There is nothing to choose from yet: a driver may come up later.
     if (!has_devices(installed_runtime())) return;
     // Of two threads that come here at once, one keeps its table. The other's is leaked, as every
     // layer is.
     if (cover_runtime(narrowed(&installed_runtime(), *list))) {
-      selected_by.store(new std::string(name + "=" + *list), std::memory_order_release);
+      selected_by.store(new std::string(name + "=" + shown(*list)), std::memory_order_release);
     }
   }
   is_selected.store(true, std::memory_order_release);

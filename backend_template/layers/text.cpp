@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <iterator>
 
+#include "outback/detail/utf8.hpp"
+
 namespace outback::layers {
 namespace {
 
@@ -16,25 +18,6 @@ std::string hex(uint64_t number, std::size_t digits = 1) {
   const auto [end, error] = std::to_chars(text, std::end(text), number, 16);
   const auto size = std::size_t(end - text);
   return std::string(size < digits ? digits - size : 0, '0') + std::string(text, size);
-}
-
-// Takes the first character of `text`, which is not empty, and answers its number; U+FFFD, for one
-// byte, where there is none.
-uint32_t take_character(std::string_view& text) {
-  const auto byte = [&](std::size_t i) { return uint32_t(static_cast<unsigned char>(text[i])); };
-  const uint32_t first = byte(0);
-  const std::size_t size = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  uint32_t code = size == 1 ? first : first & (0xffu >> (size + 1));
-  bool valid = size == 1 || (first >= 0xc2 && first <= 0xf4 && text.size() >= size);
-  for (std::size_t i = 1; valid && i < size; ++i) {
-    valid = (byte(i) & 0xc0) == 0x80;
-    code = code << 6 | (byte(i) & 0x3f);
-  }
-  // Not longer than need be, no half of a pair, nothing beyond the last plane.
-  valid = valid && !(size == 3 && code < 0x800) && !(size == 4 && code < 0x10000) &&
-          !(code >= 0xd800 && code < 0xe000) && code < 0x110000;
-  text.remove_prefix(valid ? size : 1);
-  return valid ? code : 0xfffd;
 }
 
 }  // namespace
@@ -72,7 +55,7 @@ std::string place_text(int32_t device) {
 std::string json_escaped(std::string_view text) {
   std::string out;
   while (!text.empty()) {
-    const uint32_t c = take_character(text);
+    const uint32_t c = outback::detail::take_character(text);
     if (c == '"' || c == '\\') {
       out += '\\';
       out += char(c);

@@ -1,14 +1,15 @@
 #include "backend_template/layers/trace_file.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
+#include <filesystem>
 #include <mutex>
+#include <system_error>
 #include <vector>
 
+#include "backend_template/layers/trace_target.hpp"
 #include "outback/runtime_error.hpp"
 
 namespace outback::layers {
@@ -41,13 +42,19 @@ std::string with_number(const std::string& path, int64_t number) {
   return path.substr(0, at) + "." + std::to_string(number) + path.substr(at);
 }
 
+// What a forked child, which may be in another folder by then, makes its own path of.
+std::string absolute(const std::string& path) {
+  std::error_code error;
+  const std::string whole = std::filesystem::absolute(path, error).string();
+  return error ? path : whole;
+}
+
 }  // namespace
 
 trace_file::trace_file(const std::string& path, format kind)
-    : format_(kind), path_(path), process_(getpid()) {
-  open();
-  if (fd_ < 0) {
-    throw invalid_argument("the trace \"" + path + "\" cannot be written: " + std::strerror(errno));
+    : format_(kind), path_(absolute(path)), process_(getpid()) {
+  if (const std::string problem = open(); !problem.empty()) {
+    throw invalid_argument("the trace \"" + path + "\" cannot be written: " + problem);
   }
   files& it = every_file();
   const std::lock_guard lock(it.mutex);
@@ -55,20 +62,23 @@ trace_file::trace_file(const std::string& path, format kind)
   it.all.push_back(this);
 }
 
-void trace_file::open() {
-  fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  seekable_ = fd_ >= 0 && ::lseek(fd_, 0, SEEK_CUR) >= 0;
+std::string trace_file::open() {
+  const trace_target target = open_trace_target(path_);
+  fd_ = target.fd;
+  is_file_ = target.is_file;
   end_ = 0;
   empty_ = true;
   written_ = {};
   if (fd_ >= 0) write_out();
+  return target.problem;
 }
 
 void trace_file::notice_fork() {
   if (process_ == getpid()) return;
   process_ = getpid();
+  buffer_.clear();        // the parent writes that
+  if (!is_file_) return;  // a terminal or a pipe takes the lines of both
   path_ = with_number(path_, process_);
-  buffer_.clear();  // the parent writes that
   ::close(fd_);
   open();  // without success, nothing is recorded: a trace is no reason to fail
 }
@@ -114,12 +124,12 @@ void trace_file::write_out() {
   end_ += int64_t(text.size());
   // The next entries overwrite the end. Where that cannot be, there is none: readers of Chrome
   // traces do without.
-  if (format_ == format::chrome && seekable_) text += "\n]\n";
+  if (format_ == format::chrome && is_file_) text += "\n]\n";
   std::size_t done = 0;
   while (done < text.size() && fd_ >= 0) {
     const ssize_t count =
-        seekable_ ? ::pwrite(fd_, text.data() + done, text.size() - done, begin + int64_t(done))
-                  : ::write(fd_, text.data() + done, text.size() - done);
+        is_file_ ? ::pwrite(fd_, text.data() + done, text.size() - done, begin + int64_t(done))
+                 : ::write(fd_, text.data() + done, text.size() - done);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) break;  // a full disk ends the trace, not the program
     done += std::size_t(count);

@@ -15,7 +15,8 @@ class trace_file {
  public:
   enum class format { text, chrome };
 
-  /// Overwrites `path`. Throws outback::invalid_argument if that is not possible.
+  /// Overwrites `path`, as `open_trace_target` has it. Throws outback::invalid_argument if that is
+  /// not possible.
   trace_file(const std::string& path, format kind);
   trace_file(const trace_file&) = delete;
   trace_file& operator=(const trace_file&) = delete;
@@ -28,7 +29,7 @@ class trace_file {
   void end();
 
  private:
-  void open();
+  std::string open();  // why it cannot be written, "" if it can
   void write_out();    // mutex_ is held
   void notice_fork();  // mutex_ is held
 
@@ -38,9 +39,9 @@ class trace_file {
   int fd_ = -1;
   int64_t process_;
   std::string buffer_;
-  int64_t end_ = 0;        // where the next entry goes, in a file that can be rewritten
-  bool seekable_ = false;  // not a pipe, nor a terminal
-  bool empty_ = true;      // no entry was written yet
+  int64_t end_ = 0;       // where the next entry goes, in a file that can be rewritten
+  bool is_file_ = false;  // not a pipe, nor a terminal
+  bool empty_ = true;     // no entry was written yet
   bool ended_ = false;
   std::chrono::steady_clock::time_point written_;
 };

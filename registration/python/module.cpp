@@ -1,5 +1,7 @@
 #include "outback/module.h"
 
+#include <cstring>
+
 #include "outback/python.h"
 
 namespace py = pybind11;
@@ -8,6 +10,16 @@ namespace outback::detail {
 namespace {
 
 backend_options (*options_of_module)() = nullptr;
+
+// PyErr_SetString would make a UnicodeDecodeError of a text that is not UTF-8, a driver's or a
+// path, and `import torch` goes on after an ImportError only.
+void set_import_error(const char* text) {
+  PyObject* const decoded =
+      PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(std::strlen(text)), "backslashreplace");
+  if (decoded == nullptr) return;  // no memory, and Python says so
+  PyErr_SetObject(PyExc_ImportError, decoded);
+  Py_DECREF(decoded);
+}
 
 // With the texts of PYBIND11_MODULE. Python executes the module again when it was taken out of
 // sys.modules: a runtime that the options made would be another one then. Leaked, with the backend.
@@ -20,9 +32,9 @@ int execute(PyObject* self) {
   } catch (py::error_already_set& error) {
     py::raise_from(error, PyExc_ImportError, "initialization failed");
   } catch (const c10::Error& error) {  // of the options; what() would have torch's frames
-    PyErr_SetString(PyExc_ImportError, error.what_without_backtrace());
+    set_import_error(error.what_without_backtrace());
   } catch (const std::exception& error) {
-    PyErr_SetString(PyExc_ImportError, error.what());
+    set_import_error(error.what());
   }
   return -1;
 }

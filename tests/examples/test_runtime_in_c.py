@@ -7,16 +7,16 @@ import sys
 from conftest import NUMBERS_OF_A_SUITE, ROOT
 
 sys.path.insert(0, os.fspath(ROOT / "generators/cli"))
-from torch_outback import cache
+from torch_outback import cache, cache_key
 
 
 def test_runtime_in_c(build_tree, printed, tmp_path, monkeypatch):
     # The torch half of the build tree, where torch_outback.load looks for one.
-    half = tmp_path / "cache" / cache._key()
+    half = tmp_path / "cache" / cache_key.of_this_process().name
     half.mkdir(parents=True)
     module = cache.module_in(half)
     shutil.copy(build_tree / "loader" / module.name, module)
-    (half / cache._SEAL).write_text(cache._digest(module))
+    cache.seal(half)
     monkeypatch.setenv("OUTBACK_CACHE_DIR", os.fspath(tmp_path / "cache"))
     monkeypatch.setenv("PYTHONPATH", os.fspath(ROOT / "generators/cli"))
 

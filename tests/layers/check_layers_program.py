@@ -6,6 +6,7 @@ Run by ctest with the program as its argument; needs nothing but Python.
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -121,6 +122,50 @@ class LayersProgram(unittest.TestCase):
     def test_a_trace_may_go_where_nothing_is_rewritten(self):
         ran = self.run_program("plain", trace="/dev/stderr")
         self.assertEqual(len(re.findall(r" = ok", ran.stderr)), 4, ran.stderr)
+
+    def test_a_trace_on_stderr_takes_nothing_away_and_a_child_writes_there_too(self):
+        log = self.folder / "log"
+        log.write_text("before\n")
+        with log.open("a") as stderr:
+            env = {**os.environ, "OUTBACK_TRACE": "/dev/stderr"}
+            subprocess.run([PROGRAM, "fork"], env=env, stderr=stderr, check=True, timeout=120)
+        text = log.read_text()
+        self.assertTrue(text.startswith("before\n# outback trace"), text)
+        self.assertEqual(len(re.findall(" device_count", text)), 1, text)
+        self.assertEqual(len(re.findall(" mem_alloc", text)), 2, text)
+
+    def test_a_forked_childs_trace_is_where_its_parents_is(self):
+        env = {**os.environ, "OUTBACK_TRACE": "calls.json"}
+        ran = subprocess.run(
+            [PROGRAM, "fork elsewhere"],
+            env=env,
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+            timeout=120,
+        )
+        own = self.folder / f"calls.{int(ran.stdout)}.json"
+        self.assertEqual([e["name"] for e in json.loads(own.read_text())], ["device_count"])
+
+    def test_a_program_with_other_rights_than_its_user_reads_no_variable(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root, to give a program another user's rights")
+        program = self.folder / "program"
+        shutil.copy(PROGRAM, program)
+        os.chown(program, 54321, 54321)
+        program.chmod(0o4755)
+        self.folder.chmod(0o777)  # so that a trace could be written there
+        env = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
+        ran = subprocess.run([program, "rights"], env=env, capture_output=True, text=True)
+        if ran.stdout != "1\n":
+            self.skipTest("needs a folder for temporary files that is mounted without nosuid")
+        wanted = {"TRACE": str(self.folder / "calls.txt"), "VALIDATE": "1", "FAULTS": "what?"}
+        for how in ("plain", "leak"):
+            env |= {f"OUTBACK_{name}": value for name, value in wanted.items()}
+            ran = subprocess.run([program, how], env=env, capture_output=True, text=True)
+            self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        self.assertEqual(os.listdir(self.folder), ["program"])
 
     def test_leaks_are_told_at_exit(self):
         ran = self.run_program("leak", validate=1)

@@ -1,6 +1,7 @@
 // What all layers have in common: groups, slots, texts, and how the environment stacks them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -155,6 +156,30 @@ TEST_F(EnvironmentTest, AWrongValueIsRefusedWithItsName) {
   EXPECT_EQ(refusal_of([&] { from_environment(below_); }),
             "OUTBACK_TRACE: the trace \"/no/such/folder/trace.json\" cannot be written: No such "
             "file or directory");
+  setenv("OUTBACK_TRACE", "/no/such/\xff.json", 1);
+  EXPECT_EQ(refusal_of([&] { from_environment(below_); }),
+            "OUTBACK_TRACE: the trace \"/no/such/\\xff.json\" cannot be written: No such file or "
+            "directory");
+}
+
+// What a process is to be protected from: a name in a folder where others can write too.
+TEST_F(EnvironmentTest, ATraceFollowsNoLink) {
+  const std::string folder = testing::TempDir();
+  const std::string precious = folder + "outback_layers_precious.txt";
+  const std::string link = folder + "outback_layers_link.txt";
+  std::ofstream(precious) << "precious";
+  std::remove(link.c_str());
+  ASSERT_EQ(symlink(precious.c_str(), link.c_str()), 0);
+  setenv("OUTBACK_TRACE", link.c_str(), 1);
+  EXPECT_EQ(refusal_of([&] { from_environment(below_); }),
+            "OUTBACK_TRACE: the trace \"" + link +
+                "\" cannot be written: it is a symbolic link, which a trace does not follow: name "
+                "the file itself");
+  std::string text;
+  std::ifstream(precious) >> text;
+  EXPECT_EQ(text, "precious");
+  std::remove(link.c_str());
+  std::remove(precious.c_str());
 }
 
 // A wrong value leaves no file behind: all of them are read first.

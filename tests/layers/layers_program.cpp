@@ -1,5 +1,6 @@
 // A program that uses a host runtime through the layers of its environment, and ends as its
 // argument says. check_layers_program.py runs it and reads what it leaves behind.
+#include <sys/auxv.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,6 +45,10 @@ outback_status strange(void*, int32_t) {
 
 int main(int, char** argv) {
   const std::string_view how = argv[1];
+  if (how == "rights") {
+    std::printf("%lu\n", getauxval(AT_SECURE));
+    return 0;
+  }
   if (how == "strange") {
     outback_runtime wrong = *outback::layers::host_table();
     wrong.device_sync = strange;
@@ -71,13 +76,15 @@ int main(int, char** argv) {
     }
     for (auto& thread : threads) thread.join();
   }
-  if (how == "leak" || how == "fork") {
+  const bool forks = how.starts_with("fork");
+  if (how == "leak" || forks) {
     void* ptr = nullptr;
     t->mem_alloc(t->self, 1, 100, &ptr);
   }
-  if (how == "fork") {
+  if (forks) {
     const pid_t child = fork();
     if (child == 0) {
+      if (how == "fork elsewhere" && chdir("/") != 0) std::exit(4);
       int32_t count = 0;
       t->device_count(t->self, &count);
       std::exit(0);

@@ -133,8 +133,10 @@ def outback(build_tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Envir
             made.pip("install", "-q", "--no-deps", "--no-index", *(run / "wheel").glob("*.whl"))
             variables = made.activated() | {"OUTBACK_CACHE_DIR": os.fspath(place / "cache")}
             kept = Path(call(["outback", "build"], **variables).splitlines()[-1])
-            for other in kept.parent.iterdir():  # of sources that have changed since
-                if other.is_dir() and other != kept:
+            for other in list(kept.parent.iterdir()):  # of sources that have changed since
+                if other.is_symlink() and other != kept:
+                    other.unlink()
+                elif other.is_dir() and other not in (kept, kept.resolve().parent):
                     shutil.rmtree(other)
             ready.write_text("")
     return Environment(place / "environment")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, call, clean_environment
-from torch_outback import cache
+from torch_outback import cache, cache_key
 
 RUNTIME = ROOT / "generators/project/src/runtime.c"
 # What the torch half is made of.
@@ -32,11 +32,11 @@ def library(tmp_path):
 def python(build_tree, tmp_path, monkeypatch):
     """Runs code with `load` and a cache that has the torch half of the build tree in it."""
     monkeypatch.setenv("OUTBACK_CACHE_DIR", str(tmp_path / "cache"))
-    folder = tmp_path / "cache" / cache._key()
+    folder = tmp_path / "cache" / cache_key.of_this_process().name
     (folder / "lib").mkdir(parents=True)
     module = cache.module_in(folder)
     shutil.copy(build_tree / "loader" / module.name, module)
-    (folder / cache._SEAL).write_text(cache._digest(module))
+    cache.seal(folder)
 
     def run(code: str) -> str:
         done = subprocess.run(
@@ -219,13 +219,13 @@ def test_two_processes_at_once_build_it_once(building):
     ["CMakeLists.txt", *(f"{folder}/a.cpp" for folder in COMPILED)],
 )
 def test_a_change_of_any_source_is_another_module(tmp_path, monkeypatch, source):
-    monkeypatch.setattr(cache.toolkit, "tree", lambda: tmp_path)
+    monkeypatch.setattr(cache_key.toolkit, "tree", lambda: tmp_path)
     file = tmp_path / source
     file.parent.mkdir(exist_ok=True)
     file.write_text("before")
-    before = cache._hash_of_sources()
+    before = cache_key.hash_of_sources()
     file.write_text("after")
-    assert cache._hash_of_sources() != before
+    assert cache_key.hash_of_sources() != before
 
 
 def test_what_is_not_whole_is_built_again(building):

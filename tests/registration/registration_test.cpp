@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "outback/detail/refused_table.hpp"
 #include "outback/runtime.h"
 #include "tests/core/test_backend.h"
 
@@ -65,6 +66,18 @@ TEST(RegistrationTest, RefusalsComeFirstAndChangeNothing) {
   EXPECT_EQ(refusal({.name = "acme", .runtime = host_table()}),
             "OUTBACK_VALIDATE=yes: expected 0 or 1");
   unsetenv("OUTBACK_VALIDATE");
+  setenv("OUTBACK_REPORT_LEAKS", "yes", 1);
+  EXPECT_EQ(refusal({.name = "acme", .runtime = host_table()}),
+            "OUTBACK_REPORT_LEAKS=yes: expected 0 or 1");
+  unsetenv("OUTBACK_REPORT_LEAKS");
+  setenv("OUTBACK_FALLBACK", "maybe", 1);
+  EXPECT_EQ(refusal({.name = "acme", .runtime = host_table()}),
+            "OUTBACK_FALLBACK=maybe: expected allow, warn or error");
+  unsetenv("OUTBACK_FALLBACK");
+  static const outback_runtime unreadable = *host_table();
+  detail::refuse_table(&unreadable, "A=b: expected c");
+  EXPECT_EQ(refusal({.name = "acme", .runtime = &unreadable}),
+            "cannot register acme: A=b: expected c");
   EXPECT_TRUE(nothing_is_registered());
 }
 

@@ -10,6 +10,7 @@
 
 #include "backend_template/runtimes/host/host.h"
 #include "backend_template/runtimes/host/host_runtime.hpp"
+#include "outback/table_check.hpp"
 
 namespace outback::host {
 namespace {
@@ -146,6 +147,10 @@ class HostProcessTest : public HostOptionsTest {
   // Exits with 0 if every slot fails and explains it with `variable`; says on stderr what did not.
   [[noreturn]] static void exit_if_refused(const std::string& variable) {
     const outback_runtime* t = outback_host_runtime();
+    if (outback::table_problem(t).find(variable) == std::string::npos) {
+      fprintf(stderr, "table_problem: %s\n", outback::table_problem(t).c_str());
+      std::_Exit(1);
+    }
     const auto refused = [&](const char* slot, outback_status status) {
       const std::string text = t->last_error(t->self);
       if (status == OUTBACK_INVALID_ARGUMENT && text.find(variable) != std::string::npos) return;

@@ -1,16 +1,17 @@
 #include "backend_template/core/allocator/leak_report.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "backend_template/core/allocator/caches.h"
 #include "backend_template/core/allocator/out_of_memory.h"
 #include "backend_template/core/device.h"
+#include "backend_template/core/environment.h"
 #include "backend_template/core/format.h"
 #include "backend_template/core/lazy_start.h"
 #include "backend_template/core/runtime.h"
@@ -19,6 +20,8 @@ namespace outback::core {
 namespace {
 
 constexpr size_t most_listed = 20;
+
+std::atomic<bool> is_wanted{false};
 
 struct leak {
   size_t address;
@@ -76,13 +79,19 @@ void report_all() {
 
 }  // namespace
 
+bool read_leak_report() {
+  return from_environment(
+      [] { return outback::detail::flag_variable("OUTBACK_REPORT_LEAKS").value_or(false); });
+}
+
+void want_leak_report(bool wanted) noexcept {
+  is_wanted.store(wanted, std::memory_order_relaxed);
+}
+
 void report_leaks_at_exit() {
-  static const bool wanted = [] {
-    const char* const value = std::getenv("OUTBACK_REPORT_LEAKS");
-    if (value == nullptr || std::string_view(value) != "1") return false;
-    return std::atexit(&report_all) == 0;
-  }();
-  static_cast<void>(wanted);
+  if (!is_wanted.load(std::memory_order_relaxed)) return;
+  static const bool asked = std::atexit(&report_all) == 0;
+  static_cast<void>(asked);
 }
 
 }  // namespace outback::core

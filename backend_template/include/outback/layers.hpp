@@ -30,7 +30,8 @@
 //   Threads    All functions, and the slots of all layers, may be called from any thread. No lock
 //              of a layer is held while a slot below runs. In a forked child validation goes on;
 //              a trace goes on in a file of its own, with the process's number before the
-//              extension, from the child's first call on.
+//              extension, from the child's first call on. A terminal or a pipe takes the calls of
+//              both.
 //   Errors     The functions below throw outback::invalid_argument with the value, and what was
 //              expected of it. The slots throw nothing; last_error of a layer's table answers the
 //              text of whichever table below it failed last, for the calling thread.
@@ -115,6 +116,10 @@ std::string leaks(const outback_runtime* validated);
 // ---- Trace
 
 /// A table that writes each call to `path`, which is overwritten. Throws if it cannot be.
+///
+/// A symbolic link is not followed, and a file with several names not overwritten: where others may
+/// write into the folder, it would be their choice what is lost. /dev/stderr, /dev/stdout and
+/// /dev/fd/<number> are this process's own.
 ///
 /// Times are those of the call of the table below. Lines are written by and by: at the latest a
 /// quarter of a second after the call when others follow, at once when a call fails, and at exit.

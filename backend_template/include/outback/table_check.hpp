@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string>
 
+#include "outback/detail/refused_table.hpp"
 #include "outback/runtime.h"
 
 namespace outback {
@@ -146,12 +147,13 @@ inline std::string needs_problem(const outback_runtime& t) {
 }  // namespace detail
 
 /// Why `table` cannot be used, in one sentence that names the remedy or the missing slot; "" if it
-/// can.
+/// can. Of one of Outback's runtimes that could not read its variables, the sentence about them.
 ///
 /// Calls no slot and reads nothing beyond a struct's own `struct_size`. A newer minor version is no
 /// problem, neither is an older one: groups that it did not know count as absent.
 inline std::string table_problem(const outback_runtime* table) {
   if (table == nullptr) return "the runtime's table is null";
+  if (std::string why = detail::refusal_of_table(table); !why.empty()) return why;
   if (table->struct_size < offsetof(outback_runtime, self)) {
     return "the runtime's table says struct_size " + std::to_string(table->struct_size) +
            ": it must be sizeof(outback_runtime) where the runtime was compiled";

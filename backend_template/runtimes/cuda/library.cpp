@@ -3,10 +3,10 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include <cstdlib>
 #include <string_view>
 
 #include "backend_template/runtimes/cuda/cudart_places.hpp"
+#include "outback/detail/variables.hpp"
 
 namespace outback::cuda {
 namespace {
@@ -36,11 +36,18 @@ void* open_loaded() {
 void* open_library(std::string& problem) {
   // Local: its functions are for whoever asks for them here, and hide nobody else's.
   constexpr int flags = RTLD_LAZY | RTLD_LOCAL;
-  const char* chosen = std::getenv("OUTBACK_CUDART");
-  if (chosen != nullptr && *chosen != '\0') {
-    void* handle = dlopen(chosen, flags);
+  std::optional<std::string> chosen;
+  try {
+    chosen = outback::detail::library_variable("OUTBACK_CUDART");
+  } catch (const invalid_argument& error) {
+    problem = error.what();
+    return nullptr;
+  }
+  if (chosen) {
+    void* handle = dlopen(chosen->c_str(), flags);
     if (handle == nullptr) {
-      problem = "OUTBACK_CUDART=" + std::string(chosen) + " cannot be opened: " + dlerror();
+      problem = "OUTBACK_CUDART=" + outback::detail::shown(*chosen) +
+                " cannot be opened: " + outback::detail::printable(dlerror());
     }
     return handle;
   }

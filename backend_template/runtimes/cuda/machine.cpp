@@ -1,10 +1,9 @@
 #include "backend_template/runtimes/cuda/machine.hpp"
 
-#include <cstdlib>
-
 #include "backend_template/runtimes/cuda/errors.hpp"
 #include "backend_template/runtimes/cuda/visible_devices.hpp"
 #include "backend_template/runtimes/fork_count.hpp"
+#include "outback/detail/variables.hpp"
 
 namespace outback::cuda {
 namespace {
@@ -95,7 +94,8 @@ int32_t count_without_cuda() {
   if (!library.problem.empty() || !driver_serves(found.functions, library.functions)) return -1;
   const auto gpus = gpus_of_machine(library.functions);
   if (!gpus) return -1;
-  const auto visible = visible_devices(std::getenv("CUDA_VISIBLE_DEVICES"), *gpus);
+  const auto list = outback::detail::variable_of_driver("CUDA_VISIBLE_DEVICES");
+  const auto visible = visible_devices(list ? list->c_str() : nullptr, *gpus);
   return visible ? int32_t(visible->size()) : -1;
 }
 

@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-#include <cstdlib>
+#include "outback/detail/variables.hpp"
 
 namespace outback::cuda {
 namespace {
@@ -11,11 +11,18 @@ constexpr const char* nvml_name = "libnvidia-ml.so.1";
 
 nvml_library open_nvml() {
   nvml_library library;
-  const char* chosen = std::getenv("OUTBACK_NVML");
-  if (chosen == nullptr || *chosen == '\0') chosen = nvml_name;
-  void* handle = dlopen(chosen, RTLD_LAZY | RTLD_LOCAL);
+  std::optional<std::string> named;
+  try {
+    named = outback::detail::library_variable("OUTBACK_NVML");
+  } catch (const invalid_argument& error) {
+    library.problem = error.what();
+    return library;
+  }
+  const std::string chosen = named.value_or(nvml_name);
+  void* handle = dlopen(chosen.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (handle == nullptr) {
-    library.problem = std::string("NVML cannot be opened: ") + dlerror();
+    library.problem = (named ? "OUTBACK_NVML=" + outback::detail::shown(chosen) : "NVML") +
+                      " cannot be opened: " + outback::detail::printable(dlerror());
     return library;
   }
   const auto find = [&](auto& e) {
@@ -25,7 +32,7 @@ nvml_library open_nvml() {
     const auto one = [&](auto& e) {
       find(e);
       if (!e && library.problem.empty())
-        library.problem = std::string(chosen) + " has no " + e.name;
+        library.problem = chosen + " has no " + e.name;
     };
     (one(entries), ...);
   };

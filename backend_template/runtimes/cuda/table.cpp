@@ -1,9 +1,31 @@
 // The process's one CUDA runtime.
 #include "backend_template/runtimes/cuda/cuda.h"
 #include "backend_template/runtimes/cuda/cuda_runtime.hpp"
+#include "outback/detail/refused_table.hpp"
+#include "outback/detail/variables.hpp"
+
+namespace outback::cuda {
+namespace {
+
+// The libraries are opened by the first slot that needs them, which says what is wrong with a
+// variable too. A registration says so before there is a backend.
+const outback_runtime* table_made_once() {
+  const outback_runtime* table = table_of(*new cuda_runtime());
+  try {
+    for (const char* name : {"OUTBACK_CUDART", "OUTBACK_NVML"}) {
+      outback::detail::library_variable(name);
+    }
+  } catch (const invalid_argument& error) {
+    outback::detail::refuse_table(table, error.what());
+  }
+  return table;
+}
+
+}  // namespace
+}  // namespace outback::cuda
 
 extern "C" const outback_runtime* outback_cuda_runtime(void) {
   // Leaked: tensors may outlive main(), and so may the driver's threads.
-  static auto& instance = *new outback::cuda::cuda_runtime();
-  return outback::table_of(instance);
+  static const outback_runtime* const table = outback::cuda::table_made_once();
+  return table;
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 namespace outback::host {
 
@@ -44,10 +43,6 @@ inline constexpr int32_t max_devices = 64;
 ///
 /// Throws outback::invalid_argument with the variable, its value and what it may be.
 host_options options_from_environment();
-
-/// `text` as the value of OUTBACK_HOST_MEMORY: at least 1 byte. Throws like
-/// `options_from_environment`.
-uint64_t parse_memory_size(const std::string& text);
 
 /// `options.memory_size`, or the share of the machine's memory that 0 stands for.
 uint64_t memory_size_of(const host_options& options);

@@ -1,6 +1,7 @@
 // The process's one host runtime.
 #include "backend_template/runtimes/host/host.h"
 #include "backend_template/runtimes/host/host_runtime.hpp"
+#include "outback/detail/refused_table.hpp"
 
 namespace outback::host {
 
@@ -10,7 +11,9 @@ const outback_runtime* table() {
     try {
       return *new host_runtime(options_from_environment());
     } catch (const runtime_error& error) {
-      return *new host_runtime(refusal{error.what()});
+      auto& refused = *new host_runtime(refusal{error.what()});
+      outback::detail::refuse_table(table_of(refused), error.what());
+      return refused;
     }
   }();
   return table_of(instance);

@@ -1,33 +1,20 @@
 #include "backend_template/runtimes/level_zero/options.hpp"
 
-#include <cstdlib>
-
-#include "outback/runtime_error.hpp"
+#include "outback/detail/variables.hpp"
 
 namespace outback::level_zero {
-namespace {
-
-std::string environment_text(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-}  // namespace
 
 level_zero_options options_from_environment() {
+  using namespace outback::detail;
   level_zero_options options;
-  if (const std::string text = environment_text("OUTBACK_ZE_LOADER"); !text.empty()) {
-    options.loader = text;
-  }
-  const std::string order = environment_text("OUTBACK_ZE_IN_ORDER");
-  if (!order.empty() && order != "0" && order != "1") {
-    throw invalid_argument("OUTBACK_ZE_IN_ORDER=" + order +
-                           ": expected 1 (lists keep their order where the driver can) or 0 "
-                           "(barriers do)");
-  }
-  options.in_order = order != "0";
-  options.old_flags = environment_text("ZE_ENABLE_VALIDATION_LAYER") == "1";
-  options.sysman = environment_text("ZES_ENABLE_SYSMAN") == "1";
+  if (auto loader = library_variable("OUTBACK_ZE_LOADER")) options.loader = std::move(*loader);
+  options.in_order =
+      flag_variable("OUTBACK_ZE_IN_ORDER",
+                    "1 (lists keep their order where the driver can) or 0 (barriers do)")
+          .value_or(true);
+  // The loader's and the driver's own, which take all but 1 for no.
+  options.old_flags = variable_of_driver("ZE_ENABLE_VALIDATION_LAYER") == "1";
+  options.sysman = variable_of_driver("ZES_ENABLE_SYSMAN") == "1";
   return options;
 }
 

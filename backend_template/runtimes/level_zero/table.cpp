@@ -1,6 +1,7 @@
 // The process's one Level Zero runtime.
 #include "backend_template/runtimes/level_zero/level_zero.h"
 #include "backend_template/runtimes/level_zero/level_zero_runtime.hpp"
+#include "outback/detail/refused_table.hpp"
 
 extern "C" const outback_runtime* outback_level_zero_runtime(void) {
   using namespace outback::level_zero;
@@ -9,7 +10,9 @@ extern "C" const outback_runtime* outback_level_zero_runtime(void) {
     try {
       return *new level_zero_runtime(options_from_environment());
     } catch (const outback::runtime_error& error) {
-      return *new level_zero_runtime(refusal{error.what()});
+      auto& refused = *new level_zero_runtime(refusal{error.what()});
+      outback::detail::refuse_table(outback::table_of(refused), error.what());
+      return refused;
     }
   }();
   return outback::table_of(instance);

@@ -1,118 +1,187 @@
-"""The torch half, compiled once for each torch and Python, in a folder of the user's.
+"""The torch half, compiled once for each torch, Python, C library and compiler, in a folder of the
+user's.
 
 OUTBACK_CACHE_DIR names another folder; without it, XDG_CACHE_HOME/outback or ~/.cache/outback.
+In it are
+
+    <key>           a symbolic link to what was built last
+    <key>~<random>  that, or a build that is going on, or what one left that was killed
+    <key>.lock      held while it is built
+    build.log       of the last build that failed
+
+What is loaded runs as this user, so what others could have put there is refused (trust.py).
 """
 
+import contextlib
 import hashlib
 import os
 import shutil
-import subprocess
-import sys
 import sysconfig
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
-from . import toolkit
+from . import building, cache_key, trust, variables
+from .cache_key import Key
 from .refused import Refused
 
-_MODULE = "outback_loader"
 _SEAL = "SHA256"  # of the module: whether what is there is what was built
+_MARK = "~"  # in the name of a folder that a link leads to
 
 
 def provide(rebuild: bool = False) -> Path:
     """The folder with the module outback_loader and lib/*.a for this Python's torch.
 
     Builds it where there is none, or none that is whole: a minute or two. Two processes
-    that want it at once build it once. Raises Refused where it cannot be built.
+    that want it at once build it once; until a rebuild is done, what was there stays. A cache
+    that cannot be written is read. Raises Refused where it cannot be built, and where others than
+    this user and root could have changed what is there.
     """
-    from filelock import FileLock  # torch brings it
-
-    folder = _root() / _key()
-    if not rebuild and _is_whole(folder):
-        return folder
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(f"{folder}.lock"):
-        if rebuild or not _is_whole(folder):  # nobody else has built it meanwhile
-            _build(folder)
-    return folder
+    root, key = _root(), cache_key.of_this_process()
+    try:
+        if not rebuild and (found := _found(root, key)):
+            return found
+        if key.compiler is None:
+            building.cmake()  # which is said first
+            raise Refused(
+                f"the torch half has to be compiled, once for each torch, and there is no C++ "
+                f"compiler: install one, or set CXX. {root} has none that another compiler made"
+            )
+        building.cmake()
+        trust.make_private(root)
+        with _lock(root, key.name):
+            if rebuild or not _is_whole(root / key.name):  # nobody else has built it meanwhile
+                _build(root, key.name)
+    except OSError as error:
+        raise Refused(
+            f"the torch half for this torch can be neither read from {root} nor put there: "
+            f"{error}; name another folder with OUTBACK_CACHE_DIR"
+        ) from error
+    return root / key.name
 
 
 def module_in(folder: Path) -> Path:
-    return folder / f"{_MODULE}{sysconfig.get_config_var('EXT_SUFFIX')}"
+    return folder / f"{building.MODULE}{sysconfig.get_config_var('EXT_SUFFIX')}"
+
+
+def seal(folder: Path) -> None:
+    """Says that the module in `folder` is whole."""
+    seal = folder / _SEAL
+    seal.touch(mode=0o600)  # whatever the umask is
+    seal.write_text(_digest(module_in(folder).read_bytes()), encoding="utf-8")
 
 
 def _root() -> Path:
-    if chosen := os.environ.get("OUTBACK_CACHE_DIR"):
-        return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "outback"
+    if chosen := variables.folder("OUTBACK_CACHE_DIR"):
+        return chosen
+    if caches := variables.xdg_folder("XDG_CACHE_HOME"):
+        return caches / "outback"
+    if home := variables.home():
+        return home / ".cache/outback"
+    raise Refused(
+        "there is no home folder to keep the torch half in: set HOME, or name a folder with "
+        "OUTBACK_CACHE_DIR"
+    )
 
 
-def _key() -> str:
-    """A folder's name that differs wherever the module would."""
-    import torch
-
-    python = sysconfig.get_config_var("SOABI")
-    return f"{toolkit.version()}-torch-{torch.__version__}-{python}-{_hash_of_sources()[:16]}"
+def _found(root: Path, key: Key) -> Path | None:
+    """What is whole. Without a compiler, the newest of any."""
+    names = [key.name] if key.compiler else _names(root, f"{key.fixed}-")
+    return next((root / name for name in names if _is_whole(root / name)), None)
 
 
-def _hash_of_sources() -> str:
-    digest = hashlib.sha256()
-    tree = toolkit.tree()
-    for folder in ("CMakeLists.txt", "backend_template", "cmake", "generators", "registration"):
-        for file in sorted([tree / folder, *(tree / folder).rglob("*")]):
-            if file.suffix in {".h", ".hpp", ".cpp", ".txt", ".cmake", ".in"} and file.is_file():
-                digest.update(f"{file.relative_to(tree)}\0".encode() + file.read_bytes())
-    return digest.hexdigest()
+def _names(root: Path, beginning: str) -> list[str]:
+    if not root.is_dir():
+        return []
+    names = [it for it in root.iterdir() if it.name.startswith(beginning) and it.is_dir()]
+    names.sort(key=lambda it: it.stat().st_mtime, reverse=True)
+    return [it.name for it in names if _MARK not in it.name]
 
 
 def _is_whole(folder: Path) -> bool:
+    """Raises Refused for what others could have put there, whole or not."""
     try:
-        sealed = (folder / _SEAL).read_text(encoding="utf-8")
-        return sealed == _digest(module_in(folder))
-    except OSError:
+        sealed = trust.read_trusted(folder / _SEAL).decode("ascii", "replace")
+        if sealed != _digest(trust.read_trusted(module_in(folder))):
+            return False
+        for archive in folder.glob("lib/*.a"):
+            os.close(trust.open_trusted(archive))
+    except (FileNotFoundError, NotADirectoryError):
         return False
+    return True
 
 
-def _digest(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
+def _digest(module: bytes) -> str:
+    return hashlib.sha256(module).hexdigest()
 
 
-def _build(folder: Path) -> None:
-    """Builds beside `folder` and moves what is done into its place."""
-    cmake = shutil.which("cmake")
-    if cmake is None:
-        raise Refused(
-            "the torch half has to be compiled, once for each torch, and there is no cmake on the "
-            "PATH: pip install cmake ninja"
-        )
-    environment = dict(os.environ)
-    if shutil.which("ninja"):
-        environment.setdefault("CMAKE_GENERATOR", "Ninja")
-    with tempfile.TemporaryDirectory(prefix="build-", dir=folder.parent) as scratch:
-        build, made = Path(scratch) / "build", Path(scratch) / "made"
-        configure = [cmake, "-S", toolkit.tree() / "generators/loader", "-B", build]
-        configure += [f"-DOutback_DIR={toolkit.cmake_dir()}", "-DCMAKE_BUILD_TYPE=Release"]
-        configure += [f"-DPython_EXECUTABLE={sys.executable}"]
-        jobs = str(len(os.sched_getaffinity(0)))
-        for command in (
-            configure,
-            [cmake, "--build", build, "--target", _MODULE, "outback_kernels", "--parallel", jobs],
-            [cmake, "--install", build, "--prefix", made],
-        ):
-            done = subprocess.run(
-                list(map(os.fspath, command)),
-                env=environment,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-            )
-            if done.returncode:
-                log = folder.parent / "build.log"
-                log.write_text(done.stdout, encoding="utf-8")
-                last = "\n".join(done.stdout.splitlines()[-20:])
-                raise Refused(f"the torch half could not be compiled, see {log}:\n{last}")
-        (made / _SEAL).write_text(_digest(module_in(made)), encoding="utf-8")
-        # A module that is loaded stays in memory when its file is gone.
-        if folder.exists():
-            folder.rename(Path(scratch) / "before")
-        made.rename(folder)
+# ---- Building; the root is private, and the lock of `name` is held.
+
+
+@contextlib.contextmanager
+def _lock(root: Path, name: str, timeout: float = -1) -> Iterator[None]:
+    from filelock import FileLock  # torch brings it
+
+    with FileLock(root / f"{name}.lock", timeout=timeout):
+        yield
+
+
+def _build(root: Path, name: str) -> None:
+    """Builds beside what is there, and puts a link in its place."""
+    _remove_leftovers(root, name)
+    # For this user alone, as all in it will be.
+    scratch = Path(tempfile.mkdtemp(prefix=f"{name}{_MARK}", dir=root))
+    build, made, log = scratch / "build", scratch / "made", scratch / "build.log"
+    try:
+        if not building.compile_into(made, build, log):
+            raise _failure(log)
+        seal(made)
+        _link(root / name, made, scratch)
+    except BaseException:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise
+    for done_with in (build, log, scratch / "before"):
+        _remove(done_with)
+    _remove_leftovers(root, name)
+
+
+def _failure(log: Path) -> Refused:
+    """Keeps the log, in the place of what has its name: a link, too, is not followed."""
+    last = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-20:])
+    kept = log.parents[1] / "build.log"
+    log.replace(kept)
+    return Refused(f"the torch half could not be compiled, see {kept}:\n{last}")
+
+
+def _link(name: Path, made: Path, scratch: Path) -> None:
+    """In one step, so that there is no moment without a folder."""
+    new = scratch / "link"
+    new.symlink_to(made.relative_to(name.parent), target_is_directory=True)
+    if name.is_dir() and not name.is_symlink():  # copied from elsewhere, and not whole
+        name.rename(scratch / "before")
+    new.replace(name)
+
+
+def _remove_leftovers(root: Path, name: str) -> None:
+    """What no link leads to, and nobody is building: of a rebuild, or of a build that was killed.
+
+    A process that has loaded a module keeps it in memory when its file is gone.
+    """
+    from filelock import Timeout
+
+    for folder in root.glob(f"*{_MARK}*"):
+        owner = folder.name.partition(_MARK)[0]
+        with contextlib.suppress(Timeout):
+            with contextlib.nullcontext() if owner == name else _lock(root, owner, timeout=0):
+                if _target(root / owner).parts[:1] != (folder.name,):
+                    _remove(folder)
+
+
+def _remove(path: Path) -> None:
+    """Where that fails, it is in nobody's way."""
+    with contextlib.suppress(OSError):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def _target(link: Path) -> Path:
+    return Path(os.readlink(link)) if link.is_symlink() else Path()

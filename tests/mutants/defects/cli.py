@@ -39,8 +39,8 @@ MUTANTS = (
         name="half_a_module_is_whole",
         breaks="torch_outback.load loads what a build that was killed has left.",
         file="generators/cli/torch_outback/cache.py",
-        old="        return sealed == _digest(module_in(folder))",
-        new="        return len(sealed) == len(_digest(module_in(folder)))",
+        old="        if sealed != _digest(trust.read_trusted(module_in(folder))):",
+        new="        if len(sealed) != len(_digest(trust.read_trusted(module_in(folder)))):",
         found_by="tests/package/test_load.py::test_what_is_not_whole_is_built_again",
     ),
     Mutant(
@@ -66,5 +66,21 @@ MUTANTS = (
         old="    if names.problem(name):",
         new="    if not name:",
         found_by="tests/package/test_names.py::test_load_looks_at_the_name_before_anything_else",
+    ),
+    Mutant(
+        name="anybody_may_write_to_the_cache",
+        breaks="torch_outback.load runs what another user has put into a shared cache.",
+        file="generators/cli/torch_outback/trust.py",
+        old="    if not others or (",
+        new="    if others or (",
+        found_by="tests/package/test_trust.py::test_what_is_this_users_is_read",
+    ),
+    Mutant(
+        name="compilers_outlive_their_build",
+        breaks="A build that is killed leaves its compilers running.",
+        file="generators/cli/torch_outback/lifeline.py",
+        old="    while others := _others():",
+        new="    while others := []:",
+        found_by="tests/package/test_cache.py::test_a_killed_build_takes_its_compilers_along",
     ),
 )

@@ -45,4 +45,12 @@ MUTANTS = (
         new="",
         found_by="VisibleDevicesTest.MemoryAndItsInfoTakeTheNewNumbers",
     ),
+    Mutant(
+        name="a_trace_follows_links",
+        breaks="OUTBACK_TRACE in /tmp empties the file that somebody's link leads to.",
+        file="backend_template/layers/trace_target.cpp",
+        old="O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK",
+        new="O_WRONLY | O_CREAT | O_NONBLOCK",
+        found_by="TraceTargetTest.ASymbolicLinkIsNotFollowed",
+    ),
 )

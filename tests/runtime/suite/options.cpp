@@ -1,8 +1,8 @@
 #include "tests/runtime/suite/options.hpp"
 
-#include <charconv>
-#include <cstdlib>
 #include <string_view>
+
+#include "outback/detail/variables.hpp"
 
 namespace outback::suite {
 namespace {
@@ -13,9 +13,10 @@ options& stored() {
 }
 
 std::string read_number(const std::string& name, std::string_view text, uint64_t& number) {
-  const char* end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, number);
-  if (error == std::errc() && stopped == end) return "";
+  if (const auto read = outback::detail::number_in(text)) {
+    number = *read;
+    return "";
+  }
   return name + "=" + std::string(text) + ": expected a number";
 }
 
@@ -40,8 +41,12 @@ std::string read_one(std::string_view argument) {
 }
 
 std::string read_variable(const char* name, uint64_t& number) {
-  const char* value = std::getenv(name);
-  return value == nullptr || *value == '\0' ? "" : read_number(name, value, number);
+  try {
+    number = outback::detail::number_variable(name).value_or(number);
+    return "";
+  } catch (const invalid_argument& error) {
+    return error.what();
+  }
 }
 
 }  // namespace

@@ -231,7 +231,10 @@ AREAS = (
     ),
     Area(
         "documentation",
-        ("docs/*", "mkdocs.yml", "*/what_work*", "README.md", "CONTRIBUTING.md", "CHANGELOG.md"),
+        (
+            *("docs/*", "mkdocs.yml", "*/what_work*"),
+            *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"),
+        ),
         python=("tests/package/test_docs.py", "tests/package/test_readme.py"),
         always=r"^quotes\.",
         parts=("site", "contract-page", "runtimes-page", "works-table"),

@@ -1,0 +1,76 @@
+#include "backend_template/layers/trace_target.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "outback/detail/variables.hpp"
+
+namespace outback::layers {
+namespace {
+
+std::optional<int> own_descriptor(std::string_view path) {
+  if (path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (!path.starts_with(folder)) continue;
+    const auto number = outback::detail::number_in(path.substr(folder.size()));
+    if (number && *number <= uint64_t{std::numeric_limits<int>::max()}) return int(*number);
+  }
+  return std::nullopt;
+}
+
+std::string why_not_opened(const std::string& path, int error) {
+  struct stat there = {};
+  if (::lstat(path.c_str(), &there) == 0) {
+    if (S_ISLNK(there.st_mode)) {
+      return "it is a symbolic link, which a trace does not follow: name the file itself";
+    }
+    if (S_ISFIFO(there.st_mode) && error == ENXIO) {
+      return "it is a pipe that nobody reads from: start the reader first";
+    }
+  }
+  return std::strerror(error);
+}
+
+trace_target failed(std::string problem) {
+  return {.problem = std::move(problem)};
+}
+
+}  // namespace
+
+trace_target open_trace_target(const std::string& path) {
+  if (const std::optional<int> own = own_descriptor(path)) {
+    const int fd = ::fcntl(*own, F_DUPFD_CLOEXEC, 0);
+    return fd >= 0 ? trace_target{.fd = fd} : failed(std::strerror(errno));
+  }
+  // Not blocking: a pipe would wait for its reader. Not emptied before it is known what it is.
+  const int fd = ::open(path.c_str(),
+                        O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
+  if (fd < 0) return failed(why_not_opened(path, errno));
+  struct stat there = {};
+  std::string problem;
+  if (::fstat(fd, &there) != 0) {
+    problem = std::strerror(errno);
+  } else if (S_ISREG(there.st_mode) && there.st_nlink > 1) {
+    problem = "it is a file with several names (hard links), all of which would be emptied";
+  } else if (S_ISREG(there.st_mode) && ::ftruncate(fd, 0) != 0) {
+    problem = std::strerror(errno);
+  } else if (::fcntl(fd, F_SETFL, 0) != 0) {
+    problem = std::strerror(errno);
+  }
+  if (!problem.empty()) {
+    ::close(fd);
+    return failed(problem);
+  }
+  return {.fd = fd, .is_file = S_ISREG(there.st_mode)};
+}
+
+}  // namespace outback::layers

@@ -1,0 +1,75 @@
+"""Compiling the torch half: cmake, whose processes end with this one."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+from . import toolkit
+from .refused import Refused
+
+MODULE = "outback_loader"
+_LIFELINE = Path(__file__).with_name("lifeline.py")
+
+
+def cmake() -> str:
+    found = shutil.which("cmake")
+    if found is None:
+        raise Refused(
+            "the torch half has to be compiled, once for each torch, and there is no cmake on the "
+            "PATH: pip install cmake ninja"
+        )
+    return found
+
+
+def compile_into(made: Path, build: Path, log: Path) -> bool:
+    """Puts the module outback_loader and lib/*.a into `made`, readable for this user alone.
+
+    What the tools print is in `log`. False where they fail; Refused where there are none.
+    """
+    tool = cmake()
+    configure = [tool, "-S", toolkit.tree() / "generators/loader", "-B", build]
+    configure += [f"-DOutback_DIR={toolkit.cmake_dir()}", "-DCMAKE_BUILD_TYPE=Release"]
+    configure += [f"-DPython_EXECUTABLE={sys.executable}"]
+    jobs = str(len(os.sched_getaffinity(0)))
+    with log.open("xb") as output:
+        for command in (
+            configure,
+            [tool, "--build", build, "--target", MODULE, "outback_kernels", "--parallel", jobs],
+            [tool, "--install", build, "--prefix", made],
+        ):
+            if _run(command, output):
+                return False
+    return True
+
+
+def _run(command: Sequence[str | Path], output: IO[bytes]) -> int:
+    """Its exit code. Nothing of it is left when this returns or raises, or this process ends."""
+    environment = dict(os.environ)
+    if shutil.which("ninja"):
+        environment.setdefault("CMAKE_GENERATOR", "Ninja")
+    theirs, ours = os.pipe()
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", _LIFELINE, str(theirs), *command],
+            pass_fds=[theirs],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            umask=0o077,
+        )
+    except BaseException:
+        os.close(ours)
+        raise
+    finally:
+        os.close(theirs)
+    try:
+        return process.wait()
+    finally:
+        os.close(ours)
+        process.wait()
+

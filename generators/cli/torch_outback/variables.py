@@ -1,0 +1,56 @@
+"""The one reader of the environment for Python; outback/detail/variables.hpp is that of C++.
+
+A variable that is empty is not set. What cannot be read is Refused, with the variable, its value
+and what is expected.
+"""
+
+import os
+import pwd
+import shlex
+from pathlib import Path
+
+from .refused import Refused
+
+
+def refusal(name: str, value: str, why: str) -> Refused:
+    shown = value.encode("utf-8", "backslashreplace").decode()
+    return Refused(f"{name}={shown}: {why}")
+
+
+def text(name: str) -> str:
+    """As it is; "" where it is not set."""
+    return os.environ.get(name, "")
+
+
+def folder(name: str) -> Path | None:
+    """An absolute path: what a relative one means is the working directory's choice."""
+    value = text(name)
+    if value and not os.path.isabs(value):
+        raise refusal(name, value, "expected the absolute path of a folder")
+    return Path(value) if value else None
+
+
+def xdg_folder(name: str) -> Path | None:
+    """As the XDG Base Directory Specification has it: a relative path is ignored."""
+    value = text(name)
+    return Path(value) if os.path.isabs(value) else None
+
+
+def home() -> Path | None:
+    """HOME where it is an absolute path, else the user's of the password database."""
+    value = text("HOME")
+    if not os.path.isabs(value):
+        try:
+            value = pwd.getpwuid(os.getuid()).pw_dir
+        except KeyError:  # as in a container that runs as a number
+            return None
+    return Path(value) if os.path.isabs(value) else None
+
+
+def command(name: str) -> list[str]:
+    """A program and its first arguments; [] where it is not set."""
+    value = text(name)
+    try:
+        return shlex.split(value)
+    except ValueError as error:
+        raise refusal(name, value, f"expected a command as a shell has it: {error}") from None
