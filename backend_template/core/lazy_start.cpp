@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "backend_template/core/device.h"
+#include "backend_template/core/exit.h"
 #include "backend_template/core/runtime.h"
 #include "backend_template/core/visible_devices.h"
 
@@ -39,12 +40,10 @@ void start_slowly() {
   refuse_forked();
   std::lock_guard<std::mutex> lock(start_mutex());
   if (start_state_now.load(std::memory_order_acquire) == start_state::started) return;
-  select_visible_devices();
-  int32_t count = 0;
-  check(runtime().device_count(runtime().self, &count), "device_count");
-  TORCH_CHECK(count > 0, "no ", backend_name(), " device is available", visible_devices_text());
+  TORCH_CHECK(read_count() > 0, "no ", backend_name(), " device is available", visible_devices_text());
   static const int handler = pthread_atfork(nullptr, nullptr, &mark_forked);
   TORCH_CHECK(handler == 0, "pthread_atfork failed with code ", handler);
+  give_back_caches_at_exit();
   start_state_now.store(start_state::started, std::memory_order_release);
 }
 

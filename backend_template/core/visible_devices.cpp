@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "backend_template/core/runtime.h"
+#include "outback/answer_check.hpp"
 #include "outback/layers.hpp"
 #include "outback/runtime_error.hpp"
 
@@ -19,18 +20,23 @@ std::atomic<bool> is_selected{false};
 // Leaked. Null if the variable is not set.
 std::atomic<const std::string*> selected_by{nullptr};
 
-std::string variable_name() {
+}  // namespace
+
+std::string visible_devices_variable() {
   std::string name = backend_name();
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   return name + "_VISIBLE_DEVICES";
 }
 
+namespace {
+
 const outback_runtime* narrowed(const outback_runtime* all, const std::string& list) {
   try {
     return layers::select_devices(all, layers::parse_visible_devices(all, list));
   } catch (const runtime_error& error) {
-    TORCH_CHECK(false, backend_name(), ": ", variable_name(), "=", list, ": ", error.what());
+    TORCH_CHECK(false, backend_name(), ": ", visible_devices_variable(), "=", list, ": ",
+                as_utf8(error.what()));
   }
 }
 
@@ -38,7 +44,7 @@ const outback_runtime* narrowed(const outback_runtime* all, const std::string& l
 
 void select_visible_devices() {
   if (is_selected.load(std::memory_order_acquire)) return;
-  const std::string name = variable_name();
+  const std::string name = visible_devices_variable();
   if (const std::optional<std::string> list = c10::utils::get_env(name.c_str())) {
     // Of two threads that come here at once, one keeps its table. The other's is leaked, as every
     // layer is.

@@ -12,6 +12,9 @@ namespace outback::core {
 /// may be called again. Thread-safe.
 void select_visible_devices();
 
+/// The name of that variable.
+std::string visible_devices_variable();
+
 /// What to add to the text of an error which says that there is no such device: "" if none is
 /// hidden.
 std::string visible_devices_text();

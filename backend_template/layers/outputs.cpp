@@ -44,6 +44,10 @@ bool own_output::written() const {
   return differs(0, size_ + beyond);
 }
 
+bool own_output::untouched() const {
+  return !is_->has_struct_size() && !differs(0, size_);
+}
+
 bool own_output::overrun() const {
   return differs(size_, beyond) || (is_->has_struct_size() && differs(0, sizeof(uint32_t)));
 }
@@ -74,6 +78,13 @@ outputs::~outputs() = default;
 const char* outputs::written() const {
   for (const own_output& each : *this) {
     if (each.written()) return each.is().name;
+  }
+  return nullptr;
+}
+
+const char* outputs::untouched() const {
+  for (const own_output& each : *this) {
+    if (each.untouched()) return each.is().name;
   }
   return nullptr;
 }

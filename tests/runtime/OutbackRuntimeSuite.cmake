@@ -19,6 +19,8 @@ function(outback_add_runtime_suite_program name runtime_library table_function)
     add_library(
       outback_runtime_suite OBJECT
       "${OUTBACK_RUNTIME_SUITE_DIR}/expectations.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/first_contact.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/guard.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/main.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/options.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/other_process.cpp"
@@ -28,34 +30,37 @@ function(outback_add_runtime_suite_program name runtime_library table_function)
       "${OUTBACK_RUNTIME_SUITE_DIR}/programs/program.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/programs/runner.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/programs/shrink.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/report.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/suite.cpp"
-      # The tests: a file that is added here is in every suite, and installed.
-      "${OUTBACK_RUNTIME_SUITE_DIR}/atomicity_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/callbacks_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/copy_test.cpp"
+      # The tests: a file that is added here is in every suite, and installed. They run in this order, which is that of
+      # the objects: what the others build on comes first, and what a wrong runtime may crash in comes after what says
+      # why.
       "${OUTBACK_RUNTIME_SUITE_DIR}/device_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/errors_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/events_test.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/memory_test.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/copy_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/fill_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/graphs_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/growth_test.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/errors_test.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/streams_test.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/events_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/host_memory_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/host_registration_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/ipc_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/memory_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/native_test.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/atomicity_test.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/threads_test.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/callbacks_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/peer_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/programs_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/streams_test.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/native_test.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/ipc_test.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/graphs_test.cpp"
       "${OUTBACK_RUNTIME_SUITE_DIR}/telemetry_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/threads_test.cpp")
+      "${OUTBACK_RUNTIME_SUITE_DIR}/growth_test.cpp"
+      "${OUTBACK_RUNTIME_SUITE_DIR}/programs_test.cpp")
     target_include_directories(outback_runtime_suite PUBLIC "${OUTBACK_RUNTIME_SUITE_ROOT}")
     target_link_libraries(
       outback_runtime_suite PUBLIC outback::runtime GTest::gmock GTest::gtest Threads::Threads)
     outback_target_defaults(outback_runtime_suite)
     outback_rarely_runs(outback_runtime_suite)
     # Two batches, for two cores: GoogleTest's headers take longer than a file of ours.
-    set_target_properties(outback_runtime_suite PROPERTIES UNITY_BUILD ${OUTBACK_UNITY} UNITY_BUILD_BATCH_SIZE 15)
+    set_target_properties(outback_runtime_suite PROPERTIES UNITY_BUILD ${OUTBACK_UNITY} UNITY_BUILD_BATCH_SIZE 17)
   endif()
 
   add_executable(${name} "${OUTBACK_RUNTIME_SUITE_DIR}/table.cpp")
@@ -65,13 +70,16 @@ function(outback_add_runtime_suite_program name runtime_library table_function)
 endfunction()
 
 # outback_add_runtime_suite(<name> RUNTIME_LIBRARY <target> TABLE_FUNCTION <symbol> [WHOLE] [EXPECTATIONS <file>]
-#                           [SUMMARY_ONLY])
+#                           [SUMMARY_ONLY] [TIME_LIMIT <seconds>] [SIZE <bytes>])
 #
 # Builds the program <name>, which runs the suite on the table that `const outback_runtime* <symbol>(void)`, with C
 # linkage and from <target>, answers. ctest gets one entry for each test, and <name>.summary: the whole run in one
 # process, which prints "N passed, N unsupported, N failed". A test of a group that the runtime has not got is
 # unsupported, which ctest reports as skipped. With WHOLE, an unsupported test fails <name>.summary. With SUMMARY_ONLY,
 # that is the only entry.
+#
+# TIME_LIMIT and SIZE are for slow devices and simulators: what one test may take, 300 seconds, and the bytes of the big
+# copies, 8M. ctest waits for a single test as long, and for the whole run ten times as long.
 #
 # EXPECTATIONS is a file of what the runtime is known not to do, see suite/expectations.hpp: what it lists may fail or,
 # with WHOLE, be unsupported, and has to be.
@@ -80,7 +88,8 @@ endfunction()
 #
 # Needs GoogleTest (with gmock; fetched where the system has none) and the target outback::runtime; sees no torch.
 function(outback_add_runtime_suite name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE;SUMMARY_ONLY" "RUNTIME_LIBRARY;TABLE_FUNCTION;EXPECTATIONS" "")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE;SUMMARY_ONLY"
+                        "RUNTIME_LIBRARY;TABLE_FUNCTION;EXPECTATIONS;TIME_LIMIT;SIZE" "")
   foreach(needed RUNTIME_LIBRARY TABLE_FUNCTION)
     if(NOT arg_${needed})
       message(FATAL_ERROR "outback_add_runtime_suite(${name}): ${needed} is missing")
@@ -99,15 +108,30 @@ function(outback_add_runtime_suite name)
     endif()
     set(options "--expectations=${file}")
   endif()
+  set(limit 300)
+  set(limit_of_all 600)
+  if(arg_TIME_LIMIT)
+    if(NOT arg_TIME_LIMIT MATCHES "^[1-9][0-9]*$")
+      message(FATAL_ERROR "outback_add_runtime_suite(${name}): TIME_LIMIT is ${arg_TIME_LIMIT}: expected seconds")
+    endif()
+    set(limit ${arg_TIME_LIMIT})
+    math(EXPR limit_of_all "10 * ${limit}")
+    list(APPEND options "--time-limit=${limit}")
+  endif()
+  if(arg_SIZE)
+    list(APPEND options "--size=${arg_SIZE}")
+  endif()
+  math(EXPR limit_of_one "${limit} + 30") # the program ends before, and says in what
 
   if(NOT arg_SUMMARY_ONLY)
     include(GoogleTest)
     gtest_discover_tests(${name} TEST_PREFIX "${name}." EXTRA_ARGS ${options} DISCOVERY_TIMEOUT 60
-                         PROPERTIES TIMEOUT 300)
+                         PROPERTIES TIMEOUT ${limit_of_one})
   endif()
   add_test(NAME ${name}.summary COMMAND ${name} ${options} $<$<BOOL:${arg_WHOLE}>:--whole> COMMAND_EXPAND_LISTS)
-  set_tests_properties(${name}.summary PROPERTIES TIMEOUT 600)
+  # 4: it found nothing to test, where a filter left no more than what the runtime has not got.
+  set_tests_properties(${name}.summary PROPERTIES TIMEOUT ${limit_of_all} SKIP_RETURN_CODE 4)
   add_test(NAME ${name}.programs COMMAND ${name} ${options} --gtest_filter=ProgramTest.* --programs=10000
-           CONFIGURATIONS long)
+                                         --time-limit=3600 CONFIGURATIONS long)
   set_tests_properties(${name}.programs PROPERTIES TIMEOUT 3600 LABELS long)
 endfunction()

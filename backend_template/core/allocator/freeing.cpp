@@ -13,6 +13,7 @@
 #include "backend_template/core/device.h"
 #include "backend_template/core/lazy_start.h"
 #include "backend_template/core/runtime.h"
+#include "backend_template/core/runtime_memory.h"
 #include "backend_template/core/stream.h"
 
 namespace outback::core {
@@ -29,7 +30,7 @@ void release(device_cache& cache, block* gone) noexcept {
   if (gone->is_adopted) {
     const c10::DataPtr owner = std::move(gone->foreign);
   } else {
-    const outback_status status = runtime().mem_free(runtime().self, gone->device, gone->data);
+    const outback_status status = free_device_memory(gone->device, gone->data);
     if (status != OUTBACK_OK) {
       TORCH_WARN(failure_text(status, "mem_free", gone->device, static_cast<int64_t>(gone->size)));
     }

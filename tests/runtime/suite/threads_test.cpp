@@ -1,4 +1,5 @@
 // Every slot from many threads at once, with a check of what each thread wrote.
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -18,7 +19,7 @@ constexpr int threads = 8, rounds = 100;
 
 // Sizes on both sides of whatever a runtime treats specially.
 std::size_t size_of_round(int thread, int round) {
-  return round % 10 == 0 ? (std::size_t(1) << 20) + std::size_t(thread)
+  return round % 10 == 0 ? std::min(std::size_t(1) << 20, big()) + std::size_t(thread)
                          : std::size_t(1 + 97 * (round % 50) + thread);
 }
 
