@@ -3,6 +3,19 @@
 #   outback_add_runtime_suite(acme_suite RUNTIME_LIBRARY acme_runtime TABLE_FUNCTION acme_table)
 include_guard(GLOBAL)
 
+# Files of the suite, as an object library of that name.
+function(_outback_runtime_suite_part name)
+  set(files ${ARGN})
+  list(TRANSFORM files PREPEND "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/suite/")
+  add_library(${name} OBJECT ${files})
+  target_include_directories(${name} PUBLIC "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../..")
+  target_link_libraries(${name} PUBLIC outback::runtime GTest::gmock GTest::gtest Threads::Threads)
+  outback_target_defaults(${name})
+  outback_rarely_runs(${name})
+  # One batch: GoogleTest's headers take longer than a file of ours.
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${OUTBACK_UNITY} UNITY_BUILD_BATCH_SIZE 0)
+endfunction()
+
 # outback_add_runtime_suite_program(<name> <target> <symbol>): the program alone, without ctest entries.
 function(outback_add_runtime_suite_program name runtime_library table_function)
   # Where this file is, whoever calls.
@@ -14,58 +27,53 @@ function(outback_add_runtime_suite_program name runtime_library table_function)
     outback_need_gtest()
   endif()
 
-  # Compiled once for all suites; an object library, since nothing refers to a test and a linker would drop it.
+  # Compiled once for all suites, as two object libraries: nothing refers to a test and a linker would drop it; two cores
+  # are busy; and tests run in the order of the objects. What the others build on comes first, and what a wrong runtime
+  # may crash in comes after what says why.
   if(NOT TARGET outback_runtime_suite)
-    add_library(
-      outback_runtime_suite OBJECT
-      "${OUTBACK_RUNTIME_SUITE_DIR}/expectations.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/first_contact.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/guard.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/main.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/options.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/other_process.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/programs/generator.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/programs/model.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/programs/order.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/programs/program.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/programs/runner.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/programs/shrink.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/report.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/suite.cpp"
-      # The tests: a file that is added here is in every suite, and installed. They run in this order, which is that of
-      # the objects: what the others build on comes first, and what a wrong runtime may crash in comes after what says
-      # why.
-      "${OUTBACK_RUNTIME_SUITE_DIR}/device_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/memory_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/copy_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/fill_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/errors_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/streams_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/events_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/host_memory_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/host_registration_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/atomicity_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/threads_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/callbacks_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/peer_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/native_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/ipc_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/graphs_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/telemetry_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/growth_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/programs_test.cpp")
-    target_include_directories(outback_runtime_suite PUBLIC "${OUTBACK_RUNTIME_SUITE_ROOT}")
-    target_link_libraries(
-      outback_runtime_suite PUBLIC outback::runtime GTest::gmock GTest::gtest Threads::Threads)
-    outback_target_defaults(outback_runtime_suite)
-    outback_rarely_runs(outback_runtime_suite)
-    # Two batches, for two cores: GoogleTest's headers take longer than a file of ours.
-    set_target_properties(outback_runtime_suite PROPERTIES UNITY_BUILD ${OUTBACK_UNITY} UNITY_BUILD_BATCH_SIZE 17)
+    _outback_runtime_suite_part(
+      outback_runtime_suite_basics
+      expectations.cpp
+      first_contact.cpp
+      guard.cpp
+      main.cpp
+      options.cpp
+      other_process.cpp
+      programs/generator.cpp
+      programs/model.cpp
+      programs/order.cpp
+      programs/program.cpp
+      programs/runner.cpp
+      programs/shrink.cpp
+      report.cpp
+      suite.cpp
+      # The tests: a file that is added here, or below, is in every suite, and installed.
+      device_test.cpp
+      memory_test.cpp
+      copy_test.cpp
+      fill_test.cpp
+      errors_test.cpp)
+    _outback_runtime_suite_part(
+      outback_runtime_suite
+      streams_test.cpp
+      events_test.cpp
+      host_memory_test.cpp
+      host_registration_test.cpp
+      atomicity_test.cpp
+      threads_test.cpp
+      callbacks_test.cpp
+      peer_test.cpp
+      native_test.cpp
+      ipc_test.cpp
+      graphs_test.cpp
+      telemetry_test.cpp
+      growth_test.cpp
+      programs_test.cpp)
   endif()
 
   add_executable(${name} "${OUTBACK_RUNTIME_SUITE_DIR}/table.cpp")
   target_compile_definitions(${name} PRIVATE OUTBACK_SUITE_TABLE=${table_function})
-  target_link_libraries(${name} PRIVATE outback_runtime_suite ${runtime_library})
+  target_link_libraries(${name} PRIVATE outback_runtime_suite_basics outback_runtime_suite ${runtime_library})
   outback_target_defaults(${name})
 endfunction()
 
