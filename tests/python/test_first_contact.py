@@ -77,7 +77,7 @@ def test_too_many_devices_are_a_matter_of_choosing_some(on_a_faulty_runtime):
         """
 print(torch.acme.device_count(), torch.ones(2, device="acme:1").sum().item())
 """,
-        ACME_VISIBLE_DEVICES="0,150",
+        ACME_VISIBLE_DEVICES="1,0",
     )
     assert output == "2 2.0"
 
@@ -214,7 +214,7 @@ print(torch.acme.memory_reserved())
 @pytest.mark.parametrize(
     ("fault", "action", "told"),
     [
-        ("pins_misaligned", "torch.ones(2).pin_memory()", "host_memory.alloc(64 bytes)"),
+        ("pins_misaligned", "torch.ones(2).pin_memory()", "host_memory.alloc(8 bytes)"),
         ("orders_priorities_backwards", "torch.acme.Stream()", "streams.priorities(device 0)"),
         ("makes_one_stream", "[torch.acme.Stream() for _ in range(2)]", "is there already"),
         ("points_to_no_device", "torch.ones(2).is_pinned('acme')", "made device 7: expected -1"),
