@@ -68,6 +68,12 @@ void check(outback_status status, const char* slot) {
   throw std::runtime_error(std::string(slot) + ": " + failure_text(status));
 }
 
+void check_memory(const void* ptr, std::size_t size, const char* slot) {
+  const std::string problem = size == 0 ? "" : memory_problem(ptr, size, least_alignment);
+  if (problem.empty()) return;
+  throw std::runtime_error(std::string(slot) + ": the runtime is wrong: it " + problem);
+}
+
 testing::AssertionResult succeeds(const char* call, outback_status status) {
   if (status == OUTBACK_OK) return testing::AssertionSuccess();
   return testing::AssertionFailure() << call << "\n  " << failure_text(status);
@@ -178,8 +184,7 @@ void event::destroy() {
 
 memory::memory(std::size_t size, int32_t device) : size_(size), device_(device) {
   check(table().mem_alloc(table().self, device, size, &ptr_), "mem_alloc");
-  const std::string problem = size == 0 ? "" : memory_problem(ptr_, size, least_alignment);
-  if (!problem.empty()) throw std::runtime_error("mem_alloc: the runtime is wrong: it " + problem);
+  check_memory(ptr_, size, "mem_alloc");
 }
 memory::memory(const bytes& content, int32_t device) : memory(content.size(), device) {
   write(content);

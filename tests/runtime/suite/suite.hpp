@@ -54,6 +54,9 @@ std::string failure_text(outback_status status);
 /// only builds on.
 void check(outback_status status, const char* slot);
 
+/// Throws unless `ptr`, which `slot` answered for `size` bytes, can be memory.
+void check_memory(const void* ptr, std::size_t size, const char* slot);
+
 /// For EXPECT_PRED_FORMAT1: the status is OUTBACK_OK.
 testing::AssertionResult succeeds(const char* call, outback_status status);
 #define EXPECT_OK(call) EXPECT_PRED_FORMAT1(::outback::suite::succeeds, call)

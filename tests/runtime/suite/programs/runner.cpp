@@ -282,6 +282,7 @@ class runner {
     } else {
       must(t_.mem_alloc(t_.self, o.place, o.size, &ptr), "mem_alloc");
     }
+    check_memory(ptr, o.size, o.place == in_pinned ? "host_memory.alloc" : "mem_alloc");
     return static_cast<std::byte*>(ptr);
   }
 
