@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
@@ -235,6 +236,7 @@ void validation::receive(slots::device_info, int32_t device, outback_device_info
 }
 
 void validation::receive(slots::host_info, const void*, outback_pointer_info* info) {
+  if (info->struct_size < offsetof(outback_pointer_info, pinned)) return;  // it has no room for one
   const auto count = device_count();
   if (!count || (info->device >= OUTBACK_HOST && info->device < *count)) return;
   blame(slots::host_info::name, "made device " + std::to_string(info->device) + ": expected " +
