@@ -208,8 +208,8 @@ c10::Stream new_stream(c10::DeviceIndex device, int priority) {
   check_made(made->handle, "stream", "streams.create", index);
   std::unique_lock<std::mutex> lock(streams.create_mutex);
   check_new(streams, made->handle, "streams.create", index);
-  layers::keep_until_exit(made->handle);
   if (slot.load(std::memory_order_relaxed) == nullptr) {
+    layers::keep_until_exit(made->handle);
     slot.store(made.release(), std::memory_order_release);
     return make_stream(index, id);
   }
@@ -244,7 +244,6 @@ c10::Stream external_stream(c10::DeviceIndex device, void* native,
   auto made = std::make_unique<stream_state>();
   made->is_external = true;
   wrap(&made->handle);
-  layers::keep_until_exit(made->handle);
   lock.lock();
   const bool full = streams.external.size() >= max_external;
   if (const c10::StreamId id = known(); id != 0 || full) {
@@ -255,6 +254,7 @@ c10::Stream external_stream(c10::DeviceIndex device, void* native,
     return make_stream(index, id);
   }
   const auto id = static_cast<c10::StreamId>(1 + max_pooled + streams.external.size());
+  layers::keep_until_exit(made->handle);
   streams.external.emplace(native, id);
   streams.pool[id - 1].store(made.release(), std::memory_order_release);
   return make_stream(index, id);
