@@ -24,7 +24,8 @@ namespace detail {
 extern constinit std::atomic<int> count_now;  // -1: not asked yet
 extern constinit thread_local c10::DeviceIndex current;
 c10::DeviceIndex ask_count() noexcept;
-/// Asks, and keeps the answer. Throws where there is none, or one that cannot be: what a start says.
+/// Asks, and keeps the answer. Throws where there is none, or one that cannot be: what a start
+/// says.
 int read_count();
 [[noreturn]] void refuse_number(int64_t index);
 }  // namespace detail

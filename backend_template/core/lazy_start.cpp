@@ -40,7 +40,8 @@ void start_slowly() {
   refuse_forked();
   std::lock_guard<std::mutex> lock(start_mutex());
   if (start_state_now.load(std::memory_order_acquire) == start_state::started) return;
-  TORCH_CHECK(read_count() > 0, "no ", backend_name(), " device is available", visible_devices_text());
+  TORCH_CHECK(read_count() > 0, "no ", backend_name(), " device is available",
+              visible_devices_text());
   static const int handler = pthread_atfork(nullptr, nullptr, &mark_forked);
   TORCH_CHECK(handler == 0, "pthread_atfork failed with code ", handler);
   give_back_caches_at_exit();

@@ -187,8 +187,7 @@ uint64_t objects::next_number() {
   return ++last_number_;
 }
 
-std::string objects::report(bool (*lost)(const void* context, int32_t device),
-                            const void* context,
+std::string objects::report(bool (*lost)(const void* context, int32_t device), const void* context,
                             bool (*kept)(std::string_view kind, uintptr_t handle)) const {
   constexpr std::size_t most_told = 10;  // of each kind and device
   struct object {
@@ -196,7 +195,7 @@ std::string objects::report(bool (*lost)(const void* context, int32_t device),
     int32_t device;
     uint64_t number;
     uintptr_t address;
-    std::size_t bytes;            // 0 of a handle
+    std::size_t bytes;             // 0 of a handle
     std::string_view handle_kind;  // "" of memory
     bool is_like(const object& other) const { return kind == other.kind && device == other.device; }
     auto operator<=>(const object&) const = default;

@@ -246,9 +246,9 @@ void validation::receive(slots::host_info, const void*, outback_pointer_info* in
 
 void validation::receive(slots::stream_priorities, int32_t, int32_t* least, int32_t* greatest) {
   if (*least >= 0 && *greatest <= 0) return;
-  blame(slots::stream_priorities::name,
-        "made *least " + std::to_string(*least) + " and *greatest " + std::to_string(*greatest) +
-            ": expected *least >= 0 >= *greatest");
+  blame(slots::stream_priorities::name, "made *least " + std::to_string(*least) +
+                                            " and *greatest " + std::to_string(*greatest) +
+                                            ": expected *least >= 0 >= *greatest");
 }
 
 void validation::check(slots::peer_enable, int32_t device, int32_t peer) {

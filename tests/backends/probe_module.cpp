@@ -70,16 +70,16 @@ PYBIND11_MODULE(outback_probe, module) {
         for (const py::object& dtype : unsupported_dtypes) {
           unsupported.push_back(outback::python::as_scalar_type(dtype));
         }
-        outback::register_backend(module, {.name = name,
-                                           .runtime = faulty ? outback_test_faulty()
-                                                             : outback_null_runtime(),
-                                           .unsupported_dtypes = unsupported,
-                                           .excluded_operators = excluded_operators,
-                                           .backend_meta = meta_functions(backend_meta),
-                                           .tensor_methods = tensor_methods,
-                                           .module_methods = module_methods,
-                                           .packed_sequence_methods = packed_sequence_methods,
-                                           .storage_methods = storage_methods});
+        outback::register_backend(
+            module, {.name = name,
+                     .runtime = faulty ? outback_test_faulty() : outback_null_runtime(),
+                     .unsupported_dtypes = unsupported,
+                     .excluded_operators = excluded_operators,
+                     .backend_meta = meta_functions(backend_meta),
+                     .tensor_methods = tensor_methods,
+                     .module_methods = module_methods,
+                     .packed_sequence_methods = packed_sequence_methods,
+                     .storage_methods = storage_methods});
       },
       py::arg("name"), py::kw_only(), py::arg("unsupported_dtypes") = std::vector<py::object>(),
       py::arg("tensor_methods") = true, py::arg("module_methods") = true,

@@ -209,8 +209,6 @@ print(torch.acme.memory_reserved())
     assert output == "0"
 
 
-
-
 @pytest.mark.parametrize(
     ("fault", "action", "told"),
     [
@@ -236,9 +234,7 @@ print(torch.acme.memory_reserved())
     ],
 )
 def test_any_other_answer_that_cannot_be_is_an_error(on_a_faulty_runtime, fault, action, told):
-    output, _ = on_a_faulty_runtime(
-        fault, f"torch.acme.init()\nprint(failure(lambda: {action}))"
-    )
+    output, _ = on_a_faulty_runtime(fault, f"torch.acme.init()\nprint(failure(lambda: {action}))")
     assert output.startswith("acme: ") and WRONG in output and told in output, output
 
 

@@ -27,9 +27,9 @@ function(outback_add_runtime_suite_program name runtime_library table_function)
     outback_need_gtest()
   endif()
 
-  # Compiled once for all suites, as two object libraries: nothing refers to a test and a linker would drop it; two cores
-  # are busy; and tests run in the order of the objects. What the others build on comes first, and what a wrong runtime
-  # may crash in comes after what says why.
+  # Compiled once for all suites. Object libraries, since nothing refers to a test and a linker would drop it; two, for two
+  # cores, and because tests run in the order of the objects: what the others build on comes first, and what a wrong
+  # runtime may crash in comes after what says why.
   if(NOT TARGET outback_runtime_suite)
     _outback_runtime_suite_part(
       outback_runtime_suite_basics

@@ -123,8 +123,7 @@ struct dies_in_a_fill : base {
 };
 
 struct aborts_in_a_fill : base {
-  void mem_fill(int32_t, void*, std::size_t, const void*, std::size_t,
-                outback_stream) noexcept {
+  void mem_fill(int32_t, void*, std::size_t, const void*, std::size_t, outback_stream) noexcept {
     std::terminate();
   }
 };

@@ -501,8 +501,8 @@ extern "C" const outback_runtime* outback_test_takes_any_device(void) {
 extern "C" const outback_runtime* outback_test_faulty(void) {
   static const outback_runtime* table = [] {
     const char* name = std::getenv("OUTBACK_TEST_FAULT");
-    for (const auto* all : {&outback::host::faulty::faulty_work,
-                            &outback::host::faulty::faulty_answers()}) {
+    for (const auto* all :
+         {&outback::host::faulty::faulty_work, &outback::host::faulty::faulty_answers()}) {
       const auto found = all->find(name == nullptr ? "none" : name);
       if (found != all->end()) return found->second();
     }

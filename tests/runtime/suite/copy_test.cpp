@@ -9,8 +9,8 @@ namespace {
 class CopyTest : public RuntimeTest {
  protected:
   static std::vector<std::size_t> sizes() {
-    std::vector<std::size_t> all = {1,  2,    3,    7,    8,     9,             63,   64,
-                                    65, 4095, 4096, 4097, 65537, (1 << 20) + 3, big()};
+    std::vector<std::size_t> all = {
+        1, 2, 3, 7, 8, 9, 63, 64, 65, 4095, 4096, 4097, 65537, (1 << 20) + 3, big()};
     std::erase_if(all, [](std::size_t size) { return size > big(); });
     return all;
   }

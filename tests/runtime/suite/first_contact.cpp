@@ -33,8 +33,9 @@ std::string ask_count(int32_t& count) {
            std::to_string(most_devices) + ", so select some of them below the table";
   }
   if (count > 0) return "";
-  return call + ": 0 devices: that is a legal answer, of a machine without one, and leaves nothing "
-                "to test: run the suite where there is a device";
+  return call +
+         ": 0 devices: that is a legal answer, of a machine without one, and leaves nothing "
+         "to test: run the suite where there is a device";
 }
 
 std::string ask_info(int32_t device) {
@@ -53,7 +54,8 @@ std::string ask_info(int32_t device) {
 std::string first_contact_problem() {
   begin_guarded("the first contact: last_error");
   if (table().last_error(table().self) == nullptr) {
-    return blame_text("last_error", "answered null: expected a text, \"\" before the first failure");
+    return blame_text("last_error",
+                      "answered null: expected a text, \"\" before the first failure");
   }
   int32_t count = -1;
   for (int i = 0; i < 2; ++i) {

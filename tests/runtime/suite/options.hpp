@@ -9,13 +9,13 @@
 namespace outback::suite {
 
 struct options {
-  bool whole = false;             // --whole: an unsupported test fails the run
-  bool lists_unsupported = false; // --list-unsupported: a line for each
-  std::string expectations;       // --expectations=FILE, see expectations.hpp
-  uint64_t programs = 200;        // --programs=N or OUTBACK_SUITE_PROGRAMS: random stream programs
-  uint64_t seed = 1;              // --seed=N or OUTBACK_SUITE_SEED: of the first of them
+  bool whole = false;              // --whole: an unsupported test fails the run
+  bool lists_unsupported = false;  // --list-unsupported: a line for each
+  std::string expectations;        // --expectations=FILE, see expectations.hpp
+  uint64_t programs = 200;         // --programs=N or OUTBACK_SUITE_PROGRAMS: random stream programs
+  uint64_t seed = 1;               // --seed=N or OUTBACK_SUITE_SEED: of the first of them
   uint64_t size = uint64_t{8} << 20;  // --size=BYTES or OUTBACK_SUITE_SIZE: of the big copies
-  uint64_t time_limit = 300;  // --time-limit=SECONDS or OUTBACK_SUITE_TIME_LIMIT; 0: none
+  uint64_t time_limit = 300;          // --time-limit=SECONDS or OUTBACK_SUITE_TIME_LIMIT; 0: none
 };
 
 /// Of this process: the defaults before `read_options`.

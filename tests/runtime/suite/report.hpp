@@ -49,9 +49,9 @@ class report : public testing::EmptyTestEventListener {
   const bool brief_;
   const bool on_terminal_;
   bool started_ = false, contact_failed_ = false;
-  int selected_ = 0, done_ = 0;  // of this iteration
-  std::vector<std::string> failures_;         // of this iteration, as they are listed
-  std::map<std::string, int> needs_;          // of this iteration: tests by what they need
+  int selected_ = 0, done_ = 0;        // of this iteration
+  std::vector<std::string> failures_;  // of this iteration, as they are listed
+  std::map<std::string, int> needs_;   // of this iteration: tests by what they need
   std::chrono::steady_clock::time_point began_;
   int passed_ = 0, unsupported_ = 0, failed_ = 0, not_run_ = 0;
   int expected_failures_ = 0, expected_unsupported_ = 0, contradicted_ = 0;

@@ -24,7 +24,8 @@ std::string explanation() {
 // A handle that a call made.
 template <class Handle>
 void check_made(Handle handle, const char* slot) {
-  if (handle == nullptr) throw std::runtime_error(std::string(slot) + ": answered ok and made null");
+  if (handle == nullptr)
+    throw std::runtime_error(std::string(slot) + ": answered ok and made null");
 }
 
 void poll_until_ready(const std::function<outback_status()>& query, const char* slot) {
