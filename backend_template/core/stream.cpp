@@ -320,6 +320,16 @@ void synchronize_device(c10::DeviceIndex device) {
   check_host_failure(index);
 }
 
+bool query_device(c10::DeviceIndex device) {
+  device_streams& streams = streams_of(device);
+  if (!query_stream(make_stream(device, 0))) return false;
+  for (c10::StreamId id = 1; id < max_streams; ++id) {
+    const bool there = streams.pool[id - 1].load(std::memory_order_acquire) != nullptr;
+    if (there && !query_stream(make_stream(device, id))) return false;
+  }
+  return true;
+}
+
 void set_captured(const c10::Stream& stream, bool captured) noexcept {
   stream_state* const state = find(stream);
   if (state != nullptr) state->is_captured.store(captured, std::memory_order_relaxed);
