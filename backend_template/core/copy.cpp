@@ -5,9 +5,11 @@
 #include <c10/util/Exception.h>
 
 #include <cstdint>
+#include <limits>
 
 #include "backend_template/core/device.h"
 #include "backend_template/core/event.h"
+#include "backend_template/core/format.h"
 #include "backend_template/core/lazy_start.h"
 #include "backend_template/core/runtime.h"
 #include "backend_template/core/stream.h"
@@ -20,7 +22,17 @@ outback_pointer_info info_of(const void* ptr) {
   info.struct_size = sizeof info;
   info.device = OUTBACK_HOST;
   const outback_host_memory* group = runtime().host_memory;
-  if (group != nullptr) check(group->info(runtime().self, ptr, &info), "host_memory.info");
+  if (group == nullptr) return info;
+  constexpr const char* slot = "host_memory.info";
+  constexpr int32_t unwritten = std::numeric_limits<int32_t>::min();
+  info.device = unwritten;
+  check(group->info(runtime().self, ptr, &info), slot);
+  check_written(info.device, unwritten, "info", slot);
+  if (C10_UNLIKELY(info.device < OUTBACK_HOST || info.device >= device_count())) {
+    blame(core::format("made device {}: expected {} for the host, or one of {} devices",
+                       info.device, OUTBACK_HOST, device_count()),
+          slot);
+  }
   return info;
 }
 

@@ -5,12 +5,15 @@
 #include <array>
 #include <atomic>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <string>
 
+#include "backend_template/core/format.h"
 #include "backend_template/core/lazy_start.h"
 #include "backend_template/core/runtime.h"
 #include "backend_template/core/visible_devices.h"
+#include "outback/answer_check.hpp"
 
 namespace outback::core {
 namespace {
@@ -19,10 +22,14 @@ using detail::current;
 
 std::array<std::atomic<const outback_device_info*>, max_devices> infos{};
 
+// What no runtime answers.
+constexpr int32_t unwritten_count = std::numeric_limits<int32_t>::min();
+
 const outback_device_info& read_info(c10::DeviceIndex index) {
   auto info = std::make_unique<outback_device_info>();
   info->struct_size = sizeof(outback_device_info);
   check(runtime().device_info(runtime().self, index, info.get()), "device_info", index);
+  blame(device_info_problem(*info), "device_info", index);
   const outback_device_info* kept = nullptr;
   if (infos[index].compare_exchange_strong(kept, info.get(), std::memory_order_acq_rel)) {
     kept = info.release();  // leaked: as long-lived as the device
@@ -48,18 +55,49 @@ namespace detail {
 constinit std::atomic<int> count_now{-1};
 constinit thread_local c10::DeviceIndex current = 0;
 
+namespace {
+
+// Answers what is wrong with `count`, or "" and has kept it.
+std::string keep_count(int32_t count) {
+  constexpr const char* slot = "device_count";
+  if (count == unwritten_count) {
+    return blame_text("answered ok and wrote nothing to *count", slot, none, none);
+  }
+  if (count > most_devices) {
+    return core::format(
+        "{}: {}(): the runtime has {} devices, and PyTorch can number {}: name those to use in {}, "
+        "such as 0,1,2,3",
+        backend_name(), slot, count, most_devices, visible_devices_variable());
+  }
+  int before = -1;
+  if (count > 0) count_now.compare_exchange_strong(before, count, std::memory_order_relaxed);
+  const std::string problem = device_count_problem(count, before);
+  return problem.empty() ? problem : blame_text(problem, slot, none, none);
+}
+
+}  // namespace
+
 // Neither a failure nor 0 is kept, so that a driver that comes up later is seen.
 c10::DeviceIndex ask_count() noexcept {
   try {
     select_visible_devices();
-  } catch (const std::exception&) {
-    return 0;  // the start says why
+    int32_t count = unwritten_count;
+    if (runtime().device_count(runtime().self, &count) != OUTBACK_OK) return 0;
+    const std::string problem = keep_count(count);
+    if (problem.empty()) return static_cast<c10::DeviceIndex>(count);
+    TORCH_WARN_ONCE(problem);
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
   }
-  int32_t answer = 0;
-  if (runtime().device_count(runtime().self, &answer) != OUTBACK_OK || answer < 0) return 0;
-  const int count = answer < max_devices ? answer : max_devices - 1;
-  count_now.store(count > 0 ? count : -1, std::memory_order_relaxed);
-  return static_cast<c10::DeviceIndex>(count);
+  return 0;  // the start says why
+}
+
+int read_count() {
+  select_visible_devices();
+  int32_t count = unwritten_count;
+  check(runtime().device_count(runtime().self, &count), "device_count");
+  const std::string problem = keep_count(count);
+  TORCH_CHECK(problem.empty(), problem);
+  return count;
 }
 
 void refuse_number(int64_t index) {

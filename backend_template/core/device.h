@@ -17,15 +17,21 @@ inline constexpr c10::DeviceType device_type = c10::DeviceType::PrivateUse1;
 
 /// Most devices that c10 can number; sizes the tables indexed by device.
 inline constexpr int max_devices = 128;
+/// Most that there may be: their number is a c10::DeviceIndex too.
+inline constexpr int most_devices = 127;
 
 namespace detail {
 extern constinit std::atomic<int> count_now;  // -1: not asked yet
 extern constinit thread_local c10::DeviceIndex current;
 c10::DeviceIndex ask_count() noexcept;
+/// Asks, and keeps the answer. Throws where there is none, or one that cannot be: what a start
+/// says.
+int read_count();
 [[noreturn]] void refuse_number(int64_t index);
 }  // namespace detail
 
-/// How many devices there are; 0 when the runtime cannot say. Starts nothing, safe before a fork.
+/// How many devices there are; 0 when the runtime cannot say, and with a warning where it says what
+/// cannot be. Starts nothing, safe before a fork.
 inline c10::DeviceIndex device_count() noexcept {
   const int count = detail::count_now.load(std::memory_order_relaxed);
   return C10_LIKELY(count >= 0) ? static_cast<c10::DeviceIndex>(count) : detail::ask_count();
@@ -58,7 +64,8 @@ c10::DeviceIndex exchange_device(c10::DeviceIndex index);
 /// `index`, or the current device where it is negative. Range-checked.
 c10::DeviceIndex resolve_index(c10::DeviceIndex index);
 
-/// What the device says of itself, read once. Starts the backend.
+/// What the device says of itself, read and checked once. Starts the backend. Throws where the
+/// runtime fails, and for what cannot be.
 const outback_device_info& device_info(c10::DeviceIndex index);
 
 /// The CPU may read and write this device's memory in place.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <limits>
 #include <utility>
 
 #include "backend_template/core/allocator/caches.h"
@@ -15,8 +16,10 @@
 #include "backend_template/core/allocator/size_policy.h"
 #include "backend_template/core/capture.h"
 #include "backend_template/core/copy.h"
+#include "backend_template/core/format.h"
 #include "backend_template/core/lazy_start.h"
 #include "backend_template/core/runtime.h"
+#include "backend_template/core/runtime_memory.h"
 #include "backend_template/core/stream.h"
 
 namespace outback::core {
@@ -35,7 +38,7 @@ size_t room(c10::DeviceIndex device, const device_cache& cache) {
 outback_status allocate_raw(c10::DeviceIndex device, const device_cache& cache, size_t size,
                             void** data) {
   if (size > room(device, cache)) return OUTBACK_OUT_OF_MEMORY;
-  return runtime().mem_alloc(runtime().self, device, size, data);
+  return allocate_device_memory(device, size, data);
 }
 
 // The key garbage_collection_threshold: memory that was not used for long goes back before the
@@ -193,8 +196,18 @@ class allocator final : public c10::DeviceAllocator {
     size_t taken = cache.adopted();
     size_t free = total;
     if (runtime().device_state != nullptr) {
-      check(runtime().device_state->memory_usage(runtime().self, index, &free, &total),
-            "device_state.memory_usage", index);
+      constexpr const char* slot = "device_state.memory_usage";
+      constexpr size_t unwritten = std::numeric_limits<size_t>::max();
+      free = total = unwritten;
+      check(runtime().device_state->memory_usage(runtime().self, index, &free, &total), slot,
+            index);
+      check_written(free, unwritten, "free", slot, index);
+      check_written(total, unwritten, "total", slot, index);
+      if (free > total) {
+        blame(core::format("made *free {} and *total {}: expected no more free than there is", free,
+                           total),
+              slot, index);
+      }
     } else {
       taken += cache.reserved();
     }

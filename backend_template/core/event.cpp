@@ -3,6 +3,7 @@
 #include <c10/util/Exception.h>
 
 #include <chrono>
+#include <limits>
 #include <utility>
 
 #include "backend_template/core/capture.h"
@@ -61,6 +62,7 @@ void event::create(c10::DeviceIndex device) {
   if (group == nullptr || handle_ != nullptr) return;
   outback_event made = nullptr;
   check(group->create(runtime().self, device, flags_, &made), "events.create", device);
+  check_made(made, "event", "events.create", device);
   handle_ = made;
   device_ = device;
 }
@@ -119,9 +121,11 @@ int64_t event::elapsed_ns(const event& end) const {
               "the elapsed time needs two events of one device: these were recorded on devices ",
               int{device_}, " and ", int{end.device_});
   if (runtime().events == nullptr) return end.host_ns_ - host_ns_;
-  int64_t ns = 0;
+  constexpr int64_t unwritten = std::numeric_limits<int64_t>::min();
+  int64_t ns = unwritten;
   check(runtime().events->elapsed(runtime().self, handle_, end.handle_, &ns), "events.elapsed",
         device_);
+  check_written(ns, unwritten, "ns", "events.elapsed", device_);
   return ns;
 }
 

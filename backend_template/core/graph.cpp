@@ -2,6 +2,7 @@
 
 #include <c10/util/Exception.h>
 
+#include "backend_template/core/format.h"
 #include "backend_template/core/lazy_start.h"
 #include "backend_template/core/runtime.h"
 #include "backend_template/core/stream.h"
@@ -44,6 +45,7 @@ void graph::end_capture() {
   is_capturing_ = false;
   check(graph_group().end(runtime().self, device_, handle_of(capturing_), &handle_), "graphs.end",
         device_);
+  check_made(handle_, "graph", "graphs.end", device_);
 }
 
 void graph::instantiate() {
@@ -63,9 +65,15 @@ void graph::launch(const c10::Stream& stream) {
 outback_capture capture_status(const c10::Stream& stream) {
   const outback_graphs* graphs = runtime().graphs;
   if (graphs == nullptr || !is_started()) return OUTBACK_CAPTURE_NONE;
-  outback_capture status = OUTBACK_CAPTURE_NONE;
+  constexpr outback_capture unwritten = -1;
+  outback_capture status = unwritten;
   check(graphs->status(runtime().self, stream.device_index(), handle_of(stream), &status),
         "graphs.status", stream.device_index());
+  check_written(status, unwritten, "capture", "graphs.status", stream.device_index());
+  if (C10_UNLIKELY(status < OUTBACK_CAPTURE_NONE || status > OUTBACK_CAPTURE_BROKEN)) {
+    blame(core::format("made *capture {}, which there is not", status), "graphs.status",
+          stream.device_index());
+  }
   return status;
 }
 

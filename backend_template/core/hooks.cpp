@@ -5,6 +5,7 @@
 #include <c10/core/Storage.h>
 #include <c10/util/Exception.h>
 
+#include <limits>
 #include <string>
 
 #include "backend_template/core/copy.h"
@@ -30,9 +31,11 @@ struct hooks final : at::PrivateUse1HooksInterface, kernel_services {
   bool hasPrimaryContext(c10::DeviceIndex device) const override {
     const outback_device_state* state = core::runtime().device_state;
     if (state == nullptr) return is_started();
-    int32_t active = 0;
+    constexpr int32_t unwritten = std::numeric_limits<int32_t>::min();
+    int32_t active = unwritten;
     core::check(state->is_active(core::runtime().self, resolve_index(device), &active),
                 "device_state.is_active", device);
+    check_written(active, unwritten, "active", "device_state.is_active", device);
     return active != 0;
   }
 

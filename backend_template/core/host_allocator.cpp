@@ -13,6 +13,7 @@
 #include "backend_template/core/event.h"
 #include "backend_template/core/lazy_start.h"
 #include "backend_template/core/runtime.h"
+#include "backend_template/core/runtime_memory.h"
 #include "backend_template/core/stream.h"
 
 namespace outback::core {
@@ -30,14 +31,13 @@ class host_cache final : public at::CachingHostAllocatorImpl<c10::Stream, event,
       *ptr = ::operator new(size, pageable_alignment);
       return;
     }
-    check(group->alloc(runtime().self, size, ptr), "host_memory.alloc", none,
-          static_cast<int64_t>(size));
+    check(allocate_pinned_memory(size, ptr), "host_memory.alloc", none, static_cast<int64_t>(size));
   }
 
   void free_block(host_block* freed) override {
     const outback_host_memory* group = runtime().host_memory;
     if (group == nullptr) return ::operator delete(freed->ptr_, pageable_alignment);
-    check(group->free(runtime().self, freed->ptr_), "host_memory.free", none,
+    check(free_pinned_memory(freed->ptr_), "host_memory.free", none,
           static_cast<int64_t>(freed->size_));
   }
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "backend_template/core/device.h"
+#include "backend_template/core/format.h"
 #include "backend_template/core/lazy_start.h"
 #include "backend_template/core/runtime.h"
 #include "backend_template/core/stream.h"
@@ -26,6 +27,21 @@ outback_ipc_handle handle_to_fill() noexcept {
   handle.struct_size = sizeof handle;
   handle.fd = -1;
   return handle;
+}
+
+// Without these the other process would read what was never written, or close what is not there.
+void check_handle(const outback_ipc_handle& handle, const char* slot, c10::DeviceIndex device) {
+  if (handle.size == 0 && handle.fd == -1) {
+    blame("answered ok and made *handle empty: expected bytes or a descriptor", slot, device);
+  }
+  if (handle.size > sizeof handle.bytes) {
+    blame(core::format("made a handle of {} bytes, and there is room for {}", handle.size,
+                       sizeof handle.bytes),
+          slot, device);
+  }
+  if (handle.fd < -1) {
+    blame(core::format("made a handle with the descriptor {}", handle.fd), slot, device);
+  }
 }
 
 struct opened {
@@ -55,6 +71,7 @@ outback_ipc_handle ipc_handle_of(c10::DeviceIndex device, void* base) {
   synchronize_device(index);
   outback_ipc_handle handle = handle_to_fill();
   check(ipc.get_memory(runtime().self, index, base, &handle), "ipc.get_memory", index);
+  check_handle(handle, "ipc.get_memory", index);
   return handle;
 }
 
@@ -63,6 +80,7 @@ c10::DataPtr open_ipc_memory(c10::DeviceIndex device, const outback_ipc_handle& 
   const c10::DeviceIndex index = resolve_index(device);
   auto held = std::make_unique<opened>(opened{index, nullptr});
   check(ipc.open_memory(runtime().self, index, &handle, &held->data), "ipc.open_memory", index);
+  check_made(held->data, "ptr", "ipc.open_memory", index);
   void* const data = held->data;
   return c10::DataPtr(data, held.release(), &close_memory, c10::Device(device_type, index));
 }
@@ -73,6 +91,7 @@ const outback_ipc_handle& ipc_handle_of(const event& shared) {
   outback_ipc_handle handle = handle_to_fill();
   check(ipc.get_event(runtime().self, shared.device(), shared.handle(), &handle), "ipc.get_event",
         shared.device());
+  check_handle(handle, "ipc.get_event", shared.device());
   shared.set_exported(std::make_unique<exported_event>(handle, descriptor(handle.fd)));
   return shared.exported()->handle;
 }
@@ -82,6 +101,7 @@ event open_ipc_event(c10::DeviceIndex device, const outback_ipc_handle& handle) 
   const c10::DeviceIndex index = resolve_index(device);
   outback_event opened = nullptr;
   check(ipc.open_event(runtime().self, index, &handle, &opened), "ipc.open_event", index);
+  check_made(opened, "event", "ipc.open_event", index);
   return event(OUTBACK_EVENT_INTERPROCESS, index, opened);
 }
 

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "backend_template/core/device.h"
+#include "backend_template/core/exit.h"
 #include "backend_template/core/runtime.h"
 #include "backend_template/core/visible_devices.h"
 
@@ -30,12 +31,6 @@ void refuse_forked() {
               backend_name(), " with multiprocessing, you must use the 'spawn' start method");
 }
 
-int32_t count_devices() {
-  int32_t count = 0;
-  check(runtime().device_count(runtime().self, &count), "device_count");
-  return count;
-}
-
 // A runtime may count its devices without starting their driver, and find at the start that there
 // are others, or none. What is wrong with one device is for those to meet who use it.
 void start_driver() {
@@ -53,13 +48,15 @@ void start_slowly() {
   refuse_forked();
   std::lock_guard<std::mutex> lock(start_mutex());
   if (start_state_now.load(std::memory_order_acquire) == start_state::started) return;
-  select_visible_devices();
-  if (count_devices() > 0) start_driver();
-  const int32_t count = count_devices();
-  count_now.store(-1, std::memory_order_relaxed);
-  TORCH_CHECK(count > 0, "no ", backend_name(), " device is available", visible_devices_text());
+  if (read_count() > 0) {
+    start_driver();
+    count_now.store(-1, std::memory_order_relaxed);
+  }
+  TORCH_CHECK(read_count() > 0, "no ", backend_name(), " device is available",
+              visible_devices_text());
   static const int handler = pthread_atfork(nullptr, nullptr, &mark_forked);
   TORCH_CHECK(handler == 0, "pthread_atfork failed with code ", handler);
+  give_back_caches_at_exit();
   start_state_now.store(start_state::started, std::memory_order_release);
 }
 

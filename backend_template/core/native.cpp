@@ -10,6 +10,17 @@
 namespace outback::core {
 namespace {
 
+// What `ask` wrote: any address, null too, so that one of ours stands for none.
+template <class Ask>
+void* asked(Ask&& ask, const char* slot, c10::DeviceIndex device) {
+  static char none_written;
+  void* const unwritten = &none_written;
+  void* handle = unwritten;
+  check(ask(&handle), slot, device);
+  check_written(handle, unwritten, "handle", slot, device);
+  return handle;
+}
+
 const outback_native& native_group() {
   ensure_started();
   if (runtime().native == nullptr) refuse_absent("native", "the driver's own handles");
@@ -20,32 +31,34 @@ const outback_native& native_group() {
 
 void* native_device(c10::DeviceIndex device) {
   const c10::DeviceIndex index = resolve_index(device);
-  void* handle = nullptr;
-  check(native_group().device(runtime().self, index, &handle), "native.device", index);
-  return handle;
+  const outback_native& group = native_group();
+  return asked([&](void** handle) { return group.device(runtime().self, index, handle); },
+               "native.device", index);
 }
 
 void* native_context(c10::DeviceIndex device) {
   const c10::DeviceIndex index = resolve_index(device);
-  void* handle = nullptr;
-  check(native_group().context(runtime().self, index, &handle), "native.context", index);
-  return handle;
+  const outback_native& group = native_group();
+  return asked([&](void** handle) { return group.context(runtime().self, index, handle); },
+               "native.context", index);
 }
 
 void* native_stream(const c10::Stream& stream) {
-  void* handle = nullptr;
-  check(native_group().stream(runtime().self, stream.device_index(), handle_of(stream), &handle),
-        "native.stream", stream.device_index());
-  return handle;
+  const outback_native& group = native_group();
+  const c10::DeviceIndex index = stream.device_index();
+  const outback_stream ours = handle_of(stream);
+  return asked([&](void** handle) { return group.stream(runtime().self, index, ours, handle); },
+               "native.stream", index);
 }
 
 void* native_event(const event& recorded) {
   TORCH_CHECK(recorded.handle() != nullptr, backend_name(),
               ": an event has no native handle before it was recorded");
-  void* handle = nullptr;
-  check(native_group().event(runtime().self, recorded.device(), recorded.handle(), &handle),
-        "native.event", recorded.device());
-  return handle;
+  const outback_native& group = native_group();
+  const c10::DeviceIndex index = recorded.device();
+  return asked(
+      [&](void** handle) { return group.event(runtime().self, index, recorded.handle(), handle); },
+      "native.event", index);
 }
 
 c10::Stream wrap_native_stream(c10::DeviceIndex device, void* handle) {
@@ -53,6 +66,7 @@ c10::Stream wrap_native_stream(c10::DeviceIndex device, void* handle) {
   return external_stream(device, handle, [&](outback_stream* made) {
     check(native.wrap_stream(runtime().self, resolve_index(device), handle, made),
           "native.wrap_stream", resolve_index(device));
+    check_made(*made, "stream", "native.wrap_stream", resolve_index(device));
   });
 }
 

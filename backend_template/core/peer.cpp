@@ -2,6 +2,8 @@
 
 #include <c10/util/Exception.h>
 
+#include <limits>
+
 #include "backend_template/core/device.h"
 #include "backend_template/core/lazy_start.h"
 #include "backend_template/core/runtime.h"
@@ -27,8 +29,10 @@ bool can_access_peer(c10::DeviceIndex device, c10::DeviceIndex peer) {
   const outback_peer* group = runtime().peer;
   if (group == nullptr || device == peer) return false;
   ensure_started();
-  int32_t can = 0;
+  constexpr int32_t unwritten = std::numeric_limits<int32_t>::min();
+  int32_t can = unwritten;
   check(group->can_access(runtime().self, device, peer, &can), "peer.can_access", device);
+  check_written(can, unwritten, "can", "peer.can_access", device);
   return can != 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "backend_template/core/environment.h"
 #include "backend_template/core/format.h"
+#include "outback/answer_check.hpp"
 #include "outback/layers.hpp"
 #include "outback/table_check.hpp"
 
@@ -39,8 +40,15 @@ const char* words_of(outback_status status) noexcept {
     case OUTBACK_INTERNAL:
       return "internal error";
     default:
-      return "unknown status";
+      return nullptr;
   }
+}
+
+// "device 1, 64 bytes", or as much of it as there is.
+std::string place_text(int64_t device, int64_t size) {
+  if (device != none && size != none) return core::format("device {}, {} bytes", device, size);
+  if (device != none) return core::format("device {}", device);
+  return size != none ? core::format("{} bytes", size) : "";
 }
 
 }  // namespace
@@ -74,18 +82,28 @@ bool cover_runtime(const outback_runtime* layer) noexcept {
 }
 
 std::string failure_text(outback_status status, const char* slot, int64_t device, int64_t size) {
-  std::string where;
-  if (device != none && size != none) {
-    where = core::format("device {}, {} bytes", device, size);
-  } else if (device != none) {
-    where = core::format("device {}", device);
-  } else if (size != none) {
-    where = core::format("{} bytes", size);
-  }
+  const char* words = words_of(status);
   const char* reason = runtime().last_error(runtime().self);
   const bool explained = reason != nullptr && *reason != '\0';
-  return core::format("{}: {}({}): {}{}{}", backend_name(), slot, where, words_of(status),
-                      explained ? ": " : "", explained ? reason : "");
+  return core::format("{}: {}({}): {}{}{}", backend_name(), slot, place_text(device, size),
+                      words == nullptr ? core::format("unknown status {}", status) : words,
+                      explained ? ": " : "", explained ? as_utf8(reason) : "");
+}
+
+std::string blame_text(const std::string& what, const char* slot, int64_t device, int64_t size) {
+  return core::format("{}: {}({}): the runtime is wrong: it {}", backend_name(), slot,
+                      place_text(device, size), what);
+}
+
+void blame(const std::string& what, const char* slot, int64_t device, int64_t size) {
+  if (what.empty()) return;
+  throw c10::AcceleratorError({__func__, __FILE__, static_cast<uint32_t>(__LINE__)},
+                              OUTBACK_INTERNAL, blame_text(what, slot, device, size));
+}
+
+void check_made(const void* handle, const char* output, const char* slot, int64_t device) {
+  if (C10_LIKELY(handle != nullptr)) return;
+  blame(core::format("answered ok and made *{} null", output), slot, device);
 }
 
 void fail(outback_status status, const char* slot, int64_t device, int64_t size) {

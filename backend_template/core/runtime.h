@@ -39,10 +39,28 @@ inline constexpr int64_t none = -2;
 ///                                               `error_code` is the status
 [[noreturn]] void fail(outback_status status, const char* slot, int64_t device, int64_t size);
 
+/// Throws c10::AcceleratorError, OUTBACK_INTERNAL, since the runtime answered what cannot be:
+/// "<name>: <slot>(device <d>, <n> bytes): the runtime is wrong: it <what>". `what` as of
+/// outback/answer_check.hpp; "" throws nothing.
+void blame(const std::string& what, const char* slot, int64_t device = none, int64_t size = none);
+
+/// The same where OUTBACK_OK came with a null handle, which is `output` of the slot.
+void check_made(const void* handle, const char* output, const char* slot, int64_t device);
+
+/// The same where OUTBACK_OK came and the output has still the value that no runtime answers.
+template <class T>
+void check_written(const T& value, const T& unwritten, const char* output, const char* slot,
+                   int64_t device = none) {
+  if (C10_UNLIKELY(value == unwritten)) {
+    blame(std::string("answered ok and wrote nothing to *") + output, slot, device);
+  }
+}
+
 /// Throws c10::NotImplementedError: `what` is not to be had, since the runtime has not got `group`.
 [[noreturn]] void refuse_absent(const char* group, const char* what);
 
-/// The same as `fail`, as text, for where nothing may be thrown.
+/// The same as `fail` and `blame`, as text, for where nothing may be thrown.
+std::string blame_text(const std::string& what, const char* slot, int64_t device, int64_t size);
 std::string failure_text(outback_status status, const char* slot, int64_t device, int64_t size);
 
 inline void check(outback_status status, const char* slot, int64_t device = none,

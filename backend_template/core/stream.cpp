@@ -4,14 +4,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
 
 #include "backend_template/core/capture.h"
+#include "backend_template/core/format.h"
 #include "backend_template/core/host_failure.h"
 #include "backend_template/core/lazy_start.h"
 #include "backend_template/core/runtime.h"
+#include "outback/layers.hpp"
 
 namespace outback::core {
 namespace {
@@ -85,6 +89,18 @@ stream_state* find(const c10::Stream& stream) noexcept {
   return streams_of(device).pool[id - 1].load(std::memory_order_acquire);
 }
 
+// With create_mutex held. Two streams of one queue would wait for each other's work, or for none.
+void check_new(const device_streams& streams, outback_stream handle, const char* slot,
+               c10::DeviceIndex device) {
+  for (const auto& each : streams.pool) {
+    const stream_state* there = each.load(std::memory_order_relaxed);
+    if (there == nullptr || there->handle != handle) continue;
+    blame(core::format("made *stream {:#x}, a stream that is there already",
+                       reinterpret_cast<uintptr_t>(handle)),
+          slot, device);
+  }
+}
+
 stream_state& state_of(const c10::Stream& stream) {
   stream_state* state = find(stream);
   TORCH_CHECK(state != nullptr, stream, " is not a stream of ", backend_name(),
@@ -155,10 +171,18 @@ void restore(const replaced_streams& before) {
 
 std::pair<int, int> priority_range(c10::DeviceIndex device) {
   if (runtime().streams == nullptr) return {0, 0};
-  int32_t least = 0;
-  int32_t greatest = 0;
-  check(runtime().streams->priorities(runtime().self, device, &least, &greatest),
-        "streams.priorities", device);
+  constexpr const char* slot = "streams.priorities";
+  constexpr int32_t unwritten = std::numeric_limits<int32_t>::min();
+  int32_t least = unwritten;
+  int32_t greatest = unwritten;
+  check(runtime().streams->priorities(runtime().self, device, &least, &greatest), slot, device);
+  check_written(least, unwritten, "least", slot, device);
+  check_written(greatest, unwritten, "greatest", slot, device);
+  if (C10_UNLIKELY(least < 0 || greatest > 0)) {
+    blame(core::format("made *least {} and *greatest {}: expected *least >= 0 >= *greatest", least,
+                       greatest),
+          slot, device);
+  }
   return {least, greatest};
 }
 
@@ -170,7 +194,8 @@ c10::Stream new_stream(c10::DeviceIndex device, int priority) {
 
   const auto [least, greatest] = priority_range(index);
   const int clamped = std::clamp(priority, greatest, least);
-  const int level = std::min(least - clamped, max_priorities - 1);
+  const auto level =
+      static_cast<int>(std::min<int64_t>(int64_t{least} - clamped, max_priorities - 1));
   device_streams& streams = streams_of(index);
   const uint32_t turn = streams.next[level].fetch_add(1, std::memory_order_relaxed);
   const c10::StreamId id = 1 + level * streams_per_priority + turn % streams_per_priority;
@@ -180,8 +205,11 @@ c10::Stream new_stream(c10::DeviceIndex device, int priority) {
   // The driver is called without the lock; whoever comes second gives its stream back.
   auto made = std::make_unique<stream_state>();
   check(group->create(runtime().self, index, clamped, &made->handle), "streams.create", index);
+  check_made(made->handle, "stream", "streams.create", index);
   std::unique_lock<std::mutex> lock(streams.create_mutex);
+  check_new(streams, made->handle, "streams.create", index);
   if (slot.load(std::memory_order_relaxed) == nullptr) {
+    layers::keep_until_exit(made->handle);
     slot.store(made.release(), std::memory_order_release);
     return make_stream(index, id);
   }
@@ -226,6 +254,7 @@ c10::Stream external_stream(c10::DeviceIndex device, void* native,
     return make_stream(index, id);
   }
   const auto id = static_cast<c10::StreamId>(1 + max_pooled + streams.external.size());
+  layers::keep_until_exit(made->handle);
   streams.external.emplace(native, id);
   streams.pool[id - 1].store(made.release(), std::memory_order_release);
   return make_stream(index, id);
@@ -289,6 +318,16 @@ void synchronize_device(c10::DeviceIndex device) {
   check(runtime().device_sync(runtime().self, index), "device_sync", index);
   streams.default_stream.mark_completed(count);
   check_host_failure(index);
+}
+
+bool query_device(c10::DeviceIndex device) {
+  device_streams& streams = streams_of(device);
+  if (!query_stream(make_stream(device, 0))) return false;
+  for (c10::StreamId id = 1; id < max_streams; ++id) {
+    const bool there = streams.pool[id - 1].load(std::memory_order_acquire) != nullptr;
+    if (there && !query_stream(make_stream(device, id))) return false;
+  }
+  return true;
 }
 
 void set_captured(const c10::Stream& stream, bool captured) noexcept {

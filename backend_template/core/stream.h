@@ -70,6 +70,10 @@ void synchronize_device(c10::DeviceIndex device);
 /// A stream that is captured is never idle. For capture.cpp.
 void set_captured(const c10::Stream& stream, bool captured) noexcept;
 
+/// Asks the runtime whether all streams of `device` that torch knows are done. Never waits. Throws
+/// where one has failed.
+bool query_device(c10::DeviceIndex device);
+
 /// True when all that was put on the stream through core is known to be done. Never waits, never
 /// throws.
 bool is_idle(const c10::Stream& stream) noexcept;

@@ -8,6 +8,7 @@
 
 #include "backend_template/core/device.h"
 #include "backend_template/core/runtime.h"
+#include "outback/answer_check.hpp"
 #include "outback/detail/variables.hpp"
 #include "outback/layers.hpp"
 #include "outback/runtime_error.hpp"
@@ -21,18 +22,22 @@ std::atomic<bool> is_selected{false};
 // Leaked. Null if the variable is not set.
 std::atomic<const std::string*> selected_by{nullptr};
 
-std::string variable_name() {
+}  // namespace
+
+std::string visible_devices_variable() {
   std::string name = backend_name();
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   return name + "_VISIBLE_DEVICES";
 }
 
+namespace {
+
 const outback_runtime* narrowed(const outback_runtime* all, const std::string& list) {
   try {
     return layers::select_devices(all, layers::parse_visible_devices(all, list));
   } catch (const runtime_error& error) {
-    TORCH_CHECK(false, backend_name(), ": ", variable_name(), "=", shown(list), ": ",
+    TORCH_CHECK(false, backend_name(), ": ", visible_devices_variable(), "=", shown(list), ": ",
                 outback::detail::printable(error.what()));
   }
 }
@@ -44,7 +49,9 @@ std::string why_there_are_none() {
   if (all.device_count(all.self, &count) == OUTBACK_OK && count > 0) return "";
   outback_device_info info = {};
   info.struct_size = sizeof(info);
-  return all.device_info(all.self, 0, &info) == OUTBACK_OK ? "" : all.last_error(all.self);
+  if (all.device_info(all.self, 0, &info) == OUTBACK_OK) return "";
+  const char* const why = all.last_error(all.self);
+  return why == nullptr ? "" : as_utf8(why);
 }
 
 bool has_devices(const outback_runtime& all) {
@@ -56,7 +63,7 @@ bool has_devices(const outback_runtime& all) {
 
 void select_visible_devices() {
   if (is_selected.load(std::memory_order_acquire)) return;
-  const std::string name = variable_name();
+  const std::string name = visible_devices_variable();
   if (const auto list = outback::detail::raw_variable(name.c_str())) {
     // There is nothing to choose from yet: a driver may come up later.
     if (!has_devices(installed_runtime())) return;

@@ -12,6 +12,9 @@ namespace outback::core {
 /// where it has none, it may be called again. Thread-safe.
 void select_visible_devices();
 
+/// The name of that variable.
+std::string visible_devices_variable();
+
 /// What to add to the text of an error which says that there is no such device: the variable, where
 /// it hides some, " (ACME_VISIBLE_DEVICES=)", and the runtime's own reason, where it has none,
 /// ": there is no device 0: <why>". "" where there is nothing to add.

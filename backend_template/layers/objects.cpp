@@ -187,15 +187,16 @@ uint64_t objects::next_number() {
   return ++last_number_;
 }
 
-std::string objects::report(bool (*lost)(const void* context, int32_t device),
-                            const void* context) const {
+std::string objects::report(bool (*lost)(const void* context, int32_t device), const void* context,
+                            bool (*kept)(std::string_view kind, uintptr_t handle)) const {
   constexpr std::size_t most_told = 10;  // of each kind and device
   struct object {
     std::string_view kind;
     int32_t device;
     uint64_t number;
     uintptr_t address;
-    std::size_t bytes;  // 0 of a handle
+    std::size_t bytes;             // 0 of a handle
+    std::string_view handle_kind;  // "" of memory
     bool is_like(const object& other) const { return kind == other.kind && device == other.device; }
     auto operator<=>(const object&) const = default;
   };
@@ -205,14 +206,15 @@ std::string objects::report(bool (*lost)(const void* context, int32_t device),
     for (const auto& [where, b] : blocks_) {
       const bool registered = b.from == origin::registered;
       left.push_back(
-          {registered ? "registration" : "allocation", b.device, b.number, b.begin, b.size});
+          {registered ? "registration" : "allocation", b.device, b.number, b.begin, b.size, {}});
     }
     for (const auto& [which, h] : handles_) {
-      left.push_back({h.told, h.device, h.number, h.handle, 0});
+      left.push_back({h.told, h.device, h.number, h.handle, 0, h.kind});
     }
   }
   std::erase_if(left, [&](const object& each) {
-    return each.device != OUTBACK_HOST && lost(context, each.device);
+    return (each.device != OUTBACK_HOST && lost(context, each.device)) ||
+           kept(each.handle_kind, each.address);
   });
   std::sort(left.begin(), left.end());
 
@@ -229,7 +231,7 @@ std::string objects::report(bool (*lost)(const void* context, int32_t device),
               (each.bytes != 0 ? ", " + bytes_text(each.bytes) : "") + ", object " +
               std::to_string(each.number) + "\n";
     }
-    const auto& [kind, device, number, address, size] = left[first];
+    const auto& [kind, device, number, address, size, handle_kind] = left[first];
     const std::string of = kind != "allocation"     ? place_text(device)
                            : device == OUTBACK_HOST ? "pinned host memory"
                                                     : "memory of device " + std::to_string(device);

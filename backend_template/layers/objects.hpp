@@ -82,9 +82,11 @@ class objects {
   /// A number for what is kept elsewhere.
   uint64_t next_number();
 
-  /// What there is, except of devices for which `lost` holds: a line for each kind and device, and
-  /// one for each of the first objects. "" if there is nothing.
-  std::string report(bool (*lost)(const void* context, int32_t device), const void* context) const;
+  /// What there is, except of devices for which `lost` holds and handles of a kind for which `kept`
+  /// does: a line for each kind and device, and one for each of the first objects. "" if there is
+  /// nothing.
+  std::string report(bool (*lost)(const void* context, int32_t device), const void* context,
+                     bool (*kept)(std::string_view kind, uintptr_t handle)) const;
 
  private:
   using place = std::pair<int32_t, uintptr_t>;                    // device, begin

@@ -9,7 +9,7 @@ namespace outback::layers {
 namespace {
 
 constexpr std::size_t beyond = 64;
-constexpr int untouched = 0xa5;
+constexpr int filler = 0xa5;
 
 // The size of what the caller has at `target`. Throws if it is null or has no struct_size.
 std::size_t size_of_target(const char* slot, const parameter& p, const void* target) {
@@ -33,7 +33,7 @@ own_output::own_output(const char* slot, const parameter& p, void* target)
       target_(target),
       size_(size_of_target(slot, p, target)),
       bytes_(new std::byte[2 * (size_ + beyond)]) {
-  std::memset(bytes_.get(), untouched, 2 * (size_ + beyond));
+  std::memset(bytes_.get(), filler, 2 * (size_ + beyond));
   if (!p.has_struct_size()) return;
   // The caller's content: an older runtime leaves what it does not know.
   std::memcpy(bytes_.get(), target, size_);
@@ -42,6 +42,10 @@ own_output::own_output(const char* slot, const parameter& p, void* target)
 
 bool own_output::written() const {
   return differs(0, size_ + beyond);
+}
+
+bool own_output::untouched() const {
+  return !is_->has_struct_size() && !differs(0, size_);
 }
 
 bool own_output::overrun() const {
@@ -74,6 +78,13 @@ outputs::~outputs() = default;
 const char* outputs::written() const {
   for (const own_output& each : *this) {
     if (each.written()) return each.is().name;
+  }
+  return nullptr;
+}
+
+const char* outputs::untouched() const {
+  for (const own_output& each : *this) {
+    if (each.untouched()) return each.is().name;
   }
   return nullptr;
 }

@@ -24,6 +24,8 @@ class own_output {
   const void* place() const { return bytes_.get(); }
 
   bool written() const;
+  /// Nothing in it changed. Not known of a struct, which may be right as the caller had it.
+  bool untouched() const;
   /// Bytes after the end changed, or the size.
   bool overrun() const;
   void commit() const;
@@ -59,6 +61,8 @@ class outputs {
 
   /// The name of an output that has been written; null if none.
   const char* written() const;
+  /// The name of an output that was left as it was; null if none.
+  const char* untouched() const;
   /// The name of an output that was written beyond its end.
   const char* overrun() const;
   /// The caller's get the values.

@@ -2,12 +2,15 @@
 
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "backend_template/layers/make.hpp"
+#include "outback/answer_check.hpp"
 
 namespace outback::layers {
 validation::validation(const outback_runtime& below, const outback_runtime& devices)
@@ -96,6 +99,9 @@ void validation::check_answer(const any_call& call, outback_status status, const
   if (status != OUTBACK_OK) {
     if (const char* name = own.written()) blame_written(slot, status, name);
     return;
+  }
+  if (const char* name = own.untouched()) {
+    blame(slot, "answered ok and wrote nothing to *" + std::string(name));
   }
   for (const own_output& each : own) {
     if (each.is().is != role::makes) continue;
@@ -224,8 +230,34 @@ void validation::receive(slots::native_wrap_stream, int32_t device, void*, outba
 }
 
 void validation::receive(slots::device_count, int32_t* count) {
-  if (*count >= 0) return;
-  blame(slots::device_count::name, "counted " + std::to_string(*count) + " devices");
+  int32_t before = -1;
+  if (*count >= 0) count_.compare_exchange_strong(before, *count, std::memory_order_relaxed);
+  const std::string problem = device_count_problem(*count, before);
+  if (!problem.empty()) blame(slots::device_count::name, problem);
+}
+
+void validation::receive(slots::device_info, int32_t device, outback_device_info* info) {
+  if (info->struct_size < sizeof(*info)) return;  // an older caller's, who knows a part of it
+  const std::string problem = device_info_problem(*info);
+  if (!problem.empty()) {
+    blame(slots::device_info::name, problem + " (device " + std::to_string(device) + ")");
+  }
+}
+
+void validation::receive(slots::host_info, const void*, outback_pointer_info* info) {
+  if (info->struct_size < offsetof(outback_pointer_info, pinned)) return;  // it has no room for one
+  const auto count = device_count();
+  if (!count || (info->device >= OUTBACK_HOST && info->device < *count)) return;
+  blame(slots::host_info::name, "made device " + std::to_string(info->device) + ": expected " +
+                                    std::to_string(OUTBACK_HOST) + " for the host, or one of " +
+                                    std::to_string(*count) + " devices");
+}
+
+void validation::receive(slots::stream_priorities, int32_t, int32_t* least, int32_t* greatest) {
+  if (*least >= 0 && *greatest <= 0) return;
+  blame(slots::stream_priorities::name, "made *least " + std::to_string(*least) +
+                                            " and *greatest " + std::to_string(*greatest) +
+                                            ": expected *least >= 0 >= *greatest");
 }
 
 void validation::check(slots::peer_enable, int32_t device, int32_t peer) {
@@ -254,11 +286,35 @@ void validation::check(slots::callback_enqueue, int32_t, outback_callback callba
 
 // ---- Leaks
 
+namespace {
+
+// Leaked: streams may be made by static destructors.
+struct kept_streams {
+  fork_mutex mutex;
+  std::set<const void*> all;
+};
+kept_streams& kept() {
+  static auto& it = *new kept_streams;
+  return it;
+}
+
+}  // namespace
+
+void keep_until_exit(outback_stream stream) {
+  const std::lock_guard lock(kept().mutex);
+  kept().all.insert(stream);
+}
+
 std::string validation::leaks() const {
+  const auto is_kept = [](std::string_view kind, uintptr_t handle) {
+    if (kind != handle_name<outback_stream>) return false;
+    const std::lock_guard lock(kept().mutex);
+    return kept().all.contains(reinterpret_cast<const void*>(handle));
+  };
   const auto lost = [](const void* me, int32_t device) {
     return static_cast<const validation*>(me)->is_lost(device);
   };
-  const std::string left = objects_.report(lost, this) + opened_.report(lost, this);
+  const std::string left = objects_.report(lost, this, is_kept) + opened_.report(lost, this);
   return left.empty() ? left : "outback: never freed or destroyed:\n" + left;
 }
 
@@ -295,6 +351,11 @@ void report_at_exit(const validation& layer) {
 }
 
 }  // namespace
+
+bool tells_leaks_at_exit() noexcept {
+  const std::lock_guard lock(reports_at_exit().mutex);
+  return !reports_at_exit().all.empty();
+}
 
 const outback_runtime* validate(const outback_runtime* below, const validation_options& options) {
   check_table(below);

@@ -122,6 +122,9 @@ class validation : public layer<validation> {
   template <class Slot, class... Args>
   void receive(Slot, Args...) {}
   void receive(slots::device_count, int32_t* count);
+  void receive(slots::device_info, int32_t device, outback_device_info* info);
+  void receive(slots::host_info, const void*, outback_pointer_info* info);
+  void receive(slots::stream_priorities, int32_t, int32_t* least, int32_t* greatest);
   void receive(slots::mem_alloc, int32_t device, std::size_t size, void** ptr);
   void receive(slots::host_alloc, std::size_t size, void** ptr);
   void receive(slots::event_create, int32_t device, uint32_t flags, outback_event* event);

@@ -12,6 +12,7 @@
 
 #include "backend_template/layers/layer.hpp"
 #include "backend_template/layers/make.hpp"
+#include "outback/answer_check.hpp"
 #include "outback/detail/device_list.hpp"
 #include "outback/layers.hpp"
 
@@ -22,7 +23,17 @@ constexpr std::string_view uuid_prefix = "GPU-";
 
 void check_below(const outback_runtime& below, outback_status status, const char* slot) {
   if (status == OUTBACK_OK) return;
-  throw runtime_error(status, std::string(slot) + ": " + below.last_error(below.self));
+  const char* text = below.last_error(below.self);
+  throw runtime_error(status, std::string(slot) + ": " + (text == nullptr ? "" : text));
+}
+
+int32_t count_of(const outback_runtime& below) {
+  int32_t count = -1;
+  check_below(below, below.device_count(below.self, &count), "device_count");
+  if (const std::string problem = device_count_problem(count); !problem.empty()) {
+    throw runtime_error(OUTBACK_INTERNAL, "device_count: the runtime is wrong: it " + problem);
+  }
+  return count;
 }
 
 template <class T>
@@ -63,7 +74,6 @@ std::string uuid_text(const outback_runtime& below, int32_t device) {
 std::vector<int32_t> by_uuid(const std::vector<std::string_view>& entries,
                              const outback_runtime& below, int32_t count) {
   std::vector<std::string> uuids;
-  uuids.reserve(std::size_t(count));
   for (int32_t device = 0; device < count; ++device) uuids.push_back(uuid_text(below, device));
   std::vector<int32_t> devices;
   for (const std::string_view entry : entries) {
@@ -148,8 +158,7 @@ class selection : public layer<selection> {
 
 std::vector<int32_t> parse_visible_devices(const outback_runtime* below, std::string_view list) {
   check_table(below);
-  int32_t count = 0;
-  check_below(*below, below->device_count(below->self, &count), "device_count");
+  const int32_t count = count_of(*below);
   const std::vector<std::string_view> entries = outback::detail::device_list_entries(list);
   return entries.front().starts_with(uuid_prefix) ? by_uuid(entries, *below, count)
                                                   : by_number(entries, count);
@@ -158,8 +167,7 @@ std::vector<int32_t> parse_visible_devices(const outback_runtime* below, std::st
 const outback_runtime* select_devices(const outback_runtime* below,
                                       const std::vector<int32_t>& devices) {
   check_table(below);
-  int32_t count = 0;
-  check_below(*below, below->device_count(below->self, &count), "device_count");
+  const int32_t count = count_of(*below);
   for (const int32_t device : devices) {
     if (device < 0 || device >= count) {
       throw invalid_argument("device " + std::to_string(device) + ": expected one of " +

@@ -17,6 +17,8 @@
 
 namespace py = pybind11;
 
+extern "C" const outback_runtime* outback_test_faulty(void);
+
 namespace {
 
 using flags = std::map<std::string, bool>;
@@ -63,25 +65,27 @@ PYBIND11_MODULE(outback_probe, module) {
       [module](const std::string& name, const std::vector<py::object>& unsupported_dtypes,
                bool tensor_methods, bool module_methods, bool packed_sequence_methods,
                bool storage_methods, const std::vector<std::string>& excluded_operators,
-               const std::string& backend_meta) mutable {
+               const std::string& backend_meta, bool faulty) mutable {
         std::vector<c10::ScalarType> unsupported;
         for (const py::object& dtype : unsupported_dtypes) {
           unsupported.push_back(outback::python::as_scalar_type(dtype));
         }
-        outback::register_backend(module, {.name = name,
-                                           .runtime = outback_null_runtime(),
-                                           .unsupported_dtypes = unsupported,
-                                           .excluded_operators = excluded_operators,
-                                           .backend_meta = meta_functions(backend_meta),
-                                           .tensor_methods = tensor_methods,
-                                           .module_methods = module_methods,
-                                           .packed_sequence_methods = packed_sequence_methods,
-                                           .storage_methods = storage_methods});
+        outback::register_backend(
+            module, {.name = name,
+                     .runtime = faulty ? outback_test_faulty() : outback_null_runtime(),
+                     .unsupported_dtypes = unsupported,
+                     .excluded_operators = excluded_operators,
+                     .backend_meta = meta_functions(backend_meta),
+                     .tensor_methods = tensor_methods,
+                     .module_methods = module_methods,
+                     .packed_sequence_methods = packed_sequence_methods,
+                     .storage_methods = storage_methods});
       },
       py::arg("name"), py::kw_only(), py::arg("unsupported_dtypes") = std::vector<py::object>(),
       py::arg("tensor_methods") = true, py::arg("module_methods") = true,
       py::arg("packed_sequence_methods") = true, py::arg("storage_methods") = true,
-      py::arg("excluded_operators") = std::vector<std::string>(), py::arg("backend_meta") = "");
+      py::arg("excluded_operators") = std::vector<std::string>(), py::arg("backend_meta") = "",
+      py::arg("faulty") = false);
   module.def("set_flags", [](py::handle tensor, flags values) {
     set_flags(as_tensor(tensor), std::move(values));
   });

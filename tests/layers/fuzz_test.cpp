@@ -5,6 +5,7 @@
 //   OUTBACK_FUZZ_SEED=7          of the random bytes; 1
 //
 // With clang, layers_fuzzer is the same for libFuzzer: the first byte chooses the table.
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -29,6 +30,8 @@ const outback_runtime* null_table_apart() {
     const outback_status status = outback_null_runtime()->device_info(self, device, info);
     const bool has_flags = status == OUTBACK_OK && info->struct_size >= 8;
     if (has_flags) info->flags &= ~uint32_t{OUTBACK_HOST_ADDRESSABLE | OUTBACK_ADDRESSES_HOST};
+    const bool has_kernels = info->struct_size >= offsetof(outback_device_info, compute_units);
+    if (status == OUTBACK_OK && has_kernels) info->kernels_of = 0;
     return status;
   };
   return &table;

@@ -52,6 +52,14 @@ TEST_F(GroupsTest, AWrappedStreamIsAStream) {
                      "destroyed already");
 }
 
+// It stays, so that no other test's stream has its address.
+TEST_F(GroupsTest, AStreamThatIsKeptIsNoLeak) {
+  keep_until_exit(stream(0));
+  EXPECT_EQ(leaks(table_), "");
+  outback_stream forgotten = stream(0);
+  EXPECT_THAT(leaks(table_), testing::HasSubstr("  1 stream of device 0:\n    " + at(forgotten)));
+}
+
 TEST_F(GroupsTest, TheDriversObjectsAreOfLivingOnes) {
   void* handle = nullptr;
   outback_stream s = stream();

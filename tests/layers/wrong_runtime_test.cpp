@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstring>
 #include <string>
 #include <vector>
 
 #include "backend_template/layers/text.hpp"
+#include "outback/runtime_error.hpp"
 #include "tests/layers/layers_testing.hpp"
 
 namespace outback::layers {
@@ -87,6 +89,128 @@ TEST_F(WrongRuntimeTest, SuccessWithoutAResult) {
   EXPECT_EQ(text(),
             "validation: streams.create: the runtime is wrong: it answered ok and made *stream "
             "null");
+}
+
+TEST_F(WrongRuntimeTest, SuccessThatWroteNothing) {
+  wrong_.runtime.mem_alloc = [](void*, int32_t, std::size_t, void**) -> outback_status {
+    return OUTBACK_OK;
+  };
+  wrong_.runtime.device_info = [](void*, int32_t, outback_device_info*) -> outback_status {
+    return OUTBACK_OK;
+  };
+  wrong_.streams.create = [](void*, int32_t, int32_t, outback_stream*) -> outback_status {
+    return OUTBACK_OK;
+  };
+  wrong_.device_state.memory_usage = [](void*, int32_t, std::size_t* free, std::size_t*) {
+    *free = 0;
+    return outback_status{OUTBACK_OK};
+  };
+  const outback_runtime* t = validated();
+  const std::string wrong = ": the runtime is wrong: it answered ok and wrote nothing to *";
+  void* ptr = this;
+  for (const std::size_t size : {64, 0}) {
+    EXPECT_EQ(t->mem_alloc(t->self, 0, size, &ptr), OUTBACK_INTERNAL);
+    EXPECT_EQ(text(), "validation: mem_alloc" + wrong + "ptr");
+    EXPECT_EQ(ptr, this);
+  }
+  outback_device_info info = {};
+  info.struct_size = sizeof(info);
+  EXPECT_EQ(t->device_info(t->self, 1, &info), OUTBACK_INTERNAL);
+  EXPECT_EQ(text(), "validation: device_info" + wrong + "info (device 1)");
+  outback_stream s = nullptr;
+  EXPECT_EQ(t->streams->create(t->self, 0, 0, &s), OUTBACK_INTERNAL);
+  EXPECT_EQ(text(), "validation: streams.create" + wrong + "stream");
+  std::size_t free = 7, total = 7;
+  EXPECT_EQ(t->device_state->memory_usage(t->self, 0, &free, &total), OUTBACK_INTERNAL);
+  EXPECT_EQ(text(), "validation: device_state.memory_usage" + wrong + "total");
+  EXPECT_EQ(free, 7u);
+}
+
+TEST_F(WrongRuntimeTest, PropertiesThatCannotBe) {
+  static void (*change)(outback_device_info&) = nullptr;
+  wrong_.runtime.device_info = [](void* self, int32_t d, outback_device_info* info) {
+    const outback_status status = right().device_info(self, d, info);
+    change(*info);
+    return status;
+  };
+  const outback_runtime* t = validated();
+  const auto told = [&](void (*how)(outback_device_info&)) {
+    change = how;
+    outback_device_info info = {};
+    info.struct_size = sizeof(info);
+    EXPECT_EQ(t->device_info(t->self, 1, &info), OUTBACK_INTERNAL);
+    EXPECT_EQ(info.memory_size, 0u);
+    EXPECT_THAT(text(), HasSubstr("(device 1)"));
+    return text();
+  };
+  EXPECT_THAT(told([](outback_device_info& i) { i.memory_size = 0; }),
+              HasSubstr("made memory_size 0"));
+  EXPECT_THAT(told([](outback_device_info& i) { i.alignment = 96; }),
+              HasSubstr("made alignment 96: expected a power of two"));
+  EXPECT_THAT(told([](outback_device_info& i) { i.kernels_of = 1, i.flags = 0; }),
+              HasSubstr("expected OUTBACK_HOST_ADDRESSABLE"));
+  EXPECT_THAT(told([](outback_device_info& i) { i.kernels_of = -1; }),
+              HasSubstr("made kernels_of -1"));
+  EXPECT_THAT(told([](outback_device_info& i) { std::memset(i.name, 'x', sizeof(i.name)); }),
+              HasSubstr("left name without an end"));
+  EXPECT_THAT(told([](outback_device_info& i) { std::strcpy(i.pci_id, "\xff"); }),
+              HasSubstr("made pci_id \"\\xff\": expected UTF-8"));
+}
+
+TEST_F(WrongRuntimeTest, ANumberOfDevicesThatChanges) {
+  static int32_t devices = 2;
+  devices = 2;
+  wrong_.runtime.device_count = [](void*, int32_t* count) -> outback_status {
+    *count = devices;
+    return OUTBACK_OK;
+  };
+  const outback_runtime* t = validated();
+  int32_t count = 7;
+  ASSERT_EQ(t->device_count(t->self, &count), OUTBACK_OK) << text();
+  devices = 1;
+  EXPECT_EQ(t->device_count(t->self, &count), OUTBACK_INTERNAL);
+  EXPECT_THAT(text(), HasSubstr("it counted 1 devices, and 2 before"));
+  EXPECT_EQ(count, 2);
+}
+
+TEST_F(WrongRuntimeTest, APointerOfADeviceThatThereIsNot) {
+  wrong_.host_memory.info = [](void*, const void*, outback_pointer_info* info) -> outback_status {
+    info->device = 7;
+    return OUTBACK_OK;
+  };
+  const outback_runtime* t = validated();
+  outback_pointer_info info = {};
+  info.struct_size = sizeof(info);
+  EXPECT_EQ(t->host_memory->info(t->self, this, &info), OUTBACK_INTERNAL);
+  EXPECT_THAT(text(), HasSubstr("made device 7: expected -1 for the host, or one of 2 devices"));
+}
+
+TEST_F(WrongRuntimeTest, PrioritiesWithoutTheDefault) {
+  wrong_.streams.priorities = [](void*, int32_t, int32_t* least, int32_t* greatest) {
+    *least = -1;
+    *greatest = -3;
+    return outback_status{OUTBACK_OK};
+  };
+  const outback_runtime* t = validated();
+  int32_t least = 7, greatest = 7;
+  EXPECT_EQ(t->streams->priorities(t->self, 0, &least, &greatest), OUTBACK_INTERNAL);
+  EXPECT_THAT(text(), HasSubstr("made *least -1 and *greatest -3"));
+}
+
+TEST_F(WrongRuntimeTest, ANumberOfDevicesOutOfWhichNoneIsChosen) {
+  wrong_.runtime.device_count = [](void*, int32_t* count) -> outback_status {
+    *count = -3;
+    return OUTBACK_OK;
+  };
+  for (const char* list : {"0", "GPU-4"}) {
+    try {
+      parse_visible_devices(&wrong_.runtime, list);
+      ADD_FAILURE() << list;
+    } catch (const runtime_error& error) {
+      EXPECT_EQ(error.status(), OUTBACK_INTERNAL);
+      EXPECT_STREQ(error.what(), "device_count: the runtime is wrong: it counted -3 devices");
+    }
+  }
 }
 
 TEST_F(WrongRuntimeTest, AStatusThatTheSlotMayNotAnswer) {

@@ -166,12 +166,17 @@ def vendor_of_a_runtime(folder: Path) -> Path:
     for name in ("c_runtime.c", "c_runtime.expectations"):
         shutil.copy(ROOT / "tests/runtime" / name, project)
     build = project / "build"
-    call(["cmake", "-S", project, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}"])
+    command = ["cmake", "-S", project, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}"]
+    call([*command, "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"])
     return build
 
 
-def test_the_runtime_suite_is_installed(tmp_path):
-    vendor_of_a_runtime(tmp_path)
+def test_the_runtime_suite_is_installed_and_optimized(tmp_path):
+    build = vendor_of_a_runtime(tmp_path)
+    compiled = json.loads((build / "compile_commands.json").read_text())
+    (runtime,) = (it["command"] for it in compiled if it["file"].endswith("c_runtime.c"))
+    assert "-O3" in runtime.split()
+    assert any("-DNDEBUG" in it["command"] and "suite" in it["file"] for it in compiled)
 
 
 @pytest.mark.slow

@@ -3,6 +3,19 @@
 #   outback_add_runtime_suite(acme_suite RUNTIME_LIBRARY acme_runtime TABLE_FUNCTION acme_table)
 include_guard(GLOBAL)
 
+# Files of the suite, as an object library of that name.
+function(_outback_runtime_suite_part name)
+  set(files ${ARGN})
+  list(TRANSFORM files PREPEND "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/suite/")
+  add_library(${name} OBJECT ${files})
+  target_include_directories(${name} PUBLIC "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../..")
+  target_link_libraries(${name} PUBLIC outback::runtime GTest::gmock GTest::gtest Threads::Threads)
+  outback_target_defaults(${name})
+  outback_rarely_runs(${name})
+  # One batch: GoogleTest's headers take longer than a file of ours.
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${OUTBACK_UNITY} UNITY_BUILD_BATCH_SIZE 0)
+endfunction()
+
 # outback_add_runtime_suite_program(<name> <target> <symbol>): the program alone, without ctest entries.
 function(outback_add_runtime_suite_program name runtime_library table_function)
   # Where this file is, whoever calls.
@@ -14,64 +27,67 @@ function(outback_add_runtime_suite_program name runtime_library table_function)
     outback_need_gtest()
   endif()
 
-  # Compiled once for all suites; an object library, since nothing refers to a test and a linker would drop it.
+  # Compiled once for all suites. Object libraries, since nothing refers to a test and a linker would drop it; two, for two
+  # cores, and because tests run in the order of the objects: what the others build on comes first, and what a wrong
+  # runtime may crash in comes after what says why.
   if(NOT TARGET outback_runtime_suite)
-    add_library(
-      outback_runtime_suite OBJECT
-      "${OUTBACK_RUNTIME_SUITE_DIR}/expectations.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/main.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/options.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/other_process.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/programs/generator.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/programs/model.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/programs/order.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/programs/program.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/programs/runner.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/programs/shrink.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/suite.cpp"
-      # The tests: a file that is added here is in every suite, and installed.
-      "${OUTBACK_RUNTIME_SUITE_DIR}/atomicity_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/callbacks_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/copy_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/device_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/errors_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/events_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/fill_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/graphs_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/growth_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/host_memory_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/host_registration_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/ipc_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/memory_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/native_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/peer_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/programs_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/streams_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/telemetry_test.cpp"
-      "${OUTBACK_RUNTIME_SUITE_DIR}/threads_test.cpp")
-    target_include_directories(outback_runtime_suite PUBLIC "${OUTBACK_RUNTIME_SUITE_ROOT}")
-    target_link_libraries(
-      outback_runtime_suite PUBLIC outback::runtime GTest::gmock GTest::gtest Threads::Threads)
-    outback_target_defaults(outback_runtime_suite)
-    outback_rarely_runs(outback_runtime_suite)
-    # Two batches, for two cores: GoogleTest's headers take longer than a file of ours.
-    set_target_properties(outback_runtime_suite PROPERTIES UNITY_BUILD ${OUTBACK_UNITY} UNITY_BUILD_BATCH_SIZE 15)
+    _outback_runtime_suite_part(
+      outback_runtime_suite_basics
+      expectations.cpp
+      first_contact.cpp
+      guard.cpp
+      main.cpp
+      options.cpp
+      other_process.cpp
+      programs/generator.cpp
+      programs/model.cpp
+      programs/order.cpp
+      programs/program.cpp
+      programs/runner.cpp
+      programs/shrink.cpp
+      report.cpp
+      suite.cpp
+      # The tests: a file that is added here, or below, is in every suite, and installed.
+      device_test.cpp
+      memory_test.cpp
+      copy_test.cpp
+      fill_test.cpp
+      errors_test.cpp)
+    _outback_runtime_suite_part(
+      outback_runtime_suite
+      streams_test.cpp
+      events_test.cpp
+      host_memory_test.cpp
+      host_registration_test.cpp
+      atomicity_test.cpp
+      threads_test.cpp
+      callbacks_test.cpp
+      peer_test.cpp
+      native_test.cpp
+      ipc_test.cpp
+      graphs_test.cpp
+      telemetry_test.cpp
+      growth_test.cpp
+      programs_test.cpp)
   endif()
 
   add_executable(${name} "${OUTBACK_RUNTIME_SUITE_DIR}/table.cpp")
   target_compile_definitions(${name} PRIVATE OUTBACK_SUITE_TABLE=${table_function})
-  target_link_libraries(${name} PRIVATE outback_runtime_suite ${runtime_library})
+  target_link_libraries(${name} PRIVATE outback_runtime_suite_basics outback_runtime_suite ${runtime_library})
   outback_target_defaults(${name})
 endfunction()
 
 # outback_add_runtime_suite(<name> RUNTIME_LIBRARY <target> TABLE_FUNCTION <symbol> [WHOLE] [EXPECTATIONS <file>]
-#                           [SUMMARY_ONLY])
+#                           [SUMMARY_ONLY] [TIME_LIMIT <seconds>] [SIZE <bytes>])
 #
 # Builds the program <name>, which runs the suite on the table that `const outback_runtime* <symbol>(void)`, with C
 # linkage and from <target>, answers. ctest gets one entry for each test, and <name>.summary: the whole run in one
 # process, which prints "N passed, N unsupported, N failed". A test of a group that the runtime has not got is
 # unsupported, which ctest reports as skipped. With WHOLE, an unsupported test fails <name>.summary. With SUMMARY_ONLY,
 # that is the only entry.
+#
+# TIME_LIMIT and SIZE are for slow devices and simulators: what one test may take, 300 seconds, and the bytes of the big
+# copies, 8M. ctest waits for a single test as long, and for the whole run ten times as long.
 #
 # EXPECTATIONS is a file of what the runtime is known not to do, see suite/expectations.hpp: what it lists may fail or,
 # with WHOLE, be unsupported, and has to be.
@@ -80,7 +96,8 @@ endfunction()
 #
 # Needs GoogleTest (with gmock; fetched where the system has none) and the target outback::runtime; sees no torch.
 function(outback_add_runtime_suite name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE;SUMMARY_ONLY" "RUNTIME_LIBRARY;TABLE_FUNCTION;EXPECTATIONS" "")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE;SUMMARY_ONLY"
+                        "RUNTIME_LIBRARY;TABLE_FUNCTION;EXPECTATIONS;TIME_LIMIT;SIZE" "")
   foreach(needed RUNTIME_LIBRARY TABLE_FUNCTION)
     if(NOT arg_${needed})
       message(FATAL_ERROR "outback_add_runtime_suite(${name}): ${needed} is missing")
@@ -99,15 +116,30 @@ function(outback_add_runtime_suite name)
     endif()
     set(options "--expectations=${file}")
   endif()
+  set(limit 300)
+  set(limit_of_all 600)
+  if(arg_TIME_LIMIT)
+    if(NOT arg_TIME_LIMIT MATCHES "^[1-9][0-9]*$")
+      message(FATAL_ERROR "outback_add_runtime_suite(${name}): TIME_LIMIT is ${arg_TIME_LIMIT}: expected seconds")
+    endif()
+    set(limit ${arg_TIME_LIMIT})
+    math(EXPR limit_of_all "10 * ${limit}")
+    list(APPEND options "--time-limit=${limit}")
+  endif()
+  if(arg_SIZE)
+    list(APPEND options "--size=${arg_SIZE}")
+  endif()
+  math(EXPR limit_of_one "${limit} + 30") # the program ends before, and says in what
 
   if(NOT arg_SUMMARY_ONLY)
     include(GoogleTest)
     gtest_discover_tests(${name} TEST_PREFIX "${name}." EXTRA_ARGS ${options} DISCOVERY_TIMEOUT 60
-                         PROPERTIES TIMEOUT 300)
+                         PROPERTIES TIMEOUT ${limit_of_one})
   endif()
   add_test(NAME ${name}.summary COMMAND ${name} ${options} $<$<BOOL:${arg_WHOLE}>:--whole> COMMAND_EXPAND_LISTS)
-  set_tests_properties(${name}.summary PROPERTIES TIMEOUT 600)
+  # 4: it found nothing to test, where a filter left no more than what the runtime has not got.
+  set_tests_properties(${name}.summary PROPERTIES TIMEOUT ${limit_of_all} SKIP_RETURN_CODE 4)
   add_test(NAME ${name}.programs COMMAND ${name} ${options} --gtest_filter=ProgramTest.* --programs=10000
-           CONFIGURATIONS long)
+                                         --time-limit=3600 CONFIGURATIONS long)
   set_tests_properties(${name}.programs PROPERTIES TIMEOUT 3600 LABELS long)
 endfunction()

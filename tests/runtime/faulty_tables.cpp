@@ -16,32 +16,10 @@
 #include <utility>
 #include <vector>
 
-#include "backend_template/runtimes/host/event.hpp"
-#include "backend_template/runtimes/host/host_runtime.hpp"
+#include "tests/runtime/faulty_base.hpp"
 
-namespace outback::host {
+namespace outback::host::faulty {
 namespace {
-
-constexpr host_options options = {.devices = 2, .memory_size = uint64_t{512} << 20};
-
-struct base : host_runtime {
-  base() : host_runtime(options) {}
-  static stream& of(outback_stream s) { return *reinterpret_cast<stream*>(s); }
-
-  // Whoever believes a fault frees what is still in use. The test is to see wrong bytes, and not to
-  // die of them.
-  void mem_free(int32_t d, void* ptr) {
-    really_sync();
-    host_runtime::mem_free(d, ptr);
-  }
-  void host_free(void* ptr) {
-    really_sync();
-    host_runtime::host_free(ptr);
-  }
-  void really_sync() {
-    for (int32_t d = 0; d < options.devices; ++d) host_runtime::device_sync(d);
-  }
-};
 
 // Reads a host source at the next call that would show the difference.
 struct reads_the_source_late : base {
@@ -370,11 +348,6 @@ struct knows_every_metric : base {
   int64_t telemetry_read(int32_t, outback_metric) { return 0; }
 };
 
-template <class Faulty>
-const outback_runtime* table_of_a() {
-  return table_of(*new Faulty);
-}
-
 // What no class can get wrong, since the table's own slots do it.
 outback_runtime whole() {
   return *table_of_a<base>();
@@ -466,7 +439,7 @@ const outback_runtime* ignores_struct_size() {
 }
 
 #define FAULT(name) {#name, table_of_a<name>}
-const std::map<std::string, const outback_runtime* (*)()> faults = {
+const faults faulty_work = {
     {"none", table_of_a<base>},
     FAULT(reads_the_source_late),
     FAULT(stages_nothing),
@@ -517,23 +490,24 @@ const std::map<std::string, const outback_runtime* (*)()> faults = {
 };
 
 }  // namespace
-}  // namespace outback::host
+}  // namespace outback::host::faulty
 
 extern "C" const outback_runtime* outback_test_takes_any_device(void) {
   static const outback_runtime* table =
-      outback::host::table_of_a<outback::host::takes_any_device>();
+      outback::host::faulty::table_of_a<outback::host::faulty::takes_any_device>();
   return table;
 }
 
 extern "C" const outback_runtime* outback_test_faulty(void) {
   static const outback_runtime* table = [] {
     const char* name = std::getenv("OUTBACK_TEST_FAULT");
-    const auto found = outback::host::faults.find(name == nullptr ? "none" : name);
-    if (found == outback::host::faults.end()) {
-      std::fprintf(stderr, "OUTBACK_TEST_FAULT=%s: no such fault\n", name);
-      std::exit(3);
+    for (const auto* all :
+         {&outback::host::faulty::faulty_work, &outback::host::faulty::faulty_answers()}) {
+      const auto found = all->find(name == nullptr ? "none" : name);
+      if (found != all->end()) return found->second();
     }
-    return found->second();
+    std::fprintf(stderr, "OUTBACK_TEST_FAULT=%s: no such fault\n", name);
+    std::exit(3);
   }();
   return table;
 }

@@ -107,6 +107,7 @@ def _with_table(text: str, table: str) -> str:
 
 def _column(folder: Path, runtime: Runtime) -> dict[str, str]:
     command = [folder / runtime.suite, f"--gtest_filter={':'.join(f'{s}.*' for s in _GROUPS)}"]
+    command.append("--list-unsupported")
     if runtime.expectations:
         command.append(f"--expectations={ROOT / runtime.expectations}")
     with console.step(f"groups of {runtime.name}"):

@@ -8,7 +8,10 @@ from .paths import ROOT
 
 # valgrind runs one thread at a time, some thirty times slower: few random programs. It holds more
 # of what GrowthTest counts, and is itself what a program finds that starts itself once more.
-_SUITE = ("--programs=20", "--gtest_filter=-GrowthTest.*:IpcTest.AnotherProcess*")
+_SUITE = (
+    *("--programs=20", "--time-limit=0"),
+    "--gtest_filter=-GrowthTest.*:IpcTest.AnotherProcess*",
+)
 _PROGRAMS = {
     "tests/runtime/host_suite": _SUITE,
     "tests/runtime/host_apart_suite": _SUITE,

@@ -13,6 +13,7 @@
 #include "backend_template/core/device.h"
 #include "backend_template/core/lazy_start.h"
 #include "backend_template/core/runtime.h"
+#include "backend_template/core/runtime_memory.h"
 #include "backend_template/core/stream.h"
 
 namespace outback::core {
@@ -31,7 +32,7 @@ c10::DataPtr release(device_cache& cache, block* gone) noexcept {
   if (gone->is_adopted) {
     owner = std::move(gone->foreign);
   } else {
-    const outback_status status = runtime().mem_free(runtime().self, gone->device, gone->data);
+    const outback_status status = free_device_memory(gone->device, gone->data);
     if (status != OUTBACK_OK) {
       TORCH_WARN(failure_text(status, "mem_free", gone->device, static_cast<int64_t>(gone->size)));
     }
@@ -117,7 +118,7 @@ void release_when_idle(device_cache& cache, c10::DeviceIndex device, block* list
   std::exception_ptr failed;
   try {
     synchronize_device(device);
-  } catch (...) {  // the device is lost, and its work with it
+  } catch (...) {               // the device is lost, and its work with it
     if (any_capture(device)) {  // or not: a capture has begun that refuses the wait
       cache.keep_cached(list);
       throw;

@@ -92,8 +92,9 @@ struct validation_options {
 ///   already (object 3)
 ///
 /// What the runtime did wrong is OUTBACK_INTERNAL, and the caller's outputs stay as they were: a
-/// failed call that wrote its outputs, OUTBACK_OK with a null result, memory that is misaligned or
-/// given out already, a status that the slot may not answer.
+/// failed call that wrote its outputs, OUTBACK_OK with a null result or with none, memory that is
+/// misaligned or given out already, a number of devices that changes, properties that cannot be
+/// (outback/answer_check.hpp), a status that the slot may not answer.
 ///
 /// What opens and closes has to match: a registration and its removal, memory of another process
 /// and its closing, as often, a capture and its end, and then instantiate, once, before launch.
@@ -112,6 +113,15 @@ const outback_runtime* validate(const outback_runtime* below,
 /// What was allocated and created through `validated`, a table from `validate`, and has not gone:
 /// a paragraph for each kind and device. "" if there is nothing. What a lost device had is gone.
 std::string leaks(const outback_runtime* validated);
+
+/// Whether a table of this process has `report_at_exit`. Whoever keeps memory above the layers for
+/// its next use gives it back before the report: in a function that std::atexit got after the layer
+/// was made.
+bool tells_leaks_at_exit() noexcept;
+
+/// The owner keeps `stream` until the process ends, and means to: it is no leak, of whichever table
+/// it is.
+void keep_until_exit(outback_stream stream);
 
 // ---- Trace
 

@@ -326,7 +326,7 @@ typedef struct outback_runtime {
   // Never null; "" before the first failure. Valid until this thread's next failure.
   const char* (*last_error)(void* self);
   // Creates no context. Safe before a fork, unless the driver has to be started to count. 0 devices
-  // is an answer, not a failure.
+  // is an answer, not a failure. The same number as long as the process runs.
   outback_status (*device_count)(void* self, int32_t* count);
   outback_status (*device_info)(void* self, int32_t device, outback_device_info* info);
   outback_status (*device_sync)(void* self, int32_t device);  // waits for all its streams

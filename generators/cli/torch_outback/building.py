@@ -72,4 +72,3 @@ def _run(command: Sequence[str | Path], output: IO[bytes]) -> int:
     finally:
         os.close(ours)
         process.wait()
-

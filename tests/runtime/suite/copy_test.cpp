@@ -9,7 +9,10 @@ namespace {
 class CopyTest : public RuntimeTest {
  protected:
   static std::vector<std::size_t> sizes() {
-    return {1, 2, 3, 7, 8, 9, 63, 64, 65, 4095, 4096, 4097, 65537, (1 << 20) + 3, big()};
+    std::vector<std::size_t> all = {
+        1, 2, 3, 7, 8, 9, 63, 64, 65, 4095, 4096, 4097, 65537, (1 << 20) + 3, big()};
+    std::erase_if(all, [](std::size_t size) { return size > big(); });
+    return all;
   }
 
   static void copy(void* dst, int32_t dst_device, const void* src, int32_t src_device,

@@ -300,6 +300,7 @@ TEST_F(GraphTest, PinnedMemoryIsReadAndWrittenByTheLaunch) {
   OUTBACK_NEEDS_HOST_MEMORY();
   void* pinned = nullptr;
   check(table().host_memory->alloc(table().self, 128, &pinned), "host_memory.alloc");
+  check_memory(pinned, 128, "host_memory.alloc");
   auto* const from = static_cast<std::byte*>(pinned);
   auto* const to = from + 64;
   {

@@ -136,6 +136,7 @@ TEST_F(GrowthTest, OfDeviceMemory) {
   expect_no_growth([&] {
     void* ptr = nullptr;
     check(table().mem_alloc(table().self, 0, 4096, &ptr), "mem_alloc");
+    check_memory(ptr, 4096, "mem_alloc");
     check(table().mem_fill(table().self, 0, ptr, 4096, &zero, 1, nullptr), "mem_fill");
     check(table().device_sync(table().self, 0), "device_sync");
     check(table().mem_free(table().self, 0, ptr), "mem_free");
@@ -147,6 +148,7 @@ TEST_F(GrowthTest, OfPinnedMemory) {
   expect_no_growth([] {
     void* ptr = nullptr;
     check(table().host_memory->alloc(table().self, 4096, &ptr), "host_memory.alloc");
+    check_memory(ptr, 4096, "host_memory.alloc");
     *static_cast<volatile std::byte*>(ptr) = std::byte{1};
     check(table().host_memory->free(table().self, ptr), "host_memory.free");
   });

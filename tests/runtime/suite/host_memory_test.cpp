@@ -25,6 +25,7 @@ class HostMemoryTest : public RuntimeTest {
   static pinned_memory pinned(std::size_t size) {
     void* ptr = nullptr;
     check(table().host_memory->alloc(table().self, size, &ptr), "host_memory.alloc");
+    check_memory(ptr, size, "host_memory.alloc");
     return pinned_memory(static_cast<std::byte*>(ptr));
   }
 

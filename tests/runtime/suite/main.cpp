@@ -5,22 +5,20 @@
 #include <cstdio>
 #include <exception>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "outback/table_check.hpp"
 #include "tests/runtime/suite/expectations.hpp"
+#include "tests/runtime/suite/first_contact.hpp"
+#include "tests/runtime/suite/guard.hpp"
 #include "tests/runtime/suite/options.hpp"
 #include "tests/runtime/suite/other_process.hpp"
+#include "tests/runtime/suite/report.hpp"
 #include "tests/runtime/suite/suite.hpp"
 #include "tests/runtime/suite/table.h"
 
 namespace outback::suite {
 namespace {
-
-std::string name_of(const testing::TestInfo& test) {
-  return std::string(test.test_suite_name()) + "." + test.name();
-}
 
 std::vector<std::string> all_tests() {
   std::vector<std::string> names;
@@ -34,102 +32,31 @@ std::vector<std::string> all_tests() {
   return names;
 }
 
-class summary : public testing::EmptyTestEventListener {
- public:
-  explicit summary(const expectations& expected) : expected_(expected) {}
-
-  /// Tests that failed and were not expected to, and tests that did not do what was expected.
-  int wrong() const { return failed_ + contradicted_; }
-  int expected_failures() const { return expected_failures_; }
-  /// Unsupported, and not expected to be.
-  int missing() const { return missing_; }
-
- private:
-  void OnTestEnd(const testing::TestInfo& test) override {
-    const testing::TestResult& result = *test.result();
-    const outcome got = result.Failed()    ? outcome::failed
-                        : result.Skipped() ? outcome::unsupported
-                                           : outcome::passed;
-    const std::string name = name_of(test);
-    const expectation* line = expected_.of(name);
-    if (got == outcome::unsupported) {
-      std::printf("[UNSUPPORTED] %s: %s\n", name.c_str(), reason(result).c_str());
-    }
-    if (line == nullptr || line->want == got) {
-      count(got, line != nullptr);
-      return;
-    }
-    ++contradicted_;
-    std::printf("[CONTRADICTED] %s\n", contradiction(*line, name, got).c_str());
-  }
-
-  void count(outcome got, bool expected) {
-    switch (got) {
-      case outcome::passed:
-        ++passed_;
-        break;
-      case outcome::unsupported:
-        ++unsupported_;
-        if (!expected) ++missing_;
-        break;
-      case outcome::failed:
-        ++(expected ? expected_failures_ : failed_);
-        break;
-    }
-  }
-
-  void OnTestProgramEnd(const testing::UnitTest&) override {
-    std::printf("runtime suite: %d passed, %d unsupported, %d failed", passed_, unsupported_,
-                failed_);
-    if (expected_failures_ != 0) std::printf(", %d failed as expected", expected_failures_);
-    if (contradicted_ != 0) std::printf(", %d contradict what was expected", contradicted_);
-    std::printf("\n");
-  }
-
-  // "unsupported: needs streams" -> "needs streams"
-  static std::string reason(const testing::TestResult& result) {
-    constexpr std::string_view prefix = "unsupported: ";
-    for (int i = 0; i < result.total_part_count(); ++i) {
-      const std::string text = result.GetTestPartResult(i).message();
-      if (const auto at = text.find(prefix); at != std::string::npos)
-        return text.substr(at + prefix.size());
-    }
-    return "no reason given";
-  }
-
-  const expectations& expected_;
-  int passed_ = 0, unsupported_ = 0, failed_ = 0;
-  int expected_failures_ = 0, contradicted_ = 0, missing_ = 0;
-};
-
-// What fails outside of any test, which no line can expect.
-bool failed_outside_of_tests() {
-  const testing::UnitTest& all = *testing::UnitTest::GetInstance();
-  bool failed = all.ad_hoc_test_result().Failed();
-  for (int s = 0; s < all.total_test_suite_count(); ++s) {
-    failed = failed || all.GetTestSuite(s)->ad_hoc_test_result().Failed();
-  }
-  return failed;
+const outback_runtime* table_of_the_program() {
+  begin_guarded("the first contact: the function that answers the table");
+  const outback_runtime* table = outback_suite_table();
+  end_guarded();
+  return table;
 }
 
 int run() {
-  if (const std::string problem = table_problem(outback_suite_table()); !problem.empty()) {
-    std::fprintf(stderr, "runtime suite: %s\n", problem.c_str());
-    return 1;
-  }
   const options& given = given_options();
   static const expectations expected =
       given.expectations.empty() ? expectations() : expectations::of_file(given.expectations);
-  if (const std::string problem = expected.problem(all_tests()); !problem.empty()) {
+  auto* counts = new report(expected, given);  // GoogleTest's, until the process ends
+  const guard named(!counts->is_brief());
+  std::string problem = table_problem(table_of_the_program());
+  if (problem.empty()) problem = expected.problem(all_tests());
+  if (!problem.empty()) {
     std::fprintf(stderr, "runtime suite: %s\n", problem.c_str());
     return 1;
   }
-  auto* counts = new summary(expected);  // GoogleTest's, until the process ends
-  testing::UnitTest::GetInstance()->listeners().Append(counts);
+  testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
+  delete listeners.Release(listeners.default_result_printer());
+  listeners.Append(counts);
+  testing::AddGlobalTestEnvironment(new first_contact);
   const int result = RUN_ALL_TESTS();
-  if (counts->wrong() != 0 || failed_outside_of_tests()) return 1;
-  if (result != 0 && counts->expected_failures() == 0) return result;
-  return given.whole && counts->missing() != 0 ? 2 : 0;
+  return counts->exit_status(result);
 }
 
 }  // namespace

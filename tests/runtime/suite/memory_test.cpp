@@ -10,7 +10,13 @@
 namespace outback::suite {
 namespace {
 
-class MemoryTest : public RuntimeTest {};
+class MemoryTest : public RuntimeTest {
+ protected:
+  // That many bytes, of what one allocation can have.
+  static std::size_t chunk_of(uint64_t size) {
+    return std::size_t(std::clamp<uint64_t>(size, 1, device_info().max_alloc_size));
+  }
+};
 
 TEST_F(MemoryTest, EverySizeIsAligned) {
   const uint32_t alignment = device_info().alignment;
@@ -54,7 +60,7 @@ TEST_F(MemoryTest, MoreThanThereIsIsOutOfMemory) {
 
 TEST_F(MemoryTest, ExhaustionIsOutOfMemoryAndPasses) {
   const outback_device_info info = device_info();
-  const std::size_t chunk = std::size_t(std::min(info.memory_size / 8, info.max_alloc_size));
+  const std::size_t chunk = chunk_of(info.memory_size / 8);
   std::vector<void*> chunks;
   outback_status status = OUTBACK_OK;
   // One more than can fit, in case that nothing is ever refused.
@@ -78,7 +84,7 @@ TEST_F(MemoryTest, ExhaustionIsOutOfMemoryAndPasses) {
 
 TEST_F(MemoryTest, FreedMemoryIsNotLost) {
   const outback_device_info info = device_info();
-  const std::size_t chunk = std::size_t(std::min(info.memory_size / 4, info.max_alloc_size));
+  const std::size_t chunk = chunk_of(info.memory_size / 4);
   for (int i = 0; i < 40; ++i) {  // ten times what there is
     void* ptr = nullptr;
     ASSERT_PRED_FORMAT1(succeeds, table().mem_alloc(table().self, 0, chunk, &ptr)) << "round " << i;

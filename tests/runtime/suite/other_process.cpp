@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -17,10 +18,12 @@
 #include <string>
 #include <string_view>
 
+#include "tests/runtime/suite/guard.hpp"
+#include "tests/runtime/suite/options.hpp"
+
 namespace outback::suite {
 namespace {
 
-constexpr int patience_ms = 60'000;
 constexpr std::string_view role_argument = "--outback-role";
 
 std::map<std::string, role>& roles() {
@@ -62,9 +65,12 @@ void line::send_bytes(const void* bytes, std::size_t size, int fd) {
 
 void line::receive_bytes(void* bytes, std::size_t size, int* fd) {
   pollfd waiting = {socket_, POLLIN, 0};
-  const int ready = poll(&waiting, 1, patience_ms);
+  const int ready = poll(&waiting, 1, int(std::chrono::milliseconds(patience()).count()));
   check_call(ready >= 0, "poll");
-  if (ready == 0) throw std::runtime_error("the other process was silent for a minute");
+  if (ready == 0) {
+    throw std::runtime_error("the other process was silent for " +
+                             std::to_string(patience().count()) + " s");
+  }
   iovec part = {bytes, size};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   msghdr message = {};
@@ -121,7 +127,9 @@ bool other_process::succeeded() {
 
 std::optional<int> run_role(int argc, char** argv) {
   if (argc != 4 || argv[1] != role_argument) return std::nullopt;
-  alarm(2 * patience_ms / 1000);
+  if (const std::string problem = read_options(1, argv); !problem.empty()) return 1;
+  begin_guarded("another process, as " + std::string(argv[2]));
+  const guard named(/*tells_progress=*/false);
   try {
     line from(std::stoi(argv[3]));
     roles().at(argv[2])(from);

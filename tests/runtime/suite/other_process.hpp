@@ -12,8 +12,8 @@
 
 namespace outback::suite {
 
-/// One end of a line between two processes. Whatever waits on it gives up after a minute, and
-/// throws, as it does when the other end is gone.
+/// One end of a line between two processes. Whatever waits on it gives up when its `patience` is
+/// over (options.hpp), and throws, as it does when the other end is gone.
 class line {
  public:
   /// Owns `socket`.

@@ -10,50 +10,86 @@
 #include <thread>
 #include <utility>
 
+#include "outback/answer_check.hpp"
+#include "tests/runtime/suite/options.hpp"
+
 namespace outback::suite {
 namespace {
 
 std::string explanation() {
-  return table().last_error(table().self);
+  const char* text = table().last_error(table().self);
+  return text == nullptr ? "" : text;
+}
+
+// A handle that a call made.
+template <class Handle>
+void check_made(Handle handle, const char* slot) {
+  if (handle == nullptr)
+    throw std::runtime_error(std::string(slot) + ": answered ok and made null");
 }
 
 void poll_until_ready(const std::function<outback_status()>& query, const char* slot) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  const auto end = std::chrono::steady_clock::now() + patience();
   for (;;) {
     const outback_status status = query();
     if (status != OUTBACK_NOT_READY) return check(status, slot);
     if (std::chrono::steady_clock::now() > end)
-      throw std::runtime_error(std::string(slot) + ": not ready after a minute");
+      throw std::runtime_error(std::string(slot) + ": not ready after " +
+                               std::to_string(patience().count()) + " s");
     std::this_thread::yield();
   }
 }
 
 }  // namespace
 
+std::string status_text(outback_status status) {
+  switch (status) {
+#define OUTBACK_X(name) \
+  case name:            \
+    return #name;
+    OUTBACK_X(OUTBACK_OK)
+    OUTBACK_X(OUTBACK_NOT_READY)
+    OUTBACK_X(OUTBACK_INVALID_ARGUMENT)
+    OUTBACK_X(OUTBACK_OUT_OF_MEMORY)
+    OUTBACK_X(OUTBACK_DEVICE_LOST)
+    OUTBACK_X(OUTBACK_UNSUPPORTED)
+    OUTBACK_X(OUTBACK_INTERNAL)
+#undef OUTBACK_X
+    default:
+      return "status " + std::to_string(status);
+  }
+}
+
+std::string failure_text(outback_status status) {
+  return status_text(status) + ": " + explanation();
+}
+
 void check(outback_status status, const char* slot) {
   if (status == OUTBACK_OK) return;
-  throw std::runtime_error(std::string(slot) + ": status " + std::to_string(status) + ": " +
-                           explanation());
+  throw std::runtime_error(std::string(slot) + ": " + failure_text(status));
+}
+
+void check_memory(const void* ptr, std::size_t size, const char* slot) {
+  const std::string problem = size == 0 ? "" : memory_problem(ptr, size, least_alignment);
+  if (problem.empty()) return;
+  throw std::runtime_error(std::string(slot) + ": the runtime is wrong: it " + problem);
 }
 
 testing::AssertionResult succeeds(const char* call, outback_status status) {
   if (status == OUTBACK_OK) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << call << "\n  status " << status << ": " << explanation();
+  return testing::AssertionFailure() << call << "\n  " << failure_text(status);
 }
 
 testing::AssertionResult fails_with(const char* call, const char*, outback_status status,
                                     outback_status want) {
   if (status != want) {
-    return testing::AssertionFailure() << call << "\n  status " << status << ", expected " << want
-                                       << (status == OUTBACK_OK ? "" : ": " + explanation());
+    return testing::AssertionFailure()
+           << call << "\n  " << status_text(status) << ", expected " << status_text(want)
+           << (status == OUTBACK_OK ? "" : ": " + explanation());
   }
   if (explanation().empty())
     return testing::AssertionFailure() << call << "\n  failed, but last_error is empty";
   return testing::AssertionSuccess();
-}
-
-void RuntimeTest::SetUp() {
-  OUTBACK_NEEDS(device_count() > 0, "a device");
 }
 
 int32_t device_count() {
@@ -70,8 +106,9 @@ outback_device_info device_info(int32_t device) {
 }
 
 std::size_t big() {
-  static const std::size_t size =
-      std::min<uint64_t>(8 << 20, device_info().memory_size / 16 / 4096 * 4096);
+  constexpr uint64_t page = 4096;
+  static const std::size_t size = std::max<uint64_t>(
+      page, std::min(given_options().size, device_info().memory_size / 16) / page * page);
   return size;
 }
 
@@ -104,6 +141,7 @@ testing::AssertionResult same(const bytes& got, const bytes& want) {
 
 stream::stream(int32_t device) : device_(device) {
   check(table().streams->create(table().self, device, 0, &handle_), "streams.create");
+  check_made(handle_, "streams.create");
 }
 stream::~stream() {
   if (handle_ != nullptr) table().streams->destroy(table().self, device_, handle_);
@@ -122,6 +160,7 @@ void stream::destroy() {
 
 event::event(uint32_t flags, int32_t device) : device_(device) {
   check(table().events->create(table().self, device, flags, &handle_), "events.create");
+  check_made(handle_, "events.create");
 }
 event::~event() {
   if (handle_ != nullptr) table().events->destroy(table().self, device_, handle_);
@@ -146,6 +185,7 @@ void event::destroy() {
 
 memory::memory(std::size_t size, int32_t device) : size_(size), device_(device) {
   check(table().mem_alloc(table().self, device, size, &ptr_), "mem_alloc");
+  check_memory(ptr_, size, "mem_alloc");
 }
 memory::memory(const bytes& content, int32_t device) : memory(content.size(), device) {
   write(content);

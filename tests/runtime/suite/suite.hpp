@@ -42,15 +42,20 @@ const outback_runtime& table();
 #define OUTBACK_NEEDS_TELEMETRY() OUTBACK_NEEDS(table().telemetry != nullptr, "telemetry")
 #define OUTBACK_NEEDS_TWO_DEVICES() OUTBACK_NEEDS(device_count() >= 2, "two devices")
 
-/// The base of every test: unsupported, all of them, where there is no device.
-class RuntimeTest : public testing::Test {
- protected:
-  void SetUp() override;
-};
+/// The base of every test. There is a device, and it says what can be: see first_contact.hpp.
+class RuntimeTest : public testing::Test {};
+
+/// "OUTBACK_INTERNAL", or "status 42" for what is none.
+std::string status_text(outback_status status);
+/// The same, and the runtime's explanation.
+std::string failure_text(outback_status status);
 
 /// Throws, with the runtime's explanation, unless `status` is OUTBACK_OK: for calls that a test
 /// only builds on.
 void check(outback_status status, const char* slot);
+
+/// Throws unless `ptr`, which `slot` answered for `size` bytes, can be memory.
+void check_memory(const void* ptr, std::size_t size, const char* slot);
 
 /// For EXPECT_PRED_FORMAT1: the status is OUTBACK_OK.
 testing::AssertionResult succeeds(const char* call, outback_status status);
@@ -64,7 +69,8 @@ testing::AssertionResult fails_with(const char* call, const char*, outback_statu
 int32_t device_count();
 outback_device_info device_info(int32_t device = 0);
 
-/// Enough bytes for a copy or fill to take a while: 8 MiB, or less on a small device.
+/// Enough bytes for a copy or fill to take a while: 8 MiB, or what --size says, or less on a small
+/// device. No test takes more for one piece of memory that it copies or fills.
 std::size_t big();
 
 using bytes = std::vector<std::byte>;

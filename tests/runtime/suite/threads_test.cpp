@@ -1,4 +1,5 @@
 // Every slot from many threads at once, with a check of what each thread wrote.
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -18,7 +19,7 @@ constexpr int threads = 8, rounds = 100;
 
 // Sizes on both sides of whatever a runtime treats specially.
 std::size_t size_of_round(int thread, int round) {
-  return round % 10 == 0 ? (std::size_t(1) << 20) + std::size_t(thread)
+  return round % 10 == 0 ? std::min(std::size_t(1) << 20, big()) + std::size_t(thread)
                          : std::size_t(1 + 97 * (round % 50) + thread);
 }
 
@@ -101,6 +102,7 @@ TEST_F(ThreadTest, PinnedMemory) {
       void* ptr = nullptr;
       check(table().host_memory->alloc(table().self, std::size_t(1 + 97 * round + i), &ptr),
             "host_memory.alloc");
+      check_memory(ptr, 1, "host_memory.alloc");
       outback_pointer_info info = {};
       info.struct_size = sizeof(info);
       check(table().host_memory->info(table().self, ptr, &info), "host_memory.info");

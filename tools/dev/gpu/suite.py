@@ -11,7 +11,10 @@ from .work import Work
 _EXPECTATIONS = ROOT / "tests/runtime/cuda/cuda.expectations"
 _SANITIZER = ("--tool", "memcheck", "--error-exitcode", "9", "--report-api-errors", "no")
 # The sanitizer slows work down, and holds memory that GrowthTest counts.
-_FEW = ("--programs=20", "--gtest_filter=-GrowthTest.*:IpcTest.AnotherProcess*")
+_FEW = (
+    *("--programs=20", "--time-limit=0"),
+    "--gtest_filter=-GrowthTest.*:IpcTest.AnotherProcess*",
+)
 
 
 def suite(work: Work) -> Outcome:

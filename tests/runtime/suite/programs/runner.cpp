@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "tests/runtime/suite/options.hpp"
 #include "tests/runtime/suite/programs/model.hpp"
 #include "tests/runtime/suite/suite.hpp"
 
@@ -88,17 +89,17 @@ class runner {
 
   static void must(outback_status status, const char* slot) {
     if (status == OUTBACK_OK) return;
-    throw wrong{std::string(slot) + " answered status " + std::to_string(status) + ": " +
-                table().last_error(table().self)};
+    throw wrong{std::string(slot) + " answered " + failure_text(status)};
   }
 
   static void until_ready(const std::function<outback_status()>& query, const char* slot) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const auto end = std::chrono::steady_clock::now() + patience() / 3;
     for (;;) {
       const outback_status status = query();
       if (status != OUTBACK_NOT_READY) return must(status, slot);
       if (std::chrono::steady_clock::now() > end)
-        throw wrong{std::string(slot) + ": not ready after 20 seconds"};
+        throw wrong{std::string(slot) + ": not ready after " +
+                    std::to_string(patience().count() / 3) + " s"};
       std::this_thread::yield();
     }
   }
@@ -281,6 +282,7 @@ class runner {
     } else {
       must(t_.mem_alloc(t_.self, o.place, o.size, &ptr), "mem_alloc");
     }
+    check_memory(ptr, o.size, o.place == in_pinned ? "host_memory.alloc" : "mem_alloc");
     return static_cast<std::byte*>(ptr);
   }
 
@@ -305,7 +307,7 @@ machine machine_of_the_table() {
   on.pinned = t.host_memory != nullptr;
   on.callbacks = t.callbacks != nullptr;
   for (int32_t d = 0; d < on.devices; ++d) {
-    on.largest = std::min<std::size_t>(on.largest, device_info(d).memory_size / 64);
+    on.largest = std::min<std::size_t>({on.largest, device_info(d).memory_size / 64, big()});
   }
   return on;
 }

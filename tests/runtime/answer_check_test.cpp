@@ -1,0 +1,93 @@
+// Which answers of a runtime can be true.
+#include "outback/answer_check.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace outback {
+namespace {
+
+outback_device_info right() {
+  outback_device_info info = {};
+  info.struct_size = sizeof(info);
+  info.memory_size = info.max_alloc_size = 1 << 20;
+  info.alignment = 64;
+  std::strcpy(info.name, "Ger\xc3\xa4t");
+  return info;
+}
+
+const void* at(uintptr_t address) {
+  return reinterpret_cast<const void*>(address);
+}
+
+TEST(AnswerCheck, ANumberOfDevicesIsNotNegativeAndStays) {
+  EXPECT_EQ(device_count_problem(0), "");
+  EXPECT_EQ(device_count_problem(2, 2), "");
+  EXPECT_EQ(device_count_problem(-1), "counted -1 devices");
+  EXPECT_EQ(device_count_problem(-1, 2), "counted -1 devices");
+  EXPECT_NE(device_count_problem(3, 2), "");
+  EXPECT_NE(device_count_problem(2, 0), "");
+}
+
+TEST(AnswerCheck, PropertiesAreThoseOfADevice) {
+  EXPECT_EQ(device_info_problem(right()), "");
+  outback_device_info info = right();
+  info.kernels_of = 2;  // CUDA's reach memory that the host need not
+  EXPECT_EQ(device_info_problem(info), "");
+  info.kernels_of = 1;
+  EXPECT_NE(device_info_problem(info), "");
+  info.flags = OUTBACK_HOST_ADDRESSABLE;
+  EXPECT_EQ(device_info_problem(info), "");
+  for (const uint32_t alignment : {64u, 128u, 4096u, 1u << 31}) {
+    info.alignment = alignment;
+    EXPECT_EQ(device_info_problem(info), "") << alignment;
+  }
+  for (const uint32_t alignment : {0u, 1u, 32u, 63u, 65u, 96u, 0xffffffffu}) {
+    info.alignment = alignment;
+    EXPECT_NE(device_info_problem(info), "") << alignment;
+  }
+  info = right();
+  info.max_alloc_size = 0;
+  EXPECT_NE(device_info_problem(info), "");
+  info = {};
+  info.struct_size = sizeof(info);
+  EXPECT_EQ(device_info_problem(info), "answered ok and wrote nothing to *info");
+}
+
+TEST(AnswerCheck, TextsEndAndAreUtf8) {
+  outback_device_info info = right();
+  std::memset(info.name, 'x', sizeof(info.name) - 1);  // the longest that there may be
+  EXPECT_EQ(device_info_problem(info), "");
+  info.name[sizeof(info.name) - 1] = 'x';
+  EXPECT_NE(device_info_problem(info), "");
+  info = right();
+  std::strcpy(info.name, "a\xffz");
+  EXPECT_EQ(device_info_problem(info), "made name \"a\\xffz\": expected UTF-8");
+}
+
+TEST(AnswerCheck, Utf8IsWhatPythonTakes) {
+  for (const char* valid : {"", "plain", "\xc3\xa4", "\xe2\x82\xac", "\xed\x9f\xbf",
+                            "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf"}) {
+    EXPECT_EQ(as_utf8(valid), valid);
+  }
+  const std::string no_character = "\xef\xbf\xbd";
+  // Cut, too long, half of a pair, beyond the last plane, nothing that begins one.
+  EXPECT_EQ(as_utf8("a\xc3"), "a" + no_character);
+  EXPECT_EQ(as_utf8("\xc0\xaf"), no_character + no_character);
+  EXPECT_EQ(as_utf8("\xe0\x9f\xbf"), no_character + no_character + no_character);
+  EXPECT_EQ(as_utf8("\xed\xa0\x80"), no_character + no_character + no_character);
+  EXPECT_EQ(as_utf8("\xf4\x90\x80\x80").size(), 4 * no_character.size());
+  EXPECT_EQ(as_utf8("\x80z"), no_character + "z");
+}
+
+TEST(AnswerCheck, MemoryIsAlignedAndWithinTheAddresses) {
+  EXPECT_EQ(memory_problem(at(128), 1, 64), "");
+  EXPECT_EQ(memory_problem(at(0 - uintptr_t{64}), 64, 64), "");
+  EXPECT_NE(memory_problem(at(0 - uintptr_t{64}), 65, 64), "");
+  EXPECT_NE(memory_problem(at(96), 1, 64), "");
+  EXPECT_NE(memory_problem(nullptr, 1, 64), "");
+}
+
+}  // namespace
+}  // namespace outback
