@@ -39,9 +39,10 @@ bool finishes(c10::DeviceIndex device) {
 }
 
 void give_back() {
-  if (!is_started() || any_capture()) return;  // a forked child has not started, and owns nothing
+  if (!is_started()) return;  // a forked child has not started, and owns nothing
   bool all_finish = true;
   for (c10::DeviceIndex device = 0; device < device_count(); ++device) {
+    if (any_capture(device)) return;
     if (cache_if_used(device) == nullptr) continue;
     try_to([&] { all_finish = finishes(device) && all_finish; });
   }

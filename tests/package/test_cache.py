@@ -68,7 +68,7 @@ def test_without_a_home_that_is_a_path_it_is_the_one_of_the_password_database(ba
         raise KeyError(user)
 
     bare.setattr(variables.pwd, "getpwuid", unknown)
-    with pytest.raises(Refused, match="no home folder .* OUTBACK_CACHE_DIR"):
+    with pytest.raises(Refused, match=r"no home folder .* OUTBACK_CACHE_DIR"):
         cache._root()
 
 
@@ -368,7 +368,7 @@ def test_the_key_stays_and_tells_what_it_is_for(key):
         lambda key, patch: key.source.write_text("int b;"),
         lambda key, patch: key.source.rename(key.source.with_name("b.cpp")),
     ],
-    ids="release target arguments CXXFLAGS LDFLAGS libc build CUDA torch ABI source name".split(),
+    ids=(["release", "target", "arguments", "CXXFLAGS", "LDFLAGS", "libc", "build", "CUDA", "torch", "ABI", "source", "name"]),
 )
 def test_what_makes_another_module_makes_another_key(key, monkeypatch, change):
     before = key()
@@ -384,7 +384,7 @@ def test_without_a_compiler_the_rest_of_the_key_is_the_same(key, monkeypatch):
 
 def test_a_cxx_that_is_no_command_is_refused(key, monkeypatch):
     monkeypatch.setenv("CXX", "g++ '")
-    with pytest.raises(Refused, match="^CXX=g\\+\\+ ': expected a command .* quotation"):
+    with pytest.raises(Refused, match=r"^CXX=g\+\+ ': expected a command .* quotation"):
         key()
 
 

@@ -109,7 +109,7 @@ TEST(LoadingTest, AnInitialisationThatFailsIsTheLastCall) {
 // A loader that has zeInitDrivers may have found drivers that have not.
 TEST(LoadingTest, DriversThatKnowZeInitAloneAreUsed) {
   for (const char* answer : {"0x78000003", "0x78000001", "0x7ffffffe", "0"}) {
-    OUTBACK_IN_ITS_OWN_PROCESS(({{"OUTBACK_ZE_LOADER", OUTBACK_TEST_ZE_NEWER_LOADER},
+    OUTBACK_IN_ITS_OWN_PROCESS(({{"OUTBACK_ZE_LOADER", newer_loader},
                                  {"OUTBACK_TEST_ZE_INIT_DRIVERS", answer},
                                  {"OUTBACK_ZE_API", "1.3"}}),
                                {
@@ -123,7 +123,7 @@ TEST(LoadingTest, DriversThatKnowZeInitAloneAreUsed) {
 
 TEST(LoadingTest, WhereNeitherWayWorksBothAreTold) {
   OUTBACK_IN_ITS_OWN_PROCESS(
-      ({{"OUTBACK_ZE_LOADER", OUTBACK_TEST_ZE_NEWER_LOADER},
+      ({{"OUTBACK_ZE_LOADER", newer_loader},
         {"OUTBACK_TEST_ZE_INIT_DRIVERS", "0x78000003"},
         {"OUTBACK_ZE_FAULTS", "zeInit:*=0x70010000"}}),
       {

@@ -81,11 +81,10 @@ TEST(ModesTest, ANewerLoaderSynchronizesLists) {
     EXPECT_GT(calls("zeCommandListHostSynchronize"), 0u);
     EXPECT_EQ(calls("zeEventCreate"), 0u);
   });
-  OUTBACK_IN_ITS_OWN_PROCESS(
-      ({{"OUTBACK_ZE_LOADER", newer_loader}, {"OUTBACK_ZE_API", "1.5"}}), {
-        barriers_of_ten_fills();
-        EXPECT_EQ(calls("zeCommandListHostSynchronize"), 0u);
-      });
+  OUTBACK_IN_ITS_OWN_PROCESS(({{"OUTBACK_ZE_LOADER", newer_loader}, {"OUTBACK_ZE_API", "1.5"}}), {
+    barriers_of_ten_fills();
+    EXPECT_EQ(calls("zeCommandListHostSynchronize"), 0u);
+  });
 }
 
 // An idle stream is known to be idle, and asking costs no call.

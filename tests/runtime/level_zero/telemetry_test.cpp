@@ -52,7 +52,7 @@ void expect_tiles_of_two_cards() {
 }
 
 TEST(TelemetryTest, TilesThatAreDevicesHaveTheirOwnSensors) {
-  OUTBACK_IN_ITS_OWN_PROCESS(({{"OUTBACK_ZE_LOADER", OUTBACK_TEST_ZE_NEWER_LOADER},
+  OUTBACK_IN_ITS_OWN_PROCESS(({{"OUTBACK_ZE_LOADER", newer_loader},
                                {"OUTBACK_ZE_TILES", "2"},
                                {"OUTBACK_ZE_MEMORY", "64M"}}),
                              expect_tiles_of_two_cards());
@@ -60,7 +60,7 @@ TEST(TelemetryTest, TilesThatAreDevicesHaveTheirOwnSensors) {
 
 // Its tiles' memory and power in all, and the hottest and the fastest of them.
 TEST(TelemetryTest, ACardIsItsTilesTogether) {
-  for (const char* loader : {OUTBACK_TEST_ZE_NEWER_LOADER, "libze_loader.so.1"}) {
+  for (const char* loader : {newer_loader, "libze_loader.so.1"}) {
     const char* in_core = loader == std::string("libze_loader.so.1") ? "1" : "0";
     OUTBACK_IN_ITS_OWN_PROCESS(
         ({{"OUTBACK_ZE_LOADER", loader},
@@ -88,7 +88,7 @@ TEST(TelemetryTest, ACardIsItsTilesTogether) {
 // A driver of 1.9 tells which part of which card it is, one of 1.7 which card, and no older one.
 TEST(TelemetryTest, ATileOfACardThatTheMaskChoseHasItsOwnSensors) {
   for (const char* api : {"1.9", "1.7", "1.6"}) {
-    OUTBACK_IN_ITS_OWN_PROCESS(({{"OUTBACK_ZE_LOADER", OUTBACK_TEST_ZE_NEWER_LOADER},
+    OUTBACK_IN_ITS_OWN_PROCESS(({{"OUTBACK_ZE_LOADER", newer_loader},
                                  {"OUTBACK_ZE_API", api},
                                  {"OUTBACK_ZE_TILES", "2"},
                                  {"ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE"},
@@ -103,7 +103,7 @@ TEST(TelemetryTest, ATileOfACardThatTheMaskChoseHasItsOwnSensors) {
 
 // ZES_ENABLE_SYSMAN: Sysman has the core's handles; for a tile the card's, where that can be asked.
 TEST(TelemetryTest, ATileInTheCoreHasItsOwnSensors) {
-  for (const char* loader : {OUTBACK_TEST_ZE_NEWER_LOADER, "libze_loader.so.1"}) {
+  for (const char* loader : {newer_loader, "libze_loader.so.1"}) {
     OUTBACK_IN_ITS_OWN_PROCESS(({{"OUTBACK_ZE_LOADER", loader},
                                  {"ZES_ENABLE_SYSMAN", "1"},
                                  {"OUTBACK_ZE_TILES", "2"},
@@ -118,10 +118,9 @@ TEST(TelemetryTest, ATileInTheCoreHasItsOwnSensors) {
 
 // Flat, on a driver that cannot be asked by UUID, nobody knows which of Sysman's cards it is.
 TEST(TelemetryTest, ATileThatSysmanDoesNotKnowHasNone) {
-  OUTBACK_IN_ITS_OWN_PROCESS(({{"OUTBACK_ZE_LOADER", OUTBACK_TEST_ZE_NEWER_LOADER},
-                               {"OUTBACK_ZE_API", "1.8"},
-                               {"OUTBACK_ZE_TILES", "2"}}),
-                             expect_none(0));
+  OUTBACK_IN_ITS_OWN_PROCESS(
+      ({{"OUTBACK_ZE_LOADER", newer_loader}, {"OUTBACK_ZE_API", "1.8"}, {"OUTBACK_ZE_TILES", "2"}}),
+      expect_none(0));
 }
 
 }  // namespace
