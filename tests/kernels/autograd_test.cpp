@@ -29,27 +29,31 @@ auto typed(const char* name) {
   return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
 }
 
-// sum and difference of x and y, or of x and nothing
-std::tuple<at::Tensor, at::Tensor> both(const at::Tensor& x, const std::optional<at::Tensor>& y) {
+// sum and difference of x and y, one of which may be absent
+std::tuple<at::Tensor, at::Tensor> both(const std::optional<at::Tensor>& x,
+                                        const std::optional<at::Tensor>& y) {
   return typed<decltype(both)>("outback_test::both").call(x, y);
 }
 
-std::tuple<at::Tensor, at::Tensor> both_kernel(const at::Tensor& x,
+std::tuple<at::Tensor, at::Tensor> both_kernel(const std::optional<at::Tensor>& x,
                                                const std::optional<at::Tensor>& y) {
   EXPECT_TRUE(c10::impl::tls_is_dispatch_key_excluded(c10::DispatchKey::AutogradFunctionality))
       << "a derivative runs its operator below autograd";
-  return {y ? x + *y : x.clone(), y ? x - *y : x.clone()};
+  if (!x) return {y->clone(), y->neg()};
+  return {y ? *x + *y : x->clone(), y ? *x - *y : x->clone()};
 }
 
 struct both_formula {
-  static void setup_context(AutogradContext* ctx, const at::Tensor& /*x*/,
+  static void setup_context(AutogradContext* ctx, const std::optional<at::Tensor>& x,
                             const std::optional<at::Tensor>& y,
                             const std::tuple<at::Tensor, at::Tensor>& /*output*/) {
+    ctx->saved_data["has_x"] = x.has_value();
     ctx->saved_data["has_y"] = y.has_value();
   }
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
+    const bool has_x = ctx->saved_data["has_x"].toBool();
     const bool has_y = ctx->saved_data["has_y"].toBool();
-    return {grads[0] + grads[1], has_y ? grads[0] - grads[1] : at::Tensor()};
+    return {has_x ? grads[0] + grads[1] : at::Tensor(), has_y ? grads[0] - grads[1] : at::Tensor()};
   }
 };
 
@@ -132,7 +136,7 @@ struct mistaken_formula {
 TORCH_LIBRARY_FRAGMENT(outback_test, m) {
   m.def("twice(Tensor x) -> (Tensor, Tensor)");
   m.def("mistaken(Tensor x, int how) -> Tensor");
-  m.def("both(Tensor x, Tensor? y) -> (Tensor, Tensor)");
+  m.def("both(Tensor? x, Tensor? y) -> (Tensor, Tensor)");
   m.def("product(Tensor[] tensors) -> Tensor");
 }
 TORCH_LIBRARY_IMPL(outback_test, PrivateUse1, m) {
@@ -179,6 +183,9 @@ TEST_F(AutogradTest, AnInputThatIsAbsent) {
   const at::Tensor x = leaf(3);
   std::get<0>(both(x, std::nullopt)).sum().backward();
   expect(x.grad(), 1);
+  const at::Tensor y = leaf(2);
+  std::get<1>(both(std::nullopt, y)).sum().backward();
+  expect(y.grad(), -1);
 }
 
 TEST_F(AutogradTest, ListsAndSavedOutputs) {

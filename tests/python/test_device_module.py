@@ -171,6 +171,11 @@ def test_the_context_restores_after_an_error_and_when_nested(two_devices):
             assert torch.acme.current_device() == 1
         assert torch.acme.current_device() == 0
     assert torch.acme.current_device() == 0
+    with context:
+        with context:  # once more, from its own
+            pass
+        assert torch.acme.current_device() == 1
+    assert torch.acme.current_device() == 0
     assert context.idx == 1 and context.prev_idx == -1
 
 

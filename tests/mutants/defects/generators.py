@@ -8,7 +8,8 @@ MUTANTS = (
         breaks="torch.compile takes the wrong branch of `if x.is_acme`.",
         file="generators/methods/tensor_methods.cpp",
         old="  return THPVariable_Unpack(tensor).unsafeGetTensorImpl()->is_privateuseone();",
-        new="  return THPVariable_Unpack(tensor).device().is_privateuseone();",
+        new="  return THPVariable_Unpack(tensor).unsafeGetTensorImpl()->device_type() == "
+        "c10::kPrivateUse1;",
         found_by="tests/python/test_tensor_methods.py::test_fake_tensors_are_where_they_say",
     ),
     Mutant(
@@ -25,10 +26,19 @@ MUTANTS = (
         name="a_sequence_goes_to_the_current_device",
         breaks="sequence.acme() moves a sequence away that is on another device of the backend.",
         file="generators/methods/packed_sequence_methods.cpp",
+        old='    if (device.attr("type").cast<std::string>() != backend_name()) {',
+        new='    if (device.equal(data.attr("device"))) {',
+        found_by="tests/python/methods/test_packed_sequence_methods.py::"
+        "test_without_a_device_it_stays_on_the_one_it_is_on",
+    ),
+    Mutant(
+        name="a_sequence_of_the_cpu_stays_there",
+        breaks="sequence.acme() does not move a sequence that is on the CPU.",
+        file="generators/methods/packed_sequence_methods.cpp",
         old='py::arg("device") = data.attr("device"));',
         new='py::arg("device") = backend_name());',
         found_by="tests/python/methods/test_packed_sequence_methods.py::"
-        "test_without_a_device_it_stays_on_the_one_it_is_on",
+        "test_all_but_the_batch_sizes_move",
     ),
     Mutant(
         name="the_scaffolds_derivative_is_wrong",

@@ -45,7 +45,8 @@ context = mp.get_context("spawn")
 inbox, outbox = context.SimpleQueue(), context.SimpleQueue()
 
 def start(target, *arguments):
-    process = context.Process(target=target, args=arguments or (inbox, outbox))
+    # A daemon ends with this process: what fails here is not waited for by one that waits for more.
+    process = context.Process(target=target, args=arguments or (inbox, outbox), daemon=True)
     process.start()
     return process
 

@@ -76,6 +76,14 @@ def test_an_operator_is_replayed_as_it_runs(what):
         assert torch.equal(result, expected)
 
 
+def test_a_scalar_of_the_cpus_is_taken_as_it_was_at_the_capture():
+    x, scalar = torch.randn(5, device="acme"), torch.tensor(3.0)
+    graph, result = captured(lambda: x * scalar)
+    scalar.fill_(5)
+    graph.replay()
+    assert torch.equal(result, x * 3)
+
+
 @pytest.mark.filterwarnings("ignore:RNN module weights")
 @pytest.mark.parametrize("kind", ["LSTM", "GRU"])
 def test_recurrent_networks_are_captured(kind):

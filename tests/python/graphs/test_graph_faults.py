@@ -56,14 +56,14 @@ x = torch.zeros(8, device="acme")
 graph = torch.acme.CUDAGraph()
 with torch.acme.graph(graph):
     x.uniform_()
-state = torch.acme.get_rng_state()
+torch.acme.manual_seed(1)
 try:
     graph.replay()
 except torch.AcceleratorError as e:
     print("refused")
-torch.acme.set_rng_state(state)
+torch.acme.manual_seed(2)
 graph.replay()
-torch.acme.set_rng_state(state)
+torch.acme.manual_seed(2)
 print(torch.equal(x, torch.zeros(8, device="acme").uniform_()))
 """
 

@@ -41,6 +41,13 @@ def test_writes_through_a_view_are_seen_by_all():
     assert x.cpu().tolist() == [[0, 0, 2, 0], [1, 1, 3, 1], [0, 0, 2, 2], [0, 0, 2, 3]]
 
 
+def test_zeroing_a_view_leaves_the_rest():
+    x = torch.ones(3, 4, device="acme")
+    x[:, 1].zero_()
+    x[2, 2:].zero_()
+    assert x.cpu().tolist() == [[1, 0, 1, 1], [1, 0, 1, 1], [1, 0, 0, 0]]
+
+
 def test_conjugate_and_negative_views_are_lazy_and_right():
     on_cpu = torch.randn(3, 4, dtype=torch.cfloat)
     x = on_cpu.acme()

@@ -83,11 +83,15 @@ def test_a_state_can_be_kept_and_restored(device):
 
 
 def test_all_states():
+    for seed, generator in enumerate(torch.acme.default_generators):
+        generator.manual_seed(seed)
     states = torch.acme.get_rng_state_all()
-    assert len(states) == torch.acme.device_count()
-    first = draw()
+    devices = range(torch.acme.device_count())
+    assert len(states) == len(devices)
+    first = [draw(device) for device in devices]
     torch.acme.set_rng_state_all(states)
-    assert torch.equal(draw(), first)
+    for device in devices:
+        assert torch.equal(draw(device), first[device])
 
 
 @pytest.mark.parametrize("state", [torch.zeros(3, dtype=torch.uint8), torch.zeros(16), "state"])

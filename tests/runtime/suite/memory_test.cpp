@@ -83,12 +83,15 @@ TEST_F(MemoryTest, ExhaustionIsOutOfMemoryAndPasses) {
 }
 
 TEST_F(MemoryTest, FreedMemoryIsNotLost) {
-  const outback_device_info info = device_info();
-  const std::size_t chunk = chunk_of(info.memory_size / 4);
-  for (int i = 0; i < 40; ++i) {  // ten times what there is
-    void* ptr = nullptr;
-    ASSERT_PRED_FORMAT1(succeeds, table().mem_alloc(table().self, 0, chunk, &ptr)) << "round " << i;
-    EXPECT_OK(table().mem_free(table().self, 0, ptr));
+  for (int32_t d = 0; d < device_count(); ++d) {
+    const outback_device_info info = device_info(d);
+    const std::size_t chunk = chunk_of(info.memory_size / 4);
+    for (int i = 0; i < 40; ++i) {  // ten times what there is
+      void* ptr = nullptr;
+      ASSERT_PRED_FORMAT1(succeeds, table().mem_alloc(table().self, d, chunk, &ptr))
+          << "device " << d << ", round " << i;
+      EXPECT_OK(table().mem_free(table().self, d, ptr));
+    }
   }
 }
 
