@@ -66,7 +66,7 @@ ROWS = {
     ],
     "The profiler": ["ecosystem/test_profiler.py"],
     "Threads, forks, interpreter exit": ["test_exit.py", "test_fork.py"],
-    "Injected faults": ["test_faults.py"],
+    "Injected faults": ["test_faults.py", "test_first_contact.py"],
 }
 
 
