@@ -36,7 +36,8 @@ TEST_F(ValidationTest, ADeviceThatThereIsNot) {
                  "device_sync: device is 1: expected 0, the only device");
   use(host_table(true, 0));
   expect_refused([&] { return t_.device_sync(self_, 0); },
-                 "device_sync: device is 0: expected nothing, as there are no devices");
+                 "device_sync: device is 0: expected nothing, as there are no devices: there is no "
+                 "device 0: there are no devices");  // the runtime's own words
 }
 
 TEST_F(ValidationTest, NullOutputs) {

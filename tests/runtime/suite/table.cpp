@@ -1,4 +1,5 @@
-// OUTBACK_SUITE_TABLE is the function that answers the table: see outback_add_runtime_suite_program.
+// OUTBACK_SUITE_TABLE is the function that answers the table: see
+// outback_add_runtime_suite_program.
 #include "tests/runtime/suite/table.h"
 
 extern "C" const outback_runtime* OUTBACK_SUITE_TABLE(void);
