@@ -20,8 +20,10 @@ _END = "<!-- end -->\n"
 ROWS = {
     "Registration, `import torch`, autoload": [
         "test_autoload.py",
+        "test_no_device.py",
         "test_programs.py",
         "test_registration.py",
+        "test_variables.py",
     ],
     "`tensor.acme()` and the other methods; modules, storages, packed sequences": [
         "methods",
