@@ -108,7 +108,7 @@ def test_a_list_of_devices_is_shown_as_what_it_is(run_python):
         import torch, torch_acme
         try:
             torch.ones(1, device="acme:7")
-        except IndexError as error:
+        except torch.AcceleratorError as error:
             print(error)
         """,
         ACME_VISIBLE_DEVICES="0,\udcff\x1b",
