@@ -110,12 +110,12 @@ void refuse_number(int64_t index) {
 void refuse_index(std::string_view text) {
   const int count = device_count();
   const std::string why =
-      count == 0 ? c10::str("no ", backend_name(), " device is available")
-                 : c10::str("expected an index from 0 to ", count - 1, ", this process has ", count,
-                            count == 1 ? " device" : " devices");
-  throw c10::AcceleratorError(
-      {__func__, __FILE__, static_cast<uint32_t>(__LINE__)}, OUTBACK_INVALID_ARGUMENT,
-      c10::str(backend_name(), ":", text, " does not exist: ", why, visible_devices_text()));
+      count == 0 ? c10::str(" does not exist: no ", backend_name(), " device is available")
+                 : c10::str(" does not exist: expected an index from 0 to ", count - 1,
+                            ", this process has ", count, count == 1 ? " device" : " devices");
+  throw c10::AcceleratorError({__func__, __FILE__, static_cast<uint32_t>(__LINE__)},
+                              OUTBACK_INVALID_ARGUMENT,
+                              c10::str(backend_name(), ":", text, why, visible_devices_text()));
 }
 
 void set_device(c10::DeviceIndex index) {

@@ -121,7 +121,22 @@ def copy(tree, tmp_path):
 def test_the_copy_is_of_what_git_does_not_ignore(copy):
     copy.update()
     files = {file.relative_to(copy.folder).as_posix() for file in copy.folder.rglob("*.*")}
-    assert files == {".gitignore", "src/a.py", "src/new.py"}
+    ours = {file for file in files if not f"{file}/".startswith(".git/")}
+    assert ours == {".gitignore", "src/a.py", "src/new.py"}
+
+
+def test_git_finds_the_copys_files_below_a_folder_that_is_ignored(tree):
+    """./dev test asks git which there are."""
+    copy = Copy(tree, tree / "build/copy")
+    copy.update()
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"],
+        cwd=copy.folder,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.split()
+    assert sorted(listed) == [".gitignore", "src/a.py", "src/new.py"]
 
 
 def test_the_copy_follows_the_tree_and_leaves_alone_what_has_not_changed(copy, tree):

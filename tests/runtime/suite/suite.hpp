@@ -45,7 +45,7 @@ const outback_runtime& table();
 /// The base of every test. There is a device, and it says what can be: see first_contact.hpp.
 class RuntimeTest : public testing::Test {};
 
-/// "OUTBACK_INTERNAL", or "status 42" for what is none.
+/// OUTBACK_INTERNAL as text, or "status 42" for what is none.
 std::string status_text(outback_status status);
 /// The same, and the runtime's explanation.
 std::string failure_text(outback_status status);
