@@ -368,7 +368,22 @@ def test_the_key_stays_and_tells_what_it_is_for(key):
         lambda key, patch: key.source.write_text("int b;"),
         lambda key, patch: key.source.rename(key.source.with_name("b.cpp")),
     ],
-    ids=(["release", "target", "arguments", "CXXFLAGS", "LDFLAGS", "libc", "build", "CUDA", "torch", "ABI", "source", "name"]),
+    ids=(
+        [
+            "release",
+            "target",
+            "arguments",
+            "CXXFLAGS",
+            "LDFLAGS",
+            "libc",
+            "build",
+            "CUDA",
+            "torch",
+            "ABI",
+            "source",
+            "name",
+        ]
+    ),
 )
 def test_what_makes_another_module_makes_another_key(key, monkeypatch, change):
     before = key()
