@@ -27,8 +27,9 @@ event& event_of(void* handle) {
 }
 
 // What the next recording of a fresh c10::Event takes over in place of recording: c10::Event has no
-// other way to hold an event that exists.
-thread_local std::unique_ptr<event> adopted_next;
+// other way to hold an event that exists. Without a destructor: static destructors record too, when
+// the main thread's other variables are gone.
+thread_local constinit event* adopted_next = nullptr;
 
 class guard final : public c10::impl::DeviceGuardImplInterface {
  public:
@@ -88,7 +89,7 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
               c10::EventFlag flag) const override {
     if (*handle != nullptr) return event_of(*handle).record(stream);
     if (adopted_next != nullptr) {
-      *handle = adopted_next.release();
+      *handle = std::exchange(adopted_next, nullptr);
       return;
     }
     auto made = std::make_unique<event>(event_flags_in(flag));
@@ -128,7 +129,7 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
 
 c10::Event adopt_event(event made, uint32_t flags) {
   const c10::Stream somewhere = default_stream(made.device());
-  adopted_next = std::make_unique<event>(std::move(made));
+  adopted_next = new event(std::move(made));
   c10::Event holder(device_type, event_flag_of(flags));
   holder.record(somewhere);
   return holder;

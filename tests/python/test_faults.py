@@ -351,6 +351,8 @@ def test_a_malformed_variable_registers_nothing(run_python, variable, value):
     assert after == "2.0 privateuseone"
 
 
+# The end of the process is the driver's too: the caches are given back to it there.
+@pytest.mark.turns_on_driver
 def test_validation_finds_nothing_to_refuse_in_training(run_python):
     done = run_python(
         """
@@ -375,6 +377,7 @@ def test_validation_finds_nothing_to_refuse_in_training(run_python):
     assert not done.errors, done  # what the allocators keep is no leak
 
 
+@pytest.mark.turns_on_driver
 def test_validation_tells_what_the_program_forgot(run_python):
     done = run_python(
         """

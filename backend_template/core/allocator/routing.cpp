@@ -20,9 +20,16 @@ struct route {
   c10::MempoolId_t pool;
 };
 
-// The count is apart since it needs no constructor: it is all that most allocations look at.
-thread_local size_t route_count = 0;
-thread_local std::vector<route> routes;
+// The count is apart since it needs no constructor: it is all that most allocations look at. It is
+// 0 after the thread's end too: static destructors may allocate when the main thread's routes are
+// gone.
+thread_local constinit size_t route_count = 0;
+
+struct thread_routes {
+  std::vector<route> all;
+  ~thread_routes() { route_count = 0; }
+};
+thread_local thread_routes here;
 
 std::atomic<c10::CaptureId_t> last_pool{0};
 
@@ -39,11 +46,12 @@ c10::MempoolId_t new_pool_id() noexcept {
 void begin_allocate_to_pool(c10::DeviceIndex device, c10::MempoolId_t pool) {
   ensure_started();
   cache_of(device).begin_pool_use(pool);
-  routes.push_back({device, pool});
-  route_count = routes.size();
+  here.all.push_back({device, pool});
+  route_count = here.all.size();
 }
 
 void end_allocate_to_pool(c10::DeviceIndex device, c10::MempoolId_t pool) {
+  std::vector<route>& routes = here.all;
   const auto last = std::find_if(routes.rbegin(), routes.rend(),
                                  [device](const route& it) { return it.device == device; });
   TORCH_CHECK(last != routes.rend() && last->pool == pool, backend_name(), ": the pool (",
@@ -58,6 +66,7 @@ c10::MempoolId_t pool_for(c10::DeviceIndex device) noexcept {
   if (C10_LIKELY(route_count == 0)) {
     return any_capture(device) ? capture_pool_for(device) : c10::MempoolId_t{0, 0};
   }
+  const std::vector<route>& routes = here.all;
   const auto last = std::find_if(routes.rbegin(), routes.rend(),
                                  [device](const route& it) { return it.device == device; });
   return last == routes.rend() ? capture_pool_for(device) : last->pool;

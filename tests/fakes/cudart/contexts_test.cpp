@@ -1,5 +1,8 @@
 // Contexts and the current device: what makes one, and what does not. Each test is a process.
+#include <cstdlib>
+#include <cstring>
 #include <thread>
+#include <vector>
 
 #include "tests/fakes/cudart/child.hpp"
 #include "tests/fakes/cudart/fake_test.hpp"
@@ -177,6 +180,27 @@ TEST(Contexts, TheDriverAnswersByVersion) {
     EXPECT_EQ(status, cudaDriverEntryPointSymbolNotFound);
     EXPECT_EQ(cudaGetDriverEntryPointByVersion("cuInit", &none, 99000, 0, &status),
               cudaErrorInvalidValue);
+  }));
+}
+
+// Memory is given back in atexit functions, which come after the main thread's own variables.
+TEST(Contexts, AThreadsStateIsThereInItsLastCalls) {
+  expect_well(in_child({}, [] {
+    std::atexit([] {
+      // Whatever the ended thread freed belongs to somebody else now.
+      std::vector<void*> others;
+      for (std::size_t size = 4; size < 4096; size += 4) {
+        others.push_back(std::memset(std::malloc(size), 0x5a, size));
+      }
+      cudaStream_t stream = nullptr;
+      if (current_device() != 1) _exit(2);
+      if (cudaMalloc(&others[0], 4096) != cudaSuccess) _exit(3);
+      if (cudaSetDevice(0) != cudaSuccess || current_device() != 0) _exit(4);
+      if (cudaStreamCreate(&stream) != cudaSuccess || active() != 3) _exit(5);
+    });
+    void* memory = nullptr;
+    EXPECT_CUDA(cudaSetDevice(1));
+    EXPECT_CUDA(cudaMalloc(&memory, 4096));
   }));
 }
 

@@ -1,15 +1,36 @@
 #include "tests/fakes/cudart/thread.hpp"
 
+#include <pthread.h>
+
+#include <memory>
+#include <system_error>
+
 namespace fake_cuda {
 namespace {
 
 constexpr uintptr_t first_context = (uintptr_t(handle_kind::context) << 36) | 0x2a0000000000;
 
+[[noreturn]] void throw_errno(int error) {
+  throw std::system_error(error, std::generic_category(), "a thread's state of CUDA");
+}
+
+pthread_key_t make_key() {
+  pthread_key_t key;
+  const auto end = [](void* state) { delete static_cast<thread_state*>(state); };
+  if (const int error = pthread_key_create(&key, end)) throw_errno(error);
+  return key;
+}
+
 }  // namespace
 
+// By a key of POSIX: exit() ends the main thread's thread_local variables before it calls what
+// atexit was given, which may free memory. CUDA answers there, on the device that was current.
 thread_state& this_thread() {
-  thread_local thread_state state;
-  return state;
+  static const pthread_key_t key = make_key();
+  if (void* there = pthread_getspecific(key)) return *static_cast<thread_state*>(there);
+  auto made = std::make_unique<thread_state>();
+  if (const int error = pthread_setspecific(key, made.get())) throw_errno(error);
+  return *made.release();
 }
 
 device* context_device(machine& m) {
