@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backend_template/core/device_allocator.h"
-#include "backend_template/core/host_callback.h"
-#include "backend_template/core/stream.h"
+#include "backend_template/core/memory/device_allocator.h"
+#include "backend_template/core/streams/host_callback.h"
+#include "backend_template/core/streams/stream.h"
 #include "backend_template/runtimes/host/host_runtime.hpp"
 #include "outback/backend.h"
 #include "outback/runtime.hpp"

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-#include "backend_template/core/device.h"
+#include "backend_template/core/devices/device.h"
 
 namespace outback::registration {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "backend_template/core/format.h"
+#include "backend_template/core/runtime/format.h"
 #include "registration/taken_names.h"
 
 namespace outback::registration {

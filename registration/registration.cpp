@@ -11,32 +11,36 @@
 #include <atomic>
 #include <mutex>
 
-#include "backend_template/core/accelerator_graph.h"
-#include "backend_template/core/allocator/leak_report.h"
-#include "backend_template/core/ddp_timer.h"
-#include "backend_template/core/device.h"
-#include "backend_template/core/device_allocator.h"
-#include "backend_template/core/dtypes.h"
-#include "backend_template/core/guard.h"
-#include "backend_template/core/hooks.h"
-#include "backend_template/core/host_allocator.h"
-#include "backend_template/core/profiler.h"
-#include "backend_template/core/runtime.h"
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/devices/dtypes.h"
+#include "backend_template/core/interfaces/accelerator_graph.h"
+#include "backend_template/core/interfaces/guard.h"
+#include "backend_template/core/interfaces/hooks.h"
+#include "backend_template/core/memory/allocator/leak_report.h"
+#include "backend_template/core/memory/device_allocator.h"
+#include "backend_template/core/memory/host_allocator.h"
+#include "backend_template/core/interfaces/profiler.h"
+#include "backend_template/core/runtime/runtime.h"
+#include "backend_template/core/interfaces/ddp_timer.h"
+#include "backend_template/ops/copies/policy.h"
 #include "backend_template/ops/operators.h"
 #include "outback/backend.h"
 #include "outback/table_check.hpp"
 #include "registration/backend_meta.h"
-#include "registration/fallback_mode.h"
+#include "registration/checks.h"
 #include "registration/name.h"
-#include "registration/options.h"
 
 namespace outback {
 namespace {
 
 std::atomic<bool> registered{false};
 
-// Leaked: the device module reads it as long as there is Python.
-const backend_options* kept_options = nullptr;
+// What a second call is compared with. Leaked: it may come as long as there is Python.
+struct identity {
+  std::string name;
+  const outback_runtime* runtime;
+};
+const identity* registered_as = nullptr;
 
 void check_nothing_registered(const std::string& name) {
   const std::string other = c10::get_privateuse1_backend();
@@ -63,16 +67,16 @@ void check_options(const backend_options& options) {
                       " is in amp_dtypes and in unsupported_dtypes");
   }
   ops::operator_names_of(options.excluded_operators);
-  registration::initial_fallback_mode(options);
+  ops::initial_fallback_mode(options.fallback);
   core::read_leak_report();
 }
 
 bool is_registered_as(const backend_options& options) {
   if (!registered.load(std::memory_order_acquire)) return false;
-  TORCH_CHECK(options.name == kept_options->name, "cannot register ", options.name,
-              ": this process's backend is ", kept_options->name,
+  TORCH_CHECK(options.name == registered_as->name, "cannot register ", options.name,
+              ": this process's backend is ", registered_as->name,
               " already, and PyTorch has room for one");
-  TORCH_CHECK(options.runtime == kept_options->runtime, "cannot register ", options.name,
+  TORCH_CHECK(options.runtime == registered_as->runtime, "cannot register ", options.name,
               ": it is registered already, with another runtime");
   return true;
 }
@@ -88,10 +92,6 @@ void check_registrable(const backend_options& options) {
   check_backend_meta(options);
 }
 
-const backend_options& options() {
-  return *kept_options;
-}
-
 }  // namespace registration
 
 void register_backend(const backend_options& options) {
@@ -102,12 +102,13 @@ void register_backend(const backend_options& options) {
   if (is_registered_as(options)) return;
   registration::check_registrable(options);
   ops::operator_names excluded = ops::operator_names_of(options.excluded_operators);
-  const fallback_mode fallback = registration::initial_fallback_mode(options);
+  const fallback_mode fallback = ops::initial_fallback_mode(options.fallback);
   const bool reports_leaks = core::read_leak_report();
 
   core::install_runtime(options.name, options.runtime);
   core::set_unsupported_dtypes(options.unsupported_dtypes);
-  kept_options = new backend_options(options);
+  core::set_amp_dtypes(options.amp_dtypes);
+  registered_as = new identity{options.name, options.runtime};
   c10::impl::registerDeviceGuard(core::device_type, &core::device_guard_impl());
   c10::SetAllocator(core::device_type, &core::device_allocator());
   at::setHostAllocator(core::device_type, &core::host_allocator());

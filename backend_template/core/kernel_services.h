@@ -17,8 +17,8 @@ namespace outback::core {
 // libraries of two Outbacks do not take each other's for their own.
 inline namespace kernel_abi_1 {
 
-/// Every member is that of the same name in core/runtime.h, core/device.h, core/stream.h,
-/// core/dtypes.h and core/device_allocator.h.
+/// Every member is that of the same name in runtime/runtime.h, devices/device.h, streams/stream.h,
+/// devices/dtypes.h and memory/device_allocator.h.
 class kernel_services {
  public:
   virtual const outback_runtime& runtime() const noexcept = 0;

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "backend_template/core/device.h"
+#include "backend_template/core/devices/device.h"
 #include "backend_template/module/python_class.h"
 #include "outback/backend.h"
 

@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "backend_template/core/device.h"
-#include "backend_template/core/lazy_start.h"
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/devices/lazy_start.h"
 
 namespace py = pybind11;
 

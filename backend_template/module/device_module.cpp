@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "backend_template/core/lazy_start.h"
+#include "backend_template/core/devices/lazy_start.h"
 #include "backend_template/module/lazy_calls.h"
 #include "backend_template/module/left_out.h"
 #include "backend_template/module/legacy_types.h"

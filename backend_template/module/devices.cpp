@@ -6,14 +6,13 @@
 
 #include <algorithm>
 
-#include "backend_template/core/device.h"
-#include "backend_template/core/dtypes.h"
-#include "backend_template/core/lazy_start.h"
-#include "backend_template/core/stream.h"
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/devices/dtypes.h"
+#include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/streams/stream.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/lazy_calls.h"
-#include "registration/options.h"
-#include "registration/python/device_argument.h"
+#include "backend_template/python/device_argument.h"
 
 namespace py = pybind11;
 
@@ -35,7 +34,7 @@ void synchronize(py::handle device) {
 py::list amp_dtypes() {
   const py::module_ torch = py::module_::import("torch");
   py::list dtypes;
-  for (const c10::ScalarType dtype : registration::options().amp_dtypes) {
+  for (const c10::ScalarType dtype : core::amp_dtypes()) {
     dtypes.append(torch.attr(std::string(c10::getDtypeNames(dtype).first).c_str()));
   }
   return dtypes;
@@ -45,7 +44,7 @@ py::list amp_dtypes() {
 // need be; natively is what the vendor says.
 bool is_bf16_supported(bool including_emulation) {
   if (core::device_count() == 0 || !core::supports(c10::ScalarType::BFloat16)) return false;
-  const auto& dtypes = registration::options().amp_dtypes;
+  const auto& dtypes = core::amp_dtypes();
   return including_emulation ||
          std::find(dtypes.begin(), dtypes.end(), c10::ScalarType::BFloat16) != dtypes.end();
 }

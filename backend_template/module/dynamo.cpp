@@ -4,16 +4,15 @@
 #include <string>
 #include <vector>
 
-#include "backend_template/core/device.h"
-#include "backend_template/core/dtypes.h"
-#include "backend_template/core/stream.h"
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/devices/dtypes.h"
+#include "backend_template/core/streams/stream.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/properties.h"
 #include "backend_template/module/python_class.h"
-#include "registration/options.h"
-#include "registration/python/device_argument.h"
-#include "registration/python/dtype.h"
-#include "registration/python/import_hook.h"
+#include "backend_template/python/device_argument.h"
+#include "backend_template/python/dtype.h"
+#include "backend_template/python/import_hook.h"
 
 namespace py = pybind11;
 
@@ -55,7 +54,7 @@ bool is_dtype_supported(py::handle dtype, bool including_emulation) {
   const c10::ScalarType type = as_scalar_type(dtype);
   if (!core::supports(type)) return false;
   if (type != c10::ScalarType::BFloat16 || including_emulation) return true;
-  const auto& native = registration::options().amp_dtypes;
+  const auto& native = core::amp_dtypes();
   return std::find(native.begin(), native.end(), type) != native.end();
 }
 

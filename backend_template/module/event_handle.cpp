@@ -9,14 +9,14 @@
 #include <string>
 #include <utility>
 
-#include "backend_template/core/descriptor.h"
-#include "backend_template/core/device.h"
-#include "backend_template/core/event_flag.h"
-#include "backend_template/core/guard.h"
-#include "backend_template/core/ipc.h"
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/interfaces/guard.h"
+#include "backend_template/core/runtime/descriptor.h"
+#include "backend_template/core/memory/ipc.h"
+#include "backend_template/core/streams/event_flag.h"
 #include "backend_template/module/device_module.h"
+#include "backend_template/python/device_argument.h"
 #include "outback/backend.h"
-#include "registration/python/device_argument.h"
 
 namespace py = pybind11;
 

@@ -7,18 +7,18 @@
 #include <string>
 #include <string_view>
 
-#include "backend_template/core/device.h"
-#include "backend_template/core/event_flag.h"
-#include "backend_template/core/format.h"
-#include "backend_template/core/guard.h"
-#include "backend_template/core/native.h"
-#include "backend_template/core/runtime.h"
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/streams/native.h"
+#include "backend_template/core/runtime/format.h"
+#include "backend_template/core/interfaces/guard.h"
+#include "backend_template/core/runtime/runtime.h"
+#include "backend_template/core/streams/event_flag.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/event_handle.h"
 #include "backend_template/module/stream_type.h"
 #include "backend_template/module/subclass.h"
+#include "backend_template/python/errors.h"
 #include "outback/backend.h"
-#include "registration/python/errors.h"
 
 namespace py = pybind11;
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "backend_template/module/device_module.h"
-#include "registration/fallback_mode.h"
+#include "backend_template/ops/copies/policy.h"
 
 namespace py = pybind11;
 
@@ -14,7 +14,7 @@ void define_fallback(py::module_& module) {
   module.def(
       "set_fallback_mode",
       [](const std::string& mode) {
-        set_fallback_mode(registration::read_fallback_mode(mode, "set_fallback_mode"));
+        set_fallback_mode(ops::read_fallback_mode(mode, "set_fallback_mode"));
       },
       py::arg("mode"),
       R"(What to do with operators that have no kernel for this device, if the CPU cannot address its memory.
@@ -24,7 +24,7 @@ Args:
         operator; "error" raises NotImplementedError. The environment's OUTBACK_FALLBACK sets the
         first mode.)");
   module.def(
-      "get_fallback_mode", [] { return std::string(registration::name_of(get_fallback_mode())); },
+      "get_fallback_mode", [] { return std::string(ops::name_of(get_fallback_mode())); },
       R"(The mode that `set_fallback_mode` sets: "allow", "warn" or "error".)");
 }
 

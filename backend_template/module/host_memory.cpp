@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
-#include "backend_template/core/host_allocator.h"
-#include "backend_template/core/lazy_start.h"
+#include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/memory/host_allocator.h"
 #include "backend_template/module/device_module.h"
 
 namespace py = pybind11;

@@ -6,13 +6,13 @@
 
 #include <string>
 
-#include "backend_template/core/device.h"
-#include "backend_template/core/lazy_start.h"
-#include "backend_template/core/stream.h"
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/streams/stream.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/python_class.h"
+#include "backend_template/python/import_hook.h"
 #include "outback/backend.h"
-#include "registration/python/import_hook.h"
 
 namespace py = pybind11;
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend_template/core/lazy_start.h"
+#include "backend_template/core/devices/lazy_start.h"
 #include "backend_template/module/python_class.h"
 #include "outback/backend.h"
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "backend_template/module/python_class.h"
+#include "backend_template/python/dtype.h"
 #include "outback/backend.h"
-#include "registration/python/dtype.h"
 
 namespace py = pybind11;
 

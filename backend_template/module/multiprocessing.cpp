@@ -10,8 +10,8 @@
 #include <string>
 
 #include "backend_template/module/device_module.h"
+#include "backend_template/python/errors.h"
 #include "outback/backend.h"
-#include "registration/python/errors.h"
 
 namespace py = pybind11;
 

@@ -1,9 +1,9 @@
 // What devices can do with each other's memory, and with other processes'.
-#include "backend_template/core/peer.h"
+#include "backend_template/core/devices/peer.h"
 
-#include "backend_template/core/runtime.h"
+#include "backend_template/core/runtime/runtime.h"
 #include "backend_template/module/device_module.h"
-#include "registration/python/device_argument.h"
+#include "backend_template/python/device_argument.h"
 
 namespace py = pybind11;
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <string>
 
-#include "backend_template/core/format.h"
+#include "backend_template/core/runtime/format.h"
 #include "backend_template/module/device_module.h"
+#include "backend_template/python/device_argument.h"
 #include "outback/backend.h"
-#include "registration/python/device_argument.h"
 
 namespace py = pybind11;
 

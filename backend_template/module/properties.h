@@ -3,7 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include "backend_template/core/device.h"
+#include "backend_template/core/devices/device.h"
 
 namespace outback::python {
 

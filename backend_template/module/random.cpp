@@ -4,10 +4,10 @@
 
 #include <torch/csrc/Generator.h>
 
-#include "backend_template/core/device.h"
-#include "backend_template/core/generator.h"
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/interfaces/generator.h"
 #include "backend_template/module/device_module.h"
-#include "registration/python/device_argument.h"
+#include "backend_template/python/device_argument.h"
 
 namespace py = pybind11;
 

@@ -8,18 +8,18 @@
 #include <string>
 #include <vector>
 
-#include "backend_template/core/device.h"
-#include "backend_template/core/format.h"
-#include "backend_template/core/graph.h"
-#include "backend_template/core/guard.h"
-#include "backend_template/core/native.h"
-#include "backend_template/core/stream.h"
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/streams/native.h"
+#include "backend_template/core/runtime/format.h"
+#include "backend_template/core/graphs/graph.h"
+#include "backend_template/core/interfaces/guard.h"
+#include "backend_template/core/streams/stream.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/event_type.h"
 #include "backend_template/module/subclass.h"
+#include "backend_template/python/device_argument.h"
+#include "backend_template/python/errors.h"
 #include "outback/backend.h"
-#include "registration/python/device_argument.h"
-#include "registration/python/errors.h"
 
 namespace py = pybind11;
 

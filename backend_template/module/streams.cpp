@@ -4,16 +4,16 @@
 #include <chrono>
 #include <thread>
 
-#include "backend_template/core/device.h"
-#include "backend_template/core/graph.h"
-#include "backend_template/core/host_callback.h"
-#include "backend_template/core/runtime.h"
-#include "backend_template/core/stream.h"
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/graphs/graph.h"
+#include "backend_template/core/runtime/runtime.h"
+#include "backend_template/core/streams/host_callback.h"
+#include "backend_template/core/streams/stream.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/event_type.h"
 #include "backend_template/module/stream_type.h"
+#include "backend_template/python/device_argument.h"
 #include "outback/backend.h"
-#include "registration/python/device_argument.h"
 
 namespace py = pybind11;
 

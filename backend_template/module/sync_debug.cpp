@@ -1,5 +1,5 @@
 // torch.<name>.set_sync_debug_mode: what to do with calls that wait for the device.
-#include "backend_template/core/sync_debug.h"
+#include "backend_template/core/streams/sync_debug.h"
 
 #include <c10/util/Exception.h>
 

@@ -1,13 +1,13 @@
 // torch.<name>.utilization and its kin: what the device measures, in torch.cuda's units.
-#include "backend_template/core/telemetry.h"
+#include "backend_template/core/devices/telemetry.h"
 
 #include <cmath>
 #include <string>
 #include <vector>
 
-#include "backend_template/core/format.h"
+#include "backend_template/core/runtime/format.h"
 #include "backend_template/module/device_module.h"
-#include "registration/python/device_argument.h"
+#include "backend_template/python/device_argument.h"
 
 namespace py = pybind11;
 

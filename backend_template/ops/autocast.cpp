@@ -8,8 +8,8 @@
 #include <string>
 #include <tuple>
 
-#include "backend_template/core/device.h"
-#include "backend_template/core/torch_version.h"
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/runtime/torch_version.h"
 #include "backend_template/ops/registrar.h"
 
 namespace outback::ops {

@@ -4,11 +4,12 @@
 #include <array>
 
 #include "backend_template/ops/autocast.h"
-#include "backend_template/ops/native/native.h"
+#include "backend_template/ops/in_place/boxed_kernel.h"
+#include "backend_template/ops/in_place/common_operators.h"
 #include "backend_template/ops/operators.h"
+#include "backend_template/ops/in_place/cpu_kernels/cpu_kernels.h"
+#include "backend_template/ops/own/own.h"
 #include "backend_template/ops/recording/recorder.h"
-#include "backend_template/ops/redispatch/boxed_kernel.h"
-#include "backend_template/ops/redispatch/common_operators.h"
 #include "backend_template/ops/registrar.h"
 
 namespace outback::ops {

@@ -7,8 +7,8 @@
 
 #include <string>
 
-#include "backend_template/core/copy.h"
-#include "backend_template/core/lazy_start.h"
+#include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/memory/copy.h"
 #include "generators/methods/descriptors.h"
 #include "generators/methods/methods.h"
 #include "outback/backend.h"

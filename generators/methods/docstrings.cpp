@@ -1,6 +1,6 @@
 #include "generators/methods/docstrings.h"
 
-#include "backend_template/core/format.h"
+#include "backend_template/core/runtime/format.h"
 
 namespace outback::python {
 

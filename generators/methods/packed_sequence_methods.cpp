@@ -5,13 +5,13 @@
 
 #include <string>
 
+#include "backend_template/python/arguments.h"
+#include "backend_template/python/device_argument.h"
+#include "backend_template/python/errors.h"
 #include "generators/methods/descriptors.h"
 #include "generators/methods/docstrings.h"
 #include "generators/methods/methods.h"
 #include "outback/backend.h"
-#include "registration/python/arguments.h"
-#include "registration/python/device_argument.h"
-#include "registration/python/errors.h"
 
 namespace py = pybind11;
 

@@ -5,16 +5,16 @@
 
 #include <string>
 
-#include "backend_template/core/device.h"
-#include "backend_template/core/dtypes.h"
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/devices/dtypes.h"
+#include "backend_template/python/arguments.h"
+#include "backend_template/python/device_argument.h"
+#include "backend_template/python/dtype.h"
+#include "backend_template/python/errors.h"
 #include "generators/methods/descriptors.h"
 #include "generators/methods/docstrings.h"
 #include "generators/methods/methods.h"
 #include "outback/backend.h"
-#include "registration/python/arguments.h"
-#include "registration/python/device_argument.h"
-#include "registration/python/dtype.h"
-#include "registration/python/errors.h"
 
 namespace py = pybind11;
 

@@ -10,15 +10,15 @@
 #include <optional>
 #include <string>
 
-#include "backend_template/core/device.h"
+#include "backend_template/core/devices/device.h"
+#include "backend_template/python/arguments.h"
+#include "backend_template/python/device_argument.h"
+#include "backend_template/python/errors.h"
+#include "backend_template/python/import_hook.h"
 #include "generators/methods/descriptors.h"
 #include "generators/methods/docstrings.h"
 #include "generators/methods/methods.h"
 #include "outback/backend.h"
-#include "registration/python/arguments.h"
-#include "registration/python/device_argument.h"
-#include "registration/python/errors.h"
-#include "registration/python/import_hook.h"
 
 namespace py = pybind11;
 

@@ -7,13 +7,13 @@
 
 #include "backend_template/module/at_exit.h"
 #include "backend_template/module/device_module.h"
+#include "backend_template/python/errors.h"
+#include "backend_template/python/names.h"
+#include "backend_template/python/normalize.h"
+#include "backend_template/python/printing.h"
 #include "generators/methods/methods.h"
 #include "outback/python.h"
-#include "registration/options.h"
-#include "registration/python/errors.h"
-#include "registration/python/names.h"
-#include "registration/python/normalize.h"
-#include "registration/python/printing.h"
+#include "registration/checks.h"
 
 namespace py = pybind11;
 

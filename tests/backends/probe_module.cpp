@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "backend_template/python/dtype.h"
 #include "backend_template/runtimes/null/null.h"
-#include "registration/python/dtype.h"
 
 namespace py = pybind11;
 

@@ -6,9 +6,9 @@
 #include <random>
 #include <vector>
 
-#include "backend_template/core/allocator/free_blocks.h"
-#include "backend_template/core/allocator/history.h"
-#include "backend_template/core/allocator/size_policy.h"
+#include "backend_template/core/memory/allocator/free_blocks.h"
+#include "backend_template/core/memory/allocator/history.h"
+#include "backend_template/core/memory/allocator/size_policy.h"
 
 namespace outback::test {
 namespace {

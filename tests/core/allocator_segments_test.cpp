@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "backend_template/core/allocator/caches.h"
-#include "backend_template/core/allocator/memory_limit.h"
-#include "backend_template/core/allocator/out_of_memory.h"
-#include "backend_template/core/allocator/routing.h"
-#include "backend_template/core/allocator/size_policy.h"
-#include "backend_template/core/device_allocator.h"
-#include "backend_template/core/stream.h"
+#include "backend_template/core/memory/allocator/caches.h"
+#include "backend_template/core/memory/allocator/memory_limit.h"
+#include "backend_template/core/memory/allocator/out_of_memory.h"
+#include "backend_template/core/memory/allocator/routing.h"
+#include "backend_template/core/memory/allocator/size_policy.h"
+#include "backend_template/core/memory/device_allocator.h"
+#include "backend_template/core/streams/stream.h"
 #include "tests/core/test_backend.h"
 
 namespace outback::test {

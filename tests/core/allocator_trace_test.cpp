@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "backend_template/core/device_allocator.h"
+#include "backend_template/core/memory/device_allocator.h"
 #include "backend_template/runtimes/host/host_runtime.hpp"
 #include "outback/backend.h"
 #include "outback/runtime.hpp"

@@ -1,5 +1,5 @@
 // Copies that do not wait: shown with a gate in the stream, which stays shut until they returned.
-#include "backend_template/core/copy.h"
+#include "backend_template/core/memory/copy.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/CachingHostAllocator.h>
@@ -10,9 +10,9 @@
 #include <memory>
 #include <thread>
 
-#include "backend_template/core/host_allocator.h"
-#include "backend_template/core/host_callback.h"
-#include "backend_template/core/stream.h"
+#include "backend_template/core/memory/host_allocator.h"
+#include "backend_template/core/streams/host_callback.h"
+#include "backend_template/core/streams/stream.h"
 #include "tests/core/test_backend.h"
 
 namespace outback::test {

@@ -1,5 +1,5 @@
 // The device allocator: reuse, statistics, limits, and memory that streams still use.
-#include "backend_template/core/device_allocator.h"
+#include "backend_template/core/memory/device_allocator.h"
 
 #include <c10/util/Exception.h>
 #include <gmock/gmock.h>
@@ -8,10 +8,10 @@
 #include <thread>
 #include <vector>
 
-#include "backend_template/core/allocator/size_policy.h"
-#include "backend_template/core/copy.h"
-#include "backend_template/core/host_allocator.h"
-#include "backend_template/core/stream.h"
+#include "backend_template/core/memory/allocator/size_policy.h"
+#include "backend_template/core/memory/copy.h"
+#include "backend_template/core/memory/host_allocator.h"
+#include "backend_template/core/streams/stream.h"
 #include "tests/core/test_backend.h"
 
 #include <ATen/core/CachingHostAllocator.h>

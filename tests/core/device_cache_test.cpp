@@ -1,6 +1,6 @@
 // The cache of one device, without a device: streams and threads against a model that counts in one
 // place.
-#include "backend_template/core/allocator/device_cache.h"
+#include "backend_template/core/memory/allocator/device_cache.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "backend_template/core/allocator/size_policy.h"
+#include "backend_template/core/memory/allocator/size_policy.h"
 
 namespace outback::test {
 namespace {

@@ -1,5 +1,5 @@
 // Graphs as torch has them, from C++: what a kernel of a vendor's meets in a capture.
-#include "backend_template/core/device_graph.h"
+#include "backend_template/core/graphs/device_graph.h"
 
 #include <c10/core/CPUAllocator.h>
 #include <c10/util/Exception.h>
@@ -7,10 +7,10 @@
 
 #include <mutex>
 
-#include "backend_template/core/copy.h"
-#include "backend_template/core/device_allocator.h"
-#include "backend_template/core/generator.h"
-#include "backend_template/core/stream.h"
+#include "backend_template/core/interfaces/generator.h"
+#include "backend_template/core/memory/copy.h"
+#include "backend_template/core/memory/device_allocator.h"
+#include "backend_template/core/streams/stream.h"
 #include "tests/core/test_backend.h"
 
 namespace outback::test {

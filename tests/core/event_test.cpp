@@ -1,5 +1,5 @@
 // What an event is made with, on its way through c10; and events that two processes share.
-#include "backend_template/core/event.h"
+#include "backend_template/core/streams/event.h"
 
 #include <c10/core/Event.h>
 #include <c10/util/Exception.h>
@@ -8,11 +8,11 @@
 
 #include <utility>
 
-#include "backend_template/core/descriptor.h"
-#include "backend_template/core/event_flag.h"
-#include "backend_template/core/guard.h"
-#include "backend_template/core/ipc.h"
-#include "backend_template/core/stream.h"
+#include "backend_template/core/interfaces/guard.h"
+#include "backend_template/core/runtime/descriptor.h"
+#include "backend_template/core/memory/ipc.h"
+#include "backend_template/core/streams/event_flag.h"
+#include "backend_template/core/streams/stream.h"
 #include "tests/core/test_backend.h"
 
 namespace outback::test {

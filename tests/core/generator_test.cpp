@@ -1,5 +1,5 @@
 // The generator's state, its layout, and the numbers that a CPU kernel draws from it.
-#include "backend_template/core/generator.h"
+#include "backend_template/core/interfaces/generator.h"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/Tensor.h>

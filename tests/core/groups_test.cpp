@@ -10,17 +10,17 @@
 #include <stdexcept>
 #include <vector>
 
-#include "backend_template/core/copy.h"
-#include "backend_template/core/device_allocator.h"
-#include "backend_template/core/event.h"
-#include "backend_template/core/graph.h"
-#include "backend_template/core/host_allocator.h"
-#include "backend_template/core/host_callback.h"
-#include "backend_template/core/ipc.h"
-#include "backend_template/core/native.h"
-#include "backend_template/core/peer.h"
-#include "backend_template/core/stream.h"
-#include "backend_template/core/telemetry.h"
+#include "backend_template/core/streams/native.h"
+#include "backend_template/core/devices/peer.h"
+#include "backend_template/core/devices/telemetry.h"
+#include "backend_template/core/graphs/graph.h"
+#include "backend_template/core/memory/copy.h"
+#include "backend_template/core/memory/device_allocator.h"
+#include "backend_template/core/memory/host_allocator.h"
+#include "backend_template/core/memory/ipc.h"
+#include "backend_template/core/streams/event.h"
+#include "backend_template/core/streams/host_callback.h"
+#include "backend_template/core/streams/stream.h"
 #include "tests/core/test_backend.h"
 
 namespace outback::test {

@@ -1,5 +1,5 @@
 // Counters in shards against one counter that sees everything, one thread and many.
-#include "backend_template/core/allocator/peak_escrow.h"
+#include "backend_template/core/memory/allocator/peak_escrow.h"
 
 #include <gtest/gtest.h>
 

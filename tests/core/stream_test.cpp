@@ -1,5 +1,5 @@
 // Streams and events as torch sees them, through the registered guard.
-#include "backend_template/core/stream.h"
+#include "backend_template/core/streams/stream.h"
 
 #include <ATen/core/CachingHostAllocator.h>
 #include <c10/core/Event.h>
@@ -13,9 +13,9 @@
 #include <thread>
 #include <vector>
 
-#include "backend_template/core/copy.h"
-#include "backend_template/core/device_allocator.h"
-#include "backend_template/core/host_allocator.h"
+#include "backend_template/core/memory/copy.h"
+#include "backend_template/core/memory/device_allocator.h"
+#include "backend_template/core/memory/host_allocator.h"
 #include "tests/core/test_backend.h"
 
 namespace outback::test {

@@ -1,11 +1,11 @@
 // Calls that wait for the device are reported, in C++ too.
-#include "backend_template/core/sync_debug.h"
+#include "backend_template/core/streams/sync_debug.h"
 
 #include <ATen/ops/ones.h>
 #include <c10/util/Exception.h>
 #include <gmock/gmock.h>
 
-#include "backend_template/core/stream.h"
+#include "backend_template/core/streams/stream.h"
 #include "tests/core/test_backend.h"
 
 namespace outback::test {

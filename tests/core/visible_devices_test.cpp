@@ -5,9 +5,9 @@
 
 #include <cstdlib>
 
-#include "backend_template/core/device.h"
-#include "backend_template/core/lazy_start.h"
-#include "backend_template/core/runtime.h"
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/runtime/runtime.h"
 #include "outback/backend.h"
 #include "outback/runtime.hpp"
 #include "tests/runtime/whole_runtime.hpp"

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "backend_template/core/stream.h"
+#include "backend_template/core/streams/stream.h"
 #include "tests/core/test_backend.h"
 #include "tests/kernels/error_of.h"
 

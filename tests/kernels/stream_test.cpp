@@ -3,8 +3,8 @@
 
 #include <c10/util/Exception.h>
 
-#include "backend_template/core/device.h"
-#include "backend_template/core/stream.h"
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/streams/stream.h"
 #include "tests/core/test_backend.h"
 
 namespace outback::test {

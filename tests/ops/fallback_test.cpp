@@ -6,7 +6,7 @@
 #include <atomic>
 #include <set>
 
-#include "backend_template/core/stream.h"
+#include "backend_template/core/streams/stream.h"
 #include "backend_template/runtimes/host/host_runtime.hpp"
 #include "outback/backend.h"
 #include "outback/runtime.hpp"

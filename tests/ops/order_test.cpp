@@ -9,8 +9,8 @@
 #include <functional>
 #include <thread>
 
-#include "backend_template/core/host_callback.h"
-#include "backend_template/core/stream.h"
+#include "backend_template/core/streams/host_callback.h"
+#include "backend_template/core/streams/stream.h"
 #include "tests/core/test_backend.h"
 
 namespace outback::test {

@@ -140,7 +140,7 @@ def test_a_file_of_no_area_means_everything(file, why):
 
 
 def test_a_source_means_what_is_linked_with_it_and_its_area(tree):
-    plan = changed.plan(["backend_template/core/event.cpp"])
+    plan = changed.plan(["backend_template/core/streams/event.cpp"])
     assert not plan.everything
     choice = changed.choose(plan, tree, FILES)
     assert choice.whole == {"core_test"}
@@ -148,7 +148,7 @@ def test_a_source_means_what_is_linked_with_it_and_its_area(tree):
     for suite in set(suites.PYTHON_SUITES) - {HOST}:
         assert "tests/python/streams" in choice.python[suite]
     said = changed.explanation(plan, choice)
-    assert "the core: backend_template/core/event.cpp" in said
+    assert "the core: backend_template/core/streams/event.cpp" in said
     assert "cpp: 1 of ctest's entries" in said
 
 

@@ -26,8 +26,8 @@ def tree():
 def index():
     made = Index()
     made.files = [
-        "backend_template/core/event.cpp",
-        "backend_template/core/format.cpp",
+        "backend_template/core/streams/event.cpp",
+        "backend_template/core/runtime/format.cpp",
         "backend_template/module/sync_debug.cpp",
         "tests/core/event_test.cpp",
         "tests/runtime/suite/events_test.cpp",
@@ -57,7 +57,7 @@ def choose(tree, index):
         "CoreEventTest",
         "CoreEventTest.*",
         "CoreEventTest.Rec*",
-        "backend_template/core/event.cpp",
+        "backend_template/core/streams/event.cpp",
     ],
 )
 def test_a_test_of_a_program_is_filtered_there(choose, word):
@@ -151,7 +151,7 @@ def test_what_there_is_not_is_refused_with_what_is_near(choose, word, near):
 
 
 def test_a_source_without_tests_of_its_name_has_its_areas(choose, monkeypatch):
-    assert choose("backend_template/core/format.cpp").whole == {"core_test"}
+    assert choose("backend_template/core/runtime/format.cpp").whole == {"core_test"}
 
 
 def test_a_file_that_concerns_everything_is_refused(choose):
@@ -166,7 +166,7 @@ def test_mirrors_have_the_name_of_a_source():
         "tests/python/streams/test_events.py",
         "tests/python/memory/test_pools.py",
     ]
-    assert areas.mirrors("backend_template/core/stream.cpp", files) == files[:1]
+    assert areas.mirrors("backend_template/core/streams/stream.cpp", files) == files[:1]
     assert areas.mirrors("backend_template/module/memory/pools.cpp", files) == files[3:]
     assert areas.mirrors("backend_template/module/memory/counters.cpp", files) == [
         "tests/python/memory"

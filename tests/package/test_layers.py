@@ -1,69 +1,96 @@
 """Dependencies between the folders point one way, and below the contract there is no torch."""
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]', re.MULTILINE)
-SOURCES = {".c", ".h", ".cpp", ".hpp"}
+sys.path.insert(0, str(ROOT / "tools"))
 
-TORCH = re.compile(r"^(torch|ATen|c10|caffe2|pybind11)/|^Python\.h$")
+from dev import include_graph  # noqa: E402
+
+SOURCES = include_graph.SOURCES
+
+TORCH = re.compile(r"^(torch|ATen|c10|caffe2)/")
 PYTHON = re.compile(
     r"^(pybind11|torch/csrc/(?!api/|jit/|autograd/(?!python)|inductor/|profiler/stubs/"
     r"|distributed/c10d/reducer_timer\.hpp))|^Python\.h$"
 )
 
-# What a folder's files may not include: a pattern each.
-FORBIDDEN = {
-    "backend_template/runtimes": [
-        TORCH,
-        re.compile(r"^(registration|generators|backend_template/(core|ops|module))/"),
-    ],
-    "backend_template/layers": [
-        TORCH,
-        re.compile(r"^(registration|generators|backend_template/(core|ops|module|runtimes))/"),
-    ],
-    "backend_template/core": [
-        PYTHON,
-        re.compile(r"^(generators|backend_template/(runtimes|module)|outback/kernels)/"),
-    ],
-    "backend_template/ops": [
-        PYTHON,
-        # Only backends with native kernels pay for those headers.
-        re.compile(r"^(generators|backend_template/(runtimes|module)|outback/kernels)/"),
-    ],
-    "backend_template/kernels": [
-        PYTHON,
-        # Anything more would be a second copy of the backend's state in a library of kernels.
-        re.compile(
-            r"^(registration|generators)/|^backend_template/(?!kernels/|core/kernel_services\.h$)"
-        ),
-    ],
-    "backend_template/include/outback/kernels": [
-        PYTHON,
-        re.compile(r"^(registration|generators|backend_template)/"),
-    ],
-    "backend_template/module": [re.compile(r"^(generators|backend_template/runtimes)/")],
-    "generators/methods": [re.compile(r"^backend_template/(runtimes|ops|module)/")],
+_TORCH_HALF = {"contract", "API", "torch"}
+
+# What the files of a part may include besides their own part's: other parts (dev/include_graph.py),
+# torch without Python, Python.
+MAY_INCLUDE = {
+    "contract": set(),
+    "runtimes": {"contract"},
+    "runtimes/host": {"contract", "runtimes"},
+    "runtimes/cuda": {"contract", "runtimes"},
+    "runtimes/level_zero": {"contract", "runtimes"},
+    "runtimes/null": {"contract", "runtimes"},
+    "layers": {"contract"},
+    "API": {"contract", "torch", "Python"},
+    "API for kernels": {"contract", "torch"},
+    # One header of services: anything more would be a second copy of the backend's state in a
+    # library of kernels that is loaded later.
+    "core/kernel_services.h": {"contract", "torch"},
+    "kernels": {"contract", "torch", "API for kernels", "core/kernel_services.h"},
+    # Only backends with native kernels pay for the headers of the API for kernels.
+    "core": {*_TORCH_HALF, "core/kernel_services.h"},
+    "ops": {*_TORCH_HALF, "core"},
+    "nn": {*_TORCH_HALF, "core"},
+    "python": {*_TORCH_HALF, "Python", "core", "ops"},
+    "module": {*_TORCH_HALF, "Python", "core", "ops", "python"},
+    "methods": {*_TORCH_HALF, "Python", "core", "ops", "python"},
+    "registration": {*_TORCH_HALF, "core", "ops"},
+    "registration/python": {
+        *(*_TORCH_HALF, "Python", "core", "ops"),
+        *("python", "module", "methods", "registration"),
+    },
+    # What a backend is made of: the public headers alone.
+    "loader": {"contract", "API", "Python"},
+    "project": {"contract", "API", "API for kernels", "torch", "Python"},
 }
 
 
-def includes(path: Path) -> list[str]:
-    return INCLUDE.findall(path.read_text(encoding="utf-8"))
+def kind_of(name: str) -> str:
+    """What a header outside of the tree belongs to; "" for the others."""
+    if PYTHON.search(name):
+        return "Python"
+    return "torch" if TORCH.search(name) else ""
 
 
-@pytest.mark.parametrize("folder", FORBIDDEN)
-def test_a_folder_includes_only_what_is_below_it(folder):
+def test_every_part_has_a_row():
+    assert set(MAY_INCLUDE) == set(include_graph.PARTS)
+
+
+@pytest.mark.parametrize("part", MAY_INCLUDE)
+def test_a_part_includes_only_what_it_may(part):
+    allowed = MAY_INCLUDE[part] | {part, ""}
+    of_part = [
+        path
+        for path in include_graph.files()
+        if include_graph.part_of(str(path.relative_to(ROOT))) == part
+    ]
+    assert of_part, "no such files: the part's folder has another name now"
     wrong = [
         f"{path.relative_to(ROOT)} includes {name}"
-        for path in sorted((ROOT / folder).rglob("*"))
-        if path.suffix in SOURCES
-        for name in includes(path)
-        if any(pattern.search(name) for pattern in FORBIDDEN[folder])
+        for path in of_part
+        for name, there in include_graph.included(path)
+        if (there or kind_of(name)) not in allowed
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_the_table_has_no_cycle():
+    """So no change of the includes that the table allows can make one."""
+    above = {part: {p for p in allowed if p in MAY_INCLUDE} for part, allowed in MAY_INCLUDE.items()}
+    while above:
+        lowest = {part for part, below in above.items() if not below & above.keys()}
+        assert lowest, f"each of these includes another one: {sorted(above)}"
+        above = {part: below for part, below in above.items() if part not in lowest}
 
 
 def test_torch_versions_are_compared_in_one_header_only():

@@ -21,7 +21,7 @@ _IS = 'torch.Tensor has "is_*" already'
 
 
 def found() -> Iterator[tuple[str, str]]:
-    """The names that registration/python/names.cpp would find taken, and whose they are."""
+    """The names that backend_template/python/names.cpp would find taken, and whose they are."""
     import torch
     from torch.nn.utils.rnn import PackedSequence
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "backend_template/core/device.h"
-#include "backend_template/core/stream.h"
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/streams/stream.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/graphs/graphs.h"
 #include "backend_template/module/stream_type.h"

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "backend_template/core/allocator/routing.h"
-#include "backend_template/core/device_graph.h"
+#include "backend_template/core/graphs/device_graph.h"
+#include "backend_template/core/memory/allocator/routing.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/graphs/graphs.h"
 #include "backend_template/module/memory/memory.h"

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "backend_template/core/device_allocator.h"
-#include "backend_template/core/torch_version.h"
-#include "registration/python/device_argument.h"
+#include "backend_template/core/memory/device_allocator.h"
+#include "backend_template/core/runtime/torch_version.h"
+#include "backend_template/python/device_argument.h"
 
 namespace py = pybind11;
 

@@ -1,5 +1,5 @@
 // _record_memory_history: who allocates and frees, from now on.
-#include "backend_template/core/allocator/history.h"
+#include "backend_template/core/memory/allocator/history.h"
 
 #include <c10/util/Exception.h>
 #include <pybind11/stl.h>
@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "backend_template/core/allocator/caches.h"
-#include "backend_template/core/lazy_start.h"
+#include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/memory/allocator/caches.h"
 #include "backend_template/module/memory/memory.h"
 #include "outback/backend.h"
 

@@ -1,20 +1,20 @@
 // How much memory there is, how much of it this process may use, and who hands it out.
-#include "backend_template/core/allocator/memory_limit.h"
+#include "backend_template/core/memory/allocator/memory_limit.h"
 
 #include <c10/core/AllocatorConfig.h>
 #include <c10/util/Exception.h>
 
 #include <utility>
 
-#include "backend_template/core/allocator/out_of_memory.h"
-#include "backend_template/core/allocator/routing.h"
-#include "backend_template/core/device_allocator.h"
-#include "backend_template/core/lazy_start.h"
+#include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/memory/allocator/out_of_memory.h"
+#include "backend_template/core/memory/allocator/routing.h"
+#include "backend_template/core/memory/device_allocator.h"
 #include "backend_template/module/context_decorator.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/memory/memory.h"
+#include "backend_template/python/device_argument.h"
 #include "outback/backend.h"
-#include "registration/python/device_argument.h"
 
 namespace py = pybind11;
 

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "backend_template/core/allocator/statistics.h"
+#include "backend_template/core/memory/allocator/statistics.h"
 
 namespace outback::python {
 

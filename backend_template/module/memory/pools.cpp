@@ -6,16 +6,16 @@
 #include <utility>
 #include <vector>
 
-#include "backend_template/core/allocator/caches.h"
-#include "backend_template/core/allocator/routing.h"
-#include "backend_template/core/device.h"
-#include "backend_template/core/device_allocator.h"
-#include "backend_template/core/lazy_start.h"
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/memory/allocator/caches.h"
+#include "backend_template/core/memory/allocator/routing.h"
+#include "backend_template/core/memory/device_allocator.h"
 #include "backend_template/module/context_decorator.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/memory/memory.h"
+#include "backend_template/python/device_argument.h"
 #include "outback/backend.h"
-#include "registration/python/device_argument.h"
 
 namespace py = pybind11;
 

@@ -8,14 +8,14 @@
 #include <unordered_map>
 #include <utility>
 
-#include "backend_template/core/device_allocator.h"
-#include "backend_template/core/native.h"
-#include "backend_template/core/stream.h"
+#include "backend_template/core/streams/native.h"
+#include "backend_template/core/memory/device_allocator.h"
+#include "backend_template/core/streams/stream.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/memory/memory.h"
 #include "backend_template/module/stream_type.h"
+#include "backend_template/python/device_argument.h"
 #include "outback/backend.h"
-#include "registration/python/device_argument.h"
 
 namespace py = pybind11;
 

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "backend_template/core/allocator/caches.h"
-#include "backend_template/core/device.h"
-#include "backend_template/core/lazy_start.h"
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/memory/allocator/caches.h"
 #include "backend_template/module/memory/memory.h"
 
 namespace py = pybind11;

@@ -5,10 +5,10 @@
 #include <cctype>
 #include <string>
 
-#include "backend_template/core/format.h"
+#include "backend_template/core/runtime/format.h"
 #include "backend_template/module/memory/memory.h"
+#include "backend_template/python/device_argument.h"
 #include "outback/backend.h"
-#include "registration/python/device_argument.h"
 
 namespace py = pybind11;
 

@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "backend_template/core/device.h"
-#include "backend_template/core/device_graph.h"
-#include "backend_template/core/generator.h"
-#include "backend_template/core/host_program.h"
-#include "backend_template/core/stream.h"
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/interfaces/generator.h"
+#include "backend_template/core/graphs/device_graph.h"
+#include "backend_template/core/graphs/host_program.h"
+#include "backend_template/core/streams/stream.h"
+#include "backend_template/ops/in_place/op_facts.h"
 #include "backend_template/ops/recording/lent_tensors.h"
-#include "backend_template/ops/redispatch/op_facts.h"
 
 namespace outback::ops {
 namespace {

@@ -5,7 +5,7 @@
 #include <ATen/core/stack.h>
 #include <c10/core/Device.h>
 
-#include "backend_template/core/capture.h"
+#include "backend_template/core/graphs/capture.h"
 
 namespace outback::ops {
 

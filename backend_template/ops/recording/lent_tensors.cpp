@@ -4,15 +4,15 @@
 
 #include <cstring>
 
-#include "backend_template/core/allocator/capture_pools.h"
-#include "backend_template/core/copy.h"
-#include "backend_template/core/device.h"
-#include "backend_template/core/device_allocator.h"
-#include "backend_template/core/host_program.h"
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/graphs/host_program.h"
+#include "backend_template/core/memory/allocator/capture_pools.h"
+#include "backend_template/core/memory/copy.h"
+#include "backend_template/core/memory/device_allocator.h"
+#include "backend_template/ops/in_place/adopt.h"
+#include "backend_template/ops/in_place/alias.h"
+#include "backend_template/ops/in_place/tensor_fields.h"
 #include "backend_template/ops/recording/host_call.h"
-#include "backend_template/ops/redispatch/adopt.h"
-#include "backend_template/ops/redispatch/alias.h"
-#include "backend_template/ops/redispatch/tensor_fields.h"
 
 namespace outback::ops {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend_template/core/capture.h"
+#include "backend_template/core/graphs/capture.h"
 
 namespace outback::ops {
 

@@ -10,10 +10,10 @@
 #include <optional>
 #include <vector>
 
-#include "backend_template/core/capture.h"
-#include "backend_template/core/device.h"
-#include "backend_template/core/device_graph.h"
-#include "backend_template/core/stream.h"
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/graphs/capture.h"
+#include "backend_template/core/graphs/device_graph.h"
+#include "backend_template/core/streams/stream.h"
 #include "backend_template/ops/recording/host_call.h"
 #include "backend_template/ops/recording/operator_kind.h"
 

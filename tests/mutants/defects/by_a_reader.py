@@ -7,7 +7,7 @@ _CORE = (
         name="telling_of_one_devices_failure_forgets_the_others",
         breaks="Operators fail in replays on two devices; once device 0's failure was raised, "
         "waiting for device 1 succeeds as if its results were good.",
-        file="backend_template/core/host_failure.cpp",
+        file="backend_template/core/streams/host_failure.cpp",
         old="std::any_of(reported().of.begin(), reported().of.end(),",
         new="std::any_of(reported().of.begin(), reported().of.begin() + device,",
         found_by="HookedRuntimeTest.TheFailuresOfTwoDevicesAreBothTold",
@@ -16,7 +16,7 @@ _CORE = (
         name="waiting_for_a_device_counts_work_that_came_meanwhile_as_done",
         breaks="While one thread waits for the device, another puts work on the default stream: "
         "the CPU's kernels then read that memory without waiting for it.",
-        file="backend_template/core/stream.cpp",
+        file="backend_template/core/streams/stream.cpp",
         old="""\
   const uint64_t count = streams.default_stream.enqueued.load(std::memory_order_acquire);
   check(runtime().device_sync(runtime().self, index), "device_sync", index);
@@ -31,7 +31,7 @@ _CORE = (
         name="a_stream_stays_current_though_its_device_could_not_be_selected",
         breaks="`with torch.acme.stream(s)` raises since the driver cannot select the stream's "
         "device, and s is that device's current stream from then on.",
-        file="backend_template/core/stream.cpp",
+        file="backend_template/core/streams/stream.cpp",
         old="    exchange_stream(there);\n    throw;",
         new="    throw;",
         found_by="HookedRuntimeTest.AStreamOfADeviceThatCannotBeSelectedIsNotCurrent",
@@ -40,7 +40,7 @@ _CORE = (
         name="a_launch_that_failed_leaves_its_random_numbers_to_the_next",
         breaks="After a replay that the driver refused, every further one draws the random "
         "numbers of the one before it, and the graph's program is never freed.",
-        file="backend_template/core/device_graph.cpp",
+        file="backend_template/core/graphs/device_graph.cpp",
         old="    program_->cancel_launch();\n",
         new="",
         found_by="tests/python/graphs/test_graph_faults.py::"
@@ -53,7 +53,7 @@ _OPS = (
         name="zeroing_asks_whether_the_wrong_stream_is_idle",
         breaks="zero_() on a busy stream that is not the default one happens before the work "
         "that the stream has, which then overwrites the zeros.",
-        file="backend_template/ops/native/fills.cpp",
+        file="backend_template/ops/own/fills.cpp",
         old="core::is_idle(core::current_stream(index));",
         new="core::is_idle(core::default_stream(index));",
         found_by="OrderTest.ZeroingWaitsForTheStream",
@@ -72,7 +72,7 @@ _OPS = (
         name="updated_statistics_lose_the_variance",
         breaks="On memory that the CPU cannot address, torch.batch_norm_update_stats updates "
         "running_mean and leaves running_var as it was.",
-        file="backend_template/ops/redispatch/op_facts.cpp",
+        file="backend_template/ops/in_place/op_facts.cpp",
         old='{"aten::batch_norm_update_stats", "running_var"},',
         new='{"aten::batch_norm_update_stats", "running_mean"},',
         found_by="tests/python/ops/test_results.py::"
@@ -86,7 +86,7 @@ _REST_OF_THE_BACKEND = (
         name="an_index_beyond_64_bits_is_taken_for_a_negative_one",
         breaks="torch.acme.set_device(2**70) changes nothing and says nothing, instead of "
         "raising torch.AcceleratorError.",
-        file="registration/python/device_argument.cpp",
+        file="backend_template/python/device_argument.cpp",
         old="  return overflow != 0 ? overflow < 0 : value < 0;",
         new="  return value < 0;",
         found_by="tests/python/test_device_module.py::test_a_huge_index_is_no_negative_one",

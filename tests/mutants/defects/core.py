@@ -6,7 +6,7 @@ MUTANTS = (
     Mutant(
         name="the_status_of_a_sync_is_not_looked_at",
         breaks="A stream's work that failed is reported to nobody: synchronize() returns.",
-        file="backend_template/core/stream.cpp",
+        file="backend_template/core/streams/stream.cpp",
         old='check(runtime().streams->sync(runtime().self, device, state.handle), "streams.sync", '
         "device);",
         new="runtime().streams->sync(runtime().self, device, state.handle);",
@@ -15,7 +15,7 @@ MUTANTS = (
     Mutant(
         name="a_copy_between_devices_is_not_waited_for",
         breaks="The destination's stream reads what another device is still copying there.",
-        file="backend_template/core/copy.cpp",
+        file="backend_template/core/memory/copy.cpp",
         old="  copied.block(to);\n",
         new="",
         found_by="StreamTest.CopiesBetweenDevicesAreOrderedByBothStreams",
@@ -23,7 +23,7 @@ MUTANTS = (
     Mutant(
         name="pinned_memory_is_held_by_an_interior_pointer",
         breaks="A pinned block is given out again while a copy from its middle still reads it.",
-        file="backend_template/core/copy.cpp",
+        file="backend_template/core/memory/copy.cpp",
         old="->record_event(info.base, nullptr, stream);",
         new="->record_event(const_cast<void*>(host), nullptr, stream);",
         found_by="StreamTest.APinnedBlockIsHeldThroughAnInteriorPointerToo",
@@ -31,7 +31,7 @@ MUTANTS = (
     Mutant(
         name="the_use_of_pinned_memory_is_not_recorded",
         breaks="Pinned memory is given out again before the copy that uses it is over.",
-        file="backend_template/core/host_allocator.cpp",
+        file="backend_template/core/memory/host_allocator.cpp",
         old="    events->back().record(stream);\n",
         new="",
         found_by="StreamTest.PinnedMemoryIsNotReusedWhileACopyReadsIt",
@@ -39,7 +39,7 @@ MUTANTS = (
     Mutant(
         name="record_stream_does_nothing",
         breaks="Memory that another stream still reads is given to the next tensor.",
-        file="backend_template/core/device_allocator.cpp",
+        file="backend_template/core/memory/device_allocator.cpp",
         old="    cache_of(used->device).record(used, stream.id());\n",
         new="",
         found_by="DeviceAllocatorTest.RecordedMemoryIsNotReusedWhileTheStreamIsBusy",
@@ -48,7 +48,7 @@ MUTANTS = (
         name="an_exact_fit_is_too_small",
         breaks="A cached block of just the size that is asked for is passed over, and the device "
         "runs full.",
-        file="backend_template/core/allocator/free_blocks.cpp",
+        file="backend_template/core/memory/allocator/free_blocks.cpp",
         old="    if (it->size < size ||",
         new="    if (it->size <= size ||",
         found_by="FreeBlocksTest.TheSmallestThatFitsIsFound",
@@ -56,7 +56,7 @@ MUTANTS = (
     Mutant(
         name="a_clone_shares_the_position",
         breaks="A generator that was cloned draws on with the numbers of the original.",
-        file="backend_template/core/generator.cpp",
+        file="backend_template/core/interfaces/generator.cpp",
         old="  *copy->position_ = *position_;",
         new="  copy->position_ = position_;",
         found_by="GeneratorTest.ACopyContinuesFromTheSamePlace",
@@ -64,7 +64,7 @@ MUTANTS = (
     Mutant(
         name="a_device_that_could_not_be_selected_is_current",
         breaks="After torch.acme.set_device() has raised, the device is the current one.",
-        file="backend_template/core/device.cpp",
+        file="backend_template/core/devices/device.cpp",
         old='  check(select(index), "device_state.select", index);\n  current = index;',
         new='  current = index;\n  check(select(index), "device_state.select", index);',
         found_by="HookedRuntimeTest.ADeviceThatCannotBeSelectedIsNotCurrent",
@@ -73,7 +73,7 @@ MUTANTS = (
         name="what_was_freed_in_a_capture_stays_away",
         breaks="Memory that a stream used, and that was freed while a graph was captured, is never "
         "used again.",
-        file="backend_template/core/device_graph.cpp",
+        file="backend_template/core/graphs/device_graph.cpp",
         old="  free_deferred();\n",
         new="",
         found_by="tests/python/graphs/test_graph_memory.py::"
@@ -83,7 +83,7 @@ MUTANTS = (
         name="a_capture_stops_the_memory_of_all_devices",
         breaks="While a graph is captured on one device, memory runs out on the others, which do "
         "not empty their caches.",
-        file="backend_template/core/device_allocator.cpp",
+        file="backend_template/core/memory/device_allocator.cpp",
         old="  if (any_capture(device)) return cache_fate::kept_for_capture;",
         new="  if (any_capture(0)) return cache_fate::kept_for_capture;",
         found_by="tests/python/graphs/test_captures_by_device.py::"
@@ -92,7 +92,7 @@ MUTANTS = (
     Mutant(
         name="no_event_serves_twice",
         breaks="Each block that a stream still uses when it is freed costs a new event.",
-        file="backend_template/core/allocator/pending_uses.cpp",
+        file="backend_template/core/memory/allocator/pending_uses.cpp",
         old="    if (spare_ != nullptr) {",
         new="    if (spare_ != nullptr && lines_.empty()) {",
         found_by="PendingMemoryTest.EventsServeAgain",

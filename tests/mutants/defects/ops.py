@@ -6,7 +6,7 @@ MUTANTS = (
     Mutant(
         name="fill_does_not_wait",
         breaks="fill_ writes while the stream still works on the tensor, which overwrites it.",
-        file="backend_template/ops/native/fills.cpp",
+        file="backend_template/ops/own/fills.cpp",
         old="  core::drain(index);\n  if (self.numel() == 1) {",
         new="  if (self.numel() == 1) {",
         found_by="OrderTest.FillingWaitsForTheStream",
@@ -14,7 +14,7 @@ MUTANTS = (
     Mutant(
         name="a_factory_leaves_its_device_current",
         breaks="torch.empty(1, device='acme:1') makes device 1 the thread's.",
-        file="backend_template/ops/native/factories.cpp",
+        file="backend_template/ops/own/factories.cpp",
         old="    is_other_ = true;\n",
         new="",
         found_by="tests/python/ops/test_factories.py::"
@@ -24,7 +24,7 @@ MUTANTS = (
         name="only_the_first_device_is_drained",
         breaks="An operator over two devices' tensors reads the second one's before its stream has "
         "written them.",
-        file="backend_template/ops/redispatch/cpu_call.cpp",
+        file="backend_template/ops/in_place/cpu_call.cpp",
         old="    if (i == 0 || storages_[i - 1].device != device) core::drain(device.index());",
         new="    if (i == 0) core::drain(device.index());",
         found_by="OrderTest.AConvertingCopyWaitsForTheStreamsOfBothDevices",
@@ -32,7 +32,7 @@ MUTANTS = (
     Mutant(
         name="the_last_element_is_not_staged",
         breaks="An operator over copies neither reads nor writes the last element of a view.",
-        file="backend_template/ops/fallback/byte_ranges.cpp",
+        file="backend_template/ops/copies/byte_ranges.cpp",
         old="          (static_cast<size_t>(last) + 1) * item};",
         new="          static_cast<size_t>(last) * item};",
         found_by="FallbackTest.CopiesArgumentsInAndResultsOut",

@@ -6,7 +6,7 @@ MUTANTS = (
     Mutant(
         name="leading_zeros_are_an_index",
         breaks='"acme:01" is device 1, where torch.device refuses it.',
-        file="registration/device_index.cpp",
+        file="backend_template/core/devices/device_index.cpp",
         old="  if (!is_number || (digits.size() > 1 && digits.front() == '0')) "
         "refuse_text(device, rules);",
         new="  if (!is_number) refuse_text(device, rules);",
@@ -41,7 +41,7 @@ MUTANTS = (
     Mutant(
         name="true_is_device_one",
         breaks="tensor.acme(True), which meant non_blocking, moves the tensor to another device.",
-        file="registration/python/device_argument.cpp",
+        file="backend_template/python/device_argument.cpp",
         old="  return PyIndex_Check(object.ptr()) != 0 && !PyBool_Check(object.ptr());",
         new="  return PyIndex_Check(object.ptr()) != 0;",
         found_by="tests/python/test_tensor_methods.py::"

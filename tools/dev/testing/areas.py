@@ -21,7 +21,7 @@ EVERYTHING = (
     ".ci/*",
     ".gitignore",
     "backend_template/include/*",
-    "backend_template/core/torch_version.h",
+    "backend_template/core/runtime/torch_version.h",
     "tests/python/conftest.py",
     "tests/python/fork*.py",
     "tools/dev/*",
@@ -99,7 +99,7 @@ AREAS = (
     ),
     Area(
         "the allocator",
-        ("backend_template/core/allocator/*", "backend_template/core/*allocator*"),
+        ("backend_template/core/memory/allocator/*", "backend_template/core/memory/*allocator*"),
         python=("tests/python",),
         everywhere=(*_MEMORY, "tests/python/pinned", "tests/python/streams"),
         near=r"^(core_test|allocator_trace_test|peak_escrow_test)$",
@@ -109,14 +109,14 @@ AREAS = (
         ("backend_template/core/*",),
         python=("tests/python", "tests/package/test_layers.py"),
         everywhere=(*_STREAMS, *_MEMORY, "tests/python/module"),
-        near=r"^(core_test|absent_groups_test)$",
+        near=r"^(core|absent_groups|device_index)_test$",
     ),
     Area(
         "operators",
         ("backend_template/ops/*",),
         python=("tests/python", "tests/kernels"),
         everywhere=("tests/python/ops", "tests/python/test_opinfo_subset.py"),
-        near=r"^fallback_test$",
+        near=r"^(fallback|to_backend)_test$",
         first=("tests/python/ops",),
     ),
     Area(
@@ -138,8 +138,14 @@ AREAS = (
         parts=("stubs",),
     ),
     Area(
+        "what moves, for torch::nn",
+        ("backend_template/nn/*",),
+        python=("tests/package/test_layers.py",),
+        near=r"^nn_test$",
+    ),
+    Area(
         "registration from Python",
-        ("registration/python/*",),
+        ("registration/python/*", "backend_template/python/*"),
         python=(
             *(*_STARTING, *_METHODS, "tests/python/module"),
             *("tests/package/test_import.py", "tests/package/test_names.py"),
@@ -153,7 +159,7 @@ AREAS = (
             *(*_STARTING, *_METHODS, "tests/python/ecosystem", "tests/python/ops"),
             "tests/package/test_names.py",
         ),
-        near=r"^(registration|device_index|cpp_program|concurrent_registration|to_backend|nn)_test$",
+        near=r"^(registration|cpp_program|concurrent_registration|nn)_test$",
     ),
     Area(
         "the methods of tensors and modules",

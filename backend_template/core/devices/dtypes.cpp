@@ -1,0 +1,60 @@
+#include "backend_template/core/devices/dtypes.h"
+
+#include <c10/macros/Macros.h>
+#include <c10/util/Exception.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "backend_template/core/runtime/runtime.h"
+
+namespace outback::core {
+namespace {
+
+uint64_t unsupported = 0;  // a bit for each c10::ScalarType
+
+uint64_t bit_of(c10::ScalarType dtype) noexcept {
+  return uint64_t{1} << static_cast<unsigned>(dtype);
+}
+
+// Leaked: the device module reads it as long as there is Python.
+std::vector<c10::ScalarType>& kept_amp_dtypes() noexcept {
+  // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): 24 bytes, once
+  static auto& kept = *new std::vector<c10::ScalarType>;
+  return kept;
+}
+
+}  // namespace
+
+void set_unsupported_dtypes(const std::vector<c10::ScalarType>& dtypes) noexcept {
+  for (const c10::ScalarType dtype : dtypes) unsupported |= bit_of(dtype);
+}
+
+void set_amp_dtypes(std::vector<c10::ScalarType> dtypes) {
+  kept_amp_dtypes() = std::move(dtypes);
+}
+
+const std::vector<c10::ScalarType>& amp_dtypes() noexcept {
+  return kept_amp_dtypes();
+}
+
+bool supports(c10::ScalarType dtype) noexcept {
+  return C10_LIKELY((unsupported & bit_of(dtype)) == 0);
+}
+
+bool supports_all() noexcept {
+  return unsupported == 0;
+}
+
+void check_dtype(c10::ScalarType dtype) {
+  TORCH_CHECK_TYPE(supports(dtype), "a tensor of ", backend_name(), " cannot be torch.",
+                   c10::getDtypeNames(dtype).first, ": the device does not support that dtype");
+}
+
+c10::DeviceCapability capability() noexcept {
+  c10::DeviceCapability result;  // everything, in the order of c10::ScalarType
+  result.capability_data.capability_bits &= ~unsupported;
+  return result;
+}
+
+}  // namespace outback::core

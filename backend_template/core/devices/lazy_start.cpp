@@ -1,0 +1,69 @@
+#include "backend_template/core/devices/lazy_start.h"
+
+#include <c10/util/Exception.h>
+#include <pthread.h>
+
+#include <mutex>
+
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/devices/visible_devices.h"
+#include "backend_template/core/memory/exit.h"
+#include "backend_template/core/runtime/runtime.h"
+
+namespace outback::core {
+namespace detail {
+namespace {
+
+std::mutex& start_mutex() {
+  static auto& mutex = *new std::mutex;  // leaked: the first use may come from a static destructor
+  return mutex;
+}
+
+void mark_forked() noexcept {
+  if (start_state_now.load(std::memory_order_relaxed) == start_state::started) {
+    start_state_now.store(start_state::forked, std::memory_order_relaxed);
+  }
+}
+
+void refuse_forked() {
+  TORCH_CHECK(start_state_now.load(std::memory_order_acquire) != start_state::forked,
+              "Cannot re-initialize ", backend_name(), " in forked subprocess. To use ",
+              backend_name(), " with multiprocessing, you must use the 'spawn' start method");
+}
+
+// A runtime may count its devices without starting their driver, and find at the start that there
+// are others, or none. What is wrong with one device is for those to meet who use it.
+void start_driver() {
+  outback_device_info info = {};
+  info.struct_size = sizeof(info);
+  static_cast<void>(runtime().device_info(runtime().self, 0, &info));
+}
+
+}  // namespace
+
+std::atomic<start_state> start_state_now{start_state::not_started};
+
+void start_slowly() {
+  // Before the lock: in a forked child another thread of the parent may have held it for ever.
+  refuse_forked();
+  std::lock_guard<std::mutex> lock(start_mutex());
+  if (start_state_now.load(std::memory_order_acquire) == start_state::started) return;
+  if (read_count() > 0) {
+    start_driver();
+    count_now.store(-1, std::memory_order_relaxed);
+  }
+  TORCH_CHECK(read_count() > 0, "no ", backend_name(), " device is available",
+              visible_devices_text());
+  static const int handler = pthread_atfork(nullptr, nullptr, &mark_forked);
+  TORCH_CHECK(handler == 0, "pthread_atfork failed with code ", handler);
+  give_back_caches_at_exit();
+  start_state_now.store(start_state::started, std::memory_order_release);
+}
+
+}  // namespace detail
+
+bool is_started() noexcept {
+  return detail::start_state_now.load(std::memory_order_acquire) == detail::start_state::started;
+}
+
+}  // namespace outback::core

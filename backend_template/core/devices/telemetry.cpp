@@ -1,0 +1,44 @@
+#include "backend_template/core/devices/telemetry.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/runtime/runtime.h"
+
+namespace outback::core {
+namespace {
+
+const outback_telemetry& telemetry_group() {
+  ensure_started();
+  if (runtime().telemetry == nullptr) refuse_absent("telemetry", "what the device measures");
+  return *runtime().telemetry;
+}
+
+}  // namespace
+
+int64_t read_telemetry(c10::DeviceIndex device, outback_metric metric) {
+  const outback_telemetry& telemetry = telemetry_group();
+  const c10::DeviceIndex index = resolve_index(device);
+  constexpr int64_t unwritten = std::numeric_limits<int64_t>::min();
+  int64_t value = unwritten;
+  check(telemetry.read(runtime().self, index, metric, &value), "telemetry.read", index);
+  check_written(value, unwritten, "value", "telemetry.read", index);
+  return value;
+}
+
+std::vector<outback_process> read_processes(c10::DeviceIndex device) {
+  const outback_telemetry& telemetry = telemetry_group();
+  const c10::DeviceIndex index = resolve_index(device);
+  outback_processes all = {};
+  constexpr uint32_t unwritten = std::numeric_limits<uint32_t>::max();
+  all.struct_size = sizeof(all);
+  all.count = unwritten;
+  check(telemetry.processes(runtime().self, index, &all), "telemetry.processes", index);
+  check_written(all.count, unwritten, "processes", "telemetry.processes", index);
+  return {all.list, all.list + std::min<std::size_t>(all.count, std::size(all.list))};
+}
+
+}  // namespace outback::core

@@ -1,0 +1,86 @@
+#include "backend_template/core/devices/visible_devices.h"
+
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cctype>
+
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/runtime/runtime.h"
+#include "outback/answer_check.hpp"
+#include "outback/detail/variables.hpp"
+#include "outback/layers.hpp"
+#include "outback/runtime_error.hpp"
+
+namespace outback::core {
+namespace {
+
+using outback::detail::shown;
+
+std::atomic<bool> is_selected{false};
+// Leaked. Null if the variable is not set.
+std::atomic<const std::string*> selected_by{nullptr};
+
+}  // namespace
+
+std::string visible_devices_variable() {
+  std::string name = backend_name();
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return name + "_VISIBLE_DEVICES";
+}
+
+namespace {
+
+const outback_runtime* narrowed(const outback_runtime* all, const std::string& list) {
+  try {
+    return layers::select_devices(all, layers::parse_visible_devices(all, list));
+  } catch (const runtime_error& error) {
+    TORCH_CHECK(false, backend_name(), ": ", visible_devices_variable(), "=", shown(list), ": ",
+                outback::detail::printable(error.what()));
+  }
+}
+
+// What the runtime says of device 0 where it counts none; "" where it has some, which are hidden.
+std::string why_there_are_none() {
+  const outback_runtime& all = installed_runtime();
+  int32_t count = 0;
+  if (all.device_count(all.self, &count) == OUTBACK_OK && count > 0) return "";
+  outback_device_info info = {};
+  info.struct_size = sizeof(info);
+  if (all.device_info(all.self, 0, &info) == OUTBACK_OK) return "";
+  const char* const why = all.last_error(all.self);
+  return why == nullptr ? "" : as_utf8(why);
+}
+
+bool has_devices(const outback_runtime& all) {
+  int32_t count = 0;
+  return all.device_count(all.self, &count) != OUTBACK_OK || count > 0;
+}
+
+}  // namespace
+
+void select_visible_devices() {
+  if (is_selected.load(std::memory_order_acquire)) return;
+  const std::string name = visible_devices_variable();
+  if (const auto list = outback::detail::raw_variable(name.c_str())) {
+    // There is nothing to choose from yet: a driver may come up later.
+    if (!has_devices(installed_runtime())) return;
+    // Of two threads that come here at once, one keeps its table. The other's is leaked, as every
+    // layer is.
+    if (cover_runtime(narrowed(&installed_runtime(), *list))) {
+      selected_by.store(new std::string(name + "=" + shown(*list)), std::memory_order_release);
+    }
+  }
+  is_selected.store(true, std::memory_order_release);
+}
+
+std::string visible_devices_text() {
+  const std::string* by = selected_by.load(std::memory_order_acquire);
+  const std::string hidden = by == nullptr ? "" : " (" + *by + ")";
+  const std::string why = device_count() == 0 ? why_there_are_none() : "";
+  return why.empty() ? hidden : hidden + ": " + why;
+}
+
+}  // namespace outback::core

@@ -1,9 +1,0 @@
-#include "backend_template/core/format.h"
-
-namespace outback::core {
-
-std::string formatted(fmt::string_view text, fmt::format_args arguments) {
-  return fmt::vformat(text, arguments);
-}
-
-}  // namespace outback::core

@@ -1,0 +1,120 @@
+#include "backend_template/core/graphs/capture.h"
+
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "backend_template/core/graphs/host_program.h"
+#include "backend_template/core/runtime/runtime.h"
+#include "backend_template/core/streams/stream.h"
+
+namespace outback::core {
+namespace {
+
+struct member {
+  c10::Stream stream;
+  std::shared_ptr<capture> of;
+};
+
+// Leaked: streams outlive main() in tensors' destructors.
+struct registry {
+  std::mutex mutex;
+  std::vector<member> members;
+};
+
+registry& all() {
+  static auto& it = *new registry;
+  return it;
+}
+
+template <class Matches>
+std::shared_ptr<capture> find_capture(c10::DeviceIndex device, Matches matches) {
+  if (!any_capture(device)) return nullptr;
+  const std::lock_guard<std::mutex> lock(all().mutex);
+  const auto found = std::find_if(all().members.begin(), all().members.end(), matches);
+  return found == all().members.end() ? nullptr : found->of;
+}
+
+// With the mutex held.
+void enter(const c10::Stream& stream, const std::shared_ptr<capture>& it) {
+  all().members.push_back({stream, it});
+  auto& streams = detail::captured[static_cast<size_t>(stream.device_index())];
+  streams.now.fetch_add(1, std::memory_order_relaxed);
+  streams.ever.fetch_add(1, std::memory_order_release);  // after `now`: see captures_so_far
+}
+
+}  // namespace
+
+namespace detail {
+constinit std::array<captured_streams, max_devices> captured{};
+}  // namespace detail
+
+capture::capture(const c10::Stream& first, c10::MempoolId_t pool, bool pool_is_fresh,
+                 std::shared_ptr<host_program> program)
+    : first_(first),
+      pool_(std::move(pool)),
+      pool_is_fresh_(pool_is_fresh),
+      program_(std::move(program)) {}
+
+void capture::break_off(const std::string& why) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (problem_.empty()) problem_ = why;
+}
+
+std::string capture::problem() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return problem_;
+}
+
+std::shared_ptr<capture> capture_of(const c10::Stream& stream) {
+  return find_capture(stream.device_index(), [&](const member& it) { return it.stream == stream; });
+}
+
+std::shared_ptr<capture> capture_on(c10::DeviceIndex device) {
+  return find_capture(device, [&](const member& it) { return it.stream.device_index() == device; });
+}
+
+void open_capture(const std::shared_ptr<capture>& it) {
+  {
+    const std::lock_guard<std::mutex> lock(all().mutex);
+    enter(it->stream(), it);
+  }
+  set_captured(it->stream(), true);
+}
+
+void join_capture(const std::shared_ptr<capture>& it, const c10::Stream& stream) {
+  {
+    const std::lock_guard<std::mutex> lock(all().mutex);
+    auto& members = all().members;
+    const auto is_open = std::any_of(members.begin(), members.end(),
+                                     [&](const member& each) { return each.of == it; });
+    const auto is_in = std::any_of(members.begin(), members.end(),
+                                   [&](const member& each) { return each.stream == stream; });
+    if (!is_open || is_in) return;
+    enter(stream, it);
+  }
+  set_captured(stream, true);
+}
+
+void close_capture(const std::shared_ptr<capture>& it) noexcept {
+  const std::lock_guard<std::mutex> lock(all().mutex);
+  auto& members = all().members;
+  const auto gone = std::stable_partition(members.begin(), members.end(),
+                                          [&](const member& each) { return each.of != it; });
+  for (auto each = gone; each != members.end(); ++each) {
+    set_captured(each->stream, false);
+    detail::captured[static_cast<size_t>(each->stream.device_index())].now.fetch_sub(
+        1, std::memory_order_release);
+  }
+  members.erase(gone, members.end());
+}
+
+void refuse_in_capture(capture* broken, const std::string& what) {
+  if (broken != nullptr) broken->break_off(what);
+  TORCH_CHECK(false, backend_name(), ": operation not permitted when a stream is capturing: ", what,
+              broken == nullptr ? "" : ". There will be no graph of this capture");
+}
+
+}  // namespace outback::core

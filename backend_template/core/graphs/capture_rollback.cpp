@@ -1,0 +1,33 @@
+#include "backend_template/core/graphs/capture_rollback.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace outback::core {
+
+void capture_rollback::keep(const c10::Storage& storage) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const void* const data = storage.data();
+  const std::size_t size = storage.nbytes();
+  const bool is_kept =
+      std::any_of(all_.begin(), all_.end(), [&](const kept& it) { return it.data == data; });
+  if (data == nullptr || size == 0 || is_kept) return;
+  auto bytes = std::make_unique_for_overwrite<std::byte[]>(size);
+  std::memcpy(bytes.get(), data, size);
+  all_.push_back({storage, data, size, std::move(bytes)});
+}
+
+void capture_rollback::roll_back() noexcept {
+  std::vector<kept> all;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    all.swap(all_);
+  }
+  for (auto it = all.rbegin(); it != all.rend(); ++it) {
+    if (it->storage.data() != it->data) continue;
+    std::memcpy(it->storage.mutable_data(), it->bytes.get(), it->size);
+  }
+}
+
+}  // namespace outback::core

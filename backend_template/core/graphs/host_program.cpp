@@ -1,0 +1,184 @@
+#include "backend_template/core/graphs/host_program.h"
+
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <exception>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/runtime/runtime.h"
+#include "backend_template/core/streams/host_failure.h"
+#include "backend_template/core/streams/stream.h"
+
+namespace outback::core {
+namespace {
+
+// Programs of graphs that are gone, which launches may still run. Leaked with what it holds.
+struct waiting_programs {
+  std::mutex mutex;
+  std::vector<std::shared_ptr<host_program>> all;
+};
+
+waiting_programs& waiting() {
+  static auto& it = *new waiting_programs;
+  return it;
+}
+
+}  // namespace
+
+bool records_host_operators(c10::DeviceIndex device) {
+  return runtime().callbacks != nullptr && is_host_addressable(device) && addresses_host(device);
+}
+
+void host_program::enqueue(const c10::Stream& stream, void (*callback)(void*), void* data) {
+  check(runtime().callbacks->enqueue(runtime().self, device_, callback, data, handle_of(stream)),
+        "callbacks.enqueue", device_);
+}
+
+void host_program::begin(const c10::Stream& stream) {
+  enqueue(stream, &start_launch, this);
+}
+
+void host_program::end(const c10::Stream& stream) {
+  enqueue(stream, &finish_launch, this);
+}
+
+void host_program::add(const c10::Stream& stream, step work) {
+  node* added = nullptr;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    added = &nodes_.emplace_back(node{this, std::move(work)});
+  }
+  enqueue(stream, &run_node, added);
+}
+
+host_program::draw host_program::take_numbers(const at::Generator& device_generator) {
+  const at::Generator& used =
+      device_generator.defined() ? device_generator : default_generator(device_);
+  auto* const taken = at::check_generator<generator>(used);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::mutex> numbers(taken->mutex_);
+  auto it = std::find_if(sources_.begin(), sources_.end(),
+                         [&](const source& each) { return each.generator == used; });
+  if (it == sources_.end()) {
+    it = sources_.insert(it, {used, {taken->current_seed(), taken->get_offset()}});
+  }
+  const philox_position here = taken->take(1);
+  TORCH_CHECK(here.seed == it->start.seed && here.offset == it->start.offset + it->drawn,
+              backend_name(),
+              ": a generator was seeded, or its state was set, while its numbers were captured in "
+              "a graph: do that before the capture or after it");
+  it->drawn = taken->get_offset() - it->start.offset;
+  return {static_cast<std::size_t>(it - sources_.begin()), here.offset - it->start.offset};
+}
+
+host_program::positions host_program::starts() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  positions all;
+  for (const source& it : sources_) all.push_back(it.start);
+  return all;
+}
+
+void host_program::rewind_generators() noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (const source& it : sources_) {
+    auto* const used = static_cast<generator*>(it.generator.unsafeGetGeneratorImpl());
+    const std::lock_guard<std::mutex> numbers(used->mutex_);
+    used->put_back(it.start);
+  }
+}
+
+void host_program::keep_input(const c10::Storage& storage, const void* data) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto known = std::find_if(inputs_.begin(), inputs_.end(), [&](const input& it) {
+    return it.storage.unsafeGetStorageImpl() == storage.unsafeGetStorageImpl();
+  });
+  if (known == inputs_.end()) {
+    inputs_.push_back({storage, data});
+  } else {
+    known->data = data;
+  }
+}
+
+void host_program::forget_input(const c10::StorageImpl* storage) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::erase_if(inputs_,
+                [&](const input& it) { return it.storage.unsafeGetStorageImpl() == storage; });
+}
+
+void host_program::prepare_launch() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (const input& it : inputs_) {
+    TORCH_CHECK(it.storage.data() == it.data, backend_name(),
+                ": the graph was captured with a tensor whose memory is another one now (",
+                it.storage.nbytes(),
+                " bytes): fill such tensors in place, or capture the graph anew");
+  }
+  positions here;
+  for (const source& it : sources_) {
+    auto* const used = static_cast<generator*>(it.generator.unsafeGetGeneratorImpl());
+    const std::lock_guard<std::mutex> numbers(used->mutex_);
+    here.push_back(used->take(it.drawn));
+  }
+  prepared_.push_back(std::move(here));
+  pending_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void host_program::cancel_launch() noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!prepared_.empty()) prepared_.pop_back();
+  pending_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void host_program::start_launch(void* program) noexcept {
+  auto& it = *static_cast<host_program*>(program);
+  const std::lock_guard<std::mutex> lock(it.mutex_);
+  it.failed_.store(it.prepared_.empty(), std::memory_order_relaxed);
+  if (it.prepared_.empty()) return;
+  it.current_ = std::move(it.prepared_.front());
+  it.prepared_.pop_front();
+}
+
+void host_program::run_node(void* data) noexcept {
+  auto& it = *static_cast<node*>(data);
+  host_program& program = *it.program;
+  if (program.failed_.load(std::memory_order_relaxed)) return;
+  std::string problem;
+  try {
+    return it.work(program.current_);
+  } catch (const c10::Error& e) {
+    problem = e.what_without_backtrace();
+  } catch (const std::exception& e) {
+    problem = e.what();
+  }
+  program.failed_.store(true, std::memory_order_relaxed);
+  report_host_failure(program.device_, "an operator failed in a graph's replay: " + problem);
+}
+
+void host_program::finish_launch(void* program) noexcept {
+  static_cast<host_program*>(program)->pending_.fetch_sub(1, std::memory_order_release);
+}
+
+void host_program::release(std::shared_ptr<host_program>&& gone) {
+  if (gone == nullptr || gone->pending_.load(std::memory_order_acquire) == 0) return gone.reset();
+  const std::lock_guard<std::mutex> lock(waiting().mutex);
+  waiting().all.push_back(std::move(gone));
+}
+
+void host_program::release_finished() {
+  std::vector<std::shared_ptr<host_program>> over;  // die without the lock
+  {
+    const std::lock_guard<std::mutex> lock(waiting().mutex);
+    auto& all = waiting().all;
+    const auto first = std::stable_partition(all.begin(), all.end(), [](const auto& it) {
+      return it->pending_.load(std::memory_order_acquire) != 0;
+    });
+    over.assign(std::make_move_iterator(first), std::make_move_iterator(all.end()));
+    all.erase(first, all.end());
+  }
+}
+
+}  // namespace outback::core

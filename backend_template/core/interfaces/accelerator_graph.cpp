@@ -1,0 +1,57 @@
+#include "backend_template/core/interfaces/accelerator_graph.h"
+
+#include "backend_template/core/runtime/torch_version.h"
+
+#if OUTBACK_TORCH_AT_LEAST(2, 12)
+#include <ATen/core/GraphImplInterface.h>
+#include <c10/core/DeviceType.h>
+#include <c10/util/Exception.h>
+
+#include <memory>
+#include <string>
+
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/graphs/device_graph.h"
+#include "backend_template/core/runtime/runtime.h"
+#endif
+
+namespace outback::core {
+
+#if OUTBACK_TORCH_AT_LEAST(2, 12)
+namespace {
+
+class accelerator_graph final : public at::GraphImplInterface {
+ public:
+  explicit accelerator_graph(const at::GraphImplArgs& args) : graph_(args.keep_graph) {}
+
+  // A capture minds no other thread, whatever the mode: see device_graph.h.
+  void capture_begin(at::MempoolId_t pool, at::GraphCaptureMode /*mode*/) override {
+    graph_.capture_begin(pool);
+  }
+  void capture_end() override { graph_.capture_end(); }
+  void instantiate() override { graph_.instantiate(); }
+  void replay() override { graph_.replay(); }
+  void reset() override { graph_.reset(); }
+  at::MempoolId_t pool() const override { return graph_.pool(); }
+  void enable_debug_mode() override { refuse_graph_description(); }
+  void debug_dump(const std::string& /*path*/) override { refuse_graph_description(); }
+
+ private:
+  device_graph graph_;
+};
+
+}  // namespace
+#endif
+
+void register_accelerator_graph() {
+#if OUTBACK_TORCH_AT_LEAST(2, 12)
+  const std::string name = c10::DeviceTypeName(device_type, /*lower_case=*/false);
+  // A second registration would end the process.
+  if (at::GraphImplRegistry()->Has(name)) return;
+  at::GraphImplRegistry()->Register(name, [](const at::GraphImplArgs& args) {
+    return std::unique_ptr<at::GraphImplInterface>(new accelerator_graph(args));
+  });
+#endif
+}
+
+}  // namespace outback::core

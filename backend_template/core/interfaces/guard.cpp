@@ -1,0 +1,147 @@
+#include "backend_template/core/interfaces/guard.h"
+
+#include <c10/util/Exception.h>
+
+#include <memory>
+#include <utility>
+
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/devices/dtypes.h"
+#include "backend_template/core/streams/native.h"
+#include "backend_template/core/graphs/graph.h"
+#include "backend_template/core/memory/device_allocator.h"
+#include "backend_template/core/runtime/runtime.h"
+#include "backend_template/core/streams/event.h"
+#include "backend_template/core/streams/event_flag.h"
+#include "backend_template/core/streams/stream.h"
+#include "backend_template/core/streams/sync_debug.h"
+#include "backend_template/core/runtime/torch_version.h"
+
+namespace outback::core {
+namespace {
+
+constexpr double nanoseconds_per_millisecond = 1e6;
+
+event& event_of(void* handle) {
+  return *static_cast<event*>(handle);
+}
+
+// What the next recording of a fresh c10::Event takes over in place of recording: c10::Event has no
+// other way to hold an event that exists. Without a destructor: static destructors record too, when
+// the main thread's other variables are gone.
+thread_local constinit event* adopted_next = nullptr;
+
+class guard final : public c10::impl::DeviceGuardImplInterface {
+ public:
+  c10::DeviceType type() const override { return device_type; }
+
+  c10::Device exchangeDevice(c10::Device device) const override {
+    return c10::Device(device_type, exchange_device(index_of(device)));
+  }
+  c10::Device getDevice() const override { return c10::Device(device_type, current_device()); }
+  void setDevice(c10::Device device) const override {
+    if (index_of(device) >= 0) set_device(device.index());
+  }
+  void uncheckedSetDevice(c10::Device device) const noexcept override {
+    set_device_unchecked(device.index());
+  }
+  c10::DeviceIndex deviceCount() const noexcept override { return device_count(); }
+
+  c10::DeviceCapability getDeviceCapability(c10::Device device) const override {
+    check_index(resolve_index(index_of(device)));
+    return capability();
+  }
+
+  c10::Stream getStream(c10::Device device) const override {
+    return current_stream(index_of(device));
+  }
+  c10::Stream getDefaultStream(c10::Device device) const override {
+    return default_stream(index_of(device));
+  }
+  c10::Stream getStreamFromGlobalPool(c10::Device device, bool high_priority) const override {
+    return pool_stream(index_of(device), high_priority);
+  }
+  c10::Stream getNewStream(c10::Device device, int priority) const override {
+    return new_stream(index_of(device), priority);
+  }
+  c10::Stream exchangeStream(c10::Stream stream) const override { return exchange_stream(stream); }
+  void* getStreamNativeHandle(const c10::Stream stream) const override {
+    if (runtime().native != nullptr) return native_stream(stream);
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        runtime().streams != nullptr, backend_name(),
+        ": this device's runtime has no streams, so a stream has no native handle");
+    return handle_of(stream);
+  }
+  bool queryStream(const c10::Stream& stream) const override { return query_stream(stream); }
+  void synchronizeStream(const c10::Stream& stream) const override {
+    note_synchronizing();
+    synchronize_stream(stream);
+  }
+  void synchronizeDevice(c10::DeviceIndex device) const override { synchronize_device(device); }
+#if OUTBACK_TORCH_AT_LEAST(2, 12)
+  bool isStreamCapturing(const c10::Stream& stream) const override {
+    return capture_status(stream) != OUTBACK_CAPTURE_NONE;
+  }
+#endif
+
+  // `device` is the one of the last recording, which does not bind this one.
+  void record(void** handle, const c10::Stream& stream, c10::DeviceIndex /*device*/,
+              c10::EventFlag flag) const override {
+    if (*handle != nullptr) return event_of(*handle).record(stream);
+    if (adopted_next != nullptr) {
+      *handle = std::exchange(adopted_next, nullptr);
+      return;
+    }
+    auto made = std::make_unique<event>(event_flags_in(flag));
+    made->record(stream);
+    *handle = made.release();
+  }
+  void block(void* handle, const c10::Stream& stream) const override {
+    event_of(handle).block(stream);
+  }
+  bool queryEvent(void* handle) const override {
+    return handle == nullptr || event_of(handle).query();
+  }
+  void synchronizeEvent(void* handle) const override {
+    if (handle != nullptr) event_of(handle).synchronize();
+  }
+  double elapsedTime(void* from, void* to, c10::DeviceIndex /*device*/) const override {
+    return static_cast<double>(event_of(from).elapsed_ns(event_of(to))) /
+           nanoseconds_per_millisecond;
+  }
+  void destroyEvent(void* handle, c10::DeviceIndex /*device*/) const noexcept override {
+    delete static_cast<event*>(handle);
+  }
+
+  void recordDataPtrOnStream(const c10::DataPtr& memory, const c10::Stream& stream) const override {
+    device_allocator().recordStream(memory, stream);
+  }
+
+ private:
+  static c10::DeviceIndex index_of(c10::Device device) {
+    TORCH_CHECK(device.type() == device_type, "expected a ", backend_name(), " device, got ",
+                device);
+    return device.index();
+  }
+};
+
+}  // namespace
+
+c10::Event adopt_event(event made, uint32_t flags) {
+  const c10::Stream somewhere = default_stream(made.device());
+  adopted_next = new event(std::move(made));
+  c10::Event holder(device_type, event_flag_of(flags));
+  holder.record(somewhere);
+  return holder;
+}
+
+const event* event_in(const c10::Event& holder) {
+  return static_cast<const event*>(holder.eventId());
+}
+
+const c10::impl::DeviceGuardImplInterface& device_guard_impl() {
+  static const auto& it = *new guard;
+  return it;
+}
+
+}  // namespace outback::core

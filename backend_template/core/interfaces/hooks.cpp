@@ -1,0 +1,111 @@
+#include "backend_template/core/interfaces/hooks.h"
+
+#include <ATen/core/CachingHostAllocator.h>
+#include <ATen/detail/PrivateUse1HooksInterface.h>
+#include <c10/core/Storage.h>
+#include <c10/util/Exception.h>
+
+#include <limits>
+#include <string>
+
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/devices/dtypes.h"
+#include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/interfaces/generator.h"
+#include "backend_template/core/kernel_services.h"
+#include "backend_template/core/memory/copy.h"
+#include "backend_template/core/memory/device_allocator.h"
+#include "backend_template/core/memory/host_allocator.h"
+#include "backend_template/core/memory/storage.h"
+#include "backend_template/core/runtime/runtime.h"
+#include "backend_template/core/streams/stream.h"
+
+namespace outback::core {
+namespace {
+
+struct hooks final : at::PrivateUse1HooksInterface, kernel_services {
+  bool isBuilt() const override { return true; }
+  bool isAvailable() const override { return core::device_count() > 0; }
+  void init() const override { ensure_started(); }
+
+  bool hasPrimaryContext(c10::DeviceIndex device) const override {
+    const outback_device_state* state = core::runtime().device_state;
+    if (state == nullptr) return is_started();
+    constexpr int32_t unwritten = std::numeric_limits<int32_t>::min();
+    int32_t active = unwritten;
+    core::check(state->is_active(core::runtime().self, resolve_index(device), &active),
+                "device_state.is_active", device);
+    check_written(active, unwritten, "active", "device_state.is_active", device);
+    return active != 0;
+  }
+
+  c10::DeviceIndex deviceCount() const override { return device_count(); }
+  void setCurrentDevice(c10::DeviceIndex device) const override { set_device(device); }
+  c10::DeviceIndex getCurrentDevice() const override { return current_device(); }
+  c10::DeviceIndex exchangeDevice(c10::DeviceIndex device) const override {
+    return core::exchange_device(device);
+  }
+  c10::DeviceIndex maybeExchangeDevice(c10::DeviceIndex device) const override {
+    return core::exchange_device(device);
+  }
+
+  const at::Generator& getDefaultGenerator(c10::DeviceIndex device) const override {
+    return default_generator(device);
+  }
+  at::Generator getNewGenerator(c10::DeviceIndex device) const override {
+    return at::make_generator<generator>(resolve_index(device));
+  }
+
+  bool isPinnedPtr(const void* data) const override { return is_pinned(data); }
+  at::Allocator* getPinnedMemoryAllocator() const override { return &host_allocator(); }
+
+  c10::Device getDeviceFromPtr(void* data) const override {
+    const outback_host_memory* group = core::runtime().host_memory;
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        group != nullptr, core::backend_name(),
+        ": the device of a pointer is not known, since this device's runtime has no "
+        "host_memory.info");
+    outback_pointer_info info{};
+    info.struct_size = sizeof info;
+    core::check(group->info(core::runtime().self, data, &info), "host_memory.info");
+    TORCH_CHECK(info.device != OUTBACK_HOST, "the pointer is not ", core::backend_name(),
+                " memory");
+    return c10::Device(device_type, static_cast<c10::DeviceIndex>(info.device));
+  }
+
+  void resizePrivateUse1Bytes(const c10::Storage& storage, size_t size) const override {
+    resize_storage(*storage.unsafeGetStorageImpl(), size);
+  }
+
+  // What native kernels ask, wherever they are compiled.
+  const outback_runtime& runtime() const noexcept override { return core::runtime(); }
+  const std::string& backend_name() const noexcept override { return core::backend_name(); }
+  void check(outback_status status, const char* slot) const override { core::check(status, slot); }
+  c10::Stream current_stream(c10::DeviceIndex device) const override {
+    return core::current_stream(device);
+  }
+  outback_stream handle_of(const c10::Stream& stream) const override {
+    return core::handle_of(stream);
+  }
+  void synchronize_stream(const c10::Stream& stream) const override {
+    core::synchronize_stream(stream);
+  }
+  void mark_busy(const c10::Stream& stream) const override { core::mark_busy(stream); }
+  c10::DeviceIndex exchange_device(c10::DeviceIndex device) const override {
+    return core::exchange_device(device);
+  }
+  void set_device_unchecked(c10::DeviceIndex device) const noexcept override {
+    core::set_device_unchecked(device);
+  }
+  void check_dtype(c10::ScalarType dtype) const override { core::check_dtype(dtype); }
+  c10::Allocator& device_allocator() const override { return core::device_allocator(); }
+};
+
+}  // namespace
+
+at::PrivateUse1HooksInterface& accelerator_hooks() {
+  static auto& it = *new hooks;
+  return it;
+}
+
+}  // namespace outback::core

@@ -1,0 +1,74 @@
+#include "backend_template/core/interfaces/profiler.h"
+
+#include <c10/core/DeviceGuard.h>
+#include <c10/util/ApproximateClock.h>
+#include <torch/csrc/profiler/stubs/base.h>
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/streams/event.h"
+#include "backend_template/core/streams/stream.h"
+
+namespace outback::core {
+namespace {
+
+using torch::profiler::impl::ProfilerVoidEventStub;
+
+const event& as_event(const ProfilerVoidEventStub& stub) {
+  return *static_cast<const event*>(stub.get());
+}
+
+// Used where the profiler runs without kineto (torch.autograd.profiler.profile(use_kineto=False,
+// use_device=...)): an event on the current stream before and after each operator.
+struct profiler_clock final : torch::profiler::impl::ProfilerStubs {
+  void record(c10::DeviceIndex* device, ProfilerVoidEventStub* stub,
+              int64_t* cpu_ns) const override {
+    const c10::Stream stream = current_stream(-1);
+    auto made = std::make_shared<event>(OUTBACK_EVENT_TIMING);
+    if (device != nullptr) *device = stream.device_index();
+    if (cpu_ns != nullptr) *cpu_ns = c10::getTime();
+    made->record(stream);
+    *stub = std::move(made);
+  }
+
+  // In microseconds. The profiler compares events of two devices where an operator changed the
+  // current one: no device can tell the time between them.
+  float elapsed(const ProfilerVoidEventStub* from, const ProfilerVoidEventStub* to) const override {
+    const event &begin = as_event(*from), &end = as_event(*to);
+    if (begin.device() != end.device()) return 0;
+    begin.synchronize();
+    end.synchronize();
+    return static_cast<float>(begin.elapsed_ns(end)) / 1000;
+  }
+
+  // Marks and ranges are for a vendor's tool, and the contract has none.
+  void mark(const char* /*name*/) const override {}
+  void rangePush(const char* /*name*/) const override {}
+  void rangePop() const override {}
+
+  bool enabled() const override { return true; }
+
+  void onEachDevice(std::function<void(int)> op) const override {
+    for (c10::DeviceIndex i = 0; i < device_count(); ++i) {
+      const c10::DeviceGuard guard(c10::Device(device_type, i));
+      op(i);
+    }
+  }
+
+  void synchronize() const override {
+    if (is_started()) synchronize_device(current_device());
+  }
+};
+
+}  // namespace
+
+void register_profiler() {
+  static auto& it = *new profiler_clock;  // leaked: torch keeps the pointer for ever
+  torch::profiler::impl::registerPrivateUse1Methods(&it);
+}
+
+}  // namespace outback::core

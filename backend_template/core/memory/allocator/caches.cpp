@@ -1,0 +1,71 @@
+#include "backend_template/core/memory/allocator/caches.h"
+
+#include <mutex>
+
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/memory/allocator/leak_report.h"
+
+namespace outback::core {
+namespace {
+
+// What new caches start with; its mutex keeps their making and the settings' changes in order.
+struct history_defaults {
+  std::mutex mutex;
+  history_settings settings;
+  std::string metadata;
+};
+
+history_defaults& defaults() {
+  static auto& it = *new history_defaults;
+  return it;
+}
+
+}  // namespace
+
+namespace detail {
+
+constinit std::array<std::atomic<device_cache*>, max_devices> caches{};
+
+device_cache& make_cache(c10::DeviceIndex device) {
+  // Before the lock: the first question starts the device.
+  const size_t granule = std::max<size_t>(smallest_block, device_info(device).alignment);
+  std::lock_guard<std::mutex> lock(defaults().mutex);
+  auto& slot = caches[static_cast<size_t>(device)];
+  if (device_cache* const there = slot.load(std::memory_order_acquire)) return *there;
+  auto made = std::make_unique<device_cache>(device);
+  made->set_granule(granule);
+  made->configure_history(defaults().settings);
+  made->set_metadata(defaults().metadata);
+  report_leaks_at_exit();
+  device_cache* const it = made.release();
+  slot.store(it, std::memory_order_release);
+  return *it;
+}
+
+}  // namespace detail
+
+void record_history(const history_settings& settings) {
+  std::lock_guard<std::mutex> lock(defaults().mutex);
+  defaults().settings = settings;
+  for (auto& slot : detail::caches) {
+    if (device_cache* const it = slot.load(std::memory_order_acquire)) {
+      it->configure_history(settings);
+    }
+  }
+  configure_contexts(settings);
+}
+
+void set_history_metadata(const std::string& text) {
+  std::lock_guard<std::mutex> lock(defaults().mutex);
+  defaults().metadata = text;
+  for (auto& slot : detail::caches) {
+    if (device_cache* const it = slot.load(std::memory_order_acquire)) it->set_metadata(text);
+  }
+}
+
+std::string history_metadata() {
+  std::lock_guard<std::mutex> lock(defaults().mutex);
+  return defaults().metadata;
+}
+
+}  // namespace outback::core

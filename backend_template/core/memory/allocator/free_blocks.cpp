@@ -1,0 +1,76 @@
+#include "backend_template/core/memory/allocator/free_blocks.h"
+
+#include <algorithm>
+
+namespace outback::core {
+namespace {
+
+// A bin that is full of the wrong sizes must not make allocation slow.
+constexpr int longest_search = 64;
+
+block* best_of(block* head, size_t size) noexcept {
+  block* best = nullptr;
+  int left = longest_search;
+  for (block* it = head; it != nullptr && left > 0; it = it->next, --left) {
+    if (it->size < size || (best != nullptr && it->size >= best->size)) continue;
+    best = it;
+    if (it->size == size) break;
+  }
+  return best;
+}
+
+}  // namespace
+
+void free_blocks::insert(block* it) noexcept {
+  const int bin = bin_of(it->size);
+  block*& head = bins_[bin];
+  it->previous = nullptr;
+  it->next = head;
+  if (head != nullptr) head->previous = it;
+  head = it;
+  filled_[bin / word_bits] |= uint64_t{1} << (bin % word_bits);
+}
+
+void free_blocks::remove(block* it) noexcept {
+  if (it->next != nullptr) it->next->previous = it->previous;
+  if (it->previous != nullptr) {
+    it->previous->next = it->next;
+  } else {
+    const int bin = bin_of(it->size);
+    bins_[bin] = it->next;
+    if (it->next == nullptr) filled_[bin / word_bits] &= ~(uint64_t{1} << (bin % word_bits));
+  }
+  it->previous = it->next = nullptr;
+}
+
+int free_blocks::first_filled(int start) const noexcept {
+  if (start >= bin_count) return bin_count;
+  int word = start / word_bits;
+  uint64_t bits = filled_[word] & (~uint64_t{0} << (start % word_bits));
+  while (bits == 0) {
+    if (++word == word_count) return bin_count;
+    bits = filled_[word];
+  }
+  return word * word_bits + std::countr_zero(bits);
+}
+
+block* free_blocks::best_fit(size_t size) const noexcept {
+  const int own = bin_of(size);
+  if (block* const it = best_of(bins_[own], size)) return it;
+  const int larger = first_filled(own + 1);
+  return larger == bin_count ? nullptr : best_of(bins_[larger], size);
+}
+
+size_t free_blocks::largest() const noexcept {
+  size_t most = 0;
+  for (int word = word_count - 1; word >= 0; --word) {
+    if (filled_[word] == 0) continue;
+    const int bin = word * word_bits + word_bits - 1 - std::countl_zero(filled_[word]);
+    for (const block* it = bins_[bin]; it != nullptr; it = it->next)
+      most = std::max(most, it->size);
+    break;
+  }
+  return most;
+}
+
+}  // namespace outback::core

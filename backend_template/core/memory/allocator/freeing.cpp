@@ -1,0 +1,215 @@
+#include "backend_template/core/memory/allocator/freeing.h"
+
+#include <c10/util/Exception.h>
+#include <c10/util/SmallVector.h>
+
+#include <cstdint>
+#include <exception>
+#include <utility>
+
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/graphs/capture.h"
+#include "backend_template/core/memory/allocator/caches.h"
+#include "backend_template/core/memory/allocator/capture_pools.h"
+#include "backend_template/core/memory/runtime_memory.h"
+#include "backend_template/core/runtime/runtime.h"
+#include "backend_template/core/streams/stream.h"
+
+namespace outback::core {
+namespace {
+
+using c10::CachingDeviceAllocator::RecordContext;
+
+c10::Stream stream_on(c10::DeviceIndex device, c10::StreamId id) {
+  return c10::Stream(c10::Stream::UNSAFE, c10::Device(device_type, device), id);
+}
+
+// Gives the memory of a block that no list holds back to where it came from. Adopted memory goes
+// with what this answers.
+c10::DataPtr release(device_cache& cache, block* gone) noexcept {
+  c10::DataPtr owner;
+  if (gone->is_adopted) {
+    owner = std::move(gone->foreign);
+  } else {
+    const outback_status status = free_device_memory(gone->device, gone->data);
+    if (status != OUTBACK_OK) {
+      TORCH_WARN(failure_text(status, "mem_free", gone->device, static_cast<int64_t>(gone->size)));
+    }
+  }
+  cache.forget(gone);
+  return owner;
+}
+
+void release_all(device_cache& cache, block* list) noexcept {
+  while (list != nullptr) {
+    block* const next = std::exchange(list->next, nullptr);
+    release(cache, list);
+    list = next;
+  }
+}
+
+c10::DataPtr finish(device_cache& cache, block* freed,
+                    std::shared_ptr<c10::GatheredContext> context) noexcept {
+  if (cache.put_back(freed, std::move(context))) return {};
+  return release(cache, freed);
+}
+
+bool is_over(const event& use, bool wait) {
+  if (!wait) return use.query();
+  use.synchronize();
+  return true;
+}
+
+void end_use(device_cache& cache, pending_use* over, size_t queue) noexcept {
+  // Goes last, when nobody waits for this thread: its deleter may want Python's lock.
+  c10::DataPtr owner;
+  const memory_in_transit::one on_its_way(cache.in_transit());
+  if (block* const freed = cache.pending().end(over, queue)) owner = finish(cache, freed, nullptr);
+}
+
+using recorded_uses = c10::SmallVector<pending_uses::recorded, 2>;
+
+void record_uses(pending_uses& pending, const block& freed, bool own_stream_too,
+                 recorded_uses& uses) {
+  const auto record = [&](c10::StreamId stream) {
+    uses.emplace_back(stream, pending.make());
+    uses.back().second->over.record(stream_on(freed.device, stream));
+  };
+  // Nobody can add to them: this was the last owner.
+  for (const c10::StreamId stream : freed.also_used_on) record(stream);
+  if (own_stream_too) record(freed.stream);
+}
+
+// The block waits for its streams: those whose work may still touch it. In a capture it waits for
+// the end of that first.
+void wait_for_uses(device_cache& cache, block* freed, bool own_stream_too) noexcept {
+  const c10::DeviceIndex device = freed->device;
+  const size_t size = freed->size;
+  try {
+    for (;;) {
+      const uint64_t captures = captures_so_far(device);
+      if (defer_in_capture(freed, own_stream_too)) return;
+      recorded_uses uses;
+      record_uses(cache.pending(), *freed, own_stream_too, uses);
+      // What a capture that began meanwhile has got of the events would never be over.
+      if (captures_so_far(device) != captures) continue;
+      return cache.pending().add(freed, std::move(uses));
+    }
+  } catch (const c10::Error& e) {
+    // The device is lost: nobody knows when its work ends, so the memory stays where it is.
+    TORCH_WARN(backend_name(), ": ", size,
+               " bytes leak, since an event failed: ", e.what_without_backtrace());
+  } catch (const std::exception& e) {
+    TORCH_WARN(backend_name(), ": ", size, " bytes leak: ", e.what());
+  }
+}
+
+// At the moment of a block's death.
+void free_when_over(device_cache& cache, block* freed, bool own_stream_too,
+                    std::shared_ptr<c10::GatheredContext> context) noexcept {
+  cache.give_up(freed, std::move(context));
+  wait_for_uses(cache, freed, own_stream_too);
+}
+
+// Cached memory may still be in use by its own stream.
+void release_when_idle(device_cache& cache, c10::DeviceIndex device, block* list) {
+  if (list == nullptr) return;
+  std::exception_ptr failed;
+  try {
+    synchronize_device(device);
+  } catch (...) {               // the device is lost, and its work with it
+    if (any_capture(device)) {  // or not: a capture has begun that refuses the wait
+      cache.keep_cached(list);
+      throw;
+    }
+    failed = std::current_exception();
+  }
+  release_all(cache, list);
+  if (failed != nullptr) std::rethrow_exception(failed);
+}
+
+}  // namespace
+
+void report_to_profiler(const device_cache& cache, c10::DeviceIndex device, void* data,
+                        int64_t change) {
+  if (C10_LIKELY(!c10::memoryProfilingEnabled())) return;
+  c10::reportMemoryUsageToProfiler(data, change, cache.allocated(),
+                                   cache.reserved() + cache.adopted(),
+                                   c10::Device(device_type, device));
+}
+
+void process_pending(device_cache& cache, bool wait) {
+  // No driver lets a host that captures ask for events.
+  if (any_capture(cache.device())) return;
+  if (wait) cache.in_transit().wait();  // it may become pending
+  pending_uses& pending = cache.pending();
+  const uint64_t newest = pending.newest();  // others may free without end
+  size_t queue = 0;
+  bool in_vain = true;
+  while (pending_use* const first = pending.ask(queue, newest)) {
+    bool over = false;
+    try {
+      over = is_over(first->over, wait);
+    } catch (...) {
+      pending.leave(first);
+      throw;
+    }
+    if (over) {
+      in_vain = false;
+      end_use(cache, first, queue);
+    } else {
+      pending.leave(first);
+      ++queue;
+    }
+  }
+  if (in_vain) pending.asked_in_vain();
+  if (wait) cache.in_transit().wait();
+}
+
+void free_block(void* context) noexcept {
+  auto* freed = static_cast<block*>(context);
+  // A forked child has neither the runtime's threads nor a usable mutex: the parent's memory is not
+  // its to free.
+  if (is_in_bad_fork()) return;
+  device_cache& cache = cache_of(freed->device);
+  const c10::DeviceIndex device = freed->device;
+  void* const data = freed->data;
+  const auto size = static_cast<int64_t>(freed->size);
+  std::shared_ptr<c10::GatheredContext> who = gather_context(RecordContext::ALL);
+  // The cache hands a block to work on its own stream again, in order. Memory that leaves must be
+  // idle.
+  const bool leaves = freed->is_adopted || freed->bypasses_cache;
+  const bool own_pending = leaves && !is_idle(stream_on(device, freed->stream));
+  if (C10_LIKELY(freed->also_used_on.empty() && !own_pending)) {
+    finish(cache, freed, std::move(who));
+  } else {
+    free_when_over(cache, freed, own_pending, std::move(who));
+  }
+  report_to_profiler(cache, device, data, -size);
+}
+
+void free_deferred() noexcept {
+  for (c10::DeviceIndex device = 0; device < device_count(); ++device) {
+    device_cache* const cache = cache_if_used(device);
+    if (cache == nullptr) continue;
+    const memory_in_transit::one on_its_way(cache->in_transit());
+    while (const auto it = take_deferred(device)) {
+      wait_for_uses(*cache, it->freed, it->own_stream_too);
+    }
+  }
+}
+
+void empty_cache(device_cache& cache, c10::DeviceIndex device, c10::MempoolId_t pool) {
+  if (pool == c10::MempoolId_t{0, 0}) cache.pending().drop_spares();
+  const memory_in_transit::one on_its_way(cache.in_transit());
+  release_when_idle(cache, device, cache.take_cached(pool));
+}
+
+void collect_garbage(device_cache& cache, c10::DeviceIndex device, size_t bytes) {
+  if (any_capture(device)) return;  // nobody may wait for the device
+  const memory_in_transit::one on_its_way(cache.in_transit());
+  release_when_idle(cache, device, cache.take_oldest(bytes));
+}
+
+}  // namespace outback::core

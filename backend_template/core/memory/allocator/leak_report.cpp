@@ -1,0 +1,97 @@
+#include "backend_template/core/memory/allocator/leak_report.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/runtime/environment.h"
+#include "backend_template/core/runtime/format.h"
+#include "backend_template/core/memory/allocator/caches.h"
+#include "backend_template/core/memory/allocator/out_of_memory.h"
+#include "backend_template/core/runtime/runtime.h"
+
+namespace outback::core {
+namespace {
+
+constexpr size_t most_listed = 20;
+
+std::atomic<bool> is_wanted{false};
+
+struct leak {
+  size_t address;
+  size_t size;
+  c10::StreamId stream;
+};
+
+std::vector<leak> leaks_of(device_cache& cache) {
+  std::vector<leak> all;
+  for (const segment_info& segment : cache.segments({0, 0})) {
+    size_t address = segment.address;
+    for (const auto& it : segment.blocks) {
+      if (it.allocated) {
+        all.push_back(
+            {address, it.requested_size, reinterpret_cast<c10::StreamId>(segment.stream)});
+      }
+      address += it.size;
+    }
+  }
+  std::sort(all.begin(), all.end(), [](const leak& a, const leak& b) { return a.size > b.size; });
+  return all;
+}
+
+std::string report_of(c10::DeviceIndex device, const std::vector<leak>& leaks) {
+  size_t bytes = 0;
+  for (const leak& it : leaks) bytes += it.size;
+  std::string text =
+      core::format("{0}: {1} in {2} allocation{3} on {0}:{4} {5} never freed\n", backend_name(),
+                   readable_size(bytes), leaks.size(), leaks.size() == 1 ? "" : "s",
+                   static_cast<int>(device), leaks.size() == 1 ? "was" : "were");
+  for (size_t i = 0; i < std::min(leaks.size(), most_listed); ++i) {
+    text += core::format("  {:#x}: {} bytes, stream {}\n", leaks[i].address, leaks[i].size,
+                         leaks[i].stream);
+  }
+  if (leaks.size() > most_listed) {
+    text += core::format("  and {} smaller ones\n", leaks.size() - most_listed);
+  }
+  return text;
+}
+
+// Runs after the interpreter has ended: what Python held is gone.
+void report_all() {
+  if (is_in_bad_fork()) return;  // the parent's memory, and perhaps its locked mutexes
+  try {
+    for (c10::DeviceIndex device = 0; device < device_count(); ++device) {
+      device_cache* const cache = cache_if_used(device);
+      if (cache == nullptr) continue;
+      const std::vector<leak> leaks = leaks_of(*cache);
+      if (!leaks.empty()) std::fputs(report_of(device, leaks).c_str(), stderr);
+    }
+  } catch (const std::exception& e) {
+    std::fputs(e.what(), stderr);
+  }
+}
+
+}  // namespace
+
+bool read_leak_report() {
+  return from_environment(
+      [] { return outback::detail::flag_variable("OUTBACK_REPORT_LEAKS").value_or(false); });
+}
+
+void want_leak_report(bool wanted) noexcept {
+  is_wanted.store(wanted, std::memory_order_relaxed);
+}
+
+void report_leaks_at_exit() {
+  if (!is_wanted.load(std::memory_order_relaxed)) return;
+  static const bool asked = std::atexit(&report_all) == 0;
+  static_cast<void>(asked);
+}
+
+}  // namespace outback::core

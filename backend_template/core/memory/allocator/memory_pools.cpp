@@ -1,0 +1,25 @@
+#include "backend_template/core/memory/allocator/memory_pools.h"
+
+namespace outback::core {
+
+memory_pool* memory_pools::find(c10::MempoolId_t id) noexcept {
+  if (id == common_.id) return &common_;
+  const auto it = private_.find(id);
+  return it == private_.end() ? nullptr : it->second.get();
+}
+
+memory_pool& memory_pools::find_or_make(c10::MempoolId_t id) {
+  if (id == common_.id) return common_;
+  auto& it = private_[id];
+  if (it == nullptr) {
+    it = std::make_unique<memory_pool>();
+    it->id = id;
+  }
+  return *it;
+}
+
+void memory_pools::remove(c10::MempoolId_t id) noexcept {
+  private_.erase(id);
+}
+
+}  // namespace outback::core

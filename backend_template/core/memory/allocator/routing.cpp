@@ -1,0 +1,79 @@
+#include "backend_template/core/memory/allocator/routing.h"
+
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/graphs/capture.h"
+#include "backend_template/core/memory/allocator/caches.h"
+#include "backend_template/core/memory/allocator/capture_pools.h"
+#include "backend_template/core/runtime/runtime.h"
+
+namespace outback::core {
+namespace {
+
+struct route {
+  c10::DeviceIndex device;
+  c10::MempoolId_t pool;
+};
+
+// The count is apart since it needs no constructor: it is all that most allocations look at. It is
+// 0 after the thread's end too: static destructors may allocate when the main thread's routes are
+// gone.
+thread_local constinit size_t route_count = 0;
+
+struct thread_routes {
+  std::vector<route> all;
+  ~thread_routes() { route_count = 0; }
+};
+thread_local thread_routes here;
+
+std::atomic<c10::CaptureId_t> last_pool{0};
+
+}  // namespace
+
+namespace detail {
+std::atomic<bool> caching_is_on{true};
+}  // namespace detail
+
+c10::MempoolId_t new_pool_id() noexcept {
+  return {0, last_pool.fetch_add(1, std::memory_order_relaxed) + 1};
+}
+
+void begin_allocate_to_pool(c10::DeviceIndex device, c10::MempoolId_t pool) {
+  ensure_started();
+  cache_of(device).begin_pool_use(pool);
+  here.all.push_back({device, pool});
+  route_count = here.all.size();
+}
+
+void end_allocate_to_pool(c10::DeviceIndex device, c10::MempoolId_t pool) {
+  std::vector<route>& routes = here.all;
+  const auto last = std::find_if(routes.rbegin(), routes.rend(),
+                                 [device](const route& it) { return it.device == device; });
+  TORCH_CHECK(last != routes.rend() && last->pool == pool, backend_name(), ": the pool (",
+              pool.first, ", ", pool.second, ") does not serve this thread on device ",
+              static_cast<int>(device), ": expected the one that was entered last");
+  routes.erase(std::next(last).base());
+  route_count = routes.size();
+  if (!is_in_bad_fork()) cache_of(device).end_pool_use(pool);
+}
+
+c10::MempoolId_t pool_for(c10::DeviceIndex device) noexcept {
+  if (C10_LIKELY(route_count == 0)) {
+    return any_capture(device) ? capture_pool_for(device) : c10::MempoolId_t{0, 0};
+  }
+  const std::vector<route>& routes = here.all;
+  const auto last = std::find_if(routes.rbegin(), routes.rend(),
+                                 [device](const route& it) { return it.device == device; });
+  return last == routes.rend() ? capture_pool_for(device) : last->pool;
+}
+
+void enable_caching(bool on) noexcept {
+  detail::caching_is_on.store(on, std::memory_order_relaxed);
+}
+
+}  // namespace outback::core

@@ -1,0 +1,118 @@
+#include "backend_template/core/memory/copy.h"
+
+#include <ATen/core/CachingHostAllocator.h>
+#include <c10/core/Stream.h>
+#include <c10/util/Exception.h>
+
+#include <cstdint>
+#include <limits>
+
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/runtime/format.h"
+#include "backend_template/core/runtime/runtime.h"
+#include "backend_template/core/streams/event.h"
+#include "backend_template/core/streams/stream.h"
+
+namespace outback::core {
+namespace {
+
+outback_pointer_info info_of(const void* ptr) {
+  outback_pointer_info info{};
+  info.struct_size = sizeof info;
+  info.device = OUTBACK_HOST;
+  const outback_host_memory* group = runtime().host_memory;
+  if (group == nullptr) return info;
+  constexpr const char* slot = "host_memory.info";
+  constexpr int32_t unwritten = std::numeric_limits<int32_t>::min();
+  info.device = unwritten;
+  check(group->info(runtime().self, ptr, &info), slot);
+  check_written(info.device, unwritten, "info", slot);
+  if (C10_UNLIKELY(info.device < OUTBACK_HOST || info.device >= device_count())) {
+    blame(core::format("made device {}: expected {} for the host, or one of {} devices",
+                       info.device, OUTBACK_HOST, device_count()),
+          slot);
+  }
+  return info;
+}
+
+int32_t runtime_index(c10::Device device) {
+  return device.is_cpu() ? OUTBACK_HOST : device.index();
+}
+
+void enqueue(void* dst, c10::Device dst_device, const void* src, c10::Device src_device,
+             size_t size, const c10::Stream& stream) {
+  check(runtime().mem_copy(runtime().self, dst, runtime_index(dst_device), src,
+                           runtime_index(src_device), size, handle_of(stream)),
+        "mem_copy", stream.device_index(), static_cast<int64_t>(size));
+  mark_busy(stream);
+}
+
+// Host memory that an asynchronous copy uses must not be handed out again before the copy is over.
+// False where it is pageable: then nothing can hold it.
+bool hold_host_memory(const void* host, const c10::Stream& stream) {
+  const outback_pointer_info info = info_of(host);
+  if (info.pinned == 0) return false;
+  // The allocator knows its blocks by their base. Memory pinned by somebody else is somebody else's
+  // to keep.
+  at::getHostAllocator(device_type)->record_event(info.base, nullptr, stream);
+  return true;
+}
+
+void between_devices(void* dst, c10::Device dst_device, const void* src, c10::Device src_device,
+                     size_t size) {
+  const c10::Stream from = current_stream(src_device.index());
+  if (dst_device == src_device) return enqueue(dst, dst_device, src, src_device, size, from);
+  const c10::Stream to = current_stream(dst_device.index());
+  if (!is_idle(to)) {
+    event written;
+    written.record(to);
+    written.block(from);
+  }
+  enqueue(dst, dst_device, src, src_device, size, from);
+  event copied;
+  copied.record(from);
+  copied.block(to);
+}
+
+}  // namespace
+
+void copy_bytes(void* dst, c10::Device dst_device, const void* src, c10::Device src_device,
+                size_t size, bool non_blocking) {
+  if (size == 0) return;
+  ensure_started();
+  const bool to_device = dst_device.type() == device_type;
+  const bool from_device = src_device.type() == device_type;
+  TORCH_INTERNAL_ASSERT((to_device || from_device) && (to_device || dst_device.is_cpu()) &&
+                        (from_device || src_device.is_cpu()));
+  const auto first = reinterpret_cast<uintptr_t>(dst);
+  const auto second = reinterpret_cast<uintptr_t>(src);
+  TORCH_CHECK(first + size <= second || second + size <= first || dst_device != src_device,
+              backend_name(), ": cannot copy ", size, " bytes between ranges that overlap");
+  if (to_device && from_device) return between_devices(dst, dst_device, src, src_device, size);
+
+  const c10::Stream stream = current_stream(to_device ? dst_device.index() : src_device.index());
+  enqueue(dst, dst_device, src, src_device, size, stream);
+  if (non_blocking && hold_host_memory(to_device ? src : dst, stream)) return;
+  // The runtime has read a pageable source already; a pageable destination is written when the
+  // stream is.
+  if (to_device && non_blocking) return;
+  synchronize_stream(stream);
+}
+
+void fill_bytes(void* dst, c10::DeviceIndex device, size_t size, const void* pattern,
+                size_t pattern_size) {
+  if (size == 0) return;
+  ensure_started();
+  const c10::Stream stream = current_stream(device);
+  check(runtime().mem_fill(runtime().self, device, dst, size, pattern, pattern_size,
+                           handle_of(stream)),
+        "mem_fill", device, static_cast<int64_t>(size));
+  mark_busy(stream);
+}
+
+bool is_pinned(const void* ptr) {
+  return ptr != nullptr && is_started() && info_of(ptr).pinned != 0;
+}
+
+}  // namespace outback::core

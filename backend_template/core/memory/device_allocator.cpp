@@ -1,0 +1,250 @@
+#include "backend_template/core/memory/device_allocator.h"
+
+#include <c10/core/AllocatorConfig.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <exception>
+#include <limits>
+#include <utility>
+
+#include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/runtime/format.h"
+#include "backend_template/core/graphs/capture.h"
+#include "backend_template/core/memory/allocator/caches.h"
+#include "backend_template/core/memory/allocator/freeing.h"
+#include "backend_template/core/memory/allocator/memory_limit.h"
+#include "backend_template/core/memory/allocator/out_of_memory.h"
+#include "backend_template/core/memory/allocator/routing.h"
+#include "backend_template/core/memory/allocator/size_policy.h"
+#include "backend_template/core/memory/copy.h"
+#include "backend_template/core/memory/runtime_memory.h"
+#include "backend_template/core/runtime/runtime.h"
+#include "backend_template/core/streams/stream.h"
+
+namespace outback::core {
+namespace {
+
+using c10::CachingDeviceAllocator::RecordContext;
+using request = device_cache::request;
+
+// Bytes that the process may still take. Adopted memory counts against the device's size too.
+size_t room(c10::DeviceIndex device, const device_cache& cache) {
+  const size_t taken = cache.reserved() + cache.adopted();
+  const size_t limit = memory_limit(device);
+  return limit > taken ? limit - taken : 0;
+}
+
+outback_status allocate_raw(c10::DeviceIndex device, const device_cache& cache, size_t size,
+                            void** data) {
+  if (size > room(device, cache)) return OUTBACK_OUT_OF_MEMORY;
+  return allocate_device_memory(device, size, data);
+}
+
+// The key garbage_collection_threshold: memory that was not used for long goes back before the
+// device is full.
+void collect_beyond_threshold(c10::DeviceIndex device, device_cache& cache, size_t size) {
+  const double threshold =
+      c10::CachingAllocator::AcceleratorAllocatorConfig::garbage_collection_threshold();
+  if (C10_LIKELY(threshold <= 0)) return;
+  const auto allowed = static_cast<size_t>(threshold * static_cast<double>(memory_limit(device)));
+  const size_t wanted = cache.reserved() + cache.adopted() + size;
+  if (wanted > allowed) collect_garbage(cache, device, wanted - allowed);
+}
+
+// Before a request of `size` bytes fails.
+cache_fate make_room(c10::DeviceIndex device, device_cache& cache, size_t size) {
+  if (size > device_info(device).memory_size) return cache_fate::kept_as_useless;
+  if (any_capture(device)) return cache_fate::kept_for_capture;  // nobody may wait for the device
+  cache.count_retry();
+  cache.count_synchronization();
+  process_pending(cache, /*wait=*/true);
+  empty_cache(cache, device, {0, 0});
+  cache.in_transit().wait();  // what other threads give back
+  return cache_fate::emptied;
+}
+
+block* allocate_segment(c10::DeviceIndex device, device_cache& cache, const request& wanted) {
+  if (C10_UNLIKELY(cache.pending().any())) {
+    process_pending(cache, /*wait=*/false);
+    block* const found = wanted.bypasses_cache ? nullptr : cache.take(wanted);
+    if (found != nullptr) return found;
+  }
+  collect_beyond_threshold(device, cache, wanted.size);
+  size_t size = wanted.bypasses_cache ? wanted.size : segment_size(wanted.size);
+  void* data = nullptr;
+  const auto try_with = [&](size_t bytes) {
+    size = bytes;
+    return allocate_raw(device, cache, bytes, &data);
+  };
+  outback_status status = try_with(size);
+  if (status == OUTBACK_OUT_OF_MEMORY && size > wanted.size) status = try_with(wanted.size);
+  request served = wanted;
+  cache_fate fate = cache_fate::emptied;
+  if (status == OUTBACK_OUT_OF_MEMORY) {
+    fate = make_room(device, cache, wanted.requested);
+    if (!wanted.bypasses_cache) {
+      // What streams held may have been a part of a segment that stays.
+      if (block* const found = cache.take(wanted)) return found;
+    }
+    status = try_with(wanted.size);
+    const size_t exact = (wanted.requested + smallest_block - 1) / smallest_block * smallest_block;
+    if (status == OUTBACK_OUT_OF_MEMORY && exact < wanted.size) {
+      status = try_with(exact);
+      served.size = exact;
+    }
+    if (status == OUTBACK_OUT_OF_MEMORY) {
+      if (block* const found = cache.take_from_reserves(wanted)) return found;
+    }
+  }
+  if (status == OUTBACK_OUT_OF_MEMORY) {
+    const bool refused_here = size > room(device, cache);
+    throw_out_of_memory(device, wanted.requested, wanted.stream, cache, fate,
+                        refused_here ? "" : runtime().last_error(runtime().self));
+  }
+  check(status, "mem_alloc", device, static_cast<int64_t>(size));
+  return cache.add_segment(data, size, served);
+}
+
+// On a device that there is, after the start.
+c10::DataPtr allocate_there(c10::DeviceIndex device, size_t size) {
+  const c10::Device where(device_type, device);
+  if (size == 0) return c10::DataPtr(nullptr, nullptr, &free_block, where);
+  device_cache& cache = cache_of(device);
+  if (C10_UNLIKELY(cache.pending().should_ask())) process_pending(cache, /*wait=*/false);
+  const c10::StreamId stream = current_stream_id(device);
+  if (size > largest_request) {
+    throw_out_of_memory(device, size, stream, cache, cache_fate::kept_as_useless, "");
+  }
+  const request wanted{.requested = size,
+                       .size = rounded_size(size, cache.granule()),
+                       .stream = stream,
+                       .pool = pool_for(device),
+                       .bypasses_cache = !is_caching_enabled() && !any_capture(device),
+                       .context = gather_context(RecordContext::STATE)};
+  block* found = C10_LIKELY(!wanted.bypasses_cache) ? cache.take(wanted) : nullptr;
+  if (found == nullptr) found = allocate_segment(device, cache, wanted);
+  report_to_profiler(cache, device, found->data, static_cast<int64_t>(found->size));
+  return c10::DataPtr(found->data, found, &free_block, where);
+}
+
+class allocator final : public c10::DeviceAllocator {
+ public:
+  c10::DataPtr allocate(size_t size) override {
+    ensure_started();
+    return allocate_there(current_device(), size);
+  }
+
+  // Bytes of the current device's memory: what c10's copy-on-write and Allocator::clone ask for.
+  void copy_data(void* dst, const void* src, size_t size) const override {
+    const c10::Device device(device_type, current_device());
+    copy_bytes(dst, device, src, device, size, /*non_blocking=*/true);
+  }
+
+  bool initialized() override { return is_started(); }
+
+  void emptyCache(c10::MempoolId_t pool) override {
+    if (!is_started()) return;
+    const bool of_everybody = pool == c10::MempoolId_t{0, 0};
+    if (of_everybody && any_capture(current_device())) {
+      refuse_in_capture(nullptr, "memory cannot be given back while a graph is captured");
+    }
+    std::exception_ptr first;  // one device that is lost keeps no other from giving back its memory
+    const auto keep_first = [&first](auto step) {
+      try {
+        step();
+      } catch (...) {
+        if (first == nullptr) first = std::current_exception();
+      }
+    };
+    for (c10::DeviceIndex device = 0; device < device_count(); ++device) {
+      device_cache* const cache = cache_if_used(device);
+      // Nobody may wait for a device that is captured: what it has goes another time.
+      if (cache == nullptr || any_capture(device)) continue;
+      keep_first([&] { process_pending(*cache, /*wait=*/true); });
+      keep_first([&] { empty_cache(*cache, device, pool); });
+    }
+    if (first != nullptr) std::rethrow_exception(first);
+  }
+
+  void recordStream(const c10::DataPtr& memory, c10::Stream stream) override {
+    // Memory of somebody else's (a view of foreign memory, say), and none at all: nothing of ours
+    // to keep.
+    if (memory.get_deleter() != &free_block || memory.get_context() == nullptr) return;
+    auto* used = static_cast<block*>(memory.get_context());
+    if (stream.device_index() == used->device && stream.id() == used->stream) return;
+    TORCH_CHECK(stream.device_type() == device_type && stream.device_index() == used->device,
+                "record_stream: ", stream, " is not a stream of ",
+                c10::Device(device_type, used->device), ", where the memory is");
+    cache_of(used->device).record(used, stream.id());
+  }
+
+  c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex device) override {
+    return cache_of(resolve_index(device)).stats();
+  }
+  void resetAccumulatedStats(c10::DeviceIndex device) override {
+    cache_of(resolve_index(device)).reset_accumulated();
+  }
+  void resetPeakStats(c10::DeviceIndex device) override {
+    cache_of(resolve_index(device)).reset_peak();
+  }
+
+  std::pair<size_t, size_t> getMemoryInfo(c10::DeviceIndex device) override {
+    const c10::DeviceIndex index = resolve_index(device);
+    const device_cache& cache = cache_of(index);
+    size_t total = device_info(index).memory_size;
+    size_t taken = cache.adopted();
+    size_t free = total;
+    if (runtime().device_state != nullptr) {
+      constexpr const char* slot = "device_state.memory_usage";
+      constexpr size_t unwritten = std::numeric_limits<size_t>::max();
+      free = total = unwritten;
+      check(runtime().device_state->memory_usage(runtime().self, index, &free, &total), slot,
+            index);
+      check_written(free, unwritten, "free", slot, index);
+      check_written(total, unwritten, "total", slot, index);
+      if (free > total) {
+        blame(core::format("made *free {} and *total {}: expected no more free than there is", free,
+                           total),
+              slot, index);
+      }
+    } else {
+      taken += cache.reserved();
+    }
+    return {free > taken ? free - taken : 0, total};
+  }
+};
+
+}  // namespace
+
+c10::DeviceAllocator& device_allocator() {
+  static auto& it = *new allocator;
+  return it;
+}
+
+c10::DataPtr allocate_on(c10::DeviceIndex device, size_t size) {
+  ensure_started();
+  check_index(device);
+  return allocate_there(device, size);
+}
+
+c10::DataPtr adopt(c10::DataPtr&& memory, size_t size, c10::DeviceIndex device) {
+  const c10::Device where(device_type, device);
+  if (memory.get() == nullptr) return c10::DataPtr(nullptr, nullptr, &free_block, where);
+  if (const auto open = any_capture(device) ? capture_of(current_stream(device)) : nullptr) {
+    refuse_in_capture(open.get(), "an operator made its result on the host, which no replay would");
+  }
+  device_cache& cache = cache_of(device);
+  if (C10_UNLIKELY(cache.pending().should_ask())) process_pending(cache, /*wait=*/false);
+  const c10::StreamId stream = current_stream_id(device);
+  if (C10_UNLIKELY(size > room(device, cache))) {
+    const cache_fate fate = make_room(device, cache, size);
+    if (size > room(device, cache)) throw_out_of_memory(device, size, stream, cache, fate, "");
+  }
+  block* const made =
+      cache.add_adopted(std::move(memory), size, stream, gather_context(RecordContext::STATE));
+  report_to_profiler(cache, device, made->data, static_cast<int64_t>(size));
+  return c10::DataPtr(made->data, made, &free_block, where);
+}
+
+}  // namespace outback::core

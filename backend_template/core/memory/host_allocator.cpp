@@ -1,0 +1,94 @@
+#include "backend_template/core/memory/host_allocator.h"
+
+#include <ATen/core/CachingHostAllocator.h>
+#include <c10/util/Exception.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <optional>
+#include <vector>
+
+#include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/graphs/capture.h"
+#include "backend_template/core/memory/runtime_memory.h"
+#include "backend_template/core/runtime/runtime.h"
+#include "backend_template/core/streams/event.h"
+#include "backend_template/core/streams/stream.h"
+
+namespace outback::core {
+namespace {
+
+constexpr std::align_val_t pageable_alignment{64};
+
+using host_block = at::HostBlock<c10::Stream>;
+
+class host_cache final : public at::CachingHostAllocatorImpl<c10::Stream, event, host_block> {
+  void allocate_host_memory(size_t size, void** ptr) override {
+    ensure_started();
+    const outback_host_memory* group = runtime().host_memory;
+    if (group == nullptr) {
+      *ptr = ::operator new(size, pageable_alignment);
+      return;
+    }
+    check(allocate_pinned_memory(size, ptr), "host_memory.alloc", none, static_cast<int64_t>(size));
+  }
+
+  void free_block(host_block* freed) override {
+    const outback_host_memory* group = runtime().host_memory;
+    if (group == nullptr) return ::operator delete(freed->ptr_, pageable_alignment);
+    check(free_pinned_memory(freed->ptr_), "host_memory.free", none,
+          static_cast<int64_t>(freed->size_));
+  }
+
+  void record_stream(std::optional<std::vector<event>>& events, c10::Stream stream) override {
+    if (!events.has_value()) events.emplace();
+    // Nothing has used the memory, and replays may at any time: who captures keeps it, as with
+    // CUDA.
+    if (capture_of(stream) != nullptr) return;
+    events->emplace_back();
+    events->back().record(stream);
+  }
+
+  bool query_event(event& use) override { return use.query(); }
+
+  c10::Stream get_current_stream() const override { return current_stream(-1); }
+
+  bool stream_is_capturing(c10::Stream stream) const override {
+    return capture_of(stream) != nullptr;
+  }
+
+ public:
+  void copy_data(void* dst, const void* src, size_t size) const override {
+    std::memcpy(dst, src, size);
+  }
+};
+
+void free_pinned(void* context);
+
+using caching_allocator = at::CachingHostAllocatorInterface<host_cache, free_pinned>;
+
+caching_allocator& host_caching_allocator() {
+  static auto& it = *new caching_allocator;
+  return it;
+}
+
+void free_pinned(void* context) {
+  // A forked child has none of the parent's streams to wait for, and does not own its memory.
+  if (is_in_bad_fork()) return;
+  try {
+    host_caching_allocator().free(context);
+  } catch (const c10::Error& e) {
+    // The device is lost: nobody knows when its copies end, so the memory stays where it is.
+    TORCH_WARN(backend_name(),
+               ": pinned memory leaks, since an event failed: ", e.what_without_backtrace());
+  }
+}
+
+}  // namespace
+
+at::HostAllocator& host_allocator() {
+  return host_caching_allocator();
+}
+
+}  // namespace outback::core

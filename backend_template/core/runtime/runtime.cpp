@@ -1,0 +1,128 @@
+#include "backend_template/core/runtime/runtime.h"
+
+#include <c10/util/Exception.h>
+
+#include <atomic>
+
+#include "backend_template/core/runtime/environment.h"
+#include "backend_template/core/runtime/format.h"
+#include "outback/answer_check.hpp"
+#include "outback/layers.hpp"
+#include "outback/table_check.hpp"
+
+namespace outback::core {
+namespace {
+
+struct installed {
+  outback::complete_table table;
+  std::string name;
+};
+
+// Leaked: tensors, and with them calls of the table, may outlive main().
+const installed* installed_now = nullptr;
+// &installed_now->table.runtime() or a layer over it, one load nearer to the hot path.
+std::atomic<const outback_runtime*> table_now{nullptr};
+
+const char* words_of(outback_status status) noexcept {
+  switch (status) {
+    case OUTBACK_OK:
+      return "ok";
+    case OUTBACK_NOT_READY:
+      return "not ready";
+    case OUTBACK_INVALID_ARGUMENT:
+      return "invalid argument";
+    case OUTBACK_OUT_OF_MEMORY:
+      return "out of memory";
+    case OUTBACK_DEVICE_LOST:
+      return "device lost";
+    case OUTBACK_UNSUPPORTED:
+      return "unsupported";
+    case OUTBACK_INTERNAL:
+      return "internal error";
+    default:
+      return nullptr;
+  }
+}
+
+// "device 1, 64 bytes", or as much of it as there is.
+std::string place_text(int64_t device, int64_t size) {
+  if (device != none && size != none) return core::format("device {}, {} bytes", device, size);
+  if (device != none) return core::format("device {}", device);
+  return size != none ? core::format("{} bytes", size) : "";
+}
+
+}  // namespace
+
+const outback_runtime& runtime() noexcept {
+  return *table_now.load(std::memory_order_acquire);
+}
+
+bool is_installed() noexcept {
+  return table_now.load(std::memory_order_acquire) != nullptr;
+}
+
+const std::string& backend_name() noexcept {
+  // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): 32 bytes, once
+  static const std::string& unnamed = *new std::string;
+  return installed_now != nullptr ? installed_now->name : unnamed;
+}
+
+void install_runtime(const std::string& name, const outback_runtime* table) {
+  TORCH_INTERNAL_ASSERT(installed_now == nullptr, "a runtime is installed already");
+  const outback_runtime* layered =
+      from_environment([table] { return layers::from_environment(table); });
+  auto* it = new installed{outback::complete_table(*layered), name};
+  table_now.store(&it->table.runtime(), std::memory_order_release);
+  installed_now = it;
+}
+
+const outback_runtime& installed_runtime() noexcept {
+  return installed_now->table.runtime();
+}
+
+bool cover_runtime(const outback_runtime* layer) noexcept {
+  const outback_runtime* bare = &installed_runtime();
+  return table_now.compare_exchange_strong(bare, layer, std::memory_order_acq_rel);
+}
+
+std::string failure_text(outback_status status, const char* slot, int64_t device, int64_t size) {
+  const char* words = words_of(status);
+  const char* reason = runtime().last_error(runtime().self);
+  const bool explained = reason != nullptr && *reason != '\0';
+  return core::format("{}: {}({}): {}{}{}", backend_name(), slot, place_text(device, size),
+                      words == nullptr ? core::format("unknown status {}", status) : words,
+                      explained ? ": " : "", explained ? as_utf8(reason) : "");
+}
+
+std::string blame_text(const std::string& what, const char* slot, int64_t device, int64_t size) {
+  return core::format("{}: {}({}): the runtime is wrong: it {}", backend_name(), slot,
+                      place_text(device, size), what);
+}
+
+void blame(const std::string& what, const char* slot, int64_t device, int64_t size) {
+  if (what.empty()) return;
+  throw c10::AcceleratorError({__func__, __FILE__, static_cast<uint32_t>(__LINE__)},
+                              OUTBACK_INTERNAL, blame_text(what, slot, device, size));
+}
+
+void check_made(const void* handle, const char* output, const char* slot, int64_t device) {
+  if (C10_LIKELY(handle != nullptr)) return;
+  blame(core::format("answered ok and made *{} null", output), slot, device);
+}
+
+void fail(outback_status status, const char* slot, int64_t device, int64_t size) {
+  const std::string text = failure_text(status, slot, device, size);
+  if (status == OUTBACK_OUT_OF_MEMORY) TORCH_CHECK_WITH(OutOfMemoryError, false, text);
+  if (status == OUTBACK_UNSUPPORTED) TORCH_CHECK_NOT_IMPLEMENTED(false, text);
+  TORCH_CHECK(status != OUTBACK_INVALID_ARGUMENT, text);
+  throw c10::AcceleratorError({__func__, __FILE__, static_cast<uint32_t>(__LINE__)}, status, text);
+}
+
+void refuse_absent(const char* group, const char* what) {
+  TORCH_CHECK_NOT_IMPLEMENTED(false, backend_name(), ": ", what,
+                              " cannot be had: this device's runtime has no group ", group,
+                              " (outback/runtime.h)");
+  __builtin_unreachable();
+}
+
+}  // namespace outback::core

@@ -1,0 +1,132 @@
+#include "backend_template/core/streams/event.h"
+
+#include <c10/util/Exception.h>
+
+#include <chrono>
+#include <limits>
+#include <utility>
+
+#include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/graphs/capture.h"
+#include "backend_template/core/runtime/runtime.h"
+#include "backend_template/core/streams/stream.h"
+
+namespace outback::core {
+namespace {
+
+int64_t host_clock_ns() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
+
+}  // namespace
+
+event::~event() {
+  release();
+}
+
+event::event(event&& other) noexcept
+    : flags_(other.flags_),
+      device_(std::exchange(other.device_, -1)),
+      handle_(std::exchange(other.handle_, nullptr)),
+      host_ns_(other.host_ns_),
+      exported_(std::move(other.exported_)),
+      recorded_in_(std::move(other.recorded_in_)) {}
+
+event& event::operator=(event&& other) noexcept {
+  if (this != &other) {
+    release();
+    flags_ = other.flags_;
+    device_ = std::exchange(other.device_, -1);
+    handle_ = std::exchange(other.handle_, nullptr);
+    host_ns_ = other.host_ns_;
+    exported_ = std::move(other.exported_);
+    recorded_in_ = std::move(other.recorded_in_);
+  }
+  return *this;
+}
+
+void event::release() noexcept {
+  // In a forked child the handle means nothing; at exit the driver may fail, and there is nobody to
+  // tell.
+  if (handle_ != nullptr && !is_in_bad_fork())
+    runtime().events->destroy(runtime().self, device_, handle_);
+  handle_ = nullptr;
+  device_ = -1;
+  exported_.reset();
+}
+
+void event::create(c10::DeviceIndex device) {
+  ensure_started();
+  const outback_events* group = runtime().events;
+  if (group == nullptr || handle_ != nullptr) return;
+  outback_event made = nullptr;
+  check(group->create(runtime().self, device, flags_, &made), "events.create", device);
+  check_made(made, "event", "events.create", device);
+  handle_ = made;
+  device_ = device;
+}
+
+void event::record(const c10::Stream& stream) {
+  ensure_started();
+  const outback_events* group = runtime().events;
+  const c10::DeviceIndex device = stream.device_index();
+  if (group == nullptr) {
+    synchronize_stream(stream);
+    device_ = device;
+    host_ns_ = host_clock_ns();
+    return;
+  }
+  const outback_stream queue = handle_of(stream);
+  if (handle_ == nullptr || device_ != device) {
+    event made(flags_);
+    made.create(device);
+    *this = std::move(made);
+  }
+  check(group->record(runtime().self, device, handle_, queue), "events.record", device);
+  recorded_in_ = capture_of(stream);
+}
+
+void event::block(const c10::Stream& stream) const {
+  if (handle_ == nullptr) return;
+  const c10::DeviceIndex device = stream.device_index();
+  const std::shared_ptr<capture> joined = any_capture(device_) ? recorded_in() : nullptr;
+  // Operators that are recorded on the host compute while they are: what the stream did before has
+  // to be done.
+  if (joined != nullptr && joined->program() != nullptr && capture_of(stream) == nullptr &&
+      !is_idle(stream)) {
+    synchronize_stream(stream);
+  }
+  check(runtime().events->wait(runtime().self, device, handle_, handle_of(stream)), "events.wait",
+        device);
+  mark_busy(stream);
+  if (joined != nullptr) join_capture(joined, stream);
+}
+
+bool event::query() const {
+  if (handle_ == nullptr) return true;
+  return check_ready(runtime().events->query(runtime().self, device_, handle_), "events.query",
+                     device_);
+}
+
+void event::synchronize() const {
+  if (handle_ == nullptr) return;
+  check(runtime().events->sync(runtime().self, device_, handle_), "events.sync", device_);
+}
+
+int64_t event::elapsed_ns(const event& end) const {
+  TORCH_CHECK(device_ >= 0 && end.device_ >= 0,
+              "both events must be recorded before the elapsed time is asked for");
+  TORCH_CHECK(device_ == end.device_,
+              "the elapsed time needs two events of one device: these were recorded on devices ",
+              int{device_}, " and ", int{end.device_});
+  if (runtime().events == nullptr) return end.host_ns_ - host_ns_;
+  constexpr int64_t unwritten = std::numeric_limits<int64_t>::min();
+  int64_t ns = unwritten;
+  check(runtime().events->elapsed(runtime().self, handle_, end.handle_, &ns), "events.elapsed",
+        device_);
+  check_written(ns, unwritten, "ns", "events.elapsed", device_);
+  return ns;
+}
+
+}  // namespace outback::core

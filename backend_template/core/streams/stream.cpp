@@ -1,0 +1,343 @@
+#include "backend_template/core/streams/stream.h"
+
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/runtime/format.h"
+#include "backend_template/core/graphs/capture.h"
+#include "backend_template/core/runtime/runtime.h"
+#include "backend_template/core/streams/host_failure.h"
+#include "outback/layers.hpp"
+
+namespace outback::core {
+namespace {
+
+constexpr int streams_per_priority = 32;
+constexpr int max_priorities = 8;
+constexpr int max_pooled = max_priorities * streams_per_priority;
+constexpr int max_external = 1024;
+constexpr int max_streams = 1 + max_pooled + max_external;
+
+// One stream of the runtime. Never destroyed: torch.Stream does not own its stream.
+struct stream_state {
+  outback_stream handle = nullptr;
+  // Work put on the stream, counted after each call that did so, and how much of that is known to
+  // be done.
+  std::atomic<uint64_t> enqueued{0};
+  std::atomic<uint64_t> completed{0};
+  // Others put work there too, which is not counted. Written before the stream is given out.
+  bool is_external = false;
+  // What is put on the stream goes into a graph, so there is nothing to wait for.
+  std::atomic<bool> is_captured{false};
+
+  bool idle() const noexcept {
+    return !is_external && !is_captured.load(std::memory_order_relaxed) &&
+           completed.load(std::memory_order_acquire) >= enqueued.load(std::memory_order_acquire);
+  }
+
+  // What was counted in before the wait began is done after it; later work keeps the stream busy.
+  void mark_completed(uint64_t count) noexcept {
+    uint64_t seen = completed.load(std::memory_order_relaxed);
+    while (seen < count &&
+           !completed.compare_exchange_weak(seen, count, std::memory_order_release)) {
+    }
+  }
+};
+
+struct device_streams {
+  std::mutex create_mutex;
+  stream_state default_stream;
+  // Indexed by id - 1: the priority's level times streams_per_priority, plus the place in its pool;
+  // then the external ones.
+  std::array<std::atomic<stream_state*>, max_streams - 1> pool{};
+  std::array<std::atomic<uint32_t>, max_priorities> next{};
+  std::map<void*, c10::StreamId> external;  // by the driver's handle; create_mutex is held
+};
+
+// Leaked with all they hold: streams outlive main() in tensors' destructors.
+device_streams& streams_of(c10::DeviceIndex device) {
+  static auto& all = *new std::array<std::atomic<device_streams*>, max_devices>{};
+  auto& slot = all[device];
+  device_streams* it = slot.load(std::memory_order_acquire);
+  if (C10_LIKELY(it != nullptr)) return *it;
+  auto made = std::make_unique<device_streams>();
+  if (slot.compare_exchange_strong(it, made.get(), std::memory_order_acq_rel)) it = made.release();
+  return *it;
+}
+
+// 0: the default stream. Zero-initialised, so a new thread starts on the default streams.
+thread_local std::array<c10::StreamId, max_devices> current_ids;
+
+c10::Stream make_stream(c10::DeviceIndex device, c10::StreamId id) {
+  return c10::Stream(c10::Stream::UNSAFE, c10::Device(device_type, device), id);
+}
+
+stream_state* find(const c10::Stream& stream) noexcept {
+  const c10::DeviceIndex device = stream.device_index();
+  if (stream.device_type() != device_type || device < 0 || device >= device_count()) return nullptr;
+  const c10::StreamId id = stream.id();
+  if (C10_LIKELY(id == 0)) return &streams_of(device).default_stream;
+  if (id < 0 || id >= max_streams) return nullptr;
+  return streams_of(device).pool[id - 1].load(std::memory_order_acquire);
+}
+
+// With create_mutex held. Two streams of one queue would wait for each other's work, or for none.
+void check_new(const device_streams& streams, outback_stream handle, const char* slot,
+               c10::DeviceIndex device) {
+  for (const auto& each : streams.pool) {
+    const stream_state* there = each.load(std::memory_order_relaxed);
+    if (there == nullptr || there->handle != handle) continue;
+    blame(core::format("made *stream {:#x}, a stream that is there already",
+                       reinterpret_cast<uintptr_t>(handle)),
+          slot, device);
+  }
+}
+
+stream_state& state_of(const c10::Stream& stream) {
+  stream_state* state = find(stream);
+  TORCH_CHECK(state != nullptr, stream, " is not a stream of ", backend_name(),
+              ": its id was never given out on that device");
+  return *state;
+}
+
+void refuse_if_captured(const stream_state& state, const c10::Stream& stream) {
+  if (C10_LIKELY(!state.is_captured.load(std::memory_order_relaxed))) return;
+  refuse_in_capture(capture_of(stream).get(),
+                    "the host cannot wait for a stream whose work is recorded and not run. item(), "
+                    "copies to pageable memory, and kernels that run on the host do so");
+}
+
+void wait_for(stream_state& state, const c10::Stream& stream) {
+  refuse_if_captured(state, stream);
+  const c10::DeviceIndex device = stream.device_index();
+  const uint64_t count = state.enqueued.load(std::memory_order_acquire);
+  if (runtime().streams != nullptr) {
+    check(runtime().streams->sync(runtime().self, device, state.handle), "streams.sync", device);
+  } else {
+    check(runtime().device_sync(runtime().self, device), "device_sync", device);
+  }
+  state.mark_completed(count);
+  check_host_failure(device);
+}
+
+}  // namespace
+
+c10::Stream default_stream(c10::DeviceIndex device) {
+  return make_stream(resolve_index(device), 0);
+}
+
+c10::Stream current_stream(c10::DeviceIndex device) {
+  const c10::DeviceIndex index = resolve_index(device);
+  return make_stream(index, current_ids[index]);
+}
+
+c10::StreamId current_stream_id(c10::DeviceIndex device) noexcept {
+  return current_ids[device];
+}
+
+c10::Stream exchange_stream(c10::Stream stream) {
+  state_of(stream);
+  c10::StreamId& current = current_ids[stream.device_index()];
+  const c10::Stream before = make_stream(stream.device_index(), current);
+  current = stream.id();
+  return before;
+}
+
+replaced_streams make_current(const c10::Stream& stream) {
+  const c10::Stream here = current_stream(-1);
+  const c10::Stream there = exchange_stream(stream);
+  try {
+    set_device(stream.device_index());
+  } catch (...) {
+    exchange_stream(there);
+    throw;
+  }
+  return {here, there};
+}
+
+void restore(const replaced_streams& before) {
+  exchange_stream(before.there);
+  exchange_stream(before.here);
+  set_device_unchecked(before.here.device_index());
+}
+
+std::pair<int, int> priority_range(c10::DeviceIndex device) {
+  if (runtime().streams == nullptr) return {0, 0};
+  constexpr const char* slot = "streams.priorities";
+  constexpr int32_t unwritten = std::numeric_limits<int32_t>::min();
+  int32_t least = unwritten;
+  int32_t greatest = unwritten;
+  check(runtime().streams->priorities(runtime().self, device, &least, &greatest), slot, device);
+  check_written(least, unwritten, "least", slot, device);
+  check_written(greatest, unwritten, "greatest", slot, device);
+  if (C10_UNLIKELY(least < 0 || greatest > 0)) {
+    blame(core::format("made *least {} and *greatest {}: expected *least >= 0 >= *greatest", least,
+                       greatest),
+          slot, device);
+  }
+  return {least, greatest};
+}
+
+c10::Stream new_stream(c10::DeviceIndex device, int priority) {
+  ensure_started();
+  const c10::DeviceIndex index = resolve_index(device);
+  const outback_streams* group = runtime().streams;
+  if (group == nullptr) return make_stream(index, 0);
+
+  const auto [least, greatest] = priority_range(index);
+  const int clamped = std::clamp(priority, greatest, least);
+  const auto level =
+      static_cast<int>(std::min<int64_t>(int64_t{least} - clamped, max_priorities - 1));
+  device_streams& streams = streams_of(index);
+  const uint32_t turn = streams.next[level].fetch_add(1, std::memory_order_relaxed);
+  const c10::StreamId id = 1 + level * streams_per_priority + turn % streams_per_priority;
+  std::atomic<stream_state*>& slot = streams.pool[id - 1];
+  if (slot.load(std::memory_order_acquire) != nullptr) return make_stream(index, id);
+
+  // The driver is called without the lock; whoever comes second gives its stream back.
+  auto made = std::make_unique<stream_state>();
+  check(group->create(runtime().self, index, clamped, &made->handle), "streams.create", index);
+  check_made(made->handle, "stream", "streams.create", index);
+  std::unique_lock<std::mutex> lock(streams.create_mutex);
+  check_new(streams, made->handle, "streams.create", index);
+  if (slot.load(std::memory_order_relaxed) == nullptr) {
+    layers::keep_until_exit(made->handle);
+    slot.store(made.release(), std::memory_order_release);
+    return make_stream(index, id);
+  }
+  lock.unlock();
+  check(group->destroy(runtime().self, index, made->handle), "streams.destroy", index);
+  return make_stream(index, id);
+}
+
+c10::Stream pool_stream(c10::DeviceIndex device, bool high_priority) {
+  ensure_started();
+  const c10::DeviceIndex index = resolve_index(device);
+  return new_stream(index, high_priority ? priority_range(index).second : 0);
+}
+
+c10::Stream external_stream(c10::DeviceIndex device, void* native,
+                            const std::function<void(outback_stream*)>& wrap) {
+  ensure_started();
+  const c10::DeviceIndex index = resolve_index(device);
+  device_streams& streams = streams_of(index);
+  const auto known = [&]() -> c10::StreamId {
+    const auto found = streams.external.find(native);
+    return found == streams.external.end() ? 0 : found->second;
+  };
+  std::unique_lock<std::mutex> lock(streams.create_mutex);
+  if (const c10::StreamId id = known(); id != 0) return make_stream(index, id);
+  TORCH_CHECK(streams.external.size() < max_external, backend_name(), ": device ",
+              static_cast<int>(index), " has ", max_external,
+              " external streams already, which is the most there can be");
+  lock.unlock();
+
+  // As in new_stream: no lock around the driver.
+  auto made = std::make_unique<stream_state>();
+  made->is_external = true;
+  wrap(&made->handle);
+  lock.lock();
+  const bool full = streams.external.size() >= max_external;
+  if (const c10::StreamId id = known(); id != 0 || full) {
+    lock.unlock();
+    check(runtime().streams->destroy(runtime().self, index, made->handle), "streams.destroy",
+          index);
+    TORCH_CHECK(id != 0, backend_name(), ": too many external streams");
+    return make_stream(index, id);
+  }
+  const auto id = static_cast<c10::StreamId>(1 + max_pooled + streams.external.size());
+  layers::keep_until_exit(made->handle);
+  streams.external.emplace(native, id);
+  streams.pool[id - 1].store(made.release(), std::memory_order_release);
+  return make_stream(index, id);
+}
+
+int priority_of(const c10::Stream& stream) {
+  state_of(stream);
+  if (stream.id() == 0 || stream.id() > max_pooled) return 0;
+  const int level = static_cast<int>(stream.id() - 1) / streams_per_priority;
+  return priority_range(stream.device_index()).first - level;
+}
+
+outback_stream handle_of(const c10::Stream& stream) {
+  return state_of(stream).handle;
+}
+
+void mark_busy(const c10::Stream& stream) {
+  state_of(stream).enqueued.fetch_add(1, std::memory_order_release);
+}
+
+void drain(c10::DeviceIndex device) {
+  device_streams& streams = streams_of(device);
+  const c10::StreamId id = current_ids[device];
+  stream_state* state = C10_LIKELY(id == 0) ? &streams.default_stream
+                                            : streams.pool[id - 1].load(std::memory_order_acquire);
+  if (C10_LIKELY(state->idle())) return;
+  wait_for(*state, make_stream(device, id));
+}
+
+bool query_stream(const c10::Stream& stream) {
+  stream_state& state = state_of(stream);
+  if (runtime().streams == nullptr || !is_started()) return true;
+  refuse_if_captured(state, stream);
+  const uint64_t count = state.enqueued.load(std::memory_order_acquire);
+  const bool ready =
+      check_ready(runtime().streams->query(runtime().self, stream.device_index(), state.handle),
+                  "streams.query", stream.device_index());
+  if (ready) {
+    state.mark_completed(count);
+    check_host_failure(stream.device_index());
+  }
+  return ready;
+}
+
+void synchronize_stream(const c10::Stream& stream) {
+  stream_state& state = state_of(stream);
+  ensure_started();
+  wait_for(state, stream);
+}
+
+void synchronize_device(c10::DeviceIndex device) {
+  const c10::DeviceIndex index = resolve_index(device);
+  ensure_started();
+  if (const auto open = capture_on(index)) {
+    refuse_in_capture(open.get(),
+                      "the host cannot wait for a device while one of its streams is "
+                      "captured");
+  }
+  device_streams& streams = streams_of(index);
+  const uint64_t count = streams.default_stream.enqueued.load(std::memory_order_acquire);
+  check(runtime().device_sync(runtime().self, index), "device_sync", index);
+  streams.default_stream.mark_completed(count);
+  check_host_failure(index);
+}
+
+bool query_device(c10::DeviceIndex device) {
+  device_streams& streams = streams_of(device);
+  if (!query_stream(make_stream(device, 0))) return false;
+  for (c10::StreamId id = 1; id < max_streams; ++id) {
+    const bool there = streams.pool[id - 1].load(std::memory_order_acquire) != nullptr;
+    if (there && !query_stream(make_stream(device, id))) return false;
+  }
+  return true;
+}
+
+void set_captured(const c10::Stream& stream, bool captured) noexcept {
+  stream_state* const state = find(stream);
+  if (state != nullptr) state->is_captured.store(captured, std::memory_order_relaxed);
+}
+
+bool is_idle(const c10::Stream& stream) noexcept {
+  const stream_state* state = find(stream);
+  return state == nullptr || state->idle();
+}
+
+}  // namespace outback::core

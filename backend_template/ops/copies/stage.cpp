@@ -1,0 +1,65 @@
+#include "backend_template/ops/copies/stage.h"
+
+#include <ATen/core/CachingHostAllocator.h>
+#include <c10/core/Allocator.h>
+#include <c10/core/CPUAllocator.h>
+
+#include <algorithm>
+
+#include "backend_template/core/memory/copy.h"
+#include "backend_template/core/memory/host_allocator.h"
+#include "backend_template/core/streams/stream.h"
+
+namespace outback::ops {
+namespace {
+
+// Pinned memory takes its room whether it is touched or not; pageable memory does not.
+bool is_worth_pinning(size_t size, size_t used) {
+  constexpr size_t large = size_t{1} << 20;
+  return size <= large || size / 4 <= used;
+}
+
+}  // namespace
+
+void stage::use(byte_range bytes, bool fetched) {
+  used_.add(bytes);
+  if (fetched) fetched_.add(bytes);
+}
+
+void stage::fill(c10::StorageImpl& alias) {
+  const size_t size = source_.nbytes();
+  if (source_.data() == nullptr || size == 0) return;  // a zero tensor has a size and no memory
+  c10::Allocator& allocator =
+      is_worth_pinning(size, used_.size()) ? core::host_allocator() : *c10::GetCPUAllocator();
+  alias.set_data_ptr_noswap(allocator.allocate(size));
+  fetch(alias.mutable_data(), fetched_);
+}
+
+void stage::write_back(c10::StorageImpl& alias) {
+  if (alias.data() == nullptr) return;
+  auto* const to = static_cast<char*>(source_.mutable_data());
+  const auto* const from = static_cast<const char*>(alias.data());
+  for (const byte_range& bytes : written_) {
+    core::copy_bytes(to + bytes.begin, source_.device(), from + bytes.begin, c10::Device(c10::kCPU),
+                     bytes.end - bytes.begin, /*non_blocking=*/true);
+  }
+}
+
+void stage::complete(c10::StorageImpl& alias) {
+  byte_ranges known = fetched_;
+  for (const byte_range& bytes : written_) known.add(bytes);
+  fetch(alias.mutable_data(), known.others(std::min(source_.nbytes(), alias.nbytes())));
+  core::drain(source_.device().index());
+}
+
+void stage::fetch(void* to, const byte_ranges& bytes) {
+  if (to == nullptr || source_.data() == nullptr) return;
+  const auto* const from = static_cast<const char*>(source_.data());
+  for (const byte_range& range : bytes) {
+    core::copy_bytes(static_cast<char*>(to) + range.begin, c10::Device(c10::kCPU),
+                     from + range.begin, source_.device(), range.end - range.begin,
+                     /*non_blocking=*/true);
+  }
+}
+
+}  // namespace outback::ops

@@ -1,0 +1,42 @@
+// cat: torch's kernel copies bytes into a result of its own making.
+#include <ATen/core/IListRef.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/native/Copy.h>
+#include <ATen/ops/cat_native.h>
+#include <ATen/ops/cat_ops.h>
+
+#include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
+#include "backend_template/ops/in_place/cpu_kernels/stubs.h"
+#include "backend_template/ops/in_place/cpu_kernels/cpu_kernels.h"
+#include "backend_template/ops/registrar.h"
+
+namespace outback::ops {
+namespace {
+
+bool are_alike(const at::ITensorListRef& tensors) {
+  if (tensors.empty()) return false;
+  const at::Tensor& first = *tensors.begin();
+  if (!is_ours(first)) return false;
+  for (const at::Tensor& tensor : tensors) {
+    if (!is_like(first, tensor)) return false;
+  }
+  return ready(first);
+}
+
+at::Tensor cat(const at::ITensorListRef& tensors, int64_t dim) {
+  if (!are_alike(tensors)) return unboxed_kernel<at::_ops::cat>::run(tensors, dim);
+  kernel_on_device<at::native::structured_cat_out_cpu> kernel;
+  auto known = kernel.meta(tensors, dim);
+  kernel.impl(tensors, known.dim, known.valid, known.all_contiguous, known.all_same_dtype,
+              known.all_same_sizes_and_stride, known.memory_format, kernel.output());
+  return std::move(kernel.output());
+}
+
+}  // namespace
+
+void register_joining(registrar& to) {
+  fill_stub<at::native::copy_stub>();
+  to.add<&cat>("cat");
+}
+
+}  // namespace outback::ops

@@ -1,0 +1,92 @@
+// Matrix products: torch's own kernels hand pointers to a BLAS.
+#include <ATen/Context.h>
+#include <ATen/ExpandUtils.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/addmm_native.h>
+#include <ATen/ops/addmm_ops.h>
+#include <ATen/ops/bmm_native.h>
+#include <ATen/ops/bmm_ops.h>
+#include <ATen/ops/mm_native.h>
+#include <ATen/ops/mm_ops.h>
+
+#include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
+#include "backend_template/ops/in_place/cpu_kernels/cpu_kernels.h"
+#include "backend_template/ops/own/small_copy.h"
+#include "backend_template/ops/registrar.h"
+
+namespace outback::ops {
+namespace {
+
+// oneDNN takes tensors, and looks at their device. It multiplies half precision, and on a user's
+// wish float32 by way of something shorter; on other processors than x86-64 more than that.
+bool is_for_blas(c10::ScalarType dtype) {
+#if defined(__x86_64__)
+  if (dtype == c10::kDouble) return true;
+  if (dtype != c10::kFloat) return false;
+  const auto precision =
+      at::globalContext().float32Precision(at::Float32Backend::MKLDNN, at::Float32Op::MATMUL);
+  return precision != at::Float32Precision::TF32 && precision != at::Float32Precision::BF16;
+#else
+  static_cast<void>(dtype);
+  return false;
+#endif
+}
+
+// What a BLAS takes as it is: the kernels copy any other matrix first.
+bool is_blas_matrix(const at::Tensor& tensor) {
+  const int64_t d = tensor.dim();
+  if (d < 2 || tensor.numel() == 0) return false;
+  const int64_t rows = tensor.size(d - 2), columns = tensor.size(d - 1);
+  const int64_t row = tensor.stride(d - 2), column = tensor.stride(d - 1);
+  return (column == 1 && row >= columns) || (row == 1 && column >= rows);
+}
+
+bool are_blas_matrices(const at::Tensor& a, const at::Tensor& b) {
+  return is_for_blas(a.scalar_type()) && is_blas_matrix(a) && is_blas_matrix(b);
+}
+
+at::Tensor mm(const at::Tensor& self, const at::Tensor& mat2) {
+  using on_pointers = structured_call<at::native::structured_mm_out_cpu, at::_ops::mm>;
+  return are_blas_matrices(self, mat2) ? on_pointers::run(self, mat2)
+                                       : unboxed_kernel<at::_ops::mm>::run(self, mat2);
+}
+
+// Batches that lie one behind the other.
+bool is_blas_batch(const at::Tensor& tensor) {
+  return tensor.dim() == 3 && tensor.stride(0) >= tensor.size(1) * tensor.size(2);
+}
+
+at::Tensor bmm(const at::Tensor& self, const at::Tensor& mat2) {
+  using on_pointers = structured_call<at::native::structured_bmm_out_cpu, at::_ops::bmm>;
+  return are_blas_matrices(self, mat2) && is_blas_batch(self) && is_blas_batch(mat2)
+             ? on_pointers::run(self, mat2)
+             : unboxed_kernel<at::_ops::bmm>::run(self, mat2);
+}
+
+// The kernel would have an operator copy `self` into the result; here it is there already.
+at::Tensor addmm(const at::Tensor& self, const at::Tensor& mat1, const at::Tensor& mat2,
+                 const at::Scalar& beta, const at::Scalar& alpha) {
+  const bool runs_on_pointers = is_ours(self) && is_like(self, self) && is_like(self, mat1) &&
+                                is_like(self, mat2) && are_blas_matrices(mat1, mat2) &&
+                                !beta.isComplex() && ready(self);
+  if (!runs_on_pointers) {
+    return unboxed_kernel<at::_ops::addmm>::run(self, mat1, mat2, beta, alpha);
+  }
+  kernel_on_device<at::native::structured_addmm_out_cpu> kernel;
+  kernel.meta(self, mat1, mat2, beta, alpha);
+  const at::Tensor& result = kernel.output();
+  const auto expanded = at::expand_size(self, result.sizes(), "addmm_out");
+  if (beta.toDouble() != 0) copy_by_loop(result, *expanded);
+  kernel.impl(result, mat1, mat2, beta, alpha, result);
+  return std::move(kernel.output());
+}
+
+}  // namespace
+
+void register_matrices(registrar& to) {
+  to.add<&addmm>("addmm");
+  to.add<&bmm>("bmm");
+  to.add<&mm>("mm");
+}
+
+}  // namespace outback::ops

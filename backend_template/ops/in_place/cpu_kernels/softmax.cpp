@@ -1,0 +1,36 @@
+// Softmax and its kin: torch's kernels go from pointers to pointers.
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/_log_softmax_backward_data_native.h>
+#include <ATen/ops/_log_softmax_backward_data_ops.h>
+#include <ATen/ops/_log_softmax_native.h>
+#include <ATen/ops/_log_softmax_ops.h>
+#include <ATen/ops/_softmax_backward_data_native.h>
+#include <ATen/ops/_softmax_backward_data_ops.h>
+#include <ATen/ops/_softmax_native.h>
+#include <ATen/ops/_softmax_ops.h>
+
+#include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
+#include "backend_template/ops/in_place/cpu_kernels/cpu_kernels.h"
+#include "backend_template/ops/registrar.h"
+
+namespace outback::ops {
+namespace {
+
+template <class Kernel, class Operator>
+void add_contiguous(registrar& to) {
+  to.add<&contiguous_call<Kernel, Operator>::run>(Operator::name + 6, Operator::overload_name);
+}
+
+}  // namespace
+
+void register_softmax(registrar& to) {
+  using namespace at::native;
+  namespace ops = at::_ops;
+
+  add_contiguous<structured_softmax_cpu_out, ops::_softmax>(to);
+  add_contiguous<structured_log_softmax_cpu_out, ops::_log_softmax>(to);
+  add_contiguous<structured_softmax_backward_cpu_out, ops::_softmax_backward_data>(to);
+  add_contiguous<structured_log_softmax_backward_cpu_out, ops::_log_softmax_backward_data>(to);
+}
+
+}  // namespace outback::ops

@@ -1,0 +1,34 @@
+// Names of dimensions (`torch.ones(2, names=("N",))`), which torch has up to 2.12.
+#pragma once
+
+#include <ATen/core/TensorBase.h>
+#include <c10/core/TensorImpl.h>
+
+#include "backend_template/core/runtime/torch_version.h"
+
+namespace outback::ops {
+
+#if OUTBACK_TORCH_AT_LEAST(2, 13)
+
+inline bool has_names(const at::TensorBase& /*tensor*/) {
+  return false;
+}
+
+inline void take_names(const c10::TensorImpl& /*from*/, c10::TensorImpl& /*to*/) {}
+
+#else
+
+inline bool has_names(const at::TensorBase& tensor) {
+  return tensor.unsafeGetTensorImpl()->has_named_tensor_meta();
+}
+
+/// `to` gets the names of `from`, or loses its own.
+inline void take_names(const c10::TensorImpl& from, c10::TensorImpl& to) {
+  if (!from.has_named_tensor_meta() && !to.has_named_tensor_meta()) return;
+  const c10::NamedTensorMetaInterface* const names = from.named_tensor_meta();
+  to.set_named_tensor_meta(names == nullptr ? nullptr : names->clone());
+}
+
+#endif
+
+}  // namespace outback::ops

@@ -1,0 +1,129 @@
+#include "backend_template/ops/in_place/op_facts.h"
+
+#include <ATen/core/enum_tag.h>
+#include <ATen/core/function_schema.h>
+#include <ATen/core/jit_type.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace outback::ops {
+namespace {
+
+struct named_argument {
+  std::string_view op;
+  std::string_view argument;
+};
+
+// Written although their schema does not say so: harmless in place, lost in a copy.
+constexpr std::array<named_argument, 6> unannotated_writes{{
+    {"aten::native_batch_norm", "running_mean"},
+    {"aten::native_batch_norm", "running_var"},
+    {"aten::batch_norm_update_stats", "running_mean"},
+    {"aten::batch_norm_update_stats", "running_var"},
+    {"aten::batch_norm_gather_stats_with_counts", "running_mean"},
+    {"aten::batch_norm_gather_stats_with_counts", "running_var"},
+}};
+
+// Documented as "on the CPU, or where self is"; and the shapes of nested tensors, which are on the
+// CPU always.
+constexpr std::array<named_argument, 6> cpu_arguments{{
+    {"aten::index", "indices"},
+    {"aten::_index_put_impl_", "indices"},
+    {"aten::_nested_view_from_buffer", "nested_size"},
+    {"aten::_nested_view_from_buffer", "nested_strides"},
+    {"aten::_nested_view_from_buffer", "offsets"},
+    {"aten::_nested_from_padded", "cpu_nested_shape_example"},
+}};
+constexpr std::array<std::string_view, 3> cpu_results{"aten::_nested_tensor_size",
+                                                      "aten::_nested_tensor_strides",
+                                                      "aten::_nested_tensor_storage_offsets"};
+
+// In place, and without a look at what was there. (Results given as out= are so by their schema.)
+constexpr std::array<std::string_view, 11> overwriting_operators{
+    "aten::bernoulli_", "aten::cauchy_",    "aten::exponential_", "aten::eye_",
+    "aten::fill_",      "aten::geometric_", "aten::log_normal_",  "aten::normal_",
+    "aten::random_",    "aten::uniform_",   "aten::zero_"};
+
+// The CPU's kernel does not always fill its out=: by way of oneDNN it leaves a transposed one
+// alone.
+constexpr std::string_view unreliable_writer = "aten::gelu";
+
+// What a tensor is made of moves, and nothing is computed.
+constexpr std::array<std::string_view, 4> data_movers{
+    "aten::_to_copy", "aten::_sparse_coo_tensor_with_dims",
+    "aten::_sparse_coo_tensor_with_dims_and_tensors", "aten::is_set_to"};
+
+constexpr std::string_view requires_grad_reader = "aten::_sparse_mm_reduce_impl";
+
+template <size_t N>
+bool contains(const std::array<named_argument, N>& table, std::string_view op,
+              std::string_view argument) {
+  return std::any_of(table.begin(), table.end(), [&](const named_argument& entry) {
+    return entry.op == op && entry.argument == argument;
+  });
+}
+
+const c10::Type& element_of(const c10::Argument& argument) {
+  const c10::Type* type = argument.type().get();
+  for (;;) {
+    if (const auto* optional = type->castRaw<c10::OptionalType>()) {
+      type = optional->getElementType().get();
+    } else if (const auto* list = type->castRaw<c10::ListType>()) {
+      type = list->getElementType().get();
+    } else {
+      return *type;
+    }
+  }
+}
+
+}  // namespace
+
+op_facts facts_of(const c10::OperatorHandle& op) {
+  const c10::FunctionSchema& schema = op.schema();
+  const auto& arguments = schema.arguments();
+  TORCH_INTERNAL_ASSERT(arguments.size() <= 64, schema);
+  op_facts facts;
+  if (std::find(data_movers.begin(), data_movers.end(), schema.name()) == data_movers.end()) {
+    facts.judged_as = operator_text{schema.name().c_str(), schema.overload_name().c_str()};
+  }
+  const bool overwrites = std::find(overwriting_operators.begin(), overwriting_operators.end(),
+                                    schema.name()) != overwriting_operators.end();
+  const bool fills_results = schema.name() != unreliable_writer;
+  facts.arguments = static_cast<uint32_t>(arguments.size());
+  facts.returns = static_cast<uint32_t>(schema.returns().size());
+  facts.results_stay_on_cpu =
+      std::find(cpu_results.begin(), cpu_results.end(), schema.name()) != cpu_results.end();
+  facts.tells_host =
+      op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output);
+  facts.asks_requires_grad = schema.name() == requires_grad_reader;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const c10::Argument& argument = arguments[i];
+    const uint64_t bit = uint64_t{1} << i;
+    switch (element_of(argument).kind()) {
+      case c10::TypeKind::TensorType:
+      case c10::TypeKind::StorageType:
+      case c10::TypeKind::DeviceObjType:
+      case c10::TypeKind::AnyType:
+        facts.handled |= bit;
+        break;
+      case c10::TypeKind::GeneratorType:
+        facts.generators |= bit;
+        break;
+      default:
+        break;
+    }
+    const c10::AliasInfo* alias = argument.alias_info();
+    if ((alias != nullptr && alias->isWrite()) ||
+        contains(unannotated_writes, schema.name(), argument.name())) {
+      facts.written |= bit;
+      if (overwrites || (argument.is_out() && fills_results)) facts.overwritten |= bit;
+    }
+    if (contains(cpu_arguments, schema.name(), argument.name())) facts.cpu_allowed |= bit;
+  }
+  return facts;
+}
+
+}  // namespace outback::ops

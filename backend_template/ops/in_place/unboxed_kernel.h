@@ -1,0 +1,110 @@
+// The boxed kernel's twin for the operators that run most often: the same steps with the operator's
+// own types, so that nothing goes over a stack.
+#pragma once
+
+#include <ATen/core/IListRef.h>
+#include <ATen/core/Tensor.h>
+#include <c10/core/DispatchKeySet.h>
+#include <c10/util/SmallVector.h>
+
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "backend_template/ops/in_place/cpu_call.h"
+
+namespace outback::ops {
+
+using lent_list = c10::SmallVector<at::Tensor, 8>;
+
+/// How an operator treats the tensor that it writes, if there is one.
+template <class Operator>
+constexpr access write_of() {
+  const bool is_result = std::string_view(Operator::overload_name).ends_with("out");
+  const bool is_fill = std::string_view(Operator::name) == "aten::fill_";
+  return is_result || is_fill ? access::overwrite : access::write;
+}
+
+/// What is passed in an argument's place: tensors are lent, everything else goes on as it is.
+template <access write, class Argument>
+decltype(auto) lend_argument(cpu_call& call, Argument&& argument) {
+  using type = std::remove_cvref_t<Argument>;
+  if constexpr (std::is_same_v<type, at::Tensor>) {
+    constexpr bool is_written = !std::is_const_v<std::remove_reference_t<Argument>>;
+    return call.lend(argument, is_written ? write : access::read);
+  } else if constexpr (std::is_same_v<type, std::optional<at::Tensor>>) {
+    return call.lend(argument);
+  } else if constexpr (std::is_same_v<type, at::ITensorListRef>) {
+    lent_list lent;
+    for (const at::Tensor& tensor : argument) lent.push_back(call.lend(tensor));
+    return lent;
+  } else {
+    return std::forward<Argument>(argument);
+  }
+}
+
+/// What the operator takes: a lent list as a list again.
+template <class Argument, class Lent>
+decltype(auto) as_argument(Lent& lent) {
+  if constexpr (std::is_same_v<std::remove_cvref_t<Lent>, lent_list>) {
+    return at::ITensorListRef(at::TensorList(lent));
+  } else {
+    return static_cast<std::add_lvalue_reference_t<std::remove_reference_t<Argument>>>(lent);
+  }
+}
+
+template <class Result>
+Result take_back_result(cpu_call& call, Result result) {
+  if constexpr (std::is_same_v<Result, at::Tensor>) {
+    return call.take_back(std::move(result));
+  } else {
+    return std::apply([&](auto&... parts) { return Result{call.take_back(std::move(parts))...}; },
+                      result);
+  }
+}
+
+/// The argument that an operator returns by reference: the only one that it may write.
+template <class... Arguments>
+at::Tensor& written_argument(Arguments&&... arguments) {
+  at::Tensor* written = nullptr;
+  const auto visit = [&](auto&& argument) {
+    if constexpr (std::is_same_v<decltype(argument), at::Tensor&>) written = &argument;
+  };
+  (visit(std::forward<Arguments>(arguments)), ...);
+  return *written;
+}
+
+/// `unboxed_kernel<at::_ops::add_Tensor>::run` serves at::add. For operators whose schema tells all
+/// they write, and that return tensors, or the one that they write.
+template <class Operator, class Signature = typename Operator::schema>
+struct unboxed_kernel;
+
+template <class Operator, class Result, class... Arguments>
+struct unboxed_kernel<Operator, Result(Arguments...)> {
+  static Result run(Arguments... arguments) {
+    constexpr access write = write_of<Operator>();
+    cpu_call call;
+    // Braces: from left to right.
+    std::tuple<decltype(lend_argument<write>(call, std::forward<Arguments>(arguments)))...> lent{
+        lend_argument<write>(call, std::forward<Arguments>(arguments))...};
+    call.begin(operator_text{Operator::name, Operator::overload_name});
+    const auto run_on_cpu = [&](auto&... passed) -> decltype(auto) {
+      return Operator::redispatch(c10::DispatchKeySet(c10::DispatchKey::CPU),
+                                  as_argument<Arguments>(passed)...);
+    };
+    if constexpr (std::is_reference_v<Result>) {
+      std::apply(run_on_cpu, lent);
+      call.finish();
+      // Only references are looked at, and those were not moved from.
+      // NOLINTNEXTLINE(bugprone-use-after-move)
+      return written_argument(std::forward<Arguments>(arguments)...);
+    } else {
+      Result result = std::apply(run_on_cpu, lent);
+      return take_back_result(call, std::move(result));
+    }
+  }
+};
+
+}  // namespace outback::ops

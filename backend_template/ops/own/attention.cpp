@@ -1,0 +1,45 @@
+// scaled_dot_product_attention: which kernel serves it.
+//
+// The choice turns on sizes, strides, dtypes and requires_grad, and on no byte. It is made on the
+// tensors as they are: while a program is traced they are fake, or wrappers of functorch's, and
+// there is no memory that could be lent.
+#include <ATen/Context.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/native/transformers/attention.h>
+#include <ATen/native/transformers/sdp_utils_cpp.h>
+#include <c10/core/DispatchKey.h>
+
+#include "backend_template/ops/in_place/cpu_kernels/stubs.h"
+#include "backend_template/ops/own/own.h"
+#include "backend_template/ops/registrar.h"
+
+namespace outback::ops {
+namespace {
+
+// PyTorch's place for a backend's own attention. Asked each time: it may be registered after us.
+bool has_fused_attention() {
+  static const std::optional<c10::OperatorHandle> fused =
+      registrar::find("_scaled_dot_product_fused_attention_overrideable", "");
+  return fused && fused->hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1);
+}
+
+// The vendor's attention where there is one, else the CPU's choice, whose kernels run then.
+int64_t sdp_choice(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                   const std::optional<at::Tensor>& mask, double dropout_p, bool is_causal,
+                   std::optional<double> scale, bool enable_gqa) {
+  const bool is_dense = !query.is_nested() && !key.is_nested() && !value.is_nested();
+  if (is_dense && has_fused_attention() && at::globalContext().userEnabledOverrideableSDP()) {
+    return static_cast<int64_t>(sdp::SDPBackend::overrideable);
+  }
+  return through_cpu<at::native::_fused_sdp_choice_stub>::run(query, key, value, mask, dropout_p,
+                                                              is_causal, scale, enable_gqa);
+}
+
+}  // namespace
+
+void register_attention(registrar& to) {
+  fill_stub<at::native::_fused_sdp_choice_stub>(&sdp_choice);
+  to.add<&sdp_choice>("_fused_sdp_choice");
+}
+
+}  // namespace outback::ops

@@ -1,0 +1,184 @@
+// copy_ and its relatives: within a device, across devices, to and from the host.
+//
+// Bytes that are laid out alike on both sides go through core, ordered by streams and asynchronous
+// where that is asked for. Everything else (another dtype, other strides, broadcasting, conj and
+// neg bits, overlap) is the CPU's copy kernel over both sides.
+#include <ATen/ExpandUtils.h>
+#include <ATen/Parallel.h>
+#include <ATen/TensorIterator.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/native/Copy.h>
+#include <ATen/ops/copy.h>
+#include <ATen/ops/resize.h>
+#include <c10/util/Exception.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/memory/copy.h"
+#include "backend_template/core/streams/stream.h"
+#include "backend_template/core/streams/sync_debug.h"
+#include "backend_template/ops/in_place/cpu_call.h"
+#include "backend_template/ops/in_place/dimension_names.h"
+#include "backend_template/ops/in_place/tensor_fields.h"
+#include "backend_template/ops/own/own.h"
+#include "backend_template/ops/own/small_copy.h"
+#include "backend_template/ops/registrar.h"
+
+namespace outback::ops {
+namespace {
+
+// Below this, the calling thread copies faster than a stream takes an order.
+constexpr size_t worth_a_stream = size_t{256} << 10;
+
+bool is_idle_for_cpu(const at::Tensor& tensor) {
+  if (!is_ours(tensor)) return true;
+  const c10::DeviceIndex index = tensor.device().index();
+  return core::is_host_addressable(index) && core::is_idle(core::current_stream(index));
+}
+
+bool can_wait_for_cpu(const at::Tensor& tensor) {
+  return !is_ours(tensor) || core::is_host_addressable(tensor.device().index());
+}
+
+// One run of bytes on either side, and the same elements in the same order.
+bool is_alike(const at::Tensor& dst, const at::Tensor& src) {
+  return dst.scalar_type() == src.scalar_type() && dst.sizes() == src.sizes() &&
+         dst.is_conj() == src.is_conj() && dst.is_neg() == src.is_neg() &&
+         ((dst.is_contiguous() && src.is_contiguous()) ||
+          (dst.strides() == src.strides() && dst.is_non_overlapping_and_dense()));
+}
+
+bool bytes_overlap(const void* a, const void* b, size_t size) {
+  const auto first = reinterpret_cast<uintptr_t>(a);
+  const auto second = reinterpret_cast<uintptr_t>(b);
+  return first < second + size && second < first + size;
+}
+
+// What a stream does better than the calling thread: work that need not be waited for, or that no
+// CPU can do.
+bool belongs_on_stream(const at::Tensor& dst, const at::Tensor& src, size_t size,
+                       bool non_blocking) {
+  if (!can_wait_for_cpu(dst) || !can_wait_for_cpu(src)) return true;
+  if (is_ours(dst) && is_ours(src)) {
+    return size >= worth_a_stream || !is_idle_for_cpu(dst) || !is_idle_for_cpu(src);
+  }
+  return non_blocking &&
+         core::is_pinned(is_ours(dst) ? src.const_data_ptr() : dst.const_data_ptr());
+}
+
+void wait_for(const at::Tensor& tensor) {
+  if (is_ours(tensor)) core::drain(tensor.device().index());
+}
+
+// By all threads that the CPU's operators use, each of them with one long run: then memcpy writes
+// around the cache, which the CPU's own copy kernel does not.
+void copy_on_threads(void* to, const void* from, size_t size) {
+  at::parallel_for(
+      0, static_cast<int64_t>(size), int64_t{worth_a_stream}, [&](int64_t begin, int64_t end) {
+        std::memcpy(static_cast<std::byte*>(to) + begin,
+                    static_cast<const std::byte*>(from) + begin, static_cast<size_t>(end - begin));
+      });
+}
+
+// True when the bytes are copied, or will be.
+bool copy_alike(const at::Tensor& dst, const at::Tensor& src, bool non_blocking) {
+  if (!is_alike(dst, src)) return false;
+  const size_t size = static_cast<size_t>(dst.numel()) * dst.itemsize();
+  const bool on_stream = belongs_on_stream(dst, src, size, non_blocking);
+  const void* const from = src.const_data_ptr();
+  void* const to = dst.mutable_data_ptr();
+  if (dst.device() == src.device() && bytes_overlap(to, from, size)) return to == from;
+  if (!on_stream) {
+    wait_for(dst);
+    wait_for(src);
+    copy_on_threads(to, from, size);
+    return true;
+  }
+  core::copy_bytes(to, dst.device(), from, src.device(), size, non_blocking);
+  return true;
+}
+
+bool is_for_loops(const at::Tensor& tensor) {
+  return is_plain(*tensor.unsafeGetTensorImpl()) && !has_names(tensor) && !tensor.is_conj() &&
+         !tensor.is_neg() && can_wait_for_cpu(tensor);
+}
+
+// The CPU's loop over both tensors as they are. Larger ones are worth an alias: the CPU has ways of
+// its own for transposed and for half-precision tensors.
+bool copy_small(const at::Tensor& dst, const at::Tensor& src) {
+  constexpr int64_t worth_an_alias = 1024;
+  const bool loses_a_part = src.is_complex() && !dst.is_complex();  // which the CPU warns of
+  if (dst.numel() > worth_an_alias || loses_a_part || !is_for_loops(dst) || !is_for_loops(src)) {
+    return false;
+  }
+  wait_for(dst);
+  wait_for(src);
+  copy_by_loop(dst, src);
+  return true;
+}
+
+void copy_on_cpu(const at::Tensor& dst, const at::Tensor& src) {
+  cpu_call call(mixing::anything);
+  at::Tensor to = call.lend(dst, access::overwrite);
+  const at::Tensor from = call.lend(src);
+  call.begin();
+  to.copy_(from);
+  call.finish();
+}
+
+at::Tensor& copy_(at::Tensor& self, const at::Tensor& src, bool non_blocking) {
+  TORCH_CHECK(self.defined() && src.defined(), "copy_: a tensor is undefined");
+  if (self.is_same(src)) return self;
+  TORCH_CHECK(!self._is_zerotensor(),
+              "ZeroTensors are immutable. Please materialize the tensor using "
+              "`.clone()`, if you want a mutable zero tensor.");
+  if (src._is_zerotensor()) return self.zero_();
+  const at::Device other = is_ours(self) ? src.device() : self.device();
+  TORCH_CHECK_NOT_IMPLEMENTED(is_ours(self) || is_ours(src), "copy_: no tensor of this device");
+  TORCH_CHECK_NOT_IMPLEMENTED(other.is_cpu() || other.type() == core::device_type,
+                              "copy_: cannot copy from ", src.device(), " to ", self.device());
+  const bool leaves_device = is_ours(self) != is_ours(src);
+  if (leaves_device && !non_blocking && self.numel() != 0) core::note_synchronizing();
+  const bool are_bytes = is_plain(*self.unsafeGetTensorImpl()) &&
+                         is_plain(*src.unsafeGetTensorImpl()) && !has_names(self) &&
+                         !has_names(src);
+  if (are_bytes && self.numel() != 0 && copy_alike(self, src, non_blocking)) return self;
+  if (!copy_small(self, src)) copy_on_cpu(self, src);
+  return self;
+}
+
+at::Tensor copy_from(const at::Tensor& self, const at::Tensor& dst, bool non_blocking) {
+  at::Tensor to = dst;
+  copy_(to, self, non_blocking);
+  return to;
+}
+
+at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor& dst) {
+  dst.resize_(self.sizes());
+  return copy_from(self, dst, /*non_blocking=*/false);
+}
+
+}  // namespace
+
+void copy_by_loop(const at::Tensor& dst, const at::Tensor& src) {
+  at::TensorIterator elements = at::TensorIteratorConfig()
+                                    .add_output(dst)
+                                    .add_const_input(src)
+                                    .resize_outputs(false)
+                                    .check_all_same_dtype(false)
+                                    .check_all_same_device(false)
+                                    .build();
+  if (elements.numel() != 0) at::native::copy_stub(c10::kCPU, elements, /*non_blocking=*/false);
+}
+
+void register_copies(registrar& to) {
+  to.add<&copy_>("copy_");
+  to.add<&copy_from>("_copy_from");
+  to.add<&copy_from>("_copy_from", "", c10::DispatchKey::QuantizedPrivateUse1);
+  to.add<&copy_from_and_resize>("_copy_from_and_resize");
+}
+
+}  // namespace outback::ops

@@ -1,0 +1,123 @@
+// fill_ and zero_.
+#include <ATen/EmptyTensor.h>
+#include <ATen/TensorIterator.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/native/Fill.h>
+#include <ATen/ops/fill.h>
+#include <ATen/ops/fill_ops.h>
+#include <ATen/ops/zero.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/memory/copy.h"
+#include "backend_template/core/streams/stream.h"
+#include "backend_template/ops/in_place/cpu_call.h"
+#include "backend_template/ops/in_place/tensor_fields.h"
+#include "backend_template/ops/in_place/unboxed_kernel.h"
+#include "backend_template/ops/own/own.h"
+#include "backend_template/ops/registrar.h"
+
+namespace outback::ops {
+namespace {
+
+// A stream's fill takes an order and a wake-up; an idle stream's memory is filled sooner by the
+// calling thread.
+constexpr size_t worth_a_fill = size_t{256} << 10;
+
+bool zero_dense(const at::Tensor& self) {
+  if (!self.is_non_overlapping_and_dense()) return false;
+  const c10::DeviceIndex index = self.device().index();
+  const size_t size = static_cast<size_t>(self.numel()) * self.itemsize();
+  const bool cpu_is_faster = core::is_host_addressable(index) && size < worth_a_fill &&
+                             core::is_idle(core::current_stream(index));
+  if (cpu_is_faster) {
+    std::memset(self.mutable_data_ptr(), 0, size);
+  } else {
+    const uint8_t zero = 0;
+    core::fill_bytes(self.mutable_data_ptr(), index, size, &zero, sizeof zero);
+  }
+  return true;
+}
+
+at::Tensor& zero_(at::Tensor& self) {
+  if (self.numel() == 0 || zero_dense(self)) return self;
+  cpu_call call;
+  const at::Tensor on_cpu = call.lend(self, access::overwrite);
+  call.begin();
+  on_cpu.zero_();
+  call.finish();
+  return self;
+}
+
+template <class Element>
+bool fill_one(const at::Tensor& self, const at::Scalar& value) {
+  *self.mutable_data_ptr<Element>() = value.to<Element>();
+  return true;
+}
+
+// The commonest dtypes, whose numbers need no loop.
+bool fill_single(const at::Tensor& self, const at::Scalar& value) {
+  switch (self.scalar_type()) {
+    case c10::kFloat:
+      return fill_one<float>(self, value);
+    case c10::kDouble:
+      return fill_one<double>(self, value);
+    case c10::kLong:
+      return fill_one<int64_t>(self, value);
+    case c10::kBool:
+      return fill_one<bool>(self, value);
+    default:
+      return false;
+  }
+}
+
+// Memory that the CPU does not address is filled by the device itself, where it takes the pattern.
+bool fill_dense(const at::Tensor& self, const at::Scalar& value) {
+  constexpr size_t longest_pattern = 8;
+  if (!self.is_non_overlapping_and_dense() || self.itemsize() > longest_pattern) return false;
+  if (self.numel() == 0) return true;
+  // The CPU checks several numbers for overflow, and a single one less strictly.
+  at::Tensor pattern =
+      at::detail::empty_cpu(std::min<int64_t>(self.numel(), 2), self.scalar_type());
+  pattern.fill_(value);
+  core::fill_bytes(self.mutable_data_ptr(), self.device().index(), self.nbytes(),
+                   pattern.const_data_ptr(), self.itemsize());
+  return true;
+}
+
+at::Tensor& fill_(at::Tensor& self, const at::Scalar& value) {
+  const c10::DeviceIndex index = self.device().index();
+  const bool is_for_loops =
+      is_plain(*self.unsafeGetTensorImpl()) && !self.is_conj() && !self.is_neg();
+  const bool is_addressable = core::is_host_addressable(index);
+  if (is_for_loops && !is_addressable && fill_dense(self, value)) return self;
+  if (!is_for_loops || !is_addressable) {
+    return unboxed_kernel<at::_ops::fill__Scalar>::run(self, value);
+  }
+  core::drain(index);
+  if (self.numel() == 1) {
+    if (fill_single(self, value)) return self;
+    return unboxed_kernel<at::_ops::fill__Scalar>::run(self, value);
+  }
+  // As on the CPU, where a tensor that overlaps itself may be filled too.
+  at::TensorIterator elements = at::TensorIteratorConfig()
+                                    .set_check_mem_overlap(false)
+                                    .check_all_same_dtype(false)
+                                    .add_output(self)
+                                    .resize_outputs(false)
+                                    .build();
+  at::native::fill_stub(c10::kCPU, elements, value);
+  return self;
+}
+
+}  // namespace
+
+void register_fills(registrar& to) {
+  to.add<&zero_>("zero_");
+  to.add<&fill_>("fill_", "Scalar");
+}
+
+}  // namespace outback::ops

@@ -1,0 +1,40 @@
+// torch._lazy_clone, which copies at once.
+//
+// torch's own shares the memory until somebody writes to it. It can do so only with memory whose
+// DataPtr has the address as its context; the context of ours is the allocator's block, which makes
+// a free cheap. What comes of it is the same: a clone, with the same strides.
+#include <ATen/core/Tensor.h>
+#include <c10/core/Storage.h>
+
+#include "backend_template/core/memory/copy.h"
+#include "backend_template/core/memory/device_allocator.h"
+#include "backend_template/ops/own/own.h"
+#include "backend_template/ops/registrar.h"
+
+namespace outback::ops {
+namespace {
+
+at::Tensor lazy_clone(const at::Tensor& self) {
+  const c10::Storage& storage = self.storage();
+  const c10::Device device = self.device();
+  const size_t size = storage.data() == nullptr ? 0 : storage.nbytes();
+  c10::DataPtr memory = core::allocate_on(device.index(), size);
+  if (size != 0) {
+    core::copy_bytes(memory.get(), device, storage.data(), device, size, /*non_blocking=*/true);
+  }
+  auto clone = c10::make_intrusive<c10::TensorImpl>(
+      c10::make_intrusive<c10::StorageImpl>(
+          c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(storage.nbytes()),
+          std::move(memory), &core::device_allocator(), /*resizable=*/true),
+      self.key_set(), self.dtype());
+  clone->set_sizes_and_strides(self.sizes(), self.strides(), self.storage_offset());
+  return at::Tensor(std::move(clone));
+}
+
+}  // namespace
+
+void register_lazy_clone(registrar& to) {
+  to.add<&lazy_clone>("_lazy_clone");
+}
+
+}  // namespace outback::ops

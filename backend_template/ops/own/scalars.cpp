@@ -1,0 +1,28 @@
+// Values that leave the device.
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/_local_scalar_dense.h>
+#include <c10/core/CPUAllocator.h>
+
+#include "backend_template/core/streams/sync_debug.h"
+#include "backend_template/ops/in_place/cpu_call.h"
+#include "backend_template/ops/own/own.h"
+#include "backend_template/ops/registrar.h"
+
+namespace outback::ops {
+namespace {
+
+at::Scalar local_scalar_dense(const at::Tensor& self) {
+  core::note_synchronizing();
+  cpu_call call;
+  const at::Tensor on_cpu = call.lend(self);
+  call.begin();
+  return at::_local_scalar_dense(on_cpu);
+}
+
+}  // namespace
+
+void register_scalars(registrar& to) {
+  to.add<&local_scalar_dense>("_local_scalar_dense");
+}
+
+}  // namespace outback::ops

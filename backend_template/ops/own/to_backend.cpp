@@ -1,0 +1,53 @@
+// outback::is_backend and to_backend of what holds memory.
+#include <ATen/StorageUtils.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/to_ops.h>
+#include <c10/util/Exception.h>
+
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/devices/device_index.h"
+#include "backend_template/core/memory/device_allocator.h"
+#include "outback/backend.h"
+
+namespace outback {
+namespace {
+
+c10::Storage new_storage(size_t size, c10::DeviceIndex index) {
+  return c10::make_intrusive<c10::StorageImpl>(
+      c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(size),
+      core::allocate_on(index, size), &core::device_allocator(), /*resizable=*/true);
+}
+
+}  // namespace
+
+bool is_backend(const at::Tensor& tensor) noexcept {
+  return tensor.unsafeGetTensorImpl()->is_privateuseone();
+}
+
+bool is_backend(const c10::Storage& storage) noexcept {
+  return storage && storage.device_type() == core::device_type;
+}
+
+at::Tensor to_backend(const at::Tensor& tensor, std::optional<c10::DeviceIndex> index,
+                      bool non_blocking) {
+  TORCH_CHECK_VALUE(tensor.defined(), "expected a tensor, got an undefined one");
+  const c10::Device device(core::device_type, core::index_or_current(index));
+  // All options spelled out, as Tensor.to does: torch.jit.trace records those that are missing as
+  // defaults, not as the tensor's. Without TensorOptions, which would be packed and unpacked for
+  // it.
+  return at::_ops::to_dtype_layout::call(tensor, tensor.scalar_type(), tensor.layout(), device,
+                                         /*pin_memory=*/std::nullopt, non_blocking,
+                                         /*copy=*/false, /*memory_format=*/std::nullopt);
+}
+
+c10::Storage to_backend(const c10::Storage& storage, std::optional<c10::DeviceIndex> index,
+                        bool non_blocking) {
+  TORCH_CHECK_VALUE(storage, "expected a storage, got none");
+  const c10::DeviceIndex target = core::index_or_current(index);
+  if (is_backend(storage) && storage.device().index() == target) return storage;
+  c10::Storage copy = new_storage(storage.nbytes(), target);
+  at::storage_copy(copy, storage, non_blocking);
+  return copy;
+}
+
+}  // namespace outback
