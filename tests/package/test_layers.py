@@ -86,7 +86,9 @@ def test_a_part_includes_only_what_it_may(part):
 
 def test_the_table_has_no_cycle():
     """So no change of the includes that the table allows can make one."""
-    above = {part: {p for p in allowed if p in MAY_INCLUDE} for part, allowed in MAY_INCLUDE.items()}
+    above = {
+        part: {p for p in allowed if p in MAY_INCLUDE} for part, allowed in MAY_INCLUDE.items()
+    }
     while above:
         lowest = {part for part, below in above.items() if not below & above.keys()}
         assert lowest, f"each of these includes another one: {sorted(above)}"
