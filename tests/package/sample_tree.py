@@ -30,7 +30,7 @@ def sample_tree() -> Tree:
     core = "backend_template/core"
     graph = Graph(
         [
-            target("outback_torch", "STATIC_LIBRARY", [f"{core}/event.cpp"], "libtorch.a"),
+            target("outback_torch", "STATIC_LIBRARY", [f"{core}/streams/event.cpp"], "libtorch.a"),
             target(
                 *("outback_runtime_suite", "OBJECT_LIBRARY"),
                 *(["tests/runtime/suite/events_test.cpp"], "suite.o"),

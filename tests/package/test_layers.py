@@ -9,9 +9,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
-from dev import include_graph  # noqa: E402
+from dev.architecture import includes  # noqa: E402
 
-SOURCES = include_graph.SOURCES
+SOURCES = includes.SOURCES
 
 TORCH = re.compile(r"^(torch|ATen|c10|caffe2)/")
 PYTHON = re.compile(
@@ -21,7 +21,7 @@ PYTHON = re.compile(
 
 _TORCH_HALF = {"contract", "API", "torch"}
 
-# What the files of a part may include besides their own part's: other parts (dev/include_graph.py),
+# What the files of a part may include besides their own part's: other parts (dev/includes.py),
 # torch without Python, Python.
 MAY_INCLUDE = {
     "contract": set(),
@@ -63,22 +63,20 @@ def kind_of(name: str) -> str:
 
 
 def test_every_part_has_a_row():
-    assert set(MAY_INCLUDE) == set(include_graph.PARTS)
+    assert set(MAY_INCLUDE) == set(includes.PARTS)
 
 
 @pytest.mark.parametrize("part", MAY_INCLUDE)
 def test_a_part_includes_only_what_it_may(part):
     allowed = MAY_INCLUDE[part] | {part, ""}
     of_part = [
-        path
-        for path in include_graph.files()
-        if include_graph.part_of(str(path.relative_to(ROOT))) == part
+        path for path in includes.files() if includes.part_of(str(path.relative_to(ROOT))) == part
     ]
     assert of_part, "no such files: the part's folder has another name now"
     wrong = [
         f"{path.relative_to(ROOT)} includes {name}"
         for path in of_part
-        for name, there in include_graph.included(path)
+        for name, there in includes.included(path)
         if (there or kind_of(name)) not in allowed
     ]
     assert not wrong, "\n".join(wrong)

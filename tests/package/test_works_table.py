@@ -20,7 +20,7 @@ TABLE = f"before\n{works_table._BEGIN}old\n{works_table._END}after\n"
 
 @pytest.fixture
 def tree(tmp_path, monkeypatch) -> Path:
-    """A tree with two subjects, of a test each, and with a page and a README that are empty."""
+    """A tree with two subjects, of a test each, and with a page that is empty."""
     for module in ("streams/test_order.py", "test_exit.py"):
         path = tmp_path / "tests/python" / module
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -30,9 +30,8 @@ def tree(tmp_path, monkeypatch) -> Path:
     monkeypatch.setattr(works_record, "LOG", tmp_path)
     monkeypatch.setattr(works_record, "FILE", tmp_path / "record.json")
     monkeypatch.setattr(works_table, "ROWS", {"Streams": ["streams"], "Exit": ["test_exit.py"]})
-    for page in ("README", "PAGE"):
-        monkeypatch.setattr(works_table, page, tmp_path / page)
-        (tmp_path / page).write_text(TABLE)
+    monkeypatch.setattr(works_table, "PAGE", tmp_path / "PAGE")
+    (tmp_path / "PAGE").write_text(TABLE)
     works_record.save({})
     return tmp_path
 
@@ -47,9 +46,9 @@ def ran(
 
 
 def cells(tree: Path) -> dict[str, list[str]]:
-    """README's table as ./dev docs writes it: what stands behind each heading of a row."""
+    """The tables as ./dev docs writes it: what stands behind each heading of a row."""
     works_table.write()
-    lines = [line for line in (tree / "README").read_text().splitlines() if line.startswith("| ")]
+    lines = [line for line in (tree / "PAGE").read_text().splitlines() if line.startswith("| ")]
     return {
         head: cells for head, *cells in ([*map(str.strip, it.split("|")[1:-1])] for it in lines)
     }
@@ -95,8 +94,8 @@ def test_the_tables_are_checked_without_a_run(tree):
     works_table.write()
     works_record.results(RUNS[0]).unlink()
     assert works_table.check() == "up to date"
-    (tree / "README").write_text((tree / "README").read_text().replace("| yes |", "| no |"))
-    with pytest.raises(console.Failure, match=r"README is not up to date: run \./dev docs"):
+    (tree / "PAGE").write_text((tree / "PAGE").read_text().replace("| yes |", "| no |"))
+    with pytest.raises(console.Failure, match=r"PAGE is not up to date: run \./dev docs"):
         works_table.check()
 
 
@@ -104,7 +103,7 @@ def test_a_test_that_is_new_since_the_run_is_refused_until_the_page_says_so(tree
     ran(PASSED, IN_A_CLASS)
     works_table.write()
     (tree / "tests/python/streams/test_new.py").touch()
-    with pytest.raises(console.Failure, match="README is not up to date"):
+    with pytest.raises(console.Failure, match="PAGE is not up to date"):
         works_table.check()
     assert cells(tree)["Streams"] == ["yes, 1 of 2 files"]
     assert works_table.check() == "up to date"

@@ -23,6 +23,7 @@ from . import (
     test,
     works_table,
 )
+from .architecture import page as architecture_page
 from .environment import Environment
 from .paths import BUILD, ROOT
 from .report import Report
@@ -246,6 +247,7 @@ def _docs(arguments: argparse.Namespace) -> int:
         shell.run("names", [found.python, ROOT / "tools/dev/taken_names.py"])
     folder = build.build(found, "dev")
     contract_page.write()
+    architecture_page.write(found, folder)
     runtime_table.write(folder)
     stubs.write(found, folder)
     works_table.write()

@@ -109,9 +109,7 @@ def _stub(module: types.ModuleType, whole: types.ModuleType | None = None) -> st
         source = "torch.acme" if whole is not None else "."
         text += f"from {source} import " + ", ".join(f"{name} as {name}" for name in shared) + "\n"
     body = "\n".join(own)
-    if "_Device" in re.findall(
-        r"\w+", body
-    ):  # as device_argument.h takes them
+    if "_Device" in re.findall(r"\w+", body):  # as device_argument.h takes them
         text += "\n_Device: typing.TypeAlias = torch.device | str | int | None\n"
     if "_Function" in re.findall(r"\w+", body):
         text += f"\n{_FUNCTION}\n"

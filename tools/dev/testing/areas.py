@@ -270,10 +270,13 @@ TOOLS = (
         "tools that write pages",
         (
             *("tools/dev/contract_page.py", "tools/dev/runtime_table.py"),
-            *("tools/dev/works_table.py", "tools/dev/doc*.py"),
+            *("tools/dev/works_table.py", "tools/dev/doc*.py", "tools/dev/architecture/*"),
         ),
-        python=("tests/package/test_docs.py", "tests/package/test_works_table.py"),
-        parts=("site", "contract-page", "runtimes-page", "works-table"),
+        python=(
+            *("tests/package/test_docs.py", "tests/package/test_works_table.py"),
+            *("tests/package/test_architecture.py", "tests/package/test_layers.py"),
+        ),
+        parts=("site", "contract-page", "runtimes-page", "works-table", "architecture-page"),
     ),
     Area(
         "tools that write stubs",

@@ -17,6 +17,7 @@ from .. import (
     works_record,
     works_table,
 )
+from ..architecture import page as architecture_page
 from ..environment import DEFAULT_TORCH, Environment
 from ..paths import ROOT
 from ..stand_ins import STAND_INS, StandIn
@@ -135,6 +136,11 @@ PARTS = (
         "docs/contract.md says what the contract's header does",
         lambda it: contract_page.check(),
         on_dev=False,
+    ),
+    Part(
+        "architecture-page",
+        "docs/architecture.md says what includes what, and which way calls go",
+        lambda it: architecture_page.check(it.environment, it.folder),
     ),
     Part(
         "site",

@@ -1,4 +1,4 @@
-"""The folders of the sources, and which of them includes which: for docs/architecture.md, and for
+"""The parts of the tree, and which of them includes which: for docs/architecture.md, and for
 tests/package/test_layers.py, which says what each may include."""
 
 import re
@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from .paths import ROOT
+from ..paths import ROOT
 
 SOURCES = {".c", ".h", ".cpp", ".hpp"}
 _INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]', re.MULTILINE)
