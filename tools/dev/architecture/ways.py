@@ -4,7 +4,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,30 +95,38 @@ def files_of(way: Way, library: Path, tree: Path, python: str = sys.executable) 
     )
     if done.returncode:
         raise console.Failure(f"{way.title}: {way.call}: {done.stderr.strip()}")
-    files = []
-    for line in reversed(done.stdout.splitlines()):
-        frame, address = line.rsplit(" ", 1)
-        if Path(frame).is_relative_to(tree):
-            files += reversed(list(_files_at(frame, address)))
+    frames = [line.rsplit(" ", 1) for line in done.stdout.splitlines()]
+    places = _places(
+        [(library, at) for library, at in frames if Path(library).is_relative_to(tree)]
+    )
+    files = [file for frame in reversed(places) for file in reversed(frame)]
     if not way.shows_layers:
         files = [file for file in files if part_of(file) != "layers"]
     return [file for i, file in enumerate(files) if i == 0 or file != files[i - 1]]
 
 
-def _files_at(library: str, address: str) -> Iterator[str]:
-    """Innermost first: a function that the compiler put into another one has a frame too."""
-    before = hex(int(address, 16) - 1)  # the call, not what is returned to
-    done = subprocess.run(
-        ["addr2line", "-i", "-e", library, before], capture_output=True, text=True, check=True
-    )
-    for line in done.stdout.splitlines():
-        found = _OURS.search(line.replace("/../", "/"))
-        if found and (ROOT / found[1]).is_file():
-            yield found[1]
+def _places(frames: list[tuple[str, str]]) -> list[list[str]]:
+    """The files of each frame, innermost first: a function that the compiler put into another one
+    has a file too."""
+    # The byte before the address is the call's; the address is what it returns to.
+    before = [(library, hex(int(address, 16) - 1)) for library, address in frames]
+    files: dict[tuple[str, str], list[str]] = {frame: [] for frame in before}
+    for library in {library for library, _ in before}:
+        addresses = [address for each, address in before if each == library]
+        command = ["addr2line", "-a", "-i", "-e", library, *addresses]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        for line in done.stdout.splitlines():
+            if line.startswith("0x"):
+                address = hex(int(line, 16))
+            elif (found := _OURS.search(line)) and (ROOT / found[1]).is_file():
+                files[library, address].append(found[1])
+    return [files[frame] for frame in before]
 
 
 def all_files(environment: Environment, tree: Path) -> dict[str, list[str]]:
     """Of each way, by its title."""
     library = helper(tree / "architecture")
     python = str(environment.python)
-    return {way.title: files_of(way, library, tree, python) for way in WAYS}
+    with ThreadPoolExecutor(2) as two:  # a call is held most of its time
+        found = two.map(lambda way: files_of(way, library, tree, python), WAYS)
+        return {way.title: files for way, files in zip(WAYS, found, strict=True)}
