@@ -1,4 +1,5 @@
-// Softmax and its kin: torch's kernels go from pointers to pointers.
+// softmax, log_softmax and their derivatives: torch's structured kernels for the CPU work on
+// pointers if their arguments are contiguous, so they run in place.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_log_softmax_backward_data_native.h>
 #include <ATen/ops/_log_softmax_backward_data_ops.h>
