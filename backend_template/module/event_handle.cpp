@@ -11,8 +11,8 @@
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/interfaces/guard.h"
-#include "backend_template/core/runtime/descriptor.h"
 #include "backend_template/core/memory/ipc.h"
+#include "backend_template/core/runtime/descriptor.h"
 #include "backend_template/core/streams/event_flag.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/python/device_argument.h"

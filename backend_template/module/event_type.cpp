@@ -8,11 +8,11 @@
 #include <string_view>
 
 #include "backend_template/core/devices/device.h"
-#include "backend_template/core/streams/native.h"
-#include "backend_template/core/runtime/format.h"
 #include "backend_template/core/interfaces/guard.h"
+#include "backend_template/core/runtime/format.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/event_flag.h"
+#include "backend_template/core/streams/native.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/event_handle.h"
 #include "backend_template/module/stream_type.h"

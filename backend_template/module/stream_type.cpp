@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "backend_template/core/devices/device.h"
-#include "backend_template/core/streams/native.h"
-#include "backend_template/core/runtime/format.h"
 #include "backend_template/core/graphs/graph.h"
 #include "backend_template/core/interfaces/guard.h"
+#include "backend_template/core/runtime/format.h"
+#include "backend_template/core/streams/native.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/event_type.h"

@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "backend_template/core/streams/native.h"
 #include "backend_template/core/memory/device_allocator.h"
+#include "backend_template/core/streams/native.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/memory/memory.h"

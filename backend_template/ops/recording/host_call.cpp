@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "backend_template/core/devices/device.h"
-#include "backend_template/core/interfaces/generator.h"
 #include "backend_template/core/graphs/device_graph.h"
 #include "backend_template/core/graphs/host_program.h"
+#include "backend_template/core/interfaces/generator.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/ops/in_place/op_facts.h"
 #include "backend_template/ops/recording/lent_tensors.h"

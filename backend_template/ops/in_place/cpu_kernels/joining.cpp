@@ -5,9 +5,9 @@
 #include <ATen/ops/cat_native.h>
 #include <ATen/ops/cat_ops.h>
 
+#include "backend_template/ops/in_place/cpu_kernels/cpu_kernels.h"
 #include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
 #include "backend_template/ops/in_place/cpu_kernels/stubs.h"
-#include "backend_template/ops/in_place/cpu_kernels/cpu_kernels.h"
 #include "backend_template/ops/registrar.h"
 
 namespace outback::ops {

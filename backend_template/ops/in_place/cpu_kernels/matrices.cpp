@@ -11,8 +11,8 @@
 #include <ATen/ops/mm_native.h>
 #include <ATen/ops/mm_ops.h>
 
-#include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
 #include "backend_template/ops/in_place/cpu_kernels/cpu_kernels.h"
+#include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
 #include "backend_template/ops/own/small_copy.h"
 #include "backend_template/ops/registrar.h"
 

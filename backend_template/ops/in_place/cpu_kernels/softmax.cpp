@@ -10,8 +10,8 @@
 #include <ATen/ops/_softmax_native.h>
 #include <ATen/ops/_softmax_ops.h>
 
-#include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
 #include "backend_template/ops/in_place/cpu_kernels/cpu_kernels.h"
+#include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
 #include "backend_template/ops/registrar.h"
 
 namespace outback::ops {
