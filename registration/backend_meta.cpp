@@ -13,7 +13,7 @@ namespace {
 
 using meta_names = backend_meta_functions::names;
 
-// Those that torch's pickles hold for itself: its own bits of a tensor.
+// The names under which torch pickles its own bits of a tensor.
 constexpr const char* names_of_torch[] = {"conj", "neg"};
 
 }  // namespace
@@ -35,6 +35,8 @@ void register_backend_meta(const backend_options& options) {
       core::device_type,
       [name = options.name, save = options.backend_meta.save](const at::Tensor& tensor,
                                                               meta_names& pickled) {
+        // torch asks for every tensor of the device; the vendor is asked for those with a
+        // BackendMeta.
         if (tensor.unsafeGetTensorImpl()->get_backend_meta() == nullptr) return;
         meta_names added;
         save(tensor, added);

@@ -10,9 +10,10 @@
 namespace outback::registration {
 namespace {
 
-constexpr size_t longest_name = 32;
+constexpr size_t longest_name = 32;  // the same as _LONGEST in names.py
 
-// The list has them too; this is for those of a torch that is newer than it.
+// True for the names of torch's own devices. The list has them too; this is for a torch that is
+// newer than the list.
 bool is_in_tree(std::string_view name) {
   for (int type = 0; type < c10::COMPILE_TIME_MAX_DEVICE_TYPES; ++type) {
     const auto device = static_cast<c10::DeviceType>(type);
@@ -22,7 +23,7 @@ bool is_in_tree(std::string_view name) {
   return false;
 }
 
-// Whose the name is already; "" where nobody has it.
+// Returns who has the name already; "" if nobody has.
 std::string why_taken(const std::string& name) {
   const std::string word = " " + name + " ";
   for (const taken_names& group : taken) {
@@ -60,6 +61,7 @@ std::string name_problem(const std::string& name) {
     return refuse("it must begin and end with a letter");
   if (const std::string why = why_taken(name); !why.empty())
     return refuse(why + "; choose another");
+  // torch/serialization.py tests this prefix only.
   if (name.rfind("mps", 0) == 0)
     return refuse("torch.load takes every device that begins with \"mps\" for Apple's");
   if (name == "outback" || name.rfind("outback_", 0) == 0) {

@@ -1,16 +1,16 @@
-// What a device may be called.
+// The rules for a device's name, in C++; generators/cli/torch_outback/names.py has the same rules.
 #pragma once
 
 #include <string>
 
 namespace outback::registration {
 
-/// Why `name` cannot be a device's name, with what to do instead; "" when it can.
+/// Returns why `name` cannot be a device's name and what to do instead; "" if it can. Thread-safe.
 ///
-/// torch parses a device string as letters and underscores up to a colon, lowers the name in C++
-/// but not in Python, and matches the names of its own devices first. Beside those, the names of
-/// taken_names.h are refused, in a program without Python too: a backend has one name everywhere.
-/// torch_outback.names.problem() of the command says the same words.
+/// The rules follow from torch: it parses a device string as letters and underscores up to a colon,
+/// lowers the name in C++ but not in Python, and matches the names of its own devices first. The
+/// names in taken_names.h are refused too, also in a program without Python, since a backend has
+/// one name everywhere. torch_outback.names.problem() returns the same text; a test compares them.
 std::string name_problem(const std::string& name);
 
 }  // namespace outback::registration

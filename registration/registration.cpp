@@ -1,4 +1,6 @@
-// outback::register_backend: every check first, then every registration, as calls in a fixed order.
+// outback::register_backend: all checks first, then all registrations, as calls in a fixed order.
+// So a call that throws has changed nothing; several of torch's registrations cannot be undone, and
+// some would end the process if they were repeated.
 #include <ATen/autocast_mode.h>
 #include <ATen/core/CachingHostAllocator.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
@@ -14,14 +16,14 @@
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/dtypes.h"
 #include "backend_template/core/interfaces/accelerator_graph.h"
+#include "backend_template/core/interfaces/ddp_timer.h"
 #include "backend_template/core/interfaces/guard.h"
 #include "backend_template/core/interfaces/hooks.h"
+#include "backend_template/core/interfaces/profiler.h"
 #include "backend_template/core/memory/allocator/leak_report.h"
 #include "backend_template/core/memory/device_allocator.h"
 #include "backend_template/core/memory/host_allocator.h"
-#include "backend_template/core/interfaces/profiler.h"
 #include "backend_template/core/runtime/runtime.h"
-#include "backend_template/core/interfaces/ddp_timer.h"
 #include "backend_template/ops/copies/policy.h"
 #include "backend_template/ops/operators.h"
 #include "outback/backend.h"
@@ -35,7 +37,7 @@ namespace {
 
 std::atomic<bool> registered{false};
 
-// What a second call is compared with. Leaked: it may come as long as there is Python.
+// What a second call is compared with. Leaked: such a call may come until the process ends.
 struct identity {
   std::string name;
   const outback_runtime* runtime;
@@ -66,6 +68,7 @@ void check_options(const backend_options& options) {
                       "cannot register ", options.name, ": ", dtype,
                       " is in amp_dtypes and in unsupported_dtypes");
   }
+  // Only for what they throw: the registration calls them again for their results.
   ops::operator_names_of(options.excluded_operators);
   ops::initial_fallback_mode(options.fallback);
   core::read_leak_report();
@@ -95,8 +98,8 @@ void check_registrable(const backend_options& options) {
 }  // namespace registration
 
 void register_backend(const backend_options& options) {
-  // Of threads that register at once, the others find it done. No slot is called inside, and no
-  // Python.
+  // If several threads register at once, one does and the others find it done. Nothing inside calls
+  // a slot or Python, so the lock cannot meet the GIL or a driver's lock.
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
   if (is_registered_as(options)) return;
@@ -105,6 +108,8 @@ void register_backend(const backend_options& options) {
   const fallback_mode fallback = ops::initial_fallback_mode(options.fallback);
   const bool reports_leaks = core::read_leak_report();
 
+  // The runtime first: all that follows may ask for the name or the table. This may still throw for
+  // a malformed variable of a layer, and has changed nothing then.
   core::install_runtime(options.name, options.runtime);
   core::set_unsupported_dtypes(options.unsupported_dtypes);
   core::set_amp_dtypes(options.amp_dtypes);
@@ -117,7 +122,8 @@ void register_backend(const backend_options& options) {
   ops::register_operators(std::move(excluded));
   at::RegisterPrivateUse1HooksInterface(&core::accelerator_hooks());
   c10::register_privateuse1_backend(options.name);
-  // torch keeps one for each thread: this is the thread that imports the backend.
+  // torch has one default dtype of autocast for each thread; this sets the one of the calling
+  // thread.
   if (!options.amp_dtypes.empty()) {
     at::autocast::set_autocast_dtype(core::device_type, options.amp_dtypes.front());
   }

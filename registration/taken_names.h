@@ -1,16 +1,18 @@
-// The names that a device cannot have, since they mean something already: one list for the
-// registration, for the command `outback` and for torch_outback.load, which read this file
-// (generators/cli/torch_outback/names.py).
+// The names that a device cannot have, since they mean something already. One list for the
+// registration, for the command `outback` and for torch_outback.load; the latter two read this file
+// as text (generators/cli/torch_outback/names.py), so keep its form.
 //
-// It is for all releases of torch: tools/dev/taken_names.py adds those that another one has taken,
-// and a test finds what is missing. The groups that do not begin with "torch" are written by hand.
+// The list is for all releases of torch. tools/dev/taken_names.py adds the names that another
+// release has taken, and a test finds missing ones. The groups that do not begin with "torch" are
+// written by hand.
 #pragma once
 
 #include <string_view>
 
 namespace outback::registration {
 
-/// `why`, where * stands for the name; the names, with a blank before and behind each.
+/// A group of names that are taken for one reason. In `why`, * stands for the name. `names` has a
+/// blank before and behind each name, so that " name " finds whole names only.
 struct taken_names {
   std::string_view why;
   std::string_view names;

@@ -1,3 +1,4 @@
+// A policy of torch.autocast as a boxed kernel, for operators of vendors and custom ones.
 #include "outback/kernels/autocast.h"
 
 #include <ATen/core/List.h>
@@ -12,8 +13,8 @@
 namespace outback::kernels {
 namespace {
 
-// Every tensor among the arguments, whichever way it is passed, replaced by what `change` makes of
-// it. Lists are made anew: the caller may still look at his.
+// Replaces every tensor in an argument, whichever way it is passed, by what `change` returns for
+// it. A list is replaced by a new one, since the caller may hold the old list too.
 template <class Change>
 void change_tensors(c10::IValue& value, Change change) {
   if (value.isTensor()) {
@@ -31,7 +32,7 @@ void change_tensors(c10::IValue& value, Change change) {
   }
 }
 
-// at::autocast::prioritize.
+// What at::autocast::prioritize does, without its header (autocast_cache.h).
 c10::ScalarType widest(c10::ScalarType dtype, const at::Tensor& tensor) {
   if (!tensor.defined() || !tensor.is_privateuseone() || !tensor.is_floating_point()) return dtype;
   const c10::ScalarType next = tensor.scalar_type();
@@ -57,7 +58,7 @@ class autocast_kernel final : public c10::OperatorKernel {
         return at::autocast::cached_cast(dtype, tensor, c10::kPrivateUse1);
       });
     }
-    op.callBoxed(stack);
+    op.callBoxed(stack);  // the whole dispatch again, without autocast
   }
 
  private:
@@ -65,7 +66,7 @@ class autocast_kernel final : public c10::OperatorKernel {
     if (policy_ == cast_policy::fp32) return c10::kFloat;
     c10::ScalarType dtype = at::autocast::get_autocast_dtype(c10::kPrivateUse1);
     if (policy_ == cast_policy::promote) {
-      for (c10::IValue argument : arguments) {
+      for (c10::IValue argument : arguments) {  // a copy: only looked at
         change_tensors(argument, [&](const at::Tensor& tensor) {
           dtype = widest(dtype, tensor);
           return tensor;

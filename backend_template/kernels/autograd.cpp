@@ -1,3 +1,5 @@
+// The derivative of a custom operator, run as a torch::autograd::Function. The one class of such a
+// Function is here and not in the header, since each takes the compiler five seconds.
 #include "outback/kernels/autograd.h"
 
 #include <ATen/FuncTorchTLS.h>
@@ -41,10 +43,11 @@ namespace {
 
 using torch::autograd::AutogradContext;
 
-// PyTorch refuses a torch::autograd::Function inside of torch.func's transforms, since one that is
-// called outside of the dispatcher would run for all of their levels at once. This one is a kernel,
-// which the dispatcher calls once a level as it does with PyTorch's own derivatives. So the state
-// of the transforms is put aside until the check is over.
+// PyTorch refuses a torch::autograd::Function under torch.func's transforms: one that is called
+// outside the dispatcher would run for all levels of transforms at once. This one is a kernel,
+// which the dispatcher calls once for each level, as it calls PyTorch's own derivatives. So the
+// check does not apply, and this object hides the transforms' state from it: from its construction
+// until `node::forward` begins.
 class functorch_aside {
  public:
   functorch_aside() : state_(std::move(at::functorch::functorchTLSAccessor())) {}
@@ -64,12 +67,12 @@ struct call {
   const formula& derivative;
   const autograd_inputs& inputs;
   c10::function_ref<variable_list(context_argument)> forward;
-  const bool recorded;  // there will be a derivative
+  const bool recorded;  // autograd records the call, so there will be a backward pass
   functorch_aside aside;
 };
 
-// What the derivative finds again: the formula's address, then the slots. A list of integers, since
-// PyTorch's compiled autograd keeps one as it is.
+// The key under which `forward` saves for `backward`: the formula's address, then for each argument
+// whether it was a tensor. As a list of integers, which PyTorch's compiled autograd keeps as it is.
 constexpr const char* saved_call = "outback::kernels::autograd";
 
 struct node : torch::autograd::Function<node> {
@@ -87,16 +90,17 @@ struct node : torch::autograd::Function<node> {
   static variable_list backward(AutogradContext* context, const variable_list& grads) {
     const c10::List<int64_t> saved = context->saved_data.at(saved_call).toIntList();
     const auto& derivative = *reinterpret_cast<const formula*>(saved.get(0));
-    // All these nodes have one name: whose this one is, a profile says by this.
+    // All nodes of this class have one name; this tells a profile which derivative runs.
     RECORD_FUNCTION(derivative.name, std::vector<c10::IValue>());
     autograd_context ours(*context);
     variable_list all = derivative.backward(context_argument(ours, *context), grads);
     const size_t expected = saved.size() - 1;
-    while (all.size() > expected && !all.back().defined()) all.pop_back();  // as PyTorch does
+    // As PyTorch does with the gradients of a torch.autograd.Function.
+    while (all.size() > expected && !all.back().defined()) all.pop_back();
     TORCH_CHECK(all.size() == expected, "the derivative ", derivative.name, " returned ",
                 all.size(), " gradients: expected ", expected,
                 ", one for each argument, undefined for one that is no tensor");
-    variable_list result = {at::Tensor()};  // of the call
+    variable_list result = {at::Tensor()};  // none for the first argument of `forward`, a pointer
     for (size_t i = 0; i < expected; ++i) {
       if (saved.get(i + 1) != 0) {
         result.push_back(std::move(all[i]));

@@ -1,3 +1,5 @@
+// Elementwise kernels of vendors: PyTorch's TensorIterator does the checks, shapes, strides and
+// dtypes; the vendor's loop gets pointers and strides.
 #include "outback/kernels/elementwise.h"
 
 #include <ATen/TensorIterator.h>
@@ -10,7 +12,7 @@
 namespace outback::kernels {
 namespace {
 
-// An operand of the caller's iterator: an operand of the one that is run, or a number.
+// Where the kernel finds an operand: at an index of the iterator that runs, or as a number.
 struct source {
   int64_t index = 0;
   bool is_number = false;
@@ -18,7 +20,7 @@ struct source {
 };
 using sources = c10::SmallVector<source, 4>;
 
-// A loop has a dimension, even that of a single element.
+// TensorIterator has no dimension for a single element; a kernel always gets at least one.
 constexpr int64_t one = 1;
 constexpr int64_t no_stride = 0;
 
@@ -60,17 +62,20 @@ void run(at::TensorIteratorBase& iterator, const sources& from, c10::ScalarType 
   }
 }
 
-// Half cannot hold what the number may be; the kernel knows what it computes in.
+// The value of a CPU scalar, for a kernel that computes in `dtype`. It is not rounded to a
+// floating-point `dtype` here: float16 might not hold it, and the kernel may compute in float32.
 c10::Scalar number_for(const at::Tensor& scalar, c10::ScalarType dtype) {
   const bool keeps_it = c10::isFloatingType(dtype) || c10::isComplexType(dtype);
   return (keeps_it ? scalar : scalar.to(dtype)).item();
 }
 
+// The CPU scalar as a tensor of the device, for a kernel that takes no numbers.
 at::Tensor on_device(const at::Tensor& scalar, c10::ScalarType dtype, c10::Device device) {
   at::Tensor there = at::empty({}, at::TensorOptions(dtype).device(device));
   return there.fill_(scalar.to(dtype).item());
 }
 
+// True if the kernel can take the operands as they are: of the right dtypes, and no CPU scalar.
 bool is_ready(const at::TensorIteratorBase& iterator, c10::ScalarType dtype,
               c10::ScalarType result_dtype) {
   for (int i = 0; i < iterator.ntensors(); ++i) {
@@ -81,7 +86,8 @@ bool is_ready(const at::TensorIteratorBase& iterator, c10::ScalarType dtype,
   return true;
 }
 
-// A second iterator, over what the kernel may see; the first one has done the checks.
+// Runs the kernel on converted operands, with a second iterator over them. The caller's iterator
+// has done the checks, so this one does not repeat them.
 void run_converted(at::TensorIteratorBase& iterator, c10::ScalarType dtype,
                    c10::ScalarType result_dtype, kernel_stream& stream, elementwise_kernel kernel,
                    const elementwise_options& options) {

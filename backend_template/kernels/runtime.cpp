@@ -1,3 +1,4 @@
+// The runtime's table and its errors, for kernels that call slots themselves.
 #include "outback/kernels/runtime.h"
 
 #include "backend_template/kernels/services.h"

@@ -1,3 +1,4 @@
+// Finds the backend through PyTorch's hooks for PrivateUse1, which its core implements.
 #include "backend_template/kernels/services.h"
 
 #include <ATen/detail/PrivateUse1HooksInterface.h>
@@ -11,6 +12,8 @@ const core::kernel_services& find() {
   TORCH_CHECK(at::isPrivateUse1HooksRegistered(),
               "a native kernel was called, and no backend is registered: import the backend's "
               "package, or call outback::register_backend(), first");
+  // The version is a part of the type's name (core/kernel_services.h), so the cast fails for
+  // another.
   const auto* found =
       dynamic_cast<const core::kernel_services*>(&at::detail::getPrivateUse1Hooks());
   TORCH_CHECK(found != nullptr,

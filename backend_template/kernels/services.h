@@ -1,12 +1,15 @@
-// The backend that this process has, as native kernels know it.
+// The way from a library of native kernels to the backend of this process. A library that is loaded
+// later has no copy of the backend's state; it finds the backend's core through ATen. Internal to
+// kernels/: a vendor's kernels use outback/kernels/*.h.
 #pragma once
 
 #include "backend_template/core/kernel_services.h"
 
 namespace outback::kernels {
 
-/// Found on the first call, which throws c10::Error where no backend is registered, or one of
-/// another Outback's.
+/// Returns the backend's services, which live until the process ends. The first call looks for them
+/// and throws c10::Error if no backend is registered, or if the backend was compiled with an
+/// Outback whose kernel_services have another version. Later calls cost a load. Thread-safe.
 const core::kernel_services& services();
 
 }  // namespace outback::kernels

@@ -1,3 +1,4 @@
+// The current stream of a kernel, by way of the backend's services.
 #include "outback/kernels/stream.h"
 
 #include <c10/util/Exception.h>
@@ -22,7 +23,7 @@ kernel_stream::kernel_stream(c10::Device device)
 
 kernel_stream::~kernel_stream() {
   mark_launched();
-  services().set_device_unchecked(device_before_);
+  services().set_device_unchecked(device_before_);  // a destructor must not throw
 }
 
 void kernel_stream::wait() {

@@ -8,11 +8,12 @@
 
 #include "backend_template/kernels/services.h"
 
-// What torch's generator writes out for every structured operator of CPU and CUDA.
+// What PyTorch's code generator writes for each structured operator of the CPU and CUDA: how the
+// functional, in-place and out= variant get their outputs, and the checks with PyTorch's messages.
 namespace outback::kernels::detail {
 namespace {
 
-// On the current device, which is that of the options.
+// Allocates on the current device: structured_outputs::set has made that the one of `options`.
 at::Tensor allocate(at::IntArrayRef size, at::IntArrayRef stride,
                     const at::TensorOptions& options) {
   constexpr c10::DispatchKeySet dense_keys{c10::DispatchKey::PrivateUse1};
@@ -32,7 +33,7 @@ void resize_out(const at::Tensor& out, at::IntArrayRef size, at::IntArrayRef str
               ", but got ", out.dtype(), " instead");
   TORCH_CHECK(options.device() == out.device(), "Expected out tensor to have device ",
               options.device(), ", but got ", out.device(), " instead");
-  if (!at::native::resize_output(out, size)) return;  // then its own strides will do
+  if (!at::native::resize_output(out, size)) return;  // not resized, so it keeps its strides
   if (!stride.empty()) {
     out.as_strided_(size, stride);
   } else if (const std::optional<c10::MemoryFormat> format = options.memory_format_opt()) {
@@ -64,6 +65,7 @@ void structured_outputs::set(size_t index, at::IntArrayRef size, at::IntArrayRef
   } else {
     check_inplace(output, size, options);
   }
+  // A kernel that needs these strides writes a proxy, which `finish` copies to the output.
   if (exact_strides && output.strides() != stride) {
     proxies_[index] = allocate(size, stride, options);
   }

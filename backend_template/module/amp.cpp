@@ -13,6 +13,7 @@ namespace {
 
 using namespace py::literals;
 
+// A subclass whose constructor takes no device type, as torch.cuda.amp.autocast.
 py::object make_autocast(const py::module_& torch_amp, const std::string& module) {
   const py::object base = torch_amp.attr("autocast");
   const py::object type = new_class("autocast", py::make_tuple(base), module,

@@ -19,8 +19,9 @@ namespace py = pybind11;
 namespace outback::python {
 namespace {
 
-// Autograd starts its threads, one a device, at the first backward; it gives them names and no way
-// to ask for them. A forked child has none.
+// True if autograd has started its threads, one for each device, which it does at the first
+// backward. torch gives them names ("pt_autograd_0") but no way to ask for them. A forked child has
+// none.
 bool autograd_threads_exist() {
   std::error_code failed;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", failed)) {
@@ -31,7 +32,7 @@ bool autograd_threads_exist() {
   return false;
 }
 
-// A backward of nothing through every device's thread.
+// Runs a backward pass without elements through the thread of each device.
 void run_empty_backward() {
   torch::autograd::variable_list roots;
   torch::autograd::variable_list gradients;
@@ -44,11 +45,11 @@ void run_empty_backward() {
   torch::autograd::backward(roots, gradients);
 }
 
-// backward() returns before the thread that finished it has dropped its state, which holds a Python
-// object. A thread that takes the GIL for that when the interpreter has begun to end is ended by
-// Python, through C++ frames that cannot be unwound: std::terminate. So wait until each of them has
-// gone on to other work: a backward that carries no Python object, since the thread that asks for
-// it has never run Python.
+// Makes autograd's threads drop the state of their last backward pass. backward() returns before
+// the thread that finished it has done so, and that state holds a Python object. Dropping it takes
+// the GIL; if the interpreter has begun to end by then, Python ends the thread, through C++ frames
+// that cannot be unwound: std::terminate. One more backward pass proves that each thread has gone
+// on. It starts on a thread that has never run Python, so its own state holds no Python object.
 void settle_autograd() {
   if (!core::is_started() || !autograd_threads_exist()) return;
   const py::gil_scoped_release no_gil;
@@ -56,7 +57,7 @@ void settle_autograd() {
     try {
       run_empty_backward();
     } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
-      // A lost device cannot keep the process from ending.
+      // A lost device must not keep the process from ending.
     }
   }).join();
 }

@@ -1,4 +1,4 @@
-// `with torch.<name>.device(1):`, `device_of(tensor)` and `stream(s)`.
+// The context managers torch.<name>.device, device_of and stream.
 #include <c10/util/Exception.h>
 
 #include <string>
@@ -17,7 +17,7 @@ namespace py = pybind11;
 namespace outback::python {
 namespace {
 
-// One object may be entered again before it is left: what to go back to is a stack.
+// What to return to is a stack, since one object may be entered again before it is left.
 class device_context {
  public:
   explicit device_context(c10::DeviceIndex index) : index_(index) {}
@@ -38,11 +38,13 @@ class device_context {
   std::vector<c10::DeviceIndex> previous_;
 };
 
+// A class of its own, since torch.cuda.device_of is one that derives from torch.cuda.device.
 class device_of_context : public device_context {
  public:
   using device_context::device_context;
 };
 
+// The device of a tensor or a storage; -1 if it is not on this backend.
 c10::DeviceIndex device_holding(py::handle object) {
   const py::object device = object.attr("device");
   const py::object type = device.attr("type");
@@ -50,7 +52,8 @@ c10::DeviceIndex device_holding(py::handle object) {
   return device_argument(device);
 }
 
-// Selects the stream, and its device, as torch.cuda.StreamContext does.
+// Makes the stream current on its device, and that device current, as torch.cuda.StreamContext
+// does.
 class stream_context {
  public:
   explicit stream_context(py::object stream) : stream_(std::move(stream)) {
@@ -61,6 +64,7 @@ class stream_context {
 
   void enter() {
     if (stream_.is_none()) return;
+    // Before the stream changes, so that push_back cannot fail after it.
     previous_.reserve(previous_.size() + 1);
     previous_.push_back(core::make_current(unwrap_stream(stream_)));
   }
@@ -80,7 +84,7 @@ class stream_context {
 
 template <class Context, class Class>
 void add_with(Class& type) {
-  // __enter__ answers None, as in torch.cuda; __exit__ lets exceptions through.
+  // __enter__ returns None, as in torch.cuda; __exit__ returns False, so that exceptions go on.
   type.def("__enter__", [](Context& it) { it.enter(); });
   type.def("__exit__", [](Context& it, const py::args&) {
     it.leave();

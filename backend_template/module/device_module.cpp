@@ -17,7 +17,7 @@ namespace py = pybind11;
 namespace outback::python {
 namespace {
 
-// What has no value before the device is asked for, or another one each time.
+// The module's __getattr__: attributes that have no fixed value, and the error for missing ones.
 py::object late_attribute(const std::string& name, const std::string& attribute) {
   if (attribute == "_initialized") {
     return py::bool_(core::is_started() && !has_lazy_calls());
@@ -30,7 +30,7 @@ py::object late_attribute(const std::string& name, const std::string& attribute)
   throw py::attribute_error(text);
 }
 
-// So that reprs, pickles and tracebacks name what a user can import.
+// Gives the classes the module that a user can import, for reprs, pickles and tracebacks.
 void rename_members(const py::module_& module, const std::string& qualified_name) {
   const py::dict members = module.attr("__dict__");
   for (const auto& [key, value] : members) {
@@ -72,7 +72,7 @@ void define_device_module(py::module_& module, const std::string& name) {
              [name](const std::string& attribute) { return late_attribute(name, attribute); });
   const py::list names = public_names(module);
   module.attr("__all__") = names;
-  // torch's own, where torch.cuda has them too.
+  // torch's own classes, which torch.cuda has under these names too.
   for (const char* error : {"OutOfMemoryError", "AcceleratorError"}) {
     module.attr(error) = py::module_::import("torch").attr(error);
   }

@@ -1,5 +1,9 @@
 // torch.<name>: what torch.cuda is to CUDA, in C++. The extension module itself becomes the device
 // module, so a vendor's own functions in it are reached as `torch.<name>.<function>` too.
+//
+// The registration calls the first four functions once each, after the C++ registration; the first
+// one before the others. Everything here needs the GIL, and throws pybind11::error_already_set for
+// an error in Python.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -8,40 +12,44 @@
 
 namespace outback::python {
 
-/// Fills `module` with the names of torch.cuda that have a meaning here. Once per process, after
-/// the C++ registration. Starts nothing.
+/// Fills `module` with the names of torch.cuda that have a meaning for every device. Starts
+/// nothing. `name` is the registered name of the backend, here and below.
 void define_device_module(pybind11::module_& module, const std::string& name);
 
-/// Gives torch.compile what it needs to know of the device, when torch._dynamo is imported.
-/// After define_device_module and the registration of the module with torch.
+/// Tells torch.compile what it needs to know of the device, when torch._dynamo is imported. Only
+/// after torch knows the module as torch.<name>.
 void register_dynamo_interface(const std::string& name);
 
-/// Makes torch.compile's default backend work where the CPU can address the device's memory, and
-/// refuse elsewhere, when Inductor is imported.
+/// Makes torch.compile's default backend, Inductor, work on a device whose memory the CPU
+/// addresses, and refuse other devices with NotImplementedError. Takes effect when Inductor is
+/// imported, and not at all if the vendor has a code generator.
 void register_inductor_backend(const std::string& name);
 
-/// Lets tensors, parameters and storages of the device go to other processes, by copy, where
-/// torch.multiprocessing pickles them. `module` is the one that the other process imports for it.
+/// Copies tensors, parameters and storages of the device when torch.multiprocessing sends them to
+/// another process. `module` is the one that the receiving process imports to rebuild them.
 void register_reducers(pybind11::module_& module);
 
-/// Starts the backend, as the first tensor does, and tells torch. Throws in a forked child of a
-/// process that had started it, and what a call throws that was queued until then.
+/// Starts the backend, as its first tensor does, tells torch about it, and runs the queued calls
+/// (lazy_calls.h). Releases the GIL while the driver starts. Throws c10::Error if there is no
+/// device, or in a forked child of a process that had started the backend; and what a queued call
+/// throws. Every function of the device module that needs the device calls it.
 void start_from_python();
 
-// The parts of define_device_module, one file each. Their docstrings are py::doc: a literal's
-// length is part of its type, and pybind11's templates would be compiled once more for each length.
-void define_devices(pybind11::module_& module);
-void define_properties(pybind11::module_& module);
-void define_contexts(pybind11::module_& module);
-void define_streams(pybind11::module_& module);
-void define_random(pybind11::module_& module);
-void define_memory(pybind11::module_& module);
-void define_host_memory(pybind11::module_& module);
-void define_fallback(pybind11::module_& module);
-void define_peer(pybind11::module_& module);
-void define_telemetry(pybind11::module_& module);
-void define_sync_debug(pybind11::module_& module);
-void define_inductor(pybind11::module_& module);
-void define_graphs(pybind11::module_& module);
+// The parts of define_device_module, each defined in a file of its own: the file's name is the
+// part's. Their doc strings are py::doc: the length of a literal is part of its type, so pybind11's
+// templates would be compiled once more for each length.
+void define_devices(pybind11::module_& module);      // device_count, set_device, synchronize, ...
+void define_properties(pybind11::module_& module);   // get_device_properties and its kin
+void define_contexts(pybind11::module_& module);     // device, device_of, stream
+void define_streams(pybind11::module_& module);      // Stream, Event, current_stream, ...
+void define_random(pybind11::module_& module);       // manual_seed, get_rng_state, ...
+void define_memory(pybind11::module_& module);       // torch.<name>.memory, in memory/
+void define_host_memory(pybind11::module_& module);  // host_memory_stats and its kin
+void define_fallback(pybind11::module_& module);     // set_fallback_mode
+void define_peer(pybind11::module_& module);         // can_device_access_peer, ipc_collect
+void define_telemetry(pybind11::module_& module);    // utilization, temperature, ...
+void define_sync_debug(pybind11::module_& module);   // set_sync_debug_mode
+void define_inductor(pybind11::module_& module);     // the function that generated code calls
+void define_graphs(pybind11::module_& module);       // torch.<name>.graphs, in graphs/
 
 }  // namespace outback::python

@@ -1,4 +1,4 @@
-// Which devices there are, which one is current, and the start of the backend.
+// The devices in Python: how many, which one is current, and the start of the backend.
 #include <ATen/Context.h>
 #include <c10/core/ScalarType.h>
 #include <c10/util/Exception.h>
@@ -40,8 +40,9 @@ py::list amp_dtypes() {
   return dtypes;
 }
 
-// Tensors of it exist on every backend and every operator takes them, through the CPU's kernels if
-// need be; natively is what the vendor says.
+// Every backend that does not exclude the dtype can have such tensors, and every operator takes
+// them, by the CPU's kernels if need be: that counts as emulation. Natively the device supports
+// bfloat16 if the vendor names it among the dtypes of autocast.
 bool is_bf16_supported(bool including_emulation) {
   if (core::device_count() == 0 || !core::supports(c10::ScalarType::BFloat16)) return false;
   const auto& dtypes = core::amp_dtypes();
@@ -49,6 +50,7 @@ bool is_bf16_supported(bool including_emulation) {
          std::find(dtypes.begin(), dtypes.end(), c10::ScalarType::BFloat16) != dtypes.end();
 }
 
+// As torch.cuda._exchange_device: a negative index changes nothing and returns -1.
 int exchange_device(int index) {
   if (index < 0) return -1;
   return core::exchange_device(device_argument(py::int_(index)));
@@ -60,11 +62,13 @@ void start_from_python() {
   if (is_in_lazy_call()) return;
   {
     const py::gil_scoped_release no_gil;  // a driver may take its time
-    // torch runs the hooks' init() once and never again, so a forked child must be caught here.
+    // torch runs the hooks' init() once in a process and its forks, so ensure_started has to find a
+    // forked child.
     at::globalContext().lazyInitDevice(core::device_type);
     core::ensure_started();
   }
   run_lazy_calls();
+  // Otherwise torch would call _lazy_init again for each new tensor of the device.
   torch::utils::set_requires_device_init(core::device_type, false);
 }
 

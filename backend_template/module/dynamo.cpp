@@ -1,5 +1,5 @@
-// torch._dynamo's DeviceInterface for the device. torch._dynamo takes seconds to import and most
-// programs never do, so the class is made when torch._dynamo is.
+// torch._dynamo's DeviceInterface for the device (torch/_dynamo/device_interface.py). torch._dynamo
+// takes seconds to import and most programs never do, so the class is made when it is imported.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -19,8 +19,8 @@ namespace py = pybind11;
 namespace outback::python {
 namespace {
 
-// The compiler's worker processes are forked and may not touch the device: what they ask for is
-// read in the parent. Guarded by the GIL; leaked.
+// torch.compile's worker processes are forked and must not use the device, so the parent reads the
+// properties and the workers find them here. Guarded by the GIL; leaked.
 struct worker_state {
   std::vector<device_properties> properties;
   int device = -1;
@@ -43,13 +43,15 @@ device_properties worker_device_properties(py::handle device) {
   return all.at(device.is_none() ? worker_current_device() : device_argument(device));
 }
 
-// What compiled code hands to a kernel that takes a raw stream: the runtime's handle.
+// Returns the runtime's handle of the current stream as a number, which compiled code passes to
+// kernels.
 uintptr_t raw_stream(py::handle device) {
   return reinterpret_cast<uintptr_t>(
       core::handle_of(core::current_stream(device_argument(device))));
 }
 
-// What the compiler may generate for: the CPU's kernels serve the dtypes that the device does not.
+// True if the compiler may generate code for the dtype. bfloat16 counts as emulated unless the
+// vendor names it among the dtypes of autocast.
 bool is_dtype_supported(py::handle dtype, bool including_emulation) {
   const c10::ScalarType type = as_scalar_type(dtype);
   if (!core::supports(type)) return false;
@@ -94,6 +96,7 @@ void register_interface(const std::string& name, const py::module_& interfaces) 
   const py::object interface = make_interface(interfaces.attr("DeviceInterface"), device_module);
   const py::object add = interfaces.attr("register_interface_for_device");
   add(name, interface);
+  // torch looks interfaces up by "acme" and by "acme:0".
   for (int i = 0; i < core::device_count(); ++i) add(name + ":" + std::to_string(i), interface);
 }
 
@@ -102,8 +105,8 @@ void register_interface(const std::string& name, const py::module_& interfaces) 
 void register_dynamo_interface(const std::string& name) {
   when_imported("torch._dynamo.device_interface",
                 [name](const py::module_& interfaces) { register_interface(name, interfaces); });
-  // Random operators in compiled graphs, when what they drew is drawn again in backward: torch 2.13
-  // and newer take other devices than cuda.
+  // Lets compiled graphs draw the same random numbers again in the backward pass. torch 2.13 and
+  // newer have this function for devices other than CUDA.
   when_imported("torch._functorch._aot_autograd.utils", [name](const py::module_& utilities) {
     constexpr const char* add = "register_graphsafe_rng_device_type";
     if (py::hasattr(utilities, add)) utilities.attr(add)(name);

@@ -8,11 +8,11 @@
 #include <string_view>
 
 #include "backend_template/core/devices/device.h"
-#include "backend_template/core/streams/native.h"
-#include "backend_template/core/runtime/format.h"
 #include "backend_template/core/interfaces/guard.h"
+#include "backend_template/core/runtime/format.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/event_flag.h"
+#include "backend_template/core/streams/native.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/event_handle.h"
 #include "backend_template/module/stream_type.h"
@@ -29,6 +29,7 @@ c10::Event& event_of(PyObject* self) {
   return reinterpret_cast<THPEvent*>(self)->event;
 }
 
+// Fills the object as torch's own THPEvent_new does.
 PyObject* new_event(PyTypeObject* type, c10::Event&& event) {
   PyObject* const object = type->tp_alloc(type, 0);
   if (object == nullptr) return nullptr;
@@ -55,6 +56,7 @@ PyObject* event_new(PyTypeObject* type, PyObject* arguments, PyObject* keywords)
     TORCH_CHECK_NOT_IMPLEMENTED(external == 0, backend_name(),
                                 ": Event(external=True): a runtime's graphs have no nodes that "
                                 "record an event or wait for one (outback/runtime.h, graphs)");
+    // Refused here and not at the first recording, where the driver makes the event.
     if (interprocess != 0) {
       if (core::runtime().ipc == nullptr) {
         core::refuse_absent("ipc", "Event(interprocess=True)");
@@ -81,7 +83,8 @@ PyObject* event_repr(PyObject* self) {
   });
 }
 
-// record() and wait(): torch.Event's own take whatever they are given for a stream.
+// The bodies of record() and wait(). torch.Event's own methods take any object for a stream, so the
+// argument is checked here first.
 PyObject* with_stream(const char* method, PyObject* self, PyObject* arguments, PyObject* keywords) {
   return guarded([&]() -> PyObject* {
     PyObject* stream = Py_None;
@@ -103,8 +106,9 @@ PyObject* event_wait(PyObject* self, PyObject* arguments, PyObject* keywords) {
   return with_stream("wait", self, arguments, keywords);
 }
 
-// Not torch.Event's own, which refuses subclasses, nor c10's, which takes an event that was made
-// with timing and something else for one without.
+// Does not call torch.Event.elapsed_time, which refuses subclasses, nor c10::Event::elapsedTime,
+// which takes the flag of an event with timing and another option for one without timing. The
+// messages are those of c10.
 PyObject* event_elapsed_time(PyObject* self, PyObject* end) {
   return guarded([&] {
     check_event(end);
@@ -130,6 +134,7 @@ PyObject* event_elapsed_time(PyObject* self, PyObject* end) {
   });
 }
 
+// The bodies of ipc_handle() and from_ipc_handle() are in event_handle.cpp.
 PyObject* event_ipc_handle(PyObject* self, PyObject* /*none*/) {
   return guarded([self] { return export_event(event_of(self)).release().ptr(); });
 }
@@ -148,7 +153,7 @@ PyObject* event_from_ipc_handle(PyObject* type, PyObject* arguments, PyObject* k
   });
 }
 
-// 0 before the first recording, as torch.cuda.Event.cuda_event.
+// Returns 0 before the first recording, as torch.cuda.Event.cuda_event does.
 PyObject* event_native_handle(PyObject* self, void* /*closure*/) {
   return guarded([self] {
     const core::event* const held = core::event_in(event_of(self));
@@ -156,10 +161,13 @@ PyObject* event_native_handle(PyObject* self, void* /*closure*/) {
   });
 }
 
+// Lets a ctypes function take the event itself.
 PyObject* event_as_parameter(PyObject* self, void* /*closure*/) {
   return guarded([self] { return as_void_pointer(py::handle(self).attr("native_handle")); });
 }
 
+// These replace torch.Event's methods of the same names; query, synchronize and the rest are
+// inherited.
 PyMethodDef event_methods[] = {
     {"record", with_keywords(&event_record), METH_VARARGS | METH_KEYWORDS,
      "record($self, stream=None)\n--\n\n"

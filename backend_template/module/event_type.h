@@ -1,4 +1,5 @@
-// torch.<name>.Event: a torch.Event, so that torch.compile knows it for what it is.
+// torch.<name>.Event, a subclass of torch.Event, so that torch.compile takes it for one. Internal
+// to module/; with the GIL held.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -10,7 +11,7 @@ namespace outback::python {
 /// Makes the class, once. `qualified_module` is "torch.<name>".
 pybind11::object make_event_type(const std::string& qualified_module);
 
-/// Throws c10::TypeError unless `object` is a torch.Event.
+/// Throws c10::TypeError (Python: TypeError) unless `object` is a torch.Event.
 void check_event(pybind11::handle object);
 
 }  // namespace outback::python

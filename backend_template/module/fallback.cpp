@@ -1,4 +1,4 @@
-// The fallback mode, in Python.
+// torch.<name>.set_fallback_mode and get_fallback_mode (outback/backend.h).
 #include <pybind11/pybind11.h>
 
 #include <string>

@@ -1,4 +1,5 @@
-// torch.<name>.host_memory_stats and its kin: what the pinned allocator counts.
+// torch.<name>.host_memory_stats and its kin: the counters of the pinned allocator, which is
+// torch's CachingHostAllocator, under torch.cuda's keys.
 #include <ATen/core/CachingHostAllocator.h>
 
 #include <map>
@@ -27,7 +28,7 @@ py::dict timed(const c10::CachingAllocator::DurationStat& stat) {
                   "count"_a = stat.count, "avg"_a = average);
 }
 
-// Before the start nothing is counted, and asking starts nothing.
+// Empty before the backend is started; asking does not start it.
 py::dict nested_host_stats() {
   if (!core::is_started()) return {};
   const at::HostStats stats = core::host_allocator().get_stats();

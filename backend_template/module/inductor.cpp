@@ -1,7 +1,7 @@
-// torch.compile's default code generator, Inductor, on a device whose memory the CPU can address:
-// the kernels that it generates for the CPU run on that memory as it is.
+// torch.compile's default code generator, Inductor, for a device whose memory the CPU addresses:
+// the kernels that it generates for the CPU run in place on that memory.
 //
-// Inductor takes seconds to import, so all this waits until it is imported.
+// Inductor takes seconds to import, so everything here happens when it is imported.
 #include <c10/util/Exception.h>
 
 #include <string>
@@ -31,11 +31,13 @@ void check_addressable(c10::DeviceIndex device) {
       backend_name(), " with torch._inductor.codegen.common.register_backend_for_device");
 }
 
-// What generated code calls before each kernel. It checks once more, since torch keeps generated
-// code on disk and the next process may run it on another device.
+// Generated code calls this before each kernel; it waits until the device's current stream is idle.
+// It checks the device again, since torch keeps generated code on disk and another process may run
+// it with another device.
 void prepare_kernel(int index) {
   const c10::DeviceIndex device = core::resolve_index(static_cast<c10::DeviceIndex>(index));
   check_addressable(device);
+  // Keeps the GIL in the usual case, in which there is nothing to wait for.
   if (core::is_idle(core::current_stream(device))) return;
   const py::gil_scoped_release no_gil;
   core::drain(device);
@@ -45,15 +47,17 @@ bool is_ours(const std::string& name, py::handle device) {
   return !device.is_none() && device.attr("type").cast<std::string>() == name;
 }
 
-// ---- What is written around the kernels
+// ---- The Python code around the kernels
 
-// Inductor writes only the type of a device that it does not know, and means device 0.
+// Inductor writes a device that it does not know by its type alone, which would mean device 0. This
+// stands for the device with the text "acme:1" as its type.
 py::object with_index(const py::object& device) {
   using namespace py::literals;
   return py::module_::import("types").attr("SimpleNamespace")("type"_a = py::str(device),
                                                               "index"_a = device.attr("index"));
 }
 
+// Replaces PythonWrapperCodegen.make_allocation.
 py::object make_allocation(const std::string& name, const py::object& base, const py::object& self,
                            const py::object& buffer, const py::object& device, const py::args& rest,
                            const py::kwargs& named) {
@@ -68,7 +72,8 @@ py::object current_device_of_graph() {
       .attr("get_current_device_or_throw")();
 }
 
-// As for a kernel on the CPU, after the work in the queue of the stream.
+// Replaces PythonWrapperCodegen._generate_kernel_call_helper: writes the call as for a kernel on
+// the CPU, with a call of prepare_kernel before it. Kernels in Triton go the usual way.
 void write_kernel_call(const std::string& name, const py::object& base, const py::object& self,
                        const py::object& kernel, const py::object& arguments,
                        const py::kwargs& named) {
@@ -120,14 +125,14 @@ py::object make_wrapper(const std::string& name) {
   return whole;
 }
 
-// ---- What is written for the device itself
+// ---- Calls of the device module in generated code
 
 py::object make_device_overrides(const std::string& name) {
   const py::object base = py::module_::import("torch._inductor.codegen.cpu_device_op_overrides")
                               .attr("CpuDeviceOpOverrides");
   const std::string module = "torch." + name;
   py::dict members;
-  // An index is a number, or from torch 2.14 on the name of a variable of the generated code.
+  // An index is a number, or, from torch 2.14 on, the name of a variable in the generated code.
   const auto add = [&](const char* method, const std::string& function) {
     members[method] = bound_method([function](const py::object&, const py::object& index) {
       return py::str("{}({})").format(function, index);
@@ -143,7 +148,8 @@ py::object make_device_overrides(const std::string& name) {
 
 // ---- Registration
 
-// A class, since torch asks which code generator it derives from.
+// Makes the class of the code generator. It derives from the CPU's, since torch asks for the base
+// class; it refuses a device whose memory the CPU cannot address.
 py::object make_scheduling(const std::string& name, const py::object& base) {
   py::dict members;
   members["__init__"] = bound_method([base](const py::object& self, const py::object& scheduler) {
@@ -154,9 +160,9 @@ py::object make_scheduling(const std::string& name, const py::object& base) {
                    "The CPU's code generator, for memory that the CPU can address.", members);
 }
 
-// What torch's own decisions go by where they tell the CPU's code from that for GPUs, for which it
-// takes every device that it does not know. `is_generated_here` answers whether ours still serves
-// the device: a vendor may register another generator later.
+// In some places torch asks whether a device is the CPU, and takes every device that it does not
+// know for a GPU. The functions below make it answer as for the CPU. `is_generated_here` says
+// whether this generator still serves the device: a vendor may register another one later.
 struct cpu_decisions {
   std::string name;
   py::module_ common;
@@ -167,7 +173,7 @@ struct cpu_decisions {
   }
 };
 
-// Which loops may be fused and turned: the scheduler asks whether a node is on the CPU.
+// The scheduler decides by this which loops may be fused and reordered.
 void count_nodes_as_cpu(const cpu_decisions& decisions) {
   const py::object node =
       py::module_::import("torch._inductor.scheduler").attr("BaseSchedulerNode");
@@ -180,7 +186,7 @@ void count_nodes_as_cpu(const cpu_decisions& decisions) {
   });
 }
 
-// Which dtypes intermediate values have: the kernel's writer asks for the language.
+// The writer of a kernel decides by the language which dtypes intermediate values have.
 void write_in_cpp(const cpu_decisions& decisions) {
   const py::module_ utilities = py::module_::import("torch._inductor.utils");
   constexpr const char* asked = "get_current_backend";
@@ -193,12 +199,13 @@ void write_in_cpp(const cpu_decisions& decisions) {
         return original(device_type);
       },
       py::name(asked), py::arg("device_type") = py::none());
+  // In both modules, since the second one imported the function from the first.
   utilities.attr(asked) = replacement;
   decisions.common.attr(asked) = replacement;
 }
 
-// A vendor may have a code generator: registered already, or as the names that torch looks for in
-// the device module.
+// True if the vendor has a code generator: one that is registered already, or one under the names
+// that torch looks for in the device module.
 bool has_another_generator(const std::string& name, const py::module_& common) {
   const py::object device_module = py::module_::import(("torch." + name).c_str());
   return !common.attr("get_scheduling_for_device")(name).is_none() ||

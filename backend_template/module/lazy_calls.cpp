@@ -21,15 +21,17 @@ struct queued_call {
   std::string queued_at;
 };
 
-// Guarded by the GIL, but for what is said of `is_running`. Leaked.
+// Guarded by the GIL, except for `is_running`. Leaked: a call may be queued until the process ends.
 struct lazy_queue {
   std::vector<queued_call> calls;
-  // Only the last seed of each kind counts, after all other calls.
+  // Of each kind of seed only the last one runs, after all other calls, as in
+  // torch.cuda._lazy_call.
   std::optional<queued_call> seed, seed_all;
   bool seed_all_is_later = false;
   py::object error_type;
 
-  std::mutex mutex;  // with the GIL to change is_running, without it to wait for that
+  // Changing is_running takes the GIL and this mutex; waiting for it takes the mutex alone.
+  std::mutex mutex;
   std::condition_variable stopped;
   bool is_running = false;
 };
@@ -56,6 +58,7 @@ void wait_for_other_thread() {
   queue().stopped.wait(lock, [] { return !queue().is_running; });
 }
 
+// The later of the two kinds runs last, so that its seed is the one that stays.
 void append_seeds() {
   lazy_queue& it = queue();
   const auto append = [&](std::optional<queued_call>& call) {
@@ -70,7 +73,7 @@ void run(const queued_call& call) {
   try {
     call.callable();
   } catch (py::error_already_set& error) {
-    if (!error.matches(PyExc_Exception)) throw;
+    if (!error.matches(PyExc_Exception)) throw;  // KeyboardInterrupt and SystemExit go on
     const std::string& name = backend_name();
     const std::string text = name + " call failed lazily at initialization with error: " +
                              std::string(py::str(error.value())) + "\n\n" + name +
@@ -126,9 +129,9 @@ void run_lazy_calls() {
       ~running() { set_running(false); }
     } const guard;
     append_seeds();
-    // By index: a call may queue others.
+    // By index, since a call may queue others and so make the vector grow.
     for (size_t i = 0; i < queue().calls.size(); ++i) {
-      const queued_call call = queue().calls[i];
+      const queued_call call = queue().calls[i];  // a copy, for the same reason
       run(call);
     }
     queue().calls.clear();

@@ -11,6 +11,8 @@ struct left_out {
   std::string_view why;
 };
 
+// Each text ends the sentence "module 'torch.acme' has no attribute 'nccl', unlike torch.cuda:
+// ...".
 constexpr left_out all[] = {
     {"CUDAPluggableAllocator", "a runtime brings its own allocation"},
     {"CudaError", "a failed call raises torch.AcceleratorError"},

@@ -36,8 +36,9 @@ constexpr legacy_type legacy_types[] = {
     {"Short", "short", true},
 };
 
-// ---- Storages. torch finds the device of such a class in the name of its module.
+// ---- Storages. torch takes the device of such a class from the name of its module.
 
+// torch.cuda's storages refuse these class methods in the same words.
 py::object refused_class_method(const std::string& name) {
   const auto refuse = [name](const py::args&, const py::kwargs&) {
     throw std::runtime_error(name + ": Not available for " + backend_name() + " storage");
@@ -66,6 +67,8 @@ void define_storage(py::module_& module, const py::module_& torch, const legacy_
 
 // ---- Tensors
 
+// isinstance(tensor, torch.<name>.FloatTensor): a tensor is no instance of the class, so the
+// metaclass compares device, layout and dtype.
 bool is_instance(const py::object& type, const py::object& object) {
   if (!THPVariable_Check(object.ptr())) return false;
   const at::Tensor& tensor = THPVariable_Unpack(object.ptr());
@@ -73,6 +76,7 @@ bool is_instance(const py::object& type, const py::object& object) {
          tensor.scalar_type() == as_scalar_type(type.attr("dtype"));
 }
 
+// torch.<name>.FloatTensor(2, 3): the legacy constructor, which Tensor.new has too.
 py::object new_tensor(const py::object& type, const py::args& arguments,
                       const py::kwargs& keywords) {
   const py::module_ torch = py::module_::import("torch");
@@ -81,7 +85,7 @@ py::object new_tensor(const py::object& type, const py::args& arguments,
   return empty.attr("new")(*arguments, **keywords);
 }
 
-// The class that all of them derive from.
+// The class from which all of them derive.
 py::object make_tensor_base(const py::module_& torch, const std::string& qualified_module) {
   const py::module_ builtins = py::module_::import("builtins");
   const py::object meta =
@@ -105,7 +109,8 @@ void define_tensor(py::module_& module, const py::module_& torch, const legacy_t
                                     "The type of tensors on the device with this dtype: for "
                                     "isinstance() and tensor.type(). See torch.tensor.",
                                     members);
-  // Tensor.type(torch.<name>.FloatTensor) reads the C name, which for torch's own is qualified.
+  // Tensor.type(torch.<name>.FloatTensor) reads tp_name and expects a qualified name, as torch's
+  // own types have it; Python would put the plain name there.
   const auto* const c_name = new std::string(qualified_module + "." + name);  // leaked
   reinterpret_cast<PyTypeObject*>(type.ptr())->tp_name = c_name->c_str();
   module.attr(name.c_str()) = type;

@@ -1,9 +1,10 @@
-// How torch.multiprocessing sends the device's tensors to another process: as copies in the host's
-// shared memory, which the receiver copies to the same device. torch 2.11 to 2.15 have no hook for
-// that and take such a tensor for one of the CPU.
+// How torch.multiprocessing sends the device's tensors to another process: as copies in shared
+// memory of the host, which the receiver copies to its device of the same index. torch 2.11 to 2.15
+// have no hook for that and would take such a tensor for one of the CPU.
 //
-// The arguments of a process that is being spawned go as bytes: a spawned process inherits the
-// descriptors of shared memory, which have to stay open until it has, and the copy is gone by then.
+// The arguments of a process that is being spawned go as bytes instead. A spawned process inherits
+// the descriptors of shared memory, which must stay open until then, but the copy that owns them
+// would be gone.
 #include <c10/util/Exception.h>
 #include <torch/csrc/autograd/python_variable.h>
 
@@ -28,7 +29,8 @@ struct reducer_parts {
 };
 const reducer_parts* reducers = nullptr;
 
-// The host's tensor `copy`, as pickle is to send it.
+// Returns what pickle is to send for the CPU tensor `copy`: itself, whose memory torch shares, or
+// its bytes while a process is being spawned.
 py::object packed(const py::object& copy) {
   if (py::handle(reducers->get_spawning_popen)().is_none()) return copy;
   const py::object file = py::module_::import("io").attr("BytesIO")();
@@ -36,6 +38,7 @@ py::object packed(const py::object& copy) {
   return file.attr("getvalue")();
 }
 
+// The CPU tensor that `packed` was given.
 py::object unpacked(py::handle sent) {
   if (!py::isinstance<py::bytes>(sent)) return py::reinterpret_borrow<py::object>(sent);
   return py::module_::import("torch").attr("load")(py::module_::import("io").attr("BytesIO")(sent));
@@ -45,6 +48,8 @@ bool is_on_this_device(py::handle object) {
   return object.attr("device").attr("type").cast<std::string>() == backend_name();
 }
 
+// What pickle calls for every torch.Tensor: those of other devices go to torch's own function. It
+// refuses the same tensors as torch.multiprocessing.reductions.reduce_tensor.
 py::object reduce_tensor(const py::object& tensor) {
   if (!is_on_this_device(tensor)) return py::handle(reducers->torchs_tensor_reducer)(tensor);
   const bool requires_grad = tensor.attr("requires_grad").cast<bool>();
@@ -57,6 +62,7 @@ py::object reduce_tensor(const py::object& tensor) {
                                        py::str(tensor.attr("device")), requires_grad));
 }
 
+// The same for every torch.UntypedStorage; it travels as a tensor of bytes.
 py::object reduce_storage(const py::object& storage) {
   if (!is_on_this_device(storage)) return py::handle(reducers->torchs_storage_reducer)(storage);
   using namespace py::literals;
@@ -67,8 +73,8 @@ py::object reduce_storage(const py::object& storage) {
                         py::make_tuple(packed(copy), py::str(storage.attr("device"))));
 }
 
-// ---- In the receiving process. Plain functions of the extension module, so that pickle finds them
-// by name and imports the backend for it.
+// ---- In the receiving process. These are plain functions of the extension module: pickle finds
+// them by the module's name, and importing that module registers the backend there.
 
 PyObject* rebuild_tensor(PyObject* /*module*/, PyObject* arguments) {
   return guarded([&]() -> PyObject* {

@@ -1,4 +1,4 @@
-// What devices can do with each other's memory, and with other processes'.
+// can_device_access_peer and ipc_collect: devices and processes that use each other's memory.
 #include "backend_template/core/devices/peer.h"
 
 #include "backend_template/core/runtime/runtime.h"
@@ -21,8 +21,8 @@ bool can_device_access_peer(py::handle device, py::handle peer_device) {
   return core::can_access_peer(index, peer);
 }
 
-// Tensors travel to other processes by copy: none of this process's memory waits for a consumer to
-// let go of it, so that there is nothing to collect.
+// Has nothing to collect: tensors go to other processes by copy (multiprocessing.cpp), so no memory
+// of this process waits for another one to release it.
 void ipc_collect() {
   if (core::runtime().ipc == nullptr) {
     core::refuse_absent("ipc", "ipc_collect: memory that is shared with other processes");

@@ -13,7 +13,8 @@ namespace py = pybind11;
 namespace outback::python {
 namespace {
 
-// A zero where the device has none of it; torch.compile divides by some of these.
+// Turns 0, which stands for "the device has none", into None: torch.compile divides by some of
+// these.
 py::object or_none(uint32_t value) {
   return value == 0 ? py::object(py::none()) : py::object(py::int_(value));
 }
@@ -27,6 +28,7 @@ py::object uuid_of(const outback_device_info& info) {
       "bytes"_a = py::bytes(reinterpret_cast<const char*>(info.uuid), sizeof info.uuid));
 }
 
+// In the form of torch.cuda's repr.
 std::string text_of(const device_properties& it) {
   return core::format(
       "{}_device_properties(name='{}', major={}, minor={}, total_memory={}MB, "
@@ -53,6 +55,7 @@ device_properties properties_of(c10::DeviceIndex index) {
 }
 
 void define_properties(py::module_& module) {
+  // The names are those of torch.cuda's object, where it has the field.
   py::class_<device_properties>(module, "_DeviceProperties", py::module_local())
       .def_property_readonly("name", [](const device_properties& it) { return it.info.name; })
       .def_property_readonly("total_memory", field(&outback_device_info::memory_size))

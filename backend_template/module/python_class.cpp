@@ -6,7 +6,7 @@ namespace outback::python {
 
 py::object new_class(const char* name, const py::tuple& bases, const std::string& module,
                      const char* doc, const py::dict& members) {
-  // As `class` does it: with the metaclass of the bases.
+  // types.new_class finds the metaclass of the bases, as the class statement does.
   const auto types = py::module_::import("types");
   return types.attr("new_class")(name, bases, py::none(),
                                  py::cpp_function([&](const py::dict& body) {

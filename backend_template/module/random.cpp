@@ -1,5 +1,6 @@
-// torch.<name>.manual_seed and its kin. A generator is a position on the host: seeding it starts
-// nothing, so unlike torch.cuda's these calls need not be queued until the device is there.
+// torch.<name>.manual_seed and its kin. A generator is a pair of numbers on the host, so seeding it
+// starts nothing. torch.cuda has to queue these calls until the device is started; here they run at
+// once.
 #include "backend_template/module/random.h"
 
 #include <torch/csrc/Generator.h>
@@ -18,6 +19,7 @@ py::object generator_of(py::handle device) {
   return default_generators()[device_argument(device)];
 }
 
+// py::int_ converts whatever has __int__, as torch.cuda.manual_seed does with int(seed).
 void seed_one(const py::object& seed) {
   if (core::device_count() > 0) generator_of(py::none()).attr("manual_seed")(py::int_(seed));
 }
@@ -27,7 +29,7 @@ void seed_each(const py::object& seed) {
   for (const py::handle generator : default_generators()) generator.attr("manual_seed")(value);
 }
 
-// One random seed for all, as torch.cuda.seed_all.
+// Gives all generators one random seed, as torch.cuda.seed_all does.
 void reseed_all() {
   const py::tuple generators = default_generators();
   if (generators.empty()) return;
@@ -63,6 +65,7 @@ py::tuple default_generators() {
     generators[i] =
         py::reinterpret_steal<py::object>(THPGenerator_Wrap(core::default_generator(i)));
   }
+  // An empty tuple is not kept: a driver may come up later.
   if (count > 0) kept = generators.inc_ref().ptr();
   return generators;
 }

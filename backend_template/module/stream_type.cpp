@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "backend_template/core/devices/device.h"
-#include "backend_template/core/streams/native.h"
-#include "backend_template/core/runtime/format.h"
 #include "backend_template/core/graphs/graph.h"
 #include "backend_template/core/interfaces/guard.h"
+#include "backend_template/core/runtime/format.h"
+#include "backend_template/core/streams/native.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/event_type.h"
@@ -34,6 +34,7 @@ c10::Stream stream_of(PyObject* self) {
                               static_cast<c10::DeviceType>(it->device_type));
 }
 
+// Fills the object as torch's own constructor does: a stream is three numbers.
 PyObject* new_object(PyTypeObject* type, const c10::Stream& stream) {
   PyObject* const object = type->tp_alloc(type, 0);
   if (object == nullptr) return nullptr;
@@ -44,15 +45,15 @@ PyObject* new_object(PyTypeObject* type, const c10::Stream& stream) {
   return object;
 }
 
-// Stream(device=None, priority=0), or torch.Stream's way to name a stream that exists:
-// Stream(stream_id=, device_index=, device_type=).
+// Stream(device=None, priority=0) makes a stream. Stream(stream_id=, device_index=, device_type=)
+// names one that exists, as torch.Stream's constructor does.
 PyObject* stream_new(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
   return guarded([&]() -> PyObject* {
     if (keywords != nullptr && PyDict_GetItemString(keywords, "stream_id") != nullptr) {
       auto object =
           py::reinterpret_steal<py::object>(THPStreamClass->tp_new(type, arguments, keywords));
       if (!object) return nullptr;
-      unwrap_stream(object);
+      unwrap_stream(object);  // refuses a stream of another device type
       return object.release().ptr();
     }
     PyObject* device = Py_None;
@@ -81,7 +82,7 @@ PyObject* stream_repr(PyObject* self) {
   });
 }
 
-// torch.Stream's takes whatever it is compared with for a stream.
+// torch.Stream's own comparison takes any object for a stream.
 PyObject* stream_compare(PyObject* self, PyObject* other, int operation) {
   if ((operation != Py_EQ && operation != Py_NE) || !THPStream_Check(other)) {
     Py_RETURN_NOTIMPLEMENTED;
@@ -90,10 +91,12 @@ PyObject* stream_compare(PyObject* self, PyObject* other, int operation) {
   return PyBool_FromLong(equal == (operation == Py_EQ));
 }
 
+// A type that defines a comparison loses its base's hash, so this gives it back.
 Py_hash_t stream_hash(PyObject* self) {
   return THPStreamClass->tp_hash(self);
 }
 
+// torch.Stream's own wait_event and wait_stream do not check their argument.
 PyObject* stream_wait_event(PyObject* self, PyObject* event) {
   return guarded([&] {
     check_event(event);
@@ -109,7 +112,8 @@ PyObject* stream_wait_stream(PyObject* self, PyObject* other) {
   });
 }
 
-// Makes an Event of ours where torch.Stream makes a torch.Event. Its own method refuses subclasses.
+// Makes a torch.<name>.Event where torch.Stream would make a torch.Event. torch.Stream's own method
+// refuses subclasses of torch.Event.
 PyObject* stream_record_event(PyObject* self, PyObject* arguments, PyObject* keywords) {
   return guarded([&]() -> PyObject* {
     PyObject* event = Py_None;
@@ -128,18 +132,19 @@ PyObject* stream_record_event(PyObject* self, PyObject* arguments, PyObject* key
   });
 }
 
-// What `with stream:` goes back to. A thread's own, since threads may enter one object at the same
-// time; and a stack, since one may be entered again before it is left.
+// What `with stream:` returns to. One list for each thread, since several threads may enter one
+// object at the same time; a stack, since a stream may be entered again before it is left.
 struct entered_stream {
   c10::Stream stream;
   core::replaced_streams before;
 };
 thread_local std::vector<entered_stream> entered_streams;
 
-// torch.Stream's own leaves the device where it is if the stream is current on its device already.
+// torch.Stream's own __enter__ does not change the device if the stream is current on its device.
 PyObject* stream_enter(PyObject* self, PyObject* /*none*/) {
   return guarded([self]() -> PyObject* {
     const c10::Stream stream = stream_of(self);
+    // Before the stream changes, so that push_back cannot fail after it.
     entered_streams.reserve(entered_streams.size() + 1);
     entered_streams.push_back({stream, core::make_current(stream)});
     return Py_NewRef(self);
@@ -148,6 +153,8 @@ PyObject* stream_enter(PyObject* self, PyObject* /*none*/) {
 
 PyObject* stream_exit(PyObject* self, PyObject* /*exception*/) {
   return guarded([self]() -> PyObject* {
+    // The innermost entry of this stream, even if another stream was entered later and not left
+    // yet.
     const auto last =
         std::find_if(entered_streams.rbegin(), entered_streams.rend(),
                      [&](const auto& entered) { return entered.stream == stream_of(self); });
@@ -165,7 +172,7 @@ PyObject* stream_is_capturing(PyObject* self, PyObject* /*none*/) {
   });
 }
 
-// Also where torch.Stream has none: before 2.13.
+// Defined here too, since torch.Stream has native_handle only from 2.13 on.
 PyObject* stream_native_handle(PyObject* self, void* /*closure*/) {
   return guarded([self] {
     return PyLong_FromVoidPtr(core::device_guard_impl().getStreamNativeHandle(stream_of(self)));
@@ -187,6 +194,7 @@ PyObject* stream_priority_range(PyObject* /*type*/, PyObject* /*none*/) {
   });
 }
 
+// These replace or extend torch.Stream's methods; query, synchronize and the rest are inherited.
 PyMethodDef stream_methods[] = {
     {"wait_event", &stream_wait_event, METH_O,
      "wait_event($self, event, /)\n--\n\n"

@@ -1,4 +1,5 @@
-// torch.<name>.Stream: a torch.Stream, so that torch.compile knows it for what it is.
+// torch.<name>.Stream, a subclass of torch.Stream, so that torch.compile takes it for one; and the
+// way between these objects and c10::Stream. Internal to module/; with the GIL held.
 #pragma once
 
 #include <c10/core/Stream.h>
@@ -14,14 +15,18 @@ pybind11::object make_stream_type(const std::string& qualified_module);
 /// Makes its subclass ExternalStream, once, after make_stream_type.
 pybind11::object make_external_stream_type(const std::string& qualified_module);
 
-/// The stream that stands for the driver's handle `pointer`, an int. Throws
-/// c10::NotImplementedError without the runtime's group native.
+/// Returns the stream for `pointer`, an int that is the driver's handle of a stream on `device` (a
+/// device argument of Python). The driver's stream stays its maker's, who must keep it alive. The
+/// same handle gives the same stream. Starts the backend. Throws c10::TypeError unless `pointer` is
+/// an int, and c10::NotImplementedError if the runtime has no group native.
 c10::Stream external_stream(pybind11::handle pointer, pybind11::handle device);
 
-/// A new Stream of ours for a stream of core. After make_stream_type.
+/// Returns a new torch.<name>.Stream for `stream`. After make_stream_type.
 pybind11::object wrap_stream(const c10::Stream& stream);
 
-/// The stream behind any torch.Stream of this device. Throws c10::TypeError or c10::ValueError.
+/// Returns the stream of `object`, any torch.Stream of this device. Throws c10::TypeError for
+/// another object and c10::ValueError for a stream of another device type. Does not check that the
+/// stream's id was ever given out: core does when the stream is used.
 c10::Stream unwrap_stream(pybind11::handle object);
 
 }  // namespace outback::python

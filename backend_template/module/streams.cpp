@@ -1,4 +1,4 @@
-// Streams and events of torch.<name>: the classes, and which stream is current.
+// The streams and events of torch.<name>: the classes, and the functions about the current stream.
 #include <c10/util/Exception.h>
 
 #include <chrono>
@@ -24,6 +24,7 @@ void set_stream(py::handle stream) {
   if (!stream.is_none()) core::make_current(unwrap_stream(stream));
 }
 
+// torch.compile names a stream by these three numbers.
 void set_stream_by_id(int64_t id, int64_t device_index, int64_t device_type) {
   core::make_current(c10::Stream::unpack3(id, static_cast<c10::DeviceIndex>(device_index),
                                           static_cast<c10::DeviceType>(device_type)));
@@ -33,8 +34,8 @@ py::object get_stream_from_external(py::handle pointer, py::handle device) {
   return wrap_stream(external_stream(pointer, device));
 }
 
-// A device has no kernel that spins which all runtimes could launch: a thread of the runtime's
-// sleeps, at a cycle a nanosecond.
+// torch.cuda._sleep launches a kernel that spins. Runtimes have no such kernel in common, so a host
+// callback in the stream sleeps instead, one nanosecond for each cycle.
 void sleep_on_stream(int64_t cycles) {
   TORCH_CHECK_VALUE(cycles >= 0, "_sleep: expected a number of cycles, 0 or more, got ", cycles);
   start_from_python();
@@ -45,7 +46,7 @@ void sleep_on_stream(int64_t cycles) {
       [duration = std::chrono::nanoseconds(cycles)] { std::this_thread::sleep_for(duration); });
 }
 
-// Asking must not start the backend: what was never started captures nothing.
+// Does not start the backend: if it was never started, nothing is captured.
 bool is_current_stream_capturing() {
   return core::device_count() > 0 &&
          core::capture_status(core::current_stream(-1)) != OUTBACK_CAPTURE_NONE;

@@ -6,7 +6,7 @@ namespace outback::python {
 
 py::object make_subclass(const std::string& qualified_name, PyTypeObject* base,
                          PyType_Slot* slots) {
-  // CPython before 3.12 keeps this pointer as the type's name. Leaked, like the type.
+  // Leaked, like the type: CPython before 3.12 keeps this pointer as the type's name.
   const auto* const name = new std::string(qualified_name);
   PyType_Spec spec{name->c_str(), 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
   const py::tuple bases = py::make_tuple(py::handle(reinterpret_cast<PyObject*>(base)));
@@ -16,7 +16,7 @@ py::object make_subclass(const std::string& qualified_name, PyTypeObject* base,
 }
 
 void dealloc_like(PyTypeObject* base, PyObject* self) {
-  PyTypeObject* const type = Py_TYPE(self);
+  PyTypeObject* const type = Py_TYPE(self);  // `self` is gone after the next line
   base->tp_dealloc(self);
   Py_DECREF(type);
 }

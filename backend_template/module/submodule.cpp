@@ -7,7 +7,7 @@ namespace py = pybind11;
 namespace outback::python {
 
 py::module_ add_submodule(py::module_& module, const char* part, const char* doc) {
-  // The extension module keeps its own name, under which pybind11 would make its submodules.
+  // Not pybind11's def_submodule, which would name it after the extension module, "torch_acme._C".
   const std::string name = "torch." + backend_name() + "." + part;
   auto made = py::reinterpret_steal<py::module_>(PyModule_New(name.c_str()));
   if (!made) throw py::error_already_set();

@@ -1,4 +1,4 @@
-// torch.<name>.<part>: the submodules of the device module.
+// The submodules of the device module, torch.<name>.<part>. Internal to module/; with the GIL held.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -8,15 +8,15 @@
 
 namespace outback::python {
 
-/// A new module "torch.<name>.<part>", which is an attribute of `module` and in sys.modules, so
-/// that `import torch.<name>.<part>` works once the backend is registered. Once for each `part`.
+/// Makes a module "torch.<name>.<part>", an attribute of `module` that sys.modules has too, so that
+/// `import torch.<name>.<part>` works once the backend is registered. Once for each `part`.
 pybind11::module_ add_submodule(pybind11::module_& module, const char* part, const char* doc);
 
-/// Gives `to` what `from` has under these names: the same objects. They become its `__all__`.
+/// Gives `to` the same objects that `from` has under `names`, and makes `names` its `__all__`.
 void share_names(const pybind11::module_& from, pybind11::module_& to,
                  const std::vector<std::string>& names);
 
-/// torch.<name>.streams, random, graphs and amp, over what `module` has. After all other
+/// Makes torch.<name>.streams, random, graphs and amp of what `module` has. After all other
 /// definitions.
 void define_submodules(pybind11::module_& module);
 

@@ -1,4 +1,5 @@
-// torch.<name>.streams, random and graphs: what the device module has, where torch.cuda has it too.
+// torch.<name>.streams, random, graphs and amp: the same objects that the device module has, under
+// the modules in which torch.cuda has them.
 #include <string>
 #include <vector>
 
@@ -10,7 +11,7 @@ namespace py = pybind11;
 namespace outback::python {
 namespace {
 
-// The classes of streams and events, whichever there are.
+// Returns the names of the module's classes of streams and events.
 std::vector<std::string> stream_classes(const py::module_& module) {
   const py::module_ torch = py::module_::import("torch");
   const py::tuple bases = py::make_tuple(torch.attr("Stream"), torch.attr("Event"));

@@ -1,4 +1,4 @@
-// torch.<name>.set_sync_debug_mode: what to do with calls that wait for the device.
+// torch.<name>.set_sync_debug_mode: whether calls that make the host wait warn or raise.
 #include "backend_template/core/streams/sync_debug.h"
 
 #include <c10/util/Exception.h>
@@ -12,6 +12,7 @@ namespace py = pybind11;
 namespace outback::python {
 namespace {
 
+// The mode as text or as a number, as torch.cuda takes both.
 core::sync_debug_mode read_mode(const py::object& mode) {
   if (py::isinstance<py::str>(mode)) {
     const auto text = mode.cast<std::string>();

@@ -1,4 +1,5 @@
-// torch.<name>.utilization and its kin: what the device measures, in torch.cuda's units.
+// torch.<name>.utilization and its kin: what the device measures, in torch.cuda's units. The
+// runtime's units are finer; outback/runtime.h names them.
 #include "backend_template/core/devices/telemetry.h"
 
 #include <cmath>
@@ -16,7 +17,7 @@ namespace {
 
 constexpr int64_t bytes_per_megabyte = int64_t{1} << 20;
 
-// `unit`: how many of the runtime's make one of ours.
+// Reads a metric. `unit` says how many of the runtime's units make one of torch.cuda's.
 template <outback_metric metric, int64_t unit = 1>
 int64_t measure(py::handle device) {
   const c10::DeviceIndex index = device_argument(device);
@@ -34,6 +35,7 @@ std::string line_of(const outback_process& process) {
                       static_cast<double>(process.memory) / bytes_per_megabyte);
 }
 
+// The text of torch.cuda.list_gpu_processes.
 std::string list_gpu_processes(py::handle device) {
   const c10::DeviceIndex index = device_argument(device);
   start_from_python();

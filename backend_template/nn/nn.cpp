@@ -1,4 +1,4 @@
-// outback::to_backend of modules and packed sequences.
+// outback::to_backend of modules and packed sequences (outback/nn.h).
 #include "outback/nn.h"
 
 #include <ATen/core/Tensor.h>
@@ -19,7 +19,7 @@ namespace {
 
 using torch::nn::utils::rnn::PackedSequence;
 
-// A tensor of the module, and what it is to hold.
+// A tensor of the module, and the copy on the device that it is to hold.
 struct moved_tensor {
   at::Tensor tensor;
   at::Tensor moved;
@@ -38,7 +38,9 @@ void check_dtypes(const torch::nn::Module& module) {
   for (const auto& item : module.named_buffers()) check_dtype_of(item.key(), item.value());
 }
 
-// Copies of all that is elsewhere, one of each tensor: tied ones are in the lists several times.
+// Makes all copies when it is constructed and changes the module in `finish`. So a copy that fails
+// leaves the module as it was. A tied parameter is in the module's lists several times and is
+// copied once.
 class module_move {
  public:
   module_move(const torch::nn::Module& module, c10::DeviceIndex index, bool non_blocking)
@@ -49,7 +51,7 @@ class module_move {
 
   void finish() const {
     for (const moved_tensor& m : tensors_) m.tensor.set_data(m.moved);
-    // After their tensors: a gradient has to be where its tensor is.
+    // Gradients after their tensors: a gradient must be on the device of its tensor.
     for (const moved_tensor& m : gradients_) m.tensor.mutable_grad() = m.moved;
   }
 
@@ -71,7 +73,7 @@ class module_move {
   bool non_blocking_;
   std::unordered_set<const c10::TensorImpl*> seen_;
   std::vector<moved_tensor> tensors_;
-  std::vector<moved_tensor> gradients_;  // of the tensor
+  std::vector<moved_tensor> gradients_;  // a tensor, and the copy of its gradient
 };
 
 at::Tensor moved_if_defined(const at::Tensor& tensor, c10::DeviceIndex index, bool non_blocking) {

@@ -19,9 +19,9 @@ namespace autocast = at::autocast;
 
 constexpr c10::DispatchKey autocast_key = c10::DispatchKey::AutocastPrivateUse1;
 
-// torch's policies (at::autocast::CastPolicy), as kernels that get the operator when they are made.
-// torch's own at::autocast::WrapFunction is another type for each operator; these are one for each
-// signature, of which there are half as many.
+// torch's policies (at::autocast::CastPolicy) as kernels that get the operator when they are made.
+// torch's own at::autocast::WrapFunction is a type for each operator. These are a type for each
+// signature, of which there are half as many, so the compiler has less to do.
 
 enum class cast_to : uint8_t { lower_precision_fp, fp32, widest };
 
@@ -47,7 +47,7 @@ class cast_kernel<Result(Arguments...)> final : public c10::OperatorKernel {
   const cast_to to_;
 };
 
-// Asks for a result in float32 where the caller has not said in what.
+// Asks for a result in float32 if the caller names no dtype (CastPolicy::fp32_set_opt_dtype).
 template <class Signature>
 class dtype_kernel;
 template <class Result, class... Arguments>
@@ -73,8 +73,8 @@ void add_rule(registrar& to, const char* name, const char* overload, Signature* 
                                std::make_unique<Kernel<Signature>>(op, rest...)));
 }
 
-// The policy that calls another overload, with one more argument. Two operators have it, which
-// torch's list names with their overload.
+// CastPolicy::fp32_append_dtype calls another overload, with a dtype as one more argument. `name`
+// holds the overload too, as torch's list AT_FORALL_DIFFERENT_REDISPATCH_SIGNATURE has it.
 template <class Registered, class Called, Called* function>
 void add_rule_with_dtype(registrar& to, const std::string& name) {
   using rule = typename autocast::WrapFunction<autocast::CastPolicy::fp32_append_dtype,
@@ -84,6 +84,8 @@ void add_rule_with_dtype(registrar& to, const std::string& name) {
                             autocast_key);
 }
 
+// torch refuses this operator for CUDA too, in the same words: its gradient may not be
+// representable in the reduced precision (torch's documentation of torch.amp).
 at::Tensor refuse_binary_cross_entropy(const at::Tensor&, const at::Tensor&,
                                        const std::optional<at::Tensor>&, int64_t) {
   TORCH_CHECK(
@@ -98,7 +100,8 @@ at::Tensor refuse_binary_cross_entropy(const at::Tensor&, const at::Tensor&,
 
 }  // namespace
 
-// torch's lists name an operator, or an operator and an overload.
+// An entry of torch's lists is an operator, or an operator and its overload: the two forms of
+// OUTBACK_OP turn either one into a name, an overload and a function pointer.
 #define OUTBACK_OP_1(op) #op, "", &ATEN_FN(op)
 #define OUTBACK_OP_2(op, overload) #op, #overload, &ATEN_FN2(op, overload)
 #define OUTBACK_PICK(_1, _2, macro, ...) macro
@@ -116,7 +119,7 @@ at::Tensor refuse_binary_cross_entropy(const at::Tensor&, const at::Tensor&,
 // NOLINTEND(bugprone-macro-parentheses)
 
 void register_autocast(registrar& to) {
-  using namespace at;  // torch's signatures are written inside of it
+  using namespace at;  // the signatures in torch's lists are written inside this namespace
   to.add_fallback(autocast_key, c10::KernelFunction::makeFallthrough());
   AT_FORALL_LOWER_PRECISION_FP(OUTBACK_LOWER_PRECISION)
   AT_FORALL_FP32(OUTBACK_FP32)
@@ -124,7 +127,7 @@ void register_autocast(registrar& to) {
   AT_FORALL_PROMOTE(OUTBACK_PROMOTE)
   AT_FORALL_DIFFERENT_REDISPATCH_SIGNATURE(OUTBACK_APPEND_DTYPE)
 #if OUTBACK_TORCH_AT_LEAST(2, 14)
-  OUTBACK_FP32(linalg_matrix_sqrth)  // torch has it for the CPU and CUDA, in no list
+  OUTBACK_FP32(linalg_matrix_sqrth)  // torch casts it for the CPU and CUDA, outside of its lists
 #endif
   to.add<&refuse_binary_cross_entropy>("binary_cross_entropy", "", autocast_key);
 }

@@ -1,3 +1,4 @@
+// Reads names of operators and asks the dispatcher whether torch has them.
 #include "backend_template/ops/excluded_operators.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -11,6 +12,7 @@ c10::OperatorName operator_name_of(const std::string& text) {
                     "excluded_operators: expected names such as \"aten::mm\" or "
                     "\"aten::add.Tensor\", got \"",
                     text, "\"");
+  // The dot before an overload's name; a namespace may hold one too.
   const size_t dot = text.find('.', text.find("::"));
   c10::OperatorName name{text.substr(0, dot),
                          dot == std::string::npos ? std::string() : text.substr(dot + 1)};

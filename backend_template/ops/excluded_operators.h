@@ -1,4 +1,5 @@
-// The operators that a backend wants to have without any kernel of ours.
+// The operators that a backend excludes (backend_options::excluded_operators): Outback registers no
+// kernel for them. Needed where the option is checked and where kernels are registered.
 #pragma once
 
 #include <ATen/core/operator_name.h>
@@ -11,9 +12,13 @@ namespace outback::ops {
 
 using operator_names = std::unordered_set<c10::OperatorName>;
 
-/// "aten::add.Tensor" as torch's own type. Throws c10::ValueError for what this torch has no
-/// operator of.
+/// Turns text such as "aten::mm" or "aten::add.Tensor" (namespace, name and, behind a dot, the
+/// overload) into torch's own type. Throws c10::ValueError if the text has no "::", or if this
+/// torch has no such operator; the message names the option and the text. Thread-safe, calls no
+/// slot.
 c10::OperatorName operator_name_of(const std::string& text);
+
+/// The same for each of `texts`; throws for the first one that is wrong.
 operator_names operator_names_of(const std::vector<std::string>& texts);
 
 }  // namespace outback::ops

@@ -1,4 +1,5 @@
-// Which kernel serves an operator: the vendor's, one of ours, or the CPU's.
+// Decides which kernel serves an operator: the vendor's, one of Outback's own, or the CPU's. The
+// registrar never replaces a kernel, so what is registered first takes precedence.
 #include <c10/core/DispatchKey.h>
 
 #include <array>
@@ -6,8 +7,8 @@
 #include "backend_template/ops/autocast.h"
 #include "backend_template/ops/in_place/boxed_kernel.h"
 #include "backend_template/ops/in_place/common_operators.h"
-#include "backend_template/ops/operators.h"
 #include "backend_template/ops/in_place/cpu_kernels/cpu_kernels.h"
+#include "backend_template/ops/operators.h"
 #include "backend_template/ops/own/own.h"
 #include "backend_template/ops/recording/recorder.h"
 #include "backend_template/ops/registrar.h"
@@ -15,6 +16,7 @@
 namespace outback::ops {
 namespace {
 
+// The device's keys, each with the CPU's key whose kernels can serve it.
 struct key_pair {
   c10::DispatchKey ours;
   c10::DispatchKey cpu;
@@ -28,9 +30,11 @@ constexpr std::array<key_pair, 5> served_keys{{
     {c10::DispatchKey::NestedTensorPrivateUse1, c10::DispatchKey::NestedTensorCPU},
 }};
 
-// One kernel an operator, not one fallback: the fallback comes after CompositeExplicitAutograd, and
-// a structured operator would decompose into its out= variant first. What is composed of operators
-// with derivatives stays so, but for nested tensors, which those operators do not take.
+// Registers a kernel for each operator instead of one fallback: the dispatcher prefers
+// CompositeExplicitAutograd kernels to a fallback, so a structured operator would first decompose
+// into its out= variant. Operators with a CompositeImplicitAutograd kernel stay composed, since
+// their derivative comes from their parts. Nested tensors are the exception: the parts do not take
+// them.
 void register_boxed(registrar& to) {
   c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
   for (const c10::OperatorName& name : dispatcher.getAllOpNames()) {
@@ -47,9 +51,9 @@ void register_boxed(registrar& to) {
   }
 }
 
-// Composed for every device, but they refuse those that they do not know, call a kernel that there
-// is for these alone, or check less elsewhere. `out`: the operator that they are composed of, which
-// a vendor may have.
+// Operators that torch composes for every device, though the composed form fails or checks less on
+// a device that torch does not know. `out` is the operator that they are composed of, if a vendor
+// may have a kernel for its out= variant: then the composed form works.
 struct choosy_operator {
   const char* name;
   const char* overload;
@@ -67,7 +71,7 @@ bool has_kernel_for_out(const choosy_operator& choosy) {
   return out && out->hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1);
 }
 
-// Before all others: the kernels for out= that there are now are the vendor's.
+// To be called before all others: until then every out= kernel for this device is the vendor's.
 void register_choosy(registrar& to) {
   for (const choosy_operator& choosy : choosy_operators) {
     const auto op = registrar::find(choosy.name, choosy.overload);
@@ -80,10 +84,12 @@ void register_choosy(registrar& to) {
 }  // namespace
 
 void register_operators(operator_names excluded) {
-  // Leaked, since what it registers lives as long as the process; static, so that it stays
+  // Leaked, since kernels may run until the process ends. Static, so that leak checkers find them
   // reachable.
   static const auto& kept = *new operator_names(std::move(excluded));
   static auto& to = *new registrar(kept);
+  // The order matters in three places: register_choosy comes first (see there), the fast paths of
+  // in_place/cpu_kernels come before the unboxed kernels, and those before the boxed ones.
   register_choosy(to);
   register_factories(to);
   register_views(to);

@@ -11,6 +11,7 @@ void registrar::add_signed(const char* name, const char* overload, c10::Dispatch
 
 void registrar::keep(const c10::OperatorHandle& op, c10::DispatchKey key,
                      c10::KernelFunction kernel, std::optional<c10::impl::CppSignature> signature) {
+  // An autocast kernel computes nothing itself, so an excluded operator may have one.
   const bool is_kernel = key != c10::DispatchKey::AutocastPrivateUse1;
   if (is_kernel && excluded_.count(op.operator_name()) != 0) return;
   handles_.push_back(c10::Dispatcher::singleton().registerImpl(

@@ -1,4 +1,5 @@
-// Registers kernels with the dispatcher, for as long as the process lives.
+// Registers kernels with torch's dispatcher until the process ends. Every file of ops/ that has
+// kernels gets a registrar and adds them to it.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -13,43 +14,53 @@
 
 namespace outback::ops {
 
-/// Never replaces a kernel: an operator that has one for the key keeps it, whoever wrote it. Nor
-/// gives one to the operators that are excluded. Leaked, since the registrations end with it.
+/// Adds kernels and never replaces one: if an operator has a kernel for the key, it keeps that
+/// kernel, whoever wrote it. So the order of the calls is an order of precedence. An excluded
+/// operator gets no kernel, except for autocast's key (see register_autocast).
+///
+/// The registrations end when the registrar dies, so its owner leaks it. Not thread-safe.
 class registrar {
  public:
-  /// What the dispatcher says of these kernels' origin.
+  /// The dispatcher's debug text for these kernels. recording/operator_kind.cpp knows Outback's
+  /// kernels by it.
   static constexpr const char* registered_by = "outback";
 
+  /// `excluded` must live as long as the registrar.
   explicit registrar(const operator_names& excluded) : excluded_(excluded) {}
 
-  /// `function` as the kernel of aten::`name`.`overload`. An operator that this torch does not have
-  /// is left out.
+  /// Registers `function` as the kernel of aten::`name`.`overload` for `key`. Does nothing if this
+  /// torch has no such operator, so that one source serves several releases. Throws c10::Error,
+  /// from the dispatcher, if the operator has a kernel with another C++ signature.
   template <auto* function>
   void add(const char* name, const char* overload = "",
            c10::DispatchKey key = c10::DispatchKey::PrivateUse1) {
-    // By its address at run time, though it is known here: what comes between the function and the
-    // dispatcher, boxed and not, is then compiled once for each signature instead of each function.
+    // As a run-time function, though it is known at compile time: the compiler then makes the
+    // wrappers between the function and the dispatcher, boxed and unboxed, once for each signature
+    // instead of once for each function.
     using type = std::remove_pointer_t<decltype(function)>;
     add_kernel<type>(name, overload, key,
                      c10::KernelFunction::makeFromUnboxedRuntimeFunction(function));
   }
 
-  /// The same for a kernel that is made already, of `Signature`.
+  /// The same for a kernel that is made already. `Signature` is its C++ function type; the
+  /// dispatcher compares it with the schema and with typed calls.
   template <class Signature>
   void add_kernel(const char* name, const char* overload, c10::DispatchKey key,
                   c10::KernelFunction kernel) {
     add_signed(name, overload, key, std::move(kernel), c10::impl::CppSignature::make<Signature>());
   }
 
-  /// The same for a boxed kernel.
+  /// The same for a boxed kernel, which has no C++ signature.
   void add_boxed(const c10::OperatorHandle& op, c10::DispatchKey key, c10::KernelFunction kernel) {
     if (!op.hasKernelForDispatchKey(key)) keep(op, key, std::move(kernel), std::nullopt);
   }
 
-  /// For operators without a kernel for `key`, of every namespace; kernels that compose others come
-  /// before it. Left alone when there is one already.
+  /// Registers the backend fallback of `key`: the kernel of all operators, of every namespace, that
+  /// have none for the key. Composite kernels come before a fallback. Does nothing if the key has a
+  /// fallback already.
   void add_fallback(c10::DispatchKey key, c10::KernelFunction kernel);
 
+  /// The operator aten::`name`.`overload`, or nothing if this torch does not have it.
   static std::optional<c10::OperatorHandle> find(const char* name, const char* overload) {
     return c10::Dispatcher::singleton().findSchema({std::string("aten::") + name, overload});
   }
@@ -61,7 +72,7 @@ class registrar {
             std::optional<c10::impl::CppSignature> signature);
 
   const operator_names& excluded_;
-  std::vector<c10::RegistrationHandleRAII> handles_;
+  std::vector<c10::RegistrationHandleRAII> handles_;  // each one's destructor unregisters a kernel
 };
 
 }  // namespace outback::ops

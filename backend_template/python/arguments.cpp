@@ -13,6 +13,7 @@ bool is_keyword(PyObject* name, const char* expected) {
   return PyUnicode_CompareWithASCIIString(name, expected) == 0;
 }
 
+// torch's own methods take a bool only, and say it in these words.
 bool as_bool(const std::string& method, PyObject* value) {
   TORCH_CHECK_TYPE(PyBool_Check(value), method, "(): argument 'non_blocking' must be bool, not ",
                    Py_TYPE(value)->tp_name);
@@ -42,6 +43,7 @@ move_arguments parse_move(const std::string& method, PyObject* const* values, Py
       expect_new(positional < 2, "non_blocking");
       parsed.non_blocking = as_bool(method, value);
     } else {
+      // Python's own message for f(x, self=y).
       expect_new(!is_keyword(name, "self"), "self");
       if (!parsed.others) parsed.others = py::dict();
       parsed.others[name] = py::handle(value);
@@ -62,6 +64,7 @@ PyObject* parse_device(const std::string& method, PyObject* const* values, Py_ss
                      std::string(py::str(py::handle(keyword))), "'");
     TORCH_CHECK_TYPE(positional == 0, method, "() got multiple values for argument 'device'");
   }
+  // At most one argument is there now, and values[0] holds it, by position or by name.
   return positional + named == 0 ? Py_None : values[0];
 }
 

@@ -17,7 +17,8 @@ namespace py = pybind11;
 namespace outback::python {
 namespace {
 
-// An int, or what stands for one, such as numpy.int64. bool is an int to Python and a mistake here.
+// True for an int and for objects that stand for one, such as numpy.int64. Not for a bool: to
+// Python it is an int, but as a device it is a mistake.
 bool is_integer(py::handle object) {
   return PyIndex_Check(object.ptr()) != 0 && !PyBool_Check(object.ptr());
 }
@@ -32,7 +33,7 @@ bool is_integer(py::handle object) {
 py::int_ as_int(py::handle object) {
   auto number = py::reinterpret_steal<py::int_>(PyNumber_Index(object.ptr()));
   if (number) return number;
-  // A tensor of several elements, say, has __index__ and is no integer.
+  // Some objects have __index__ and are no integer, such as a tensor of several elements.
   if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw py::error_already_set();
   PyErr_Clear();
   refuse_type(object);

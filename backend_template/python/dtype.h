@@ -1,4 +1,4 @@
-// torch.dtype as a Python caller passes it.
+// Reads a torch.dtype that a Python caller passes.
 #pragma once
 
 #include <c10/core/ScalarType.h>
@@ -6,7 +6,7 @@
 
 namespace outback::python {
 
-/// Throws c10::TypeError for what is no torch.dtype.
+/// Throws c10::TypeError (Python: TypeError) if `dtype` is no torch.dtype.
 c10::ScalarType as_scalar_type(pybind11::handle dtype);
 
 }  // namespace outback::python

@@ -18,7 +18,8 @@ void set_python_error() {
 }
 
 void translate_bound_exceptions() {
-  // Local to this library: torch and other extensions keep their own translation.
+  // Local to this library: torch and other extension modules keep their own translation. Exceptions
+  // that this lambda rethrows and does not catch go on to pybind11's next translator.
   // NOLINTNEXTLINE(performance-unnecessary-value-param): pybind11's signature
   pybind11::register_local_exception_translator([](std::exception_ptr error) {
     try {

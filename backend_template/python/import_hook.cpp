@@ -18,20 +18,23 @@ void remove(const py::object& finder) {
   if (all.contains(finder)) all.attr("remove")(finder);
 }
 
-// The spec that the other finders have for `name`, with a loader that runs `action` at the end of
-// the import. `finder` steps aside for the search, and is gone after that.
+// Returns the spec that the other finders have for `name`, with a loader that runs `action` at the
+// end of the import. `finder` leaves sys.meta_path for the search, so that the search does not come
+// back here, and returns to it afterwards: the caller may only want to know whether the module
+// exists.
 py::object watched_spec(const std::string& name, const py::object& finder, const action_t& action) {
   remove(finder);
   py::object spec = py::module_::import("importlib.util").attr("find_spec")(name);
   if (const py::object module = imported(name.c_str())) {
-    action(module.cast<py::module_>());  // the search imported its package, and that imported it
+    // The search imports the module's package, which may import the module.
+    action(module.cast<py::module_>());
     return spec;
   }
   finders().insert(0, finder);
   if (spec.is_none()) return spec;
   const py::object loader = spec.attr("loader");
   const py::object execute = loader.attr("exec_module");
-  // On the loader that was made for this one module, so that nothing else ever sees it.
+  // Python made this loader for this one module, so no other import sees the change.
   loader.attr("exec_module") =
       py::cpp_function([execute, finder, action](const py::module_& module) {
         remove(finder);
@@ -53,8 +56,8 @@ void when_imported(const std::string& name, action_t action) {
     action(module.cast<py::module_>());
     return;
   }
-  // A finder of the import system, first in line. It is also asked by who only wants to know
-  // whether there is such a module.
+  // A finder of the import system, put first. Any object with find_spec will do. The lambda holds a
+  // borrowed handle to its own finder, since a reference would be a cycle; sys.meta_path owns it.
   const py::object finder = py::module_::import("types").attr("SimpleNamespace")();
   finder.attr("find_spec") = py::cpp_function(
       [name, action = std::move(action), self = py::handle(finder)](

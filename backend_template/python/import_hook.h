@@ -1,4 +1,6 @@
-// Something to do once a Python module is there, without importing it for that.
+// Runs an action when a Python module is imported, without importing it for that: parts of torch
+// such as torch._dynamo take seconds to import, and most programs never need them. With the GIL
+// held.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -8,11 +10,13 @@
 
 namespace outback::python {
 
-/// Runs `action` with the module `name`: now if it is imported already, else at the end of its
-/// import. An error that leaves `action` then leaves the import. At most once.
+/// Calls `action` once with the module `name`: now if it is imported already, else at the end of
+/// its import. If `action` throws then, the import fails with that error. If the import itself
+/// fails, `action` is dropped: a second import does not call it. Until then `action` is kept, with
+/// all it captures.
 void when_imported(const std::string& name, std::function<void(pybind11::module_)> action);
 
-/// The module if it is imported already, else null.
+/// Returns the module if sys.modules has it, else a null object. Imports nothing.
 pybind11::object imported(const char* name);
 
 }  // namespace outback::python

@@ -14,7 +14,7 @@ namespace py = pybind11;
 namespace outback::python {
 namespace {
 
-// Whose attribute it is, for a user who has to find out where the name came from.
+// Says where an attribute comes from, for a user who has to find out who took the name.
 std::string origin(const py::object& attribute) {
   const auto module_of = [](const py::object& object) -> std::string {
     const py::object module = py::getattr(object, "__module__", py::none());
@@ -36,6 +36,7 @@ void check_free(const py::object& owner, const char* owner_name, const std::stri
               attribute, "\"", taken ? origin(taken) : std::string());
 }
 
+// Methods of modules and sequences call the tensor's, so those cannot be left out alone.
 void check_tensor_methods(bool wanted, const backend_options& options, const char* owner,
                           const char* option) {
   TORCH_CHECK(!wanted || options.tensor_methods, "cannot register ", options.name, ": ", owner, ".",
@@ -65,7 +66,7 @@ void check_methods_free(const py::module_& torch, const backend_options& options
   }
 }
 
-// torch 2.11 and 2.12 rename no enumerator.
+// torch adds these aliases itself from 2.13 on.
 void add_alias(const char* module, const char* enumeration, const std::string& alias) {
   const py::object type = py::module_::import(module).attr(enumeration);
   if (!py::hasattr(type, alias.c_str())) {
@@ -86,6 +87,7 @@ void check_names_free(const backend_options& options) {
 }
 
 void rename_in_python(const std::string& name) {
+  // Skipped if it has the name already: somebody may have called torch's function before.
   const py::module_ names = py::module_::import("torch.utils.backend_registration");
   if (names.attr("_privateuse1_backend_name").cast<std::string>() != name) {
     names.attr("rename_privateuse1_backend")(name);

@@ -31,12 +31,13 @@ normalize_arguments parse_normalize(PyObject* const* values, Py_ssize_t position
     throw py::error_already_set();
   }
   parsed.rules = {.optional = optional != 0, .allow_cpu = allow_cpu != 0};
-  return parsed;  // `device` is one of the caller's
+  return parsed;  // `device` is borrowed from `values`, so it outlives `given` and `named`
 }
 
 PyObject* normalize(PyObject* /*module*/, PyObject* const* values, Py_ssize_t positional,
                     PyObject* keywords) {
   return guarded([&] {
+    // The usual call needs no tuple and no dict.
     if (C10_LIKELY(positional == 1 && keywords == nullptr)) {
       return PyLong_FromLong(device_argument(values[0]));
     }
@@ -45,6 +46,7 @@ PyObject* normalize(PyObject* /*module*/, PyObject* const* values, Py_ssize_t po
   });
 }
 
+// A C function and not one of pybind11, whose dispatch would cost more than the work.
 PyMethodDef normalize_definition = {
     "_normalize_device", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(&normalize)),
     METH_FASTCALL | METH_KEYWORDS,

@@ -1,4 +1,4 @@
-// Device-index normalization for Python callers.
+// Two private functions of the device module that turn a device argument into an index.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -6,9 +6,10 @@
 namespace outback::python {
 
 /// Adds to the device module
-///   _normalize_device(device=None, optional=True, allow_cpu=False), see outback::normalize_device,
-///   _utils._get_device_index(device, optional=False, allow_cpu=False), by which torch.load asks
-///   for an index: text and torch.device without the range check.
+///   _normalize_device(device=None, optional=True, allow_cpu=False), which does what
+///   outback::normalize_device does, and
+///   _utils._get_device_index(device, optional=False, allow_cpu=False), which torch.load calls
+///   (torch/serialization.py): it checks no range, since torch.load does and names the remedy.
 void define_normalization(pybind11::module_& module);
 
 }  // namespace outback::python

@@ -12,8 +12,9 @@ namespace py = pybind11;
 namespace outback::python {
 
 void teach_printing() {
-  if (core::supports(c10::ScalarType::Double)) return;  // what it makes of any tensor
+  if (core::supports(c10::ScalarType::Double)) return;
   const py::module_ printing = py::module_::import("torch._tensor_str");
+  // The function by which torch converts a tensor to float64; its callers look it up in the module.
   const py::object convert = printing.attr("tensor_totype");
   printing.attr("tensor_totype") = py::cpp_function([convert](const py::object& tensor) {
     const bool is_ours =

@@ -1,6 +1,9 @@
-// How a range is filled with a pattern that the driver has no fill for: a few short fills make one
-// piece of it, and copies on the device double what is there. A range of n pieces takes log2(n)
-// copies, and its memory is written once and read once.
+// Fills a range with a pattern that the driver has no fill for. The CUDA and Level Zero runtimes
+// use it for mem_fill.
+//
+// A few short fills write the pattern once, at the beginning of the range. Then copies on the
+// device double the part that is filled: a range of n patterns takes about log2(n) copies, and each
+// byte of it is written once.
 #pragma once
 
 #include <algorithm>
@@ -9,15 +12,23 @@
 
 namespace outback {
 
-/// The length of the smallest piece that the pattern is a repetition of. `size`: a power of two.
+/// Returns the length in bytes of the shortest prefix whose repetition is the whole pattern: 1 for
+/// eight equal bytes, 8 for eight different ones. `size` is the pattern's length in bytes and a
+/// power of two, and so is the result.
 inline std::size_t pattern_period(const std::byte* pattern, std::size_t size) {
   while (size > 1 && std::memcmp(pattern, pattern + size / 2, size / 2) == 0) size /= 2;
   return size;
 }
 
-/// `fill(offset, word)` fills the `word_size` bytes at `offset` with those at `word`, and
-/// `copy(to, from, size)` copies between offsets that do not overlap; both enqueue on one stream.
-/// `word_size` divides `period`, which divides `size`.
+/// Fills `size` bytes with the first `period` bytes of `pattern`, over and over. All sizes and
+/// offsets are in bytes; offsets count from the beginning of the range.
+///
+/// `fill(offset, word)` must fill the `word_size` bytes at `offset` with the bytes at `word`.
+/// `copy(to, from, size)` must copy between two parts of the range, which do not overlap. Both must
+/// enqueue on the same stream, because each copy reads what the calls before it wrote.
+///
+/// `word_size` divides `period`, and `period` divides `size`. Throws what `fill` and `copy` throw;
+/// what they enqueued before stays enqueued.
 template <class Fill, class Copy>
 void fill_by_doubling(std::size_t size, const std::byte* pattern, std::size_t period,
                       std::size_t word_size, const Fill& fill, const Copy& copy) {

@@ -1,4 +1,5 @@
-// A backend for a runtime that is in a library of its own: torch_outback.load() finds its table.
+// The extension module of torch_outback.load(), which registers a backend for a runtime in a
+// library that somebody else compiled: Python finds the library's table and passes its address.
 #include <outback/python.h>
 
 #include <cstdint>
@@ -7,7 +8,8 @@
 namespace py = pybind11;
 
 PYBIND11_MODULE(outback_loader, module) {
-  // Gone from the module once it was called: what is left is torch.<name>.
+  // Removed from the module by its first successful call: what remains is the contents of
+  // torch.<name>.
   module.def("_register", [module](const std::string& name, uintptr_t table) mutable {
     outback::register_backend(module, {.name = name,
                                        .runtime = reinterpret_cast<const outback_runtime*>(table),

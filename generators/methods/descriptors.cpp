@@ -7,8 +7,8 @@ namespace py = pybind11;
 namespace outback::python {
 namespace {
 
-// Descriptors keep pointers to their definition and its text. Both are leaked: the classes that
-// hold the descriptors live as long as the interpreter.
+// Copies `text` and leaks the copy. A descriptor keeps pointers to its definition and to its texts,
+// and the classes that hold the descriptors live as long as the interpreter.
 const char* keep(const std::string& text) {
   char* const kept = new char[text.size() + 1];
   std::memcpy(kept, text.c_str(), text.size() + 1);
@@ -26,9 +26,11 @@ void add_method(PyObject* type, const std::string& name, fast_method method,
                 const std::string& signature, const std::string& doc) {
   auto* const definition = new PyMethodDef{};
   definition->ml_name = keep(name);
-  // Through void*: the convention is in the flags, not in the pointer's type.
+  // Cast through void*, since CPython stores every calling convention as a PyCFunction: the flags
+  // say which one it is.
   definition->ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(method));
   definition->ml_flags = METH_FASTCALL | METH_KEYWORDS;
+  // The form in which CPython finds a signature in a doc string.
   definition->ml_doc = keep(name + signature + "\n--\n\n" + doc);
   install(type, definition->ml_name,
           PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(type), definition));

@@ -1,7 +1,7 @@
-// Tensor.__dlpack_device__ for this device. torch's own compares the device's type with the literal
-// "privateuse1", which is no device's name once there is a backend (torch 2.11 to 2.15), so that
-// torch.from_dlpack(tensor) refuses every such tensor. Capsules themselves torch makes and reads
-// well: kDLExtDev with the device's index.
+// Tensor.__dlpack_device__ for this device. torch's own (torch/_tensor.py, 2.11 to 2.15) compares
+// the device's type with the literal "privateuse1", which no device has once a backend is
+// registered: so torch.from_dlpack(tensor) would refuse every tensor of the device. The capsules
+// need nothing here: torch makes and reads them with kDLExtDev and the device's index.
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/autograd/python_variable.h>
 
@@ -30,7 +30,8 @@ py::tuple dlpack_device(const char* type, int index) {
   return py::make_tuple(py::handle(dlpack->types).attr(type), index);
 }
 
-// torch takes all pinned memory for CUDA's, which asks a consumer to synchronize with CUDA.
+// True for a CPU tensor in memory that this backend's runtime pinned. torch would report all pinned
+// memory as CUDA's, and then a consumer synchronizes with CUDA.
 bool is_pinned_here(const at::Tensor& tensor) {
   return tensor.is_cpu() && tensor.has_storage() && core::is_started() &&
          core::is_pinned(tensor.storage().data());

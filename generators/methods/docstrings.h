@@ -1,4 +1,4 @@
-// What help() shows of the methods.
+// The doc strings of the methods that a backend adds: what help() shows.
 #pragma once
 
 #include <string>
@@ -6,15 +6,16 @@
 
 namespace outback::python {
 
-/// Of `<what>.is_<name>`.
+/// Returns the doc string of the property `is_<name>`; `what` is what it belongs to, as "tensor".
 std::string property_doc(std::string_view name, std::string_view what);
 
-/// Of `<what>.<name>(device=None, non_blocking=False)`; `more_arguments` are further lines of its
-/// "Args:".
+/// Returns the doc string of `<name>(device=None, non_blocking=False)`. `more_arguments` are
+/// further lines of its "Args:", each with four blanks before it and a newline behind it.
 std::string move_doc(std::string_view name, std::string_view what,
                      std::string_view more_arguments = "");
 
-/// Of `Module.<name>(device=None)` and of `PackedSequence.<name>(*args, **kwargs)`.
+/// Return the doc strings of `Module.<name>(device=None)` and of
+/// `PackedSequence.<name>(*args, **kwargs)`.
 std::string module_doc(std::string_view name);
 std::string packed_sequence_doc(std::string_view name);
 

@@ -1,4 +1,4 @@
-// Module.<name>().
+// Module.<name>(), by way of Module._apply, which calls a function with each tensor of the module.
 #include <c10/util/Exception.h>
 #include <pybind11/stl.h>
 
@@ -22,15 +22,16 @@ namespace {
 
 PyObject* method_name = nullptr;  // leaked, interned
 
-// What Module._apply calls with each parameter, gradient and buffer; `device` is the bound first
-// argument.
+// Module._apply calls this with each parameter, gradient and buffer. `device` is bound as the first
+// argument. It calls the Python method, so that subclasses of Tensor and modes see the call.
 PyObject* move_tensor(PyObject* device, PyObject* tensor) {
   return PyObject_CallMethodObjArgs(tensor, method_name, device, nullptr);
 }
 PyMethodDef move_definition = {"to_device", &move_tensor, METH_O, nullptr};
 
-// The same for torch.__future__'s other ways to move a module. They cannot tell a parameter whose
-// shape is not known yet from an empty one: as it is, Module._apply refuses it.
+// The same for the two other ways of Module._apply, which torch.__future__ turns on. They cannot
+// tell a parameter whose shape is not known yet from an empty one; returned unmoved, such a
+// parameter is refused by Module._apply with its own message.
 PyObject* move_known_tensor(PyObject* device, PyObject* tensor) {
   return guarded([&] {
     const py::object lazy =
@@ -49,7 +50,8 @@ PyMethodDef& definition_for_this_way() {
   return makes_others ? move_known_definition : move_definition;
 }
 
-// Before anything moves: a module half of which is elsewhere is of no use.
+// Refuses unsupported dtypes before anything moves: a module of which one half has moved is
+// useless.
 void check_dtypes(py::handle module) {
   if (core::supports_all()) return;
   for (const char* const list : {"named_parameters", "named_buffers"}) {
@@ -66,7 +68,8 @@ void check_dtypes(py::handle module) {
 PyObject* module_to_backend(PyObject* self, PyObject* const* values, Py_ssize_t positional,
                             PyObject* keywords) {
   return guarded([&] {
-    // Read once: every tensor goes to the same device, and a module without any is checked too.
+    // Reads the device once, so that every tensor goes to the same one even if the current device
+    // changes, and so that a wrong device is an error for a module without tensors too.
     const py::object device =
         make_device(device_argument(parse_device(backend_name(), values, positional, keywords)));
     check_dtypes(self);
@@ -77,7 +80,8 @@ PyObject* module_to_backend(PyObject* self, PyObject* const* values, Py_ssize_t 
   });
 }
 
-// Parameters of lazy modules, whose shape is not known yet, refuse all but these methods.
+// Adds the method to those that a parameter of a lazy module allows: such a parameter has no shape
+// yet and refuses all other methods.
 void allow_uninitialized(const std::string& name) {
   const py::object tensor = py::module_::import("torch").attr("Tensor");
   const py::object lazy =

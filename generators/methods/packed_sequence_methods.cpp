@@ -1,4 +1,4 @@
-// PackedSequence.<name>() and .is_<name>.
+// PackedSequence.<name>() and .is_<name>, made like PackedSequence.cuda (torch/nn/utils/rnn.py).
 #include <c10/util/Exception.h>
 #include <torch/csrc/Device.h>
 #include <torch/csrc/autograd/python_variable.h>
@@ -25,8 +25,9 @@ PyObject* get_packed_sequence_is_backend(PyObject* self, void* /*closure*/) {
   });
 }
 
-// A device as one of this backend. To Tensor.to an index is one of the accelerator, and a number
-// would be taken for a tensor; its other arguments, dtypes and tensors, are its own business.
+// Returns a device argument (text, a number or a torch.device) as a torch.device of this backend,
+// since Tensor.to would read a number differently. Other arguments, such as dtypes and tensors, are
+// returned as they are: Tensor.to reads them.
 py::object as_torch_device(py::handle argument) {
   const bool is_device = PyUnicode_Check(argument.ptr()) || PyNumber_Check(argument.ptr()) ||
                          THPDevice_Check(argument.ptr());
@@ -36,8 +37,8 @@ py::object as_torch_device(py::handle argument) {
   return make_device(device_argument(argument));
 }
 
-// `arguments` of Tensor.to that name no device, with one in front: there it goes with a dtype, and
-// with a tensor whose dtype is wanted.
+// Puts a device before arguments of Tensor.to that name none. Behind a device, Tensor.to takes a
+// dtype but no tensor, so a tensor becomes its dtype.
 py::tuple with_device(const std::string& device, const py::tuple& arguments) {
   py::list all;
   all.append(device);
@@ -50,15 +51,16 @@ py::tuple with_device(const std::string& device, const py::tuple& arguments) {
   return py::tuple(all);
 }
 
-// Where Tensor.to takes such arguments; it also refuses what it does not know.
+// Asks Tensor.to where it would move the data, with a tensor of no elements. It raises an error for
+// arguments that it does not know.
 py::object destination(const py::object& data, const py::tuple& arguments, const py::dict& named) {
   const py::object empty = py::module_::import("torch").attr("empty")(
       0, py::arg("dtype") = data.attr("dtype"), py::arg("device") = data.attr("device"));
   return empty.attr("to")(*arguments, **named).attr("device");
 }
 
-// As PackedSequence.cuda: without a device in the arguments, the backend's current one, but a
-// sequence that is on another device of the backend stays there.
+// If the arguments name no device, a sequence goes to the backend's current device, and one that is
+// on any device of the backend stays there, as with PackedSequence.cuda.
 PyObject* packed_sequence_to_backend(PyObject* self, PyObject* const* values, Py_ssize_t positional,
                                      PyObject* keywords) {
   return guarded([&] {
@@ -72,7 +74,7 @@ PyObject* packed_sequence_to_backend(PyObject* self, PyObject* const* values, Py
     if (device.attr("type").cast<std::string>() != backend_name()) {
       TORCH_CHECK_VALUE(device.equal(data.attr("device")), "expected a device of type ",
                         backend_name(), ", got \"", std::string(py::str(device)), "\"");
-      if (named.contains("device")) {  // None
+      if (named.contains("device")) {  // device=None
         named["device"] = backend_name();
       } else {
         arguments = with_device(backend_name(), arguments);

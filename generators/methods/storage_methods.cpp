@@ -1,4 +1,5 @@
-// UntypedStorage.<name>() and .is_<name>, and TypedStorage's, which is deprecated and says so.
+// UntypedStorage.<name>() and .is_<name>, and the same of TypedStorage, which is deprecated and
+// warns.
 #include <c10/util/Exception.h>
 #include <torch/csrc/Storage.h>
 #include <torch/csrc/utils/device_lazy_init.h>
@@ -21,7 +22,8 @@ namespace py = pybind11;
 namespace outback::python {
 namespace {
 
-// The methods are added to _StorageBase, which classes that hold no storage may derive from too.
+// Checks, since the methods are added to _StorageBase: classes that hold no storage may derive from
+// it.
 const c10::Storage& storage_of(PyObject* self) {
   TORCH_CHECK_TYPE(THPStorage_Check(self), "expected a torch.UntypedStorage, got ",
                    Py_TYPE(self)->tp_name);
@@ -63,7 +65,8 @@ PyObject* storage_to_backend(PyObject* self, PyObject* const* values, Py_ssize_t
 
 // ---- TypedStorage
 
-// A C function has no frame of its own: the warning is its caller's one level earlier.
+// stacklevel 1 and not torch's default: a C function has no Python frame, so the caller is one
+// level nearer.
 void warn_of_removal() {
   py::module_::import("torch.storage")
       .attr("_warn_typed_storage_removal")(py::arg("stacklevel") = 1);

@@ -1,4 +1,5 @@
-// Tensor.<name>() and Tensor.is_<name>, as fast as torch's own: they read the tensor directly.
+// Tensor.<name>() and Tensor.is_<name>. They unpack the tensor themselves and skip torch's argument
+// parser, so they are as fast as torch's own methods.
 #include <ATen/PythonTorchFunctionTLS.h>
 #include <torch/csrc/Device.h>
 #include <torch/csrc/Exceptions.h>
@@ -33,8 +34,8 @@ struct tensor_names {
 };
 const tensor_names* names = nullptr;
 
-// An exact Tensor or Parameter, no mode active: nothing can override what it does. torch's own
-// check, check_has_torch_function, begins like this and is not exported.
+// True for an exact Tensor or Parameter while no mode is active: then no __torch_function__ can
+// override a method. torch's check_has_torch_function begins like this, but is not exported.
 bool is_plain(PyObject* tensor) {
   const auto* type = reinterpret_cast<PyObject*>(Py_TYPE(tensor));
   return (type == THPVariableClass || type == ParameterClass) &&
@@ -51,7 +52,8 @@ bool has_torch_function(PyObject* tensor) {
 // ---- is_<name>
 
 bool is_on_backend(PyObject* tensor) {
-  // Not device_type(), which is "meta" for a FakeTensor: torch.compile would take the wrong branch.
+  // Not device_type(), which is "meta" for a FakeTensor: code that torch.compile traces would take
+  // the wrong branch.
   return THPVariable_Unpack(tensor).unsafeGetTensorImpl()->is_privateuseone();
 }
 
@@ -83,7 +85,7 @@ PyObject* override_to(PyObject* self, PyObject* const* values, Py_ssize_t positi
       ("torch.Tensor." + names->method).c_str());
 }
 
-// Tensor.to knows what the other keywords mean and how to refuse them.
+// Leaves the other keywords to Tensor.to, which knows them and refuses wrong ones.
 PyObject* call_to(PyObject* self, const move_arguments& arguments, c10::DeviceIndex index) {
   py::dict named = arguments.others;
   named["device"] = make_device(index);
@@ -94,7 +96,7 @@ PyObject* call_to(PyObject* self, const move_arguments& arguments, c10::DeviceIn
 PyObject* tensor_to_backend(PyObject* self, PyObject* const* values, Py_ssize_t positional,
                             PyObject* keywords) {
   HANDLE_TH_ERRORS
-  // First of all, as torch's own methods do: who overrides this one sees calls that fit it.
+  // Parses first, as torch's own methods do: an override only sees calls with valid arguments.
   const move_arguments arguments = parse_move(names->method, values, positional, keywords);
   if (C10_UNLIKELY(!is_plain(self)) && has_torch_function(self)) {
     return override_to(self, values, positional, keywords);
@@ -112,7 +114,8 @@ PyObject* tensor_to_backend(PyObject* self, PyObject* const* values, Py_ssize_t 
   END_HANDLE_TH_ERRORS
 }
 
-// torch.compile copied the attributes of torch.Tensor when its part of torch was imported.
+// If torch._dynamo is imported already, it has copied the attributes of torch.Tensor: adds this
+// one.
 void tell_dynamo(const std::string& attribute) {
   const py::object dynamo = imported("torch._dynamo.variables.tensor");
   if (!dynamo || !py::hasattr(dynamo, "all_tensor_attrs")) return;
@@ -125,8 +128,8 @@ void forget(const py::object& module, const char* cached_function) {
   if (py::hasattr(cached, "cache_clear")) cached.attr("cache_clear")();
 }
 
-// torch.overrides keeps its lists of what __torch_function__ sees once they were asked for, and
-// torch.compile its list of Tensor's methods.
+// Clears torch's cached lists of Tensor's methods, so that they are made again with the new one:
+// torch.overrides keeps those that __torch_function__ sees, and torch.compile one of its own.
 void tell_lists() {
   const py::module_ overrides = py::module_::import("torch.overrides");
   forget(overrides, "get_testing_overrides");

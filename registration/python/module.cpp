@@ -1,3 +1,4 @@
+// The extension module of OUTBACK_MODULE, made with Python's C API (multi-phase initialization).
 #include "outback/module.h"
 
 #include <cstring>
@@ -11,18 +12,21 @@ namespace {
 
 backend_options (*options_of_module)() = nullptr;
 
-// PyErr_SetString would make a UnicodeDecodeError of a text that is not UTF-8, a driver's or a
-// path, and `import torch` goes on after an ImportError only.
+// Sets an ImportError with a text that need not be UTF-8, since it may be a driver's or a path.
+// PyErr_SetString would raise a UnicodeDecodeError for such a text, and `import torch`, which loads
+// backends, goes on after an ImportError only.
 void set_import_error(const char* text) {
   PyObject* const decoded =
       PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(std::strlen(text)), "backslashreplace");
-  if (decoded == nullptr) return;  // no memory, and Python says so
+  if (decoded == nullptr) return;  // no memory: Python has set its MemoryError
   PyErr_SetObject(PyExc_ImportError, decoded);
   Py_DECREF(decoded);
 }
 
-// With the texts of PYBIND11_MODULE. Python executes the module again when it was taken out of
-// sys.modules: a runtime that the options made would be another one then. Leaked, with the backend.
+// Executes the module: registers the backend. What it throws becomes an ImportError with the text
+// that PYBIND11_MODULE would give it. The options are made once and leaked: Python executes the
+// module again if it was taken out of sys.modules, and options made anew might hold another
+// runtime.
 int execute(PyObject* self) {
   try {
     static const auto& options = *new backend_options(options_of_module());
@@ -31,7 +35,7 @@ int execute(PyObject* self) {
     return 0;
   } catch (py::error_already_set& error) {
     py::raise_from(error, PyExc_ImportError, "initialization failed");
-  } catch (const c10::Error& error) {  // of the options; what() would have torch's frames
+  } catch (const c10::Error& error) {  // thrown by the options; what() would add torch's backtrace
     set_import_error(error.what_without_backtrace());
   } catch (const std::exception& error) {
     set_import_error(error.what());

@@ -1,4 +1,4 @@
-// outback::register_backend for Python: the C++ registration, and everything that PyTorch's Python
+// outback::register_backend for Python: the C++ registration, then everything that PyTorch's Python
 // looks up by the device's name.
 #include <c10/util/Exception.h>
 
@@ -20,11 +20,12 @@ namespace py = pybind11;
 namespace outback {
 namespace {
 
-// The module that became `torch.<name>`. Leaked, as torch keeps it too.
+// The module that became `torch.<name>`. Leaked: torch keeps it too.
 PyObject* device_module = nullptr;
 
-// Code that runs the module's initialization again (a second import under another name, a reload)
-// gets the same functions and classes: there is one backend in the process.
+// Gives a second module the functions and classes of the first one. Python initializes the
+// extension module again for a second import under another name or a reload, and the process has
+// one backend.
 void share_device_module(const py::module_& module) {
   const py::dict source = py::reinterpret_borrow<py::module_>(device_module).attr("__dict__");
   for (const auto& [key, value] : source) {
@@ -35,7 +36,7 @@ void share_device_module(const py::module_& module) {
 void register_device_module(py::module_& module, const std::string& name) {
   const py::module_ torch = py::module_::import("torch");
   torch.attr("_register_device_module")(name, module);
-  // Called before there was a backend, it keeps answering "the CPU's".
+  // This function is cached: called before the registration, it would go on returning the CPU's.
   torch.attr("get_device_module").attr("cache_clear")();
   device_module = module.inc_ref().ptr();
 }
@@ -47,7 +48,9 @@ void register_in_python(py::module_& module, const backend_options& options) {
     return;
   }
   python::check_names_free(options);
-  register_backend(options);  // from here on nothing is expected to fail
+  // From here on nothing is expected to fail, and much of it could not be undone. The order
+  // matters: the names before what looks them up, the device module before what reads its members.
+  register_backend(options);
   python::translate_bound_exceptions();
   python::rename_in_python(options.name);
   python::define_device_module(module, options.name);
@@ -69,13 +72,13 @@ void register_in_python(py::module_& module, const backend_options& options) {
 
 void register_backend(py::module_& module, const backend_options& options) {
   try {
-    // libtorch_python is loaded by now, but not set up when a user imports the extension module
-    // before torch.
+    // If a user imports the extension module before torch, libtorch_python is loaded by now but not
+    // initialized.
     py::module_::import("torch");
     register_in_python(module, options);
   } catch (const c10::Error& error) {
-    // pybind11 turns it into the ImportError of the extension module: its text is all the user
-    // sees.
+    // pybind11 makes an ImportError of it. Its text is all that the user sees, so it has no
+    // backtrace.
     throw std::runtime_error(error.what_without_backtrace());
   }
 }

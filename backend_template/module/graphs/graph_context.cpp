@@ -1,4 +1,4 @@
-// `with torch.<name>.graph(g):`
+// The context manager torch.<name>.graph, which captures what its body does.
 #include <c10/util/Exception.h>
 
 #include <array>
@@ -19,7 +19,8 @@ namespace py = pybind11;
 namespace outback::python {
 namespace {
 
-// A stream that nothing else is given, one a device: captures of one thread follow each other.
+// Returns the stream for captures that name none. It is made at its first use and kept, one for
+// each device; torch.cuda.graph has one default_capture_stream.
 c10::Stream default_capture_stream() {
   static auto& mutex = *new std::mutex;
   static auto& streams = *new std::array<std::optional<c10::Stream>, core::max_devices>;
@@ -28,6 +29,7 @@ c10::Stream default_capture_stream() {
     const std::lock_guard<std::mutex> lock(mutex);
     if (streams[device]) return *streams[device];
   }
+  // Without the lock, since this calls the driver.
   const c10::Stream made = core::new_stream(device, 0);
   const std::lock_guard<std::mutex> lock(mutex);
   if (!streams[device]) streams[device] = made;
@@ -63,7 +65,8 @@ class graph_context {
     }
   }
 
-  // What the body raised goes on, and not what it did to the capture.
+  // `failed`: the body raised an error. Then that error goes on, and the capture, which it may have
+  // broken, is thrown away without an error of its own.
   void leave(bool failed) {
     try {
       if (!failed || !abandon_capture(graph_)) graph_.attr("capture_end")();
@@ -75,6 +78,8 @@ class graph_context {
   }
 
  private:
+  // As torch.cuda.graph does before a capture: the graph's pool keeps its memory, so cached memory
+  // of others goes back first.
   void free_memory() {
     module_.attr("synchronize")();
     const auto config = py::module_::import("torch.compiler").attr("config");
@@ -108,6 +113,7 @@ void refuse_annotations(bool asked_for) {
                               "expected False");
 }
 
+// The module is held as a borrowed handle: it owns the class, so a reference would be a cycle.
 void define_graph_context(py::module_& module) {
   py::class_<graph_context>(
       module, "graph", py::module_local(),

@@ -1,4 +1,5 @@
-// The class of graphs: torch.cuda.CUDAGraph for this device.
+// The class of graphs, torch.<name>.<NAME>Graph: torch.cuda.CUDAGraph for this device. All methods
+// release the GIL while they call slots.
 #include <c10/util/Exception.h>
 
 #include <algorithm>
@@ -21,7 +22,8 @@ namespace py = pybind11;
 namespace outback::python {
 namespace {
 
-// Its end may wait for the driver.
+// Holds a graph of core. Its destructor releases the GIL, since the end of a graph may wait for the
+// driver.
 class graph_handle {
  public:
   explicit graph_handle(bool keep_graph) : it_(std::in_place, keep_graph) {}
@@ -38,6 +40,8 @@ class graph_handle {
   std::optional<core::device_graph> it_;
 };
 
+// The mode says which threads may do what during a capture. Here all threads may do as they like in
+// every mode, so it is only checked.
 void check_mode(const std::string& mode) {
   constexpr std::array<std::string_view, 3> modes{"global", "thread_local", "relaxed"};
   TORCH_CHECK(std::find(modes.begin(), modes.end(), mode) != modes.end(),
@@ -61,13 +65,14 @@ void begin(graph_handle& graph, py::handle pool, const std::string& mode, bool l
   (*graph).capture_begin(id);
 }
 
-// Generators join when their numbers are used.
+// Only checks its argument: a generator joins a capture when its numbers are used.
 void register_generator(py::handle generator) {
   const std::string device = py::str(generator.attr("device").attr("type"));
   TORCH_CHECK_VALUE(device == backend_name(), "register_generator_state: expected a generator of ",
                     backend_name(), ", got one of ", device);
 }
 
+// "ACMEGraph"
 std::string class_name() {
   std::string name = backend_name();
   std::transform(name.begin(), name.end(), name.begin(),
@@ -147,7 +152,7 @@ Args:
           },
           py::arg("debug_path"),
           py::doc("Raises NotImplementedError: a runtime cannot describe a graph."));
-  // Under the name that code for torch.cuda asks for.
+  // The name that code written for torch.cuda uses.
   module.attr("CUDAGraph") = module.attr(name.c_str());
   module.def(
       "graph_pool_handle", [] { return pool_tuple(core::new_pool_id()); },

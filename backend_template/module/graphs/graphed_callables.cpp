@@ -1,4 +1,5 @@
-// make_graphed_callables: functions and modules whose forward and backward passes are replays.
+// make_graphed_callables: functions and modules whose forward and backward passes are replays of
+// graphs. It follows torch.cuda's (torch/cuda/graphs.py), most of its messages included.
 #include <c10/util/Exception.h>
 
 #include <memory>
@@ -46,6 +47,7 @@ py::module_ pytree() {
   return py::module_::import("torch.utils._pytree");
 }
 
+// `with context: body()`
 template <class Body>
 void within(const py::object& context, Body body) {
   context.attr("__enter__")();
@@ -59,7 +61,7 @@ void within(const py::object& context, Body body) {
   context.attr("__exit__")(none, none, none);
 }
 
-// One callable on its way to a graphed one.
+// A callable and the graphs that are made of it.
 struct graphed {
   py::object callable;
   py::tuple arguments;
@@ -69,8 +71,8 @@ struct graphed {
   py::object backward_graph;
   objects outputs;
   py::object output_spec;
-  objects grad_outputs;  // None where no gradient comes in
-  objects grad_inputs;   // None where none goes out
+  objects grad_outputs;  // one for each output: None for one that requires no gradient
+  objects grad_inputs;   // one for each input: None for one that gets no gradient
 
   objects inputs() const {
     objects all = user_inputs;
@@ -83,6 +85,7 @@ bool is_module(const py::object& callable) {
   return py::isinstance(callable, py::module_::import("torch").attr("nn").attr("Module"));
 }
 
+// A replay runs no hooks and gives no gradient to a buffer.
 void check_module(const py::object& module) {
   for (const char* hooks : {"_backward_hooks", "_forward_hooks", "_forward_pre_hooks"}) {
     TORCH_CHECK(py::len(module.attr(hooks)) == 0,
@@ -108,6 +111,7 @@ std::shared_ptr<graphed> prepare(const py::module_& module, const py::object& ca
   }
   it->user_inputs = as_objects(pytree().attr("arg_tree_leaves")(*arguments));
   const py::object tensor = py::module_::import("torch").attr("Tensor");
+  // A value of another type would be captured as it is now, and later calls could not change it.
   for (const py::object& leaf : it->user_inputs) {
     TORCH_CHECK(py::isinstance(leaf, tensor),
                 "In the beta API, sample_args for each callable must contain only Tensors. Other "
@@ -118,7 +122,8 @@ std::shared_ptr<graphed> prepare(const py::module_& module, const py::object& ca
   return it;
 }
 
-// Gradients of `outputs` for all inputs that want one; empty where there are no outputs.
+// Returns the gradients of `outputs` for all inputs that require one; empty if there are no
+// outputs.
 objects gradients(const graphed& it, const objects& outputs, const objects& grad_outputs,
                   bool allow_unused) {
   if (outputs.empty()) return {};
@@ -138,7 +143,8 @@ objects empty_like(const objects& tensors) {
   return made;
 }
 
-// What happens once only, such as the allocation of workspaces, does so outside of the captures.
+// Runs forward and backward before the capture, so that what happens only once, such as the
+// allocation of a workspace, is not captured.
 void warm_up(const graphed& it, int iterations, bool allow_unused) {
   for (int i = 0; i < iterations; ++i) {
     const objects outputs =
@@ -147,7 +153,7 @@ void warm_up(const graphed& it, int iterations, bool allow_unused) {
   }
 }
 
-// All of them have a pool and a mode in common.
+// Captures graphs that share one pool.
 struct captures_in_one_pool {
   const py::module_& module;
   py::object pool;
@@ -177,6 +183,7 @@ void capture_backward(const captures_in_one_pool& captures, graphed& it, bool al
     captures.of(it.backward_graph,
                 [&] { outgoing = gradients(it, outputs, incoming, allow_unused); });
   }
+  // Spread over all outputs and inputs, so that backward finds them by index.
   size_t next = 0;
   for (const py::object& output : it.outputs) {
     it.grad_outputs.push_back(requires_grad(output) ? incoming[next++] : py::none());
@@ -188,20 +195,23 @@ void capture_backward(const captures_in_one_pool& captures, graphed& it, bool al
   }
 }
 
-// Nothing where the tensor is in the right place already.
+// Copies a tensor to where the graph reads it, unless it is there already.
 void copy_into(const py::object& fixed, const py::object& given) {
   if (!fixed.attr("data_ptr")().equal(given.attr("data_ptr")())) fixed.attr("copy_")(given);
 }
 
+// The graph's own tensors, detached: the torch.autograd.Function gives each call's results a
+// history.
 py::tuple detached(const objects& tensors) {
   objects all;
   for (const py::object& it : tensors) all.push_back(it.is_none() ? it : it.attr("detach")());
   return as_tuple(all);
 }
 
+// Makes the torch.autograd.Function whose forward and backward replay the graphs.
 py::object make_function(const std::shared_ptr<graphed>& it) {
   const auto forward = [it](const py::object& /*ctx*/, const py::args& inputs) {
-    // The parameters are where they were.
+    // Parameters are not copied: the graph reads the module's own.
     for (size_t i = 0; i < it->user_inputs.size(); ++i) {
       copy_into(it->user_inputs[i], py::object(inputs[i]));
     }
@@ -226,7 +236,7 @@ py::object make_function(const std::shared_ptr<graphed>& it) {
                    "torch." + backend_name() + ".graphs", "One callable's replays.", members);
 }
 
-// What is called in the callable's place.
+// Makes the function that is called in place of the callable.
 py::object make_replaying(const std::shared_ptr<graphed>& it) {
   const auto call = [it, function = make_function(it)](const py::args& arguments) {
     objects inputs = as_objects(pytree().attr("arg_tree_leaves")(*arguments));
@@ -239,8 +249,10 @@ py::object make_replaying(const std::shared_ptr<graphed>& it) {
   return py::cpp_function(call);
 }
 
-// The module holds what is made here, and Python's collector does not see into it: so it does not
-// hold the module.
+// Makes the module's new `forward`, which replays in the training mode that was captured and runs
+// the original in the other one. The module owns it, and Python's garbage collector does not see
+// into a C++ lambda, so it holds the module by a weak reference and the original method without its
+// module.
 py::object make_forward(const py::object& module, const py::object& replaying) {
   py::object original = module.attr("forward");
   const bool is_method = py::hasattr(original, "__func__");
@@ -257,7 +269,8 @@ py::object make_forward(const py::object& module, const py::object& replaying) {
   });
 }
 
-// The other mode than the captured one runs as it always did.
+// Returns a function's replaying form, or the module itself with a new `forward`. Drops the
+// callable from `it`, which the new `forward` holds, so that there is no cycle.
 py::object finish(const std::shared_ptr<graphed>& it) {
   const py::object callable = std::exchange(it->callable, py::none());
   py::object replaying = make_replaying(it);
@@ -274,6 +287,7 @@ py::object graph_all(const py::module_& module, const py::object& callables,
                   !torch.attr("is_autocast_cache_enabled")().cast<bool>(),
               "make_graphed_callables does not support the autocast caching. Please set "
               "`cache_enabled=False`.");
+  // One callable and a tuple of callables are both allowed, as with torch.cuda.
   const bool is_one = !py::isinstance<py::tuple>(callables);
   const objects functions = is_one ? objects{callables} : as_objects(callables);
   const objects arguments = is_one ? objects{sample_args} : as_objects(sample_args);
@@ -291,7 +305,8 @@ py::object graph_all(const py::module_& module, const py::object& callables,
     for (const auto& it : all) warm_up(*it, warmups, allow_unused);
   });
   module.attr("synchronize")();
-  // In the order in which they will run, as all share one pool.
+  // In the order in which they will run, the backward passes reversed, since all share one pool:
+  // memory that one capture has freed is used by a later one.
   const captures_in_one_pool captures{module, std::move(pool), std::move(mode)};
   for (const auto& it : all) capture_forward(captures, *it);
   for (auto it = all.rbegin(); it != all.rend(); ++it) {

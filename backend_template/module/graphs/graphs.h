@@ -1,5 +1,5 @@
-// torch.<name>.graphs: work that is captured once and replayed often. The parts of it, one file
-// each.
+// The parts of torch.<name>.graphs: work that is captured once and replayed often. Internal to
+// module/; with the GIL held. The graphs themselves are core's (core/graphs/device_graph.h).
 #pragma once
 
 #include <c10/core/Allocator.h>
@@ -7,22 +7,27 @@
 
 namespace outback::python {
 
-/// <NAME>Graph, which is CUDAGraph too, and graph_pool_handle.
+/// Adds the class <NAME>Graph, under the name CUDAGraph too, and graph_pool_handle. The
+/// two parts below look CUDAGraph up in the module when they are used.
 void define_graph_type(pybind11::module_& module);
 
-/// The context manager `graph`.
+/// Adds the context manager `graph`.
 void define_graph_context(pybind11::module_& module);
 
+/// Adds make_graphed_callables.
 void define_graphed_callables(pybind11::module_& module);
 
-/// What may stand for a pool: None, a pair of integers, or a MemPool.
+/// Returns the id of the pool that `pool` names: {0, 0} for None, the id itself for a pair of
+/// integers, or the id of a MemPool. Throws c10::TypeError for anything else.
 c10::MempoolId_t graph_pool_argument(pybind11::handle pool);
 
-/// Raises NotImplementedError for enable_annotations=True, which a newer torch.cuda has.
+/// Throws c10::NotImplementedError if the caller asked for enable_annotations, an argument of newer
+/// torch.cuda's that has no meaning here.
 void refuse_annotations(bool asked_for);
 
-/// Ends the open capture of `graph` without a graph, if it is one of ours; for a failure that is on
-/// its way already. False for what is none of ours.
+/// Ends the open capture of `graph` without a graph and without an error of its own: for when
+/// another error is on its way already. Returns false, and does nothing, if `graph` is not of this
+/// class.
 bool abandon_capture(const pybind11::object& graph);
 
 }  // namespace outback::python

@@ -1,4 +1,4 @@
-// torch.<name>'s names for graphs; the submodule `graphs` has them too.
+// The names for graphs in torch.<name>; submodules.cpp gives them to torch.<name>.graphs too.
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/graphs/graphs.h"
 

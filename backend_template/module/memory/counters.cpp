@@ -1,4 +1,5 @@
-// memory_allocated and its kin: what the device allocator counts.
+// memory_allocated, memory_stats and their kin: the counters of the device allocator, under the
+// names and keys of torch.cuda. None of these functions starts the backend.
 #include "backend_template/module/memory/memory.h"
 
 #include <string>
@@ -16,7 +17,7 @@ using c10::CachingAllocator::Stat;
 using c10::CachingAllocator::StatArray;
 using core::device_stats;
 
-// All pools together.
+// Makes a function that returns one counter, of all pools together: row 0 of torch's StatArray.
 template <int64_t Stat::* value>
 auto counter(StatArray device_stats::* array) {
   return [array](py::handle device) { return (stats_of(device).*array)[0].*value; };
@@ -38,6 +39,8 @@ py::dict dict_of(const StatArray& array) {
   return dict;
 }
 
+// The keys of torch.cuda.memory_stats_as_nested_dict. Newer ones exist from the release that added
+// them.
 py::dict nested_stats(py::handle device) {
   const c10::DeviceIndex index = device_argument(device);
   c10::DeviceAllocator& allocator = core::device_allocator();
@@ -74,7 +77,8 @@ py::dict nested_stats(py::handle device) {
   return dict;
 }
 
-// "allocated_bytes.all.peak"; a pool's id, a pair, becomes "0_1".
+// Appends (name, value) pairs to `flat`, with names such as "allocated_bytes.all.peak". A pool's
+// id, which is a pair, becomes "0_1".
 void flatten(const std::string& prefix, const py::dict& nested, py::list& flat) {
   for (const auto& [key, value] : nested) {
     std::string name;
@@ -121,7 +125,7 @@ void warn_of_future(const std::string& text) {
   if (PyErr_WarnEx(PyExc_FutureWarning, text.c_str(), 1) != 0) throw py::error_already_set();
 }
 
-// A name that torch.cuda has kept from before, and its warning.
+// An old name of a function, which warns as torch.cuda's does.
 template <class F>
 auto renamed(const std::string& module, const std::string& name, const std::string& now, F f) {
   const std::string text =
@@ -132,6 +136,7 @@ auto renamed(const std::string& module, const std::string& name, const std::stri
   };
 }
 
+// Old names of reset_peak_memory_stats, which warn that it now resets all peaks.
 auto resetting(const std::string& module, const std::string& name) {
   const std::string text = module + "." + name + " now calls " + module +
                            ".reset_peak_memory_stats, which resets /all/ peak memory stats.";

@@ -1,4 +1,4 @@
-// _record_memory_history: who allocates and frees, from now on.
+// _record_memory_history: records who allocates and frees memory, for snapshots (snapshot.cpp).
 #include "backend_template/core/memory/allocator/history.h"
 
 #include <c10/util/Exception.h>
@@ -45,6 +45,7 @@ RecordContext contexts_of(const std::optional<std::string>& context) {
   return *context == "alloc" ? RecordContext::ALLOC : RecordContext::STATE;
 }
 
+// Turns names of actions into the bits of history_settings::skipped.
 uint32_t skipped(const std::vector<std::string>& actions) {
   uint32_t bits = 0;
   for (const std::string& it : actions) {
@@ -53,7 +54,8 @@ uint32_t skipped(const std::vector<std::string>& actions) {
   return bits;
 }
 
-// A forked child must not touch the mutexes of its parent's caches.
+// A forked child must not touch the mutexes of its parent's caches, which another thread may have
+// held. ensure_started throws there.
 void refuse_in_fork() {
   if (core::is_in_bad_fork()) core::ensure_started();
 }
@@ -64,7 +66,7 @@ void apply(const history_settings& settings) {
   core::record_history(settings);
 }
 
-// torch.cuda's form of before: a bool, and other arguments, of which the defaults serve.
+// torch.cuda's older form, whose first argument is a bool. Its other arguments keep their defaults.
 void record_as_of_old(bool enabled) {
   apply({.enabled = enabled, .gather = &python_stack, .contexts = RecordContext::STATE});
 }

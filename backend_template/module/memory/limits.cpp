@@ -1,4 +1,5 @@
-// How much memory there is, how much of it this process may use, and who hands it out.
+// How much memory the device has, how much of it this process may use, and whether freed memory is
+// cached.
 #include "backend_template/core/memory/allocator/memory_limit.h"
 
 #include <c10/core/AllocatorConfig.h>
@@ -41,10 +42,12 @@ double get_fraction(py::handle device) {
   return core::memory_fraction(device_argument(device));
 }
 
+// As torch.cuda's, this does nothing before the start.
 void enable_caching(bool value) {
   if (core::is_started()) core::enable_caching(value);
 }
 
+// Process-wide, as in torch.cuda: other threads do not cache either inside the context.
 class caching_disabled {
  public:
   void enter() {
@@ -64,17 +67,17 @@ void change_current_allocator(py::handle /*allocator*/) {
       "mem_alloc and mem_free: write another runtime, or a layer over its table, to change them");
 }
 
-// The observer stays for the process's life; it runs on whichever thread ran out.
+// The observer is kept until the process ends. It runs on the thread whose allocation failed.
 void attach_observer(py::function observer) {
   core::attach_out_of_memory_observer([it = observer.release().ptr()](c10::DeviceIndex device,
                                                                       size_t requested,
                                                                       size_t total, size_t free) {
-    if (Py_IsInitialized() == 0) return;
+    if (Py_IsInitialized() == 0) return;  // memory may run out after the interpreter has ended
     const py::gil_scoped_acquire gil;
     try {
       py::reinterpret_borrow<py::function>(it)(static_cast<int>(device), requested, total, free);
     } catch (py::error_already_set& error) {
-      // The error to raise is the one of the memory.
+      // The caller must get the out-of-memory error, not the observer's.
       error.discard_as_unraisable("an observer of out-of-memory errors");
     }
   });

@@ -1,4 +1,5 @@
-// torch.<name>.memory: what torch.cuda.memory is to CUDA, a file a part.
+// The parts of torch.<name>.memory, which is what torch.cuda.memory is to CUDA; each has a file of
+// its own. Internal to module/; with the GIL held. The allocator is core's (core/memory/).
 #pragma once
 
 #include <c10/core/CachingDeviceAllocator.h>
@@ -10,17 +11,19 @@
 
 namespace outback::python {
 
-/// What the device's allocator counted; zeros before the backend was started, which asking does
-/// not do.
+/// Returns the counters of the device's allocator, in blocks and bytes; all zero before the backend
+/// was started. Starts nothing. Throws what device_argument throws.
 core::device_stats stats_of(pybind11::handle device);
 
-/// The ids in a MemPool's `id`: a pair of integers.
+/// Reads the `id` of a MemPool, a pair of integers. Throws pybind11::cast_error for anything else.
 c10::MempoolId_t pool_id_argument(pybind11::handle id);
 
-/// torch.cuda's snapshot, of one pool or, for {0, 0}, of everything. Starts nothing.
+/// Returns a snapshot in torch.cuda's form, of one pool or, for {0, 0}, of everything: the segments
+/// of all devices and, `with_traces`, the events that were recorded. Starts nothing. Releases the
+/// GIL while it takes the allocator's locks.
 pybind11::dict take_snapshot(c10::MempoolId_t pool, bool with_traces);
 
-// The parts of the module `torch.<name>.memory`.
+// The parts of the module `torch.<name>.memory`; `qualified_name` is "torch.<name>", for warnings.
 void define_memory_counters(pybind11::module_& memory, const std::string& qualified_name);
 void define_memory_summary(pybind11::module_& memory);
 void define_memory_limits(pybind11::module_& memory);

@@ -1,4 +1,5 @@
-// The module torch.<name>.memory, and its names in torch.<name> itself.
+// Makes the module torch.<name>.memory and gives torch.<name> its public names, as torch.cuda has
+// them.
 #include <string>
 
 #include "backend_template/module/device_module.h"
@@ -40,7 +41,7 @@ void define_memory(py::module_& module) {
   }
   memory.attr("__all__") = names;
   module.attr("memory") = memory;
-  // So that `import torch.<name>.memory` finds it.
+  // Lets `import torch.<name>.memory` find it.
   py::module_::import("sys").attr("modules")[memory.attr("__name__")] = memory;
 }
 

@@ -1,4 +1,4 @@
-// MemPool and use_mem_pool: memory that serves only those who ask for it.
+// MemPool and use_mem_pool: memory that serves only what is allocated under the pool.
 #include <c10/util/Exception.h>
 
 #include <exception>
@@ -22,7 +22,8 @@ namespace py = pybind11;
 namespace outback::python {
 namespace {
 
-// Of the device that was current when it was made; others join when it is used there.
+// A pool on the device that is current when it is made. It comes to exist on another device when it
+// is used there.
 class pool_handle {
  public:
   pool_handle(c10::DeviceIndex device, bool use_on_oom, bool no_split)
@@ -34,12 +35,12 @@ class pool_handle {
   pool_handle& operator=(const pool_handle&) = delete;
 
   ~pool_handle() {
-    if (core::is_in_bad_fork()) return;
+    if (core::is_in_bad_fork()) return;  // a child has none of the parent's locks and memory
     const py::gil_scoped_release no_gil;
     core::cache_of(device_).end_pool_use(id_);
     try {
       core::device_allocator().emptyCache(id_);
-    } catch (const c10::Error& e) {  // what() would have torch's frames
+    } catch (const c10::Error& e) {  // what() would add torch's backtrace
       TORCH_WARN(backend_name(), ": emptying a MemPool: ", e.what_without_backtrace());
     } catch (const std::exception& e) {
       TORCH_WARN(backend_name(), ": emptying a MemPool: ", e.what());
@@ -64,7 +65,7 @@ std::unique_ptr<pool_handle> make_pool(py::handle allocator, bool use_on_oom, bo
   return std::make_unique<pool_handle>(core::current_device(), use_on_oom, no_split);
 }
 
-// Holds the pool: it must outlive the routing.
+// Holds a reference to the pool, which must exist as long as allocations go to it.
 class pool_context {
  public:
   pool_context(py::object pool, c10::DeviceIndex device)

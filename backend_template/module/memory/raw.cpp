@@ -1,4 +1,4 @@
-// caching_allocator_alloc and _delete: memory for other libraries, by its address.
+// caching_allocator_alloc and caching_allocator_delete: memory for other libraries, by its address.
 #include <c10/core/Allocator.h>
 #include <c10/util/Exception.h>
 #include <c10/util/ScopeExit.h>
@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "backend_template/core/streams/native.h"
 #include "backend_template/core/memory/device_allocator.h"
+#include "backend_template/core/streams/native.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/memory/memory.h"
@@ -22,12 +22,13 @@ namespace py = pybind11;
 namespace outback::python {
 namespace {
 
+// The memory that was handed out and not deleted yet.
 struct raw_blocks {
   std::mutex mutex;
   std::unordered_map<uintptr_t, c10::DataPtr> by_address;
 };
 
-// Leaked: what nobody deletes is the device's until the process ends.
+// Leaked: memory that nobody deletes stays allocated until the process ends.
 raw_blocks& raw() {
   static auto& it = *new raw_blocks;
   return it;
@@ -42,6 +43,7 @@ c10::Stream stream_argument(py::handle stream, c10::DeviceIndex device) {
                      ".Stream` or `int` representing a pointer to an existing stream");
     return unwrap_stream(stream);
   }
+  // A native handle, as torch.cuda takes it: 0 is the default stream.
   const auto address = stream.cast<uintptr_t>();
   if (address == 0) return core::default_stream(device);
   return core::wrap_native_stream(
@@ -55,6 +57,7 @@ uintptr_t allocate_raw(size_t size, py::handle device, py::handle stream) {
   TORCH_CHECK_VALUE(its.device_index() == index, "caching_allocator_alloc: expected a stream of ",
                     backend_name(), ":", static_cast<int>(index), ", got one of ", its.device());
   const py::gil_scoped_release no_gil;
+  // The allocator hands out memory for the current stream.
   const c10::Stream before = core::exchange_stream(its);
   const auto restore = c10::make_scope_exit([&before] { core::exchange_stream(before); });
   c10::DataPtr memory = core::allocate_on(index, size);
@@ -65,6 +68,7 @@ uintptr_t allocate_raw(size_t size, py::handle device, py::handle stream) {
   return address;
 }
 
+// `gone` dies, and frees the memory, after the lock is released: freeing may call the driver.
 void delete_raw(uintptr_t address) {
   if (address == 0) return;
   const py::gil_scoped_release no_gil;

@@ -1,5 +1,5 @@
-// What the allocator holds and what happened to it, as the dicts that PyTorch's memory visualizer
-// (torch/cuda/_memory_viz.py) reads.
+// Snapshots: what the allocator holds and what happened to it, as the dicts that PyTorch's memory
+// visualizer (torch/cuda/_memory_viz.py) reads. The keys are torch.cuda's.
 #include <c10/core/AllocatorConfig.h>
 #include <torch/csrc/profiler/combined_traceback.h>
 
@@ -29,10 +29,12 @@ struct device_state {
   std::vector<trace_entry> trace;
 };
 
-// Symbolizing is slow and does better with many at once: the frames come last.
+// Collects the stacks that a snapshot needs. Symbolizing is slow, and faster for many stacks at
+// once, so `fill` does it for all of them at the end.
 class frames {
  public:
-  /// `dict["frames"]` becomes the stack of `who`, or an empty list.
+  /// Lets `fill` set `dict["frames"]` to the stack of `who`. Without a stack it is an empty list at
+  /// once.
   void want(const py::dict& dict, const context& who) {
     auto* const traceback = dynamic_cast<torch::CapturedTraceback*>(who.get());
     if (traceback == nullptr) {
@@ -46,7 +48,8 @@ class frames {
 
   void fill() {
     const torch::SymbolizedTracebacks found = torch::symbolize(tracebacks_);
-    py::list all;  // shared among the stacks: most frames are in many
+    py::list
+        all;  // one dict for each frame, which the stacks share: most frames are in many of them
     for (const auto& frame : found.all_frames) {
       py::dict dict;
       dict["filename"] = frame.filename;
@@ -73,10 +76,12 @@ py::tuple id_tuple(c10::MempoolId_t id) {
   return py::make_tuple(id.first, id.second);
 }
 
+// Streams are numbers in torch.cuda's snapshots.
 int64_t stream_number(const void* stream) {
   return reinterpret_cast<int64_t>(stream);
 }
 
+// A block is active until no stream uses it any more, also after its tensor is gone.
 const char* state_name(bool allocated, bool active) {
   if (allocated) return "active_allocated";
   return active ? "active_pending_free" : "inactive";
@@ -146,6 +151,7 @@ py::dict dict_of_entry(const trace_entry& it, int64_t microseconds, frames& stac
   return entry;
 }
 
+// The settings as torch.cuda's snapshot has them; they come from torch's own configuration.
 py::dict allocator_settings() {
   using config = c10::CachingAllocator::AcceleratorAllocatorConfig;
   py::dict settings;
@@ -163,6 +169,7 @@ py::dict allocator_settings() {
   return settings;
 }
 
+// Copies the state of all devices; the lists of a device that was never used are empty.
 std::vector<device_state> gather_state(c10::MempoolId_t pool, bool with_traces) {
   std::vector<device_state> all(static_cast<size_t>(core::device_count()));
   if (!core::is_started()) return all;
@@ -175,7 +182,7 @@ std::vector<device_state> gather_state(c10::MempoolId_t pool, bool with_traces) 
   return all;
 }
 
-// The first allocation at that address that is still there.
+// Returns the stack of the live allocation at `address`, or None.
 py::object allocation_traceback(size_t address) {
   frames stacks;
   py::dict found;
@@ -207,7 +214,7 @@ void dump_snapshot(const py::object& file, bool augment_with_fx_traces) {
   py::module_::import("pathlib").attr("Path")(file).attr("write_bytes")(bytes);
 }
 
-// `drawing`: a function of torch.cuda._memory_viz that answers text.
+// `drawing` names a function of torch.cuda._memory_viz that returns the drawing as text.
 void save_drawing(const char* drawing, const py::object& file, const py::object& given) {
   const py::object all = given.is_none() ? snapshot(py::none(), false) : given;
   const py::object text = py::module_::import("torch.cuda._memory_viz").attr(drawing)(all);
@@ -228,6 +235,7 @@ py::dict take_snapshot(c10::MempoolId_t pool, bool with_traces) {
     const py::gil_scoped_release no_gil;
     state = gather_state(pool, with_traces);
   }
+  // Entries hold cheap clock ticks; this turns them into nanoseconds since 1970.
   const auto to_unix = core::entry_clock();
   frames stacks;
   py::list segments;

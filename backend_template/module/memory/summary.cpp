@@ -1,4 +1,4 @@
-// memory_summary: the counters as a table that a person reads, laid out as torch.cuda's.
+// memory_summary: the counters as a table for people, in the layout of torch.cuda.memory_summary.
 #include <c10/core/CachingDeviceAllocator.h>
 
 #include <algorithm>
@@ -20,9 +20,10 @@ using c10::CachingAllocator::StatArray;
 using c10::CachingAllocator::StatType;
 using core::device_stats;
 
-constexpr int width = 75;
+constexpr int width = 75;  // of a line, without the bars at its ends
 
-// The unit is the one that suits `scale`, so that a metric's pools share it.
+// Prints `size` in the unit that suits `scale`, so that all rows of one metric have one unit. The
+// limits are torch.cuda's.
 std::string size_text(int64_t size, int64_t scale) {
   auto rest = static_cast<double>(scale);
   const char* unit = "B  ";
@@ -35,6 +36,7 @@ std::string size_text(int64_t size, int64_t scale) {
   return core::format("{:6d} {}", size, unit);
 }
 
+// The same for numbers of blocks, in thousands and millions.
 std::string count_text(int64_t count, int64_t scale) {
   auto rest = static_cast<double>(scale);
   const char* unit = " ";

@@ -8,6 +8,7 @@ namespace outback::ops {
 
 byte_range bytes_of(const c10::TensorImpl& tensor) {
   if (tensor.numel() == 0) return {};
+  // torch has no negative strides, so the first element is the one at the storage offset.
   int64_t last = tensor.storage_offset();
   for (int64_t d = 0; d < tensor.dim(); ++d) last += (tensor.size(d) - 1) * tensor.stride(d);
   const size_t item = tensor.itemsize();
@@ -15,6 +16,7 @@ byte_range bytes_of(const c10::TensorImpl& tensor) {
           (static_cast<size_t>(last) + 1) * item};
 }
 
+// Merges `added` with every range that it overlaps or touches.
 void byte_ranges::add(byte_range added) {
   if (added.empty()) return;
   std::vector<byte_range> merged;
@@ -23,7 +25,7 @@ void byte_ranges::add(byte_range added) {
       merged.push_back(range);
     } else if (added.end < range.begin) {
       merged.push_back(added);
-      added = range;  // what is left goes on in order
+      added = range;  // the rest of the old ranges follow in order
     } else {
       added = {std::min(added.begin, range.begin), std::max(added.end, range.end)};
     }

@@ -1,4 +1,4 @@
-// Parts of a storage, in bytes.
+// Parts of a storage as ranges of byte offsets, so that a stage copies no more than it must.
 #pragma once
 
 #include <c10/core/TensorImpl.h>
@@ -8,6 +8,7 @@
 
 namespace outback::ops {
 
+/// The bytes from offset `begin` up to, but not including, `end`.
 struct byte_range {
   size_t begin = 0;
   size_t end = 0;
@@ -15,18 +16,20 @@ struct byte_range {
   bool empty() const { return begin >= end; }
 };
 
-/// What a tensor covers of its storage, gaps included.
+/// Returns the range of its storage that a strided tensor covers: from its first element to its
+/// last one, gaps between elements included. Empty for a tensor without elements.
 byte_range bytes_of(const c10::TensorImpl& tensor);
 
-/// A set of bytes: ranges in ascending order that do not touch.
+/// A set of bytes, kept as ranges in ascending order that neither overlap nor touch. Not
+/// thread-safe.
 class byte_ranges {
  public:
   void add(byte_range added);
 
-  /// How many bytes there are.
+  /// The number of bytes in the set.
   size_t size() const;
 
-  /// The bytes below `size` that are not in the set.
+  /// Returns the bytes from 0 up to `size` that are not in the set.
   byte_ranges others(size_t size) const;
 
   auto begin() const { return ranges_.begin(); }

@@ -16,6 +16,7 @@ namespace {
 
 std::atomic<fallback_mode> mode{fallback_mode::allow};
 
+// In the order of the enumeration: `name_of` takes the mode as an index.
 constexpr std::array<std::pair<fallback_mode, std::string_view>, 3> mode_names{{
     {fallback_mode::allow, "allow"},
     {fallback_mode::warn, "warn"},
@@ -24,7 +25,7 @@ constexpr std::array<std::pair<fallback_mode, std::string_view>, 3> mode_names{{
 
 constexpr const char* mode_variable = "OUTBACK_FALLBACK";
 
-// True the first time.
+// True at the first call with this operator. Leaked sets: operators may run until the process ends.
 bool is_news(const std::string& op) {
   static auto& guard = *new std::mutex;
   static auto& known = *new std::unordered_set<std::string>;
@@ -66,6 +67,7 @@ fallback_mode ops::initial_fallback_mode(fallback_mode otherwise) {
 }
 
 void ops::before_fallback(const operator_text& op) {
+  // First, since every operator over copies comes here: no text is made unless something is said.
   const fallback_mode now = get_fallback_mode();
   if (C10_LIKELY(now == fallback_mode::allow)) return;
   const std::string text = op.text();

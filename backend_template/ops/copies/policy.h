@@ -1,4 +1,5 @@
-// What happens to an operator that can run on the CPU only, over copies of its tensors.
+// The fallback mode: whether an operator that has no kernel for the device may run on the CPU over
+// copies of its tensors. The mode itself is public (outback/backend.h); this is for those who ask.
 #pragma once
 
 #include <string>
@@ -8,26 +9,31 @@
 
 namespace outback::ops {
 
-/// As schemas have them: "aten::add" and "Tensor". Both live as long as the operator.
+/// An operator's name as its schema has it: "aten::add" and "Tensor". Borrowed: both texts live as
+/// long as the operator's schema.
 struct operator_text {
   const char* name = nullptr;
   const char* overload = "";
 
-  /// "aten::add.Tensor", "aten::mm"
+  /// Returns "aten::add.Tensor", or "aten::mm" for an operator without an overload name.
   std::string text() const;
 };
 
-/// Runs before the copies: says or refuses what the mode says. `fallback_mode::allow` costs one
-/// load. Throws c10::NotImplementedError under `fallback_mode::error`.
+/// To be called before `op` runs over copies. Under fallback_mode::warn it warns once for each
+/// operator of the process; under fallback_mode::error it throws c10::NotImplementedError (Python:
+/// NotImplementedError). Under fallback_mode::allow it does nothing and costs one load.
+/// Thread-safe.
 void before_fallback(const operator_text& op);
 
-/// "allow", "warn", "error"
+/// Returns "allow", "warn" or "error", a text that lives as long as the process.
 std::string_view name_of(fallback_mode mode) noexcept;
 
-/// Throws c10::ValueError for any other text; `what` says where it stood.
+/// Returns the mode that `text` names as above. Throws c10::ValueError (Python: ValueError) for any
+/// other text; the message begins with `what`, which says where the text stood.
 fallback_mode read_fallback_mode(std::string_view text, std::string_view what);
 
-/// The environment's OUTBACK_FALLBACK, else `otherwise`.
+/// Returns the mode that the environment variable OUTBACK_FALLBACK names, or `otherwise` if it is
+/// not set. Throws c10::ValueError if it has another value.
 fallback_mode initial_fallback_mode(fallback_mode otherwise);
 
 }  // namespace outback::ops

@@ -13,7 +13,8 @@
 namespace outback::ops {
 namespace {
 
-// Pinned memory takes its room whether it is touched or not; pageable memory does not.
+// Both in bytes. Pinned memory occupies all its pages; pageable memory only those that are touched.
+// So a large storage of which a call uses less than a quarter gets pageable memory.
 bool is_worth_pinning(size_t size, size_t used) {
   constexpr size_t large = size_t{1} << 20;
   return size <= large || size / 4 <= used;
@@ -28,7 +29,7 @@ void stage::use(byte_range bytes, bool fetched) {
 
 void stage::fill(c10::StorageImpl& alias) {
   const size_t size = source_.nbytes();
-  if (source_.data() == nullptr || size == 0) return;  // a zero tensor has a size and no memory
+  if (source_.data() == nullptr || size == 0) return;  // a zero tensor has a size but no memory
   c10::Allocator& allocator =
       is_worth_pinning(size, used_.size()) ? core::host_allocator() : *c10::GetCPUAllocator();
   alias.set_data_ptr_noswap(allocator.allocate(size));
@@ -45,6 +46,7 @@ void stage::write_back(c10::StorageImpl& alias) {
   }
 }
 
+// The new memory may be smaller or larger than the storage: only what fits in both is fetched.
 void stage::complete(c10::StorageImpl& alias) {
   byte_ranges known = fetched_;
   for (const byte_range& bytes : written_) known.add(bytes);

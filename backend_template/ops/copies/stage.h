@@ -1,4 +1,4 @@
-// A storage that the CPU cannot address, staged through its own memory for the length of a call.
+// The stage of a storage in memory apart: a CPU copy of it for the length of one operator's call.
 #pragma once
 
 #include <c10/core/Storage.h>
@@ -10,30 +10,40 @@
 
 namespace outback::ops {
 
-/// In the order of use: `use` for each tensor of the call, `fill`, the kernel, `note_written` for
-/// each tensor that it wrote, and one of `write_back` and `complete`. `alias` is the CPU storage
-/// that the kernel sees; every offset means the same in both.
+/// cpu_call calls, in this order: `use` for each tensor of the call, `fill`, then the kernel,
+/// `note_written` for each tensor that it wrote, and one of `write_back` and `complete`. `alias` is
+/// the CPU storage that the kernel sees; a byte has the same offset in both storages.
+///
+/// All copies go through the current stream of the device and throw the error of a failed slot.
+/// While that stream is capturing, waiting for them throws c10::Error and breaks the capture. Not
+/// thread-safe.
 class stage {
  public:
-  /// Holds `source`.
+  /// Keeps a reference to `source`, a storage of a device whose memory the CPU cannot address.
   explicit stage(c10::Storage source)
       : held_(std::move(source)), source_(*held_.unsafeGetStorageImpl()) {}
 
-  /// The kernel uses these bytes; `fetched` says whether as they are now.
+  /// Says that the kernel uses these bytes, and whether they must be `fetched`: a kernel that only
+  /// overwrites them does not need their old values.
   void use(byte_range bytes, bool fetched);
 
-  /// Gives `alias` memory and enqueues the copies into it on the device's current stream. It is
-  /// pinned, unless most of a large storage is not used or the runtime cannot pin.
+  /// Gives `alias` memory of the storage's size and enqueues the copies of the fetched bytes into
+  /// it. The memory is pinned, and the copies asynchronous: the caller waits for the stream before
+  /// it runs the kernel. Pageable memory, for which each copy waits, is used for a large storage
+  /// most of which the kernel does not use, and if the runtime has no group host_memory.
   void fill(c10::StorageImpl& alias);
 
+  /// Says that the kernel wrote these bytes of the alias.
   void note_written(byte_range bytes) { written_.add(bytes); }
 
-  /// Enqueues the copies of what was written. The memory may be freed at once: its allocator waits
-  /// for the stream.
+  /// Enqueues the copies of the written bytes to the device. The alias's memory may be freed when
+  /// this returns: pinned memory is not used again before the copies are done, and pageable memory
+  /// has been read.
   void write_back(c10::StorageImpl& alias);
 
-  /// For an alias whose memory the kernel has replaced, and that is to replace the storage: fetches
-  /// what neither it nor the kernel knows of the old one. Waits.
+  /// For a kernel that resized the alias, whose new memory is to replace the storage's. Fetches the
+  /// bytes of the storage that were neither fetched before nor written, so that the new memory
+  /// holds all of them. Waits for the copies.
   void complete(c10::StorageImpl& alias);
 
  private:

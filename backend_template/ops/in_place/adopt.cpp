@@ -45,7 +45,8 @@ void relabel(c10::TensorImpl& tensor, c10::Device device) {
 at::Tensor as_view_of(const c10::TensorImpl& view, const c10::TensorImpl& source) {
   constexpr c10::DispatchKeySet bits{c10::DispatchKey::Conjugate, c10::DispatchKey::Negative,
                                      c10::DispatchKey::ZeroTensor};
-  // A view of a nested or quantized tensor's memory is neither.
+  // `view` is plain: a plain view of a nested or quantized tensor's memory has the keys of a dense
+  // tensor, not those of `source`.
   const c10::DispatchKeySet plain =
       is_plain(source)
           ? source.key_set() - bits

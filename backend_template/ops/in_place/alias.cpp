@@ -10,13 +10,14 @@
 namespace outback::ops {
 namespace {
 
-// Those of autograd too: a tensor without them is one of inference mode, of which a kernel cannot
-// make a nested one.
+// The keys of a tensor that its alias keeps. Autograd's are among them: a tensor without them is an
+// inference tensor, and a kernel cannot make a nested tensor of such a one.
 constexpr c10::DispatchKeySet kept_keys{
     c10::DispatchKey::Conjugate, c10::DispatchKey::Negative, c10::DispatchKey::ZeroTensor,
     c10::DispatchKey::ADInplaceOrView, c10::DispatchKey::AutogradFunctionality};
 
 c10::Storage storage_over(c10::DataPtr&& data, const c10::StorageImpl& source) {
+  // A resizable alias that grows takes its memory from this allocator.
   static c10::Allocator* const cpu = c10::GetCPUAllocator();
   return c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(),
                                                static_cast<int64_t>(source.nbytes()),
@@ -44,8 +45,8 @@ at::Tensor make_alias_tensor(const at::Tensor& source, c10::Storage storage) {
   const c10::TensorImpl& from = *source.unsafeGetTensorImpl();
   const c10::DispatchKeySet keys =
       (from.key_set() & kept_keys) | c10::DispatchKeySet(c10::DispatchKey::CPU);
-  // The constructor for views takes the keys as they are; the other one adds autograd's and a
-  // counter.
+  // TensorImpl's constructor for views takes the keys as they are. The other one would add
+  // autograd's keys and make a version counter.
   auto alias = c10::make_intrusive<c10::TensorImpl>(c10::TensorImpl::VIEW, std::move(storage), keys,
                                                     from.dtype());
   tensor_fields::copy_geometry(from, *alias);

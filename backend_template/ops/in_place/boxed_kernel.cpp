@@ -19,7 +19,8 @@
 namespace outback::ops {
 namespace {
 
-// Replaces what `value` holds of the device. Lists are made anew: the caller may still look at his.
+// Replaces the device's tensors, storages and devices in `value` by the CPU's. A list is replaced
+// by a new one, since the caller may hold the old list too.
 void lend_value(cpu_call& call, c10::IValue& value, access how, mixing allowed) {
   if (value.isTensor()) {
     value = call.lend(std::move(value).toTensor(), how, allowed);
@@ -45,7 +46,8 @@ void lend_value(cpu_call& call, c10::IValue& value, access how, mixing allowed) 
   }
 }
 
-// A generator of ours, or none: a CPU generator that continues the device's numbers.
+// Replaces a generator of the device, or a missing one, by a CPU generator that continues the
+// device's random numbers. After `call.begin()`, which settles the device.
 void lend_generator(const cpu_call& call, c10::IValue& value) {
   const at::Generator given = value.isGenerator() ? value.toGenerator() : at::Generator();
   std::optional<c10::Device> device = call.device();
@@ -74,11 +76,14 @@ void take_back_value(cpu_call& call, c10::IValue& value) {
   }
 }
 
+// Visits the numbers of the bits that are set, from the lowest on.
 template <class Visit>
 void for_each_bit(uint64_t bits, Visit visit) {
   for (; bits != 0; bits &= bits - 1) visit(static_cast<size_t>(std::countr_zero(bits)));
 }
 
+// One call of a boxed kernel: the arguments are the last ones on the stack, and the results replace
+// them.
 void run(const op_facts& facts, const c10::OperatorHandle& op, c10::DispatchKey target,
          torch::jit::Stack& stack) {
   if (C10_UNLIKELY(facts.tells_host)) core::note_synchronizing();
@@ -96,6 +101,7 @@ void run(const op_facts& facts, const c10::OperatorHandle& op, c10::DispatchKey 
   call.begin(facts.judged_as);
   for_each_bit(facts.generators, [&](size_t i) { lend_generator(call, stack[first + i]); });
 
+  // With `target` alone, so that no other key of the tensors takes part.
   op.redispatchBoxed(c10::DispatchKeySet(target), &stack);
 
   call.finish();
@@ -118,6 +124,7 @@ class kernel_of_one final : public c10::OperatorKernel {
   }
 
  private:
+  // The first call keeps the facts. If two threads call at once, the second one's are thrown away.
   const op_facts* learn(const c10::OperatorHandle& op) {
     auto made = std::make_unique<const op_facts>(facts_of(op));
     const op_facts* known = nullptr;
@@ -131,6 +138,8 @@ class kernel_of_one final : public c10::OperatorKernel {
   c10::DispatchKey target_;
 };
 
+// Works out the facts on each call: it serves many operators, and those that are called often have
+// a kernel of their own.
 class kernel_of_any final : public c10::OperatorKernel {
  public:
   explicit kernel_of_any(const operator_names& excluded) : excluded_(excluded) {}

@@ -1,4 +1,5 @@
-// One kernel for every operator: runs the operator's CPU kernel on what the device's tensors hold.
+// The boxed kernel that serves nearly every operator: it lends the device's tensors to the CPU,
+// runs the operator's CPU kernel and takes the results back (cpu_call.h), in place or over copies.
 #pragma once
 
 #include <ATen/core/boxing/KernelFunction.h>
@@ -8,13 +9,15 @@
 
 namespace outback::ops {
 
-/// The kernel for one operator, which runs its kernel for `target`. What it needs to know of the
-/// schema is worked out at the first call.
+/// Returns a kernel to register for one operator, which runs that operator's kernel for `target`
+/// (CPU, SparseCPU, ...). It works out what it needs to know of the schema at its first call and
+/// keeps that; calls from several threads are safe.
 c10::KernelFunction boxed_kernel(c10::DispatchKey target);
 
-/// The kernel for operators that nobody registered for this device, custom ones above all. Throws
-/// c10::NotImplementedError for an operator without a CPU kernel, and for those that are excluded,
-/// which live as long as the process.
+/// Returns the backend fallback: the kernel of every operator that has none for this device, above
+/// all of custom ones. When it is called, it throws c10::NotImplementedError (Python:
+/// NotImplementedError) for an operator without a CPU kernel and for one in `excluded`, which must
+/// live until the process ends.
 c10::KernelFunction boxed_fallback(const operator_names& excluded);
 
 }  // namespace outback::ops

@@ -1,6 +1,6 @@
 #include "backend_template/ops/in_place/common_operators.h"
 
-#include <ATen/core/Tensor.h>  // the next ones expect it
+#include <ATen/core/Tensor.h>  // the headers below do not include it
 
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_ops.h>
 #include <ATen/ops/abs_ops.h>
@@ -47,7 +47,7 @@
 namespace outback::ops {
 namespace {
 
-// Without the "aten::".
+// `+ 6` skips "aten::" in the operator's name, since the registrar adds it.
 template <class Operator>
 void add_unboxed(registrar& to) {
   to.add<&unboxed_kernel<Operator>::run>(Operator::name + 6, Operator::overload_name);
@@ -55,6 +55,8 @@ void add_unboxed(registrar& to) {
 
 }  // namespace
 
+// Each entry costs compile time and code, so the list holds only what training and inference of
+// usual models call often.
 void register_common_operators(registrar& to) {
   add_unboxed<at::_ops::abs>(to);
   add_unboxed<at::_ops::add_out>(to);

@@ -1,12 +1,11 @@
-// The operators that models spend their calls on.
+// Unboxed kernels for the operators that models call most often.
 #pragma once
 
 namespace outback::ops {
 
 class registrar;
 
-/// Gives them kernels that are not boxed. All others, and what these do not cover, are served by
-/// boxed ones.
+/// Registers an unboxed_kernel for each of them. Boxed kernels serve all other operators.
 void register_common_operators(registrar& to);
 
 }  // namespace outback::ops

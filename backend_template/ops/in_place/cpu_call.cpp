@@ -18,6 +18,8 @@
 namespace outback::ops {
 namespace {
 
+// What must not run again for the operators that a CPU kernel calls. AutocastCPU, since the lent
+// tensors are the CPU's now; autocast of this device has had its turn.
 constexpr c10::DispatchKeySet keys_above_backends =
     c10::autograd_dispatch_keyset_with_ADInplaceOrView |
     c10::DispatchKeySet(c10::DispatchKey::AutocastCPU);
@@ -36,7 +38,8 @@ void cpu_call::set_device(c10::Device device) {
   device_ = device;
 }
 
-// Notes the tensor's device; `begin` complains, when the device of ours is known.
+// Notes the device of a tensor. A mismatch is reported by `begin`: only then it is known which
+// device of this backend the others should have been on.
 void cpu_call::join(const at::Tensor& tensor, access how, mixing allowed) {
   const c10::Device device = tensor.device();
   if (device.type() == core::device_type) {
@@ -59,7 +62,7 @@ at::Tensor cpu_call::lend(at::Tensor tensor, access how, mixing allowed) {
   if (tensor.device().type() != core::device_type) return tensor;
   for (tensor_loan& loan : tensors_) {
     if (!loan.source.is_same(tensor)) continue;
-    // Once as an argument and once as the result: what was there is needed.
+    // The tensor is an argument and the result at once, so its old elements are needed.
     if (how != loan.how) loan.how = access::write;
     if (how != access::read && tensor.has_storage()) lend_storage(tensor.storage(), how);
     return loan.alias;
@@ -70,7 +73,7 @@ at::Tensor cpu_call::lend(at::Tensor tensor, access how, mixing allowed) {
   if (C10_LIKELY(is_plain(impl) && !keep_requires_grad_)) {
     alias = make_alias_tensor(tensor, lend_storage(tensor.storage(), how).alias);
   } else if (has_members(impl)) {
-    // fill_ writes the values alone.
+    // An operator that overwrites a sparse tensor, such as fill_, may leave the indices alone.
     const access of_members = how == access::overwrite ? access::write : how;
     alias = make_special_alias(tensor, {});
     for_each_member(*alias.unsafeGetTensorImpl(),
@@ -96,7 +99,9 @@ c10::Storage cpu_call::lend(const c10::Storage& storage) {
 
 cpu_call::storage_loan& cpu_call::lend_storage(const c10::Storage& storage, access how) {
   c10::StorageImpl& source = *storage.unsafeGetStorageImpl();
-  // Only a write gives a copy-on-write storage memory of its own, and then all see the new memory.
+  // mutable_data() gives a copy-on-write storage memory of its own, so reads do not call it. If one
+  // argument reads such a storage and another one writes it, both have to see the new memory: hence
+  // the alias that is there already gets it below.
   void* const data = how == access::read ? const_cast<void*>(source.data()) : source.mutable_data();
   for (storage_loan& loan : storages_) {
     if (loan.source != &source) continue;
@@ -117,7 +122,8 @@ cpu_call::storage_loan& cpu_call::lend_storage(const c10::Storage& storage, acce
   return storages_.back();
 }
 
-// An operator that overwrites a tensor has no use for what it was, unless there are gaps in it.
+// Tells the stage which bytes the tensor covers. An operator that overwrites a tensor does not need
+// its old bytes, unless it has gaps: those belong to other tensors and are written back too.
 void cpu_call::use_stage(const tensor_loan& loan) {
   const c10::TensorImpl& source = *loan.source.unsafeGetTensorImpl();
   if (has_members(source) || !source.has_storage()) return;
@@ -140,7 +146,7 @@ void cpu_call::fill_stages() {
   }
 }
 
-// A result comes by a copy even when no tensor goes in.
+// A factory such as arange has no tensor to lend, and yet its result is copied to the device.
 bool cpu_call::makes_copies() const {
   return device_ && device_->type() == core::device_type &&
          !core::is_host_addressable(device_->index());
@@ -156,6 +162,8 @@ void cpu_call::begin(std::optional<operator_text> op) {
     if (op && has_stages_) core::note_synchronizing();
     fill_stages();
   }
+  // After fill_stages: this wait is for its copies too. Storages of one device mostly come in a
+  // row.
   for (size_t i = 0; i < storages_.size(); ++i) {
     const c10::Device device = storages_[i].device;
     if (i == 0 || storages_[i - 1].device != device) core::drain(device.index());
@@ -163,6 +171,8 @@ void cpu_call::begin(std::optional<operator_text> op) {
   below_autograd_.emplace(keys_above_backends);
 }
 
+// In this order: a stage needs to know all written bytes before it copies them, and a tensor gets
+// new sizes when its storage has the memory for them.
 void cpu_call::finish() {
   for (const tensor_loan& loan : tensors_) {
     if (loan.how != access::read) note_written(*loan.alias.unsafeGetTensorImpl());
@@ -184,7 +194,8 @@ cpu_call::storage_loan* cpu_call::loan_of(const c10::StorageImpl* alias) {
   return nullptr;
 }
 
-// The bytes that a staged tensor covers now: a kernel may have resized it within its storage.
+// Takes the bytes that the alias covers now, after the kernel: it may have resized the alias within
+// its storage.
 void cpu_call::note_written(const c10::TensorImpl& alias) {
   if (!alias.has_storage()) return;
   storage_loan* const loan = loan_of(alias.unsafe_storage().unsafeGetStorageImpl());
@@ -205,7 +216,8 @@ void cpu_call::finish_storage(storage_loan& loan) {
   }
 }
 
-// By what the kernel gave the alias, over which the alias lies from then on.
+// Gives the device's storage the memory that the kernel gave the alias. Where it was adopted, the
+// alias lies over the storage's memory again, for the results that share it.
 void cpu_call::replace_memory(storage_loan& loan) {
   c10::StorageImpl& alias = *loan.alias.unsafeGetStorageImpl();
   if (loan.staged) loan.staged->complete(alias);
@@ -235,7 +247,7 @@ void cpu_call::finish_tensor(const tensor_loan& loan) {
     source.set_sizes_and_strides(alias.sizes(), alias.strides(), alias.storage_offset());
   }
   take_names(alias, source);
-  // linalg.lu_solve answers with the conjugate's bytes and the bit that says so.
+  // A kernel may set these bits: linalg.lu_solve writes the conjugate and sets the conj bit.
   if (C10_UNLIKELY(loan.source.is_conj() != loan.alias.is_conj())) {
     loan.source._set_conj(loan.alias.is_conj());
   }
@@ -253,6 +265,7 @@ at::Tensor cpu_call::take_back(at::Tensor result) {
   if (!impl->device().is_cpu() || !device_ || device_->type() != core::device_type) return result;
   const c10::Device device = *device_;
 
+  // A view of what was lent: the same view of the device's tensor.
   if (impl->has_storage() && is_plain(*impl)) {
     if (const storage_loan* lent = loan_of(impl->unsafe_storage().unsafeGetStorageImpl())) {
       for (const tensor_loan& loan : tensors_) {
@@ -265,6 +278,8 @@ at::Tensor cpu_call::take_back(at::Tensor result) {
     }
   }
   core::check_dtype(c10::typeMetaToScalarType(impl->dtype()));
+  // Relabelled in place, which nobody else may see: if others hold the tensor, a copy of its
+  // TensorImpl over the same storage is.
   if (C10_UNLIKELY(result.use_count() != 1)) {
     result = at::Tensor(impl->shallow_copy_and_detach(c10::VariableVersion(0),
                                                       /*allow_tensor_metadata_change=*/true));
@@ -285,12 +300,13 @@ void cpu_call::take_back_storage(c10::TensorImpl& result, c10::Device device) {
   const c10::Storage& storage = result.unsafe_storage();
   if (!storage) return;
   c10::StorageImpl* const impl = storage.unsafeGetStorageImpl();
-  // A view of another kind than plain: a nested tensor's buffer, a quantized tensor's transpose.
+  // A view that is not plain, such as a quantized tensor's transpose, or a nested tensor over a
+  // lent buffer: it shares the storage that was lent.
   if (const storage_loan* const lent = loan_of(impl)) {
     return result.set_storage_keep_dtype(storage_of(*lent));
   }
   if (C10_LIKELY(storage.use_count() == 1)) return adopt_storage(*impl, device);
-  // Results that share a storage go on sharing one.
+  // Results that share a storage on the CPU share one on the device too.
   for (const auto& [known, theirs] : shared_) {
     if (known == impl) return result.set_storage_keep_dtype(theirs);
   }

@@ -1,16 +1,17 @@
-// One run of CPU kernels on tensors of the device: what goes in, and what comes out of it.
+// One run of a CPU kernel on the device's tensors: what goes in, and what comes out of it. Every
+// operator that the CPU serves goes through a cpu_call, except for the fast paths of cpu_kernels/.
 //
 //   cpu_call call;
 //   at::Tensor a = call.lend(self), o = call.lend(out, access::write);
 //   call.begin();                      // waits for the device, or copies from it
 //   at::Tensor r = <CPU operator>(a, o);
-//   call.finish();                     // carries a resized `out` over, or copies what was written
+//   call.finish();                     // copies back what was written, and takes over resizes
 //   return call.take_back(r);
 //
-// Where the CPU can address the device's memory, what is lent are aliases and nothing is copied;
-// elsewhere each storage is staged through CPU memory, once, whichever views of it take part. A
-// call that ends in an exception changes nothing of the tensors lent, apart from bytes that a
-// kernel had written in place.
+// Where the CPU addresses the device's memory, what it lends are aliases, and nothing is copied:
+// the kernel runs in place. For memory apart it runs over copies: each storage gets one stage,
+// whichever of its views take part. If the kernel throws, the tensors that were lent keep their
+// sizes, strides and storages; only bytes that the kernel wrote in place are changed.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -30,68 +31,82 @@
 
 namespace outback::ops {
 
+/// What the kernel does to a tensor.
 enum class access : uint8_t {
   read,
   write,
-  overwrite  // all of its elements, without a look at what they were
+  overwrite  // writes every element and reads none: a stage need not fetch them
 };
 
-/// Which tensors may meet in a call.
+/// Which tensors may meet in one call.
 enum class mixing {
   refused,      // all on one device; CPU scalars may join, as with CUDA
   cpu_tensors,  // CPU tensors may join
-  anything      // several devices too: copies
+  anything      // tensors of several devices too: for copies
 };
 
+/// Lives on the stack for one call of one operator; not thread-safe. The tensors that it lends must
+/// not be used by others until `finish`.
 class cpu_call {
  public:
   explicit cpu_call(mixing allowed = mixing::refused) : mixing_(allowed) {}
   cpu_call(const cpu_call&) = delete;
   cpu_call& operator=(const cpu_call&) = delete;
 
-  /// From here on, aliases say of `requires_grad()` what their tensors say. Slower, and almost no
-  /// kernel asks.
+  /// Lets the aliases that are made from here on require a gradient if their tensors do. It makes
+  /// them slower, and only one CPU kernel asks (op_facts::asks_requires_grad).
   void keep_requires_grad() { keep_requires_grad_ = true; }
 
-  /// The CPU's view of `tensor`; a CPU tensor or an undefined one is returned as it is. The same
-  /// tensor gives the same alias, and views of one storage give views of one storage.
+  /// Returns the CPU's view of `tensor`: an alias, or a tensor over a stage that `begin` fills.
+  /// A CPU tensor and an undefined one are returned as they are. The same tensor gives the same
+  /// alias, and views of one storage give views of one storage. Only before `begin`.
   at::Tensor lend(at::Tensor tensor, access how = access::read, mixing allowed = mixing::refused);
   std::optional<at::Tensor> lend(const std::optional<at::Tensor>& tensor,
                                  access how = access::read) {
     return tensor ? std::optional<at::Tensor>(lend(*tensor, how)) : std::nullopt;
   }
+  /// The same for a storage, all of which the kernel may read and write.
   c10::Storage lend(const c10::Storage& storage);
 
-  /// A Device argument: where the results go.
+  /// Says where the results go, for an operator with a Device argument. Without this they go to the
+  /// device of the tensors. Throws c10::AcceleratorError for an index out of range.
   void set_device(c10::Device device);
 
-  /// Checks that the tensors may meet, then waits for or copies from the device. From here on,
-  /// until the object dies, autograd and autocast are off: they have had their turn above this
-  /// kernel. `op`: what runs, for the fallback mode to judge; none for what only moves data.
+  /// Checks that the tensors may meet, then waits until the current streams of their devices are
+  /// idle; over copies it copies their bytes to the host first. From here until this object dies,
+  /// autograd and autocast are off in the calling thread: they come before this kernel.
+  ///
+  /// `op` says what runs, for the fallback mode to judge. Calls that only move data pass none.
+  /// Throws c10::Error if the tensors are on several devices or a stream is capturing, and
+  /// c10::NotImplementedError if the call would need copies and the fallback mode is "error".
   void begin(std::optional<operator_text> op = std::nullopt);
 
-  /// Where the results go. After `begin`; empty when no tensor and no argument names a device of
-  /// ours.
+  /// The device where the results go; empty if no tensor and no argument names a device of this
+  /// backend. After `begin`.
   const std::optional<c10::Device>& device() const { return device_; }
 
-  /// To be called once when the kernel has returned, before `take_back`.
+  /// Writes back what the kernel wrote. Gives the lent tensors the storages, sizes and strides that
+  /// the kernel gave their aliases. Once, when the kernel has returned and before `take_back`; an
+  /// operator that writes no argument may leave it out.
   void finish();
 
-  /// `result` on the device: the tensor lent, a view of it, or the CPU's memory adopted.
+  /// Returns `result`, a tensor that the kernel returned, as a tensor of the device: the tensor
+  /// that was lent, a view of it, or a new one over the CPU's memory (adopted or copied, adopt.h).
+  /// Throws c10::TypeError for a dtype that the device does not support.
   at::Tensor take_back(at::Tensor result);
 
  private:
   struct tensor_loan {
-    at::Tensor source;
-    at::Tensor alias;
+    at::Tensor source;  // the device's tensor
+    at::Tensor alias;   // what the kernel gets
     access how;
   };
   struct storage_loan {
-    c10::StorageImpl* source;  // the stage holds it, or else the alias
+    c10::StorageImpl* source;  // not owned: the stage holds it, or else the alias
     c10::Storage alias;
-    const void* data;  // the alias's at first: a kernel that resizes replaces it
+    const void* data;  // the alias's memory at `begin`: a kernel that resizes replaces it
     c10::Device device;
-    std::unique_ptr<stage> staged;  // null where the CPU addresses it
+    std::unique_ptr<stage> staged;  // null if the CPU addresses the memory
   };
 
   void use_stage(const tensor_loan& loan);
@@ -109,10 +124,11 @@ class cpu_call {
 
   c10::SmallVector<tensor_loan, 4> tensors_;
   c10::SmallVector<storage_loan, 4> storages_;
-  c10::SmallVector<std::pair<c10::StorageImpl*, c10::Storage>, 1> shared_;  // results' storages
-  std::optional<c10::Device> tensors_device_;
+  // CPU storages that several results share, each with the device's storage made of it.
+  c10::SmallVector<std::pair<c10::StorageImpl*, c10::Storage>, 1> shared_;
+  std::optional<c10::Device> tensors_device_;  // of the first tensor on this backend
   std::optional<c10::Device> device_;
-  std::optional<c10::Device> stranger_;  // a device that does not go with the tensors'
+  std::optional<c10::Device> stranger_;  // a device that may not meet the tensors'
   mixing mixing_;
   bool keep_requires_grad_ = false;
   bool has_stages_ = false;

@@ -1,4 +1,5 @@
-// Names of dimensions (`torch.ones(2, names=("N",))`), which torch has up to 2.12.
+// Names of dimensions (`torch.ones(2, names=("N",))`), which torch has up to 2.12. From 2.13 on
+// these functions do nothing, so that callers need no version check.
 #pragma once
 
 #include <ATen/core/TensorBase.h>
@@ -18,11 +19,13 @@ inline void take_names(const c10::TensorImpl& /*from*/, c10::TensorImpl& /*to*/)
 
 #else
 
+/// True if a dimension of `tensor` has a name. The fast paths leave such tensors to cpu_call, which
+/// carries the names over.
 inline bool has_names(const at::TensorBase& tensor) {
   return tensor.unsafeGetTensorImpl()->has_named_tensor_meta();
 }
 
-/// `to` gets the names of `from`, or loses its own.
+/// Gives `to` a copy of the names of `from`, or removes its names if `from` has none.
 inline void take_names(const c10::TensorImpl& from, c10::TensorImpl& to) {
   if (!from.has_named_tensor_meta() && !to.has_named_tensor_meta()) return;
   const c10::NamedTensorMetaInterface* const names = from.named_tensor_meta();

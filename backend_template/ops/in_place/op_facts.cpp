@@ -17,7 +17,8 @@ struct named_argument {
   std::string_view argument;
 };
 
-// Written although their schema does not say so: harmless in place, lost in a copy.
+// Arguments that the CPU kernel writes although the schema does not say so. In place that does no
+// harm; over copies the write would be lost.
 constexpr std::array<named_argument, 6> unannotated_writes{{
     {"aten::native_batch_norm", "running_mean"},
     {"aten::native_batch_norm", "running_var"},
@@ -27,8 +28,8 @@ constexpr std::array<named_argument, 6> unannotated_writes{{
     {"aten::batch_norm_gather_stats_with_counts", "running_var"},
 }};
 
-// Documented as "on the CPU, or where self is"; and the shapes of nested tensors, which are on the
-// CPU always.
+// Indices, which PyTorch documents as "on the CPU or on the device of self", and the shapes of
+// nested tensors, which are always on the CPU.
 constexpr std::array<named_argument, 6> cpu_arguments{{
     {"aten::index", "indices"},
     {"aten::_index_put_impl_", "indices"},
@@ -41,21 +42,23 @@ constexpr std::array<std::string_view, 3> cpu_results{"aten::_nested_tensor_size
                                                       "aten::_nested_tensor_strides",
                                                       "aten::_nested_tensor_storage_offsets"};
 
-// In place, and without a look at what was there. (Results given as out= are so by their schema.)
+// Operators that overwrite the tensor that they work on in place. An out= argument is known to be
+// overwritten by its schema.
 constexpr std::array<std::string_view, 11> overwriting_operators{
     "aten::bernoulli_", "aten::cauchy_",    "aten::exponential_", "aten::eye_",
     "aten::fill_",      "aten::geometric_", "aten::log_normal_",  "aten::normal_",
     "aten::random_",    "aten::uniform_",   "aten::zero_"};
 
-// The CPU's kernel does not always fill its out=: by way of oneDNN it leaves a transposed one
-// alone.
+// An exception: the CPU's kernel does not always fill its out= argument. If oneDNN computes it, a
+// transposed out= stays as it was.
 constexpr std::string_view unreliable_writer = "aten::gelu";
 
-// What a tensor is made of moves, and nothing is computed.
+// Operators that compute nothing, so the fallback mode does not judge them.
 constexpr std::array<std::string_view, 4> data_movers{
     "aten::_to_copy", "aten::_sparse_coo_tensor_with_dims",
     "aten::_sparse_coo_tensor_with_dims_and_tensors", "aten::is_set_to"};
 
+// Its kernel asks which arguments require a gradient, to know what the backward pass will need.
 constexpr std::string_view requires_grad_reader = "aten::_sparse_mm_reduce_impl";
 
 template <size_t N>
@@ -66,6 +69,7 @@ bool contains(const std::array<named_argument, N>& table, std::string_view op,
   });
 }
 
+// The type inside any number of Optional and List.
 const c10::Type& element_of(const c10::Argument& argument) {
   const c10::Type* type = argument.type().get();
   for (;;) {

@@ -1,4 +1,6 @@
-// What a boxed kernel has to know of an operator's schema, as bit masks.
+// What a boxed kernel has to know of an operator's schema, worked out once: which arguments to
+// lend, which of them the kernel writes, and what becomes of the results. The exceptions that
+// schemas do not tell are tables in op_facts.cpp.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -10,21 +12,24 @@
 
 namespace outback::ops {
 
-/// Bit i stands for argument i.
+/// In the masks, bit i stands for argument i of the schema, counted from 0.
 struct op_facts {
-  std::optional<operator_text> judged_as;  // by the fallback mode
-  uint32_t arguments = 0;
+  std::optional<operator_text>
+      judged_as;           // what the fallback mode judges; none: it only moves data
+  uint32_t arguments = 0;  // how many the schema has
   uint32_t returns = 0;
-  uint64_t handled = 0;      // may be or hold a tensor, a storage, a device or a generator
+  uint64_t handled = 0;      // is, or may hold, a tensor, a storage or a device
   uint64_t written = 0;      // the operator changes it
-  uint64_t overwritten = 0;  // all of it, whatever it was
+  uint64_t overwritten = 0;  // the operator writes all of it and reads none of it
   uint64_t generators = 0;
-  uint64_t cpu_allowed = 0;          // may be a CPU tensor by contract
-  bool results_stay_on_cpu = false;  // metadata, on the CPU whatever the device
-  bool tells_host = false;           // a value or a shape comes out of the tensors' contents
-  bool asks_requires_grad = false;  // the CPU kernel does, to know what the backward pass will need
+  uint64_t cpu_allowed = 0;          // may be a CPU tensor though others are on the device
+  bool results_stay_on_cpu = false;  // metadata that torch keeps on the CPU for every device
+  bool tells_host = false;          // the host gets a value, or a shape, from the tensors' contents
+  bool asks_requires_grad = false;  // the CPU kernel reads requires_grad of its arguments
 };
 
+/// Reads the schema and tags of `op`. Throws c10::Error for more than 64 arguments. Thread-safe.
+/// The texts in `judged_as` belong to the schema and live as long as the operator.
 op_facts facts_of(const c10::OperatorHandle& op);
 
 }  // namespace outback::ops

@@ -6,6 +6,7 @@
 namespace outback::ops {
 namespace {
 
+// torch has two classes of sparse tensors: COO, and one for all compressed layouts (CSR, CSC, ...).
 bool is_coo(const c10::TensorImpl& tensor) {
   return tensor.key_set().has_any(c10::DispatchKeySet(c10::DispatchKey::Sparse));
 }

@@ -1,4 +1,5 @@
-// The dense tensors that sparse tensors are made of.
+// The dense tensors that a sparse tensor consists of: indices and values. A sparse tensor is lent
+// and taken back member by member.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -7,16 +8,18 @@
 
 namespace outback::ops {
 
-/// Sparse, of any layout: no storage of its own.
+/// True for a sparse tensor of any layout, which has members in place of a storage.
 inline bool has_members(const c10::TensorImpl& tensor) {
   return tensor.key_set().has_any(
       c10::DispatchKeySet{c10::DispatchKey::Sparse, c10::DispatchKey::SparseCsr});
 }
 
-/// Calls `visit` with each dense tensor, which it may replace by one of the same shape.
+/// Calls `visit` with each member of `tensor`, for which `has_members` is true. `visit` may replace
+/// a member by a tensor of the same shape.
 void for_each_member(c10::TensorImpl& tensor, c10::function_ref<void(at::Tensor&)> visit);
 
-/// Makes `to` hold what `from` holds: members, shape and state. Both are of one layout.
+/// Makes `to` hold the members of `from` (the same tensors, not copies), its shape, and whether it
+/// is coalesced. Both must have one layout.
 void copy_members(const c10::TensorImpl& from, c10::TensorImpl& to);
 
 }  // namespace outback::ops

@@ -1,4 +1,5 @@
 // The fields of a c10::TensorImpl that turn a tensor of one device into one of another, in place.
+// Aliases and results need them; everything else should go through torch's own functions.
 #pragma once
 
 #include <ATen/core/TensorBase.h>
@@ -10,9 +11,11 @@
 
 namespace outback::ops {
 
-/// TensorImpl fixes its device and its keys at birth, and its setters for sizes work them out anew.
-/// Both are protected members: a derived class may name them, and a pointer to such a member works
-/// on any TensorImpl. Only for tensors that nobody else can see yet.
+/// Access to protected members of TensorImpl. torch offers no setter for a tensor's device and
+/// keys, and its setters for sizes work out contiguity again. A derived class may name the members,
+/// and a pointer to such a member works on any TensorImpl. No object of this class exists.
+///
+/// Only for tensors that nobody else can see yet.
 struct tensor_fields : c10::TensorImpl {
   tensor_fields() = delete;
 
@@ -24,14 +27,14 @@ struct tensor_fields : c10::TensorImpl {
     tensor.*(&tensor_fields::key_set_) = keys;
   }
 
-  /// Sizes, strides, offset, dtype, contiguity and flags, without working any of them out. The
-  /// device too.
+  /// Copies sizes, strides, offset, dtype, contiguity and flags, without computing any of them
+  /// anew. Copies the device too, so call `set_device` afterwards.
   static void copy_geometry(const c10::TensorImpl& from, c10::TensorImpl& to) {
     copy_generic_tensor_metadata(&from, &to);
   }
 };
 
-/// `keys` with everything that names the backend `from` naming `to` instead.
+/// Returns `keys` with the backend `to` in place of the backend `from`, in autocast's keys as well.
 inline c10::DispatchKeySet move_keys(c10::DispatchKeySet keys, c10::BackendComponent from,
                                      c10::BackendComponent to) {
   const c10::DispatchKeySet autocast = c10::getAutocastRelatedKeySetFromBackend(from);
@@ -41,16 +44,17 @@ inline c10::DispatchKeySet move_keys(c10::DispatchKeySet keys, c10::BackendCompo
   return keys.remove_backend(from) | c10::DispatchKeySet(to);
 }
 
-/// The keys of tensors that are more than sizes, strides and a storage.
+/// The keys of tensors that consist of more than sizes, strides and a storage.
 inline constexpr c10::DispatchKeySet special_layout_keys{
     c10::DispatchKey::Sparse, c10::DispatchKey::SparseCsr, c10::DispatchKey::Quantized,
     c10::DispatchKey::NestedTensor};
 
-/// No more than sizes, strides and a storage.
+/// True if sizes, strides and a storage are all that the tensor consists of.
 inline bool is_plain(const c10::TensorImpl& tensor) {
   return (tensor.key_set() & special_layout_keys).empty();
 }
 
+/// True if `tensor`, which must be defined, is on a device of this backend.
 inline bool is_ours(const at::TensorBase& tensor) {
   return tensor.unsafeGetTensorImpl()->is_privateuseone();
 }

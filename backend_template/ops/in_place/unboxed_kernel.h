@@ -1,5 +1,5 @@
-// The boxed kernel's twin for the operators that run most often: the same steps with the operator's
-// own types, so that nothing goes over a stack.
+// The unboxed form of boxed_kernel.h, for the operators that run most often: the same steps on the
+// operator's own C++ types, so that no argument goes over the dispatcher's stack.
 #pragma once
 
 #include <ATen/core/IListRef.h>
@@ -17,9 +17,11 @@
 
 namespace outback::ops {
 
+/// The lent tensors of a list argument.
 using lent_list = c10::SmallVector<at::Tensor, 8>;
 
-/// How an operator treats the tensor that it writes, if there is one.
+/// Returns how `Operator` (a struct of at::_ops) treats the tensor that it writes, if there is one:
+/// an out= argument and the argument of fill_ are overwritten, all others may be read as well.
 template <class Operator>
 constexpr access write_of() {
   const bool is_result = std::string_view(Operator::overload_name).ends_with("out");
@@ -27,7 +29,8 @@ constexpr access write_of() {
   return is_result || is_fill ? access::overwrite : access::write;
 }
 
-/// What is passed in an argument's place: tensors are lent, everything else goes on as it is.
+/// Lends `argument` if it holds tensors, and returns what the CPU kernel gets in its place. Other
+/// arguments are returned as they are. A tensor that is not const is written, with access `write`.
 template <access write, class Argument>
 decltype(auto) lend_argument(cpu_call& call, Argument&& argument) {
   using type = std::remove_cvref_t<Argument>;
@@ -45,7 +48,8 @@ decltype(auto) lend_argument(cpu_call& call, Argument&& argument) {
   }
 }
 
-/// What the operator takes: a lent list as a list again.
+/// Returns what the operator takes for a result of `lend_argument`: a lent list becomes an
+/// ITensorListRef again, which refers to `lent`.
 template <class Argument, class Lent>
 decltype(auto) as_argument(Lent& lent) {
   if constexpr (std::is_same_v<std::remove_cvref_t<Lent>, lent_list>) {
@@ -55,6 +59,7 @@ decltype(auto) as_argument(Lent& lent) {
   }
 }
 
+/// Takes back a tensor, or each tensor of a tuple.
 template <class Result>
 Result take_back_result(cpu_call& call, Result result) {
   if constexpr (std::is_same_v<Result, at::Tensor>) {
@@ -65,7 +70,7 @@ Result take_back_result(cpu_call& call, Result result) {
   }
 }
 
-/// The argument that an operator returns by reference: the only one that it may write.
+/// Returns the argument that the operator returns by reference: the last one of type at::Tensor&.
 template <class... Arguments>
 at::Tensor& written_argument(Arguments&&... arguments) {
   at::Tensor* written = nullptr;
@@ -76,8 +81,10 @@ at::Tensor& written_argument(Arguments&&... arguments) {
   return *written;
 }
 
-/// `unboxed_kernel<at::_ops::add_Tensor>::run` serves at::add. For operators whose schema tells all
-/// they write, and that return tensors, or the one that they write.
+/// `unboxed_kernel<at::_ops::add_Tensor>::run` is a kernel for aten::add.Tensor on this device. For
+/// operators that return new tensors, or by reference the one tensor that they write, and whose
+/// schema names everything they write. No argument may be a Device or a Generator, which are not
+/// replaced here. Throws what cpu_call and the CPU kernel throw.
 template <class Operator, class Signature = typename Operator::schema>
 struct unboxed_kernel;
 
@@ -86,7 +93,8 @@ struct unboxed_kernel<Operator, Result(Arguments...)> {
   static Result run(Arguments... arguments) {
     constexpr access write = write_of<Operator>();
     cpu_call call;
-    // Braces: from left to right.
+    // In braces, since they evaluate from left to right: the first device is the one that a message
+    // about several devices names first.
     std::tuple<decltype(lend_argument<write>(call, std::forward<Arguments>(arguments)))...> lent{
         lend_argument<write>(call, std::forward<Arguments>(arguments))...};
     call.begin(operator_text{Operator::name, Operator::overload_name});
@@ -97,7 +105,7 @@ struct unboxed_kernel<Operator, Result(Arguments...)> {
     if constexpr (std::is_reference_v<Result>) {
       std::apply(run_on_cpu, lent);
       call.finish();
-      // Only references are looked at, and those were not moved from.
+      // `lend_argument` moved from values alone, and `written_argument` looks at references alone.
       // NOLINTNEXTLINE(bugprone-use-after-move)
       return written_argument(std::forward<Arguments>(arguments)...);
     } else {

@@ -1,8 +1,8 @@
-// scaled_dot_product_attention: which kernel serves it.
+// Chooses the kernel that serves scaled_dot_product_attention.
 //
-// The choice turns on sizes, strides, dtypes and requires_grad, and on no byte. It is made on the
-// tensors as they are: while a program is traced they are fake, or wrappers of functorch's, and
-// there is no memory that could be lent.
+// The choice depends on sizes, strides, dtypes and requires_grad, and on no element. So it is made
+// on the tensors as they are, without lending: while a program is traced they are fake tensors or
+// functorch's wrappers, which have no memory.
 #include <ATen/Context.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/native/transformers/attention.h>
@@ -16,14 +16,16 @@
 namespace outback::ops {
 namespace {
 
-// PyTorch's place for a backend's own attention. Asked each time: it may be registered after us.
+// True if the vendor has a kernel for the operator that PyTorch reserves for a backend's attention.
+// Asks on each call, since a vendor's library may be loaded after the registration.
 bool has_fused_attention() {
   static const std::optional<c10::OperatorHandle> fused =
       registrar::find("_scaled_dot_product_fused_attention_overrideable", "");
   return fused && fused->hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1);
 }
 
-// The vendor's attention where there is one, else the CPU's choice, whose kernels run then.
+// Returns the vendor's attention if there is one, else what the CPU would choose, since the CPU's
+// kernels run then.
 int64_t sdp_choice(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                    const std::optional<at::Tensor>& mask, double dropout_p, bool is_causal,
                    std::optional<double> scale, bool enable_gqa) {

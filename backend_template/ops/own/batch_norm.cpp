@@ -1,4 +1,5 @@
-// Batch normalization in training writes its running statistics, which its schema does not say.
+// native_batch_norm. In training it writes its running statistics, which its schema does not say;
+// in evaluation it only reads them. So whether they are lent for writing depends on `training`.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/native_batch_norm_ops.h>
 

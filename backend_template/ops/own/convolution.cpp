@@ -1,5 +1,6 @@
-// Convolutions of every kind, which torch sends to two operators of their own on devices it does
-// not know.
+// Convolutions of every kind. For a device that torch does not know it calls two operators that it
+// has for this purpose only, convolution_overrideable and its backward. The CPU has no kernel for
+// them; here they call the CPU's convolution on lent tensors.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/convolution_backward.h>
@@ -40,6 +41,8 @@ three_tensors convolution_backward(const at::Tensor& grad_output, const at::Tens
   const at::Tensor input_alias = call.lend(input);
   const at::Tensor weight_alias = call.lend(weight);
   call.begin(operator_text{"aten::convolution_backward_overrideable"});
+  // The CPU's operator takes the sizes of the bias, which this one leaves out: the number of output
+  // channels.
   const int64_t channels = transposed ? weight.size(1) * groups : weight.size(0);
   auto [grad_input, grad_weight, grad_bias] = at::convolution_backward(
       grad_alias, input_alias, weight_alias, at::IntArrayRef{channels}, stride, padding, dilation,

@@ -1,8 +1,9 @@
 // copy_ and its relatives: within a device, across devices, to and from the host.
 //
-// Bytes that are laid out alike on both sides go through core, ordered by streams and asynchronous
-// where that is asked for. Everything else (another dtype, other strides, broadcasting, conj and
-// neg bits, overlap) is the CPU's copy kernel over both sides.
+// If both sides have one layout, their bytes are copied: by core on a stream, in stream order and
+// asynchronously where the caller asks for that, or on the calling thread where that is faster.
+// Everything else (another dtype, other strides, broadcasting, conj and neg bits, overlap) goes
+// through the CPU's copy kernel on both tensors.
 #include <ATen/ExpandUtils.h>
 #include <ATen/Parallel.h>
 #include <ATen/TensorIterator.h>
@@ -30,20 +31,22 @@
 namespace outback::ops {
 namespace {
 
-// Below this, the calling thread copies faster than a stream takes an order.
+// In bytes. The calling thread copies less than this faster than it can enqueue a copy.
 constexpr size_t worth_a_stream = size_t{256} << 10;
 
+// True if the CPU can use the tensor's memory at once.
 bool is_idle_for_cpu(const at::Tensor& tensor) {
   if (!is_ours(tensor)) return true;
   const c10::DeviceIndex index = tensor.device().index();
   return core::is_host_addressable(index) && core::is_idle(core::current_stream(index));
 }
 
+// True if the CPU can use the tensor's memory once its stream is idle.
 bool can_wait_for_cpu(const at::Tensor& tensor) {
   return !is_ours(tensor) || core::is_host_addressable(tensor.device().index());
 }
 
-// One run of bytes on either side, and the same elements in the same order.
+// True if each side is one contiguous run of bytes, with the same elements in the same order.
 bool is_alike(const at::Tensor& dst, const at::Tensor& src) {
   return dst.scalar_type() == src.scalar_type() && dst.sizes() == src.sizes() &&
          dst.is_conj() == src.is_conj() && dst.is_neg() == src.is_neg() &&
@@ -57,8 +60,9 @@ bool bytes_overlap(const void* a, const void* b, size_t size) {
   return first < second + size && second < first + size;
 }
 
-// What a stream does better than the calling thread: work that need not be waited for, or that no
-// CPU can do.
+// True if the copy goes on a stream: if the CPU cannot do it; within this backend, if it is large
+// or would have to wait for earlier work; from and to the host, if the host need not wait
+// (non_blocking with pinned memory).
 bool belongs_on_stream(const at::Tensor& dst, const at::Tensor& src, size_t size,
                        bool non_blocking) {
   if (!can_wait_for_cpu(dst) || !can_wait_for_cpu(src)) return true;
@@ -73,8 +77,8 @@ void wait_for(const at::Tensor& tensor) {
   if (is_ours(tensor)) core::drain(tensor.device().index());
 }
 
-// By all threads that the CPU's operators use, each of them with one long run: then memcpy writes
-// around the cache, which the CPU's own copy kernel does not.
+// Uses all threads that the CPU's operators use, and gives each of them one long run: memcpy then
+// writes around the cache, which the CPU's own copy kernel does not do.
 void copy_on_threads(void* to, const void* from, size_t size) {
   at::parallel_for(
       0, static_cast<int64_t>(size), int64_t{worth_a_stream}, [&](int64_t begin, int64_t end) {
@@ -83,7 +87,8 @@ void copy_on_threads(void* to, const void* from, size_t size) {
       });
 }
 
-// True when the bytes are copied, or will be.
+// True if the bytes have been copied, or will be in stream order. False if the sides differ or
+// overlap: then the CPU's kernel has to do it.
 bool copy_alike(const at::Tensor& dst, const at::Tensor& src, bool non_blocking) {
   if (!is_alike(dst, src)) return false;
   const size_t size = static_cast<size_t>(dst.numel()) * dst.itemsize();
@@ -106,11 +111,12 @@ bool is_for_loops(const at::Tensor& tensor) {
          !tensor.is_neg() && can_wait_for_cpu(tensor);
 }
 
-// The CPU's loop over both tensors as they are. Larger ones are worth an alias: the CPU has ways of
-// its own for transposed and for half-precision tensors.
+// Runs the CPU's loop on both tensors as they are. Larger tensors are worth an alias, since the
+// CPU's copy_ has faster ways for transposed and for half-precision tensors.
 bool copy_small(const at::Tensor& dst, const at::Tensor& src) {
-  constexpr int64_t worth_an_alias = 1024;
-  const bool loses_a_part = src.is_complex() && !dst.is_complex();  // which the CPU warns of
+  constexpr int64_t worth_an_alias = 1024;  // elements
+  // The CPU's copy_ warns that it drops the imaginary part; the loop would do so silently.
+  const bool loses_a_part = src.is_complex() && !dst.is_complex();
   if (dst.numel() > worth_an_alias || loses_a_part || !is_for_loops(dst) || !is_for_loops(src)) {
     return false;
   }

@@ -1,5 +1,6 @@
-// The dropout of accelerators. The CPU's draws from the CPU's default generator; this one from the
-// device's.
+// native_dropout, the operator that dropout uses on accelerators. The CPU's kernel would draw from
+// the CPU's default generator; this one is composed of operators of the device, so bernoulli_ draws
+// from the device's generator.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/ones_like.h>

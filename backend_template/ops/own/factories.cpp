@@ -1,4 +1,4 @@
-// New tensors: memory of the device and nothing else.
+// New tensors. These operators allocate memory of the device and do not touch it.
 #include "backend_template/ops/own/factories.h"
 
 #include <ATen/Context.h>
@@ -22,7 +22,8 @@ namespace {
 
 constexpr c10::DispatchKeySet dense_keys{c10::DispatchKey::PrivateUse1};
 
-// The device for the length of a call: c10's allocators work on the current one.
+// Makes `device` the current device for the length of a call, since c10's allocators take memory of
+// the current device.
 class device_scope {
  public:
   explicit device_scope(std::optional<c10::Device> device) : before_(core::current_device()) {
@@ -51,6 +52,7 @@ c10::ScalarType checked_dtype(std::optional<c10::ScalarType> dtype,
   return type;
 }
 
+// torch.utils.deterministic.fill_uninitialized_memory, as torch's own factories do it.
 at::Tensor&& filled_if_deterministic(at::Tensor&& tensor) {
   if (C10_UNLIKELY(at::globalContext().deterministicAlgorithms() &&
                    at::globalContext().deterministicFillUninitializedMemory())) {
@@ -78,7 +80,8 @@ at::Tensor empty_strided(at::IntArrayRef size, at::IntArrayRef stride,
       at::detail::empty_strided_generic(size, stride, &core::device_allocator(), dense_keys, type));
 }
 
-// All zeros and no memory: what autograd's forward mode makes, and what no kernel may read.
+// Returns a tensor of zeros without memory, with the ZeroTensor key. Autograd's forward mode makes
+// such tensors; no kernel may read them.
 at::Tensor efficient_zero_tensor(at::IntArrayRef size, std::optional<c10::ScalarType> dtype,
                                  std::optional<c10::Layout> layout,
                                  std::optional<c10::Device> device,
@@ -89,7 +92,7 @@ at::Tensor efficient_zero_tensor(at::IntArrayRef size, std::optional<c10::Scalar
   at::Tensor zeros = at::detail::empty_generic(
       size, &allocator, dense_keys | c10::DispatchKeySet(c10::DispatchKey::ZeroTensor), type,
       std::nullopt);
-  // The allocator dies here, and the storage must not ask it again.
+  // The allocator lives on this function's stack, so the storage must not keep a pointer to it.
   c10::StorageImpl& storage = *zeros.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl();
   storage.set_allocator(&core::device_allocator());
   return zeros;

@@ -1,4 +1,5 @@
-// fill_ and zero_.
+// fill_ and zero_. The CPU fills memory that it addresses, except for a large zero_, which the
+// runtime's slot mem_fill does on the stream. That slot fills memory apart if it takes the pattern.
 #include <ATen/EmptyTensor.h>
 #include <ATen/TensorIterator.h>
 #include <ATen/core/Tensor.h>
@@ -23,8 +24,8 @@
 namespace outback::ops {
 namespace {
 
-// A stream's fill takes an order and a wake-up; an idle stream's memory is filled sooner by the
-// calling thread.
+// In bytes. Below this, and if the stream is idle, the calling thread fills memory faster than it
+// can enqueue a fill and the stream can start it.
 constexpr size_t worth_a_fill = size_t{256} << 10;
 
 bool zero_dense(const at::Tensor& self) {
@@ -47,7 +48,7 @@ at::Tensor& zero_(at::Tensor& self) {
   cpu_call call;
   const at::Tensor on_cpu = call.lend(self, access::overwrite);
   call.begin();
-  on_cpu.zero_();
+  on_cpu.zero_();  // for tensors with gaps, and for special layouts
   call.finish();
   return self;
 }
@@ -58,7 +59,7 @@ bool fill_one(const at::Tensor& self, const at::Scalar& value) {
   return true;
 }
 
-// The commonest dtypes, whose numbers need no loop.
+// Fills a tensor of one element without a TensorIterator, for the dtypes that are common.
 bool fill_single(const at::Tensor& self, const at::Scalar& value) {
   switch (self.scalar_type()) {
     case c10::kFloat:
@@ -74,12 +75,14 @@ bool fill_single(const at::Tensor& self, const at::Scalar& value) {
   }
 }
 
-// Memory that the CPU does not address is filled by the device itself, where it takes the pattern.
+// Fills memory apart with the runtime's slot mem_fill, which takes patterns of up to 8 bytes. False
+// if it cannot: then the CPU fills a stage.
 bool fill_dense(const at::Tensor& self, const at::Scalar& value) {
   constexpr size_t longest_pattern = 8;
   if (!self.is_non_overlapping_and_dense() || self.itemsize() > longest_pattern) return false;
   if (self.numel() == 0) return true;
-  // The CPU checks several numbers for overflow, and a single one less strictly.
+  // The CPU's fill_ makes the pattern, so that a value that overflows is refused as on the CPU. It
+  // is stricter for several elements than for one, so the pattern has as many as matter: two.
   at::Tensor pattern =
       at::detail::empty_cpu(std::min<int64_t>(self.numel(), 2), self.scalar_type());
   pattern.fill_(value);
@@ -102,7 +105,7 @@ at::Tensor& fill_(at::Tensor& self, const at::Scalar& value) {
     if (fill_single(self, value)) return self;
     return unboxed_kernel<at::_ops::fill__Scalar>::run(self, value);
   }
-  // As on the CPU, where a tensor that overlaps itself may be filled too.
+  // The same configuration as the CPU's fill_, which allows tensors that overlap themselves.
   at::TensorIterator elements = at::TensorIteratorConfig()
                                     .set_check_mem_overlap(false)
                                     .check_all_same_dtype(false)

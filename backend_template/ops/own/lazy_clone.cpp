@@ -1,8 +1,8 @@
 // torch._lazy_clone, which copies at once.
 //
-// torch's own shares the memory until somebody writes to it. It can do so only with memory whose
-// DataPtr has the address as its context; the context of ours is the allocator's block, which makes
-// a free cheap. What comes of it is the same: a clone, with the same strides.
+// torch's own kernel shares the memory until somebody writes to it. It can do so only if the
+// context of the memory's DataPtr is the address of the memory. Here the context is the allocator's
+// block, which makes freeing cheap. The result is the same: a clone with the same strides.
 #include <ATen/core/Tensor.h>
 #include <c10/core/Storage.h>
 
@@ -17,7 +17,7 @@ namespace {
 at::Tensor lazy_clone(const at::Tensor& self) {
   const c10::Storage& storage = self.storage();
   const c10::Device device = self.device();
-  const size_t size = storage.data() == nullptr ? 0 : storage.nbytes();
+  const size_t size = storage.data() == nullptr ? 0 : storage.nbytes();  // null: a zero tensor
   c10::DataPtr memory = core::allocate_on(device.index(), size);
   if (size != 0) {
     core::copy_bytes(memory.get(), device, storage.data(), device, size, /*non_blocking=*/true);

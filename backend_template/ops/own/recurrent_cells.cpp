@@ -1,5 +1,6 @@
-// The cells of LSTM and GRU, which torch expects to be one kernel each on an accelerator. Composed
-// here of operators of the device, so that a vendor's kernels serve them.
+// The cells of LSTM and GRU, which torch expects to be one kernel each on an accelerator
+// (aten/src/ATen/native/RNN.cpp). Here they are composed of operators of the device, so that a
+// vendor's kernels for those serve them.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/cat.h>
@@ -24,7 +25,8 @@ at::Tensor with_bias(const at::Tensor& gates, const optional_tensor& bias) {
   return bias && bias->defined() ? gates + *bias : gates;
 }
 
-// The workspace holds what the backward pass needs: the four activated gates, side by side.
+// The third result is the workspace, which holds what the backward pass needs: the four gates after
+// their activation, side by side.
 cell_gradients lstm_cell(const at::Tensor& input_gates, const at::Tensor& hidden_gates,
                          const at::Tensor& cx, const optional_tensor& input_bias,
                          const optional_tensor& hidden_bias) {
@@ -63,7 +65,8 @@ cell_gradients lstm_cell_backward(const optional_tensor& grad_hy, const optional
   return {std::move(grad_gates), grad_c * forget, std::move(grad_bias)};
 }
 
-// The workspace: reset, update and new gate, the state before, and the hidden part of the new gate.
+// The workspace holds, side by side: reset gate, update gate, new gate, the previous state, and the
+// hidden part of the new gate.
 two_tensors gru_cell(const at::Tensor& input_gates, const at::Tensor& hidden_gates,
                      const at::Tensor& hx, const optional_tensor& input_bias,
                      const optional_tensor& hidden_bias) {

@@ -1,4 +1,4 @@
-// Tensors that change their size or their storage.
+// resize_ and set_: tensors that change their sizes or their storage.
 #include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
@@ -16,12 +16,14 @@
 namespace outback::ops {
 namespace {
 
-// Before the sizes change, so that a failure leaves the tensor as it was.
+// Makes the tensor's storage at least `size` bytes large. Called before the sizes change, so that
+// running out of memory leaves the old sizes.
 void make_room(c10::TensorImpl& tensor, size_t size) {
   c10::StorageImpl& storage = *tensor.unsafe_storage().unsafeGetStorageImpl();
   if (size > storage.nbytes()) core::resize_storage(storage, size);
 }
 
+// torch's function for the CPU only sets sizes and strides here: make_room has resized the storage.
 void set_shape(c10::TensorImpl& tensor, at::IntArrayRef size, at::OptionalIntArrayRef stride) {
   at::native::resize_impl_cpu_(&tensor, size, stride, /*resize_storage=*/false);
 }
@@ -55,7 +57,7 @@ at::Tensor& set_part_of_storage(at::Tensor& self, at::Storage source, int64_t of
                                 at::IntArrayRef size, at::IntArrayRef stride) {
   at::native::checkSetStorage(self, std::move(source), offset, size, stride);
   c10::TensorImpl& impl = *self.unsafeGetTensorImpl();
-  at::OptionalIntArrayRef strides;
+  at::OptionalIntArrayRef strides;  // an empty list with a null pointer means "contiguous" to torch
   if (stride.data() != nullptr) strides = stride;
   const size_t start = static_cast<size_t>(offset);
   make_room(impl, c10::multiply_integers(size) == 0 ? 0

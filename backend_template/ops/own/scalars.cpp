@@ -1,4 +1,4 @@
-// Values that leave the device.
+// _local_scalar_dense: the value of a tensor of one element, as item() returns it. The host waits.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_local_scalar_dense.h>
 #include <c10/core/CPUAllocator.h>

@@ -1,6 +1,7 @@
-// What a sparse tensor says of itself, whatever the device: how many elements it holds, and which
-// tensors it is made of. No byte is looked at, so there is nothing to wait for and nothing to lend;
-// and a fake tensor, which has no bytes, is asked these questions too.
+// The operators that read the fields of a sparse tensor: how many elements it holds, and which
+// tensors it consists of. torch's own functions for them work for every device, but are registered
+// for its own devices only. They read no element, so nothing is lent and nothing is waited for.
+// Fake tensors, which have no memory to lend, are asked these questions too.
 #include <ATen/ops/_coalesced_native.h>
 #include <ATen/ops/_dimI_native.h>
 #include <ATen/ops/_dimV_native.h>

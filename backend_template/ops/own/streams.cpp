@@ -1,4 +1,4 @@
-// Tensors that several streams use.
+// record_stream: tells the allocator that another stream uses a tensor's memory.
 #include <ATen/core/Tensor.h>
 #include <c10/core/Stream.h>
 

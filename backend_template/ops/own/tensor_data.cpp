@@ -1,4 +1,5 @@
-// `tensor.data = other` between this device and the CPU, as torch allows among its own devices.
+// Allows `tensor.data = other` between this device and the CPU, as torch allows it among its own
+// devices.
 #include <c10/core/TensorImpl.h>
 
 #include <typeinfo>
@@ -14,14 +15,16 @@ constexpr c10::DispatchKeySet wrapper_keys{
     c10::DispatchKey::Python, c10::DispatchKey::FuncTorchGradWrapper,
     c10::DispatchKey::FuncTorchBatched, c10::DispatchKey::Functionalize};
 
-// Sizes, strides and a storage: all that shallow_copy_from carries over.
+// True if the tensor has nothing that shallow_copy_from would lose: it is a dense TensorImpl
+// itself, not a subclass, and no wrapper of a transform.
 bool is_only_dense(const c10::TensorImpl& tensor) {
   return typeid(tensor) == typeid(c10::TensorImpl) && is_plain(tensor) &&
          tensor.layout() == c10::kStrided && !tensor.key_set().has_any(wrapper_keys);
 }
 
-// TensorImpl's own answer knows the devices of torch alone. Module.to relies on it: where it is no,
-// parameters become other objects, untied from each other and from their optimizer.
+// TensorImpl::has_compatible_shallow_copy_type lists torch's own devices only. Module.to relies on
+// the answer: if it is false, each parameter becomes a new object, no longer tied to others and
+// unknown to the optimizer.
 bool has_compatible_shallow_copy_type(const at::Tensor& self, const at::Tensor& from) {
   c10::TensorImpl& ours = *self.unsafeGetTensorImpl();
   const c10::TensorImpl& theirs = *from.unsafeGetTensorImpl();
@@ -29,8 +32,8 @@ bool has_compatible_shallow_copy_type(const at::Tensor& self, const at::Tensor& 
          (is_only_dense(ours) && is_only_dense(theirs));
 }
 
-// Functionalization would ask about what its wrappers hold, and they themselves go by TensorImpl's
-// answer.
+// Without this kernel, functionalization would ask about the tensors inside its wrappers. The
+// wrappers themselves use TensorImpl's answer, so that is the one to give.
 bool wrappers_have_compatible_type(const at::Tensor& self, const at::Tensor& from) {
   return self.unsafeGetTensorImpl()->has_compatible_shallow_copy_type(from.key_set());
 }
@@ -40,7 +43,7 @@ bool wrappers_have_compatible_type(const at::Tensor& self, const at::Tensor& fro
 void register_tensor_data(registrar& to) {
   constexpr const char* name = "_has_compatible_shallow_copy_type";
   to.add<&has_compatible_shallow_copy_type>(name);
-  // No gradient goes through the question.
+  // At autograd's key too, since the operator has no derivative and needs none.
   to.add<&has_compatible_shallow_copy_type>(name, "", c10::DispatchKey::AutogradPrivateUse1);
   to.add<&wrappers_have_compatible_type>(name, "", c10::DispatchKey::Functionalize);
 }

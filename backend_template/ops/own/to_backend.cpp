@@ -1,4 +1,4 @@
-// outback::is_backend and to_backend of what holds memory.
+// outback::is_backend and outback::to_backend of tensors and storages.
 #include <ATen/StorageUtils.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/to_ops.h>
@@ -32,9 +32,9 @@ at::Tensor to_backend(const at::Tensor& tensor, std::optional<c10::DeviceIndex> 
                       bool non_blocking) {
   TORCH_CHECK_VALUE(tensor.defined(), "expected a tensor, got an undefined one");
   const c10::Device device(core::device_type, core::index_or_current(index));
-  // All options spelled out, as Tensor.to does: torch.jit.trace records those that are missing as
-  // defaults, not as the tensor's. Without TensorOptions, which would be packed and unpacked for
-  // it.
+  // Names all options, as Tensor.to does: torch.jit.trace records missing ones as the defaults, not
+  // as the tensor's own. Calls the operator directly, since at::Tensor::to would pack the options
+  // into TensorOptions and unpack them again.
   return at::_ops::to_dtype_layout::call(tensor, tensor.scalar_type(), tensor.layout(), device,
                                          /*pin_memory=*/std::nullopt, non_blocking,
                                          /*copy=*/false, /*memory_format=*/std::nullopt);

@@ -1,4 +1,6 @@
-// The views that nothing composes: other metadata over the same storage, whatever the device.
+// The view operators that torch does not compose of others. torch's own functions work for every
+// device, since they only make other sizes and strides over the same storage, but are registered
+// for its own devices only.
 #include <ATen/ops/_reshape_alias_native.h>
 #include <ATen/ops/as_strided_native.h>
 #include <ATen/ops/unfold_native.h>
@@ -13,6 +15,7 @@
 namespace outback::ops {
 namespace {
 
+// A view in another dtype can make a tensor of a dtype that the device does not support.
 at::Tensor view_dtype(const at::Tensor& self, c10::ScalarType dtype) {
   core::check_dtype(dtype);
   return at::native::view_dtype(self, dtype);

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "backend_template/core/devices/device.h"
-#include "backend_template/core/interfaces/generator.h"
 #include "backend_template/core/graphs/device_graph.h"
 #include "backend_template/core/graphs/host_program.h"
+#include "backend_template/core/interfaces/generator.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/ops/in_place/op_facts.h"
 #include "backend_template/ops/recording/lent_tensors.h"
@@ -23,18 +23,21 @@
 namespace outback::ops {
 namespace {
 
+// Like cpu_call's, and the recorder's key: the operators that the kernel calls are parts of this
+// one step.
 constexpr c10::DispatchKeySet keys_above_replays =
     c10::autograd_dispatch_keyset_with_ADInplaceOrView |
     c10::DispatchKeySet({c10::DispatchKey::AutocastCPU, core::recorder_key});
 
-// Operators of accelerators, which the CPU knows by another name.
+// An operator for accelerators that the CPU has under another name; `adapt` changes the arguments.
 struct other_name {
   std::string_view ours;
   const char* cpus;
   void (*adapt)(torch::jit::Stack& arguments);
 };
 
-// The backward pass wants to know whether there was a bias: the gradients that are asked for tell.
+// The CPU's operator takes the sizes of the bias as its argument 3. The output mask says whether
+// its gradient is wanted, so giving the sizes does no harm where there was no bias.
 void add_bias_sizes(torch::jit::Stack& arguments) {
   const at::Tensor weight = arguments[2].toTensor();
   const bool transposed = arguments[6].toBool();
@@ -55,7 +58,8 @@ const other_name* find_other_name(const c10::OperatorHandle& op) {
   return nullptr;
 }
 
-// What is the same in each replay.
+// What stays the same from replay to replay. Replays run on threads of the runtime's; they read
+// this and copy the stack.
 struct recorded_call {
   c10::OperatorHandle op;
   void (*adapt)(torch::jit::Stack&) = nullptr;
@@ -67,6 +71,7 @@ struct recorded_call {
   std::vector<random_argument> random;
   std::vector<lent_tensors::copied_result> copied;
 
+  // Runs the kernel with the random numbers of one launch, and returns its results.
   torch::jit::Stack run(const core::host_program::positions& starts) const {
     torch::jit::Stack stack = arguments;
     for (const random_argument& it : random) {
@@ -83,6 +88,7 @@ struct recorded_call {
   void replay(const core::host_program::positions& starts) const;
 };
 
+// Replaces each tensor in `value` by what `visit` returns for it.
 template <class Visit>
 void for_each_tensor(c10::IValue& value, Visit visit) {
   if (value.isTensor()) {
@@ -100,6 +106,8 @@ void for_each_tensor(c10::IValue& value, Visit visit) {
   }
 }
 
+// The aliases lie over the graph's memory, so what the kernel writes through them is in place. New
+// results are copied to the memory that the first ones got.
 void recorded_call::replay(const core::host_program::positions& starts) const {
   torch::jit::Stack results = run(starts);
   if (copied.empty()) return;
@@ -128,7 +136,8 @@ recorded_call::random_argument take_random(const c10::IValue& given, size_t inde
   return {index, open.program()->take_numbers(generator)};
 }
 
-// Whether CPU tensors that are pinned may take part: copies that the host does not wait for.
+// True if pinned CPU tensors may take part: in a copy_ with non_blocking=True, its argument 2. Any
+// other copy makes the host wait.
 bool takes_pinned(const c10::OperatorHandle& op, const torch::jit::Stack& arguments) {
   return op.schema().name() == "aten::copy_" && arguments.at(2).toBool();
 }
@@ -176,6 +185,7 @@ void record_host_call(const c10::OperatorHandle& op, core::capture& open, c10::D
   stack.resize(stack.size() - facts.arguments);
   lent_tensors lent(op, open, device);
   recorded_call call = lend_arguments(op, facts, open, device, lent, arguments);
+  // Runs once now, so that the results have shapes and values for the operators that follow.
   torch::jit::Stack results = call.run(open.program()->starts());
   lent.carry_over_sizes();
   if (!facts.results_stay_on_cpu) {
@@ -184,6 +194,7 @@ void record_host_call(const c10::OperatorHandle& op, core::capture& open, c10::D
     }
   }
   call.copied = lent.copied();
+  // An operator that writes nothing and makes no new memory, a view say, has nothing to replay.
   if (lent.writes() || !call.copied.empty()) {
     const auto kept = std::make_shared<const recorded_call>(std::move(call));
     open.program()->add(

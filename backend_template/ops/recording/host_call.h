@@ -1,4 +1,5 @@
-// An operator that a CPU kernel serves, as a step of a graph.
+// Records an operator that a CPU kernel serves as a step of a graph. The recorder calls it for each
+// operator of that kind while a stream is captured.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -9,15 +10,18 @@
 
 namespace outback::ops {
 
-/// Runs the operator on what the stack holds, as a kernel does, and adds it to the capture's
-/// program: each replay runs it again on the same memory. Results are allocated from the capture's
-/// pool. What the operator changes of memory that was there before is put back when the capture
-/// ends. Throws, and breaks the capture, for what a replay could not do: tensors of several
-/// devices, sparse ones, pageable CPU tensors.
+/// Runs the operator on the arguments on the stack, replaces them by the results, as a boxed kernel
+/// does, and adds the call to the capture's program: each replay runs it again on the same memory.
+/// Results are allocated from the capture's pool. If the operator changes memory that was there
+/// before the capture, the capture's end puts the old bytes back.
+///
+/// Throws c10::Error, and breaks the capture, if a replay could not repeat the call: tensors of
+/// several devices, tensors that are not strided, a Storage argument, a pageable CPU tensor, an
+/// operator that the CPU has no kernel for. `device` is that of the capture's stream.
 void record_host_call(const c10::OperatorHandle& op, core::capture& open, c10::Device device,
                       torch::jit::Stack& stack);
 
-/// Breaks the capture and throws c10::Error that names the operator.
+/// Breaks the capture and throws c10::Error: "<operator> cannot be captured: `why`".
 [[noreturn]] void refuse_operator(core::capture& open, const c10::OperatorHandle& op,
                                   const char* why);
 

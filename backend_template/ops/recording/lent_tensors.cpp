@@ -40,6 +40,7 @@ at::Tensor lent_tensors::lend(const at::Tensor& tensor, bool written, bool may_b
   for (tensor_loan& loan : tensors_) {
     if (!loan.source.is_same(tensor)) continue;
     loan.written = loan.written || written;
+    // It may have been lent for reading only: then its old bytes are kept now.
     if (written) lend_storage(tensor.storage(), written);
     return loan.alias;
   }
@@ -52,6 +53,8 @@ at::Tensor lent_tensors::lend(const at::Tensor& tensor, bool written, bool may_b
   return alias;
 }
 
+// A scalar is copied, so that replays do not see what becomes of it later. A pinned tensor stays as
+// it is: replays read and write it, as with CUDA.
 at::Tensor lent_tensors::lend_cpu(const at::Tensor& tensor, bool written, bool may_be_pinned) {
   if (!written && tensor.dim() == 0) {
     return tensor.unsafeGetTensorImpl()->is_wrapped_number() ? tensor : tensor.detach().clone();
@@ -69,10 +72,10 @@ at::Tensor lent_tensors::lend_cpu(const at::Tensor& tensor, bool written, bool m
 }
 
 lent_tensors::storage_loan& lent_tensors::lend_storage(const c10::Storage& storage, bool written) {
-  // Only a write gives a copy-on-write storage memory of its own.
+  // mutable_data() gives a copy-on-write storage memory of its own, so reads do not call it.
   void* const data = written ? storage.mutable_data() : const_cast<void*>(storage.data());
   note_use(storage, data);
-  // What this capture allocated from a pool of its own holds nothing of anybody's.
+  // Memory that this capture allocated from a pool of its own holds no older bytes to put back.
   const bool is_own = open_.pool_is_fresh() && core::is_of_pool(storage.data_ptr(), open_.pool());
   if (written && !is_own) open_.rollback().keep(storage);
   for (storage_loan& loan : storages_) {
@@ -88,6 +91,8 @@ lent_tensors::storage_loan& lent_tensors::lend_storage(const c10::Storage& stora
   return storages_.back();
 }
 
+// The graph keeps the memory of its pool. All other memory must live, and stay where it is, until
+// the last replay: the program sees to both.
 void lent_tensors::note_use(const c10::Storage& storage, const void* data) {
   if (core::is_of_pool(storage.data_ptr(), open_.pool())) {
     open_.program()->forget_input(storage.unsafeGetStorageImpl());
@@ -103,7 +108,8 @@ const lent_tensors::storage_loan* lent_tensors::loan_of(const c10::StorageImpl* 
   return nullptr;
 }
 
-// The kernel let the alias grow into CPU memory: replays find it in memory of the pool.
+// The kernel made the alias grow, into memory of the CPU. Moves it to memory of the pool, which
+// replays will find there.
 void lent_tensors::replace_memory(storage_loan& loan) {
   c10::StorageImpl& alias = *loan.alias.unsafeGetStorageImpl();
   c10::StorageImpl& source = *loan.source.unsafeGetStorageImpl();
@@ -157,6 +163,7 @@ at::Tensor lent_tensors::take_back(at::Tensor result) {
       }
     }
   }
+  // A new result. Several results may share one storage of the kernel's, and share one here too.
   at::Tensor taken(impl->shallow_copy_and_detach(c10::VariableVersion(0),
                                                  /*allow_tensor_metadata_change=*/true));
   c10::Storage memory;

@@ -1,4 +1,5 @@
-// CPU tensors over the memory of a capture's tensors, for a kernel that runs again in each replay.
+// The aliases of a capture: what cpu_call.h is to an operator that runs once, this is to one that
+// runs again in each replay. host_call.cpp uses it.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,31 +15,40 @@
 
 namespace outback::ops {
 
-/// What one recorded operator takes and gives. The aliases borrow: memory of the capture's
-/// pool stays as long as its graph, and the program keeps all other.
+/// What one recorded operator takes and returns. Its aliases hold no reference to the tensors:
+/// memory of the capture's pool stays as long as the graph, and the graph's program keeps all other
+/// memory. Not thread-safe; `op` and `open` must outlive it.
 class lent_tensors {
  public:
   lent_tensors(const c10::OperatorHandle& op, core::capture& open, c10::Device device)
       : op_(op), open_(open), device_(device) {}
 
-  /// CPU tensors come in where each replay can use them: pinned ones if `may_be_pinned`, and
-  /// scalars, whose value is taken now. Throws and breaks the capture for others.
+  /// Returns the alias of `tensor`. `written`: the operator changes it, so its old bytes are kept
+  /// for the end of the capture. A CPU tensor may take part if each replay can use it: a scalar,
+  /// whose value is the one of now, and a pinned tensor if `may_be_pinned`. For all others, for
+  /// other devices and for tensors that are not strided it throws c10::Error and breaks the
+  /// capture.
   at::Tensor lend(const at::Tensor& tensor, bool written, bool may_be_pinned);
 
-  /// After the kernel: a written tensor that it resized is so on the device too.
+  /// When the kernel has returned: gives the written tensors the sizes and strides of their
+  /// aliases, and memory of the pool where the kernel made an alias grow. Before `take_back`.
   void carry_over_sizes();
 
-  /// `result` on the device: the tensor lent, a view of it, or new memory of the pool with the
-  /// result in it.
+  /// Returns `result` as a tensor of the device: the tensor that was lent, a view of it, or a
+  /// tensor with new memory of the pool that holds a copy of the result. Throws c10::Error and
+  /// breaks the capture for a result that is not strided.
   at::Tensor take_back(at::Tensor result);
 
-  /// A result that each replay has to copy to the memory that `take_back` gave it.
+  /// A result that the kernel makes anew in each replay: the replay copies it to the memory that
+  /// `take_back` gave the first one.
   struct copied_result {
-    size_t place;  // among all tensors that were taken back
+    size_t place;  // its index among all tensors that were taken back
     void* data;
-    size_t size;
+    size_t size;  // in bytes
   };
+  /// In ascending order of `place`.
   const std::vector<copied_result>& copied() const noexcept { return copied_; }
+  /// True if the operator writes one of its arguments.
   bool writes() const noexcept { return writes_; }
 
  private:
@@ -65,6 +75,7 @@ class lent_tensors {
   c10::SmallVector<tensor_loan, 4> tensors_;
   c10::SmallVector<storage_loan, 4> storages_;
   c10::SmallVector<at::Tensor, 1> pinned_;
+  // The kernel's storages, each with the storage of the pool that replaces it.
   c10::SmallVector<std::pair<c10::StorageImpl*, c10::Storage>, 2> results_;
   std::vector<copied_result> copied_;
   size_t taken_back_ = 0;

@@ -12,7 +12,8 @@
 namespace outback::ops {
 namespace {
 
-// Kernels of ours that touch no memory, or that call operators which are recorded themselves.
+// Operators whose kernels in own/ use no memory, or only call operators that are recorded
+// themselves.
 constexpr std::array<std::string_view, 19> workless{"aten::empty",
                                                     "aten::empty_strided",
                                                     "aten::_efficientzerotensor",
@@ -37,10 +38,10 @@ bool is_workless(std::string_view name) {
   return std::find(workless.begin(), workless.end(), name) != workless.end();
 }
 
-// A kernel that outback registered, whoever came before it or after.
+// True if the kernel that the dispatcher calls for this device is one of Outback's.
 bool is_served_by_us(const c10::OperatorHandle& op) {
   if (!op.hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1)) {
-    // What nobody registered goes to the boxed fallback, which looks for a CPU kernel.
+    // Such an operator goes to the boxed fallback, which runs its CPU kernel.
     return op.hasKernelForDispatchKey(c10::DispatchKey::CPU);
   }
   return op.getComputedKernelForDispatchKey(c10::DispatchKey::PrivateUse1).debug() ==
@@ -60,7 +61,9 @@ operator_kind kind_of(const c10::OperatorHandle& op) {
 bool hides_its_kernel(const c10::OperatorHandle& op) {
   if (!op.hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1)) return false;
   if (op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd)) return true;
-  // Our own are better composed: then the result is there before the kernel that fills it.
+  // For the other composite kernels a vendor's kernel counts. Outback's own may stay hidden:
+  // composed, the operator allocates its result first and then calls the out= variant, which is
+  // recorded without a copy.
   return (op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) ||
           op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutogradNonFunctional)) &&
          !is_served_by_us(op);

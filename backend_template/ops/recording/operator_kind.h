@@ -1,4 +1,4 @@
-// What becomes of an operator in a capture.
+// Decides what happens to an operator while a stream is captured.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -8,14 +8,18 @@
 namespace outback::ops {
 
 enum class operator_kind : uint8_t {
-  device,        // runs as ever: composed of others, without work of its own, or a vendor's kernel
-  answers_host,  // cannot be captured: the host waits for what it computes
-  host           // a CPU kernel serves it, which is recorded
+  device,        // goes on as without a capture: torch composes it of others, it has no work of its
+                 // own, or a vendor's kernel puts its work on the stream
+  answers_host,  // cannot be captured: the host needs a value or a shape that it computes
+  host           // a CPU kernel serves it: host_call.h records it
 };
 
+/// Asks the dispatcher on each call, since kernels may be registered at any time. Thread-safe.
 operator_kind kind_of(const c10::OperatorHandle& op);
 
-/// True when the device has a kernel that a composed one would come before at the recorder's key.
+/// True if the operator has a kernel for this device and a composite one too, and the dispatcher
+/// would prefer the composite one at the recorder's key. Such an operator needs the recorder as its
+/// own kernel for that key; for all others the key's fallback is enough.
 bool hides_its_kernel(const c10::OperatorHandle& op);
 
 }  // namespace outback::ops

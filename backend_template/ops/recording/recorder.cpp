@@ -20,6 +20,8 @@
 namespace outback::ops {
 namespace {
 
+// These find the first device of this backend that the arguments name. The capture to record in, if
+// there is one, is that of the current stream there.
 std::optional<c10::Device> device_named_by(const at::Tensor& tensor) {
   if (!tensor.defined() || tensor.device().type() != core::device_type) return std::nullopt;
   return tensor.device();
@@ -57,6 +59,7 @@ class recorder final : public c10::OperatorKernel {
     const auto device = device_named_by(op, *stack);
     const auto open = device ? core::capture_of(core::current_stream(device->index())) : nullptr;
     if (open == nullptr) {
+      // Perhaps another thread ended the capture: then this thread's operators need not come here.
       core::leave_recorder_if_over();
     } else if (open->program() != nullptr && record(op, *open, *device, *stack)) {
       return;
@@ -66,7 +69,7 @@ class recorder final : public c10::OperatorKernel {
   }
 
  private:
-  // False for what is left to the device.
+  // Records the operator. False if it goes on to its kernel for the device instead.
   static bool record(const c10::OperatorHandle& op, core::capture& open, c10::Device device,
                      torch::jit::Stack& stack) {
     switch (kind_of(op)) {
@@ -82,9 +85,11 @@ class recorder final : public c10::OperatorKernel {
   }
 };
 
-// An operator that is composed of others would be so before the recorder sees it.
+// Registers the recorder: as the fallback of its key, and as a kernel of each operator whose
+// composite kernel would come before that fallback. Core calls it when a capture begins, from any
+// thread.
 void prepare() {
-  // Leaked, since a registration ends with its handle.
+  // Leaked: a registration ends when its handle dies.
   static auto& guard = *new std::mutex;
   static auto& handles = *new std::vector<c10::RegistrationHandleRAII>;
   constexpr const char* registered_by = "outback, graphs";
@@ -96,7 +101,7 @@ void prepare() {
   if (!dispatcher.hasBackendFallbackForDispatchKey(core::recorder_key)) {
     handles.push_back(dispatcher.registerFallback(core::recorder_key, kernel(), registered_by));
   }
-  // Each time: a library that was loaded meanwhile may have brought kernels.
+  // Asks again on each capture: a library loaded since the last one may have registered kernels.
   for (const c10::OperatorName& name : dispatcher.getAllOpNames()) {
     const auto op = dispatcher.findSchema(name);
     if (!op || op->hasKernelForDispatchKey(core::recorder_key) || !hides_its_kernel(*op)) continue;

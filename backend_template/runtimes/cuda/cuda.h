@@ -1,4 +1,5 @@
-// The CUDA runtime, for whoever takes a table by the name of a C function.
+// The C entry point of the CUDA runtime. A project that links this runtime needs this header and no
+// other of the folder, and no header of CUDA's.
 #pragma once
 
 #include "outback/runtime.h"
@@ -7,10 +8,14 @@
 extern "C" {
 #endif
 
-// The process's one instance. Never null, and valid until the process ends. Neither this call nor
-// device_count starts CUDA, so that both are safe before a fork; where there is no libcudart, no
-// driver or no device, or CUDA does not start, device_count answers 0 and last_error of any other
-// slot says why. Which libcudart it is, library.hpp tells.
+// Returns the table of the process's one CUDA runtime. It is never null and stays valid until the
+// process ends. May be called from any thread.
+//
+// Neither this call nor device_count starts CUDA, as long as NVML can count the devices, so both
+// are safe before a fork. Where there is no libcudart, no driver or no device, or CUDA does not
+// start, device_count returns 0, every other slot that needs a device fails, and last_error says
+// why. library.hpp lists where libcudart is looked for. A malformed OUTBACK_CUDART or OUTBACK_NVML
+// makes a registration of the table fail.
 const outback_runtime* outback_cuda_runtime(void);
 
 #ifdef __cplusplus

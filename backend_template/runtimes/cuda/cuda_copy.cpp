@@ -1,4 +1,4 @@
-// Copies and fills of the CUDA runtime.
+// The copy and fill slots of the CUDA runtime.
 #include <algorithm>
 #include <cstring>
 
@@ -9,6 +9,7 @@
 namespace outback::cuda {
 namespace {
 
+// Whether `ptr` is host memory that CUDA does not know as pinned.
 bool pageable(device& d, const void* ptr) {
   pointer_attributes attributes = {};
   d.call(d.cuda().cudaPointerGetAttributes, &attributes.known, ptr);
@@ -35,9 +36,12 @@ void cuda_runtime::mem_copy(void* dst, int32_t dst_device, const void* src, int3
   if (size == 0) return;
   const cudart& cuda = d.cuda();
   if (!from_host && !to_host && dst_device != src_device) {
+    // libcudart goes through host memory by itself where the devices cannot reach each other.
     d.call(cuda.cudaMemcpyPeerAsync, dst, int(dst_device), src, int(src_device), size, s.handle);
     return;
   }
+  // Asking about the pointer costs a call, so it is only done while a capture that began here is
+  // open.
   if ((from_host || to_host) && captures_.load(std::memory_order_relaxed) != 0 &&
       pageable(d, from_host ? src : dst)) {
     refuse_in_capture(d, s, "a copy from or to pageable host memory");
@@ -58,7 +62,8 @@ void cuda_runtime::mem_fill(int32_t index, void* ptr, std::size_t size, const vo
   auto* const to = static_cast<std::byte*>(ptr);
   auto* const bytes = static_cast<const std::byte*>(pattern);
   const std::size_t period = pattern_period(bytes, pattern_size);
-  // CUDA fills with words of up to four bytes, where they are aligned.
+  // CUDA fills with words of one, two or four bytes, and only where they are aligned. The longest
+  // word that fits is chosen, since each word of the pattern is a fill of its own.
   std::size_t word = std::min<std::size_t>(period, 4);
   while (reinterpret_cast<uintptr_t>(ptr) % word != 0) word /= 2;
   if (word == period) return fill_words(d, to, size, bytes, word, where);

@@ -50,11 +50,13 @@ void cuda_runtime::event_destroy(int32_t index, outback_event handle) {
   device& d = listed(index);
   event& e = event_at(d, handle);
   if (d.lost()) {
+    // The objects of a lost context cannot be destroyed by CUDA any more; ours is gone all the
+    // same.
     delete &e;
     d.check_not_lost();
   }
   const on_device here(d);
-  const std::unique_ptr<event> gone(&e);  // also where CUDA answers with an error of earlier work
+  const std::unique_ptr<event> gone(&e);  // also if CUDA returns an error of earlier work
   d.call(d.cuda().cudaEventDestroy, e.handle);
 }
 
@@ -67,6 +69,7 @@ void cuda_runtime::event_record(int32_t index, outback_event handle, outback_str
 
 void cuda_runtime::event_wait(int32_t index, outback_event handle, outback_stream waiting) {
   device& d = at(index);
+  // Not event_at: the event may belong to another device.
   const auto& e = *reinterpret_cast<event*>(handle);
   const on_device here(d);
   const stream& s = stream_at(d, waiting);
@@ -74,7 +77,8 @@ void cuda_runtime::event_wait(int32_t index, outback_event handle, outback_strea
   if (error == cudaSuccess) [[likely]]
     return;
   if (error == cudaErrorStreamCaptureMerge) {
-    // Both captures are to break; asking about either is what breaks it for sure.
+    // An event of one capture and a stream of another: the contract breaks both. To ask about
+    // something that is in a capture is what breaks it.
     d.cuda().cudaEventQuery(e.handle);
     d.cuda().cudaStreamQuery(s.handle);
   }
@@ -85,6 +89,7 @@ bool cuda_runtime::event_query(int32_t index, outback_event handle) {
   device& d = at(index);
   const event& e = event_at(d, handle);
   const on_device here(d);
+  // CUDA refuses a query as unsafe while some thread captures in the global mode.
   const beside_captures relaxed(d);
   return d.query(d.cuda().cudaEventQuery, e.handle);
 }
@@ -113,6 +118,7 @@ std::optional<int64_t> cuda_runtime::event_elapsed(outback_event from, outback_e
     d.cuda().cudaGetLastError();
     return std::nullopt;
   }
+  // CUDA's own words do not say which of its three conditions was missed.
   if (error == cudaErrorInvalidResourceHandle) {
     d.fail(error, elapsed_time.name,
            ": both events have to be recorded, outside of captures and on the same device");

@@ -15,7 +15,7 @@ void cuda_runtime::refuse_in_capture(device& d, const stream& s, const char* wha
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   d.call(d.cuda().cudaStreamIsCapturing, s.handle, &status);
   if (status == cudaStreamCaptureStatusNone) return;
-  // To ask a stream in a capture whether it is done is what breaks the capture.
+  // To ask a stream in a capture whether it is done breaks the capture, as the contract demands.
   d.cuda().cudaStreamQuery(s.handle);
   d.cuda().cudaGetLastError();
   throw invalid_argument(std::string(what) + " cannot be a part of a capture");
@@ -25,9 +25,10 @@ void cuda_runtime::graph_begin(int32_t index, outback_stream where) {
   device& d = at(index);
   const on_device here(d);
   const stream& s = stream_at(d, where);
+  // Counted before the capture begins, so that no copy of another thread misses it.
   ++captures_;
-  // Relaxed: the other modes let nobody but this thread end the capture, and fail the allocations
-  // and queries of threads that have nothing to do with it.
+  // Relaxed: in the other modes only this thread could end the capture, and allocations and queries
+  // of other threads would fail meanwhile.
   const cudaError_t error = d.cuda().cudaStreamBeginCapture(s.handle, cudaStreamCaptureModeRelaxed);
   if (error == cudaSuccess) return;
   --captures_;
@@ -56,7 +57,8 @@ outback_graph cuda_runtime::graph_end(int32_t index, outback_stream where) {
   auto g = std::make_unique<graph>();
   g->of = &d;
   const cudaError_t error = d.cuda().cudaStreamEndCapture(s.handle, &g->captured);
-  // Where there was no capture, or none that began on this stream, none has ended.
+  // A failed call may have ended the capture or not. It has not if there was none (IllegalState),
+  // or if the stream is still in one, which began on another stream.
   cudaStreamCaptureStatus left = cudaStreamCaptureStatusNone;
   if (error != cudaSuccess) d.cuda().cudaStreamIsCapturing(s.handle, &left);
   if (error != cudaErrorIllegalState && left == cudaStreamCaptureStatusNone) --captures_;
@@ -81,6 +83,7 @@ void cuda_runtime::graph_launch(int32_t index, outback_graph handle, outback_str
   const stream& s = stream_at(d, where);
   const std::lock_guard lock(g.mutex);
   if (g.executable == nullptr) throw invalid_argument("the graph was not instantiated");
+  // CUDA would take the launch into the graph, which the contract does not allow.
   refuse_in_capture(d, s, "a launch");
   d.call(d.cuda().cudaGraphLaunch, g.executable, s.handle);
 }
@@ -94,7 +97,7 @@ void cuda_runtime::graph_destroy(int32_t index, outback_graph handle) {
   }
   const on_device here(d);
   const beside_captures relaxed(d);
-  const std::unique_ptr<graph> gone(&g);  // also where CUDA answers with an error of earlier work
+  const std::unique_ptr<graph> gone(&g);  // also if CUDA returns an error of earlier work
   const cudart& cuda = d.cuda();
   const cudaError_t error =
       g.executable == nullptr ? cudaSuccess : cuda.cudaGraphExecDestroy(g.executable);

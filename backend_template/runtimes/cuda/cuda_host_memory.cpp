@@ -1,4 +1,5 @@
-// Pinned host memory, registered or allocated, and what the CUDA runtime knows of a pointer.
+// The host memory slots of the CUDA runtime: pinned memory, allocated or registered, and what is
+// known of a pointer.
 #include <cstdint>
 #include <limits>
 #include <sstream>
@@ -28,6 +29,8 @@ outback_pointer_info pageable_info() {
 device& cuda_runtime::host_device() {
   const machine& m = usable();
   if (m.devices.empty()) throw unsupported("there is no pinned memory: " + m.absence);
+  // A context that this runtime uses already; else one that somebody made, torch say; else a new
+  // one, which takes memory of the device.
   for (const auto& d : m.devices) {
     if (d->has_context() && !d->lost()) return *d;
   }
@@ -50,6 +53,7 @@ void* cuda_runtime::host_alloc(std::size_t size) {
   const on_device here(d);
   const beside_captures relaxed(d);
   void* ptr = nullptr;
+  // Portable: pinned for all devices, since the contract's host memory belongs to none.
   d.call(d.cuda().cudaHostAlloc, &ptr, size, unsigned{cudaHostAllocPortable});
   host_ranges_.add({.base = ptr, .size = size, .registered = false});
   return ptr;
@@ -60,10 +64,11 @@ void cuda_runtime::host_free(void* ptr) {
   if (ptr == nullptr) return;
   const on_device here(d);
   const beside_captures relaxed(d);
+  // Forgotten before the memory is freed, because another thread may get the same address at once.
   if (!host_ranges_.take(ptr, false)) {
     throw invalid_argument("the pointer is not what host_memory.alloc answered");
   }
-  d.call(d.cuda().cudaFreeHost, ptr);  // freed also where it answers with an error of earlier work
+  d.call(d.cuda().cudaFreeHost, ptr);  // freed also if it returns an error of earlier work
 }
 
 void cuda_runtime::host_register(void* ptr, std::size_t size) {
@@ -71,7 +76,7 @@ void cuda_runtime::host_register(void* ptr, std::size_t size) {
   if (size > std::numeric_limits<uintptr_t>::max() - reinterpret_cast<uintptr_t>(ptr)) {
     throw invalid_argument("no memory has " + range_name(ptr, size));
   }
-  // First, so that of two threads with the same range one is refused.
+  // Added before CUDA is called, so that of two threads with the same range one is refused here.
   if (const auto met = host_ranges_.add({.base = ptr, .size = size, .registered = true})) {
     throw invalid_argument("the " + range_name(ptr, size) + " meet " +
                            range_name(met->base, met->size) + ", which are pinned already");
@@ -102,7 +107,8 @@ void cuda_runtime::host_unregister(void* ptr) {
 outback_pointer_info cuda_runtime::host_info(const void* ptr) {
   outback_pointer_info info = pageable_info();
   const machine* m = machine_.load(std::memory_order_acquire);
-  // Without CUDA nobody has memory of it. In a forked child all memory is pageable.
+  // Before CUDA was started nobody has memory of it through this runtime. In a forked child CUDA
+  // cannot be asked, so all memory counts as pageable there.
   if (m == nullptr || fork_count() != m->forks || ptr == nullptr) return info;
   if (const auto known = host_ranges_.find(ptr)) {
     info.pinned = 1;
@@ -114,7 +120,7 @@ outback_pointer_info cuda_runtime::host_info(const void* ptr) {
   for (const auto& d : m->devices) {
     if (asked == nullptr && d->has_context() && !d->lost()) asked = d.get();
   }
-  if (asked == nullptr) return info;  // nor without a context, and none is made to ask for nothing
+  if (asked == nullptr) return info;  // no context is made only to ask
   const on_device here(*asked);
   pointer_attributes attributes = {};
   asked->call(asked->cuda().cudaPointerGetAttributes, &attributes.known, ptr);
@@ -124,7 +130,7 @@ outback_pointer_info cuda_runtime::host_info(const void* ptr) {
   } else {
     info.device = attributes.known.device;
   }
-  // For pinned memory that others made CUDA may not know it.
+  // A failure is no error: CUDA may not know the range of memory that others pinned.
   CUdeviceptr base = 0;
   std::size_t size = 0;
   if (asked->driver().cuMemGetAddressRange(&base, &size, reinterpret_cast<CUdeviceptr>(ptr)) ==

@@ -1,4 +1,4 @@
-// Memory and events of the CUDA runtime that processes share.
+// The ipc slots of the CUDA runtime: memory and events that processes share.
 #include <cstring>
 #include <random>
 
@@ -8,19 +8,22 @@
 namespace outback::cuda {
 namespace {
 
+// The numbers are "mem1" and "evt1", so that other bytes are hardly taken for a handle.
 enum class shared_kind : uint32_t { memory = 0x6d656d31, event = 0x65767431 };
 
-// What outback_ipc_handle.bytes hold.
+// What outback_ipc_handle::bytes holds.
 struct shared_bytes {
   shared_kind kind;
-  uint32_t process;  // not its number, which another container may have too
+  uint32_t process;  // this_process() of the maker
   uint8_t device[16];
-  char handle[CUDA_IPC_HANDLE_SIZE];  // of memory or of an event
+  char handle[CUDA_IPC_HANDLE_SIZE];  // CUDA's own, of memory or of an event
 };
 static_assert(sizeof(shared_bytes) <= sizeof(outback_ipc_handle::bytes));
 static_assert(sizeof(cudaIpcMemHandle_t) == CUDA_IPC_HANDLE_SIZE);
 static_assert(sizeof(cudaIpcEventHandle_t) == CUDA_IPC_HANDLE_SIZE);
 
+// Returns a random number that stands for this process. Process numbers would not do: two
+// containers may both have a process 7.
 uint32_t this_process() {
   static const uint32_t number = std::random_device()();
   return number;
@@ -47,9 +50,11 @@ Handle unpacked(shared_kind kind, const device& d, const outback_ipc_handle& han
     throw invalid_argument(std::string("the handle is none of ") + what +
                            " that this runtime made: all of its bytes have to arrive");
   }
+  // The contract refuses a process's own handles, whatever CUDA would say to them.
   if (bytes.process == this_process()) {
     throw invalid_argument("the handle was made by this process, which has what it stands for");
   }
+  // By UUID, because the two processes may number their devices differently.
   if (std::memcmp(bytes.device, d.uuid().bytes, sizeof(bytes.device)) != 0) {
     throw invalid_argument(std::string("the handle is of ") + what +
                            " on another device than device " + std::to_string(d.index()) +
@@ -73,6 +78,8 @@ outback_ipc_handle cuda_runtime::ipc_get_memory(int32_t index, void* ptr) {
   if (attributes.known.type == cudaMemoryTypeDevice && attributes.known.device == index) {
     d.call(d.driver().cuMemGetAddressRange, &base, &size, reinterpret_cast<CUdeviceptr>(ptr));
   }
+  // CUDA's handle stands for the whole allocation: for a pointer inside of one, the other process
+  // would get its beginning.
   if (ptr == nullptr || base != reinterpret_cast<CUdeviceptr>(ptr)) {
     throw invalid_argument("the pointer is not what mem_alloc answered for device " +
                            std::to_string(index));

@@ -1,4 +1,4 @@
-// Device memory of the CUDA runtime.
+// The device memory slots of the CUDA runtime.
 #include <string>
 
 #include "backend_template/runtimes/cuda/cuda_runtime.hpp"
@@ -7,7 +7,8 @@
 namespace outback::cuda {
 namespace {
 
-// What there is, for a text; it is being made because something failed, so nothing may throw here.
+// Returns what is free, for the text of an error. Something has failed already, so a further
+// failure only makes the text shorter.
 std::string what_is_free(const device& d) {
   std::size_t free = 0, total = 0;
   if (d.cuda().cudaMemGetInfo(&free, &total) != cudaSuccess) {
@@ -30,6 +31,7 @@ void* cuda_runtime::mem_alloc(int32_t index, std::size_t size) {
   void* ptr = nullptr;
   const cudaError_t error = d.cuda().cudaMalloc(&ptr, size);
   if (error == cudaSuccess) return ptr;
+  // Cleared before `what_is_free` calls CUDA again.
   d.cuda().cudaGetLastError();
   d.fail(error, d.cuda().cudaMalloc.name,
          error == cudaErrorMemoryAllocation ? what_is_free(d) : std::string());
@@ -42,6 +44,8 @@ void cuda_runtime::mem_free(int32_t index, void* ptr) {
   const beside_captures relaxed(d);
   pointer_attributes attributes = {};
   d.call(d.cuda().cudaPointerGetAttributes, &attributes.known, static_cast<const void*>(ptr));
+  // Otherwise a pointer of another device would reach cudaFree, and the caller's mistake might go
+  // unnoticed.
   if (attributes.known.type != cudaMemoryTypeDevice || attributes.known.device != index) {
     throw invalid_argument("the pointer is not of memory of device " + std::to_string(index));
   }

@@ -1,11 +1,12 @@
-// CUDA's own handles, and streams that are made of them.
+// The native slots of the CUDA runtime: CUDA's own handles, and streams made of them.
 #include "backend_template/runtimes/cuda/cuda_runtime.hpp"
 #include "backend_template/runtimes/cuda/current.hpp"
 
 namespace outback::cuda {
 namespace {
 
-// 0, 1 and 2: the default streams of whatever context is current.
+// Whether the handle is 0, 1 or 2: CUDA's default streams, which belong to whatever context is
+// current, so that their device cannot be asked for.
 bool is_of_every_context(cudaStream_t handle) {
   return handle == nullptr || handle == cudaStreamLegacy || handle == cudaStreamPerThread;
 }
@@ -18,7 +19,7 @@ void* cuda_runtime::native_device(int32_t index) {
 
 void* cuda_runtime::native_context(int32_t index) {
   device& d = at(index);
-  const on_device here(d);  // which makes it, if nobody has
+  const on_device here(d);  // makes the context if there is none
   return d.context();
 }
 
@@ -38,6 +39,8 @@ outback_stream cuda_runtime::native_wrap_stream(int32_t index, void* handle) {
   if (!is_of_every_context(native)) {
     const on_device here(d);
     int owner = -1;
+    // libcudart before 12.8 has no such function; then the stream's context tells whether the
+    // stream is this device's.
     if (d.cuda().cudaStreamGetDevice) {
       d.call(d.cuda().cudaStreamGetDevice, native, &owner);
     } else {

@@ -1,4 +1,4 @@
-// Access of one device to the memory of another.
+// The peer slots of the CUDA runtime: access of one device to the memory of another.
 #include "backend_template/runtimes/cuda/cuda_runtime.hpp"
 #include "backend_template/runtimes/cuda/current.hpp"
 
@@ -34,18 +34,20 @@ void cuda_runtime::peer_enable(int32_t index, int32_t peer) {
 void cuda_runtime::peer_disable(int32_t index, int32_t peer) {
   device& d = at(index);
   at(peer);
+  // Only what was enabled here is disabled: another user of the context may rely on the rest. The
+  // pair is taken first, so that of two threads one calls CUDA.
   if (!peers_.take(index, peer)) return;
   try {
     const on_device here(d);
     const beside_captures relaxed(d);
     const cudaError_t error = d.cuda().cudaDeviceDisablePeerAccess(int(peer));
     if (error == cudaErrorPeerAccessNotEnabled) {
-      d.cuda().cudaGetLastError();  // somebody else has done it
+      d.cuda().cudaGetLastError();  // another user of CUDA has disabled it
     } else if (error != cudaSuccess) {
       d.fail(error, d.cuda().cudaDeviceDisablePeerAccess.name);
     }
   } catch (...) {
-    peers_.add(index, peer);  // for another try
+    peers_.add(index, peer);  // so that the caller may try again
     throw;
   }
 }

@@ -16,12 +16,14 @@ cuda_runtime::~cuda_runtime() {
 }
 
 const machine& cuda_runtime::start() {
-  // Held while CUDA starts, which takes long: whoever else needs it has to wait for it anyway.
+  // Held while CUDA starts, which takes long: every other thread that needs CUDA has to wait for
+  // that anyway.
   const std::lock_guard lock(start_mutex_);
   if (const machine* known = machine_.load(std::memory_order_acquire)) return *known;
-  did_not_start_ = true;  // unless it does now
+  did_not_start_ = true;  // after a success machine_ is asked first
   std::unique_ptr<machine> fresh = start_cuda();
   const int32_t counted = counted_;
+  // A program may have kept the first number. It is told, since failing here would help it less.
   if (counted >= 0 && counted != int32_t(fresh->devices.size())) {
     std::fprintf(stderr,
                  "outback: NVML sees %d devices of CUDA's, CUDA sees %d, which is what counts from "
@@ -40,6 +42,7 @@ const machine& cuda_runtime::started() {
 
 const machine& cuda_runtime::usable() {
   const machine& m = started();
+  // CUDA does not work in a forked child, and may hang instead of saying so.
   if (fork_count() == m.forks) return m;
   throw runtime_error(OUTBACK_INTERNAL,
                       "this process was forked after CUDA had been started, and CUDA does not work "
@@ -62,6 +65,7 @@ device& cuda_runtime::at(int32_t index) {
 
 stream& cuda_runtime::stream_at(device& d, outback_stream handle) {
   if (handle == nullptr) return d.default_stream();
+  // The handle must be one of ours that still exists; only its device can be checked.
   auto& s = *reinterpret_cast<stream*>(handle);
   if (s.of == &d) return s;
   throw invalid_argument("the stream is of device " + std::to_string(s.of->index()) +
@@ -69,16 +73,19 @@ stream& cuda_runtime::stream_at(device& d, outback_stream handle) {
 }
 
 int32_t cuda_runtime::device_count() {
+  // Once CUDA was started its count is final, also in a forked child.
   if (const machine* m = machine_.load(std::memory_order_acquire)) {
     return int32_t(m->devices.size());
   }
   if (counted_ < 0) counted_ = count_without_cuda();
+  // NVML also counts devices of a machine on which CUDA does not start. So once starting has
+  // failed, only another try tells.
   if (counted_ >= 0 && !did_not_start_) return counted_;
   // NVML also counts devices of a machine on which CUDA does not start.
   try {
     return int32_t(started().devices.size());
   } catch (const runtime_error&) {
-    return 0;  // the slot that is called next says why
+    return 0;  // the next slot that needs a device says why
   }
 }
 
@@ -95,6 +102,7 @@ void cuda_runtime::device_sync(int32_t index) {
 
 void cuda_runtime::device_select(int32_t index) {
   device& d = at(index);
+  // No on_device here: changing the thread's current device is the purpose.
   d.call(d.cuda().cudaSetDevice, int(index));
 }
 

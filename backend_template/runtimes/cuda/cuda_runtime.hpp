@@ -1,30 +1,32 @@
-// NVIDIA's devices, through libcudart as it is found at run time, with all groups.
+// NVIDIA's devices, through the libcudart that is found at run time, with all groups. The text
+// below says what the runtime does where CUDA leaves a choice; cuda.h is what a project includes.
 //
 //   Start      Nothing is loaded before the first slot is called, and CUDA is not started before a
-//              slot is called that needs it. device_count asks NVML, so that a process may fork
-//              afterwards. Contexts are made on the devices that are used, and on no other. Where
-//              CUDA does not start there are 0 devices, and each slot tries again, or says why.
+//              slot needs it. device_count asks NVML, so that a process may fork afterwards.
+//              Contexts are made on devices that are used, and on no other. Where CUDA does not
+//              start there are 0 devices, and each slot tries again or says why.
 //   Current    Every slot but device_state.select leaves the thread's current device as it was,
-//              also where it has none: see current.hpp.
-//   Streams    are non-blocking ones, the default stream too, which is one of ours for each device:
-//              the legacy default stream waits for others and others for it, and the per-thread one
-//              is another stream in every thread. wrap_stream takes both of those, by CUDA's
-//              handles 0, 1 and 2, and any stream that was made by others.
-//   Copies     Between devices by cudaMemcpyPeerAsync. A pageable source was read on return, a
-//              pageable destination is written.
-//   Fills      by the driver's, in words of up to four bytes. Patterns of eight bytes, and ranges
-//              that are not aligned to their pattern, are one piece of it that copies double.
-//   Events     One cudaEvent_t each. Times have the precision of CUDA's float milliseconds.
-//   Captures   in CUDA's relaxed mode: any thread may end one, and allocations may go on meanwhile.
-//              What CUDA would capture and the contract does not is refused here: launches and
-//              copies from or to pageable memory.
-//   Errors     The text has CUDA's name, number and words, and its function. An error after which
-//              CUDA says that the process must be relaunched is DEVICE_LOST, then and for ever. No
-//              error stays for cudaGetLastError.
+//              also where there is none: see current.hpp.
+//   Streams    All are non-blocking, also the default stream, which is one of ours for each device.
+//              CUDA's legacy default stream waits for other streams and they wait for it, and its
+//              per-thread one is another stream in each thread. wrap_stream takes both by CUDA's
+//              handles 0, 1 and 2, and any stream that others made.
+//   Copies     Between devices by cudaMemcpyPeerAsync. When the slot returns, a pageable source was
+//              read and a pageable destination is written.
+//   Fills      By the driver, in words of up to four bytes. For patterns of eight bytes, and for
+//              ranges that are not aligned to their pattern, fill_pattern.hpp writes the pattern
+//              once and doubles it by copies.
+//   Events     One cudaEvent_t each. Elapsed times have the precision of CUDA's float milliseconds.
+//   Captures   In CUDA's relaxed mode: any thread may end a capture, and memory may be allocated
+//              meanwhile. The runtime itself refuses what CUDA would capture and the contract does
+//              not allow: launches, and copies from or to pageable memory.
+//   Errors     Texts have CUDA's name, number and words, and the function. After an error for which
+//              CUDA demands that the process be relaunched, the device is lost: every later call on
+//              it is DEVICE_LOST. No error stays behind for cudaGetLastError.
 //   Fork       A child of a process that has started CUDA gets an error that says so; host_info
-//              knows of no pinned memory there.
-//   Native     The device's handle is its CUdevice, a number; those of streams and events are
-//              cudaStream_t and cudaEvent_t.
+//              calls all memory pageable there.
+//   Native     The device's handle is its CUdevice, a number. Those of context, streams and events
+//              are CUcontext, cudaStream_t and cudaEvent_t.
 #pragma once
 
 #include <array>
@@ -46,27 +48,46 @@
 
 namespace outback::cuda {
 
-/// A class for `outback::table_of`; the members are told in outback/runtime.hpp.
+/// A class for `outback::table_of`. outback/runtime.h says what each member must do; the comments
+/// here say what this runtime adds. Members may be called from any thread at any time. They throw
+/// outback::runtime_error with the status for CUDA's error (errors.hpp), outback::device_lost for a
+/// device that was lost, and outback::invalid_argument for a device that does not exist and for a
+/// stream, event or graph of another device.
 class cuda_runtime {
  public:
   cuda_runtime() = default;
-  /// Nothing that was made may be left, and no work pending.
+  /// For tests; the process's own instance is never destroyed. Everything that was made must be
+  /// gone, and no work pending.
   ~cuda_runtime();
   cuda_runtime(const cuda_runtime&) = delete;
   cuda_runtime& operator=(const cuda_runtime&) = delete;
 
+  /// Asks NVML before CUDA is started, and CUDA if NVML cannot tell. Returns 0 where CUDA does not
+  /// start. If NVML and CUDA disagree, the number changes when CUDA starts, and a line on stderr
+  /// says so.
   int32_t device_count();
+  /// Starts CUDA, as all members below but host_info do. Makes no context.
   outback_device_info device_info(int32_t device);
   void device_sync(int32_t device);
 
+  /// Throws outback::out_of_memory with the free and the total bytes. Allowed during captures.
   void* mem_alloc(int32_t device, std::size_t size);
+  /// Throws outback::invalid_argument unless `ptr` is null or device memory of this device.
+  /// cudaFree may wait for the device.
   void mem_free(int32_t device, void* ptr);
+  /// May wait for the stream if one side is pageable host memory. In a capture that began here,
+  /// pageable host memory breaks the capture and throws outback::invalid_argument.
   void mem_copy(void* dst, int32_t dst_device, const void* src, int32_t src_device,
                 std::size_t size, outback_stream stream);
+  /// Enqueues one fill, or a few fills and copies. Does not wait.
   void mem_fill(int32_t device, void* ptr, std::size_t size, const void* pattern,
                 std::size_t pattern_size, outback_stream stream);
 
+  /// `priority` is clamped to CUDA's range.
   outback_stream stream_create(int32_t device, int32_t priority);
+  /// Leaves a wrapped stream's handle as it is. If CUDA reports an error of earlier work, the
+  /// stream is gone all the same. On a lost device the call frees what is ours and throws
+  /// outback::device_lost. The same holds for event_destroy and graph_destroy.
   void stream_destroy(int32_t device, outback_stream stream);
   bool stream_query(int32_t device, outback_stream stream);
   void stream_sync(int32_t device, outback_stream stream);
@@ -75,80 +96,111 @@ class cuda_runtime {
   outback_event event_create(int32_t device, uint32_t flags);
   void event_destroy(int32_t device, outback_event event);
   void event_record(int32_t device, outback_event event, outback_stream stream);
+  /// `event` may belong to another device than `stream`.
   void event_wait(int32_t device, outback_event event, outback_stream stream);
   bool event_query(int32_t device, outback_event event);
   void event_sync(int32_t device, outback_event event);
+  /// To half a microsecond or so for intervals of a few seconds. CUDA refuses events of two
+  /// devices.
   std::optional<int64_t> event_elapsed(outback_event from, outback_event to);
 
+  /// Pinned for all devices (cudaHostAllocPortable). Makes a context on some device if there is
+  /// none.
   void* host_alloc(std::size_t size);
   void host_free(void* ptr);
+  /// Asks the runtime's own table first, then CUDA. Starts nothing and makes no context: without a
+  /// context of ours, all memory is pageable.
   outback_pointer_info host_info(const void* ptr);
+  /// Throws outback::invalid_argument if the range overlaps memory that this runtime pinned, and
+  /// what CUDA says of other overlaps.
   void host_register(void* ptr, std::size_t size);
   void host_unregister(void* ptr);
 
+  /// Calls cudaSetDevice, which makes the context. The only member that changes the thread's
+  /// current device.
   void device_select(int32_t device);
+  /// Makes no context.
   bool device_is_active(int32_t device);
+  /// Of the whole device, all processes included. Makes a context.
   memory_amount memory_usage(int32_t device);
 
   bool peer_can_access(int32_t device, int32_t peer);
+  /// Makes a context. Access that somebody else enabled is no error, and stays when it is disabled
+  /// here.
   void peer_enable(int32_t device, int32_t peer);
   void peer_disable(int32_t device, int32_t peer);
 
+  /// The CUdevice, a number; device 0's is a null pointer.
   void* native_device(int32_t device);
+  /// The primary context, which the call makes if there is none. The runtime keeps it.
   void* native_context(int32_t device);
   void* native_stream(int32_t device, outback_stream stream);
   void* native_event(int32_t device, outback_event event);
+  /// Throws outback::invalid_argument for a stream of another device. The caller keeps the stream
+  /// alive.
   outback_stream native_wrap_stream(int32_t device, void* handle);
 
+  /// Runs the callback on a thread of CUDA's.
   void callback_enqueue(int32_t device, outback_callback callback, void* data,
                         outback_stream stream);
 
+  /// CUDA's interprocess handles, with the device's UUID and the process in front. There is no
+  /// descriptor.
   outback_ipc_handle ipc_get_memory(int32_t device, void* ptr);
+  /// Throws outback::invalid_argument for a handle of this process, and for one of another device
+  /// than `device`.
   void* ipc_open_memory(int32_t device, const outback_ipc_handle& handle);
   void ipc_close_memory(int32_t device, void* ptr);
   outback_ipc_handle ipc_get_event(int32_t device, outback_event event);
   outback_event ipc_open_event(int32_t device, const outback_ipc_handle& handle);
 
   void graph_begin(int32_t device, outback_stream stream);
+  /// Also reports captures that others began on the stream.
   outback_capture graph_status(int32_t device, outback_stream stream);
   outback_graph graph_end(int32_t device, outback_stream stream);
   void graph_instantiate(int32_t device, outback_graph graph);
+  /// Throws outback::invalid_argument in a capture, which breaks.
   void graph_launch(int32_t device, outback_graph graph, outback_stream stream);
   void graph_destroy(int32_t device, outback_graph graph);
 
+  /// NVML's measurements. Throws outback::unsupported where NVML is missing or does not measure it.
   int64_t telemetry_read(int32_t device, outback_metric metric);
   std::vector<outback_process> telemetry_processes(int32_t device);
 
  private:
-  /// Starts CUDA where it is not.
+  // CUDA, which the first call starts. Throws what start_cuda throws.
   const machine& started();
+  // What `started` does when CUDA is not started yet; takes start_mutex_.
   const machine& start();
-  /// Also checks that the process was not forked.
+  // As `started`, but throws outback::runtime_error in a forked child.
   const machine& usable();
-  /// Any device there is, also one that was lost.
+  // The device with this index, also a lost one. Throws outback::invalid_argument if there is none.
   device& listed(int32_t index);
-  /// One that was not lost.
+  // As `listed`, but throws outback::device_lost for a lost device.
   device& at(int32_t index);
-  /// A device to ask about host memory on, which belongs to none: one with a context, if there is.
+  // A device for calls about host memory, which belongs to none: one that has a context, if there
+  // is one. Throws outback::unsupported where there are no devices.
   device& host_device();
 
-  /// The context of the device must be current.
+  // What the handle points to, checked to be the device's. The context must be current, because a
+  // null handle may make the default stream.
   stream& stream_at(device& d, outback_stream handle);
   event& event_at(device& d, outback_event handle);
   graph& graph_at(device& d, outback_graph handle);
 
-  /// Throws, and breaks the capture that the stream is in, if it is in one. For what CUDA would
-  /// take into a graph and the contract does not.
+  // If the stream is in a capture, breaks the capture and throws outback::invalid_argument. For
+  // what CUDA would take into a graph and the contract does not allow.
   void refuse_in_capture(device& d, const stream& s, const char* what);
-  /// Words of 1, 2 or 4 bytes, which `to` is aligned to.
+  // Fills with a word of 1, 2 or 4 bytes. `to` is aligned to the word, and `size`, in bytes, is a
+  // multiple of it.
   void fill_words(device& d, std::byte* to, std::size_t size, const std::byte* value,
                   std::size_t word, cudaStream_t where);
 
   std::mutex start_mutex_;
   std::atomic<machine*> machine_{nullptr};
-  std::atomic<int32_t> counted_{-1};        // by NVML, before CUDA was started
-  std::atomic<bool> did_not_start_{false};  // CUDA, when it was last tried
-  std::atomic<int32_t> captures_{0};        // that were begun here and not ended
+  std::atomic<int32_t> counted_{-1};        // NVML's count; -1: not asked, or NVML cannot tell
+  std::atomic<bool> did_not_start_{false};  // CUDA was tried at least once
+  std::atomic<int32_t> captures_{0};        // begun here and not ended; 0 spares copies a question
   host_ranges host_ranges_;
   peers peers_;
 };

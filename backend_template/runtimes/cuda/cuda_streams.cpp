@@ -1,4 +1,4 @@
-// The stream slots of the CUDA runtime, and host callbacks.
+// The stream slots of the CUDA runtime, and the callback slot.
 #include <algorithm>
 
 #include "backend_template/runtimes/cuda/cuda_runtime.hpp"
@@ -20,12 +20,14 @@ void cuda_runtime::stream_destroy(int32_t index, outback_stream handle) {
   device& d = listed(index);
   if (handle == nullptr) throw invalid_argument("the default stream is not destroyed");
   stream& s = stream_at(d, handle);
+  // A wrapped stream is its maker's. What a lost context had, CUDA cannot destroy any more; only
+  // our own object goes.
   if (!s.owned || d.lost()) {
     delete &s;
     return d.check_not_lost();
   }
   const on_device here(d);
-  const std::unique_ptr<stream> gone(&s);  // also where CUDA answers with an error of earlier work
+  const std::unique_ptr<stream> gone(&s);  // also if CUDA returns an error of earlier work
   d.call(d.cuda().cudaStreamDestroy, s.handle);
 }
 
@@ -53,8 +55,8 @@ void cuda_runtime::callback_enqueue(int32_t index, outback_callback callback, vo
                                     outback_stream where) {
   device& d = at(index);
   const on_device here(d);
-  // CUDA's rules for such a function are the contract's: it runs in the stream's order, calls no
-  // CUDA, runs in every launch of a graph, and not at all after an error.
+  // CUDA's rules for such a function are the contract's: it runs in the stream's order, may not
+  // call CUDA, runs again in each launch of a graph, and does not run after an error.
   d.call(d.cuda().cudaLaunchHostFunc, stream_at(d, where).handle, callback, data);
 }
 

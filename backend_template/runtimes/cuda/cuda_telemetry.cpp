@@ -1,4 +1,4 @@
-// What NVML measures of the devices.
+// The telemetry slots of the CUDA runtime: what NVML measures.
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,8 +31,9 @@ void ask(const nvml& nvml, const entry<F>& function, Arguments... arguments) {
   check(nvml, function(arguments...), function.name);
 }
 
-// By its UUID, which CUDA writes the same way for a device and for a part of one; by the place on
-// the bus where the driver hides UUIDs.
+// Finds the device in NVML by its UUID. CUDA has no prefix for it, so the UUID may be a whole
+// device's ("GPU-") or a MIG instance's ("MIG-"). Where the driver hides UUIDs, the place on the
+// PCI bus has to do.
 nvmlDevice_t nvml_device(const nvml& nvml, device& d) {
   nvmlDevice_t found = nullptr;
   const std::string uuid = d.uuid_text();
@@ -48,6 +49,8 @@ std::vector<outback_process> processes_of(const nvml& nvml, nvmlDevice_t gpu) {
     auto count = unsigned(processes.size());
     const nvml_result result = nvml.processes(gpu, &count, processes.data());
     if (result == nvml_insufficient_size) {
+      // Processes may start between two calls, so there is more room than the count that NVML
+      // returned.
       processes.resize(std::max<std::size_t>(count, processes.size()) * 2);
       continue;
     }
@@ -57,7 +60,7 @@ std::vector<outback_process> processes_of(const nvml& nvml, nvmlDevice_t gpu) {
   }
   std::vector<outback_process> all;
   for (const nvml_process& process : processes) {
-    // NVML's "not available" is all ones, as the contract's.
+    // NVML writes all ones for memory that it does not know, which is OUTBACK_UNKNOWN_MEMORY.
     all.push_back({.pid = process.pid, .memory = process.used_memory});
   }
   return all;
@@ -69,6 +72,8 @@ int64_t memory_of_this_process(const nvml& nvml, nvmlDevice_t gpu, device& d) {
       return int64_t(process.memory);
     }
   }
+  // A process without a context has no memory on the device. One with a context that is not listed
+  // is unknown to NVML, as in a container with process numbers of its own.
   if (!d.active()) return 0;
   throw unsupported(
       "NVML does not tell the memory of this process, as in a container that has process numbers "

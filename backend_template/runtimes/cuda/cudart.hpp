@@ -1,9 +1,10 @@
-// The functions of libcudart that this runtime calls, as a table that is filled at run time.
+// The functions of libcudart that this runtime calls, as a table that is filled at run time
+// (library.hpp).
 //
-// One binary serves the libraries of CUDA 12 and 13, whichever of the two its headers were of. So
-// only functions are used whose name has the same signature in both, and no struct that one of them
-// may have appended to is handed over as it is (see pointer_attributes). For that reason there is
-// no cudaGetDeviceProperties, no cudaStreamGetCaptureInfo and no cudaGraphInstantiate here.
+// One binary serves the libraries of CUDA 12 and 13, whichever of the two its headers came from. So
+// the table has only functions whose name has the same signature in both, and hands over no struct
+// that CUDA may have appended to (see pointer_attributes). That rules out cudaGetDeviceProperties,
+// cudaStreamGetCaptureInfo and cudaGraphInstantiate.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -74,8 +75,8 @@
   X(cudaGraphDestroy)
 // clang-format on
 
-// cudaGetDriverEntryPoint is deprecated since 13.0, its successor is there since 12.5: one of the
-// two is needed. cudaStreamGetDevice is there since 12.8.
+// A libcudart may lack these. One of the first two is needed: cudaGetDriverEntryPoint is deprecated
+// since CUDA 13.0, and its successor exists since 12.5. cudaStreamGetDevice exists since 12.8.
 // clang-format off: a line each.
 #define OUTBACK_CUDART_OPTIONAL(X)    \
   X(cudaGetDriverEntryPointByVersion) \
@@ -95,7 +96,8 @@ struct cudart {
 };
 #pragma GCC diagnostic pop
 
-/// CUDA 13 writes 64 bytes more than CUDA 12 knows of; what both have comes first.
+/// Room for what cudaPointerGetAttributes writes. CUDA 13's struct is 64 bytes longer than CUDA
+/// 12's, and both begin with the same members: pass `&known` and read those.
 union pointer_attributes {
   cudaPointerAttributes known;
   char room[256];

@@ -10,11 +10,13 @@
 namespace outback::cuda {
 namespace {
 
-// Of the wheels nvidia-cuda-runtime (CUDA 13) and nvidia-cuda-runtime-cu12.
+// The files of the wheels nvidia-cuda-runtime (CUDA 13) and nvidia-cuda-runtime-cu12, below a
+// site-packages.
 constexpr const char* files_of_wheels[] = {"nvidia/cu13/lib/libcudart.so.13",
                                            "nvidia/cuda_runtime/lib/libcudart.so.12"};
 
-// No other folder above a library is looked into: one of them may be everybody's to write to.
+// No other folder above a library is searched. Any user might be able to write to it, and would
+// then choose what this process loads.
 constexpr std::string_view package_folders[] = {"/site-packages/", "/dist-packages/"};
 
 void add_folder_of(const char* library, std::vector<std::string>& folders) {
@@ -39,6 +41,7 @@ std::string package_folder_of(const std::string& library) {
   if (name == std::string::npos || library[0] != '/') return "";
   constexpr std::string_view of_torch = "/torch/lib";
   const std::string_view folder = std::string_view(library).substr(0, name);
+  // Torch may lie in a folder of another name, a source tree say.
   if (folder.ends_with(of_torch)) return library.substr(0, folder.size() - of_torch.size());
   for (const std::string_view each : package_folders) {
     const std::size_t found = library.rfind(each);
@@ -79,9 +82,12 @@ void* cudart_search::open_one_of(const std::vector<std::string>& files) {
 }
 
 void* cudart_search::open(const std::string& file) {
-  // Local: its functions are for whoever asks for them here, and hide nobody else's.
+  // RTLD_LOCAL: only lookups through this handle see its functions, so they hide no other
+  // library's.
   if (void* handle = dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL)) return handle;
   const char* const why = dlerror();
+  // A file that exists and cannot be opened is broken, or of another machine; that is worth the
+  // loader's words.
   if (access(file.c_str(), F_OK) == 0) {
     faults_ += "; " + (why == nullptr ? file + " cannot be opened" : std::string(why));
   }

@@ -1,4 +1,5 @@
-// Where a libcudart may lie that neither this process nor the dynamic loader knows of.
+// Places in which a libcudart may lie although neither this process nor the dynamic loader knows of
+// it. library.cpp tries them.
 #pragma once
 
 #include <string>
@@ -6,23 +7,25 @@
 
 namespace outback::cuda {
 
-/// The files of a libcudart in Python's packages, the newer first, whether they are there or not:
-/// where NVIDIA's wheels put it, beside the torch that this process has loaded and beside this
-/// library. None in a process that has neither of them from packages.
+/// Returns where NVIDIA's wheels put a libcudart: for each folder of Python packages that a loaded
+/// torch or this library is in, the file of CUDA 13 and then that of CUDA 12, whether they exist or
+/// not. Empty if neither of the two comes from such a folder.
 std::vector<std::string> cudarts_of_wheels();
 
-/// The same below `package_folder`, a site-packages.
+/// Returns the same two files for one folder, a site-packages.
 std::vector<std::string> cudarts_of_wheels_in(const std::string& package_folder);
 
-/// The same of the CUDA Toolkit, in the place where its installers put it.
+/// Returns the files in the folder in which the installers of the CUDA Toolkit put them.
 std::vector<std::string> cudarts_of_toolkit();
 
-/// Opens files of given places, and keeps where there was none.
+/// Opens the first library of some lists, and remembers for an error text where it found none. For
+/// one thread.
 class cudart_search {
  public:
-  /// A handle of dlopen's for the first that can be opened, or null.
+  /// Returns dlopen's handle of the first file that can be opened, or null.
   void* open_one_of(const std::vector<std::string>& files);
-  /// "<folder>, <folder>"; then what is wrong with files that are there.
+  /// Returns "<folder>, <folder>" of all that was tried, and after that what is wrong with files
+  /// that exist.
   std::string text() const { return folders_ + faults_; }
 
  private:
@@ -31,9 +34,9 @@ class cudart_search {
   std::string folders_, faults_;
 };
 
-/// The folder of Python's packages that `library` was installed to, by its path: that of torch's
-/// libraries holds the folder torch/lib, every other one is called site-packages or dist-packages.
-/// "" where it is none.
+/// Returns the folder of Python packages that `library`, an absolute path, was installed into: for
+/// a library of torch's the folder that holds torch/lib, for every other one the site-packages or
+/// dist-packages above it. "" if there is none.
 std::string package_folder_of(const std::string& library);
 
 }  // namespace outback::cuda

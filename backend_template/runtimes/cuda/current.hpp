@@ -1,16 +1,18 @@
-// What a slot changes of the calling thread's CUDA state, and puts back.
+// Guards for the CUDA state of the calling thread: what a slot changes of it, its guard puts back.
 #pragma once
 
 #include "backend_template/runtimes/cuda/device.hpp"
 
 namespace outback::cuda {
 
-/// The context of a device is current while it lives; then the one from before, or none, is. So no
-/// slot changes the thread's device, and none makes a context on a device that was not asked for,
-/// as libcudart does on device 0 for a thread that has none.
+/// Makes the context of a device current for its lifetime, and then restores the context that was
+/// current before, or none. So a slot does not change the thread's current device. And it makes no
+/// context on device 0, as libcudart does for a thread that has no current device.
+///
+/// Not to be shared between threads.
 class on_device {
  public:
-  /// Makes the context if there is none.
+  /// Makes the device's context if there is none. Throws as `device::call`.
   explicit on_device(device& d) : device_(d) {
     const CUcontext wanted = d.context();
     CUcontext now = nullptr;
@@ -31,11 +33,13 @@ class on_device {
   bool pushed_ = false;
 };
 
-/// While it lives, calls of this thread that CUDA takes for unsafe during captures (allocations,
-/// queries, waiting) neither fail nor break a capture only because some thread has a capture in
-/// CUDA's global mode, which is what torch.cuda.graph uses. What really meets a capture still does.
+/// Puts the calling thread into CUDA's relaxed capture mode for its lifetime. Without that, calls
+/// that CUDA considers unsafe during captures (allocating, querying, waiting) would fail, and break
+/// the capture, because some other thread has a capture in the global mode, which torch.cuda.graph
+/// uses. A call that concerns a stream or an event of a capture itself still breaks it.
 class beside_captures {
  public:
+  /// Throws as `device::call`.
   explicit beside_captures(device& d) : cuda_(d.cuda()) {
     d.call(cuda_.cudaThreadExchangeStreamCaptureMode, &mode_);
   }
@@ -47,7 +51,8 @@ class beside_captures {
 
  private:
   const cudart& cuda_;
-  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;  // then the one from before
+  cudaStreamCaptureMode mode_ =
+      cudaStreamCaptureModeRelaxed;  // after the exchange: the mode from before
 };
 
 }  // namespace outback::cuda

@@ -9,7 +9,7 @@
 namespace outback::cuda {
 namespace {
 
-// What cudaMalloc promises: "at least 256 bytes".
+// In bytes. The CUDA programming guide promises at least 256 for cudaMalloc.
 constexpr uint32_t allocation_alignment = 256;
 constexpr int32_t dlpack_cuda = 2;  // kDLCUDA
 
@@ -25,7 +25,7 @@ device::device(const cudart& cuda, const cuda::driver& driver, int32_t index)
 device::~device() {
   const CUcontext context = context_;
   if (context != nullptr && driver_.cuCtxPushCurrent(context) == CUDA_SUCCESS) {
-    // What fails now has nobody to hear of it.
+    // There is nobody to report a failure of these calls to.
     if (const stream* s = default_stream_) cuda_.cudaStreamDestroy(s->handle);
     CUcontext popped = nullptr;
     driver_.cuCtxPopCurrent(&popped);
@@ -45,7 +45,7 @@ std::string device::pci_id() {
   char text[32] = {};
   call(cuda_.cudaDeviceGetPCIBusId, static_cast<char*>(text), int(sizeof(text)), int(index_));
   std::string id = text;
-  // As Linux writes it in /sys.
+  // CUDA's hexadecimal digits may be upper case; Linux writes lower case in /sys.
   std::transform(id.begin(), id.end(), id.begin(), [](unsigned char c) { return std::tolower(c); });
   return id;
 }
@@ -64,6 +64,7 @@ outback_device_info device::info() {
   static_assert(sizeof(info.uuid) == sizeof(uuid_.bytes));
   std::memcpy(info.uuid, uuid_.bytes, sizeof(info.uuid));
   call(driver_.cuDeviceGetName, static_cast<char*>(info.name), int(sizeof(info.name)), handle_);
+  // In case the driver cuts a longer name without ending it.
   info.name[sizeof(info.name) - 1] = '\0';
   std::snprintf(info.pci_id, sizeof(info.pci_id), "%s", pci_id().c_str());
   return info;
@@ -92,8 +93,10 @@ CUcontext device::context() {
   if (known != nullptr) return known;
   CUcontext retained = nullptr;
   call(driver_.cuDevicePrimaryCtxRetain, &retained, handle_);
+  // Each retain needs a release. The thread that comes second gives back its own; the context is
+  // the same one.
   if (context_.compare_exchange_strong(known, retained)) return retained;
-  call(driver_.cuDevicePrimaryCtxRelease, handle_);  // another thread was first; it is the same one
+  call(driver_.cuDevicePrimaryCtxRelease, handle_);
   return known;
 }
 
@@ -103,7 +106,7 @@ stream& device::default_stream() {
   auto made = std::make_unique<stream>(stream{.of = this, .handle = nullptr, .owned = true});
   call(cuda_.cudaStreamCreateWithPriority, &made->handle, unsigned{cudaStreamNonBlocking}, 0);
   if (default_stream_.compare_exchange_strong(known, made.get())) return *made.release();
-  call(cuda_.cudaStreamDestroy, made->handle);  // another thread was first
+  call(cuda_.cudaStreamDestroy, made->handle);  // another thread made one first
   return *known;
 }
 
@@ -120,7 +123,7 @@ void device::check_not_lost() const {
 }
 
 void device::fail(cudaError_t error, const char* call, const std::string& details) {
-  cuda_.cudaGetLastError();  // not for whoever asks next
+  cuda_.cudaGetLastError();  // or another user of CUDA would get this error
   fail_with(error, describe(cuda_, error, call) + details);
 }
 
@@ -130,6 +133,7 @@ void device::fail(CUresult error, const char* call) {
 
 void device::fail_with(int error, const std::string& text) {
   if (!is_sticky(error)) throw runtime_error(status_of(error), text);
+  // The first error that ended the context is kept, and every later call reports it.
   auto why = std::make_unique<const std::string>(text);
   const std::string* none = nullptr;
   if (lost_.compare_exchange_strong(none, why.get())) why.release();

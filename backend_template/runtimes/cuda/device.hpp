@@ -1,8 +1,9 @@
-// One device: its primary context, its default stream, and whether it is lost.
+// One device: its primary context, its default stream, and whether it is lost. Every slot with a
+// device goes through it.
 //
-// The context is the primary one, which libcudart and torch use too. It is retained when it is
-// first needed and released by the destructor, which the process's own runtime never comes to:
-// memory and streams may outlive main().
+// The context is the primary one, which libcudart and torch use too. The device retains it when it
+// is first needed, and the destructor releases it; in the process's own runtime the destructor
+// never runs, because memory and streams may outlive main().
 #pragma once
 
 #include <atomic>
@@ -16,12 +17,14 @@
 
 namespace outback::cuda {
 
-/// May be used from any thread; takes no lock. What throws, throws outback::runtime_error.
+/// May be used from any thread; takes no lock. Whatever throws, throws outback::runtime_error:
+/// outback::device_lost after an error that ended the context, otherwise the status of the error.
 class device {
  public:
-  /// Both tables must outlive it. Makes no context.
+  /// Asks the driver for the device's handle, size and UUID; makes no context. Both tables must
+  /// outlive the object.
   device(const cudart& cuda, const driver& driver, int32_t index);
-  /// Gives back the default stream and the context. Nothing of the device may be left in use.
+  /// Destroys the default stream and releases the context. Nothing of the device may be in use.
   ~device();
   device(const device&) = delete;
   device& operator=(const device&) = delete;
@@ -35,39 +38,45 @@ class device {
 
   // ---- Without a context
 
+  /// Asks CUDA for the struct that device_info returns.
   outback_device_info info();
-  /// As "GPU-8-4-4-4-12", the way CUDA and NVML write them.
+  /// Returns the UUID as "GPU-8-4-4-4-12", the way CUDA and NVML write it.
   std::string uuid_text() const;
+  /// Asks CUDA for the address on the PCI bus, in lower case as in /sys.
   std::string pci_id();
-  /// A primary context exists, whoever made it.
+  /// Whether a primary context exists, whoever made it.
   bool active();
-  /// The context was made or joined here.
+  /// Whether `context` was called here and succeeded.
   bool has_context() const noexcept { return context_.load(std::memory_order_acquire) != nullptr; }
 
   // ---- The context, and what is in it
 
+  /// Returns the primary context; the first call retains it, which makes it if nobody has. The
+  /// device keeps it.
   CUcontext context();
-  /// A stream of ours that does not know the legacy stream, so that it is a stream like any other.
-  /// The context must be current.
+  /// Returns the stream that a null handle stands for; the first call makes it. It is a
+  /// non-blocking stream of ours: unlike CUDA's legacy stream it does not wait for others, and they
+  /// do not wait for it. The context must be current.
   stream& default_stream();
-  /// The context must be current.
+  /// Asks CUDA for the range of stream priorities. The context must be current.
   priority_range priorities();
 
   // ---- Errors
 
   bool lost() const noexcept { return lost_.load(std::memory_order_acquire) != nullptr; }
-  /// Throws outback::device_lost if it is.
+  /// Throws outback::device_lost, with the error that ended the context, if there was one.
   void check_not_lost() const;
 
-  /// Calls a function of libcudart's or of the driver's; throws what its error stands for. One that
-  /// ends the context makes the device lost.
+  /// Calls a function of libcudart or of the driver and throws if it returns an error. An error
+  /// that ends the context makes the device lost for good.
   template <class F, class... Arguments>
   void call(const entry<F>& function, Arguments... arguments) {
     const auto error = function(arguments...);
     if (int(error) != 0) [[unlikely]]
       fail(error, function.name);
   }
-  /// The same for cudaStreamQuery and cudaEventQuery: false while work is pending.
+  /// Calls cudaStreamQuery or cudaEventQuery. Returns false while work is pending; throws for
+  /// errors as `call` does.
   template <class F, class Handle>
   bool query(const entry<F>& function, Handle handle) {
     const cudaError_t error = function(handle);
@@ -76,6 +85,8 @@ class device {
     cuda_.cudaGetLastError();
     return false;
   }
+  /// Throws for an error that CUDA returned in `call`; `details` follows the text. Clears the
+  /// thread's last error of CUDA, and makes the device lost where `call` would.
   [[noreturn]] void fail(cudaError_t error, const char* call, const std::string& details = "");
   [[noreturn]] void fail(CUresult error, const char* call);
 
@@ -91,7 +102,7 @@ class device {
   CUuuid uuid_ = {};
   std::atomic<CUcontext> context_{nullptr};
   std::atomic<stream*> default_stream_{nullptr};
-  std::atomic<const std::string*> lost_{nullptr};  // why; leaked: it stays lost
+  std::atomic<const std::string*> lost_{nullptr};  // the text; null while the device works
 };
 
 }  // namespace outback::cuda

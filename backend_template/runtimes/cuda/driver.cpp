@@ -5,8 +5,8 @@
 namespace outback::cuda {
 namespace {
 
-// The interfaces that this file was compiled with are those of 12.0 still; what the driver would
-// answer for a newer version may have another signature.
+// The version whose function signatures this file was compiled for. For a newer version the driver
+// might return a function with other parameters under the same name.
 constexpr unsigned interface_version = 12000;
 
 void* find_function(const cudart& cuda, const char* name) {
@@ -21,6 +21,7 @@ void* find_function(const cudart& cuda, const char* name) {
     check(cuda, cuda.cudaGetDriverEntryPoint(name, &function, cudaEnableLegacyStream, &result),
           cuda.cudaGetDriverEntryPoint.name);
   }
+  // The call may succeed without a function, and then only `result` says so.
   if (function != nullptr && result == cudaDriverEntryPointSuccess) return function;
   throw unsupported(std::string("the CUDA driver has no ") + name +
                     ": one of CUDA 12.0 or newer is needed");

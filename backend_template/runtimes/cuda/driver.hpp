@@ -1,7 +1,7 @@
-// The functions of the driver that libcudart has no equivalent of, found through libcudart.
+// The driver functions that libcudart has no equivalent of, found through libcudart at run time.
 //
-// They are what keeps the promise about the current device: a context can be pushed and popped
-// again, while cudaSetDevice cannot put back "none" without making a context.
+// They make it possible to leave the current device alone: a context can be pushed and popped
+// again, while cudaSetDevice cannot restore "no current device" without making a context.
 #pragma once
 
 #include <cuda.h>
@@ -30,6 +30,7 @@
 
 namespace outback::cuda {
 
+/// One entry for each function above.
 struct driver {
   // cuda.h renames some of them to what they are called in the driver; #name is the plain name.
 #define OUTBACK_ENTRY(name) entry<decltype(::name)> name{#name};
@@ -37,8 +38,8 @@ struct driver {
 #undef OUTBACK_ENTRY
 };
 
-/// Throws outback::unsupported, naming it, if the driver has not got a function, and what `check`
-/// throws if libcudart fails. Makes no context.
+/// Fills the table. Makes no context. Throws outback::unsupported with the name of a function that
+/// the driver lacks, and what `check` (errors.hpp) throws if libcudart fails.
 driver find_driver(const cudart& cuda);
 
 }  // namespace outback::cuda

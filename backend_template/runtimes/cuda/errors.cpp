@@ -3,8 +3,8 @@
 namespace outback::cuda {
 namespace {
 
-// What to do about an error that is the machine's and not the call's, wherever it is met: CUDA's
-// own words for it help nobody. "" for all others.
+// Returns what to do about an error that the machine is to blame for and not the call, or "".
+// CUDA's own words for these errors do not say it.
 const char* advice(int error) {
   switch (error) {
     case cudaErrorStubLibrary:
@@ -50,13 +50,14 @@ outback_status status_of(int error) noexcept {
     case cudaErrorMemoryAllocation:
       return OUTBACK_OUT_OF_MEMORY;
 
+    // The caller is to blame.
     case cudaErrorInvalidValue:
     case cudaErrorInvalidPitchValue:
     case cudaErrorInvalidHostPointer:
     case cudaErrorInvalidDevicePointer:
     case cudaErrorInvalidMemcpyDirection:
     case cudaErrorInvalidDevice:
-    case cudaErrorDeviceUninitialized:  // the driver's "invalid context"
+    case cudaErrorDeviceUninitialized:  // the driver's number for "invalid context"
     case cudaErrorAlreadyMapped:
     case cudaErrorNotMapped:
     case cudaErrorInvalidResourceHandle:
@@ -75,6 +76,7 @@ outback_status status_of(int error) noexcept {
     case cudaErrorStreamCaptureWrongThread:
       return OUTBACK_INVALID_ARGUMENT;
 
+    // This device, driver or machine cannot do it.
     case cudaErrorStubLibrary:
     case cudaErrorInsufficientDriver:
     case cudaErrorCallRequiresNewerDriver:
@@ -88,8 +90,8 @@ outback_status status_of(int error) noexcept {
     case cudaErrorCompatNotSupportedOnDevice:
       return OUTBACK_UNSUPPORTED;
 
-    // Those of which CUDA says "the process must be terminated and relaunched", and those that end
-    // a context in another way.
+    // The errors of which CUDA's documentation says that "the process must be terminated and
+    // relaunched", and those that end a context in another way.
     case cudaErrorECCUncorrectable:
     case cudaErrorNvlinkUncorrectable:
     case cudaErrorContained:
@@ -118,6 +120,7 @@ std::string describe(const cudart& cuda, cudaError_t error, const char* call) {
 }
 
 std::string describe(const driver& driver, CUresult error, const char* call) {
+  // Both stay null for a number that the driver does not know.
   const char *name = nullptr, *text = nullptr;
   driver.cuGetErrorName(error, &name);
   driver.cuGetErrorString(error, &text);

@@ -1,4 +1,4 @@
-// What CUDA's errors become.
+// Turns CUDA's error numbers into statuses, texts and exceptions.
 #pragma once
 
 #include <string>
@@ -8,21 +8,24 @@
 
 namespace outback::cuda {
 
-/// The status for an error of libcudart or of the driver: the numbers are the same.
+/// Returns the status for an error of libcudart or of the driver, whose numbers are the same. 0 is
+/// OUTBACK_OK; numbers that this file does not know are OUTBACK_INTERNAL.
 outback_status status_of(int error) noexcept;
 
-/// After it the context, and all that is in it, cannot be used any more.
+/// Whether the error ends the context: after it, nothing in the context can be used any more.
 inline bool is_sticky(int error) noexcept {
   return status_of(error) == OUTBACK_DEVICE_LOST;
 }
 
-/// "cudaErrorIllegalAddress (700): an illegal memory access was encountered, in cudaMalloc". Where
-/// the machine is to blame and not the call, what to do about it follows: ". Another process ...".
+/// Returns a text such as "cudaErrorIllegalAddress (700): an illegal memory access was encountered,
+/// in cudaMalloc". If the machine is to blame and not the call, a second sentence says what to do
+/// about it. `call` is the function's name.
 std::string describe(const cudart& cuda, cudaError_t error, const char* call);
 std::string describe(const driver& driver, CUresult error, const char* call);
 
-/// Throws what `error` stands for, unless it is cudaSuccess, and takes it out of this thread's last
-/// error first: who asks for that next, torch say, made other calls. `details` follows the text.
+/// Throws outback::runtime_error with the status and the text for `error`, unless that is
+/// cudaSuccess. `details` follows the text. It also clears the thread's last error of CUDA: another
+/// user of CUDA, such as torch, would otherwise get our error from its next cudaGetLastError.
 void check(const cudart& cuda, cudaError_t error, const char* call,
            const std::string& details = "");
 

@@ -1,4 +1,5 @@
-// What an outback_event points to. What was recorded, and whether in a capture, CUDA knows.
+// What an outback_event of the CUDA runtime points to. It keeps no state of a recording: CUDA knows
+// what was recorded, and whether in a capture.
 #pragma once
 
 #include <cuda_runtime_api.h>

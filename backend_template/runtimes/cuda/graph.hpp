@@ -1,4 +1,4 @@
-// What an outback_graph points to.
+// What an outback_graph of the CUDA runtime points to.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -11,12 +11,12 @@ class device;
 
 struct graph {
   device* of;
-  // CUDA's executable graphs are not for two threads at once, and its launches are to come in the
-  // order of the calls, so this one lock is held around a call of CUDA's that may wait (for room in
-  // a queue). Nobody but users of this graph ever waits for it.
+  // Held around CUDA's calls for this graph, because an executable graph is not safe for two
+  // threads at once, and because launches must reach CUDA in the order of the calls. A launch may
+  // block while CUDA's queue is full; only users of the same graph wait for it then.
   std::mutex mutex;
   cudaGraph_t captured = nullptr;
-  cudaGraphExec_t executable = nullptr;  // null until it was instantiated
+  cudaGraphExec_t executable = nullptr;  // null before graphs.instantiate
 };
 
 }  // namespace outback::cuda

@@ -13,6 +13,8 @@ uintptr_t number(const void* ptr) {
 
 std::optional<host_range> host_ranges::add(const host_range& range) {
   const std::lock_guard lock(mutex_);
+  // The ranges do not overlap. So only the one that begins at `range` or behind it, and the one
+  // before that, can meet it.
   const auto next = ranges_.lower_bound(number(range.base));
   if (next != ranges_.end() && next->first - number(range.base) < range.size) return next->second;
   if (next != ranges_.begin()) {
@@ -26,6 +28,7 @@ std::optional<host_range> host_ranges::add(const host_range& range) {
 std::optional<host_range> host_ranges::take(const void* base, bool registered) {
   const std::lock_guard lock(mutex_);
   const auto found = ranges_.find(number(base));
+  // Registered memory must not be freed, nor allocated memory unregistered.
   if (found == ranges_.end() || found->second.registered != registered) return std::nullopt;
   const host_range taken = found->second;
   ranges_.erase(found);

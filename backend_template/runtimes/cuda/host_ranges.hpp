@@ -1,5 +1,6 @@
-// The host memory that this runtime pinned: CUDA answers for a pointer that it is pinned, but not,
-// for registered memory, where the range begins and ends.
+// The host memory that this runtime pinned. CUDA says of a pointer whether it is pinned, but for
+// registered memory it does not say where the range begins and ends, which host_memory.info
+// returns.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +11,23 @@
 
 namespace outback::cuda {
 
+/// A range of pinned host memory, in bytes.
 struct host_range {
   void* base;
   std::size_t size;
-  bool registered;  // somebody else's memory, that is; if not, it was allocated here
+  bool registered;  // by host_registration.add; else allocated by host_memory.alloc
 };
 
-/// May be used from any thread.
+/// A map of ranges that do not overlap. May be used from any thread.
 class host_ranges {
  public:
-  /// What it meets, and then it was not added.
+  /// Adds `range` and returns nullopt. If it overlaps a range that is there, adds nothing and
+  /// returns that one.
   std::optional<host_range> add(const host_range& range);
-  /// The range that begins at `base`, and is forgotten; none if there is none of that kind.
+  /// Removes and returns the range that begins at `base`, or returns nullopt if none begins there
+  /// or it is of the other kind.
   std::optional<host_range> take(const void* base, bool registered);
-  /// The range that `ptr` is in.
+  /// Returns the range that `ptr` points into, at its beginning or inside.
   std::optional<host_range> find(const void* ptr) const;
 
  private:

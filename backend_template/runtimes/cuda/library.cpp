@@ -14,6 +14,7 @@ namespace {
 constexpr const char* default_names[] = {"libcudart.so.13", "libcudart.so.12"};
 constexpr int oldest_version = 12000;
 
+// Wheels rename the file, to libcudart-<hash>.so.12 for example.
 bool is_cudart(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
   return name.starts_with("libcudart.so") ||
@@ -25,6 +26,8 @@ std::string path_of(void* handle) {
   return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr ? map->l_name : "";
 }
 
+// Returns a handle of the libcudart that is loaded already, or null. RTLD_NOLOAD finds a library by
+// the name that it has in its file (its soname); one that a wheel renamed is found by its path.
 void* open_loaded() {
   for (const char* name : default_names) {
     if (void* handle = dlopen(name, RTLD_LAZY | RTLD_NOLOAD)) return handle;
@@ -34,7 +37,8 @@ void* open_loaded() {
 }
 
 void* open_library(std::string& problem) {
-  // Local: its functions are for whoever asks for them here, and hide nobody else's.
+  // RTLD_LOCAL: only lookups through this handle see its functions, so they hide no other
+  // library's.
   constexpr int flags = RTLD_LAZY | RTLD_LOCAL;
   std::optional<std::string> chosen;
   try {
@@ -43,6 +47,8 @@ void* open_library(std::string& problem) {
     problem = error.what();
     return nullptr;
   }
+  // A library that was named and cannot be opened is an error: falling back to another would hide
+  // it.
   if (chosen) {
     void* handle = dlopen(chosen->c_str(), flags);
     if (handle == nullptr) {
@@ -51,6 +57,7 @@ void* open_library(std::string& problem) {
     }
     return handle;
   }
+  // The order from here on is explained in library.hpp.
   if (void* handle = open_loaded()) return handle;
   cudart_search places;
   if (void* handle = places.open_one_of(cudarts_of_wheels())) return handle;
@@ -76,6 +83,7 @@ std::string fill(void* handle, cudart& functions) {
   std::string missing;
 #define OUTBACK_FIND(name) \
   if (!find(handle, functions.name)) missing += std::string(missing.empty() ? "" : ", ") + #name;
+  // All missing functions are named. Optional ones stay null.
   OUTBACK_CUDART_REQUIRED(OUTBACK_FIND)
 #undef OUTBACK_FIND
 #define OUTBACK_FIND(name) find(handle, functions.name);
@@ -123,7 +131,7 @@ std::string loaded_cudart_path() {
 }
 
 const library& loaded_library() {
-  // Leaked: slots may be called after the destructors of static objects have run.
+  // Leaked on purpose: slots may be called after the destructors of static objects have run.
   static const library& only = *new library(load());
   return only;
 }

@@ -1,14 +1,14 @@
-// Which libcudart this process uses.
+// Finds the libcudart that this process uses, in this order:
 //
-//   1. OUTBACK_CUDART=<path>, and then no other;
-//   2. the one that is loaded already, torch's in a Python process: two copies would work, but each
-//      keeps its own current device and last error for every thread;
-//   3. that of NVIDIA's wheels, in the folder of Python's packages that torch or this library is
-//      in: a torch for the CPU loads none, and no loader looks there;
-//   4. libcudart.so.13, then libcudart.so.12, as the dynamic loader finds them;
-//   5. the same in /usr/local/cuda, which is not always the loader's to know.
+// 1. OUTBACK_CUDART=<path>, and then no other.
+// 2. The one that is loaded already, in a Python process torch's. Two copies would work, but each
+//    keeps a current device and a last error of its own for every thread.
+// 3. That of NVIDIA's wheels, in the folder of Python packages that torch or this library is in. A
+//    torch for the CPU loads no libcudart, and the dynamic loader does not look there.
+// 4. libcudart.so.13, then libcudart.so.12, as the dynamic loader finds them.
+// 5. The same two in /usr/local/cuda/lib64, which the loader may not know.
 //
-// It is never closed.
+// The library is never closed.
 #pragma once
 
 #include <string>
@@ -17,21 +17,24 @@
 
 namespace outback::cuda {
 
+/// The functions of libcudart, or why there are none.
 struct library {
   cudart functions;
-  std::string path;     // "" where there is none
-  std::string problem;  // why there is none, where was looked, and what to do
+  std::string path;     // of the file that was opened; "" if none can be used
+  std::string problem;  // "", or why none can be used and what to do
 };
 
-/// Looks once, with the environment of the first call; calls nothing of the library but its
-/// version. The answer lives as long as the process.
+/// Opens the library on the first call, with the environment of that time, and returns the same
+/// object from then on. It calls no function of the library but cudaRuntimeGetVersion, so it does
+/// not start CUDA. Lives until the process ends. May be called from any thread; does not throw for
+/// a missing library.
 const library& loaded_library();
 
-/// "12.8", as CUDA numbers its versions: 12080.
+/// Returns "12.8" for 12080, CUDA's way of numbering its versions.
 std::string version_text(int version);
 
-/// A shared object that is loaded in this process and whose file is called libcudart.so* or
-/// libcudart-*.so*, as wheels rename it. "" where there is none.
+/// Returns the path of a shared object that is loaded in this process and whose file is named
+/// libcudart.so* or libcudart-*.so* (wheels rename it), or "" where there is none.
 std::string loaded_cudart_path();
 
 }  // namespace outback::cuda

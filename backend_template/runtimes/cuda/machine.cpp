@@ -8,12 +8,15 @@
 namespace outback::cuda {
 namespace {
 
+// Whether the error is a final answer, "there are no devices". Every other error may pass, when a
+// daemon has started for example.
 bool means_no_device(cudaError_t error) {
   return error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver ||
          error == cudaErrorStubLibrary;
 }
 
-// The driver is not there, or too old for this libcudart: CUDA has one error for both.
+// Explains cudaErrorInsufficientDriver, which CUDA returns if there is no driver and if it is too
+// old for this libcudart.
 std::string driver_that_is_short(const cudart& cuda) {
   int driver = 0, runtime = 0;
   cuda.cudaDriverGetVersion(&driver);
@@ -24,8 +27,8 @@ std::string driver_that_is_short(const cudart& cuda) {
          ": install a newer driver, or name an older libcudart with OUTBACK_CUDART=<path>";
 }
 
-// What to do where CUDA does not start, beyond what `describe` says of errors that mean the same
-// wherever they are met.
+// Returns what to do if CUDA does not start, for errors that mean something else when they come
+// from another call. `describe` deals with those that always mean the same.
 std::string advice_at_start(const cudart& cuda, cudaError_t error, bool forked) {
   switch (error) {
     case cudaErrorInitializationError:
@@ -48,11 +51,13 @@ std::string advice_at_start(const cudart& cuda, cudaError_t error, bool forked) 
   }
 }
 
-// NVML counts devices also where libcudart is too new for the driver to work with it.
+// Whether this driver works with this libcudart. NVML counts devices also if libcudart is too new
+// for the driver, and CUDA would then find none.
 bool driver_serves(const cudart& cuda, const nvml& nvml) {
   int runtime = 0, driver = 0;
   if (cuda.cudaRuntimeGetVersion(&runtime) != cudaSuccess) return false;
   if (!nvml.cuda_version || nvml.cuda_version(&driver) != nvml_success) return true;
+  // Within one major version CUDA's libraries work with older drivers too.
   return driver / 1000 >= runtime / 1000;
 }
 
@@ -67,11 +72,12 @@ std::unique_ptr<machine> start_cuda() {
 
   const cudart& cuda = started->cuda;
   int count = 0;
+  // The first call that starts the driver. It makes no context.
   const cudaError_t error = cuda.cudaGetDeviceCount(&count);
   if (error != cudaSuccess) {
     const std::string why = describe(cuda, error, cuda.cudaGetDeviceCount.name) +
                             advice_at_start(cuda, error, started->forks != 0);
-    cuda.cudaGetLastError();  // not for whoever asks next
+    cuda.cudaGetLastError();  // or another user of CUDA would get this error
     if (!means_no_device(error)) throw runtime_error(status_of(error), why);
     started->absence = why;
     return started;
@@ -94,6 +100,8 @@ int32_t count_without_cuda() {
   if (!library.problem.empty() || !driver_serves(found.functions, library.functions)) return -1;
   const auto gpus = gpus_of_machine(library.functions);
   if (!gpus) return -1;
+  // Read as the driver reads it, also in a setuid program: otherwise the two would count
+  // differently.
   const auto list = outback::detail::variable_of_driver("CUDA_VISIBLE_DEVICES");
   const auto visible = visible_devices(list ? list->c_str() : nullptr, *gpus);
   return visible ? int32_t(visible->size()) : -1;

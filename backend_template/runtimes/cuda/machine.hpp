@@ -1,4 +1,5 @@
-// What CUDA is once it was started: the driver's functions and the devices.
+// CUDA after it was started: the driver's functions and the devices. The runtime makes one
+// `machine` when a slot first needs CUDA.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +14,23 @@
 namespace outback::cuda {
 
 struct machine {
-  const cudart& cuda;
+  const cudart& cuda;  // lives as long as the process
   cuda::driver driver = {};
   std::vector<std::unique_ptr<device>> devices = {};
-  std::string absence = {};  // why there are no devices
+  std::string absence = {};  // why there are no devices; "" if there are
   uint32_t forks = 0;        // fork_count() when CUDA was started
 };
 
-/// Starts CUDA, which makes no context, but does not survive a fork. No library, no driver and no
-/// device are an answer for good: no devices. Throws outback::runtime_error for all else, such as a
-/// machine that is not ready yet, with what to do about it; then one may try again.
+/// Starts CUDA and lists its devices; makes no context. CUDA that was started does not survive a
+/// fork. Takes long the first time (the driver initialises itself).
+///
+/// A missing library, driver or device is a final answer: the result has no devices, and `absence`
+/// says why. Throws outback::runtime_error for every other error, for example of a machine whose
+/// daemons do not run yet; the text says what to do, and the caller may try again later.
 std::unique_ptr<machine> start_cuda();
 
-/// How many devices there will be when CUDA is started; -1 where it has to be started to know.
-/// Starts nothing.
+/// Returns how many devices CUDA will have once it is started, from NVML and CUDA_VISIBLE_DEVICES,
+/// or -1 if only CUDA can tell. Does not start CUDA. Each call asks NVML again.
 int32_t count_without_cuda();
 
 }  // namespace outback::cuda

@@ -1,4 +1,4 @@
-// The machine's devices, as NVML lists them.
+// Lists the machine's devices by NVML, for visible_devices.
 #include <optional>
 
 #include "backend_template/runtimes/cuda/visible_devices.hpp"
@@ -12,6 +12,8 @@ std::optional<std::string> uuid_of(const nvml& nvml, nvmlDevice_t gpu) {
   return text;
 }
 
+// Whether the device is in MIG mode. NVML also tells the mode after the next reboot, which does not
+// count yet.
 bool is_divided(const nvml& nvml, nvmlDevice_t gpu) {
   unsigned now = 0, after_reboot = 0;
   return nvml.mig_mode && nvml.mig_mode(gpu, &now, &after_reboot) == nvml_success && now == 1;
@@ -27,7 +29,7 @@ std::vector<mig_instance> instances_of(const nvml& nvml, nvmlDevice_t gpu) {
   for (unsigned i = 0; i < most; ++i) {
     nvmlDevice_t handle = nullptr;
     mig_instance instance = {};
-    // Not all of the possible ones are there.
+    // NVML numbers the instances that are possible; not all of them need to exist.
     if (nvml.mig_device(gpu, i, &handle) != nvml_success) continue;
     const auto uuid = uuid_of(nvml, handle);
     if (!uuid || nvml.gpu_instance(handle, &instance.gpu_instance) != nvml_success ||

@@ -28,11 +28,11 @@ nvml_library open_nvml() {
   const auto find = [&](auto& e) {
     e.function = reinterpret_cast<decltype(e.function)>(dlsym(handle, e.name));
   };
+  // The first function that is missing makes the library unusable, and the text names it.
   const auto need = [&](auto&... entries) {
     const auto one = [&](auto& e) {
       find(e);
-      if (!e && library.problem.empty())
-        library.problem = chosen + " has no " + e.name;
+      if (!e && library.problem.empty()) library.problem = chosen + " has no " + e.name;
     };
     (one(entries), ...);
   };
@@ -42,6 +42,7 @@ nvml_library open_nvml() {
   find(f.cuda_version), find(f.mig_mode), find(f.most_mig_devices), find(f.mig_device);
   find(f.gpu_instance), find(f.compute_instance);
   if (!library.problem.empty()) return library;
+  // Initialising NVML does not start CUDA, and is safe before a fork.
   if (const nvml_result result = f.init()) {
     library.problem = std::string("nvmlInit_v2: ") + f.error_string(result);
   }
@@ -51,7 +52,7 @@ nvml_library open_nvml() {
 }  // namespace
 
 const nvml_library& loaded_nvml() {
-  // Leaked: slots may be called after the destructors of static objects have run.
+  // Leaked on purpose: slots may be called after the destructors of static objects have run.
   static const nvml_library& only = *new nvml_library(open_nvml());
   return only;
 }

@@ -1,4 +1,5 @@
-// Which peers were enabled here: what somebody else enabled on the same context stays theirs.
+// Remembers which peers this runtime enabled. What another user of CUDA enabled on the same context
+// stays enabled when a backend disables its own peers.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +9,14 @@
 
 namespace outback::cuda {
 
-/// May be used from any thread.
+/// A set of pairs: a device, and the peer whose memory it may access. May be used from any thread.
 class peers {
  public:
   void add(int32_t device, int32_t peer) {
     const std::lock_guard lock(mutex_);
     enabled_.emplace(device, peer);
   }
-  /// Whether it was there.
+  /// Removes the pair. Returns whether it was there.
   bool take(int32_t device, int32_t peer) {
     const std::lock_guard lock(mutex_);
     return enabled_.erase({device, peer}) != 0;

@@ -1,4 +1,4 @@
-// What an outback_stream points to.
+// What an outback_stream of the CUDA runtime points to.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -9,8 +9,8 @@ class device;
 
 struct stream {
   device* of;
-  cudaStream_t handle;  // null, 1 and 2 are streams of the context's own
-  bool owned;           // made here; if not, somebody else destroys it
+  cudaStream_t handle;  // null, 1 and 2 are the context's own default streams
+  bool owned;           // made here and destroyed here; else somebody else's
 };
 
 }  // namespace outback::cuda

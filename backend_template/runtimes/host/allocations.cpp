@@ -23,6 +23,8 @@ void allocations::add(const allocation& given) {
 std::optional<allocation> allocations::add_apart(const allocation& given) {
   const std::lock_guard lock(mutex_);
   const auto* begin = static_cast<const std::byte*>(given.base);
+  // Under the same lock as the insertion, so that of two threads that add overlapping ranges one is
+  // refused.
   if (const auto there = overlapping(begin, given.size)) return there;
   by_base_.emplace(begin, given);
   return std::nullopt;
@@ -39,6 +41,7 @@ allocation allocations::take(void* base, int32_t device) {
     throw invalid_argument("the pointer is " + owner_name(found->second.device) + ", not " +
                            owner_name(device));
   }
+  // Only ipc_memory knows how often the memory was opened, so mem_free must not end it.
   if (found->second.block == nullptr) {
     throw invalid_argument("the pointer is memory of another process: ipc.close_memory ends it");
   }
@@ -66,7 +69,8 @@ std::optional<allocation> allocations::find_overlapping(const void* ptr, std::si
   return overlapping(static_cast<const std::byte*>(ptr), size);
 }
 
-// mutex_ is held.
+// The ranges are sorted by their first byte and do not overlap. So only the last one that begins at
+// or before `begin`, and the one behind it, can meet the range.
 std::optional<allocation> allocations::overlapping(const std::byte* begin, std::size_t size) const {
   const auto next = by_base_.upper_bound(begin);
   if (next != by_base_.begin()) {

@@ -1,4 +1,5 @@
-// Which memory the runtime knows, and of which device.
+// The table of the memory that the host runtime knows: which range belongs to which device, and
+// which is pinned. Slots use it to check pointers and to answer host_memory.info.
 #pragma once
 
 #include <cstddef>
@@ -9,48 +10,56 @@
 
 namespace outback::host {
 
-/// Of every allocation, in bytes: what torch's own CPU kernels assume.
+/// The alignment of every allocation in bytes. Torch's own CPU kernels assume 64 (c10::gAlignment).
 inline constexpr uint32_t alignment = 64;
 
 struct allocation {
   void* base;
-  std::size_t size;  // as asked for
-  int32_t device;    // OUTBACK_HOST: pinned host memory
-  void* bytes;       // where they are: `base`, unless that address is protected
-  void* block;  // what malloc answered for them; null: they are another process's or the user's
+  std::size_t size;  // bytes, as asked for
+  int32_t device;    // whose memory; OUTBACK_HOST for pinned host memory
+  void* bytes;       // where the memory is: `base`, unless `base` is a protected address
+  void* block;       // what malloc returned; null for another process's memory and for the user's
 };
 
-/// May be used from any thread.
+/// A map of ranges, which do not overlap. It only keeps books: it neither allocates nor frees. May
+/// be used from any thread; each function holds one mutex for the length of a lookup.
 class allocations {
  public:
+  /// Adds an allocation, which must overlap no other.
   void add(const allocation& given);
 
-  /// Answers an allocation that meets the range of `given`. Only if there is none, adds it.
+  /// Adds `given` and returns nullopt. If `given` overlaps an allocation that is there, adds
+  /// nothing and returns that one.
   std::optional<allocation> add_apart(const allocation& given);
 
-  /// Removes and answers the allocation that begins at `base`. Throws outback::invalid_argument,
-  /// and removes nothing, if there is none, if it is another device's or if it has no block.
+  /// Removes and returns the allocation that begins at `base`. Throws outback::invalid_argument,
+  /// and removes nothing, if none begins there, if it belongs to another device than `device`, or
+  /// if it has no block.
   allocation take(void* base, int32_t device);
 
-  /// The same of what has no block; nullopt if nothing without one begins at `base`.
+  /// Removes and returns the allocation without a block that begins at `base`, or returns nullopt
+  /// if there is none.
   std::optional<allocation> take_blockless(void* base);
 
-  /// The allocation that `ptr` points into.
+  /// Returns the allocation that `ptr` points into, at its beginning or inside.
   std::optional<allocation> find(const void* ptr) const;
 
-  /// One that meets the range of `size` bytes, at least one, from `ptr` on.
+  /// Returns an allocation that overlaps the `size` bytes from `ptr` on. `size` is at least 1.
   std::optional<allocation> find_overlapping(const void* ptr, std::size_t size) const;
 
-  /// Whether all `size` bytes from `ptr` on lie in one allocation of `device`.
+  /// Returns whether all `size` bytes from `ptr` on lie in one allocation of `device`.
   bool holds(int32_t device, const void* ptr, std::size_t size) const;
 
-  /// Where the bytes are that `ptr`, which points into an allocation, stands for.
+  /// Returns the address of the memory that `ptr` stands for, which differs from `ptr` where
+  /// addresses are protected. `ptr` must point into an allocation (std::bad_optional_access if
+  /// not).
   void* bytes_at(const void* ptr) const;
 
-  /// Removes and answers any one, until there are none.
+  /// Removes and returns some allocation, or returns nullopt when none is left.
   std::optional<allocation> take_any();
 
  private:
+  // The caller holds mutex_.
   std::optional<allocation> overlapping(const std::byte* begin, std::size_t size) const;
 
   mutable std::mutex mutex_;

@@ -7,7 +7,8 @@
 namespace outback::host {
 namespace {
 
-// 0 for a thread of the parent's, in a forked child.
+// Returns 0 if the clock cannot be read. In a forked child that is so for the clocks of its
+// parent's threads, which do not exist there.
 std::chrono::nanoseconds time_on(clockid_t clock) {
   timespec now = {};
   if (clock_gettime(clock, &now) != 0) return std::chrono::nanoseconds(0);
@@ -30,6 +31,7 @@ busy_clock::thread::thread(busy_clock& clock) noexcept : clock_(clock) {
 busy_clock::thread::~thread() {
   const clockid_t own = own_clock();
   const std::lock_guard lock(clock_.mutex_);
+  // The thread adds its time itself, because nobody can read its clock once it is gone.
   clock_.ended_ += time_on(own);
   std::erase(clock_.running_, own);
 }
@@ -38,6 +40,7 @@ int64_t busy_clock::percent() {
   const std::lock_guard lock(mutex_);
   const auto now = std::chrono::steady_clock::now();
   const std::chrono::nanoseconds wall = now - last_read_;
+  // A shorter interval would mostly measure the resolution of the clocks.
   if (wall < std::chrono::milliseconds(1)) return last_percent_;
   const std::chrono::nanoseconds sum = total_locked();
   last_percent_ = std::clamp<int64_t>((sum - last_total_) * 100 / wall, 0, 100);

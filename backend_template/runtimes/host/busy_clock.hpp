@@ -1,4 +1,4 @@
-// How busy the threads of a device are.
+// Measures how busy the threads of a device are, for OUTBACK_METRIC_UTILIZATION.
 #pragma once
 
 #include <chrono>
@@ -9,11 +9,13 @@
 
 namespace outback::host {
 
-/// Sums the processor time of threads that come and go. Only who reads it pays for that: the system
-/// counts anyway. May be used from any thread.
+/// Sums the processor time of threads that come and go. The threads themselves pay nothing for it,
+/// because the system counts their time anyway; only reading the sum costs. May be used from any
+/// thread.
 class busy_clock {
  public:
-  /// While it lives, the time of the thread that made it counts.
+  /// Counts the processor time of the thread that made it, as long as the object lives. The thread
+  /// makes it and destroys it itself; `clock` must outlive it.
   class thread {
    public:
     explicit thread(busy_clock& clock) noexcept;
@@ -25,20 +27,23 @@ class busy_clock {
     busy_clock& clock_;
   };
 
-  /// Of all threads so far.
+  /// Returns the processor time of all threads that were ever counted.
   std::chrono::nanoseconds total() const;
 
-  /// Percent of the time since the last call, or since the clock was made, 100 for one thread that
-  /// never rested and for more. What a thread waits does not count. Calls within a millisecond get
-  /// the same answer.
+  /// Returns the processor time since the last call in percent of the time that passed, from 0 to
+  /// 100; the first call counts from when the clock was made. A thread that waits counts as idle.
+  /// Several threads that never rest still give 100. Calls within a millisecond return the same
+  /// value, since shorter intervals mean nothing.
   int64_t percent();
 
  private:
-  std::chrono::nanoseconds total_locked() const;  // mutex_ is held
+  std::chrono::nanoseconds total_locked() const;  // the caller holds mutex_
 
   mutable std::mutex mutex_;
+  // The clocks of the threads that live, and the time of those that have ended.
   std::vector<clockid_t> running_;
-  std::chrono::nanoseconds ended_{0};  // of threads that are gone
+  std::chrono::nanoseconds ended_{0};
+  // What the last `percent` measured.
   std::chrono::steady_clock::time_point last_read_ = std::chrono::steady_clock::now();
   std::chrono::nanoseconds last_total_{0};
   int64_t last_percent_ = 0;

@@ -13,7 +13,7 @@ uint64_t steps(const progress& of, std::size_t lane) {
   return lane < of.size() ? of[lane] : 0;
 }
 
-// Whether all of `needs` lies within `done`.
+// Whether `done` has all the steps that `needs` names.
 bool covers(const progress& done, const progress& needs) {
   for (std::size_t i = 0; i < needs.size(); ++i) {
     if (needs[i] > steps(done, i)) return false;
@@ -21,6 +21,7 @@ bool covers(const progress& done, const progress& needs) {
   return true;
 }
 
+// Merges `more` into `sum`: of each lane the larger number of steps counts.
 void add_to(progress& sum, const progress& more) {
   if (sum.size() < more.size()) sum.resize(more.size());
   for (std::size_t i = 0; i < more.size(); ++i) sum[i] = std::max(sum[i], more[i]);
@@ -44,8 +45,11 @@ void recording::run_in_some_order(randomness& choice) const {
     left[p.lane].push_back(&p);
     if (done.size() < p.needs.size()) done.resize(p.needs.size());
   }
-  std::fill(done.begin(), done.end(), 1);  // all have joined
+  // The first step of each lane is that it joined, which has no work.
+  std::fill(done.begin(), done.end(), 1);
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    // Never empty: a piece needs only pieces that were enqueued before it, so the oldest one that
+    // is left is always ready.
     std::vector<std::size_t> ready;
     for (std::size_t lane = 0; lane < left.size(); ++lane) {
       if (!left[lane].empty() && covers(done, left[lane].front()->needs)) ready.push_back(lane);
@@ -65,6 +69,7 @@ void capture::check_going_on() const {
 std::size_t capture::join(std::weak_ptr<stream> who, const progress& seen) {
   const std::lock_guard lock(mutex_);
   check_going_on();
+  // A lane has seen its own joining, and all that the event that brought it in had seen.
   progress mine = seen;
   mine.resize(lanes_.size() + 1);
   mine.back() = 1;
@@ -81,6 +86,7 @@ void capture::wait(std::size_t lane, const progress& seen) {
 void capture::record(std::size_t lane, std::function<void()> work) {
   const std::lock_guard lock(mutex_);
   check_going_on();
+  // The step counts after the work was noted: a piece must not need itself.
   work_.add(lane, lanes_[lane].seen, std::move(work));
   ++lanes_[lane].seen[lane];
 }
@@ -110,6 +116,8 @@ capture::result capture::end() {
   left.problem = problem_;
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     left.streams.push_back(lanes_[i].who);
+    // Lane 0 must have seen the last step of every lane. Otherwise a launch could end before that
+    // lane's work.
     if (left.problem.empty() && steps(lanes_[0].seen, i) < steps(lanes_[i].seen, i)) {
       left.problem =
           "a stream of the capture was not joined: record an event on it after its last work, and "

@@ -1,8 +1,9 @@
-// A capture: what streams enqueue from its begin to its end, kept instead of run.
+// A capture: the work that streams enqueue between graphs.begin and graphs.end, kept instead of
+// run. stream_capture.cpp fills it, and graph.hpp runs what is left of it.
 //
-// Each stream of a capture is a lane. How far its lanes have come says what precedes what: a piece
-// of work needs all that its lane had seen when it was enqueued, of its own and, through events, of
-// the others.
+// Each stream of a capture is a lane. The capture notes for each piece of work how far every lane
+// had come when the work was enqueued: the work may run once all of that has run. A stream learns
+// of other lanes through events.
 #pragma once
 
 #include <cstddef>
@@ -19,18 +20,22 @@ namespace outback::host {
 
 class stream;
 
-/// Steps of each lane; a lane that is beyond the end has made none. The first step of a lane is
-/// that it joined, each further one is a piece of work.
+/// How many steps of each lane are known; the index is the lane. Lanes beyond the end of the vector
+/// have made none. A lane's first step is that it joined the capture, and each piece of work is one
+/// step more.
 using progress = std::vector<uint64_t>;
 
-/// What a capture leaves: work that can run again and again.
+/// The work of a finished capture, which can run again and again. Not safe for two threads while
+/// `add` is called; the two `run` functions only read.
 class recording {
  public:
+  /// Appends a piece of work of `lane`, which may run after `needs`.
   void add(std::size_t lane, progress needs, std::function<void()> work);
 
-  /// In the order in which it was enqueued.
+  /// Runs all pieces on the calling thread, in the order in which they were enqueued.
   void run() const;
-  /// In any order that the events between the lanes allow.
+  /// Runs all pieces on the calling thread, in an order that `choice` picks among those that the
+  /// lanes and the events between them allow.
   void run_in_some_order(randomness& choice) const;
 
  private:
@@ -42,40 +47,48 @@ class recording {
   std::vector<piece> pieces_;
 };
 
-/// May be used from any thread; its streams hold it, and it does not hold them. A function that
-/// throws outback::invalid_argument says why; the capture is broken then.
+/// The work of one capture, and the streams that take part. May be used from any thread. Its
+/// streams hold it by shared_ptr, and it holds them weakly, so that a stream can go during a
+/// capture.
+///
+/// Every function that throws, throws outback::invalid_argument and changes nothing.
 class capture {
  public:
-  /// A recording of an event in a capture.
+  /// A place in a capture at which an event was recorded: the capture, and what the lane had seen.
   struct place {
     std::shared_ptr<capture> of;
     progress seen;
   };
-  /// What `end` leaves. The streams of a capture are in it until each was told to leave.
+  /// What `end` returns. The streams are in the capture until each of them is told to leave.
   struct result {
     recording work;
-    std::string problem;  // why there can be no graph; "" if there can
+    std::string problem;  // why there can be no graph; "" if all is well
     std::vector<std::weak_ptr<stream>> streams;
   };
 
-  /// Adds a lane, which has seen what the event had. Throws if the capture is broken or over.
+  /// Adds a lane for `who` that starts out with what an event had seen, and returns its index. The
+  /// stream that began the capture is lane 0. Throws if the capture is broken or over.
   std::size_t join(std::weak_ptr<stream> who, const progress& seen);
-  /// The lane goes on when what the event had seen is done. Throws likewise.
+  /// Makes later work of the lane need all that an event had seen. Throws if the capture is broken
+  /// or over.
   void wait(std::size_t lane, const progress& seen);
-  /// Throws likewise.
+  /// Keeps `work` as the next step of the lane. Throws if the capture is broken or over.
   void record(std::size_t lane, std::function<void()> work);
-  /// What the lane has seen. Throws likewise.
+  /// Returns what the lane has seen so far, its own steps included. Throws if the capture is broken
+  /// or over.
   progress seen_by(std::size_t lane) const;
 
-  /// The first reason stays.
+  /// Breaks the capture: `end` will report `why`. If the capture is broken already, the first
+  /// reason stays.
   void break_off(const std::string& why);
   bool broken() const;
 
-  /// Throws only if it is over already.
+  /// Ends the capture and returns its work. `problem` says why there can be no graph if the capture
+  /// is broken or a lane was not joined to lane 0. Throws only if the capture is over already.
   result end();
 
  private:
-  void check_going_on() const;  // mutex_ is held
+  void check_going_on() const;  // the caller holds mutex_
 
   struct lane {
     std::weak_ptr<stream> who;

@@ -14,12 +14,13 @@ device::device(int32_t index, uint64_t memory_size, uint64_t adversarial)
       default_stream_(new_stream(0)) {}
 
 device::~device() {
+  // A stream in a capture would refuse to be waited for.
   default_stream_->abandon_capture();
   for (const auto& s : streams_) s->queue().abandon_capture();
   try {
     sync();
   } catch (const runtime_error&) {  // NOLINT(bugprone-empty-catch)
-    // A forked child, in which the threads are not: there is nothing to wait for.
+    // In a forked child the streams' threads do not exist, so there is nothing to wait for.
   }
   default_stream_->close();
   for (const auto& s : streams_) s->queue().close();
@@ -41,6 +42,7 @@ void device::reserve(uint64_t size) {
 std::shared_ptr<stream> device::new_stream(int32_t priority) {
   stream_options options = {.priority = std::clamp(priority, greatest_priority, least_priority)};
   if (adversarial_ != 0) {
+    // A sequence of its own for each stream of each device.
     options.adversary.emplace(adversarial_, (uint64_t(index_) << 32) + streams_made_++);
   }
   return std::make_shared<stream>(index_, busy_, options);
@@ -57,6 +59,7 @@ stream* device::create_stream(int32_t priority) {
 stream* device::wrap_stream(const void* native) {
   const std::lock_guard lock(mutex_);
   std::shared_ptr<stream> queue;
+  // The handle comes from the caller and may be any address, so it is only compared.
   if (native == default_stream_.get()) queue = default_stream_;
   for (const auto& s : streams_) {
     if (native == &s->queue()) queue = s->queue().shared_from_this();
@@ -85,12 +88,16 @@ void device::destroy_stream(stream* given) {
                       std::any_of(streams_.begin(), streams_.end(),
                                   [&](const auto& s) { return &s->queue() == queue.get(); });
   if (in_use) return;
+  // A capture whose stream is gone can never be joined, so it breaks now.
   queue->abandon_capture();
+  // `sync` has to wait for this work too. The list lets go of the queue once it is idle.
   if (!queue->idle()) destroyed_.push_back(queue);
   queue->close();
 }
 
 void device::sync() {
+  // Waiting happens without the lock, which other threads need to create streams. The vector keeps
+  // the streams alive meanwhile.
   std::vector<std::shared_ptr<stream>> all;
   {
     const std::lock_guard lock(mutex_);
@@ -100,6 +107,8 @@ void device::sync() {
       if (!s->queue().idle()) all.push_back(s->queue().shared_from_this());
     }
   }
+  // All streams are asked before the first is waited for, so that a refused call has waited for
+  // nothing.
   default_stream_->refuse_in_capture("waiting for its device");
   for (const auto& s : all) s->refuse_in_capture("waiting for its device");
   default_stream_->sync();

@@ -18,6 +18,7 @@ mark::mark(std::unique_ptr<const capture::place> place)
 void mark::complete() noexcept {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   time_ = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+  // Releases time_, and with it all that the stream's work wrote.
   done_.store(1, std::memory_order_release);
   done_.notify_all();
 }
@@ -41,6 +42,7 @@ std::shared_ptr<mark> event::uncaptured(const char* what) const {
   auto now = current();
   if (now == nullptr || now->place() == nullptr) return now;
   const std::string problem = std::string(what) + " an event that was recorded in a capture";
+  // The contract demands it: a host that waits for captured work would wait for ever.
   now->place()->of->break_off(problem);
   throw invalid_argument(problem + ": only streams of that capture may wait for it");
 }
@@ -54,6 +56,8 @@ void event::record(stream& where) {
   if (where.captured()) {
     fresh = std::make_shared<mark>(where.place_in_capture());
   } else {
+    // The mark is the event's only after the stream has taken it. If enqueueing throws, the event
+    // keeps its old meaning.
     fresh = std::make_shared<mark>();
     if (!where.try_run([&] { fresh->complete(); })) {
       where.enqueue_uncaptured([fresh] { fresh->complete(); }, "recording an event");
@@ -71,9 +75,12 @@ void event::wait(stream& waiting) const {
   const auto now = current();
   if (now == nullptr) return;
   if (now->place() != nullptr) return waiting.wait_in_capture(*now->place());
+  // Asked even if the event is complete: whether a capture breaks must not depend on timing.
   waiting.refuse_in_capture("waiting for an event that was recorded outside of it");
   if (now->completed()) return;
   now->check_reachable();
+  // The waiting stream's thread blocks in the mark. The lambda owns the mark, so the event may be
+  // recorded again or destroyed meanwhile.
   waiting.enqueue_uncaptured([now] { now->wait(); }, "waiting for an event");
 }
 

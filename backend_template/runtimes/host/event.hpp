@@ -1,4 +1,5 @@
-// An event: what it stands for is a mark, made anew by each recording.
+// An event of the host runtime. Each recording of an event makes a new mark, and the event stands
+// for the last one. What other processes see too is an ipc_event (ipc_event.hpp).
 #pragma once
 
 #include <atomic>
@@ -13,60 +14,79 @@
 
 namespace outback::host {
 
-/// A place in a stream. Shared by the event, the stream that will reach it and the streams that
-/// wait for it, so an event may be recorded again, or go, at any time.
+/// A place in a stream's order of work, which is reached once. The event, the stream that will
+/// reach the mark and the streams that wait for it share it by shared_ptr, so the event may be
+/// recorded again or destroyed at any time. May be used from any thread.
 class mark {
  public:
+  /// Makes a mark that some stream will complete.
   mark();
-  /// A place in a capture: it is never reached, and only streams wait for it.
+  /// Makes a mark for a place in a capture. It is never completed, and only streams may wait for
+  /// it.
   explicit mark(std::unique_ptr<const capture::place> place);
 
-  /// Called by the stream that reached the mark, once.
+  /// Notes the time, completes the mark and wakes all who wait. The stream that reached the mark
+  /// calls this once.
   void complete() noexcept;
   bool completed() const noexcept { return done_.load(std::memory_order_acquire) != 0; }
-  /// Throws outback::runtime_error in a child process forked before the mark was reached: nobody
-  /// will reach it.
+  /// Blocks the calling thread until the mark is completed. Throws outback::runtime_error in a
+  /// child that was forked before, because the stream that would complete the mark is in the
+  /// parent.
   void wait() const;
-  /// Throws like `wait`, and returns at once.
+  /// Throws what `wait` would throw, without waiting.
   void check_reachable() const;
-  /// Null unless the mark was made in a capture.
+  /// The place in a capture; null for an ordinary mark. It lives as long as the mark.
   const capture::place* place() const noexcept { return place_.get(); }
-  /// When the mark was reached, by CLOCK_MONOTONIC in nanoseconds. Only after `completed`.
+  /// When the mark was completed, in nanoseconds of CLOCK_MONOTONIC. Meaningful only once
+  /// `completed` is true.
   int64_t time() const noexcept { return time_; }
 
  private:
-  std::atomic<int> done_{0};  // an int is what a futex waits on
-  const uint32_t forks_;
+  std::atomic<int> done_{0};  // 0 or 1; an int, because a futex waits on 32 bits
+  const uint32_t forks_;      // fork_count() when the mark was made
   int64_t time_ = 0;
   const std::unique_ptr<const capture::place> place_;
 };
 
-/// May be used from any thread. An event that was recorded in a capture is a place in that, and
-/// only streams may wait for it, in the capture: all else throws outback::invalid_argument and
-/// breaks it.
+/// What an outback_event points to. May be used from any thread.
+///
+/// After a recording in a capture the event stands for a place in that capture. Then only streams
+/// may wait for it, as part of that capture; `query`, `sync` and `elapsed` throw
+/// outback::invalid_argument and break the capture.
 class event {
  public:
-  /// With `shared`, which other processes see too, that is what it stands for, and there are no
-  /// marks.
+  /// Makes an event of device number `device`; `flags` are OUTBACK_EVENT_* bits. With `shared` the
+  /// event is the one of several processes, and makes no marks.
   event(int32_t device, uint32_t flags, std::shared_ptr<ipc_event> shared = nullptr)
       : device_(device), flags_(flags), shared_(std::move(shared)) {}
 
   int32_t device() const noexcept { return device_; }
+  /// The part that other processes see; null for an ordinary event.
   const ipc_event* shared() const noexcept { return shared_.get(); }
 
+  /// Makes the event stand for the work that `where` has now. Returns early: on an idle stream the
+  /// event is complete at once, otherwise the stream completes it. Throws what `stream::enqueue`
+  /// throws; then an ordinary event stands for what it stood for before. In a capture an event of
+  /// several processes is refused, which breaks the capture.
   void record(stream& where);
-  /// Makes `waiting` wait, not the caller.
+  /// Makes later work of `waiting` wait for what the event stands for now. The caller does not
+  /// wait. If the event was recorded in a capture, `waiting` becomes a part of that capture. Throws
+  /// outback::invalid_argument, and breaks the capture, if `waiting` is in a capture and the event
+  /// was recorded outside of it or in another one; throws outback::runtime_error in a forked child.
   void wait(stream& waiting) const;
+  /// Whether what the event stands for is done; true for an event that was never recorded.
   bool query() const;
+  /// Blocks the caller until `query` would be true. Throws what `mark::wait` throws.
   void sync() const;
 
-  /// Nanoseconds between two recordings, nullopt while one is pending. Throws
-  /// outback::invalid_argument unless both were created with OUTBACK_EVENT_TIMING and recorded.
+  /// Returns the nanoseconds between two recordings, negative if `to` was reached first, and
+  /// nullopt while one of them is pending. Throws outback::invalid_argument unless both events are
+  /// of one device, were created with OUTBACK_EVENT_TIMING and were recorded.
   static std::optional<int64_t> elapsed(const event& from, const event& to);
 
  private:
-  std::shared_ptr<mark> current() const;                     // null before the first recording
-  std::shared_ptr<mark> uncaptured(const char* what) const;  // throws if that is in a capture
+  std::shared_ptr<mark> current() const;                     // null before a recording
+  std::shared_ptr<mark> uncaptured(const char* what) const;  // throws if it is in a capture
 
   const int32_t device_;
   const uint32_t flags_;

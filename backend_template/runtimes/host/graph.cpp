@@ -18,9 +18,12 @@ void graph::instantiate() {
 void graph::launch(stream& where) {
   const std::lock_guard lock(mutex_);
   if (!ready_) throw invalid_argument("the graph was not instantiated");
+  // Launches of one graph run one after another, also on different streams: this one waits for the
+  // mark at the end of the last one.
   const auto before = last_ != nullptr && !last_->completed() ? last_ : nullptr;
   if (before != nullptr) before->check_reachable();
   const auto end = std::make_shared<mark>();
+  // It owns all that it uses: the graph may be destroyed while it is queued.
   const auto run = [work = work_, order = randomness(seed_, launches_), shuffled = seed_ != 0,
                     before, end]() mutable {
     if (before != nullptr) before->wait();
@@ -28,6 +31,7 @@ void graph::launch(stream& where) {
     end->complete();
   };
   where.enqueue_uncaptured(run, "a launch of a graph");
+  // Only now: if enqueueing threw, nobody will complete `end`.
   last_ = end;
   ++launches_;
 }

@@ -1,4 +1,5 @@
-// A graph: what a capture left, and its launches.
+// A graph: the work of a finished capture, and its launches. The graph slots of the runtime call
+// it.
 #pragma once
 
 #include <cstdint>
@@ -11,32 +12,33 @@
 
 namespace outback::host {
 
-/// May be used from any thread, and may go while launches are pending: they hold what they run.
+/// What an outback_graph points to. May be used from any thread. It may be destroyed while launches
+/// are pending, because each launch shares the work.
 class graph {
  public:
-  /// With `seed` 0, launches run the work in the order of its enqueueing; otherwise each in an
-  /// order of its own.
+  /// `seed` 0 makes every launch run the work in the order in which it was enqueued. Any other seed
+  /// gives each launch an order of its own, among those that the capture's events allow.
   graph(int32_t device, recording work, uint64_t seed);
 
   int32_t device() const noexcept { return device_; }
 
-  /// Throws outback::invalid_argument the second time.
+  /// Allows launches. Throws outback::invalid_argument the second time.
   void instantiate();
 
-  /// Runs all the work as one piece of `where`'s, after the launches before. Throws
-  /// outback::invalid_argument if the graph was not instantiated or `where` is in a capture,
-  /// outback::runtime_error like `stream::enqueue`, and where a launch before is one of the parent
-  /// process's.
+  /// Enqueues all the work as one piece of `where`'s work, after the launches before. Throws
+  /// outback::invalid_argument if the graph was not instantiated or `where` is in a capture (which
+  /// breaks), and outback::runtime_error like `stream::enqueue` or if the parent process of a fork
+  /// has a pending launch. The caller does not wait.
   void launch(stream& where);
 
  private:
   const int32_t device_;
   const std::shared_ptr<const recording> work_;
   const uint64_t seed_;
-  std::mutex mutex_;  // held while enqueueing, so that launches wait in the order of their streams
+  std::mutex mutex_;  // held while enqueueing: a launch is queued before the one that waits for it
   bool ready_ = false;
   uint64_t launches_ = 0;
-  std::shared_ptr<mark> last_;  // the end of the last launch
+  std::shared_ptr<mark> last_;  // completed when the last launch has run
 };
 
 }  // namespace outback::host

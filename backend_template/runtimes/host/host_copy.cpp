@@ -1,4 +1,5 @@
-// Copies and fills of the host runtime: which thread does them, and when the call returns.
+// The copy and fill slots of the host runtime: which thread does the work, and when the slot
+// returns.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -8,14 +9,16 @@
 namespace outback::host {
 namespace {
 
-// Up to here the calling thread is done before it could have woken another one and gone on with
-// other work.
+// In bytes. Up to this size a copy on the calling thread ends before the thread could have woken
+// another one and gone on with other work.
 constexpr std::size_t inline_size = std::size_t{256} << 10;
 
-// Up to here a pageable source is staged when its stream is busy; above, its copy is waited for.
+// In bytes. Up to this size a pageable source is staged if its stream is busy; above it, the caller
+// waits for the copy, which saves the memory and the second copy.
 constexpr std::size_t staging_size = std::size_t{1} << 20;
 
-// By eight bytes, copied because nothing says that ptr is aligned. `word` is the pattern, repeated.
+// Fills by eight bytes at a time. `word` is the pattern, repeated to eight bytes. memcpy stores it
+// because the contract does not promise that `ptr` is aligned.
 void fill(void* ptr, std::size_t size, const std::array<std::byte, 8>& word) {
   if (std::all_of(word.begin(), word.end(), [&](std::byte b) { return b == word[0]; })) {
     std::memset(ptr, std::to_integer<int>(word[0]), size);
@@ -51,11 +54,14 @@ void host_runtime::mem_copy(void* dst, int32_t dst_device, const void* src, int3
   const auto copy = [=] { std::memcpy(dst, src, size); };
   if (size <= inline_size && s.try_run(copy)) return;
 
+  // From here on the copy is large or its stream is busy. Only pageable host memory needs care: the
+  // caller may change or free it as soon as the slot returns.
   const void* host_side = from_host ? src : to_host ? dst : nullptr;
   constexpr const char* what = "a copy from or to pageable host memory";
   if (host_side == nullptr || pinned(host_side, size)) {
     s.enqueue(copy);
   } else if (s.try_run(copy)) {
+    // The caller would have to wait anyway, and copying here saves waking a thread.
     return;
   } else if (from_host && size <= staging_size) {
     const std::shared_ptr<std::byte[]> staged(new std::byte[size]);

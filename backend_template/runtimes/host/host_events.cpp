@@ -13,6 +13,7 @@ event& of(outback_event handle) {
 
 event& host_runtime::event_at(int32_t index, outback_event handle) const {
   at(index);
+  // The handle must be one of ours that still exists; only its device can be checked.
   event& e = of(handle);
   if (e.device() == index) return e;
   throw invalid_argument("the event is of device " + std::to_string(e.device()) +
@@ -34,6 +35,7 @@ outback_event host_runtime::event_create(int32_t index, uint32_t flags) {
 }
 
 void host_runtime::event_destroy(int32_t index, outback_event handle) {
+  // Pending work owns the event's mark, not the event, so deleting is safe at any time.
   delete &event_at(index, handle);
 }
 
@@ -43,6 +45,7 @@ void host_runtime::event_record(int32_t index, outback_event handle, outback_str
 }
 
 void host_runtime::event_wait(int32_t index, outback_event handle, outback_stream waiting) {
+  // Not event_at: the event may belong to another device.
   of(handle).wait(stream_at(index, waiting));
 }
 

@@ -25,6 +25,7 @@ outback_capture host_runtime::graph_status(int32_t index, outback_stream where) 
 }
 
 outback_graph host_runtime::graph_end(int32_t index, outback_stream where) {
+  // The capture has ended even if this throws, as the contract demands.
   recording work = stream_at(index, where).end_capture();
   return reinterpret_cast<outback_graph>(new graph(index, std::move(work), options_.adversarial));
 }
@@ -41,6 +42,7 @@ void host_runtime::graph_launch(int32_t index, outback_graph handle, outback_str
 
 void host_runtime::graph_destroy(int32_t index, outback_graph handle) {
   at(index);
+  // Pending launches own the work, so deleting is safe at any time.
   delete &own_graph(index, handle);
 }
 

@@ -1,4 +1,4 @@
-// Memory and events of the host runtime that processes share.
+// The ipc slots of the host runtime: memory and events that processes share.
 #include <sys/mman.h>
 
 #include "backend_template/runtimes/host/event.hpp"
@@ -14,13 +14,16 @@ outback_ipc_handle host_runtime::ipc_get_memory(int32_t index, void* ptr) {
     throw invalid_argument("the pointer is not what mem_alloc answered for device " +
                            std::to_string(index));
   }
-  // A write between the copy and the exchange of pages would be lost.
+  // Sharing copies the memory into a file and then exchanges the pages. What the device wrote in
+  // between would be lost.
   if (!ipc_memory_.shared(found->bytes)) d.sync();
   return ipc_memory_.share(found->bytes, found->size);
 }
 
 void* host_runtime::ipc_open_memory(int32_t index, const outback_ipc_handle& handle) {
   at(index);
+  // The callback runs under ipc_memory's lock, and only for memory that was not open yet. So a
+  // range is added to the allocations once.
   return ipc_memory_.open(handle, index, [&](void* bytes, std::size_t size) {
     void* const base = addresses_ ? addresses_->reserve(size) : bytes;
     allocations_.add(

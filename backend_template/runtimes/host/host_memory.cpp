@@ -1,4 +1,4 @@
-// Device memory and pinned host memory of the host runtime.
+// The memory slots of the host runtime: device memory and pinned host memory.
 #include <sys/mman.h>
 
 #include <cstdlib>
@@ -10,8 +10,8 @@
 namespace outback::host {
 namespace {
 
-// The sizes that `aligned_alloc` takes, and that the budget is charged for: not the pages, of which
-// a real device would have a say too.
+// The size in bytes that the budget is charged for and that `aligned_alloc` takes: a multiple of
+// the alignment. Device memory takes whole pages here, which the budget leaves out.
 std::size_t rounded(std::size_t size) {
   if (size > std::numeric_limits<std::size_t>::max() - (alignment - 1)) {
     throw out_of_memory("no memory has " + std::to_string(size) + " bytes");
@@ -22,14 +22,16 @@ std::size_t rounded(std::size_t size) {
 }  // namespace
 
 host_runtime::~host_runtime() {
-  devices_.clear();  // waits for the work, which may still use the memory
+  devices_.clear();  // waits for queued work, which may use the memory
   while (const auto left = allocations_.take_any()) release(*left);
 }
 
 void host_runtime::release(const allocation& taken) noexcept {
   if (taken.block == nullptr) {
-    munmap(taken.bytes, whole_pages(taken.size));  // what another process shared
+    munmap(taken.bytes, whole_pages(taken.size));  // another process's memory
   } else if (ipc_memory_.unshare(taken.bytes)) {
+    // Where the system refuses, the block is leaked: malloc would hand out pages that other
+    // processes write to.
     std::free(taken.block);
   }
 }
@@ -61,6 +63,7 @@ void* host_runtime::allocate(std::size_t size, int32_t owner) {
 void* host_runtime::mem_alloc(int32_t index, std::size_t size) {
   device& d = at(index);
   if (size == 0) return nullptr;
+  // The budget first: a request beyond it must not cost the machine any memory.
   d.reserve(rounded(size));
   try {
     return allocate(size, index);
@@ -73,6 +76,8 @@ void* host_runtime::mem_alloc(int32_t index, std::size_t size) {
 void host_runtime::mem_free(int32_t index, void* ptr) {
   device& d = at(index);
   if (ptr == nullptr) return;
+  // The entry goes before the memory, because another thread may get the same address as soon as it
+  // is free.
   const allocation taken = allocations_.take(ptr, index);
   release(taken);
   d.release(rounded(taken.size));

@@ -1,4 +1,5 @@
-// The host runtime's own objects as handles, and streams made of such handles.
+// The native slots of the host runtime: its own objects as handles, and streams made from such
+// handles.
 #include "backend_template/runtimes/host/event.hpp"
 #include "backend_template/runtimes/host/host_runtime.hpp"
 
@@ -10,7 +11,7 @@ void* host_runtime::native_device(int32_t index) const {
 
 void* host_runtime::native_context(int32_t index) {
   at(index);
-  return this;  // what its devices have in common
+  return this;  // what all its devices have in common
 }
 
 void* host_runtime::native_stream(int32_t index, outback_stream handle) const {

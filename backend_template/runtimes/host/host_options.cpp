@@ -17,8 +17,11 @@ uint64_t memory_size_of(const host_options& options) {
   if (options.memory_size != 0) return options.memory_size;
   const long pages = sysconf(_SC_PHYS_PAGES);
   const long page_size = sysconf(_SC_PAGESIZE);
+  // sysconf returns -1 where the system does not know. 1 GiB is then a guess.
   const uint64_t physical =
       pages > 0 && page_size > 0 ? uint64_t(pages) * uint64_t(page_size) : 1024 * mebibyte;
+  // Three quarters leave room for the process itself and for pinned memory, which no device is
+  // charged for.
   const uint64_t share = physical / 4 * 3 / uint64_t(std::max(options.devices, 1));
   return std::max(share / mebibyte * mebibyte, mebibyte);
 }
@@ -31,6 +34,7 @@ host_options options_from_environment() {
   }
   options.memory_size = size_variable("OUTBACK_HOST_MEMORY").value_or(0);
   if (const auto addressable = flag_variable("OUTBACK_HOST_ADDRESSABLE")) {
+    // One variable sets both: with 0 the device is like a card with memory of its own.
     options.host_addressable = options.addresses_host = *addressable;
   }
   if (flag_variable("OUTBACK_HOST_PROTECTED").value_or(false)) {

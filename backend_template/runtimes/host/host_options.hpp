@@ -1,4 +1,5 @@
-// What a host runtime is made of, and how the environment says it.
+// What a host runtime is made with, and the variables of the environment that say it. Include it to
+// make a runtime of your own in a test; read it to learn what a variable does.
 #pragma once
 
 #include <cstdint>
@@ -6,45 +7,53 @@
 namespace outback::host {
 
 struct host_options {
+  // The number of devices, 0 to `max_devices`.
   int32_t devices = 2;
-  // Bytes of each device. 0: an equal share of three quarters of the machine's memory.
+  // Bytes of each device. 0 stands for an equal share of three quarters of the machine's memory.
   uint64_t memory_size = 0;
-  // The CPU may use device memory through the same pointer. Off, for a test of code that must not
-  // do so, the runtime declares it so and its memory is still the host's: nothing faults.
+  // Whether device_info says that the CPU may use device memory through the same pointer
+  // (OUTBACK_HOST_ADDRESSABLE). Off, torch's CPU kernels run over copies instead of in place.
+  // Nothing enforces it: the memory is the host's still, and an access does not fault.
   bool host_addressable = true;
-  // Copies and fills accept device memory that the runtime did not allocate, such as a CPU kernel's
-  // result. Off, they refuse what lies outside an allocation of the device that they are told.
+  // Whether copies and fills accept any address as device memory, such as the result of a CPU
+  // kernel (OUTBACK_ADDRESSES_HOST). Off, they refuse what does not lie in one allocation of the
+  // device that they are told.
   bool addresses_host = true;
-  // Device memory lies at addresses that fault when the CPU touches them; only the runtime's own
-  // copies and fills get at it. Refused with either of the two above. For tests: a
-  // process has four such runtimes, each with 128 GiB of addresses, none of which is used twice.
+  // Device memory gets addresses that fault when the CPU touches them, and only the runtime's own
+  // copies and fills reach it. The runtime refuses this together with either of the two options
+  // above. For tests of code that must not touch memory apart: a process can have four such
+  // runtimes, each with 128 GiB of addresses, none of which is used twice.
   bool protected_memory = false;
-  // A seed, or 0: none. For tests of programs: the runtime does what the contract allows and an
-  // ordinary device seldom does, so that a wait that the program forgot shows as wrong data. No
-  // work runs on the calling thread; each stream's thread sleeps up to 200 us before half of its
-  // pieces of work, so that streams overtake each other, and events complete some time after the
-  // work before them; launches run the work of a graph in any order that its events leave open. The
-  // seed decides the delays and orders, not what the system's scheduler makes of them: run a test
-  // with some seeds.
+  // A seed, or 0 for off. For tests of programs: the runtime then does what the contract allows and
+  // an ordinary device seldom does, so that a wait that the program forgot shows as wrong data.
+  // - No work runs on the calling thread.
+  // - Each stream's thread sleeps up to 200 microseconds before half of its pieces of work, so that
+  //   streams overtake each other, and events complete some time after the work before them.
+  // - A launch runs the work of a graph in any order that the graph's events leave open.
+  // The seed decides delays and orders, but not what the system's scheduler makes of them: run a
+  // test with several seeds.
   uint64_t adversarial = 0;
 };
 
-/// The most devices that a runtime may have. Torch counts them in 8 bits, one of them a sign.
+/// The most devices that a runtime may have. Torch keeps a device index in 8 bits, one of them a
+/// sign (c10::DeviceIndex is int8_t).
 inline constexpr int32_t max_devices = 64;
 
-/// The options that these variables of the environment stand for. Unset or empty: the default.
+/// Returns the options that these variables stand for. A variable that is unset or empty leaves the
+/// default.
 ///
 ///   OUTBACK_HOST_DEVICES      0 to 64
 ///   OUTBACK_HOST_MEMORY       bytes of each device: a number with K, M or G (powers of 1024) or
 ///                             nothing after it
 ///   OUTBACK_HOST_ADDRESSABLE  0: neither host_addressable nor addresses_host; 1: both
-///   OUTBACK_HOST_PROTECTED    1: protected_memory, and neither of the two; 0: not
+///   OUTBACK_HOST_PROTECTED    1: protected_memory, and neither of the other two; 0: off
 ///   OUTBACK_HOST_ADVERSARIAL  a seed, at most 2^64 - 1; 0: off
 ///
 /// Throws outback::invalid_argument with the variable, its value and what it may be.
 host_options options_from_environment();
 
-/// `options.memory_size`, or the share of the machine's memory that 0 stands for.
+/// Returns the bytes of each device: `options.memory_size` or, where that is 0, the share of the
+/// machine's memory in whole mebibytes, at least one.
 uint64_t memory_size_of(const host_options& options);
 
 }  // namespace outback::host

@@ -1,4 +1,4 @@
-// Access of one device of the host runtime to the memory of another.
+// The peer slots of the host runtime: access of one device to the memory of another.
 #include "backend_template/runtimes/host/host_runtime.hpp"
 
 namespace outback::host {
@@ -8,7 +8,7 @@ bool host_runtime::peer_can_access(int32_t index, int32_t peer) const {
   return index != peer && !addresses_;
 }
 
-// There is no state: what all have always is neither given nor taken.
+// There is no state to keep: the access is always there, or never.
 void host_runtime::peer_enable(int32_t index, int32_t peer) {
   at(index), at(peer);
   if (addresses_) {

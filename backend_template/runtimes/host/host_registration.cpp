@@ -1,4 +1,4 @@
-// Host memory of others that the host runtime is told to treat as pinned.
+// The host_registration slots: host memory of the user's that counts as pinned from then on.
 #include <cstdint>
 #include <limits>
 #include <sstream>
@@ -19,9 +19,12 @@ std::string range_name(const void* begin, std::size_t size) {
 
 void host_runtime::host_register(void* ptr, std::size_t size) {
   check_accepted();
+  // Otherwise the end of the range would wrap around, and it would seem to overlap nothing.
   if (size > std::numeric_limits<uintptr_t>::max() - reinterpret_cast<uintptr_t>(ptr)) {
     throw invalid_argument("no memory has " + range_name(ptr, size));
   }
+  // The two tables have a lock each. Memory that mem_alloc returns between the two calls cannot
+  // overlap the range, since the user has that memory already.
   auto there = allocations_.find_overlapping(ptr, size);
   if (!there) {
     there = registered_.add_apart(

@@ -25,6 +25,7 @@ host_runtime::host_runtime(const host_options& options) : options_(options) {
 host_runtime::host_runtime(const refusal& why) : refusal_(why.text) {}
 
 void host_runtime::check_accepted() const {
+  // Every member comes here, so that each says what is wrong with the environment.
   if (!refusal_.empty()) throw invalid_argument(refusal_);
 }
 
@@ -37,11 +38,13 @@ device& host_runtime::at(int32_t index) const {
 stream& host_runtime::stream_at(int32_t index, outback_stream handle) const {
   device& d = at(index);
   if (handle == nullptr) return d.default_stream();
+  // The handle must be one of ours that still exists; only its device can be checked.
   auto& s = *reinterpret_cast<stream*>(handle);
   if (s.device() != index) {
     throw invalid_argument("the stream is of device " + std::to_string(s.device()) +
                            ", not of device " + std::to_string(index));
   }
+  // A wrapped stream is another handle of a queue.
   return s.queue();
 }
 
@@ -55,6 +58,7 @@ outback_device_info host_runtime::device_info(int32_t index) const {
   outback_device_info info = {};
   if (options_.host_addressable) info.flags |= OUTBACK_HOST_ADDRESSABLE;
   if (options_.addresses_host) info.flags |= OUTBACK_ADDRESSES_HOST;
+  // One shared physical memory is claimed only if each side may address the other's.
   if (options_.host_addressable && options_.addresses_host) info.flags |= OUTBACK_INTEGRATED;
   info.memory_size = info.max_alloc_size = d.memory_size();
   info.alignment = alignment;

@@ -1,4 +1,5 @@
-// What the host runtime measures: its own threads and budget, and what Linux says of the machine.
+// The telemetry slots of the host runtime: its own threads and budget, and what Linux reports about
+// the machine.
 #include <unistd.h>
 
 #include "backend_template/runtimes/host/host_runtime.hpp"
@@ -20,7 +21,7 @@ int64_t host_runtime::telemetry_read(int32_t index, outback_metric metric) {
     case OUTBACK_METRIC_UTILIZATION:
       return d.busy().percent();
     case OUTBACK_METRIC_MEMORY_USED:
-    case OUTBACK_METRIC_DEVICE_MEMORY_USED:  // nobody else has this device
+    case OUTBACK_METRIC_DEVICE_MEMORY_USED:  // no other process has this device
       return int64_t(d.memory_used());
     case OUTBACK_METRIC_CLOCK:
       return or_unsupported(clock_rate(), "clock rate");

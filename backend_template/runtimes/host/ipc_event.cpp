@@ -14,16 +14,17 @@
 
 namespace outback::host {
 namespace {
-// So many recordings may be under way at once. One that finds its place taken waits, in its stream,
-// for the one that has it; that was recorded before, so such waits make no circle.
+// So many recordings may be under way at once. A recording whose place is still taken waits on its
+// stream for the one that has it. That one was recorded before, so such waits form no circle.
 constexpr std::size_t places = 256;
 }  // namespace
 
 struct ipc_event::state {
-  std::atomic<uint64_t> last;                      // recording; they count from 1
-  std::atomic<uint32_t> changes;                   // of done, for a futex
-  std::array<std::atomic<uint64_t>, places> done;  // recording n, at n modulo places
+  std::atomic<uint64_t> last;                      // number of the last recording; 0: none yet
+  std::atomic<uint32_t> changes;                   // counts the writes to `done`; the futex
+  std::array<std::atomic<uint64_t>, places> done;  // recording n is done if [n % places] >= n
 };
+// Only lock-free atomics work between processes.
 static_assert(std::atomic<uint64_t>::is_always_lock_free &&
               std::atomic<uint32_t>::is_always_lock_free);
 
@@ -41,13 +42,15 @@ ipc_event::~ipc_event() {
 }
 
 void ipc_event::record(stream& where) {
+  // From here on other processes wait for this number, so it must be completed whatever happens.
   const uint64_t recording = state_->last.fetch_add(1) + 1;
+  // With a taken place `complete` would block, and the calling thread must not.
   const bool place_is_free = recording <= places || done(recording - places);
   if (place_is_free && where.try_run([&] { complete(recording); })) return;
   try {
     where.enqueue([self = shared_from_this(), recording] { self->complete(recording); });
   } catch (...) {
-    complete(recording);  // it stands for nothing, and nobody may wait for it for ever
+    complete(recording);  // or those who wait for it would wait for ever
     throw;
   }
 }
@@ -72,6 +75,8 @@ bool ipc_event::done(uint64_t recording) const {
 
 void ipc_event::wait_for(uint64_t recording) const {
   for (;;) {
+    // Read before `done` is asked: a completion in between changes the value, and FUTEX_WAIT
+    // returns at once.
     const uint32_t before = state_->changes.load();
     if (done(recording)) return;
     syscall(SYS_futex, &state_->changes, FUTEX_WAIT, before, nullptr, nullptr, 0);
@@ -79,6 +84,8 @@ void ipc_event::wait_for(uint64_t recording) const {
 }
 
 void ipc_event::complete(uint64_t recording) const {
+  // The place must be free, or a number that others wait for would be overwritten. The stored
+  // numbers only grow, so `done` stays true for older recordings.
   if (recording > places) wait_for(recording - places);
   state_->done[recording % places].store(recording, std::memory_order_release);
   state_->changes.fetch_add(1);

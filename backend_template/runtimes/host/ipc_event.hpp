@@ -1,4 +1,5 @@
-// An event that several processes see: its recordings are numbered in memory that they share.
+// An event that several processes see (OUTBACK_EVENT_INTERPROCESS). Its recordings are numbers in
+// memory that the processes share, and a futex wakes those who wait.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +10,33 @@
 
 namespace outback::host {
 
-/// May be used from any thread of any process that has it. A process that ends before its streams
-/// reached what it recorded leaves that pending for ever.
+/// May be used from any thread of any process that opened it. The object must be owned by a
+/// shared_ptr. If a process ends before its streams have reached a recording, the event stays
+/// pending for ever in the other processes.
 class ipc_event : public std::enable_shared_from_this<ipc_event> {
  public:
-  /// Throws like shared_file.
+  /// Makes an event that was never recorded, which counts as complete. Throws like shared_file's
+  /// constructor and `map`.
   ipc_event();
+  /// Opens the event of another process, or of this one. `handle.fd` stays the caller's. Throws
+  /// like shared_file, and outback::invalid_argument for an event that another version of the
+  /// runtime made.
   explicit ipc_event(const outback_ipc_handle& handle);
   ~ipc_event();
 
+  /// A handle for another process; the caller closes its descriptor. Throws outback::runtime_error
+  /// where no descriptors are left.
   outback_ipc_handle handle() const { return file_.handle(); }
 
+  /// Makes the event stand for the work that `where` has now, in all processes. Throws what
+  /// `stream::enqueue` throws; the recording then counts as complete.
   void record(stream& where);
-  /// Makes `waiting` wait, not the caller, for what is the last recording now.
+  /// Makes later work of `waiting` wait for the recording that is the last one now, whichever
+  /// process made it. The caller does not wait. Throws what `stream::enqueue` throws.
   void wait(stream& waiting);
+  /// Whether the last recording is complete.
   bool query() const;
+  /// Blocks the caller until the last recording is complete.
   void sync() const;
 
  private:
@@ -34,7 +47,7 @@ class ipc_event : public std::enable_shared_from_this<ipc_event> {
   void complete(uint64_t recording) const;
 
   const shared_file file_;
-  state* const state_;  // mapped
+  state* const state_;  // in the mapped file, which all processes share
 };
 
 }  // namespace outback::host

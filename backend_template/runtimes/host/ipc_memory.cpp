@@ -15,6 +15,8 @@ outback_ipc_handle ipc_memory::share(void* bytes, std::size_t size) {
   auto found = shared_.find(bytes);
   if (found == shared_.end()) {
     shared_file file(shared_kind::memory, size);
+    // The content is in the file before the pages are exchanged, so a reader in this process sees
+    // it at any time.
     file.write(bytes);
     found = shared_.emplace(bytes, std::move(file)).first;
     try {
@@ -34,10 +36,14 @@ bool ipc_memory::shared(void* bytes) {
 }
 
 bool ipc_memory::unshare(void* bytes) noexcept {
+  // Relaxed is enough: the count concerns the caller only if its own memory was shared, and that
+  // call came before this one.
   if (shared_count_.load(std::memory_order_relaxed) == 0) return true;
   const std::lock_guard lock(mutex_);
   const auto found = shared_.find(bytes);
   if (found == shared_.end()) return true;
+  // MAP_FIXED exchanges the pages at one stroke: no other mapping can take the addresses in
+  // between.
   const void* const there = mmap(bytes, whole_pages(found->second.size()), PROT_READ | PROT_WRITE,
                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   shared_.erase(found);
@@ -50,6 +56,7 @@ void* ipc_memory::open(const outback_ipc_handle& handle, int32_t device,
   const shared_file file(shared_kind::memory, handle);
   const place from{file.id(), device};
   const std::lock_guard lock(mutex_);
+  // By the file, not by the process's number: process numbers are used again.
   if (std::any_of(shared_.begin(), shared_.end(),
                   [&](const auto& own) { return own.second.id() == file.id(); })) {
     throw invalid_argument("the handle is of this process's own memory, which needs no opening");

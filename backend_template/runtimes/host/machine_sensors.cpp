@@ -12,7 +12,7 @@ std::optional<int64_t> number_in(const std::filesystem::path& file) {
   return in >> number ? std::optional(number) : std::nullopt;
 }
 
-// "cpu MHz\t\t: 2294.608" in hertz.
+// Returns the rate of the first line like "cpu MHz\t\t: 2294.608", in hertz.
 std::optional<int64_t> clock_in_cpuinfo(const std::filesystem::path& file) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
@@ -30,6 +30,7 @@ std::optional<int64_t> clock_in_cpuinfo(const std::filesystem::path& file) {
 }  // namespace
 
 std::optional<int64_t> clock_rate(const std::filesystem::path& root) {
+  // cpufreq reports kilohertz.
   const auto kilohertz = number_in(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq");
   return kilohertz ? *kilohertz * 1000 : clock_in_cpuinfo(root / "proc/cpuinfo");
 }
@@ -39,11 +40,14 @@ std::optional<int64_t> temperature(const std::filesystem::path& root) {
   for (int i = 0;; ++i) {
     const auto zone = root / ("sys/class/thermal/thermal_zone" + std::to_string(i));
     std::error_code none;
+    // The first number that is missing ends the list; zones behind a gap are not seen.
     if (!std::filesystem::exists(zone, none)) return first;
     const auto degrees = number_in(zone / "temp");
     if (!degrees) continue;
     std::string type;
     std::ifstream(zone / "type") >> type;
+    // x86_pkg_temp is the sensor of Intel's processors; on many other machines the names begin with
+    // "cpu".
     if (type == "x86_pkg_temp" || type.starts_with("cpu")) return degrees;
     if (!first) first = degrees;
   }

@@ -1,4 +1,5 @@
-// What Linux tells of the machine that a host device is.
+// What Linux reports about the machine that the host runtime's devices stand for. Telemetry reads
+// it.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +8,14 @@
 
 namespace outback::host {
 
-/// Of the first processor, in hertz: from cpufreq or, where there is none, /proc/cpuinfo. `root`
-/// stands for / in a test. nullopt where the system says nothing.
+/// Returns the clock rate of the first processor in hertz, from cpufreq in /sys or, where that is
+/// missing, from /proc/cpuinfo. Returns nullopt where the system reports neither. `root` stands for
+/// "/" in a test. Reads files on each call; may be called from any thread.
 std::optional<int64_t> clock_rate(const std::filesystem::path& root = "/");
 
-/// In thousandths of a degree Celsius: of the processor where a thermal zone says that it is one's,
-/// else of the first zone that can be read.
+/// Returns a temperature in thousandths of a degree Celsius: of the first thermal zone that belongs
+/// to the processor, or of the first zone that can be read if none says so. Returns nullopt where
+/// there is no such zone. `root`, cost and threads as above.
 std::optional<int64_t> temperature(const std::filesystem::path& root = "/");
 
 }  // namespace outback::host

@@ -24,7 +24,7 @@ std::size_t page_size() noexcept {
 
 std::size_t whole_pages(std::size_t size) {
   const std::size_t page = page_size();
-  // Room for the page more that `allocate_pages` asks for.
+  // One page for the rounding here, and one more that `allocate_pages` asks for.
   if (size > std::numeric_limits<std::size_t>::max() - 2 * page) {
     throw out_of_memory("no memory has " + std::to_string(size) + " bytes");
   }
@@ -32,7 +32,8 @@ std::size_t whole_pages(std::size_t size) {
 }
 
 page_memory allocate_pages(std::size_t size) {
-  // aligned_alloc takes longer than the page costs, and twice as long for what malloc maps.
+  // One page more than needed lets the pages begin inside of the block. aligned_alloc would save
+  // that page, but takes longer than the page costs, and twice as long for sizes that malloc maps.
   const std::size_t whole = whole_pages(size) + page_size();
   void* const block = std::malloc(whole);
   if (block == nullptr) return {};

@@ -16,12 +16,14 @@
 namespace outback::host {
 namespace {
 
-// Of addresses, which cost nothing. The thread sanitizer leaves a program about 1 TiB of them.
+// In bytes of address space, which needs no memory. ThreadSanitizer leaves a program about 1 TiB of
+// addresses, so four times 128 GiB fit.
 constexpr std::size_t arena_size = std::size_t{128} << 30;
 constexpr std::size_t max_arenas = 4;
 
-// What the signal handler reads: atomics only.
-std::array<std::atomic<uintptr_t>, max_arenas> arenas;  // where each begins; 0: none
+// The signal handler reads these. It may run in any thread at any time, so they are atomics, and no
+// lock is taken.
+std::array<std::atomic<uintptr_t>, max_arenas> arenas;  // where each begins; 0: unused
 std::atomic<const char* (*)()> describe_caller{nullptr};
 struct sigaction handler_before;
 
@@ -34,13 +36,13 @@ bool is_protected(uintptr_t address) {
 }
 
 void write_text(const char* text) {
-  // A failure has nobody to be told to.
+  // There is nobody to report a failure of this write to.
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text, std::strlen(text));
 }
 
 void on_fault(int /*signal*/, siginfo_t* info, void* /*context*/) {
   const int error = errno;
-  const bool is_fault = info->si_code > 0;  // and not sent by somebody
+  const bool is_fault = info->si_code > 0;  // else a process sent the signal
   if (is_fault && is_protected(reinterpret_cast<uintptr_t>(info->si_addr))) {
     const auto describe = describe_caller.load(std::memory_order_acquire);
     const char* const caller = describe == nullptr ? nullptr : describe();
@@ -48,7 +50,8 @@ void on_fault(int /*signal*/, siginfo_t* info, void* /*context*/) {
     write_text(caller == nullptr ? "an unknown operator" : caller);
     write_text("\n");
   }
-  // On return the access happens again, and meets the handler of before.
+  // When this handler returns, the faulting access runs again and meets the handler from before. A
+  // signal that somebody sent does not come again by itself, so it is raised again.
   sigaction(SIGSEGV, &handler_before, nullptr);
   if (!is_fault) raise(SIGSEGV);
   errno = error;
@@ -57,6 +60,7 @@ void on_fault(int /*signal*/, siginfo_t* info, void* /*context*/) {
 void install_handler() {
   struct sigaction ours = {};
   ours.sa_sigaction = &on_fault;
+  // On the alternative stack, where the thread has one: the fault may be a stack overflow.
   ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigemptyset(&ours.sa_mask);
   sigaction(SIGSEGV, &ours, &handler_before);
@@ -100,7 +104,7 @@ void* protected_addresses::reserve(std::size_t size) {
   if (size > arena_size / 2) {
     throw out_of_memory("no protected device has " + std::to_string(size) + " bytes");
   }
-  // A page more: the end of a range is no other range's beginning.
+  // With a page more than needed, the end of one range is not the beginning of the next.
   const std::size_t bytes = (size / page_size() + 2) * page_size();
   const uintptr_t begin = next_.fetch_add(bytes);
   if (begin - begin_ > arena_size - bytes) {

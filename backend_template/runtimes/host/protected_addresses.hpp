@@ -1,4 +1,6 @@
-// Addresses that stand for device memory and hold none: the CPU that touches one is told so.
+// Addresses that stand for device memory and have no memory behind them. With
+// host_options::protected_memory they are what mem_alloc returns, so that a CPU access to memory
+// apart faults and says where, instead of working by accident.
 #pragma once
 
 #include <atomic>
@@ -8,21 +10,25 @@
 namespace outback::host {
 
 /// Hands out ranges of addresses at which every access faults. No address is handed out twice, so
-/// one that was freed goes on faulting.
+/// an address also faults after it was freed.
 ///
-/// The first object installs a handler for SIGSEGV, which writes one line about a fault inside
-/// these ranges to stderr and then leaves it, like every other fault, to the handler that was there
-/// before. May be used from any thread.
+/// The first object of the process installs a handler for SIGSEGV. For a fault inside these ranges
+/// the handler first writes one line to stderr. For every fault it then restores the handler that
+/// was there before, which deals with this fault and with all later ones. May be used from any
+/// thread.
 class protected_addresses {
  public:
-  /// Throws outback::out_of_memory when the system has no such range, or a process has too many.
+  /// Reserves 128 GiB of addresses. Throws outback::out_of_memory if the system refuses them, or if
+  /// the process has four such objects already.
   protected_addresses();
+  /// Gives the addresses back. The handler stays installed.
   ~protected_addresses();
   protected_addresses(const protected_addresses&) = delete;
   protected_addresses& operator=(const protected_addresses&) = delete;
 
-  /// A range of `size` bytes, aligned to a page. Throws outback::out_of_memory when all are used
-  /// up.
+  /// Returns the beginning of a range of `size` bytes, aligned to a page; an unused page follows
+  /// it. Throws outback::out_of_memory for more than half of the 128 GiB, and when all addresses
+  /// have been used. Waits for nothing.
   void* reserve(std::size_t size);
 
  private:

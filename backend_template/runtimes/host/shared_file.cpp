@@ -18,14 +18,16 @@
 namespace outback::host {
 namespace {
 
+// Nobody can change the size of the file (a mapped page that vanishes is a SIGBUS for its reader),
+// and nobody can add further seals.
 constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
-// What is in outback_ipc_handle::bytes.
+// What outback_ipc_handle::bytes holds.
 struct message {
   std::array<char, 8> magic;
   uint32_t kind;
   int32_t process;
-  int32_t fd;  // there
+  int32_t fd;  // the descriptor's number in that process
   uint32_t reserved;
   uint64_t size;
   shared_file::identity id;
@@ -61,8 +63,9 @@ message read_message(shared_kind kind, const outback_ipc_handle& handle) {
   return told;
 }
 
-// A descriptor of our own. Nothing is opened before it is known to be the right file: opening can
-// have effects.
+// Returns a descriptor of our own for a file of another process. It asks stat first and opens only
+// what is the right file: the handle comes from outside, and opening some files has effects (a FIFO
+// blocks, a device acts).
 int open_in(const message& told) {
   const std::string path =
       "/proc/" + std::to_string(told.process) + "/fd/" + std::to_string(told.fd);
@@ -77,6 +80,8 @@ int open_in(const message& told) {
   return open(path.c_str(), O_RDWR | O_CLOEXEC);
 }
 
+// The handle and its descriptor come from another process, so nothing about them is believed: not
+// the file, not its size, and not that it is sealed and writable.
 bool is_the_file(int fd, const message& told) {
   struct stat found = {};
   return fstat(fd, &found) == 0 && regular_file(found) == told.id && told.size > 0 &&
@@ -92,6 +97,7 @@ shared_file::shared_file(shared_kind kind, std::size_t size)
   struct stat made = {};
   if (fd_ < 0 || ftruncate(fd_, off_t(whole_pages(size))) != 0 ||
       fcntl(fd_, F_ADD_SEALS, seals) != 0 || fstat(fd_, &made) != 0) {
+    // close() may change errno.
     const int error = errno;
     if (fd_ >= 0) close(fd_);
     errno = error;
@@ -102,6 +108,7 @@ shared_file::shared_file(shared_kind kind, std::size_t size)
 
 shared_file::shared_file(shared_kind kind, const outback_ipc_handle& handle) : kind_(kind) {
   const message told = read_message(kind, handle);
+  // A duplicate, because the caller closes its descriptor.
   fd_ = handle.fd == -1 ? open_in(told) : fcntl(handle.fd, F_DUPFD_CLOEXEC, 0);
   if (!is_the_file(fd_, told)) {
     if (fd_ >= 0) close(fd_);
@@ -140,6 +147,8 @@ outback_ipc_handle shared_file::handle() const {
 
 void shared_file::write(const void* bytes) const {
   for (std::size_t done = 0; done < size_;) {
+    // pwrite rather than a mapping: where memory is short it fails, and a mapping would be a
+    // SIGBUS.
     const ssize_t more =
         pwrite(fd_, static_cast<const std::byte*>(bytes) + done, size_ - done, off_t(done));
     if (more < 0 && errno == EINTR) continue;

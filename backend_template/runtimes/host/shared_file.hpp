@@ -1,4 +1,5 @@
-// Memory with a file behind it, and what another process needs to find that file.
+// Memory with an anonymous file behind it, and the handle by which another process finds that file.
+// It is the base of interprocess memory (ipc_memory.hpp) and events (ipc_event.hpp).
 #pragma once
 
 #include <compare>
@@ -9,29 +10,37 @@
 
 namespace outback::host {
 
-/// What a handle is for: a handle of one kind opens nothing of another.
+/// What a handle stands for. A handle of one kind cannot be opened as the other.
 enum class shared_kind : uint32_t { memory = 1, event = 2 };
 
-/// An anonymous file of a fixed size, whole pages, that lives while a descriptor or a mapping of it
-/// does. It owns one descriptor. Sealed, so that nobody can take away pages that are mapped.
+/// An anonymous file (memfd_create) of a fixed size in whole pages. The file lives as long as any
+/// process has a descriptor or a mapping of it. It is sealed: no process can shrink it, so a mapped
+/// page cannot vanish under its reader.
+///
+/// An object owns one descriptor, which its destructor closes; mappings outlive it. Functions throw
+/// where their comments say so, and may be called from any thread as long as nobody moves or
+/// destroys the object.
 class shared_file {
  public:
-  /// The same for all descriptors of the file, and for no other file while one of them lives.
+  /// Names the file. All descriptors of one file have the same identity, and no other file has it
+  /// as long as one of them is open.
   struct identity {
     uint64_t device, inode;
     auto operator<=>(const identity&) const = default;
   };
 
-  /// Of zeros. Throws outback::out_of_memory, or outback::runtime_error where there are no
-  /// descriptors left.
+  /// Makes a file of `size` bytes, filled with zeros. Throws outback::out_of_memory where memory is
+  /// short, and outback::runtime_error where the process has no descriptors left.
   shared_file(shared_kind kind, std::size_t size);
 
-  /// The file that `handle` tells of. Throws outback::invalid_argument where it tells of none of
-  /// this kind, or of one that is gone.
+  /// Opens the file that `handle` names. Throws outback::invalid_argument if `handle` is not of
+  /// this kind or not of the host runtime, if its descriptor is of another file, or if the file is
+  /// gone; also where this process has no descriptors left.
   ///
-  /// `handle.fd` is a descriptor of the file in this process, and stays the caller's. Where it is
-  /// -1 the file is taken from the process that made the handle, through /proc, which the system
-  /// allows among the processes of one user as long as that process has not closed it.
+  /// `handle.fd` is a descriptor of the file in this process, or -1. The caller keeps it and closes
+  /// it; the object duplicates it. With -1 the object opens the file of the process that made the
+  /// handle, through /proc. The system allows that to processes of one user, as long as the other
+  /// process has its object still.
   shared_file(shared_kind kind, const outback_ipc_handle& handle);
 
   ~shared_file();
@@ -39,18 +48,21 @@ class shared_file {
   shared_file(const shared_file&) = delete;
   shared_file& operator=(const shared_file&) = delete;
 
-  std::size_t size() const noexcept { return size_; }  // as asked for
+  std::size_t size() const noexcept { return size_; }  // bytes, as asked for
   identity id() const noexcept { return id_; }
 
-  /// With a descriptor of its own, which is the caller's to close. Throws outback::runtime_error
-  /// where there are none left.
+  /// Returns a handle for another process. Its `fd` is a new descriptor, which the caller closes.
+  /// Throws outback::runtime_error where the process has no descriptors left.
   outback_ipc_handle handle() const;
 
-  /// Throws outback::out_of_memory.
+  /// Writes size() bytes from `bytes` to the file. Throws outback::out_of_memory where the system
+  /// has no memory for them.
   void write(const void* bytes) const;
 
-  /// Its pages, at the address `at` or, where that is null, anywhere. What was at `at` is gone.
-  /// Ends with `munmap(..., whole_pages(size()))`. Throws outback::out_of_memory.
+  /// Maps the file's pages for reading and writing and returns where. With null for `at` the system
+  /// chooses the address; otherwise the mapping replaces the pages at `at`, which begins a page.
+  /// The caller ends the mapping with `munmap(address, whole_pages(size()))`. Throws
+  /// outback::out_of_memory, or outback::runtime_error where the system refuses for another reason.
   void* map(void* at = nullptr) const;
 
  private:

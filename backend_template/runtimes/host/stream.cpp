@@ -14,7 +14,8 @@ namespace outback::host {
 
 namespace {
 
-// Half of the time not at all, so that every stream is sometimes ahead of all others.
+// Sleeps in half of the calls. In the other half it does not, so that every stream is sometimes
+// ahead of all others.
 void dawdle(randomness& adversary) {
   if (adversary.below(2) == 0) return;
   std::this_thread::sleep_for(std::chrono::microseconds(1 + adversary.below(200)));
@@ -25,6 +26,7 @@ void dawdle(randomness& adversary) {
 bool stream::begin_inline() {
   check_same_process();
   const std::lock_guard lock(mutex_);
+  // Asked again under the lock: `idle` was asked without it.
   if (pending_.load(std::memory_order_relaxed) != 0 || options_.adversary) return false;
   inline_ = true;
   ++enqueued_;
@@ -46,6 +48,8 @@ uint64_t stream::enqueue(std::function<void()> work) {
   const std::lock_guard lock(mutex_);
   if (capture_ == nullptr) return enqueue_locked(std::move(work));
   capture_->record(lane_, std::move(work));
+  // Captured work runs only in launches, so there is nothing to wait for: the ticket is that of the
+  // work before the capture.
   return enqueued_;
 }
 
@@ -57,6 +61,7 @@ uint64_t stream::enqueue_uncaptured(std::function<void()> work, const char* what
 }
 
 uint64_t stream::enqueue_locked(std::function<void()> work) {
+  // First, because it may throw, and then nothing must be queued.
   if (!has_thread_.load(std::memory_order_relaxed)) start_thread();
   queue_.push_back(std::move(work));
   pending_.fetch_add(1, std::memory_order_relaxed);
@@ -67,6 +72,7 @@ uint64_t stream::enqueue_locked(std::function<void()> work) {
 void stream::start_thread() {
   forks_ = fork_count();
   try {
+    // Detached, and an owner of the stream: see stream.hpp.
     std::thread([self = shared_from_this()] { self->work_until_closed(); }).detach();
   } catch (const std::system_error& error) {
     throw runtime_error(OUTBACK_INTERNAL,
@@ -90,15 +96,16 @@ void stream::sync() {
 }
 
 void stream::close() {
-  if (!same_process()) return;  // no thread to tell
+  if (!same_process()) return;  // the thread is the parent's
   const std::lock_guard lock(mutex_);
   closed_ = true;
   has_work_.notify_one();
 }
 
-// By nice values, which are a thread's own on Linux. Against what the process runs at, so that
-// work of default priority gives way to the thread that enqueues it a little, and least urgent work
-// to all else. Best effort: a thread that a nicer one started may not raise itself again.
+// Priorities are nice values, which on Linux each thread has for itself. They count from the
+// process's own value: work of the default priority gives way a little to the thread that enqueues
+// it, and the least urgent work gives way to everything else. The call may fail, and then the
+// thread runs as it is: a thread that was started by a nicer one may not raise itself.
 void stream::set_niceness() const noexcept {
   const int above = options_.priority < 0 ? 0 : options_.priority == 0 ? 1 : 10;
   setpriority(PRIO_PROCESS, id_t(gettid()), getpriority(PRIO_PROCESS, id_t(getpid())) + above);
@@ -117,7 +124,7 @@ void stream::work_until_closed() noexcept {
       lock.unlock();
       if (options_.adversary) dawdle(*options_.adversary);
       work();
-    }  // what the work owned goes before the lock comes back
+    }  // destroys what the work owned before the lock is taken again
     lock.lock();
     ++done_;
     pending_.fetch_sub(1, std::memory_order_release);

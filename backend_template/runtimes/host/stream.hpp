@@ -1,11 +1,13 @@
-// A stream: a queue of work, and a thread that takes it from there.
+// A stream of the host runtime: a queue of work, and a thread that takes the work from it. Read it
+// to learn which thread runs what, and what a capture changes.
 //
 // The thread starts with the first work that cannot run on the calling thread, so a process that
-// never needs one has none. Threads are detached: a process may exit, by exit() or from a forked
-// child, with work queued and threads alive. Each thread owns its stream, so that a stream may also
-// go while it works.
+// never needs a thread has none. Threads are detached: a process may call exit(), or be a forked
+// child that ends, while work is queued and threads live. Each thread owns its stream, so the last
+// owner outside may drop a stream that still works.
 //
-// Work comes in through `try_run` and `enqueue` alone, so what a capture means is said there once.
+// Work comes in only through `try_run`, `enqueue` and `enqueue_uncaptured`, so what a capture means
+// for work is said there.
 #pragma once
 
 #include <atomic>
@@ -29,33 +31,36 @@ namespace outback::host {
 
 /// What a stream is made with, beyond its device.
 struct stream_options {
-  int32_t priority = 0;  // -1, 0 or 1; lower is more urgent
-  // Nothing runs on the calling thread, and the stream's thread dawdles before each piece of work.
+  int32_t priority = 0;  // greatest_priority to least_priority; lower is more urgent
+  // With a value, no work runs on the calling thread, and the stream's thread sleeps up to 200
+  // microseconds before half of its pieces of work.
   std::optional<randomness> adversary = std::nullopt;
 };
 
-/// May be used from any thread. Every work item is noexcept in spirit: one that throws ends the
-/// process.
+/// May be used from any thread; must be owned by a shared_ptr. Work must not throw: on the stream's
+/// thread an exception ends the process, and in `try_run` it leaves the stream busy for ever.
 class stream : public std::enable_shared_from_this<stream> {
  public:
-  /// `busy` measures the stream's thread.
+  /// Makes a stream with a queue of its own. `busy` measures the stream's thread.
   stream(int32_t device, std::shared_ptr<busy_clock> busy, const stream_options& options = {})
       : device_(device), options_(options), busy_(std::move(busy)) {}
-  /// Another handle of a stream: of it, only `queue` and `device` are for use.
+  /// Makes another handle for the queue of `queue`. Of such an object only `queue()` and `device()`
+  /// may be used.
   explicit stream(std::shared_ptr<stream> queue)
       : device_(queue->device_), queue_of_(std::move(queue)) {}
 
-  /// The stream that this is a handle of: itself, as a rule.
+  /// The stream that has the queue: this one, unless it was made as another's handle.
   stream& queue() noexcept { return queue_of_ ? *queue_of_ : *this; }
 
   int32_t device() const noexcept { return device_; }
 
-  /// Everything that was enqueued has run, and what it wrote is visible to the caller; false in a
-  /// capture. One atomic load.
+  /// Whether everything that was enqueued has run; then the caller sees what it wrote. Always false
+  /// in a capture. One atomic load.
   bool idle() const noexcept { return pending_.load(std::memory_order_acquire) == 0; }
 
-  /// Runs `work` on the calling thread, as if enqueued and waited for, if the stream is idle; false
-  /// if it is not.
+  /// Runs `work` on the calling thread and returns true if the stream is idle, in no capture and
+  /// not adversarial; returns false, and runs nothing, otherwise. Work that others enqueue
+  /// meanwhile waits. Throws outback::runtime_error in a forked child.
   template <class Work>
   bool try_run(const Work& work) {
     if (!idle() || !begin_inline()) return false;
@@ -64,68 +69,79 @@ class stream : public std::enable_shared_from_this<stream> {
     return true;
   }
 
-  /// Runs `work` after everything that was enqueued before; in a capture, keeps it instead. Answers
-  /// the ticket to `wait` for. Throws outback::runtime_error in a child process forked after the
-  /// thread had started, if no thread can start, or if the capture is broken; then nothing was
-  /// enqueued.
+  /// Runs `work` on the stream's thread, after everything that was enqueued before; in a capture,
+  /// keeps it for the graph instead. Returns the ticket for `wait`. Throws
+  /// outback::invalid_argument if the stream's capture is broken, and outback::runtime_error if no
+  /// thread can start or if this is a child that was forked after the thread had started; nothing
+  /// is enqueued then.
   uint64_t enqueue(std::function<void()> work);
 
-  /// The same, for work that cannot be kept: in a capture it throws outback::invalid_argument with
-  /// `what` it is, and breaks the capture.
+  /// Does the same for work that no graph can keep. In a capture it breaks the capture and throws
+  /// outback::invalid_argument; `what` names the work in the text.
   uint64_t enqueue_uncaptured(std::function<void()> work, const char* what);
 
-  /// Returns when the work that got `ticket` has run. Throws like `enqueue`.
+  /// Blocks the caller until the work with this ticket has run. Throws outback::runtime_error in a
+  /// forked child.
   void wait(uint64_t ticket);
 
-  /// Returns when all that was enqueued before the call has run. Throws like `enqueue`; in a
-  /// capture it breaks that and throws outback::invalid_argument.
+  /// Blocks the caller until everything that was enqueued before the call has run. In a capture it
+  /// breaks the capture and throws outback::invalid_argument; throws outback::runtime_error in a
+  /// forked child.
   void sync();
 
-  /// Like `idle`, but breaks a capture and throws as `sync` does.
+  /// Returns `idle()`, except that in a capture it breaks the capture and throws
+  /// outback::invalid_argument.
   bool query() {
     if (idle()) return true;
     refuse_in_capture("asking whether the stream is done");
     return false;
   }
 
-  /// Lets the thread end when the queue is empty. Nothing may be enqueued any more; waiting stays
-  /// legal.
+  /// Lets the thread end once the queue is empty. Nothing may be enqueued afterwards; waiting is
+  /// still allowed.
   void close();
 
-  // ---- Captures; all throw outback::invalid_argument where they say nothing else.
+  // ---- Captures. What throws here throws outback::invalid_argument; begin_capture, end_capture
+  // and wait_in_capture throw outback::runtime_error in a forked child.
 
-  /// One relaxed load.
+  /// Whether the stream is in a capture. One relaxed load.
   bool captured() const noexcept {
     return (pending_.load(std::memory_order_relaxed) & captured_bit) != 0;
   }
+  /// Returns OUTBACK_CAPTURE_NONE, _ACTIVE or _BROKEN. Does not throw.
   outback_capture capture_status() const;
-  /// The stream must be in no capture.
+  /// Begins a capture, in which this stream is lane 0. Throws if the stream is in a capture
+  /// already.
   void begin_capture();
-  /// Of the capture that began here: all its streams leave it. Throws if it is broken or a stream
-  /// of it was not joined.
+  /// Ends the capture that began on this stream, takes all its streams out of it, and returns its
+  /// work. Throws, also after it has ended the capture, if the capture is broken or one of its
+  /// streams was not joined; throws without ending anything if no capture began on this stream.
   recording end_capture();
-  /// Where the stream is in its capture; throws if it is in none.
+  /// Returns where the stream is in its capture, for a recording of an event. Throws if it is in no
+  /// capture.
   std::unique_ptr<const capture::place> place_in_capture() const;
-  /// A capture goes on after `there`; a stream in none joins that of `there`. Two captures do not
-  /// meet: both break.
+  /// Makes later work in the capture need what was seen at `there`. A stream in no capture joins
+  /// that of `there`. If the stream is in another capture, breaks both and throws.
   void wait_in_capture(const capture::place& there);
-  /// In a capture: breaks it and throws, saying that `what` cannot be a part of one.
+  /// If the stream is in a capture, breaks the capture and throws a text that `what` cannot be
+  /// captured.
   void refuse_in_capture(const char* what) const;
-  /// For a stream that goes. Breaks the capture, and ends it if it began here.
+  /// For a stream that is destroyed: breaks its capture, and ends it if it began on this stream.
   void abandon_capture();
 
  private:
-  // In a forked child the mutex may be held for ever by a thread that is not there, so each
-  // function asks first.
+  // In a forked child a thread that does not exist there may hold the mutex for ever. So each
+  // function that locks asks first whether this is still the process that started the thread.
   void check_same_process() const {
     if (has_thread_.load(std::memory_order_acquire)) check_not_forked(forks_);
   }
   bool same_process() const noexcept {
     return !has_thread_.load(std::memory_order_acquire) || fork_count() == forks_;
   }
-  uint64_t enqueue_locked(std::function<void()> work);               // mutex_ is held
-  void refuse_locked(const char* what) const;                        // likewise
-  void enter(std::shared_ptr<capture> given, const progress& seen);  // mutex_ is held
+  // The caller holds mutex_ for these three.
+  uint64_t enqueue_locked(std::function<void()> work);
+  void refuse_locked(const char* what) const;
+  void enter(std::shared_ptr<capture> given, const progress& seen);
   void leave(const capture& given);
   void set_niceness() const noexcept;
   bool begin_inline();
@@ -133,14 +149,15 @@ class stream : public std::enable_shared_from_this<stream> {
   void start_thread();
   void work_until_closed() noexcept;
 
-  // In pending_, so that a stream in a capture is not idle and nothing else has to be looked at.
+  // Set in pending_ during a capture. So `idle` is false there, and its one load is enough to rule
+  // out a capture too.
   static constexpr uint64_t captured_bit = uint64_t{1} << 63;
 
   const int32_t device_;
-  stream_options options_;  // the adversary is the thread's
+  stream_options options_;  // only the thread uses the adversary
   const std::shared_ptr<busy_clock> busy_;
   const std::shared_ptr<stream> queue_of_;
-  std::atomic<uint64_t> pending_{0};     // enqueued or running; written under mutex_
+  std::atomic<uint64_t> pending_{0};     // pieces enqueued or running; written under mutex_
   std::atomic<bool> has_thread_{false};  // once true it stays true
   uint32_t forks_ = 0;  // fork_count() when the thread was started; written before has_thread_
 
@@ -149,9 +166,9 @@ class stream : public std::enable_shared_from_this<stream> {
   std::deque<std::function<void()>> queue_;
   uint64_t enqueued_ = 0,
            done_ = 0;    // both count from the beginning: a ticket is the value of enqueued_
-  bool inline_ = false;  // the caller of try_run is at work, so the thread has to wait
+  bool inline_ = false;  // a caller of try_run works, so the thread waits
   bool closed_ = false;
-  std::shared_ptr<capture> capture_;  // null: in none
+  std::shared_ptr<capture> capture_;  // null outside of captures
   std::size_t lane_ = 0;              // in capture_
 };
 

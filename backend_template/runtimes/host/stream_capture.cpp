@@ -1,4 +1,4 @@
-// What a stream does in a capture.
+// The part of a stream that deals with captures.
 #include <utility>
 
 #include "backend_template/runtimes/host/stream.hpp"
@@ -24,6 +24,7 @@ void stream::begin_capture() {
 void stream::enter(std::shared_ptr<capture> given, const progress& seen) {
   lane_ = given->join(weak_from_this(), seen);
   capture_ = std::move(given);
+  // From here on `idle` is false, so every way in comes to the lock and sees capture_.
   pending_.fetch_or(captured_bit, std::memory_order_relaxed);
 }
 
@@ -34,9 +35,11 @@ recording stream::end_capture() {
     const std::lock_guard lock(mutex_);
     if (capture_ == nullptr) throw invalid_argument("the stream is in no capture");
     if (lane_ != 0) throw invalid_argument("the capture began on another stream");
+    // The streams leave without this lock: `leave` takes each stream's own, this one's too.
     ending = capture_;
   }
   capture::result left = ending->end();
+  // They leave also if there is no graph, or they would be stuck in a capture that is over.
   for (const auto& each : left.streams) {
     if (const auto alive = each.lock()) alive->leave(*ending);
   }
@@ -46,6 +49,7 @@ recording stream::end_capture() {
 
 void stream::leave(const capture& given) {
   const std::lock_guard lock(mutex_);
+  // It may have left already, or be in another capture by now.
   if (capture_.get() != &given) return;
   capture_.reset();
   pending_.fetch_and(~captured_bit, std::memory_order_release);
@@ -61,6 +65,7 @@ std::unique_ptr<const capture::place> stream::place_in_capture() const {
 void stream::wait_in_capture(const capture::place& there) {
   check_same_process();
   const std::lock_guard lock(mutex_);
+  // The contract: a stream that waits for an event of a capture becomes a part of it.
   if (capture_ == nullptr) return enter(there.of, there.seen);
   if (capture_ == there.of) return capture_->wait(lane_, there.seen);
   constexpr const char* problem = "a stream of one capture waited for an event of another";
@@ -94,6 +99,7 @@ void stream::abandon_capture() {
   }
   mine->break_off("a stream of it was destroyed");
   leave(*mine);
+  // Nobody could end the capture any more, so it ends here.
   if (!began_here) return;
   for (const auto& each : mine->end().streams) {
     if (const auto alive = each.lock()) alive->leave(*mine);

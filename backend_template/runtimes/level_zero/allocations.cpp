@@ -8,6 +8,7 @@ namespace outback::level_zero {
 
 void allocations::charge(std::size_t size, uint64_t limit) {
   const std::lock_guard lock(mutex_);
+  // Written so that the subtraction cannot wrap, whatever limit a caller passes.
   const uint64_t left = limit > used_ ? limit - used_ : 0;
   if (size > left) {
     throw out_of_memory(std::to_string(size) + " bytes were asked for, and this process may have " +
@@ -27,6 +28,7 @@ uint64_t allocations::used() const {
 }
 
 void allocations::add(void* base, std::size_t size) {
+  // One count for all devices: another process knows an allocation by its serial alone.
   static std::atomic<uint64_t> serials{0};
   const std::lock_guard lock(mutex_);
   by_base_.insert_or_assign(base, allocation{base, size, ++serials});

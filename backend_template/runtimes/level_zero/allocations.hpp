@@ -1,4 +1,5 @@
-// The device memory that is there: what was asked for, and what another process shared.
+// The device memory that exists on one device: which ranges were allocated, and how many bytes they
+// are.
 #pragma once
 
 #include <cstddef>
@@ -10,34 +11,40 @@
 
 namespace outback::level_zero {
 
+/// A range that zeMemAllocDevice returned.
 struct allocation {
   void* base;
-  std::size_t size;
-  uint64_t serial;  // no two of the process have the same
+  std::size_t size;  // bytes, as asked for
+  uint64_t serial;   // unique in the process; interprocess handles name it
 };
 
-/// The allocations of one device, and how many bytes they are. May be used from any thread.
+/// Keeps books; it does not allocate. May be used from any thread: each function holds one mutex
+/// briefly, `for_each` during its calls.
 class allocations {
  public:
-  /// Charges `size` bytes, before they are asked for. Throws outback::out_of_memory where `limit`
-  /// would be exceeded: a driver that lets its devices be oversubscribed would never refuse.
+  /// Adds `size` bytes to what is used, before the driver is asked for them. Throws
+  /// outback::out_of_memory if that would exceed `limit`. A driver that oversubscribes its devices
+  /// would never refuse.
   void charge(std::size_t size, uint64_t limit);
+  /// Takes `size` bytes back.
   void discharge(std::size_t size) noexcept;
+  /// The bytes that are charged.
   uint64_t used() const;
 
-  /// What was charged is at `base` now.
+  /// Notes that memory, which was charged before, is at `base`.
   void add(void* base, std::size_t size);
-  /// Forgets it and answers it; it stays charged. Throws outback::invalid_argument if it is not
-  /// there.
+  /// Removes and returns the allocation at `base`; it stays charged. Throws
+  /// outback::invalid_argument if none begins there.
   allocation take(void* base);
-  /// Nothing, if it is not there.
+  /// Removes the allocation at `base`, if there is one.
   void forget(void* base) noexcept;
-  /// Puts it back, where it could not be freed.
+  /// Puts back what `take` returned, because the driver would not free it.
   void restore(const allocation& taken);
-  /// nullopt unless `base` begins one.
+  /// Returns the allocation that begins at `base`, or nullopt.
   std::optional<allocation> find(void* base) const;
 
-  /// Calls `body(allocation)` for each while none can come or go.
+  /// Calls `body(allocation)` for each allocation under the lock, so that none comes or goes
+  /// meanwhile. `body` must not call this object.
   template <class Body>
   void for_each(const Body& body) const {
     const std::lock_guard lock(mutex_);

@@ -1,4 +1,5 @@
-// Pinned memory between devices that cannot reach each other.
+// Pinned host memory for copies between devices that cannot reach each other: the copy goes through
+// it in pieces.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +10,17 @@ namespace outback::level_zero {
 
 class driver;
 
-/// At most so much of a copy is on its way at once.
+/// Bytes of a block, and of the longest piece of such a copy.
 inline constexpr std::size_t detour_size = std::size_t{4} << 20;
 
-/// Blocks of `detour_size` bytes, kept to be used again: as many as copies were ever made at once.
-/// May be used from any thread.
+/// Blocks of pinned memory that are used again. There are as many as copies were ever made at once;
+/// they are never freed. May be used from any thread.
 class detour_blocks {
  public:
   explicit detour_blocks(driver& of) : driver_(of) {}
 
-  /// The caller's for a while. Throws like `check`.
+  /// Borrows a block for its lifetime. The constructor allocates one if all are in use, and throws
+  /// like `check`. The caller must have waited for every copy that uses the block before it goes.
   class block {
    public:
     explicit block(detour_blocks& from) : from_(from), memory_(from.take()) {}

@@ -10,9 +10,10 @@
 namespace outback::level_zero {
 namespace {
 
+// How long a new stream waits for a list that is almost idle: 50 ms.
 constexpr uint64_t moment_ns = 50'000'000;
 
-// Of each priority so many lists are kept that no stream has, beside the one that was destroyed
+// So many idle lists of each priority are kept for new streams, beside the one that was destroyed
 // last.
 constexpr int spare_lists = 1;
 
@@ -35,6 +36,7 @@ std::shared_ptr<queue> device::new_queue(int32_t priority) {
   ze_command_queue_desc_t desc = {};
   desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
   desc.ordinal = known.ordinal;
+  // The group's hardware queues take turns, so that streams can run at the same time.
   desc.index = next_index_.fetch_add(1, std::memory_order_relaxed) % known.queues;
   desc.flags = in_order ? newer::queue_in_order : 0;
   desc.mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS;
@@ -75,8 +77,9 @@ std::shared_ptr<queue> device::idle_queue(int32_t priority) {
   return nullptr;
 }
 
-// A list that is almost idle is worth a moment: lists are never destroyed, so who makes and
-// destroys streams all the time would get more and more of them. Each is waited for once.
+// Waits a moment for a list that is almost idle rather than making another one: a program that
+// makes and destroys streams all the time would get more and more lists. Each list is waited for
+// once.
 std::shared_ptr<queue> device::spare_queue(int32_t priority, std::unique_lock<std::mutex>& lock) {
   if (auto found = idle_queue(priority)) return found;
   const auto busy = std::find_if(retired_.begin(), retired_.end(), [&](const retired& each) {
@@ -84,6 +87,7 @@ std::shared_ptr<queue> device::spare_queue(int32_t priority, std::unique_lock<st
   });
   if (busy == retired_.end()) return nullptr;
   busy->waited_for = true;
+  // Copied, because retired_ may change while the lock is open.
   const slot_ref last = busy->last;
   lock.unlock();
   last.wait(moment_ns);
@@ -121,11 +125,15 @@ stream* device::wrap_stream(ze_command_list_handle_t handle) {
   int32_t priority = 0;
   if (default_ != nullptr && default_->list() == handle) work = default_;
   for (const entry& each : streams_) {
+    // The list is ours: the new stream is another handle of the same queue, so that the queue still
+    // knows all that is in the list.
     if (each.handle->work->list() != handle) continue;
     work = each.handle->work;
     priority = each.priority;
   }
   if (work == nullptr) {
+    // API 1.4 has no call that tells whether somebody else's list has the in-order flag. Barriers
+    // are right for both kinds.
     work = std::make_shared<queue>(driver_, handle, queue::order::by_barriers, true);
   }
   streams_.push_back({std::make_unique<stream>(stream{index_, std::move(work)}), priority});
@@ -133,7 +141,7 @@ stream* device::wrap_stream(ze_command_list_handle_t handle) {
 }
 
 void device::destroy_stream(const stream* given) {
-  std::vector<std::shared_ptr<queue>> surplus;  // they go without the lock
+  std::vector<std::shared_ptr<queue>> surplus;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(streams_.begin(), streams_.end(),
                                   [&](const entry& each) { return each.handle.get() == given; });
@@ -148,7 +156,8 @@ void device::destroy_stream(const stream* given) {
       });
   if (!in_use) {
     surplus = surplus_queues();
-    // Behind it nothing of ours touches the list: it, or its owner, may destroy it after that.
+    // Nothing of ours touches the list behind this slot. Once the slot is complete, the list may be
+    // used again or destroyed, by us or by the owner of a foreign one.
     slot_ref last = work->close_off();
     if (last || !work->foreign())
       retired_.push_back({work, std::move(last), found->priority, false});
@@ -168,6 +177,7 @@ void device::sync() {
       if (!each.last) all.push_back(each.work);
     }
   }
+  // Without the lock: waiting may take long, and other threads make streams meanwhile.
   for (const auto& work : all) work->sync();
   for (const auto& slot : last) slot.wait();
 }

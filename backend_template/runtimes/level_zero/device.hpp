@@ -1,4 +1,5 @@
-// One device: what the driver says of it, its streams, and its memory.
+// One device: what the driver says of it, its streams, and its memory. Every slot with a device
+// goes through it.
 #pragma once
 
 #include <level_zero/ze_api.h>
@@ -21,29 +22,30 @@
 
 namespace outback::level_zero {
 
-/// Of every mem_alloc result. The driver gives whole pages; 64 is what is asked for.
+/// The alignment in bytes that every allocation asks for.
 inline constexpr uint32_t memory_alignment = 64;
 
-/// Lower is more urgent: ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH, NORMAL and PRIORITY_LOW.
+/// The range of stream priorities. Lower is more urgent: -1 is
+/// ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH, 0 is NORMAL and 1 is PRIORITY_LOW.
 inline constexpr int32_t greatest_priority = -1, least_priority = 1;
 
-/// What does not change of a device, from four calls of the driver.
+/// What does not change of a device; the driver is asked for it once.
 struct device_facts {
   outback_device_info info = {};
   timer clock;
-  uint32_t ordinal = 0;  // of the queue group that computes
-  uint32_t queues = 1;   // in that group
-  std::size_t longest_pattern = 1;
-  uint64_t largest_plain_alloc = 0;  // above, an allocation needs relaxed limits
+  uint32_t ordinal = 0;              // of the queue group that can compute
+  uint32_t queues = 1;               // in that group
+  std::size_t longest_pattern = 1;   // bytes of a fill's pattern; a power of two
+  uint64_t largest_plain_alloc = 0;  // bytes; above, an allocation needs relaxed limits
 };
 
-/// What `outback_stream` points to.
+/// What `outback_stream` points to: a handle of a queue, which several streams may share.
 struct stream {
   int32_t device;
   std::shared_ptr<queue> work;
 };
 
-/// Lives as long as the process. May be used from any thread; throws like `check`.
+/// Lives as long as the process. May be used from any thread; throws like `check` (result.hpp).
 class device {
  public:
   device(driver& of, ze_device_handle_t handle, int32_t index)
@@ -58,33 +60,43 @@ class device {
   sysman& sensors() noexcept { return sensors_; }
   detour_blocks& detours() noexcept { return detours_; }
 
+  /// Returns the facts; the first call asks the driver.
   const device_facts& facts();
 
-  /// The driver's context, which the device is in use in from now on.
+  /// Returns the driver's context, and notes that the device is in use from now on.
   ze_context_handle_t context();
   bool active() const noexcept { return active_.load(std::memory_order_relaxed); }
 
+  /// Whether the driver said that the device is lost. `lose` makes it so, for good.
   bool lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
   void lose() noexcept { lost_.store(true, std::memory_order_relaxed); }
 
+  /// Returns the queue of the default stream; the first call makes it. It is never destroyed.
   queue& default_queue();
-  /// For copies that the runtime makes of its own accord, and waits for.
+  /// Returns the queue for copies that the runtime makes of its own accord and waits for.
   queue& transfer_queue();
 
+  /// Makes a stream, which the device owns until `destroy_stream`. `priority` is clamped. Uses the
+  /// list of a destroyed stream again if it can, and may wait up to 50 ms for one that is almost
+  /// idle.
   stream* create_stream(int32_t priority);
-  /// `handle` is a list of ours, of which this becomes another handle, or somebody else's.
+  /// Makes a stream for a command list: another handle of the queue if the list is ours, otherwise
+  /// a queue for somebody else's list, which the caller keeps alive. Throws
+  /// outback::invalid_argument for null.
   stream* wrap_stream(ze_command_list_handle_t handle);
-  /// Throws outback::invalid_argument unless it is a stream of this device's.
+  /// Forgets a stream; queued work still runs, and the call does not wait for it. Throws
+  /// outback::invalid_argument unless it is a stream of this device's.
   void destroy_stream(const stream* given);
   /// Returns when everything that was enqueued is done, on destroyed streams too.
   void sync();
 
  private:
+  // A queue whose last stream was destroyed.
   struct retired {
     std::shared_ptr<queue> work;
-    slot_ref last;  // complete when the queue is idle; empty: ask it
+    slot_ref last;  // complete when the queue is idle; empty: ask the queue
     int32_t priority;
-    bool waited_for;
+    bool waited_for;  // a new stream has waited for it once
   };
   struct entry {
     std::unique_ptr<stream> handle;
@@ -92,11 +104,14 @@ class device {
   };
 
   std::shared_ptr<queue> new_queue(int32_t priority);
-  // mutex_ is held; the second lets go of it for a moment.
+  // Both return a retired queue that is idle, or null. The caller holds mutex_. `spare_queue` may
+  // wait for one, and releases the lock meanwhile.
   std::shared_ptr<queue> idle_queue(int32_t priority);
   std::shared_ptr<queue> spare_queue(int32_t priority, std::unique_lock<std::mutex>& lock);
-  /// Of retired ones that are idle, those that are not worth keeping. mutex_ is held.
+  // Removes and returns the retired queues that are idle and not worth keeping. The caller holds
+  // mutex_.
   std::vector<std::shared_ptr<queue>> surplus_queues();
+  // The queue in `place`, made if there is none.
   std::shared_ptr<queue> made_once(std::shared_ptr<queue>& place);
 
   driver& driver_;
@@ -114,7 +129,7 @@ class device {
   std::atomic<queue*> default_queue_{nullptr};
   std::shared_ptr<queue> default_, transfer_;
   std::vector<entry> streams_;
-  std::vector<retired> retired_;  // of destroyed streams: to be used again once they are idle
+  std::vector<retired> retired_;  // used again once they are idle
   std::atomic<uint32_t> next_index_{0};
 };
 

@@ -1,4 +1,4 @@
-// What the driver says of a device, once.
+// What the driver says of a device, asked once.
 #include <algorithm>
 #include <bit>
 #include <cstdio>
@@ -10,6 +10,8 @@
 namespace outback::level_zero {
 namespace {
 
+// Calls a function of the driver twice, as such functions want it: for the count, and for the
+// properties.
 template <class Handle, class Properties, class Call>
 std::vector<Properties> listed_properties(Call call, const char* name, Handle device,
                                           ze_structure_type_t stype) {
@@ -32,7 +34,7 @@ std::vector<ze_command_queue_group_properties_t> queue_groups(const driver_api& 
 void write_pci_id(const driver_api& api, ze_device_handle_t device, outback_device_info& info) {
   ze_pci_ext_properties_t pci = {};
   pci.stype = ZE_STRUCTURE_TYPE_PCI_EXT_PROPERTIES;
-  // An extension: a driver without it leaves the field empty.
+  // The PCI address is an extension of the API. Without it the field stays empty.
   if (api.zeDevicePciGetPropertiesExt == nullptr ||
       api.zeDevicePciGetPropertiesExt(device, &pci) != ZE_RESULT_SUCCESS) {
     return;
@@ -53,6 +55,7 @@ const device_facts& device::facts() {
   outback_device_info& info = found->info;
 
   ze_device_properties_t device = {};
+  // The type of the structure decides the unit of timerResolution.
   device.stype = driver_.tells_clock_rate() ? ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2
                                             : ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
   check(api.zeDeviceGetProperties(handle_, &device), "zeDeviceGetProperties");
@@ -77,6 +80,7 @@ const device_facts& device::facts() {
   access.stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES;
   check(api.zeDeviceGetMemoryAccessProperties(handle_, &access),
         "zeDeviceGetMemoryAccessProperties");
+  // "Shared system" is the API's word for memory from malloc.
   if ((access.sharedSystemAllocCapabilities & ZE_MEMORY_ACCESS_CAP_FLAG_RW) != 0) {
     info.flags |= OUTBACK_ADDRESSES_HOST;
   }
@@ -84,8 +88,8 @@ const device_facts& device::facts() {
   const auto memories = listed_properties<ze_device_handle_t, ze_device_memory_properties_t>(
       api.zeDeviceGetMemoryProperties, "zeDeviceGetMemoryProperties", handle_,
       ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES);
-  // Of the first kind only, which is what mem_alloc takes. Kernels need it to be said at their
-  // compilation that they meet more than 4 GiB in one allocation.
+  // Only memory of the first kind counts, because mem_alloc takes that. A kernel that meets more
+  // than 4 GiB in one allocation has to be compiled for it.
   info.memory_size = memories.empty() ? device.maxMemAllocSize : memories.front().totalSize;
   found->largest_plain_alloc = device.maxMemAllocSize;
   info.max_alloc_size = driver_.has_relaxed_limits()
@@ -97,15 +101,16 @@ const device_facts& device::facts() {
   const auto computing = std::find_if(groups.begin(), groups.end(), [](const auto& group) {
     return (group.flags & ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE) != 0;
   });
+  // Kernels need a group that computes, and copies can use it as well.
   const auto chosen = computing != groups.end() ? computing : groups.begin();
   if (chosen != groups.end()) {
     found->ordinal = uint32_t(chosen - groups.begin());
     found->queues = std::max(chosen->numQueues, 1u);
-    // The length of a pattern is a power of two.
+    // Patterns have a power of two as their length.
     found->longest_pattern =
         std::bit_floor(std::max<std::size_t>(chosen->maxMemoryFillPatternSize, 1));
   }
-  // Leaked with the device.
+  // Leaked on purpose, like the device.
   facts_.store(found.get(), std::memory_order_release);
   return *found.release();
 }

@@ -12,10 +12,12 @@ driver::driver(const driver_api& api, ze_driver_handle_t handle, const level_zer
   check(api.zeDriverGetApiVersion(handle, &version), "zeDriverGetApiVersion");
   version_ = static_cast<uint32_t>(version);
   relaxed_ = has_extension(ZE_RELAXED_ALLOCATION_LIMITS_EXP_NAME);
+  // A function counts only if the loader exports it and the driver is new enough: a loader passes
+  // the call on to a driver that may not have it.
   list_sync_ = api.zeCommandListHostSynchronize != nullptr && version_ >= newer::api_version(1, 6);
   put_handles_ = api.zeMemPutIpcHandle != nullptr && version_ >= newer::api_version(1, 6);
-  // The validation layer of an old loader refuses the flags that it does not know. One that has
-  // zeInitDrivers (1.10) knows those used here.
+  // The validation layer of an old loader refuses flags that it does not know. A loader that has
+  // zeInitDrivers (API 1.10) knows all that are used here.
   const bool flags_pass = !options.old_flags || api.zeInitDrivers != nullptr;
   in_order_ = options.in_order && flags_pass && version_ >= newer::api_version(1, 7);
   counter_based_ = in_order_ && version_ >= newer::api_version(1, 8);

@@ -1,4 +1,5 @@
-// One driver of the loader's: what it can, and its one context, which all its devices share.
+// One driver of the loader's: what it supports, its one context, which all its devices share, and
+// its event slots.
 #pragma once
 
 #include <atomic>
@@ -15,7 +16,7 @@ namespace outback::level_zero {
 /// Lives as long as the process, as does its context. May be used from any thread.
 class driver {
  public:
-  /// Asks for versions and extensions; makes no context. Throws like `check`.
+  /// Asks the driver for its version and extensions; makes no context. Throws like `check`.
   driver(const driver_api& api, ze_driver_handle_t handle, const level_zero_options& options);
   driver(const driver&) = delete;
   driver& operator=(const driver&) = delete;
@@ -23,17 +24,17 @@ class driver {
   const driver_api& api() const noexcept { return api_; }
   ze_driver_handle_t handle() const noexcept { return handle_; }
 
-  /// The context, made by the first call. Throws like `check`.
+  /// Returns the context; the first call makes it. Throws like `check`.
   ze_context_handle_t context();
-  /// Null before there is one.
+  /// Returns the context, or null if there is none yet.
   ze_context_handle_t context_if_any() const noexcept {
     return context_.load(std::memory_order_acquire);
   }
 
-  /// GPUs, as zeDeviceGet lists them.
+  /// Lists the GPUs in zeDeviceGet's order. Throws like `check`.
   std::vector<ze_device_handle_t> gpus() const;
 
-  // ---- What loader and driver have both. An old driver accepts new flags and ignores them, so its
+  // ---- What both loader and driver have. An old driver accepts new flags and ignores them, so its
   // version is what counts.
 
   bool keeps_order() const noexcept { return in_order_; }        // lists with the in-order flag
@@ -42,9 +43,9 @@ class driver {
   bool has_relaxed_limits() const noexcept { return relaxed_; }  // allocations of any size
   bool tells_clock_rate() const noexcept { return version_ >= newer::api_version(1, 2); }
 
-  /// Slots that anybody may signal.
+  /// Event slots that anybody may signal.
   event_slots& slots() noexcept { return slots_; }
-  /// Slots for lists with the in-order flag: counter-based where there are such.
+  /// Event slots for lists with the in-order flag: counter-based ones if the driver has such.
   event_slots& ordered_slots() noexcept { return counter_based_ ? counting_slots_ : slots_; }
 
  private:

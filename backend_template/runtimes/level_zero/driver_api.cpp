@@ -14,7 +14,7 @@ bool find_in(void* library, const char* name, Function& function) {
 }  // namespace
 
 std::string load(const std::string& library, driver_api& api) {
-  // Never closed: drivers have threads, and handlers for the end of the process.
+  // Never closed: drivers have threads, and handlers that run when the process ends.
   void* const opened = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (opened == nullptr) {
     const char* const why = dlerror();
@@ -22,6 +22,7 @@ std::string load(const std::string& library, driver_api& api) {
            (why != nullptr ? why : "unknown error") +
            ". Install it (Debian: libze1), or name it with OUTBACK_ZE_LOADER=<path>";
   }
+  // All missing functions are named, since one alone would say little about what the library is.
   std::string missing;
 #define OUTBACK_ZE_FIND(name)            \
   if (!find_in(opened, #name, api.name)) \

@@ -1,4 +1,5 @@
-// The loader's functions, found at run time: nothing here links Level Zero.
+// The functions of the Level Zero loader, found at run time: nothing here links Level Zero.
+// driver.hpp says which of them a driver supports.
 #pragma once
 
 #include <level_zero/ze_api.h>
@@ -10,7 +11,7 @@
 
 namespace outback::level_zero {
 
-// Every loader has these: version 1.0 of the API.
+// Every loader has these: they are version 1.0 of the API.
 #define OUTBACK_ZE_REQUIRED(X)               \
   X(zeInit)                                  \
   X(zeDriverGet)                             \
@@ -49,7 +50,7 @@ namespace outback::level_zero {
   X(zeEventQueryStatus)                      \
   X(zeEventHostReset)
 
-// Sysman and extensions: null where the loader has not got them.
+// Sysman and extensions. An entry is null if the loader has not got it.
 #define OUTBACK_ZE_OPTIONAL(X)       \
   X(zeDevicePciGetPropertiesExt)     \
   X(zesDeviceGetProperties)          \
@@ -70,8 +71,8 @@ namespace outback::level_zero {
   X(zesFrequencyGetProperties)       \
   X(zesFrequencyGetState)
 
-// Null where the loader is older than they are. That the loader has one does not say that the
-// driver has it: see driver.hpp.
+// Functions of API 1.5 to 1.10; an entry is null if the loader is older. A loader that has one may
+// still load a driver that has not: see driver.hpp.
 #define OUTBACK_ZE_NEWER(X)                                             \
   X(zeCommandListHostSynchronize, newer::command_list_host_synchronize) \
   X(zeMemPutIpcHandle, newer::mem_put_ipc_handle)                       \
@@ -82,7 +83,7 @@ namespace outback::level_zero {
   X(zesDeviceGet, newer::sysman_device_get)                             \
   X(zesDriverGetDeviceByUuidExp, newer::sysman_device_by_uuid)
 
-/// Members have the names of what they call.
+/// The functions. Each member has the name of the function that it points to.
 struct driver_api {
 #define OUTBACK_ZE_MEMBER(name) decltype(&::name) name = nullptr;
 #define OUTBACK_ZE_NEWER_MEMBER(name, type) type* name = nullptr;
@@ -93,7 +94,8 @@ struct driver_api {
 #undef OUTBACK_ZE_NEWER_MEMBER
 };
 
-/// Opens `library`, for good, and finds its functions. Answers what is wrong, or "".
+/// Opens `library` and fills `api`. Returns "", or what is wrong: the library cannot be opened, or
+/// lacks a required function. The library is never closed.
 std::string load(const std::string& library, driver_api& api);
 
 }  // namespace outback::level_zero

@@ -1,17 +1,19 @@
-// What threads of ours call of the driver, and the end of the process. When main() has returned,
-// the driver's library is taken down whichever threads are still in it: a thread that waits for an
-// event there crashes the process.
+// Keeps the process from ending while one of our threads is inside the driver. When main() has
+// returned, the driver's library is torn down, whichever threads are still in it: a thread that
+// waits for an event there would crash the process.
 #pragma once
 
 #include <cstdint>
 
 namespace outback::level_zero {
 
-/// A wait of such a thread is cut into pieces of this length: so long an exit may take longer.
+/// The longest wait of such a thread in one call of the driver, in nanoseconds. An exit may take
+/// that much longer.
 inline constexpr uint64_t longest_wait_ns = 10'000'000;
 
-/// While it lives, and is true, the process does not end. It is false once the process is ending:
-/// then the driver may not be called. Not for threads that may call exit() meanwhile.
+/// While an object lives and is true, the process does not end. It is false once the process is
+/// ending; then the driver must not be called. Only for threads that do not call exit() meanwhile,
+/// which would wait for themselves.
 class driver_call {
  public:
   driver_call() noexcept;
@@ -24,8 +26,9 @@ class driver_call {
   bool admitted_;
 };
 
-/// To be called before the first `driver_call`, and after the driver was loaded: what is registered
-/// last runs first when the process ends. Again is nothing.
+/// Registers the function that waits for `driver_call`s when the process ends. Call it before the
+/// first one and after the driver was loaded: exit handlers run in reverse order, so this one runs
+/// before the driver's. Later calls do nothing. May be called from any thread.
 void await_driver_calls_at_exit();
 
 }  // namespace outback::level_zero

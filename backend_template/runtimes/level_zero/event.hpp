@@ -1,4 +1,4 @@
-// An event: what its last recording stands for.
+// An event of the Level Zero runtime: it stands for its last recording.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +13,31 @@ namespace outback::level_zero {
 
 /// What one recording left. A copy keeps its meaning when the event is recorded again.
 struct recording {
-  slot_ref slot;        // none: never recorded
-  int64_t host_ns = 0;  // when the host asked for it, by its steady clock; with timing only
+  slot_ref slot;        // empty: never recorded
+  int64_t host_ns = 0;  // of the call, by the host's steady clock; timed only
 };
 
-/// What `outback_event` points to. May be used from any thread.
+/// What outback_event points to. May be used from any thread.
 class event {
  public:
+  /// `flags` are OUTBACK_EVENT_* bits. With `shared` the event is the one of several processes, and
+  /// has no recordings of its own.
   event(int32_t device, uint32_t flags, std::shared_ptr<shared_event> shared)
       : device_(device), flags_(flags), shared_(std::move(shared)) {}
 
   int32_t device() const noexcept { return device_; }
   bool timed() const noexcept { return (flags_ & OUTBACK_EVENT_TIMING) != 0; }
-  /// Null, unless the event is one of several processes.
+  /// The part that other processes see; null for an ordinary event.
   const std::shared_ptr<shared_event>& shared() const noexcept { return shared_; }
 
+  /// Returns the last recording.
   recording current() const {
     const std::lock_guard lock(mutex_);
     return current_;
   }
-  /// The slot of the last recording, for others; one that is complete where there was none.
-  /// `make()` answers such a slot.
+  /// Returns the event slot of the last recording, for native.event. If there was none, returns one
+  /// that is complete, which `make()` provides once. The slot is the event's until the next
+  /// `replace`.
   template <class Make>
   event_slot* native(const Make& make) {
     const std::lock_guard lock(mutex_);
@@ -41,11 +45,12 @@ class event {
     if (!stand_in_) stand_in_ = make();
     return stand_in_.get();
   }
+  /// Makes `fresh` the last recording.
   void replace(recording fresh) {
     {
       const std::lock_guard lock(mutex_);
       std::swap(current_, fresh);
-    }  // what it was goes without the lock
+    }  // destroys the old recording without the lock
   }
 
  private:

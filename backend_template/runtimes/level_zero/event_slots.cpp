@@ -9,9 +9,11 @@
 namespace outback::level_zero {
 namespace {
 
+// A pool has so many events, so that few calls of `acquire` have to make one.
 constexpr uint32_t slots_of_a_pool = 256;
 
-// Of the used slots at most so many are asked: the oldest, which are the likeliest to be done.
+// So many used slots are asked at most, the oldest first, because they are the likeliest to be
+// signalled. That bounds the time of `acquire`.
 constexpr int asked_at_once = 4;
 
 }  // namespace
@@ -81,7 +83,8 @@ event_slot* event_slots::take_used() {
   for (int i = 0; i < asked_at_once; ++i) {
     event_slot* const slot = used_.pop();
     if (slot == nullptr) return nullptr;
-    // Counter-based ones are only here while the driver might not know that they were signalled.
+    // A counter-based slot needs no reset, but it too stays here until the driver knows that it was
+    // signalled.
     const bool ready = slot->done.load(std::memory_order_acquire) ||
                        api.zeEventQueryStatus(slot->event) == ZE_RESULT_SUCCESS;
     if (!ready) {
@@ -89,6 +92,8 @@ event_slot* event_slots::take_used() {
       continue;
     }
     if (counter_based_) return slot;
+    // Nobody refers to the slot, and its event is signalled, so that no work in flight can refer to
+    // the event.
     const ze_result_t reset = api.zeEventHostReset(slot->event);
     if (reset == ZE_RESULT_SUCCESS) return slot;
     used_.push(slot);
@@ -99,14 +104,16 @@ event_slot* event_slots::take_used() {
 
 void event_slots::give_back(event_slot* slot) noexcept {
   const std::lock_guard lock(mutex_);
+  // A slot whose command was never appended has no event to wait for: it stays clean.
   (slot->appended.load(std::memory_order_relaxed) ? used_ : clean_).push(slot);
 }
 
 void event_slots::grow() {
+  // A lock of its own, so that other threads can give slots back while a pool is made.
   const std::lock_guard growing(grow_mutex_);
   {
     const std::lock_guard lock(mutex_);
-    if (clean_.first != nullptr) return;  // somebody else was faster
+    if (clean_.first != nullptr) return;  // another thread made a pool meanwhile
   }
   const auto& api = driver_.api();
   const ze_context_handle_t context = driver_.context();
@@ -120,7 +127,7 @@ void event_slots::grow() {
   ze_event_pool_handle_t pool = nullptr;
   check(api.zeEventPoolCreate(context, &desc, 0, nullptr, &pool), "zeEventPoolCreate");
 
-  // Leaked with the pool: events are referred to by work in flight until the process ends.
+  // Leaked on purpose, with the pool: work in flight refers to the events until the process ends.
   std::unique_ptr<event_slot[]> slots;
   void* timestamps = nullptr;
   uint32_t made = 0;
@@ -134,7 +141,7 @@ void event_slots::grow() {
       ze_event_desc_t event = {};
       event.stype = ZE_STRUCTURE_TYPE_EVENT_DESC;
       event.index = made;
-      // To the host, which reads what was copied; that reaches other devices too.
+      // Scope "host", because the host reads what was copied. It includes other devices.
       event.signal = ZE_EVENT_SCOPE_FLAG_HOST;
       event.wait = ZE_EVENT_SCOPE_FLAG_HOST;
       check(api.zeEventCreate(pool, &event, &slot.event), "zeEventCreate");

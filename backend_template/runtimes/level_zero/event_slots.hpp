@@ -1,8 +1,9 @@
-// Driver events that are used once and come back: what recordings, waits and completions are made
-// of.
+// Event slots: driver events that are used once and then used again. Recordings, waits and
+// completions are made of them. (A slot of the runtime's table is something else.)
 //
-// A slot that may still be waited for is never reset: who appended a wait keeps a reference until
-// the device got past it. Resetting an event that work in flight refers to crashes Intel's driver.
+// An event slot that somebody may still wait for is never reset: whoever appends a wait keeps a
+// reference until the device is past it. Intel's driver crashes if an event is reset that work in
+// flight refers to.
 #pragma once
 
 #include <level_zero/ze_api.h>
@@ -18,18 +19,19 @@ namespace outback::level_zero {
 class driver;
 class event_slots;
 
+/// One driver event, and what is known of it.
 struct event_slot {
   ze_event_handle_t event = nullptr;
-  uint64_t* timestamp = nullptr;  // in the driver's host memory, for whoever signals the event
+  uint64_t* timestamp = nullptr;  // 8 bytes of pinned memory for the device's clock
   event_slots* source = nullptr;
   std::atomic<uint32_t> references{0};
-  std::atomic<bool> appended{false};  // somebody will signal it, or has
-  std::atomic<bool> done{false};      // was seen signalled
-  event_slot* next = nullptr;         // in a list of `source`
+  std::atomic<bool> appended{false};  // signalled, or will be by a command in a list
+  std::atomic<bool> done{false};      // was seen to be signalled
+  event_slot* next = nullptr;         // in a fifo of `source`
 };
 
-/// Shares a slot; the last to go gives it back. Not for two threads at once, as a shared_ptr is
-/// not.
+/// Shares an event slot, as a shared_ptr would; the last reference gives it back to its `source`.
+/// One object is not safe for two threads at once; several references to the same slot are.
 class slot_ref {
  public:
   slot_ref() = default;
@@ -48,28 +50,31 @@ class slot_ref {
   event_slot* operator->() const noexcept { return slot_; }
   event_slot* get() const noexcept { return slot_; }
 
-  /// Signalled, so that what it stands for is done. Throws like `check`.
+  /// Whether the event is signalled, so that what it stands for is done. Asks the driver until the
+  /// answer is yes, and then remembers. Throws like `check`.
   bool complete() const;
-  /// Returns when it is. At most `timeout` nanoseconds; false: it took longer.
+  /// Blocks until the event is signalled, for at most `timeout` nanoseconds. Returns false if that
+  /// was too short. Throws like `check`.
   bool wait(uint64_t timeout = UINT64_MAX) const;
-  /// From the host. Not for slots of ordered lists.
+  /// Signals the event from the host. Not for counter-based slots. Throws like `check`.
   void signal() const;
 
  private:
   event_slot* slot_ = nullptr;
 };
 
-/// The slots of one driver, and of one kind. Lives as long as the process. May be used from any
-/// thread; what is held meanwhile is never held around a call that waits.
+/// The event slots of one driver, of one of two kinds. Lives as long as the process. May be used
+/// from any thread; no lock is held around a call that waits for the device.
 class event_slots {
  public:
-  /// `counter_based`: only lists that keep their order may signal them. They need no reset, and
-  /// waits that were appended stay what they were.
+  /// Counter-based events may be signalled only by lists that keep their order. They need no reset,
+  /// and a wait that was appended keeps its meaning when the event is used again.
   event_slots(driver& of, bool counter_based) : driver_(of), counter_based_(counter_based) {}
   event_slots(const event_slots&) = delete;
   event_slots& operator=(const event_slots&) = delete;
 
-  /// A slot that is not signalled. No allocation, unless all are in use. Throws like `check`.
+  /// Returns a slot whose event is not signalled. Allocates only if all are in use: then it makes
+  /// 256 more. Throws like `check`.
   slot_ref acquire();
 
   bool counter_based() const noexcept { return counter_based_; }
@@ -78,7 +83,7 @@ class event_slots {
  private:
   friend class slot_ref;
 
-  /// Slots in the order in which they came.
+  /// A list of slots; the one that was pushed first is popped first.
   struct fifo {
     event_slot* first = nullptr;
     event_slot* last = nullptr;
@@ -87,14 +92,14 @@ class event_slots {
   };
 
   void give_back(event_slot* slot) noexcept;
-  event_slot* take_used();  // mutex_ is held
+  event_slot* take_used();  // the caller holds mutex_
   void grow();
 
   driver& driver_;
   const bool counter_based_;
   std::mutex mutex_;
-  fifo clean_;  // never appended, or reset
-  fifo used_;   // perhaps not signalled yet
+  fifo clean_;  // never given to a command, or reset since
+  fifo used_;   // given back; may not be signalled yet
   std::mutex grow_mutex_;
 };
 

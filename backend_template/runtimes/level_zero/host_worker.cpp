@@ -15,18 +15,20 @@
 
 namespace outback::level_zero {
 namespace {
+// How long a thread without work stays, and how often it tries to open a gate.
 constexpr std::chrono::milliseconds patience{200};
 constexpr int gate_attempts = 3;
 }  // namespace
 
+// Shared with the thread, which may outlive the worker.
 struct host_worker::state {
   std::mutex mutex;
   std::condition_variable changed;
   std::list<job> jobs;
-  std::size_t announced = 0;  // prepared, and not pushed yet: the thread may not end
+  std::size_t announced = 0;  // prepared but not pushed: the thread must stay
   bool has_thread = false;
   std::atomic<bool> failed{false};
-  std::exception_ptr problem;  // of the first job that did not run
+  std::exception_ptr problem;  // the first since `rethrow`
 };
 
 host_worker::host_worker() : state_(std::make_shared<state>()) {}
@@ -42,6 +44,7 @@ host_worker::prepared host_worker::prepare(std::function<void()> work) {
   one.push_back({slot_ref(), slot_ref(), std::move(work)});
   const std::lock_guard lock(state_->mutex);
   if (!state_->has_thread) {
+    // Here at the latest: the driver is loaded, and the new thread is not in it yet.
     await_driver_calls_at_exit();
     try {
       std::thread([shared = state_] { run_jobs(shared); }).detach();
@@ -59,6 +62,8 @@ void host_worker::push(prepared one, slot_ref reached, slot_ref gate) noexcept {
   one.one_.front().reached = std::move(reached);
   one.one_.front().gate = std::move(gate);
   const std::lock_guard lock(state_->mutex);
+  // Splicing moves the node and allocates nothing. So push cannot fail, and it must not: the queue
+  // has commands already that wait for this job's gate.
   state_->jobs.splice(state_->jobs.end(), one.one_);
   --state_->announced;
   state_->changed.notify_one();
@@ -89,12 +94,14 @@ void host_worker::run_jobs(const std::shared_ptr<state>& shared) noexcept {
     one.splice(one.end(), shared->jobs, shared->jobs.begin());
     lock.unlock();
     run_job(*shared, one.front());
+    // What the work owned goes while the lock is open.
     one.clear();
     lock.lock();
   }
 }
 
-// False: the process ends.
+// Returns false if the process ends. It waits in short pieces, so that an exit need not wait for
+// the device.
 bool host_worker::await(const slot_ref& reached) {
   for (;;) {
     const driver_call call;
@@ -116,7 +123,7 @@ void host_worker::run_job(state& shared, const job& one) noexcept {
     keep();
   }
   if (reached) one.work();
-  // Tried again, since a gate that stays shut stops the queue for good.
+  // More than once, because a gate that stays shut stops the queue for good.
   for (int attempt = 0; attempt < gate_attempts; ++attempt) {
     const driver_call call;
     if (!call) return;

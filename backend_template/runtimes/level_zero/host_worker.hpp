@@ -1,8 +1,9 @@
-// Work of the host in the order of a queue. Before API 1.17 that is a thread, which waits for one
-// event of the queue, works, and signals another that the queue waits for.
+// Runs work of the host in the order of a queue: callbacks, and events of several processes. Level
+// Zero has no call for that before API 1.17, so a thread waits for one event of the queue, does the
+// work, and then signals another event that the queue waits for.
 //
-// The device waits meanwhile. Where a driver runs several lists on one engine, they may all stand
-// still until the work returned.
+// The device waits meanwhile. If a driver runs several lists on one engine, all of them may stand
+// still until the work has returned.
 #pragma once
 
 #include <functional>
@@ -14,20 +15,20 @@
 
 namespace outback::level_zero {
 
-/// The thread of one queue. It starts with the first work, ends when there was none for a while,
-/// and is detached: a process may exit with work queued, which then does not run. May be used from
-/// any thread.
+/// The thread of one queue. It starts with the first work and ends after 200 ms without any. It is
+/// detached: the process may exit with work queued, which then does not run. May be used from any
+/// thread.
 class host_worker {
   struct job {
-    slot_ref reached;  // the queue got here
-    slot_ref gate;     // the queue goes on
+    slot_ref reached;  // signalled when the queue gets to the work
+    slot_ref gate;     // signalled after the work: the queue goes on
     std::function<void()> work;
   };
   struct state;
 
  public:
-  /// A job that only lacks its slots, with a thread that awaits it: what may fail is behind it.
-  /// Forgotten, nothing runs.
+  /// A job that lacks only its event slots. Whatever may fail has been done: memory was allocated
+  /// and the thread runs. If it is dropped, nothing runs.
   class prepared {
    public:
     prepared(prepared&&) noexcept = default;
@@ -43,14 +44,15 @@ class host_worker {
 
   host_worker();
 
-  /// Throws outback::runtime_error where no thread can start.
+  /// Makes a job for `work`. Throws outback::runtime_error if no thread can start.
   prepared prepare(std::function<void()> work);
 
-  /// Jobs run in the order of these calls. One whose slot `reached` cannot be waited for does not
-  /// run; `gate` is signalled in any case.
+  /// Queues the job. Jobs run in the order of these calls. If waiting for `reached` fails, the job
+  /// does not run; `gate` is signalled in any case, unless the process ends.
   void push(prepared one, slot_ref reached, slot_ref gate) noexcept;
 
-  /// Throws, once, what kept a job from running.
+  /// Throws what kept a job from running, or a gate from being signalled; each failure is thrown
+  /// once, and of several only the first.
   void rethrow();
 
  private:

@@ -1,4 +1,5 @@
-// The Level Zero runtime, for whoever takes a table by the name of a C function.
+// The C entry point of the Level Zero runtime. A project that links this runtime needs this header
+// and no other of the folder, and no header of Level Zero's.
 #pragma once
 
 #include "outback/runtime.h"
@@ -7,9 +8,13 @@
 extern "C" {
 #endif
 
-// The process's one instance. Never null, and valid until the process ends. Nothing is loaded
-// before a slot is called; where there is no loader, no driver or no GPU, there are 0 devices, and
-// the other slots say why.
+// Returns the table of the process's one Level Zero runtime. It is never null and stays valid until
+// the process ends. May be called from any thread.
+//
+// Nothing is loaded before a slot is called. Where there is no loader, no driver or no GPU, there
+// are 0 devices, every other slot that needs a device fails, and last_error says why. If a variable
+// of the environment is malformed (options.hpp), every slot fails with a text that names it, and so
+// does a registration of the table.
 const outback_runtime* outback_level_zero_runtime(void);
 
 #ifdef __cplusplus

@@ -1,4 +1,5 @@
-// Copies and fills of the Level Zero runtime: which way they take, and when the call returns.
+// The copy and fill slots of the Level Zero runtime: which way a copy takes, and when the slot
+// returns.
 #include <algorithm>
 
 #include "backend_template/runtimes/fill_pattern.hpp"
@@ -44,6 +45,7 @@ void level_zero_runtime::mem_copy(void* dst, int32_t dst_device, const void* src
   const bool from_host = src_device == OUTBACK_HOST, to_host = dst_device == OUTBACK_HOST;
   if (from_host && to_host) throw invalid_argument("both sides of the copy are host memory");
   on(from_host ? dst_device : src_device, [&](device& d) {
+    // Checked before anything is enqueued.
     device& other = from_host || to_host ? d : at(dst_device);
     queue& q = queue_of(d, stream);
     if (size == 0) return;
@@ -60,6 +62,8 @@ void level_zero_runtime::mem_copy(void* dst, int32_t dst_device, const void* src
 void level_zero_runtime::copy_from_host(device& d, queue& q, void* dst, const void* src,
                                         std::size_t size) {
   if (pinned(d, src, size)) return append_copy(q, dst, src, size);
+  // If all staging blocks are in use, the caller waits: that also slows down a caller who is faster
+  // than the device.
   if (size <= staging_size && q.copy_staged(dst, src, size)) return;
   copy_and_wait(q, dst, src, size);
 }
@@ -73,6 +77,7 @@ void level_zero_runtime::copy_to_host(device& d, queue& q, void* dst, const void
 void level_zero_runtime::copy_between(device& from, queue& q, device& to, void* dst,
                                       const void* src, std::size_t size) {
   if (&from == &to || can_reach(from, to)) return append_copy(q, dst, src, size);
+  // The two devices share no order, so the host waits for each half. One block is enough then.
   const detour_blocks::block between(from.detours());
   queue& onward = to.transfer_queue();
   for (std::size_t done = 0; done < size; done += detour_size) {
@@ -89,6 +94,7 @@ void level_zero_runtime::mem_fill(int32_t index, void* ptr, std::size_t size, co
     if (size == 0) return;
     const auto* bytes = static_cast<const std::byte*>(pattern);
     const std::size_t period = pattern_period(bytes, pattern_size);
+    // The longest word that the driver's fills take: each word of the pattern is a fill of its own.
     const std::size_t word = std::min(period, d.facts().longest_pattern);
     if (word == period) return append_fill(q, ptr, size, bytes, period);
     fill_by_doubling(

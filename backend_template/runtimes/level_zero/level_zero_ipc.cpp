@@ -1,4 +1,4 @@
-// Memory and events of the Level Zero runtime that processes share.
+// The ipc slots of the Level Zero runtime: memory and events that processes share.
 #include "backend_template/runtimes/level_zero/event.hpp"
 #include "backend_template/runtimes/level_zero/level_zero_runtime.hpp"
 
@@ -6,6 +6,8 @@ namespace outback::level_zero {
 
 outback_ipc_handle level_zero_runtime::ipc_get_memory(int32_t index, void* ptr) {
   return on(index, [&](device& d) {
+    // Only the beginning of an allocation has a handle: the driver's would stand for the whole
+    // allocation.
     const auto found = d.memory().find(ptr);
     if (!found) {
       throw invalid_argument("the pointer is not what mem_alloc answered for device " +

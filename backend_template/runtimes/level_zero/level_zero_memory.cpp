@@ -1,4 +1,4 @@
-// Device memory and pinned host memory of the Level Zero runtime.
+// The memory slots of the Level Zero runtime: device memory and pinned host memory.
 #include <cstdint>
 
 #include "backend_template/runtimes/level_zero/level_zero_runtime.hpp"
@@ -8,6 +8,7 @@ namespace outback::level_zero {
 namespace {
 
 void* allocate_on(device& d, std::size_t size) {
+  // Only passed for sizes above the plain limit, which a driver refuses without it.
   ze_relaxed_allocation_limits_exp_desc_t any_size = {};
   any_size.stype = ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC;
   any_size.flags = ZE_RELAXED_ALLOCATION_LIMITS_EXP_FLAG_MAX_SIZE;
@@ -26,6 +27,7 @@ void* allocate_on(device& d, std::size_t size) {
 void* level_zero_runtime::mem_alloc(int32_t index, std::size_t size) {
   return on(index, [&](device& d) -> void* {
     if (size == 0) return nullptr;
+    // Charged before the driver is asked, so that two threads cannot both take the last bytes.
     d.memory().charge(size, d.facts().info.memory_size);
     void* base = nullptr;
     try {
@@ -34,6 +36,7 @@ void* level_zero_runtime::mem_alloc(int32_t index, std::size_t size) {
       make_resident(d, base, size);
       return base;
     } catch (...) {
+      // Undone in reverse order. make_resident may have failed after the driver gave the memory.
       if (base != nullptr) {
         d.memory().forget(base);
         d.of().api().zeMemFree(d.context(), base);
@@ -48,6 +51,7 @@ void level_zero_runtime::mem_free(int32_t index, void* ptr) {
   on(index, [&](device& d) {
     if (ptr == nullptr) return;
     const allocation taken = d.memory().take(ptr);
+    // Out of the books first: another thread may get the same address as soon as it is free.
     const ze_result_t result = d.of().api().zeMemFree(d.context(), ptr);
     if (result != ZE_RESULT_SUCCESS) d.memory().restore(taken);
     check(result, "zeMemFree");
@@ -56,6 +60,8 @@ void level_zero_runtime::mem_free(int32_t index, void* ptr) {
 }
 
 void* level_zero_runtime::host_alloc(std::size_t size) {
+  // Host memory belongs to no device, but the driver wants a context, and has one for all its
+  // devices.
   return on(first_device().index(), [&](device& d) -> void* {
     if (size == 0) return nullptr;
     const ze_host_mem_alloc_desc_t desc = {ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
@@ -79,7 +85,7 @@ void* level_zero_runtime::host_alloc(std::size_t size) {
 void level_zero_runtime::host_free(void* ptr) {
   on(first_device().index(), [&](device& d) {
     if (ptr == nullptr) return;
-    // Forgotten first: another thread may get the same address as soon as it is free.
+    // Out of the books first: another thread may get the same address as soon as it is free.
     {
       const std::lock_guard lock(pinned_mutex_);
       if (pinned_.erase(ptr) == 0) {
@@ -101,10 +107,11 @@ outback_pointer_info level_zero_runtime::host_info(const void* ptr) {
   outback_pointer_info info = {};
   info.device = OUTBACK_HOST;
   const platform& all = there();
-  // In a forked child nothing is pinned, and data loaders ask.
+  // A forked child must not call the driver, and the workers of data loaders ask.
   if (ptr == nullptr || all.devices().empty() || all.forked()) return info;
   for (const auto& each : all.drivers()) {
     const ze_context_handle_t context = each->context_if_any();
+    // A driver without a context has given us no memory.
     if (context == nullptr) continue;
     ze_memory_allocation_properties_t properties = {};
     properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
@@ -127,6 +134,7 @@ bool level_zero_runtime::pinned(device& d, const void* ptr, std::size_t size) {
   const driver_api& api = d.of().api();
   check(api.zeMemGetAllocProperties(d.context(), ptr, &properties, nullptr),
         "zeMemGetAllocProperties");
+  // Any memory that the driver knows will do, shared memory too.
   if (properties.type == ZE_MEMORY_TYPE_UNKNOWN) return false;
   void* base = nullptr;
   std::size_t whole = 0;

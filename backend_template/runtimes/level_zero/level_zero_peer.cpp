@@ -1,7 +1,7 @@
-// Access of one device to the memory of another.
+// The peer slots of the Level Zero runtime: access of one device to the memory of another.
 //
-// The driver needs no call before a copy; for kernels, memory has to be resident on the device that
-// reaches it, allocation by allocation.
+// Copies need no preparation. For kernels, memory has to be made resident on the device that
+// accesses it, one allocation at a time.
 #include "backend_template/runtimes/level_zero/level_zero_runtime.hpp"
 #include "backend_template/runtimes/level_zero/result.hpp"
 
@@ -29,7 +29,8 @@ void level_zero_runtime::peer_enable(int32_t index, int32_t peer) {
     const ze_context_handle_t context = d.context();
     const std::lock_guard lock(peers_mutex_);
     if (peers_.contains({index, peer})) return;
-    // Said before what is there is looked at: an allocation is seen here, or sees it.
+    // Before the allocations are looked at: an allocation that is made meanwhile either is in the
+    // list already, or its mem_alloc sees this flag.
     any_peers_.store(true);
     other.memory().for_each([&](const allocation& each) {
       check(d.of().api().zeContextMakeMemoryResident(context, d.handle(), each.base, each.size),
@@ -52,6 +53,7 @@ void level_zero_runtime::peer_disable(int32_t index, int32_t peer) {
 }
 
 void level_zero_runtime::make_resident(device& owner, void* ptr, std::size_t size) {
+  // Spares mem_alloc the lock, in programs without peers.
   if (!any_peers_.load()) return;
   const std::lock_guard lock(peers_mutex_);
   for (const auto& [index, whose] : peers_) {

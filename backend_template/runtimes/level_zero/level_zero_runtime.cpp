@@ -3,6 +3,7 @@
 namespace outback::level_zero {
 namespace {
 
+// Returns the value, or throws outback::unsupported with what Sysman needs.
 template <class T>
 T told(std::optional<T> value, int32_t index) {
   if (value) return *std::move(value);
@@ -22,6 +23,7 @@ platform& level_zero_runtime::there() {
   const std::lock_guard lock(platform_mutex_);
   platform* made = platform_.load(std::memory_order_relaxed);
   if (made == nullptr) {
+    // Leaked on purpose: the driver's threads outlive main().
     made = new platform(options_);
     platform_.store(made, std::memory_order_release);
   }
@@ -35,6 +37,7 @@ device& level_zero_runtime::at(int32_t index) {
     if (count != 0) check_device(index, count);
     throw invalid_argument("there is no device " + std::to_string(index) + ": " + all.problem());
   }
+  // After the index: the text for a wrong index is right in a child too.
   all.check_not_forked();
   device& d = *all.devices()[std::size_t(index)];
   if (d.lost()) {
@@ -64,7 +67,7 @@ void level_zero_runtime::device_sync(int32_t index) {
 }
 
 void level_zero_runtime::device_select(int32_t index) {
-  at(index);  // the driver has no current device
+  at(index);  // checks the index; the driver has no current device
 }
 
 bool level_zero_runtime::device_is_active(int32_t index) {
@@ -74,7 +77,8 @@ bool level_zero_runtime::device_is_active(int32_t index) {
 memory_amount level_zero_runtime::memory_usage(int32_t index) {
   return on(index, [](device& d) {
     const uint64_t size = d.facts().info.memory_size, used = d.memory().used();
-    // What it says is free may be less than what this process may still have, never more.
+    // The limit of mem_alloc counts, too: Sysman may report more as free than this process would
+    // get.
     const std::size_t left = used < size ? size - used : 0;
     if (const auto whole = d.sensors().memory()) {
       return memory_amount{.free = std::min(whole->free, left), .total = whole->total};
@@ -94,6 +98,7 @@ void* level_zero_runtime::native_context(int32_t index) {
 void* level_zero_runtime::native_stream(int32_t index, outback_stream handle) {
   return on(index, [&](device& d) -> void* {
     queue& q = queue_of(d, handle);
+    // Before the handle is out: from now on others may append to the list.
     q.expose();
     return q.list();
   });
@@ -115,6 +120,7 @@ int64_t level_zero_runtime::telemetry_read(int32_t index, outback_metric metric)
   return on(index, [&](device& d) -> int64_t {
     std::optional<int64_t> value;
     switch (metric) {
+      // Of this process. Sysman knows only the whole device.
       case OUTBACK_METRIC_MEMORY_USED:
         return int64_t(d.memory().used());
       case OUTBACK_METRIC_DEVICE_MEMORY_USED:

@@ -1,32 +1,35 @@
-// Devices of oneAPI Level Zero: Intel's GPUs, through the loader that the system has.
+// Devices of oneAPI Level Zero, Intel's GPUs, through the loader that the system has. The text
+// below says what the runtime does where the API leaves a choice; level_zero.h is what a project
+// includes.
 //
 //   Loading    Nothing is linked. The first slot that needs a device opens libze_loader.so.1 and
-//              initialises its drivers; where that fails there are no devices, nothing of the
-//              loader's is called again, and the other slots say why.
-//   Devices    GPUs as zeDeviceGet lists them: ZE_AFFINITY_MASK and ZE_FLAT_DEVICE_HIERARCHY count.
-//              One context for each driver, made by the first use of one of its devices.
-//   Streams    Immediate command lists on the group that computes. They keep their order by
-//              themselves where the driver can, else by barriers; see queue.hpp. The list of a
-//              stream that was destroyed goes to another stream, or goes itself, once it is idle.
-//   Native     Handles are the driver's: device, command list, event. Work that others append to a
-//              list keeps its order with the runtime's own, except where barriers keep the order:
-//              there, whoever appends to a list also appends a barrier after each command. The
-//              event of a recording is the driver's until the next recording, which takes another
-//              one.
-//   Copies     From pageable memory a copy is staged when it is small. Else it is waited for, as
-//              all copies to pageable memory are. Between devices that cannot reach each other the
-//              host makes it, through pinned memory, and it is over when the call returns.
-//   Fills      The driver's, as far as its patterns go; longer ones are one piece that copies
-//              double. No fill waits for the device.
-//   Pinned     Memory of zeMemAllocHost. Other memory cannot be pinned where it is: before external
-//              memory came to the API there was no call for it, so there is no host_registration.
-//   Memory     A process gets no more than the device has. A driver may let it be oversubscribed
-//              and would never say that memory is short. `memory_usage` is Sysman's if there is
-//              one.
+//              initialises its drivers. If that fails there are no devices, no function of the
+//              loader is called again, and the other slots say why.
+//   Devices    The GPUs that zeDeviceGet lists, so ZE_AFFINITY_MASK and ZE_FLAT_DEVICE_HIERARCHY
+//              count. Each driver has one context, which is made when one of its devices is first
+//              used.
+//   Streams    Immediate command lists on the queue group that can compute. They keep their order
+//              by themselves if the driver can, and by barriers otherwise; see queue.hpp. When a
+//              stream is destroyed and its list is idle, another stream gets the list, or it is
+//              destroyed.
+//   Native     Handles are the driver's: device, context, command list, event. Commands that others
+//              append to a list keep their order with the runtime's own, but where barriers keep
+//              the order, whoever appends must append a barrier after each command. An event's
+//              handle is valid until the next recording, which takes another one.
+//   Copies     From pageable memory a small copy is staged. Otherwise the slot waits for it, as for
+//              every copy to pageable memory. Between devices that cannot reach each other the host
+//              makes the copy, through pinned memory, and it is done when the slot returns.
+//   Fills      By the driver, as far as its patterns go. For longer patterns fill_pattern.hpp
+//              writes the pattern once and doubles it by copies. No fill waits for the device.
+//   Pinned     Memory of zeMemAllocHost. Memory of others cannot be pinned: the API had no call for
+//              it before external memory came, so the group host_registration is missing.
+//   Memory     A process gets no more than the device has: a driver may oversubscribe its devices
+//              and would never say that memory is short. `memory_usage` is Sysman's, if there is
+//              Sysman.
 //   Callbacks  Run on a thread of their stream's own, while the device waits: host_worker.hpp.
 //   Shared     Memory by the driver's descriptors, events by a file of ours: shared_event.hpp.
-//   Fork       No slot works in a child that was forked after the drivers were initialised, except
-//              device_count, which remembers.
+//   Fork       In a child that was forked after the drivers were initialised no slot works, except
+//              device_count and host_memory.info.
 //   Graphs     None: the API has no capture before 1.17.
 #pragma once
 
@@ -48,34 +51,50 @@ namespace outback::level_zero {
 
 class event;
 
-/// Why there can be no device: a text for `last_error`.
+/// Why a runtime has no devices: the text that last_error then has.
 struct refusal {
   std::string text;
 };
 
-/// A class for `outback::table_of`; the members are told in outback/runtime.hpp. Lives as long as
-/// the process, which has one: the drivers are initialised once.
+/// A class for `outback::table_of`. outback/runtime.h says what each member must do; the comments
+/// here say what this runtime adds. It lives as long as the process and exists once, because
+/// drivers are initialised once. Members may be called from any thread at any time. They throw like
+/// `check` (result.hpp), outback::device_lost for a device that was lost, and
+/// outback::invalid_argument for a device that does not exist and for a stream or event of another
+/// device.
 class level_zero_runtime {
  public:
+  /// Loads nothing yet.
   explicit level_zero_runtime(const level_zero_options& options) : options_(options) {}
-  /// A runtime in which every member throws outback::invalid_argument with the text of `why`.
+  /// Makes a runtime in which every member throws outback::invalid_argument with the text of `why`.
   explicit level_zero_runtime(const refusal& why) : refusal_(why.text) {}
   level_zero_runtime(const level_zero_runtime&) = delete;
   level_zero_runtime& operator=(const level_zero_runtime&) = delete;
 
+  /// Initialises the drivers: a child that is forked afterwards cannot use the devices. Makes no
+  /// context.
   int32_t device_count();
   outback_device_info device_info(int32_t device);
   void device_sync(int32_t device);
 
+  /// Throws outback::out_of_memory also if the process would get more than the device has. Makes
+  /// the memory resident on the devices that may access this one.
   void* mem_alloc(int32_t device, std::size_t size);
+  /// Throws outback::invalid_argument unless `ptr` is null or what mem_alloc returned for this
+  /// device. If the driver fails, the memory stays allocated.
   void mem_free(int32_t device, void* ptr);
+  /// Waits for the stream if one side is pageable memory, unless the copy was staged (from the
+  /// host, up to 64 KiB), and between devices that cannot reach each other.
   void mem_copy(void* dst, int32_t dst_device, const void* src, int32_t src_device,
                 std::size_t size, outback_stream stream);
   void mem_fill(int32_t device, void* ptr, std::size_t size, const void* pattern,
                 std::size_t pattern_size, outback_stream stream);
 
+  /// May wait up to 50 ms for the list of a destroyed stream.
   outback_stream stream_create(int32_t device, int32_t priority);
   void stream_destroy(int32_t device, outback_stream stream);
+  /// For a stream whose list somebody else has, it may wait up to 200 ms where loader or driver are
+  /// older than API 1.6.
   bool stream_query(int32_t device, outback_stream stream);
   void stream_sync(int32_t device, outback_stream stream);
   priority_range stream_priorities(int32_t device);
@@ -83,27 +102,42 @@ class level_zero_runtime {
   outback_event event_create(int32_t device, uint32_t flags);
   void event_destroy(int32_t device, outback_event event);
   void event_record(int32_t device, outback_event event, outback_stream stream);
+  /// `event` may belong to another device than `stream`. If it belongs to another driver, a thread
+  /// of the host waits for it.
   void event_wait(int32_t device, outback_event event, outback_stream stream);
   bool event_query(int32_t device, outback_event event);
   void event_sync(int32_t device, outback_event event);
+  /// By the device's clock. Throws outback::invalid_argument for events of two devices.
   std::optional<int64_t> event_elapsed(outback_event from, outback_event to);
 
+  /// Pinned memory of the first device's driver.
   void* host_alloc(std::size_t size);
   void host_free(void* ptr);
+  /// Asks each driver that has a context. In a forked child all memory is pageable.
   outback_pointer_info host_info(const void* ptr);
 
+  /// Only checks the index: the driver has no current device.
   void device_select(int32_t device);
   bool device_is_active(int32_t device);
+  /// Sysman's numbers; without Sysman the device's size, less what this process has. Never says
+  /// that more is free than mem_alloc would give.
   memory_amount memory_usage(int32_t device);
 
+  /// Devices of two drivers are no peers.
   bool peer_can_access(int32_t device, int32_t peer);
+  /// Makes all memory of `peer` resident on `device`.
   void peer_enable(int32_t device, int32_t peer);
   void peer_disable(int32_t device, int32_t peer);
 
   void* native_device(int32_t device);
   void* native_context(int32_t device);
+  /// Returns the command list. From then on the runtime expects that others append to it, so it can
+  /// no longer tell cheaply whether the stream is idle.
   void* native_stream(int32_t device, outback_stream stream);
+  /// The event is complete if `event` was never recorded. Throws outback::unsupported for an event
+  /// of several processes.
   void* native_event(int32_t device, outback_event event);
+  /// Does not check that the list is one of `device`.
   outback_stream native_wrap_stream(int32_t device, void* handle);
 
   void callback_enqueue(int32_t device, outback_callback callback, void* data,
@@ -115,15 +149,19 @@ class level_zero_runtime {
   outback_ipc_handle ipc_get_event(int32_t device, outback_event event);
   outback_event ipc_open_event(int32_t device, const outback_ipc_handle& handle);
 
+  /// Sysman's measurements, but OUTBACK_METRIC_MEMORY_USED is the runtime's own count. Throws
+  /// outback::unsupported without Sysman.
   int64_t telemetry_read(int32_t device, outback_metric metric);
   std::vector<outback_process> telemetry_processes(int32_t device);
 
  private:
-  /// The platform, made by the first call.
+  // The platform, which the first call makes. Throws outback::invalid_argument for a refused
+  // runtime.
   platform& there();
-  /// Device `index`, which may be used: the process was not forked, and the device is not lost.
+  // The device with this index. Throws if there is none, if the process was forked, and if the
+  // device was lost.
   device& at(int32_t index);
-  /// Runs `body(device)`, and remembers when the driver says that the device is lost.
+  // Runs `body(device)`. If it throws outback::device_lost, the device is lost from then on.
   template <class Body>
   auto on(int32_t index, const Body& body) {
     device& d = at(index);
@@ -134,7 +172,9 @@ class level_zero_runtime {
       throw;
     }
   }
+  // The device for calls about host memory. Throws outback::unsupported if there is none.
   device& first_device();
+  // What a handle stands for; throws outback::invalid_argument if it is another device's.
   queue& queue_of(device& d, outback_stream stream);
   event& event_of(const device& d, outback_event handle) const;
 
@@ -142,8 +182,13 @@ class level_zero_runtime {
   void copy_to_host(device& d, queue& q, void* dst, const void* src, std::size_t size);
   void copy_between(device& from, queue& q, device& to, void* dst, const void* src,
                     std::size_t size);
+  // Whether the whole range lies in one allocation of the driver's, which copies can use
+  // asynchronously.
   bool pinned(device& d, const void* ptr, std::size_t size);
+  // Whether `from` can access memory of `to` directly. False for one device, and for devices of two
+  // drivers.
   bool can_reach(device& from, device& to);
+  // Makes new memory of `owner` resident on the devices that may access it.
   void make_resident(device& owner, void* ptr, std::size_t size);
 
   const level_zero_options options_;
@@ -154,9 +199,10 @@ class level_zero_runtime {
   std::mutex pinned_mutex_;
   std::set<void*> pinned_;
 
-  // Held while memory comes, goes or is made reachable, so that none is missed and none is gone.
+  // Guards peers_, and is held while memory is made resident or evicted. So memory that comes while
+  // a peer is enabled is seen by mem_alloc or by peer_enable.
   std::mutex peers_mutex_;
-  std::set<std::pair<int32_t, int32_t>> peers_;  // device, and whose memory it reaches
+  std::set<std::pair<int32_t, int32_t>> peers_;  // a device, and the one whose memory it may access
   std::atomic<bool> any_peers_{false};
 
   shared_memory shared_;

@@ -1,4 +1,4 @@
-// Streams and events of the Level Zero runtime.
+// The stream and event slots of the Level Zero runtime.
 #include <chrono>
 
 #include "backend_template/runtimes/level_zero/event.hpp"
@@ -82,13 +82,16 @@ void level_zero_runtime::event_record(int32_t index, outback_event handle, outba
     event& e = event_of(d, handle);
     queue& q = queue_of(d, where);
     if (e.shared() == nullptr) {
+      // The host's clock is read too: the device's clock wraps, and the host's tells how often
+      // (timer.hpp).
       return e.replace({q.record(e.timed()), e.timed() ? steady_ns() : 0});
     }
+    // From here on other processes wait for this number, so it must be completed whatever happens.
     const uint64_t number = e.shared()->begin();
     try {
       q.enqueue_host_work([shared = e.shared(), number] { shared->complete(number); });
     } catch (...) {
-      e.shared()->complete(number);  // it stands for nothing, and nobody may wait for it for ever
+      e.shared()->complete(number);  // or those who wait for it would wait for ever
       throw;
     }
   });
@@ -96,6 +99,7 @@ void level_zero_runtime::event_record(int32_t index, outback_event handle, outba
 
 void level_zero_runtime::event_wait(int32_t index, outback_event handle, outback_stream waiting) {
   on(index, [&](device& d) {
+    // Not event_of: the event may belong to another device.
     const auto& e = *reinterpret_cast<const event*>(handle);
     queue& q = queue_of(d, waiting);
     if (e.shared() != nullptr) {
@@ -106,7 +110,8 @@ void level_zero_runtime::event_wait(int32_t index, outback_event handle, outback
     const slot_ref slot = e.current().slot;
     if (!slot) return;
     if (&slot->source->of() == &d.of()) return q.wait_for(slot);
-    // Another driver's, which this one knows nothing of.
+    // The slot belongs to another driver, whose events this one cannot wait for. A thread of the
+    // host waits instead.
     if (!slot.complete()) q.enqueue_host_work([slot] { slot.wait(); });
   });
 }
@@ -141,6 +146,7 @@ std::optional<int64_t> level_zero_runtime::event_elapsed(outback_event from_hand
                              " and " + std::to_string(second.device()) +
                              ", whose clocks have nothing to do with each other");
     }
+    // Copies, so that a recording meanwhile does not take the slots away.
     const recording from = first.current(), to = second.current();
     if (!from.slot || !to.slot) throw invalid_argument("both events must have been recorded");
     if (!from.slot.complete() || !to.slot.complete()) return std::nullopt;
@@ -155,8 +161,10 @@ void* level_zero_runtime::native_event(int32_t index, outback_event handle) {
     if (e.shared() != nullptr) {
       throw unsupported("an event of several processes is none of the driver's");
     }
+    // Notes that the device is in use: acquiring an event slot makes the context.
     d.context();
-    // Never recorded is complete, so whoever waits for the handle waits for nothing.
+    // An event that was never recorded counts as complete, so whoever waits for the handle must
+    // wait for nothing.
     const event_slot* const slot = e.native([&] {
       slot_ref complete = d.of().slots().acquire();
       complete.signal();

@@ -12,7 +12,7 @@ level_zero_options options_from_environment() {
       flag_variable("OUTBACK_ZE_IN_ORDER",
                     "1 (lists keep their order where the driver can) or 0 (barriers do)")
           .value_or(true);
-  // The loader's and the driver's own, which take all but 1 for no.
+  // Loader and driver read these two themselves, and take every value but 1 for no.
   options.old_flags = variable_of_driver("ZE_ENABLE_VALIDATION_LAYER") == "1";
   options.sysman = variable_of_driver("ZES_ENABLE_SYSMAN") == "1";
   return options;

@@ -1,19 +1,21 @@
-// What the environment says to the Level Zero runtime. What it says to the driver
-// (ZE_AFFINITY_MASK, ZE_FLAT_DEVICE_HIERARCHY, ...) is the driver's to read.
+// What the environment tells the Level Zero runtime. Variables such as ZE_AFFINITY_MASK and
+// ZE_FLAT_DEVICE_HIERARCHY are read by the driver alone.
 #pragma once
 
 #include <string>
 
 namespace outback::level_zero {
 
+/// Which loader to open, and what to avoid.
 struct level_zero_options {
   std::string loader = "libze_loader.so.1";  // OUTBACK_ZE_LOADER: a name or a path
-  bool in_order = true;  // OUTBACK_ZE_IN_ORDER: 0 keeps order by barriers, whatever the driver can
-  bool old_flags = false;  // the loader checks flags (ZE_ENABLE_VALIDATION_LAYER)
-  bool sysman = false;     // ZES_ENABLE_SYSMAN, which the driver reads when it is initialised
+  bool in_order = true;                      // OUTBACK_ZE_IN_ORDER=0: order by barriers, always
+  bool old_flags = false;  // ZE_ENABLE_VALIDATION_LAYER=1: the loader checks flags
+  bool sysman = false;     // ZES_ENABLE_SYSMAN=1: Sysman starts with the core
 };
 
-/// Throws outback::invalid_argument with the variable, its value and what was expected.
+/// Reads the variables. Throws outback::invalid_argument with the variable, its value and what was
+/// expected.
 level_zero_options options_from_environment();
 
 }  // namespace outback::level_zero

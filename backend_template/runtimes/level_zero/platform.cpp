@@ -7,7 +7,7 @@
 namespace outback::level_zero {
 namespace {
 
-// The driver has one answer for all of these.
+// The driver has the same result for all of these causes.
 constexpr const char* what_it_takes =
     ". It takes a driver (Intel's is libze_intel_gpu.so.1) and the right to open "
     "/dev/dri/renderD*; ZE_AFFINITY_MASK hides devices";
@@ -25,6 +25,7 @@ platform::platform(const level_zero_options& options) {
     }
   } catch (const runtime_error& error) {
     problem_ = std::string("Level Zero cannot be used: ") + error.what() + what_it_takes;
+    // Some may be listed already, but one that failed means that the loader is not called again.
     devices_.clear();
   }
 }
@@ -52,7 +53,8 @@ std::vector<ze_driver_handle_t> platform::drivers_of_old() {
 
 std::vector<ze_driver_handle_t> platform::initialise() {
   if (api_.zeInitDrivers == nullptr) return drivers_of_old();
-  // That the loader has it does not say that a driver does: those from before it know zeInit alone.
+  // A loader that has zeInitDrivers may still have older drivers, which know only zeInit. If both
+  // fail, both texts are told.
   std::string refused;
   try {
     if (auto all = drivers_of_now(); !all.empty()) return all;
@@ -74,6 +76,8 @@ void platform::list_devices(const level_zero_options& options) {
     }
   }
   if (devices_.empty()) return;
+  // Sysman is asked last, and only if there are devices: without it the runtime works, and has no
+  // sensors.
   const sysman_handles sysman(api_, options.sysman);
   for (const auto& each : devices_) {
     ze_device_properties_t properties = {};

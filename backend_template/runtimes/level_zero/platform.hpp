@@ -12,29 +12,29 @@
 
 namespace outback::level_zero {
 
-/// Made once, by the first slot that needs it, and never destroyed: the driver's threads outlive
-/// main().
+/// The runtime makes one when a slot first needs it and never destroys it, because the driver's
+/// threads outlive main(). After the constructor, its members may be used from any thread.
 class platform {
  public:
-  /// Opens the loader, initialises the drivers and lists their GPUs. Makes no context. What goes
-  /// wrong is kept as `problem`, and then nothing of the loader's is called again: Debian's crashes
-  /// when it is used after an initialisation that failed.
+  /// Opens the loader, initialises the drivers and lists their GPUs; makes no context. Does not
+  /// throw for the driver's errors: they become `problem`, and then no function of the loader is
+  /// called again. Debian's loader crashes if it is used after an initialisation that failed.
   explicit platform(const level_zero_options& options);
   platform(const platform&) = delete;
   platform& operator=(const platform&) = delete;
 
-  /// Why there are no devices; "" where there are.
+  /// Why there are no devices; "" if there are some.
   const std::string& problem() const noexcept { return problem_; }
   const std::vector<std::unique_ptr<device>>& devices() const noexcept { return devices_; }
-  /// This process was forked from the one that initialised Level Zero: the driver believes that it
-  /// is ready, and waits for ever for threads and contexts that only the parent has.
+  /// Whether this process was forked from the one that initialised Level Zero. The driver would not
+  /// notice: it would wait for ever for threads and contexts that only the parent has.
   bool forked() const noexcept { return fork_count() != forks_; }
-  /// Throws outback::runtime_error, which says what to do instead, if it was.
+  /// Throws outback::runtime_error in a forked child; the text says what to do instead.
   void check_not_forked() const;
 
   const std::vector<std::unique_ptr<driver>>& drivers() const noexcept { return drivers_; }
 
-  /// OUTBACK_HOST, if it is none of ours.
+  /// Returns the index of the device with this handle, or OUTBACK_HOST if it is none of ours.
   int32_t index_of(ze_device_handle_t handle) const noexcept;
 
  private:

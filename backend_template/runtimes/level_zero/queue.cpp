@@ -9,18 +9,19 @@
 namespace outback::level_zero {
 namespace {
 
-// So many waits may be held before somebody looks which of them the device got past.
+// So many waits are held before a new one looks which of them the device is past. Looking costs a
+// call of the driver.
 constexpr std::size_t held_before_a_look = 32;
 
-// A list that others append to has no command of ours to ask about, so asking appends one, and
-// gives an idle device this long to get to it. A busy one costs that once: the next to ask finds
-// the command pending.
+// In a list that others append to, our last command may not be the last one. So `idle` appends a
+// command, and gives an idle device 200 ms to get to it. A busy device costs the caller that time
+// once: the next call finds the command pending and returns at once.
 constexpr uint64_t look_ns = 200'000'000;
 
 }  // namespace
 
 queue::~queue() {
-  // Nobody is left to tell of a failure.
+  // There is nobody to report a failure to.
   if (!foreign_) driver_.api().zeCommandListDestroy(list_);
 }
 
@@ -34,12 +35,15 @@ ze_result_t queue::barrier(ze_event_handle_t signal, ze_event_handle_t wait) con
 }
 
 void queue::before_command() {
+  // Others may have appended a command without a barrier behind it, so an exposed list always gets
+  // one first.
   if (order_ == order::by_list || (!unordered_ && !exposed())) return;
   check(barrier(nullptr, nullptr), "zeCommandListAppendBarrier");
   unordered_ = false;
 }
 
-// A barrier that fails here is appended before the next command instead, where it can be reported.
+// If this barrier cannot be appended, before_command appends it in front of the next command, where
+// the failure can be reported.
 void queue::after_command(leaves how) noexcept {
   appended_.fetch_add(1, std::memory_order_release);
   if (order_ == order::by_list) return;
@@ -93,6 +97,7 @@ void queue::wait_for(const slot_ref& slot) {
 }
 
 void queue::make_room_to_hold() {
+  // Now, so that `hold` cannot fail after the wait was appended.
   held_.reserve(held_.size() + 1);
   if (held_.size() < held_before_a_look) return;
   if (passing_.slot && passing_.slot.complete()) {
@@ -100,12 +105,14 @@ void queue::make_room_to_hold() {
     passing_ = {};
     release_passed();
   }
+  // The place is not reached yet; the next wait looks again.
   if (passing_.slot) return;
-  mark();  // so that there is one behind the waits that are held
+  mark();  // makes latest_ a place behind all waits that are held
   passing_ = latest_;
 }
 
 void queue::hold(const slot_ref& slot) noexcept {
+  // A counter-based event may be used again while a wait for it is in a list.
   if (slot->source->counter_based()) return;
   held_.push_back({appended_.load(std::memory_order_relaxed), slot});
   holds_.store(true, std::memory_order_relaxed);
@@ -126,6 +133,7 @@ void queue::raise_completed(uint64_t position) noexcept {
 
 void queue::completed(uint64_t position) {
   raise_completed(position);
+  // Spares most calls the lock.
   if (holds_.load(std::memory_order_relaxed)) {
     const std::lock_guard lock(mutex_);
     release_passed();
@@ -145,10 +153,11 @@ bool queue::copy_staged(void* dst, const void* src, std::size_t size) {
 }
 
 void queue::enqueue_host_work(std::function<void()> work) {
+  // Whatever may fail comes first: once the gate is in the list, the job must come.
   host_worker::prepared job = worker_.prepare(std::move(work));
   const std::lock_guard lock(mutex_);
   make_room_to_hold();
-  // Signalled by the host, so not of the counter-based kind.
+  // Not of the counter-based kind, because the host signals the gate.
   slot_ref reached = driver_.slots().acquire(), gate = driver_.slots().acquire();
   check(barrier(reached->event, nullptr), "zeCommandListAppendBarrier");
   reached->appended.store(true, std::memory_order_relaxed);

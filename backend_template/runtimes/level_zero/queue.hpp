@@ -1,8 +1,8 @@
-// An immediate command list that runs its commands in order: what a stream is a handle of.
+// A queue: an immediate command list that runs its commands in order. A stream is a handle of one.
 //
-// The list keeps order by itself (the in-order flag) or, where the driver cannot, by a barrier
-// after each command. Appending takes a mutex, since a list is for one thread at a time; nothing
-// waits for the device with the mutex held.
+// The list keeps order by itself if the driver has the in-order flag; otherwise a barrier follows
+// each command. Appending takes a mutex, because a list is for one thread at a time. Nothing waits
+// for the device with the mutex held.
 #pragma once
 
 #include <level_zero/ze_api.h>
@@ -21,16 +21,17 @@
 
 namespace outback::level_zero {
 
-/// May be used from any thread. Members throw like `check`; what threw enqueued nothing.
+/// May be used from any thread. Functions throw like `check`; one that threw has enqueued no work.
+/// `idle` and `sync` also throw, once, what kept host work from running.
 class queue {
  public:
   enum class order { by_list, by_barriers };
 
-  /// `list` is never destroyed. A `foreign` one was made by somebody else, who may append to it
-  /// too.
+  /// Takes over `list`, which the destructor destroys unless the list is foreign. A foreign list
+  /// was made by somebody else, who may append to it too and destroys it.
   queue(driver& of, ze_command_list_handle_t list, order how, bool foreign)
       : driver_(of), list_(list), order_(how), foreign_(foreign), exposed_(foreign), staging_(of) {}
-  /// The queue is idle.
+  /// The queue must be idle.
   ~queue();
   queue(const queue&) = delete;
   queue& operator=(const queue&) = delete;
@@ -38,14 +39,16 @@ class queue {
   ze_command_list_handle_t list() const noexcept { return list_; }
   driver& of() const noexcept { return driver_; }
   bool foreign() const noexcept { return foreign_; }
+  /// Whether somebody else may append to the list unseen. Then the counters below do not say what
+  /// the list has to do.
   bool exposed() const noexcept { return exposed_.load(std::memory_order_acquire); }
-  /// Somebody else has got the list, and may append to it unseen.
+  /// Notes that somebody else has got the list.
   void expose() noexcept { exposed_.store(true, std::memory_order_release); }
-  /// Nobody else has it any more.
+  /// Notes that nobody else has the list any more. A foreign one stays exposed.
   void reclaim() noexcept { exposed_.store(foreign_, std::memory_order_release); }
 
-  /// `command(event)` appends one command, which signals `event` unless that is null, and answers
-  /// what the driver said. `call` is the entry point's name.
+  /// Appends one command. `command(event)` calls the driver's function and returns its result; the
+  /// command signals `event` unless that is null. `call` is the name of the function, for errors.
   template <class Command>
   void append(const char* call, const Command& command) {
     const std::lock_guard lock(mutex_);
@@ -54,55 +57,64 @@ class queue {
     after_command(leaves::unordered);
   }
 
-  /// The same; the slot tells when the command, and so all before it, is done.
+  /// Does the same, and returns an event slot that is complete when the command, and so all before
+  /// it, is done.
   template <class Command>
   slot_ref append_signalling(const char* call, const Command& command) {
     const std::lock_guard lock(mutex_);
     return append_slot(call, command);
   }
 
-  /// A slot that is complete when all that was enqueued before is done. With `timed`, its timestamp
-  /// then says when that was.
+  /// Returns an event slot that is complete when everything that was enqueued before is done. With
+  /// `timed`, the slot's timestamp then has the device's clock of that moment.
   slot_ref record(bool timed);
 
-  /// A slot that is complete when the list has nothing left to do: a recording may leave a barrier
-  /// behind it. Empty where nothing was ever enqueued.
+  /// Returns an event slot that is complete when the list has nothing left to do, for a stream that
+  /// goes. A slot of `record` may not do, since a barrier may follow the recording. Empty if
+  /// nothing was ever enqueued.
   slot_ref close_off();
 
-  /// What is enqueued later runs after `slot`, which is of the same driver, is complete.
+  /// Makes what is enqueued later wait until `slot`, which is of the same driver, is complete. The
+  /// caller does not wait.
   void wait_for(const slot_ref& slot);
 
-  /// From memory that the caller may change when this returned; at most `staging_size` bytes.
-  /// False, and nothing was enqueued, where too much is on its way already.
+  /// Copies at most `staging_size` bytes from memory that the caller may change once this returned.
+  /// Returns false, and enqueues nothing, if all staging blocks are in use.
   bool copy_staged(void* dst, const void* src, std::size_t size);
 
-  /// Runs `work` on a thread of this queue's own after everything before; what is enqueued later
-  /// runs after `work` returned. Where the queue fails meanwhile, `work` does not run.
+  /// Runs `work` on this queue's own thread after everything that was enqueued before; what is
+  /// enqueued later runs after `work` has returned. If the queue fails meanwhile, `work` does not
+  /// run.
   void enqueue_host_work(std::function<void()> work);
 
-  /// Whether everything that was enqueued is done. One atomic load where that is known.
+  /// Whether everything that was enqueued is done. One atomic load if that is known already. For an
+  /// exposed queue it may wait up to 200 ms, unless loader and driver have
+  /// zeCommandListHostSynchronize: see queue.cpp.
   bool idle();
 
   /// Returns when everything that was enqueued before the call is done.
   void sync();
 
  private:
+  // Whether a command leaves the next one unordered, so that it needs a barrier in between.
   enum class leaves { unordered, ordered };
+  // A wait in the list. Its slot must not be used again before the device is past it.
   struct held {
-    uint64_t position;  // of the command that waits for the slot
+    uint64_t position;  // number of the command that waits for the slot
     slot_ref slot;
   };
+  // A place in the list that an event slot stands for.
   struct marked {
-    uint64_t position = 0;  // all up to here is done when the slot is complete
+    uint64_t position = 0;  // all commands up to here are done when the slot is complete
     slot_ref slot;
-    bool is_last = false;  // the list has nothing behind the command that signals it
+    bool is_last = false;  // no barrier follows the command that signals it
   };
 
-  // mutex_ is held for these.
+  // The caller holds mutex_ for these.
   void before_command();
   void after_command(leaves how) noexcept;
   slot_ref append_barrier_slot();
-  slot_ref mark();  // the latest slot, if nothing came after it, or a new one
+  slot_ref mark();  // a slot behind all commands: the latest, or a new one
   void make_room_to_hold();
   void hold(const slot_ref& slot) noexcept;
   void release_passed() noexcept;
@@ -123,7 +135,7 @@ class queue {
     return !exposed() && completed_.load(std::memory_order_acquire) >= goal;
   }
   void raise_completed(uint64_t position) noexcept;
-  void completed(uint64_t position);  // mutex_ is not held
+  void completed(uint64_t position);  // the caller does not hold mutex_
   ze_result_t barrier(ze_event_handle_t signal, ze_event_handle_t wait) const;
 
   driver& driver_;
@@ -137,7 +149,7 @@ class queue {
   std::mutex mutex_;
   bool unordered_ = false;  // the last command still needs a barrier behind it
   marked latest_;
-  marked passing_;  // an older one, kept until it is complete
+  marked passing_;  // an older place, kept until it is complete: see make_room_to_hold
   std::vector<held> held_;
   std::atomic<bool> holds_{false};
   staging staging_;

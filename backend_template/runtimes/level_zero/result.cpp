@@ -14,8 +14,8 @@ struct named_result {
   const char* name;
 };
 
-// By value, since headers differ in what they declare: those after
-// ZE_RESULT_WARNING_ACTION_REQUIRED came after 1.4.
+// By number, because headers differ in what they declare: the results from
+// ZE_RESULT_ERROR_INVALID_KERNEL_HANDLE on came after API 1.4.
 constexpr auto named_results = std::to_array<named_result>({
     {0x00000000, "ZE_RESULT_SUCCESS"},
     {0x00000001, "ZE_RESULT_NOT_READY"},
@@ -69,6 +69,8 @@ constexpr auto named_results = std::to_array<named_result>({
     {0x7ffffffe, "ZE_RESULT_ERROR_UNKNOWN"},
 });
 
+// What is not listed is OUTBACK_INTERNAL: a mistake of this runtime, or something that the driver
+// does not explain.
 outback_status status_of(ze_result_t result) {
   switch (result) {
     case ZE_RESULT_ERROR_DEVICE_LOST:
@@ -76,7 +78,8 @@ outback_status status_of(ze_result_t result) {
       return OUTBACK_DEVICE_LOST;
     case ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY:
     case ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY:
-    // Intel's driver answers it for more than one allocation may have, where a smaller one may do.
+    // Intel's driver returns this for an allocation above its limit. A smaller one may succeed, so
+    // the caching allocator may retry.
     case ZE_RESULT_ERROR_UNSUPPORTED_SIZE:
       return OUTBACK_OUT_OF_MEMORY;
     case ZE_RESULT_ERROR_UNSUPPORTED_FEATURE:

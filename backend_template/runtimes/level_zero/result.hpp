@@ -1,4 +1,5 @@
-// What the driver answers, as the exceptions of a runtime.
+// Turns the driver's results (ze_result_t) into texts and into the exceptions of a runtime. Where a
+// comment in this folder says "throws like `check`", it means the functions below.
 #pragma once
 
 #include <level_zero/ze_api.h>
@@ -7,21 +8,24 @@
 
 namespace outback::level_zero {
 
-/// "ZE_RESULT_ERROR_DEVICE_LOST (0x70000001)"; for a number that nobody knows, the number.
+/// Returns "ZE_RESULT_ERROR_DEVICE_LOST (0x70000001)"; for a number without a known name, just the
+/// number.
 std::string result_text(ze_result_t result);
 
-/// Throws what `result` of `call` means: outback::device_lost, out_of_memory (of the device, of the
-/// host, or a size that the driver cannot serve), unsupported, invalid_argument, or
-/// outback::runtime_error. The text is "<call>: <result_text>".
+/// Throws the exception for `result`, which `call` returned: outback::device_lost,
+/// outback::out_of_memory (of the device, of the host, or a size that the driver cannot serve),
+/// outback::unsupported, outback::invalid_argument, or outback::runtime_error for all others. The
+/// text is "<call>: <result_text>".
 [[noreturn]] void throw_result(ze_result_t result, const char* call);
 
-/// Throws unless `result` is a success. `call` is the entry point's name.
+/// Throws as `throw_result` unless `result` is a success. `call` is the name of the driver's
+/// function.
 inline void check(ze_result_t result, const char* call) {
   if (result != ZE_RESULT_SUCCESS) [[unlikely]]
     throw_result(result, call);
 }
 
-/// For calls whose answer may be "not yet": whether it is "done". Throws like `check`.
+/// The same for calls that may return "not ready": returns false for that, and true for a success.
 inline bool check_ready(ze_result_t result, const char* call) {
   if (result == ZE_RESULT_NOT_READY) return false;
   check(result, call);

@@ -19,11 +19,11 @@
 namespace outback::level_zero {
 namespace {
 
-// So many recordings may be under way at once. One that finds its place taken waits for the one
-// that has it, which was recorded before, so such waits make no circle.
+// So many recordings may be under way at once. A recording whose place is still taken waits for the
+// one that has it. That one was recorded before, so such waits form no circle.
 constexpr std::size_t recordings_under_way = 256;
 
-// What a handle of an event begins with.
+// The first bytes of a handle of an event; shared_memory.cpp has another text.
 constexpr char event_handle_kind[8] = {'o', 'b', 'z', 'e', 'e', 'v', 't', '1'};
 
 [[noreturn]] void throw_system_error(const char* what) {
@@ -33,16 +33,19 @@ constexpr char event_handle_kind[8] = {'o', 'b', 'z', 'e', 'e', 'v', 't', '1'};
 }  // namespace
 
 struct shared_event::state {
-  std::atomic<uint64_t> last;                                    // recording; they count from 1
-  std::atomic<uint32_t> changes;                                 // of done, for a futex
-  std::array<std::atomic<uint64_t>, recordings_under_way> done;  // n, at n modulo places
+  std::atomic<uint64_t> last;     // number of the last recording; 0: none yet
+  std::atomic<uint32_t> changes;  // counts the writes to `done`; the futex
+  // Recording n is done if element n % 256 is at least n.
+  std::array<std::atomic<uint64_t>, recordings_under_way> done;
 };
 
 shared_event::state* shared_event::map(int fd) {
+  // Only lock-free atomics work between processes.
   static_assert(std::atomic<uint64_t>::is_always_lock_free &&
                 std::atomic<uint32_t>::is_always_lock_free);
   void* const there = mmap(nullptr, sizeof(state), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (there == MAP_FAILED) {
+    // close() may change errno.
     const int why = errno;
     close(fd);
     errno = why;
@@ -61,7 +64,7 @@ shared_event::~shared_event() {
 std::shared_ptr<shared_event> shared_event::make() {
   const int fd = memfd_create("outback event", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) throw_system_error("memfd_create for an event of several processes");
-  // Sealed, so that nobody can take away a page that is mapped.
+  // Sealed, so that no process can shrink the file: reading a mapped page that is gone is a SIGBUS.
   if (ftruncate(fd, sizeof(state)) != 0 ||
       fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     const int why = errno;
@@ -74,6 +77,8 @@ std::shared_ptr<shared_event> shared_event::make() {
 
 std::shared_ptr<shared_event> shared_event::open(const outback_ipc_handle& handle) {
   struct stat file = {};
+  // The handle and its descriptor come from another process, so nothing is mapped before it was
+  // looked at.
   const bool is_event = handle.size == sizeof(event_handle_kind) &&
                         std::memcmp(handle.bytes, event_handle_kind, handle.size) == 0;
   if (!is_event || handle.fd < 0 || fstat(handle.fd, &file) != 0 ||
@@ -111,6 +116,8 @@ bool shared_event::done(uint64_t recording) const noexcept {
 
 void shared_event::wait(uint64_t recording) const noexcept {
   for (;;) {
+    // Read before `done` is asked: a completion in between changes the value, and FUTEX_WAIT
+    // returns at once.
     const uint32_t before = state_->changes.load();
     if (done(recording)) return;
     syscall(SYS_futex, &state_->changes, FUTEX_WAIT, before, nullptr, nullptr, 0);
@@ -118,6 +125,7 @@ void shared_event::wait(uint64_t recording) const noexcept {
 }
 
 void shared_event::complete(uint64_t recording) const noexcept {
+  // The place must be free, or a number that others wait for would be overwritten.
   if (recording > recordings_under_way) wait(recording - recordings_under_way);
   state_->done[recording % recordings_under_way].store(recording, std::memory_order_release);
   state_->changes.fetch_add(1);

@@ -1,9 +1,9 @@
-// An event that several processes record and wait for.
+// An event that several processes record and wait for (OUTBACK_EVENT_INTERPROCESS).
 //
-// Not made of the driver's event pools, although these can be shared: a recording needs an event
-// that nothing in flight refers to, so all processes would have to agree on which event of the pool
-// is meant, and when it may be reset. Recordings are numbers in a file in memory instead, which the
-// host's threads write and wait for in the order of the streams (see host_worker.hpp).
+// It is not made of the driver's event pools, although these can be shared. A recording needs an
+// event that nothing in flight refers to, so all processes would have to agree which event of the
+// pool is meant and when it may be reset. Instead, recordings are numbers in a file in memory.
+// Threads of the host write them and wait for them, in the order of the streams (host_worker.hpp).
 #pragma once
 
 #include <cstddef>
@@ -14,29 +14,37 @@
 
 namespace outback::level_zero {
 
-/// May be used from any thread, and from all processes that opened it.
+/// May be used from any thread of any process that has it open. Owns one descriptor and one
+/// mapping.
 class shared_event : public std::enable_shared_from_this<shared_event> {
  public:
-  /// One that was never recorded. Throws outback::runtime_error where there are no descriptors
-  /// left.
+  /// Makes an event that was never recorded. Throws outback::runtime_error where descriptors or
+  /// memory are short.
   static std::shared_ptr<shared_event> make();
-  /// The event that `handle`, with its descriptor, tells of. Throws outback::invalid_argument where
-  /// it tells of none.
+  /// Opens the event that `handle` and its descriptor name. `handle.fd` stays the caller's. Throws
+  /// outback::invalid_argument if it is no such handle, and outback::runtime_error where no
+  /// descriptors are left.
   static std::shared_ptr<shared_event> open(const outback_ipc_handle& handle);
   ~shared_event();
   shared_event(const shared_event&) = delete;
   shared_event& operator=(const shared_event&) = delete;
 
-  /// With a descriptor of its own, which is the caller's to close.
+  /// Returns a handle for another process; the caller closes its descriptor. Throws
+  /// outback::runtime_error where no descriptors are left.
   outback_ipc_handle handle() const;
 
-  /// A number for a new recording, which the event stands for from now on.
+  /// Returns the number of a new recording, for which the event stands from now on in all
+  /// processes. It must be passed to `complete`.
   uint64_t begin() noexcept;
-  /// What was enqueued before it is done. Waits where 256 recordings are under way.
+  /// Marks the recording as done and wakes those who wait. Blocks while 256 recordings are under
+  /// way, until the oldest of them is done.
   void complete(uint64_t recording) const noexcept;
 
+  /// The number of the last recording; 0 if there was none, which counts as done.
   uint64_t last() const noexcept;
+  /// Whether the recording, or a later one in its place, is done.
   bool done(uint64_t recording) const noexcept;
+  /// Blocks the caller until `done(recording)`.
   void wait(uint64_t recording) const noexcept;
 
  private:

@@ -18,11 +18,11 @@ namespace {
 
 constexpr char memory_handle_kind[8] = {'o', 'b', 'z', 'e', 'm', 'e', 'm', '1'};
 
-/// What `outback_ipc_handle.bytes` holds. Under Linux the driver's handle begins with a descriptor,
-/// which is of no use elsewhere: it travels as the handle's `fd`.
+/// What `outback_ipc_handle.bytes` holds. On Linux the driver's handle begins with a descriptor,
+/// whose number means nothing in another process: the descriptor travels as the handle's `fd`.
 struct memory_handle {
   char kind[8];
-  std::array<uint64_t, 2> process;  // random: process numbers come back
+  std::array<uint64_t, 2> process;  // random, because process numbers are used again
   uint64_t serial;                  // of the allocation in that process
   ze_ipc_mem_handle_t driver;
 };
@@ -31,6 +31,7 @@ static_assert(sizeof(memory_handle) <= sizeof(outback_ipc_handle::bytes));
 const std::array<uint64_t, 2>& this_process() {
   static const auto token = [] {
     std::array<uint64_t, 2> made = {};
+    // If the system refuses, as a sandbox may, something that is likely to differ has to do.
     if (getrandom(made.data(), sizeof(made), 0) != ssize_t(sizeof(made))) {
       made = {uint64_t(getpid()), uint64_t(reinterpret_cast<uintptr_t>(&made))};
     }
@@ -39,6 +40,7 @@ const std::array<uint64_t, 2>& this_process() {
   return token;
 }
 
+// The descriptor that the driver wrote into its handle.
 int descriptor_in(const ze_ipc_mem_handle_t& handle) {
   int fd = -1;
   std::memcpy(&fd, handle.data, sizeof(fd));
@@ -62,14 +64,15 @@ outback_ipc_handle shared_memory::share(device& owner, const allocation& of) {
   std::memcpy(inner.kind, memory_handle_kind, sizeof(inner.kind));
   inner.process = this_process();
   inner.serial = of.serial;
-  const std::lock_guard lock(mutex_);  // the driver's descriptor is one for all
+  const std::lock_guard lock(mutex_);  // the driver has one descriptor for an allocation
   check(api.zeMemGetIpcHandle(owner.context(), of.base, &inner.driver), "zeMemGetIpcHandle");
   outback_ipc_handle made = {};
   made.struct_size = sizeof(made);
   made.size = sizeof(inner);
   std::memcpy(made.bytes, &inner, sizeof(inner));
+  // A duplicate, because the driver keeps its own descriptor.
   made.fd = duplicate(descriptor_in(inner.driver));
-  // Before 1.6 the descriptor stays with the allocation, and goes with it.
+  // Before API 1.6 nothing gives the descriptor back; it goes when the memory is freed.
   if (owner.of().puts_handles()) api.zeMemPutIpcHandle(owner.context(), inner.driver);
   return made;
 }
@@ -84,17 +87,21 @@ void* shared_memory::open(device& there, const outback_ipc_handle& handle) {
     throw invalid_argument(
         "the handle is not of memory of this runtime, or its descriptor did not come with it");
   }
+  // The contract refuses a process's own handles, whatever the driver would say to them.
   if (inner.process == this_process()) {
     throw invalid_argument("the handle is of this process's own memory, which needs no opening");
   }
   const identity which{inner.process[0], inner.process[1], inner.serial, there.index()};
   const std::lock_guard lock(mutex_);
+  // Opened again, the memory must be where it was, so the driver is asked only once.
   if (const auto before = opened_.find(which); before != opened_.end()) {
     ++before->second.times;
     return before->second.base;
   }
   const driver_api& api = there.of().api();
+  // The number that the descriptor has in this process takes the place of the other process's.
   std::memcpy(inner.driver.data, &handle.fd, sizeof(handle.fd));
+  // Inserted first, so that nothing can fail once the memory is open.
   const auto place = opened_.emplace(which, opened{nullptr, 1}).first;
   const ze_result_t result =
       api.zeMemOpenIpcHandle(there.context(), there.handle(), inner.driver, 0, &place->second.base);

@@ -1,4 +1,5 @@
-// Device memory of other processes: handles for it, and what of it is open here.
+// Interprocess memory: handles for our memory, and the memory of other processes that is open here.
+// The ipc slots call it.
 #pragma once
 
 #include <level_zero/ze_api.h>
@@ -15,19 +16,23 @@
 
 namespace outback::level_zero {
 
-/// May be used from any thread; throws like `check`.
+/// May be used from any thread; throws like `check`. One lock is held during the driver's calls.
 class shared_memory {
  public:
-  /// For `of`, memory of `owner`. The descriptor is the caller's.
+  /// Returns a handle for `of`, an allocation of `owner`'s. The caller closes its descriptor.
   outback_ipc_handle share(device& owner, const allocation& of);
-  /// The same memory, opened again, is at the same place. Throws outback::invalid_argument for
-  /// memory of this process, and for what is no handle of memory.
+  /// Returns where the memory is on `there`. Memory that is open already is at the same place
+  /// again, and is counted. Throws outback::invalid_argument for memory of this process, and for a
+  /// handle that is not one of memory.
   void* open(device& there, const outback_ipc_handle& handle);
-  /// Throws outback::invalid_argument if `ptr` is not open for `there`.
+  /// Undoes one `open`; the last one closes the memory. Throws outback::invalid_argument if `ptr`
+  /// is not open for `there`.
   void close(device& there, void* ptr);
 
  private:
-  using identity = std::tuple<uint64_t, uint64_t, uint64_t, int32_t>;  // process, memory, device
+  using identity = std::tuple<uint64_t, uint64_t, uint64_t,
+                              int32_t>;  // two words of the process's token, the allocation's
+                                         // serial, the device's index here
   struct opened {
     void* base;
     uint64_t times;

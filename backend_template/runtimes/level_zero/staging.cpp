@@ -14,6 +14,8 @@ staging::~staging() {
 }
 
 void* staging::acquire() {
+  // The blocks are used in turn, so this one is the likeliest to be free. If it is not, none is
+  // waited for.
   block& oldest = blocks_[next_];
   if (oldest.until) {
     if (!oldest.until.complete()) return nullptr;

@@ -1,5 +1,5 @@
-// Pinned blocks that small copies from pageable memory go through, so that the caller need not
-// wait.
+// Pinned blocks through which small copies from pageable memory go, so that the caller need not
+// wait for the device.
 #pragma once
 
 #include <array>
@@ -11,24 +11,25 @@ namespace outback::level_zero {
 
 class driver;
 
-/// Up to here a copy is staged: copying twice costs less than waiting for the device.
+/// Bytes of a block. Up to this size a copy is staged: copying twice costs less than waiting for
+/// the device.
 inline constexpr std::size_t staging_size = std::size_t{64} << 10;
 
-/// The blocks of one queue, used in turn. Not for two threads at once. They are never freed: a
-/// queue is not, and uses them again.
+/// The 16 blocks of one queue, used in turn. Each is allocated when it is first needed and freed
+/// with the object. Not for two threads at once.
 class staging {
  public:
   explicit staging(driver& of) : driver_(of) {}
-  /// No copy is on its way any more.
+  /// Frees the blocks. No copy may use them any more.
   ~staging();
   staging(const staging&) = delete;
   staging& operator=(const staging&) = delete;
 
-  /// A block of `staging_size` bytes that no work uses; null where all are in use. Throws like
-  /// `check`.
+  /// Returns a block of `staging_size` bytes that no work uses, or null if the oldest one is still
+  /// in use. Throws like `check`.
   void* acquire();
 
-  /// What `acquire` answered is in use until `slot` is complete.
+  /// Marks the block that `acquire` returned last as in use until `slot` is complete.
   void use(slot_ref slot) noexcept;
 
  private:

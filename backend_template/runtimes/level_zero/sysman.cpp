@@ -8,7 +8,8 @@
 namespace outback::level_zero {
 namespace {
 
-// All that `enumerate` lists; nothing where the loader has no such function, or the driver refuses.
+// Returns all handles that `enumerate` lists, or none if the loader has no such function or the
+// driver refuses.
 template <class Handle, class Enumerate>
 std::vector<Handle> listed(Enumerate enumerate, zes_device_handle_t device) {
   uint32_t count = 0;
@@ -31,10 +32,12 @@ std::vector<Handle> sysman::own(Enumerate enumerate, Describe describe, zes_stru
     Properties properties = {};
     properties.stype = stype;
     if (describe(each, &properties) != ZE_RESULT_SUCCESS || !fits(properties)) continue;
+    // Sysman lists the sensors of a card and those of its tiles together.
     if (!properties.onSubdevice) of_device.push_back(each);
     const bool ours = !place_.tile || *place_.tile == properties.subdeviceId;
     if (properties.onSubdevice && ours) of_tiles.push_back(each);
   }
+  // A card's own sensors are used if it has any, and otherwise those of all its tiles.
   return place_.tile || of_device.empty() ? of_tiles : of_device;
 }
 
@@ -62,9 +65,10 @@ std::optional<std::vector<outback_process>> sysman::processes() {
     auto count = uint32_t(states.size());
     const ze_result_t result = api_.zesDeviceProcessesGetState(
         place_.device, &count, states.empty() ? nullptr : states.data());
+    // INVALID_SIZE says that there are more processes than the list has room for.
     if (result != ZE_RESULT_SUCCESS && result != ZE_RESULT_ERROR_INVALID_SIZE) return std::nullopt;
     const bool all = result == ZE_RESULT_SUCCESS && count <= states.size();
-    // One that starts meanwhile needs room too.
+    // With room for processes that start meanwhile.
     states.resize(all ? count : count + 8, blank);
     if (all) break;
   }
@@ -75,9 +79,10 @@ std::optional<std::vector<outback_process>> sysman::processes() {
   return known;
 }
 
-// The first call has nothing to compare with, and waits for a moment.
+// The first call has nothing to compare with. It reads twice, 10 ms apart.
 template <class Read>
 std::optional<double> sysman::growth(std::optional<reading>& last, const Read& read) {
+  // The lock is not held while sensors are read.
   const auto first = [&] {
     const std::lock_guard lock(mutex_);
     return last;
@@ -85,6 +90,7 @@ std::optional<double> sysman::growth(std::optional<reading>& last, const Read& r
   const std::optional<reading> before = first ? first : read();
   if (!before) return std::nullopt;
   std::optional<reading> now = first ? read() : std::nullopt;
+  // A counter may not have moved since the last call. Then it is read again after 10 ms.
   if (!now || now->time_us <= before->time_us) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     now = read();
@@ -112,6 +118,7 @@ std::optional<int64_t> sysman::utilization() {
   const auto engines = own<zes_engine_handle_t, zes_engine_properties_t>(
       api_.zesDeviceEnumEngineGroups, api_.zesEngineGetProperties,
       ZES_STRUCTURE_TYPE_ENGINE_PROPERTIES,
+      // The group that stands for all engines together.
       [](const auto& properties) { return properties.type == ZES_ENGINE_GROUP_ALL; });
   const auto busy = growth(last_activity_, [&] {
     return sum(engines, [&](zes_engine_handle_t engine) -> std::optional<reading> {
@@ -121,6 +128,8 @@ std::optional<int64_t> sysman::utilization() {
     });
   });
   if (!busy) return std::nullopt;
+  // The mean of the tiles. Rounding, and reading one after another, may give a little more than
+  // 100.
   return std::clamp<int64_t>(int64_t(*busy * 100 / double(engines.size())), 0, 100);
 }
 
@@ -135,6 +144,7 @@ std::optional<int64_t> sysman::temperature() {
            })) {
     double celsius = 0;
     if (api_.zesTemperatureGetState(sensor, &celsius) != ZE_RESULT_SUCCESS) continue;
+    // Tiles may have a sensor each.
     hottest = std::max(hottest.value_or(INT64_MIN), int64_t(celsius * 1000));
   }
   return hottest;
@@ -145,7 +155,7 @@ std::optional<int64_t> sysman::power() {
   const auto domains = own<zes_pwr_handle_t, zes_power_properties_t>(
       api_.zesDeviceEnumPowerDomains, api_.zesPowerGetProperties,
       ZES_STRUCTURE_TYPE_POWER_PROPERTIES, [](const auto&) { return true; });
-  // Microjoules in microseconds are watts.
+  // Microjoules per microsecond are watts.
   const auto watts = growth(last_energy_, [&] {
     return sum(domains, [&](zes_pwr_handle_t domain) -> std::optional<reading> {
       zes_power_energy_counter_t counter = {};

@@ -1,4 +1,5 @@
-// What Sysman, Level Zero's management half, says of a device.
+// What Sysman, Level Zero's management API, measures of a device. The telemetry slots and
+// memory_usage read it.
 #pragma once
 
 #include <level_zero/zes_api.h>
@@ -14,41 +15,46 @@
 
 namespace outback::level_zero {
 
-/// Where a device is in Sysman, which lists cards, while the core may list their tiles.
+/// Where a device is in Sysman. Sysman lists cards, while the core may list the tiles of a card as
+/// devices.
 struct sysman_place {
-  zes_device_handle_t device = nullptr;  // null: Sysman does not know it
-  std::optional<uint32_t> tile = {};     // of that device; none: all of it
+  zes_device_handle_t device = nullptr;  // null: Sysman does not know the device
+  std::optional<uint32_t> tile = {};     // of that card; nullopt: the whole card
 };
 
-/// The sensors of one device. Each answers nullopt where there is no Sysman, where the device has
-/// no such sensor, or where the process may not read it. What a card has for each of its tiles, and
-/// not for itself, is put together for the card. May be used from any thread.
+/// The sensors of one device. Each function returns nullopt if there is no Sysman, if the device
+/// has no such sensor, or if the process may not read it. What a card has only for its tiles is put
+/// together for the card. May be used from any thread.
 class sysman {
  public:
   explicit sysman(const driver_api& api) : api_(api) {}
 
+  /// Sets the place, before the first reading.
   void attach(sysman_place place) noexcept { place_ = place; }
 
+  /// Free and total bytes of the device, memory of all processes counted.
   std::optional<memory_amount> memory();
-  std::optional<std::vector<outback_process>> processes();  // of the card, for a tile too
-  std::optional<int64_t> utilization();                     // percent since the last call
+  std::optional<std::vector<outback_process>> processes();  // of the whole card, for a tile too
+  std::optional<int64_t> utilization();                     // percent, since the last call
   std::optional<int64_t> temperature();  // thousandths of a degree Celsius, where it is hottest
   std::optional<int64_t> power();        // milliwatts, the mean since the last call
   std::optional<int64_t> clock_rate();   // hertz, of the fastest tile
 
  private:
-  /// A count and the time of its reading, whose growth is what is asked for.
+  // A counter and when it was read, in microseconds of Sysman's clock. How fast it grows is the
+  // measurement.
   struct reading {
     uint64_t amount, time_us;
   };
-  /// Those of `enumerate`'s that measure this device and that `fits`, a function of their
-  /// properties, takes.
+  // Returns those of `enumerate`'s handles that measure this device (its tile, or the card) and
+  // whose properties `fits` accepts.
   template <class Handle, class Properties, class Enumerate, class Describe, class Fits>
   std::vector<Handle> own(Enumerate enumerate, Describe describe, zes_structure_type_t stype,
                           const Fits& fits) const;
-  /// All of them, read one after another.
+  // The sum of one reading each, or nullopt if one of them fails. They are read one after another.
   template <class Handle, class Read>
   static std::optional<reading> sum(const std::vector<Handle>& all, const Read& read);
+  // How much the counter grew per microsecond since `last`, which becomes the new reading.
   template <class Read>
   std::optional<double> growth(std::optional<reading>& last, const Read& read);
 

@@ -41,6 +41,8 @@ zes_device_handle_t sysman_handles::card_of(const ze_device_uuid_t& uuid) const 
 }
 
 sysman_place sysman_handles::by_uuid(const ze_device_uuid_t& uuid) const {
+  // Cards first. Only a newer loader can find a tile by its UUID, and says which of its card's
+  // tiles it is.
   if (const auto card = card_of(uuid)) return {card};
   if (api_.zesDriverGetDeviceByUuidExp == nullptr) return {};
   newer::sysman_uuid asked = {};
@@ -72,13 +74,16 @@ sysman_place sysman_handles::of(ze_device_handle_t device,
                                 const ze_device_properties_t& properties) const {
   if (!in_core_ && drivers_.empty()) return {};
   const bool is_tile = (properties.flags & ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE) != 0;
-  // A tile that the core does not call one (ZE_FLAT_DEVICE_HIERARCHY=FLAT) has its UUID alone.
+  // With ZE_FLAT_DEVICE_HIERARCHY=FLAT the core does not call a tile a tile; then only its UUID
+  // tells.
   const ze_device_handle_t root = is_tile ? root_of(device) : nullptr;
+  // With the core's initialisation the two APIs share handles, so the handle is only cast.
   if (in_core_ && root == nullptr) return {reinterpret_cast<zes_device_handle_t>(device)};
   if (in_core_) return {reinterpret_cast<zes_device_handle_t>(root), properties.subdeviceId};
   if (const sysman_place found = by_uuid(properties.uuid); found.device != nullptr) return found;
   ze_device_properties_t whole = {};
   whole.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
+  // A tile without an entry of its own: its card is looked for by the card's UUID.
   if (root == nullptr || api_.zeDeviceGetProperties(root, &whole) != ZE_RESULT_SUCCESS) return {};
   return {card_of(whole.uuid), properties.subdeviceId};
 }

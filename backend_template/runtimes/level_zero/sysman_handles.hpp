@@ -1,4 +1,5 @@
-// Which of Sysman's devices is which of the core's.
+// Finds out which of Sysman's devices is which of the core API's. platform.cpp asks it once for
+// each device.
 #pragma once
 
 #include <level_zero/zes_api.h>
@@ -10,15 +11,18 @@
 
 namespace outback::level_zero {
 
-/// Where Sysman has the core's devices. `in_core`: Sysman was initialised with the core
-/// (ZES_ENABLE_SYSMAN), whose handles it then shares. Otherwise newer loaders let it be initialised
-/// apart, which the environment need not say; devices are matched by their UUID then.
+/// Sysman's devices. With `in_core`, Sysman was initialised together with the core
+/// (ZES_ENABLE_SYSMAN=1) and shares its device handles. Otherwise newer loaders can initialise it
+/// apart, without a variable; devices are then matched by UUID. For one thread.
 class sysman_handles {
  public:
+  /// Lists Sysman's devices. What fails means that Sysman knows no device; nothing is thrown.
   sysman_handles(const driver_api& api, bool in_core);
+  /// Returns the place of a device of the core, with a null device if Sysman does not know it.
   sysman_place of(ze_device_handle_t device, const ze_device_properties_t& properties) const;
 
  private:
+  // A card that Sysman lists, by its UUID.
   struct known {
     zes_device_handle_t device;
     ze_device_uuid_t uuid;

@@ -12,9 +12,12 @@ timer make_timer(uint64_t resolution, bool is_rate, uint32_t valid_bits) {
 }
 
 int64_t timer::elapsed(uint64_t from, uint64_t to, int64_t estimate) const {
-  // The nearest way around the circle, as a signed number.
+  // The shorter way around the circle, as a signed number: shifting up and down extends the sign of
+  // the valid bits.
   const uint32_t unused = 64 - valid_bits;
   int64_t ticks = int64_t((to - from) << unused) >> unused;
+  // Adds the whole turns that the estimate tells of. A count of 60 bits or more does not wrap in
+  // the life of a process.
   if (valid_bits < 60) {
     const int64_t period = int64_t{1} << valid_bits;
     const double off = double(estimate) - double(ticks) * ns_per_tick;

@@ -1,4 +1,5 @@
-// The null runtime, for whoever takes a table by the name of a C function.
+// The C entry point of the null runtime, the smallest runtime that satisfies outback/runtime.h. A
+// project that links this runtime needs this header and no other of the folder.
 #pragma once
 
 #include "outback/runtime.h"
@@ -7,7 +8,8 @@
 extern "C" {
 #endif
 
-// The process's one instance. Never null, and valid until the process ends.
+// Returns the table of the process's one null runtime. It is never null and stays valid until the
+// process ends. May be called from any thread.
 const outback_runtime* outback_null_runtime(void);
 
 #ifdef __cplusplus

@@ -1,8 +1,9 @@
-// The smallest runtime there can be: the required slots and no group. Two devices, whose memory is
-// the host's and whose work is done when the call returns.
+// The smallest runtime: the required slots and no optional group. It has two devices. Their memory
+// is the host's memory, and their work is done when the slot returns.
 //
-// Read it as an answer to "what do I have to write?". It cheats nowhere: tensors live on it, and
-// PyTorch's CPU kernels compute on them in place, because `device_info` says that they may.
+// Read it to learn what you have to write. It takes no shortcut: tensors live on it, and PyTorch's
+// CPU kernels compute in place on its memory, because `device_info` allows that with
+// OUTBACK_HOST_ADDRESSABLE and `kernels_of`.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -22,6 +23,9 @@ class null_runtime {
   outback_device_info device_info(int32_t device) {
     check(device);
     outback_device_info info = {};
+    // All three flags are true because device memory is malloc's memory here. Where the CPU cannot
+    // address device memory, leave OUTBACK_HOST_ADDRESSABLE out and `kernels_of` 0; operators then
+    // run over copies.
     info.flags = OUTBACK_HOST_ADDRESSABLE | OUTBACK_ADDRESSES_HOST | OUTBACK_INTEGRATED;
     info.memory_size = info.max_alloc_size = memory_size_;
     info.alignment = alignment;
@@ -36,11 +40,14 @@ class null_runtime {
     check(device);
     if (size == 0) return nullptr;
     const std::lock_guard lock(mutex_);
+    // The limit makes out-of-memory happen. Without it the system would grant nearly any size,
+    // because it hands out pages only when they are touched.
     if (size > memory_size_ - used_[device]) {
       throw outback::out_of_memory("asked for " + std::to_string(size) + " bytes, " +
                                    std::to_string(memory_size_ - used_[device]) + " of " +
                                    std::to_string(memory_size_) + " are free");
     }
+    // aligned_alloc wants a size that is a multiple of the alignment.
     void* ptr = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
     if (ptr == nullptr) throw std::bad_alloc();
     sizes_[device].emplace(ptr, size);
@@ -67,6 +74,7 @@ class null_runtime {
     }
     if (dst_device != OUTBACK_HOST) check(dst_device);
     if (src_device != OUTBACK_HOST) check(src_device);
+    // The table lets null pointers through where the size is 0, but memcpy must not get them.
     if (size == 0) return;
     const std::lock_guard lock(mutex_);
     std::memcpy(dst, src, size);
@@ -93,7 +101,8 @@ class null_runtime {
 
   const std::size_t memory_size_ =
       std::size_t(sysconf(_SC_PHYS_PAGES)) * std::size_t(sysconf(_SC_PAGESIZE)) / 4;
-  std::mutex mutex_;  // also gives the work of two threads its order
+  // Guards the members below. Copies and fills hold it too, so that work runs one piece at a time.
+  std::mutex mutex_;
   std::unordered_map<void*, std::size_t> sizes_[2];
   std::size_t used_[2] = {};
 };
@@ -103,6 +112,6 @@ static_assert(outback::device_runtime<null_runtime>);
 }  // namespace
 
 extern "C" const outback_runtime* outback_null_runtime(void) {
-  static auto& instance = *new null_runtime;  // leaked: tensors may outlive main()
+  static auto& instance = *new null_runtime;  // leaked on purpose: tensors may outlive main()
   return outback::table_of(instance);
 }

@@ -51,14 +51,14 @@
 #include <ATen/ops/threshold_backward_native.h>
 #include <ATen/ops/threshold_backward_ops.h>
 
-#include "backend_template/ops/in_place/cpu_kernels/stubs.h"
 #include "backend_template/ops/in_place/cpu_kernels/cpu_kernels.h"
+#include "backend_template/ops/in_place/cpu_kernels/stubs.h"
 #include "backend_template/ops/registrar.h"
 
 namespace outback::ops {
 namespace {
 
-// torch's relu is clamp_min, which takes a scalar.
+// relu has no structured kernel of its own: torch computes it as clamp_min with 0.
 at::Tensor relu(const at::Tensor& self) {
   if (!c10::isFloatingType(self.scalar_type())) return unboxed_kernel<at::_ops::relu>::run(self);
   return elementwise<at::native::structured_clamp_min_out, at::_ops::clamp_min>::run(self, 0);
@@ -74,7 +74,8 @@ void add_elementwise(registrar& to) {
   to.add<&elementwise<Kernel, Operator>::run>(Operator::name + 6, Operator::overload_name);
 }
 
-// In one step, as the CPU's loops convert it: an integer that goes through double is rounded twice.
+// Converts in one step, as the CPU's loops do: an integer that goes through double is rounded
+// twice.
 template <class To>
 void convert(const at::Tensor& number, const at::Tensor& to) {
   *to.mutable_data_ptr<To>() = number.scalar_type() == c10::kLong
@@ -102,7 +103,8 @@ void register_elementwise(registrar& to) {
   using namespace at::native;
   namespace ops = at::_ops;
 
-  fill_stub<add_stub>();  // sub has no stub of its own: it adds the negative
+  // Each structured kernel needs the stub that it calls.
+  fill_stub<add_stub>();  // sub calls it too, with a negative alpha
   add_elementwise<structured_ufunc_add_CPU, ops::add_Tensor>(to);
   add_elementwise<structured_ufunc_add_CPU, ops::add__Tensor>(to);
   add_elementwise<structured_sub_out, ops::sub_Tensor>(to);

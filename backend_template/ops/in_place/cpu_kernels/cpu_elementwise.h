@@ -1,9 +1,11 @@
-// Elementwise operators without aliases: torch's own structured kernel, run on our tensors.
+// Elementwise operators in place and without aliases: torch's own structured kernel for the CPU
+// runs on the device's tensors.
 //
 // Such a kernel works out shapes and strides, asks for its result, and hands a TensorIterator to a
-// dispatch stub. The result comes from our allocator, and our entry in the stub is the CPU's: its
-// loops see nothing but pointers. TensorIterator converts dtypes for the CPU only, so this is for
-// one floating-point dtype and no CPU scalars; what does not fit takes the alias.
+// dispatch stub. The result comes from the device's allocator, and the stub's entry for PrivateUse1
+// calls the CPU's (stubs.h), whose loops see nothing but pointers. TensorIterator converts dtypes
+// on the CPU only, so this fast path is for tensors of one floating-point dtype. All other calls go
+// through unboxed_kernel, which makes aliases.
 #pragma once
 
 #include <ATen/TensorIterator.h>
@@ -19,7 +21,9 @@
 
 namespace outback::ops {
 
-/// True when the loops may run on `tensor` as it is, next to `first`: one of ours, or a CPU scalar.
+/// True if the loops may run on `tensor` as it is, together with `first`: both have one dtype, and
+/// `tensor` is on the device of `first` or is a CPU tensor of no dimension. A neg bit would be
+/// ignored by the loops.
 inline bool fits(const at::Tensor& first, const at::Tensor& tensor) {
   const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
   return is_plain(impl) && !tensor.is_neg() && !has_names(tensor) &&
@@ -32,11 +36,14 @@ bool fits(const at::Tensor& /*first*/, const Other& /*not a tensor*/) {
   return true;
 }
 
-/// The number in `x + 1`, with the dtype that it would be converted to. Left as they are: numbers
-/// for reduced precision, where the CPU's loops look at the number itself, and booleans, which some
-/// operators refuse.
+/// Returns `number`, the wrapped number of `x + 1`, in the dtype of `first`, so that it `fits`.
+/// Returns it unchanged if that dtype is not float32 or float64, since the CPU's loops for reduced
+/// precision read the original number, and if it is a bool or complex, which some operators refuse:
+/// such a call then takes the alias.
 at::Tensor number_like(const at::Tensor& first, const at::Tensor& number);
 
+/// Returns something to dereference in place of `other`: a tensor as MaybeOwned, converted if it is
+/// a wrapped number; the address of anything else.
 template <class Other>
 decltype(auto) adapted(const at::Tensor& first, const Other& other) {
   if constexpr (std::is_same_v<Other, at::Tensor>) {
@@ -48,6 +55,8 @@ decltype(auto) adapted(const at::Tensor& first, const Other& other) {
   }
 }
 
+/// True if an operator with `first` as its result, in place, need not broadcast or resize for
+/// `other`.
 template <class Other>
 bool has_size_of(const at::Tensor& first, const Other& other) {
   if constexpr (std::is_same_v<Other, at::Tensor>) {
@@ -56,6 +65,10 @@ bool has_size_of(const at::Tensor& first, const Other& other) {
   return true;
 }
 
+/// `elementwise<at::native::structured_mul_out, at::_ops::mul_Tensor>::run` is a kernel for
+/// aten::mul.Tensor on this device: `Kernel` on the tensors themselves where they fit, else
+/// unboxed_kernel. There is a form for a new result and one for operators that work in place
+/// (mul_.Tensor).
 template <class Kernel, class Operator, class Signature = typename Operator::schema>
 struct elementwise;
 

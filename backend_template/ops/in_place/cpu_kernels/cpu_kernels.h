@@ -1,15 +1,16 @@
-// torch's CPU kernels that run on the device's tensors as they are, without an alias on the CPU.
+// Fast paths in place: torch's CPU kernels that run on the device's tensors as they are, without an
+// alias. register.cpp calls each function once, before the slower kernels for the same operators.
 #pragma once
 
 namespace outback::ops {
 
 class registrar;
 
-void register_elementwise(registrar& to);
-void register_index_select(registrar& to);
-void register_joining(registrar& to);
-void register_layer_norm(registrar& to);
-void register_matrices(registrar& to);
-void register_softmax(registrar& to);
+void register_elementwise(registrar& to);   // add, mul, relu, sigmoid, ... and their derivatives
+void register_index_select(registrar& to);  // also under embedding
+void register_joining(registrar& to);       // cat
+void register_layer_norm(registrar& to);    // native_layer_norm
+void register_matrices(registrar& to);      // mm, bmm, addmm
+void register_softmax(registrar& to);       // _softmax, _log_softmax and their derivatives
 
 }  // namespace outback::ops

@@ -1,10 +1,10 @@
-// torch's own structured kernels for the CPU, run on our tensors as they are.
+// torch's own structured kernels for the CPU, run in place on the device's tensors as they are.
 //
 // Such a kernel works out shapes and strides, asks for its result, and hands pointers to its loops.
-// Where the CPU can address the device's memory, pointers are all they need: no alias has to be
-// made, no result adopted. Which kernels look at nothing else is for the callers to know, and when:
-// a kernel that calls an operator on the way, copy_ or contiguous say, would not wait for the work
-// that ours, or the vendor's, leaves on the stream.
+// Where the CPU addresses the device's memory, pointers are all that the loops need: no alias is
+// made and no result is adopted. The caller must know that a kernel uses nothing but pointers, and
+// when. A kernel that calls an operator on the way, such as copy_ or contiguous, would call the
+// device's kernel for it, which may leave work on the stream, and would not wait for that work.
 #pragma once
 
 #include <ATen/TensorIterator.h>
@@ -23,8 +23,9 @@
 
 namespace outback::ops {
 
-/// `Kernel` with results of ours. Older releases pass names as well, of tensors without any: that
-/// is `More`.
+/// `Kernel`, a structured kernel of the CPU, whose result comes from the device's allocator. For
+/// kernels with one result. Torch releases with named tensors pass the dimensions' names as one
+/// more argument, which is `More`; the tensors here have none.
 template <class Kernel, class Method = decltype(&at::impl::MetaBase::set_output_raw_strided)>
 class kernel_on_device;
 
@@ -34,7 +35,8 @@ class kernel_on_device<Kernel,
                                                     at::TensorOptions, More...)>
     final : public Kernel {
  public:
-  /// With an output it works in place, and the sizes must be right already.
+  /// Without `output` the kernel makes its result. With `output` it writes there, and the sizes
+  /// must be right already: nothing is resized.
   explicit kernel_on_device(const at::Tensor& output = {}) : output_(output) {}
 
   void set_output_strided(int64_t index, at::IntArrayRef size, at::IntArrayRef stride,
@@ -61,7 +63,9 @@ class kernel_on_device<Kernel,
   at::Tensor output_;
 };
 
-/// The device's part of it, and the wait that every CPU kernel needs.
+/// True if `first` has a floating-point dtype and the CPU addresses its device's memory. Then it
+/// has also waited until the device's current stream is idle, as every CPU kernel must; that throws
+/// c10::Error while the stream is capturing. So call it last, when everything else fits.
 inline bool ready(const at::Tensor& first) {
   if (!c10::isFloatingType(first.scalar_type())) return false;
   const c10::DeviceIndex index = first.device().index();
@@ -70,7 +74,9 @@ inline bool ready(const at::Tensor& first) {
   return true;
 }
 
-/// True when loops may run on `tensor` as it is, next to `first`.
+/// True if a kernel may run on `tensor` as it is, together with `first`: dense, on the same device,
+/// of the same dtype, without a neg bit and without names. For an argument that is no tensor, and
+/// for an undefined one, there is nothing to check.
 inline bool is_like(const at::Tensor& first, const at::Tensor& tensor) {
   const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
   return is_plain(impl) && !tensor.is_neg() && !has_names(tensor) &&
@@ -86,6 +92,7 @@ bool is_like(const at::Tensor& /*first*/, const Other& /*not a tensor*/) {
   return true;
 }
 
+/// True if `tensor` is contiguous, undefined, or an argument that is no tensor.
 inline bool is_contiguous(const at::Tensor& tensor) {
   return tensor.is_contiguous();
 }
@@ -99,8 +106,9 @@ bool is_contiguous(const Other& /*not a tensor*/) {
   return true;
 }
 
-/// `structured_call<at::native::structured_mm_out_cpu, at::_ops::mm>::run` serves at::mm: by the
-/// kernel itself for floating-point tensors of one dtype, else as every operator is served.
+/// `structured_call<at::native::structured_mm_out_cpu, at::_ops::mm>::run` is a kernel for aten::mm
+/// on this device: torch's kernel itself for dense floating-point tensors of one dtype and device,
+/// else unboxed_kernel.
 template <class Kernel, class Operator, class Signature = typename Operator::schema>
 struct structured_call;
 
@@ -117,7 +125,8 @@ struct structured_call<Kernel, Operator, at::Tensor(const at::Tensor&, Others...
   }
 };
 
-/// The same for kernels that make their arguments contiguous first.
+/// The same for kernels that make their arguments contiguous first, which is an operator: the fast
+/// path takes contiguous tensors only.
 template <class Kernel, class Operator, class Signature = typename Operator::schema>
 struct contiguous_call;
 

@@ -1,10 +1,12 @@
-// index_select, which embedding is made of: torch's kernel makes its result where its input is.
+// index_select, which embedding calls. torch's kernel for the CPU makes its result on the device of
+// its input and works on pointers, so it runs in place as it is. It first makes a non-contiguous
+// index contiguous, which is an operator: such calls take the alias.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/index_select_native.h>
 #include <ATen/ops/index_select_ops.h>
 
-#include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
 #include "backend_template/ops/in_place/cpu_kernels/cpu_kernels.h"
+#include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
 #include "backend_template/ops/registrar.h"
 
 namespace outback::ops {

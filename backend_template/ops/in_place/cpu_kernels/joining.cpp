@@ -1,13 +1,13 @@
-// cat: torch's kernel copies bytes into a result of its own making.
+// cat: torch's structured kernel for the CPU copies bytes into its result.
 #include <ATen/core/IListRef.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/native/Copy.h>
 #include <ATen/ops/cat_native.h>
 #include <ATen/ops/cat_ops.h>
 
+#include "backend_template/ops/in_place/cpu_kernels/cpu_kernels.h"
 #include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
 #include "backend_template/ops/in_place/cpu_kernels/stubs.h"
-#include "backend_template/ops/in_place/cpu_kernels/cpu_kernels.h"
 #include "backend_template/ops/registrar.h"
 
 namespace outback::ops {
@@ -26,7 +26,7 @@ bool are_alike(const at::ITensorListRef& tensors) {
 at::Tensor cat(const at::ITensorListRef& tensors, int64_t dim) {
   if (!are_alike(tensors)) return unboxed_kernel<at::_ops::cat>::run(tensors, dim);
   kernel_on_device<at::native::structured_cat_out_cpu> kernel;
-  auto known = kernel.meta(tensors, dim);
+  auto known = kernel.meta(tensors, dim);  // what the generated code for the CPU passes on to impl
   kernel.impl(tensors, known.dim, known.valid, known.all_contiguous, known.all_same_dtype,
               known.all_same_sizes_and_stride, known.memory_format, kernel.output());
   return std::move(kernel.output());
@@ -35,7 +35,7 @@ at::Tensor cat(const at::ITensorListRef& tensors, int64_t dim) {
 }  // namespace
 
 void register_joining(registrar& to) {
-  fill_stub<at::native::copy_stub>();
+  fill_stub<at::native::copy_stub>();  // for tensors whose bytes do not lie in one run
   to.add<&cat>("cat");
 }
 

@@ -1,5 +1,6 @@
-// Layer normalization: torch's kernel makes its results where its input is and fills them through
-// pointers. (The one of its derivative zeroes a tensor on the way, so it takes aliases.)
+// Layer normalization: torch's kernel for the CPU makes its results on the device of its input and
+// fills them through pointers, so it runs in place as it is. The kernel of its derivative zeroes a
+// tensor on the way, which is an operator, so it takes aliases (common_operators.cpp).
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/native_layer_norm_native.h>
 #include <ATen/ops/native_layer_norm_ops.h>
@@ -7,8 +8,8 @@
 #include <optional>
 #include <tuple>
 
-#include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
 #include "backend_template/ops/in_place/cpu_kernels/cpu_kernels.h"
+#include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
 #include "backend_template/ops/registrar.h"
 
 namespace outback::ops {

@@ -1,4 +1,6 @@
-// Matrix products: torch's own kernels hand pointers to a BLAS.
+// Matrix products: torch's structured kernels for the CPU hand pointers to a BLAS, so they run in
+// place on the device's tensors. Only where nothing else takes part: the checks below are the cases
+// in which torch copies a matrix first, or asks oneDNN.
 #include <ATen/Context.h>
 #include <ATen/ExpandUtils.h>
 #include <ATen/core/Tensor.h>
@@ -9,16 +11,17 @@
 #include <ATen/ops/mm_native.h>
 #include <ATen/ops/mm_ops.h>
 
-#include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
 #include "backend_template/ops/in_place/cpu_kernels/cpu_kernels.h"
+#include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
 #include "backend_template/ops/own/small_copy.h"
 #include "backend_template/ops/registrar.h"
 
 namespace outback::ops {
 namespace {
 
-// oneDNN takes tensors, and looks at their device. It multiplies half precision, and on a user's
-// wish float32 by way of something shorter; on other processors than x86-64 more than that.
+// True if torch multiplies this dtype with a BLAS. oneDNN takes tensors and looks at their device,
+// so its cases need aliases: half precision, float32 if the user allows TF32 or bfloat16 for it,
+// and on processors other than x86-64 more dtypes.
 bool is_for_blas(c10::ScalarType dtype) {
 #if defined(__x86_64__)
   if (dtype == c10::kDouble) return true;
@@ -32,7 +35,8 @@ bool is_for_blas(c10::ScalarType dtype) {
 #endif
 }
 
-// What a BLAS takes as it is: the kernels copy any other matrix first.
+// True if a BLAS takes the last two dimensions as they are. torch's kernels copy any other matrix
+// first, which is an operator.
 bool is_blas_matrix(const at::Tensor& tensor) {
   const int64_t d = tensor.dim();
   if (d < 2 || tensor.numel() == 0) return false;
@@ -51,7 +55,7 @@ at::Tensor mm(const at::Tensor& self, const at::Tensor& mat2) {
                                        : unboxed_kernel<at::_ops::mm>::run(self, mat2);
 }
 
-// Batches that lie one behind the other.
+// True if the matrices of the batch lie one behind the other.
 bool is_blas_batch(const at::Tensor& tensor) {
   return tensor.dim() == 3 && tensor.stride(0) >= tensor.size(1) * tensor.size(2);
 }
@@ -63,7 +67,8 @@ at::Tensor bmm(const at::Tensor& self, const at::Tensor& mat2) {
              : unboxed_kernel<at::_ops::bmm>::run(self, mat2);
 }
 
-// The kernel would have an operator copy `self` into the result; here it is there already.
+// torch's kernel copies `self` into the result with copy_, an operator, unless both are one tensor.
+// So `self` is copied here, and the kernel gets the result as its `self`.
 at::Tensor addmm(const at::Tensor& self, const at::Tensor& mat1, const at::Tensor& mat2,
                  const at::Scalar& beta, const at::Scalar& alpha) {
   const bool runs_on_pointers = is_ours(self) && is_like(self, self) && is_like(self, mat1) &&

@@ -1,4 +1,5 @@
-// Softmax and its kin: torch's kernels go from pointers to pointers.
+// softmax, log_softmax and their derivatives: torch's structured kernels for the CPU work on
+// pointers if their arguments are contiguous, so they run in place.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_log_softmax_backward_data_native.h>
 #include <ATen/ops/_log_softmax_backward_data_ops.h>
@@ -9,8 +10,8 @@
 #include <ATen/ops/_softmax_native.h>
 #include <ATen/ops/_softmax_ops.h>
 
-#include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
 #include "backend_template/ops/in_place/cpu_kernels/cpu_kernels.h"
+#include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
 #include "backend_template/ops/registrar.h"
 
 namespace outback::ops {
