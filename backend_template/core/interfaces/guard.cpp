@@ -7,15 +7,15 @@
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/dtypes.h"
-#include "backend_template/core/streams/native.h"
 #include "backend_template/core/graphs/graph.h"
 #include "backend_template/core/memory/device_allocator.h"
 #include "backend_template/core/runtime/runtime.h"
+#include "backend_template/core/runtime/torch_version.h"
 #include "backend_template/core/streams/event.h"
 #include "backend_template/core/streams/event_flag.h"
+#include "backend_template/core/streams/native.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/core/streams/sync_debug.h"
-#include "backend_template/core/runtime/torch_version.h"
 
 namespace outback::core {
 namespace {

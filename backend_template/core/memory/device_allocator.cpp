@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "backend_template/core/devices/lazy_start.h"
-#include "backend_template/core/runtime/format.h"
 #include "backend_template/core/graphs/capture.h"
 #include "backend_template/core/memory/allocator/caches.h"
 #include "backend_template/core/memory/allocator/freeing.h"
@@ -19,6 +18,7 @@
 #include "backend_template/core/memory/allocator/size_policy.h"
 #include "backend_template/core/memory/copy.h"
 #include "backend_template/core/memory/runtime_memory.h"
+#include "backend_template/core/runtime/format.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/stream.h"
 

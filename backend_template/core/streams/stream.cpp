@@ -11,8 +11,8 @@
 #include <mutex>
 
 #include "backend_template/core/devices/lazy_start.h"
-#include "backend_template/core/runtime/format.h"
 #include "backend_template/core/graphs/capture.h"
+#include "backend_template/core/runtime/format.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/host_failure.h"
 #include "outback/layers.hpp"

@@ -10,10 +10,10 @@
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/lazy_start.h"
-#include "backend_template/core/runtime/environment.h"
-#include "backend_template/core/runtime/format.h"
 #include "backend_template/core/memory/allocator/caches.h"
 #include "backend_template/core/memory/allocator/out_of_memory.h"
+#include "backend_template/core/runtime/environment.h"
+#include "backend_template/core/runtime/format.h"
 #include "backend_template/core/runtime/runtime.h"
 
 namespace outback::core {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "backend_template/core/devices/device.h"
-#include "backend_template/core/runtime/format.h"
 #include "backend_template/core/memory/allocator/memory_limit.h"
 #include "backend_template/core/memory/device_allocator.h"
+#include "backend_template/core/runtime/format.h"
 #include "backend_template/core/runtime/runtime.h"
 
 namespace outback::core {
