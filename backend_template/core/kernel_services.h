@@ -1,5 +1,10 @@
-// What native kernels ask of the backend. A library of kernels that is loaded later has no copy of
-// the backend's state; it finds this through ATen, whose hooks implement it.
+// What native kernels ask of the backend. Only backend_template/kernels includes this header from
+// outside core; a vendor's kernels use outback/kernels instead.
+//
+// A library of kernels that is loaded later has no copy of the backend's state, and does not link
+// against it. It finds this interface through ATen instead: the backend's PrivateUse1 hooks
+// implement it (interfaces/hooks.cpp), and kernels/services.cpp reaches it by dynamic_cast from
+// at::detail::getPrivateUse1Hooks().
 #pragma once
 
 #include <c10/core/Allocator.h>
@@ -13,30 +18,40 @@
 
 namespace outback::core {
 
-// Part of the type's name, by which another library knows it: raised when a member changes, so that
-// libraries of two Outbacks do not take each other's for their own.
+// The number is a part of the type's name, by which dynamic_cast in another library knows the type.
+// Raise the number whenever a member changes. Then a library of kernels that another Outback
+// compiled finds no services, and says so, where it would otherwise call through a wrong vtable.
 inline namespace kernel_abi_1 {
 
-/// Every member is that of the same name in runtime/runtime.h, devices/device.h, streams/stream.h,
-/// devices/dtypes.h and memory/device_allocator.h.
+/// The functions of core that native kernels use. Each member does what the function of the same
+/// name does, with the same errors and the same thread safety; the headers named below document
+/// them. The object lives until the process ends.
 class kernel_services {
  public:
+  // ---- runtime/runtime.h
   virtual const outback_runtime& runtime() const noexcept = 0;
   virtual const std::string& backend_name() const noexcept = 0;
+  /// Has no device and no size, so its error texts name the slot alone.
   virtual void check(outback_status status, const char* slot) const = 0;
 
+  // ---- streams/stream.h
   virtual c10::Stream current_stream(c10::DeviceIndex device) const = 0;
   virtual outback_stream handle_of(const c10::Stream& stream) const = 0;
   virtual void synchronize_stream(const c10::Stream& stream) const = 0;
   virtual void mark_busy(const c10::Stream& stream) const = 0;
 
+  // ---- devices/device.h
   virtual c10::DeviceIndex exchange_device(c10::DeviceIndex device) const = 0;
   virtual void set_device_unchecked(c10::DeviceIndex device) const noexcept = 0;
 
+  // ---- devices/dtypes.h
   virtual void check_dtype(c10::ScalarType dtype) const = 0;
+
+  // ---- memory/device_allocator.h
   virtual c10::Allocator& device_allocator() const = 0;
 
  protected:
+  // Protected, since nobody deletes the object through this type.
   ~kernel_services() = default;
 };
 

@@ -20,9 +20,10 @@ namespace {
 
 using detail::current;
 
+// The checked properties by device; null before the first question.
 std::array<std::atomic<const outback_device_info*>, max_devices> infos{};
 
-// What no runtime answers.
+// `*count` before the slot is called. No runtime may return it.
 constexpr int32_t unwritten_count = std::numeric_limits<int32_t>::min();
 
 const outback_device_info& read_info(c10::DeviceIndex index) {
@@ -30,9 +31,10 @@ const outback_device_info& read_info(c10::DeviceIndex index) {
   info->struct_size = sizeof(outback_device_info);
   check(runtime().device_info(runtime().self, index, info.get()), "device_info", index);
   blame(device_info_problem(*info), "device_info", index);
+  // Of several threads that read at once, one keeps its copy, and all return that one.
   const outback_device_info* kept = nullptr;
   if (infos[index].compare_exchange_strong(kept, info.get(), std::memory_order_acq_rel)) {
-    kept = info.release();  // leaked: as long-lived as the device
+    kept = info.release();  // never freed: `device_info` returns references to it
   }
   return *kept;
 }
@@ -41,7 +43,8 @@ bool is_count(int64_t index) noexcept {
   return index >= 0 && index < device_count();
 }
 
-// Tells the driver, where it has a notion of a current device.
+// Tells the driver which device the calling thread uses, if the runtime has a slot for that. Does
+// nothing before the start, since setting a device must not start the driver.
 outback_status select(c10::DeviceIndex index) noexcept {
   const outback_device_state* state = runtime().device_state;
   if (state == nullptr || !is_started()) return OUTBACK_OK;
@@ -57,7 +60,7 @@ constinit thread_local c10::DeviceIndex current = 0;
 
 namespace {
 
-// Answers what is wrong with `count`, or "" and has kept it.
+// Keeps `count` if it is above 0, and returns "". Returns what is wrong with it otherwise.
 std::string keep_count(int32_t count) {
   constexpr const char* slot = "device_count";
   if (count == unwritten_count) {
@@ -69,6 +72,7 @@ std::string keep_count(int32_t count) {
         "such as 0,1,2,3",
         backend_name(), slot, count, most_devices, visible_devices_variable());
   }
+  // A 0 is not kept, so that the next call asks again: a driver may come up later.
   int before = -1;
   if (count > 0) count_now.compare_exchange_strong(before, count, std::memory_order_relaxed);
   const std::string problem = device_count_problem(count, before);
@@ -77,7 +81,8 @@ std::string keep_count(int32_t count) {
 
 }  // namespace
 
-// Neither a failure nor 0 is kept, so that a driver that comes up later is seen.
+// torch asks for the number of devices where it cannot handle an exception, so a failure counts as
+// no device here. `ensure_started` throws the reason.
 c10::DeviceIndex ask_count() noexcept {
   try {
     select_visible_devices();
@@ -88,7 +93,7 @@ c10::DeviceIndex ask_count() noexcept {
     TORCH_WARN_ONCE(problem);
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
   }
-  return 0;  // the start says why
+  return 0;
 }
 
 int read_count() {
@@ -106,7 +111,8 @@ void refuse_number(int64_t index) {
 
 }  // namespace detail
 
-// What torch.cuda and torch.xpu raise here, as every other refusal of a device: a RuntimeError.
+// torch.cuda and torch.xpu raise a torch.AcceleratorError here too. It is a RuntimeError, as is
+// every other refusal of a device.
 void refuse_index(std::string_view text) {
   const int count = device_count();
   const std::string why =
@@ -127,8 +133,9 @@ void set_device(c10::DeviceIndex index) {
 
 void set_device_unchecked(c10::DeviceIndex index) noexcept {
   if (index == current || !is_count(index)) return;
-  // Who restores a device cannot be left on another one: only the driver was not told, and every
-  // slot is told its device.
+  // The device becomes current even if the driver refuses it: a caller who restores a device must
+  // not be left on another one. Nothing of core depends on the driver's idea, since every slot
+  // takes its device.
   current = index;
   const outback_status status = select(index);
   if (status != OUTBACK_OK) TORCH_WARN(failure_text(status, "device_state.select", index, none));

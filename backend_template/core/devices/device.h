@@ -1,4 +1,10 @@
-// Devices: how many, which one is the calling thread's, and what each can do.
+// Devices: how many this process has, which one is the calling thread's, and what each can do.
+//
+// Slots take an explicit device and know no current one, so the thread's current device lives here
+// and nowhere else. Almost every file of the torch half includes this header.
+//
+// A device index counts from 0 to device_count() - 1, after <NAME>_VISIBLE_DEVICES has selected and
+// renumbered the runtime's devices (visible_devices.h). All functions are thread-safe.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -13,65 +19,86 @@
 
 namespace outback::core {
 
+/// The device type that torch reserves for one backend from outside its tree.
 inline constexpr c10::DeviceType device_type = c10::DeviceType::PrivateUse1;
 
-/// Most devices that c10 can number; sizes the tables indexed by device.
+/// How many indices a c10::DeviceIndex, a signed byte, has: 0 to 127. The size of tables that are
+/// indexed by device.
 inline constexpr int max_devices = 128;
-/// Most that there may be: their number is a c10::DeviceIndex too.
+/// How many devices a process may have: their number has to fit a c10::DeviceIndex too.
 inline constexpr int most_devices = 127;
 
 namespace detail {
-extern constinit std::atomic<int> count_now;  // -1: not asked yet
+// The number of devices, or -1 while the runtime has not counted any.
+extern constinit std::atomic<int> count_now;
 extern constinit thread_local c10::DeviceIndex current;
+
+// The slow path of `device_count`: asks the runtime.
 c10::DeviceIndex ask_count() noexcept;
-/// Asks, and keeps the answer. Throws where there is none, or one that cannot be: what a start
-/// says.
+
+/// Asks the runtime for the number of devices and keeps it if it is above 0. Throws what `check`
+/// throws if the slot fails, and c10::Error (RuntimeError) for a number that cannot be: a negative
+/// one, another one than before, or more than most_devices. For lazy_start.cpp.
 int read_count();
 [[noreturn]] void refuse_number(int64_t index);
 }  // namespace detail
 
-/// How many devices there are; 0 when the runtime cannot say, and with a warning where it says what
-/// cannot be. Starts nothing, safe before a fork.
+/// Returns the number of devices. Starts no driver that the runtime does not need for counting, and
+/// is safe before a fork.
+///
+/// Returns 0 if the runtime cannot count, or if the number cannot be, then with a warning. Such a
+/// 0 is not kept, so that a driver which comes up later is found; every other number is.
 inline c10::DeviceIndex device_count() noexcept {
   const int count = detail::count_now.load(std::memory_order_relaxed);
   return C10_LIKELY(count >= 0) ? static_cast<c10::DeviceIndex>(count) : detail::ask_count();
 }
 
-/// Throws c10::AcceleratorError (torch.AcceleratorError, a RuntimeError) naming the range unless
-/// 0 <= index < device_count().
+/// Throws c10::AcceleratorError (torch.AcceleratorError, a RuntimeError) with the range of indices
+/// unless 0 <= index < device_count().
 inline void check_index(int64_t index) {
   if (C10_UNLIKELY(index < 0 || index >= device_count())) detail::refuse_number(index);
 }
 
-/// Throws what `check_index` throws for an index that is `text`.
+/// Throws what `check_index` throws for the index that `text` spells, which may be too large for an
+/// int64_t.
 [[noreturn]] void refuse_index(std::string_view text);
 
-/// The calling thread's device; 0 until it sets one.
+/// Returns the calling thread's device: 0 until the thread sets another one.
 inline c10::DeviceIndex current_device() noexcept {
   return detail::current;
 }
 
-/// Makes `index` the calling thread's device, after a range check.
+/// Makes `index` the calling thread's device, and calls device_state.select if the runtime has that
+/// slot and has started. Throws what `check_index` throws, and what `check` throws if the driver
+/// refuses; the thread's device is then unchanged.
 void set_device(c10::DeviceIndex index);
 
-/// The same for where nothing may be thrown, such as the end of a context: a driver that refuses is
-/// warned of, and the device is this thread's all the same. An index out of range changes nothing.
+/// The same for code that must not throw, such as the end of a context. If the driver refuses to
+/// select the device, it warns, and the device is the thread's all the same. Does nothing for an
+/// index out of range.
 void set_device_unchecked(c10::DeviceIndex index) noexcept;
 
-/// Sets the device and returns the one before. A negative index changes nothing.
+/// Sets the device as `set_device` does and returns the one before. For a negative index it only
+/// returns the current one.
 c10::DeviceIndex exchange_device(c10::DeviceIndex index);
 
-/// `index`, or the current device where it is negative. Range-checked.
+/// Returns `index`, or the current device for a negative index. Throws what `check_index` throws
+/// for an index beyond the last device.
 c10::DeviceIndex resolve_index(c10::DeviceIndex index);
 
-/// What the device says of itself, read and checked once. Starts the backend. Throws where the
-/// runtime fails, and for what cannot be.
+/// Returns what the runtime says of the device (slot device_info). The first call asks the runtime,
+/// checks the result and keeps it; the reference is valid until the process ends.
+///
+/// Starts the backend. Throws what `ensure_started`, `check_index` and `check` throw, and what
+/// `blame` throws for properties that cannot be (outback::device_info_problem).
 const outback_device_info& device_info(c10::DeviceIndex index);
 
-/// The CPU may read and write this device's memory in place.
+/// Returns true if the CPU may read and write this device's memory through the same pointers
+/// (OUTBACK_HOST_ADDRESSABLE). False means memory apart. Throws what `device_info` throws.
 bool is_host_addressable(c10::DeviceIndex index);
 
-/// The device may use memory that the CPU's allocators made.
+/// Returns true if the device may read and write any host memory, malloc's included
+/// (OUTBACK_ADDRESSES_HOST). Throws what `device_info` throws.
 bool addresses_host(c10::DeviceIndex index);
 
 }  // namespace outback::core

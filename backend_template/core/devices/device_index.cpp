@@ -1,4 +1,5 @@
-// What a user's device argument means: outback::normalize_device.
+// The meaning of a user's device argument: outback::normalize_device (outback/backend.h), and the
+// two steps of it in device_index.h.
 #include <c10/util/Exception.h>
 
 #include <charconv>
@@ -36,7 +37,7 @@ c10::DeviceIndex without_index(device_rules rules) {
   __builtin_unreachable();
 }
 
-// As in torch.device: no sign, no leading zero.
+// Takes what torch.device takes: no sign, and no leading zero.
 int64_t read_index(std::string_view digits, std::string_view device, device_rules rules) {
   int64_t index = -1;
   const char* const last = digits.data() + digits.size();
@@ -44,11 +45,12 @@ int64_t read_index(std::string_view digits, std::string_view device, device_rule
   const bool is_number = !digits.empty() && digits.front() != '-' && end == last &&
                          error != std::errc::invalid_argument;
   if (!is_number || (digits.size() > 1 && digits.front() == '0')) refuse_text(device, rules);
+  // What is left is a number beyond int64_t, which is an index that does not exist.
   if (error != std::errc()) core::refuse_index(digits);
   return index;
 }
 
-// What follows the name; nothing at all for a text that begins otherwise.
+// Returns what follows the name, which may be "", or nothing if the text begins otherwise.
 std::optional<std::string_view> after_name(std::string_view device, std::string_view name) {
   if (device.substr(0, name.size()) != name) return std::nullopt;
   return device.substr(name.size());
@@ -78,6 +80,7 @@ c10::DeviceIndex normalize_device(std::string_view device, device_rules rules) {
 int64_t core::read_device(std::string_view device, device_rules rules) {
   if (rules.allow_cpu && (device == "cpu" || device == "cpu:0")) return cpu_index;
   std::optional<std::string_view> rest = after_name(device, backend_name());
+  // torch.device takes its own name for the type, besides the registered one, in any process.
   if (!rest) rest = after_name(device, "privateuseone");
   if (!rest) refuse_text(device, rules);
   if (rest->empty()) return without_index(rules);

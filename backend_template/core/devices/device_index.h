@@ -1,4 +1,6 @@
-// What stands before outback::normalize_device: a device's name read, an index left out.
+// Reads a device argument that may be text or absent. These are the two steps before
+// outback::normalize_device (outback/backend.h), which checks an index; the Python bindings include
+// this header where they need one of the steps alone.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +11,18 @@
 
 namespace outback::core {
 
-/// The index in "<name>:<index>", the current device's for "<name>", -1 for the CPU where `rules`
-/// allow it. Like torch.device it takes "privateuseone" for the name too. Throws c10::ValueError
-/// for anything else, and c10::AcceleratorError for a number beyond 64 bits.
+/// Returns the index that `device` spells: the number in "<name>:<index>", the current device for
+/// "<name>", and -1 for "cpu" and "cpu:0" if `rules.allow_cpu`. As torch.device does, it takes
+/// "privateuseone" in place of the name, and no sign or leading zero in the number.
+///
+/// Does not compare the number with the number of devices. Throws c10::ValueError (ValueError) for
+/// any other text, and for a name without an index unless `rules.optional`; and
+/// c10::AcceleratorError (torch.AcceleratorError) for a number beyond 64 bits. Starts no device.
 int64_t read_device(std::string_view device, device_rules rules);
 
-/// The index, range-checked; the current device's where there is none.
+/// Returns `index`, or the calling thread's device if there is none. Throws what check_index throws
+/// for an index out of range, negative ones included, and c10::Error (RuntimeError) before a
+/// backend is registered. Starts no device.
 c10::DeviceIndex index_or_current(std::optional<c10::DeviceIndex> index);
 
 }  // namespace outback::core

@@ -11,13 +11,15 @@
 namespace outback::core {
 namespace {
 
-uint64_t unsupported = 0;  // a bit for each c10::ScalarType
+// Bit i stands for the c10::ScalarType number i, as in c10::DeviceCapability. Not atomic, since it
+// is written before the backend can be used.
+uint64_t unsupported = 0;
 
 uint64_t bit_of(c10::ScalarType dtype) noexcept {
   return uint64_t{1} << static_cast<unsigned>(dtype);
 }
 
-// Leaked: the device module reads it as long as there is Python.
+// Never destroyed: the device module reads it for as long as there is Python.
 std::vector<c10::ScalarType>& kept_amp_dtypes() noexcept {
   // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): 24 bytes, once
   static auto& kept = *new std::vector<c10::ScalarType>;
@@ -52,7 +54,7 @@ void check_dtype(c10::ScalarType dtype) {
 }
 
 c10::DeviceCapability capability() noexcept {
-  c10::DeviceCapability result;  // everything, in the order of c10::ScalarType
+  c10::DeviceCapability result;  // every dtype
   result.capability_data.capability_bits &= ~unsupported;
   return result;
 }

@@ -1,4 +1,8 @@
-// Which dtypes tensors of this backend may have.
+// Which dtypes tensors of this backend may have, and which ones autocast may cast to. Registration
+// sets both from backend_options; operators, the guard and the device module read them.
+//
+// The setters are not thread-safe: register_backend calls them once, before the backend can be
+// used. Everything else may be called from any thread, also before registration.
 #pragma once
 
 #include <c10/core/DeviceCapability.h>
@@ -8,22 +12,27 @@
 
 namespace outback::core {
 
-/// Names what the device cannot hold. Once, before the backend is registered.
+/// Names the dtypes that tensors and storages of the device cannot have.
 void set_unsupported_dtypes(const std::vector<c10::ScalarType>& dtypes) noexcept;
 
-/// Keeps what autocast may cast to, the default first. Once, before the backend is registered.
+/// Keeps the dtypes that autocast may cast to. The first one is autocast's default.
 void set_amp_dtypes(std::vector<c10::ScalarType> dtypes);
 
-/// Empty where there is no autocast. Lives as long as the process.
+/// Returns the dtypes of `set_amp_dtypes`; an empty list means that there is no autocast. Valid
+/// until the process ends.
 const std::vector<c10::ScalarType>& amp_dtypes() noexcept;
 
+/// Returns true if tensors of the device may have `dtype`. Costs one load.
 bool supports(c10::ScalarType dtype) noexcept;
+
+/// Returns true if no dtype is unsupported, so that callers may skip looking at each tensor.
 bool supports_all() noexcept;
 
-/// Throws c10::TypeError for a dtype that the device cannot hold.
+/// Throws c10::TypeError (TypeError) for a dtype that tensors of the device cannot have.
 void check_dtype(c10::ScalarType dtype);
 
-/// The same for `torch.accelerator.get_device_capability`.
+/// Returns the supported dtypes as torch.accelerator.get_device_capability wants them. They are the
+/// same for every device of the backend.
 c10::DeviceCapability capability() noexcept;
 
 }  // namespace outback::core

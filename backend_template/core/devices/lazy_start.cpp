@@ -15,10 +15,13 @@ namespace detail {
 namespace {
 
 std::mutex& start_mutex() {
-  static auto& mutex = *new std::mutex;  // leaked: the first use may come from a static destructor
+  // Never destroyed: the first use of the device may come from a static destructor.
+  static auto& mutex = *new std::mutex;
   return mutex;
 }
 
+// Runs in the child, which has this thread alone. A process that forks before the start may start
+// in the child, so only `started` changes.
 void mark_forked() noexcept {
   if (start_state_now.load(std::memory_order_relaxed) == start_state::started) {
     start_state_now.store(start_state::forked, std::memory_order_relaxed);
@@ -31,8 +34,9 @@ void refuse_forked() {
               backend_name(), " with multiprocessing, you must use the 'spawn' start method");
 }
 
-// A runtime may count its devices without starting their driver, and find at the start that there
-// are others, or none. What is wrong with one device is for those to meet who use it.
+// Calls device_info, which makes a runtime start its driver. A runtime may count its devices
+// without the driver, and find out now that there are others, or none. The status is ignored: if
+// device 0 alone is broken, only those who use it should get that error.
 void start_driver() {
   outback_device_info info = {};
   info.struct_size = sizeof(info);
@@ -44,18 +48,22 @@ void start_driver() {
 std::atomic<start_state> start_state_now{start_state::not_started};
 
 void start_slowly() {
-  // Before the lock: in a forked child another thread of the parent may have held it for ever.
+  // Has to come before the lock: another thread of the parent may have held it at the fork, and in
+  // the child nobody releases it.
   refuse_forked();
   std::lock_guard<std::mutex> lock(start_mutex());
   if (start_state_now.load(std::memory_order_acquire) == start_state::started) return;
   if (read_count() > 0) {
     start_driver();
+    // Forget the number, so that the runtime is asked again now that the driver is there.
     count_now.store(-1, std::memory_order_relaxed);
   }
   TORCH_CHECK(read_count() > 0, "no ", backend_name(), " device is available",
               visible_devices_text());
   static const int handler = pthread_atfork(nullptr, nullptr, &mark_forked);
   TORCH_CHECK(handler == 0, "pthread_atfork failed with code ", handler);
+  // After the driver's start: functions of std::atexit run in reverse order, so this one runs
+  // before the driver's own.
   give_back_caches_at_exit();
   start_state_now.store(start_state::started, std::memory_order_release);
 }

@@ -1,5 +1,8 @@
-// The first use of the device: nothing touches the driver before it, and nothing works after a fork
-// of it.
+// The start of the backend, which happens on its first use: before it nothing touches the driver.
+// After a fork of a started process nothing works in the child.
+//
+// Code that is about to call a slot which needs the driver calls `ensure_started` first. Code that
+// frees things asks `is_in_bad_fork` and leaves them alone in such a child.
 #pragma once
 
 #include <c10/macros/Macros.h>
@@ -9,14 +12,20 @@
 namespace outback::core {
 
 namespace detail {
+// not_started -> started, once; started -> forked in a child process, by a pthread_atfork handler.
 enum class start_state { not_started, started, forked };
 extern std::atomic<start_state> start_state_now;
 void start_slowly();
 }  // namespace detail
 
-/// Starts the backend on the first call (thread-safe). Throws when there is no device, or in a
-/// child of a process that had started it: its streams, contexts and threads did not survive the
-/// fork.
+/// Starts the backend on the first call: counts the devices, lets the runtime start its driver, and
+/// installs the handlers for forks and for the process's end. Later calls cost one load.
+/// Thread-safe: of several first callers one starts, and the others wait for it.
+///
+/// Throws c10::Error (RuntimeError) if there is no device, with the runtime's reason; then the next
+/// call tries again. Throws it too in a child of a process that had started the backend, since the
+/// driver's streams, contexts and threads did not survive the fork. Throws what `check` throws if
+/// the runtime cannot count.
 inline void ensure_started() {
   if (C10_UNLIKELY(detail::start_state_now.load(std::memory_order_acquire) !=
                    detail::start_state::started)) {
@@ -24,9 +33,11 @@ inline void ensure_started() {
   }
 }
 
+/// Returns true once the backend has started in this process. False in a forked child.
 bool is_started() noexcept;
 
-/// True in a child of a process that had started the backend.
+/// Returns true in a child of a process that had started the backend before the fork. Such a child
+/// must not free what the parent allocated or created: it is the parent's.
 inline bool is_in_bad_fork() noexcept {
   return detail::start_state_now.load(std::memory_order_acquire) == detail::start_state::forked;
 }

@@ -15,6 +15,7 @@ const outback_peer& group_for(c10::DeviceIndex device, c10::DeviceIndex peer) {
   ensure_started();
   check_index(device);
   check_index(peer);
+  // The slots would return INVALID_ARGUMENT, which says less.
   TORCH_CHECK_VALUE(device != peer, backend_name(), ": device ", static_cast<int>(device),
                     " is no peer of itself: expected two devices");
   if (runtime().peer == nullptr) refuse_absent("peer", "access to the memory of other devices");
@@ -27,6 +28,7 @@ bool can_access_peer(c10::DeviceIndex device, c10::DeviceIndex peer) {
   check_index(device);
   check_index(peer);
   const outback_peer* group = runtime().peer;
+  // Answered without the driver, so that asking does not start it.
   if (group == nullptr || device == peer) return false;
   ensure_started();
   constexpr int32_t unwritten = std::numeric_limits<int32_t>::min();

@@ -35,9 +35,11 @@ std::vector<outback_process> read_processes(c10::DeviceIndex device) {
   outback_processes all = {};
   constexpr uint32_t unwritten = std::numeric_limits<uint32_t>::max();
   all.struct_size = sizeof(all);
+  // The list is long, so only the count tells whether the runtime wrote anything.
   all.count = unwritten;
   check(telemetry.processes(runtime().self, index, &all), "telemetry.processes", index);
   check_written(all.count, unwritten, "processes", "telemetry.processes", index);
+  // `count` is that of all processes, also if the list has no room for them.
   return {all.list, all.list + std::min<std::size_t>(all.count, std::size(all.list))};
 }
 

@@ -1,4 +1,6 @@
-// What a device measures of itself.
+// What a device measures of itself: utilization, temperature, power, and which processes use it.
+// torch.<name>.utilization() and its relatives read it. Both functions start the backend, and take
+// a negative index for the current device.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -10,12 +12,14 @@
 
 namespace outback::core {
 
-/// The value of `metric`, in the unit that outback/runtime.h gives it. Throws
-/// c10::NotImplementedError for what the device does not measure, and without the runtime's group
-/// telemetry.
+/// Returns the present value of `metric`, an OUTBACK_METRIC_*, in the unit that outback/runtime.h
+/// gives for it. Throws c10::NotImplementedError (NotImplementedError) if the device does not
+/// measure it, or if the runtime does not have the group telemetry.
 int64_t read_telemetry(c10::DeviceIndex device, outback_metric metric);
 
-/// The processes that use the device, as the driver tells. Throws as `read_telemetry`.
+/// Returns the processes that use the device, as the driver lists them: at most 128, the room of
+/// outback_processes. In a container their ids may differ from those that the container sees.
+/// Throws what `read_telemetry` throws.
 std::vector<outback_process> read_processes(c10::DeviceIndex device);
 
 }  // namespace outback::core

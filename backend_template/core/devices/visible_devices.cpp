@@ -19,7 +19,7 @@ namespace {
 using outback::detail::shown;
 
 std::atomic<bool> is_selected{false};
-// Leaked. Null if the variable is not set.
+// The variable and its value, for error texts. Null if the variable is not set. Never freed.
 std::atomic<const std::string*> selected_by{nullptr};
 
 }  // namespace
@@ -42,7 +42,8 @@ const outback_runtime* narrowed(const outback_runtime* all, const std::string& l
   }
 }
 
-// What the runtime says of device 0 where it counts none; "" where it has some, which are hidden.
+// Returns what the runtime says of device 0 if it counts no device: its reason. Returns "" if it
+// has devices, which are hidden then. It asks the table without the selection, which sees them all.
 std::string why_there_are_none() {
   const outback_runtime& all = installed_runtime();
   int32_t count = 0;
@@ -54,6 +55,7 @@ std::string why_there_are_none() {
   return why == nullptr ? "" : as_utf8(why);
 }
 
+// True also if counting fails: then the selection meets the failure, and throws it.
 bool has_devices(const outback_runtime& all) {
   int32_t count = 0;
   return all.device_count(all.self, &count) != OUTBACK_OK || count > 0;
@@ -65,10 +67,11 @@ void select_visible_devices() {
   if (is_selected.load(std::memory_order_acquire)) return;
   const std::string name = visible_devices_variable();
   if (const auto list = outback::detail::raw_variable(name.c_str())) {
-    // There is nothing to choose from yet: a driver may come up later.
+    // Without a device there is nothing to select from. A driver may come up later, so the next
+    // call reads the variable again.
     if (!has_devices(installed_runtime())) return;
-    // Of two threads that come here at once, one keeps its table. The other's is leaked, as every
-    // layer is.
+    // Of two threads that come here at once, one puts its layer in place. The other's layer is
+    // leaked, as every layer is.
     if (cover_runtime(narrowed(&installed_runtime(), *list))) {
       selected_by.store(new std::string(name + "=" + shown(*list)), std::memory_order_release);
     }

@@ -13,12 +13,13 @@
 namespace outback::core {
 namespace {
 
+// A stream that is in a capture.
 struct member {
   c10::Stream stream;
   std::shared_ptr<capture> of;
 };
 
-// Leaked: streams outlive main() in tensors' destructors.
+// Never destroyed: the destructors of tensors ask for captures after main().
 struct registry {
   std::mutex mutex;
   std::vector<member> members;
@@ -31,18 +32,20 @@ registry& all() {
 
 template <class Matches>
 std::shared_ptr<capture> find_capture(c10::DeviceIndex device, Matches matches) {
+  // Without a capture, which is the rule, this costs one load and no lock.
   if (!any_capture(device)) return nullptr;
   const std::lock_guard<std::mutex> lock(all().mutex);
   const auto found = std::find_if(all().members.begin(), all().members.end(), matches);
   return found == all().members.end() ? nullptr : found->of;
 }
 
-// With the mutex held.
+// Call it with the mutex held.
 void enter(const c10::Stream& stream, const std::shared_ptr<capture>& it) {
   all().members.push_back({stream, it});
   auto& streams = detail::captured[static_cast<size_t>(stream.device_index())];
   streams.now.fetch_add(1, std::memory_order_relaxed);
-  streams.ever.fetch_add(1, std::memory_order_release);  // after `now`: see captures_so_far
+  // After `now`: a thread that sees the new `ever` has to see the new `now` as well.
+  streams.ever.fetch_add(1, std::memory_order_release);
 }
 
 }  // namespace
@@ -68,6 +71,7 @@ std::string capture::problem() const {
   return problem_;
 }
 
+// Captures are few, and so are their streams: a search through the list is enough.
 std::shared_ptr<capture> capture_of(const c10::Stream& stream) {
   return find_capture(stream.device_index(), [&](const member& it) { return it.stream == stream; });
 }
@@ -81,6 +85,7 @@ void open_capture(const std::shared_ptr<capture>& it) {
     const std::lock_guard<std::mutex> lock(all().mutex);
     enter(it->stream(), it);
   }
+  // From now on the stream is never idle, so whoever would wait for it is refused.
   set_captured(it->stream(), true);
 }
 
@@ -92,6 +97,7 @@ void join_capture(const std::shared_ptr<capture>& it, const c10::Stream& stream)
                                      [&](const member& each) { return each.of == it; });
     const auto is_in = std::any_of(members.begin(), members.end(),
                                    [&](const member& each) { return each.stream == stream; });
+    // Another thread may have ended the capture since the event was recorded.
     if (!is_open || is_in) return;
     enter(stream, it);
   }

@@ -1,5 +1,11 @@
-// The captures that are open: which streams are in one, which pool serves their allocations, and
-// what broke them. A capture concerns the devices whose streams are in it, and no others.
+// The captures that are open in this process: which streams are in one, which pool serves their
+// allocations, and what broke them. A capture concerns the devices whose streams are in it, and no
+// others.
+//
+// Include it where work must behave differently while a graph is captured: the allocator, streams
+// and events, random numbers, and the operators that are recorded. The runtime keeps its own idea
+// of a capture (graphs.status); this registry is what core asks, since it is cheap and knows the
+// pool. All functions here are thread-safe.
 #pragma once
 
 #include <c10/core/Allocator.h>
@@ -20,24 +26,31 @@ namespace outback::core {
 
 class host_program;
 
-/// One capture, from its begin to its end. Thread-safe.
+/// One capture, from its begin to its end. The registry and whoever asked for it share it.
+/// Thread-safe.
 class capture {
  public:
-  /// `program` is null where operators that run on the CPU's kernels cannot be recorded.
-  /// `pool_is_fresh`: nothing was allocated from the pool before.
+  /// `first` is the stream of the begin, `pool` the memory pool of the graph. `pool_is_fresh` says
+  /// that nothing was allocated from the pool before this capture. `program` takes the operators
+  /// that CPU kernels serve; it is null if they cannot be recorded (records_host_operators).
   capture(const c10::Stream& first, c10::MempoolId_t pool, bool pool_is_fresh,
           std::shared_ptr<host_program> program);
 
-  /// The stream of the begin.
+  /// Returns the stream on which the capture began, and has to end.
   const c10::Stream& stream() const noexcept { return first_; }
+  /// Returns the pool from which allocations on the capture's streams come.
   c10::MempoolId_t pool() const noexcept { return pool_; }
+  /// Returns true if memory of the pool held nothing before this capture, so that nothing of it has
+  /// to be put back.
   bool pool_is_fresh() const noexcept { return pool_is_fresh_; }
+  /// Returns the program or null. It lives at least as long as this object.
   host_program* program() const noexcept { return program_.get(); }
+  /// Returns what has to be put back at the end of the capture.
   capture_rollback& rollback() noexcept { return rollback_; }
 
-  /// There will be no graph. The first reason stays.
+  /// Marks the capture as broken: its end throws `why` and makes no graph. The first reason stays.
   void break_off(const std::string& why);
-  /// "" while there can be a graph.
+  /// Returns the reason of `break_off`, or "" while the capture is whole.
   std::string problem() const;
 
  private:
@@ -51,6 +64,7 @@ class capture {
 };
 
 namespace detail {
+// Of one device: how many of its streams are in a capture now, and how often one entered a capture.
 struct captured_streams {
   std::atomic<int> now{0};
   std::atomic<uint64_t> ever{0};
@@ -58,31 +72,36 @@ struct captured_streams {
 extern constinit std::array<captured_streams, max_devices> captured;
 }  // namespace detail
 
-/// A stream of the device is in a capture. One load.
+/// Returns true if a stream of the device is in a capture. `device` must be a valid index. Costs
+/// one load, so that the allocator may ask on every call.
 inline bool any_capture(c10::DeviceIndex device) noexcept {
   const auto& streams = detail::captured[static_cast<size_t>(device)].now;
   return C10_UNLIKELY(streams.load(std::memory_order_acquire) != 0);
 }
 
-/// How often a stream of the device entered a capture. Where `any_capture` is false after this was
-/// asked, and this is the same later, there was no capture in between.
+/// Returns how often a stream of the device has entered a capture. To make sure that no capture was
+/// open while some work was done: call this function, then `any_capture`, which has to return
+/// false, do the work, and compare with this function's result afterwards.
 inline uint64_t captures_so_far(c10::DeviceIndex device) noexcept {
   return detail::captured[static_cast<size_t>(device)].ever.load(std::memory_order_acquire);
 }
 
-/// Null for a stream that is in none. The functions here are thread-safe.
+/// Returns the capture that the stream is in, or null.
 std::shared_ptr<capture> capture_of(const c10::Stream& stream);
-/// One of the captures of the device, or null.
+/// Returns one of the captures that have a stream of the device, or null.
 std::shared_ptr<capture> capture_on(c10::DeviceIndex device);
 
-/// `it`'s first stream is in it from now on; all streams that joined leave with `close_capture`.
+/// Enters the first stream of `it` into the registry. device_graph calls it before the runtime's
+/// own begin.
 void open_capture(const std::shared_ptr<capture>& it);
-/// `stream` is in it too, from now on. Nothing when `it` was closed.
+/// Enters `stream` into `it` too, after it waited for an event of that capture. Does nothing if
+/// `it` was closed meanwhile, or if the stream is in a capture already.
 void join_capture(const std::shared_ptr<capture>& it, const c10::Stream& stream);
+/// Takes all streams of `it` out of the registry.
 void close_capture(const std::shared_ptr<capture>& it) noexcept;
 
-/// Breaks the capture, if it is one, and throws c10::Error: `what` cannot be done while a stream is
-/// capturing.
+/// Throws c10::Error (RuntimeError): "operation not permitted when a stream is capturing: <what>".
+/// Breaks the capture `broken` off for that reason, unless `broken` is null.
 [[noreturn]] void refuse_in_capture(capture* broken, const std::string& what);
 
 }  // namespace outback::core

@@ -19,12 +19,14 @@ void capture_rollback::keep(const c10::Storage& storage) {
 }
 
 void capture_rollback::roll_back() noexcept {
+  // The copies, and the storages that they keep alive, die after the lock is released.
   std::vector<kept> all;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     all.swap(all_);
   }
   for (auto it = all.rbegin(); it != all.rend(); ++it) {
+    // The storage was resized in the capture: its old memory may be somebody else's by now.
     if (it->storage.data() != it->data) continue;
     std::memcpy(it->storage.mutable_data(), it->bytes.get(), it->size);
   }

@@ -1,5 +1,6 @@
-// What a capture must leave as it was. Work that a capture records has not run when it ends; where
-// operators run on the CPU to be recorded, what they changed is put back.
+// What a capture has to put back when it ends. Work that a capture records must not have run. But
+// an operator that a CPU kernel serves does run while it is recorded, since only that tells the
+// shapes of its results; so what it overwrote is restored afterwards.
 #pragma once
 
 #include <c10/core/Storage.h>
@@ -11,22 +12,22 @@
 
 namespace outback::core {
 
-/// Bytes of storages in memory that the CPU addresses. Thread-safe.
+/// Copies of the bytes of storages, which must be in memory that the CPU addresses. Thread-safe.
 class capture_rollback {
  public:
-  /// Keeps a copy of what the storage holds now, unless there is one already. To be called before
-  /// the first write.
+  /// Copies what the storage holds now, and keeps the storage alive. Does nothing if there is a
+  /// copy already. Call it before the capture first writes to the storage.
   void keep(const c10::Storage& storage);
 
-  /// Puts everything back, and forgets it. A storage that has got other memory meanwhile is left
-  /// as it is.
+  /// Writes all copies back and drops them, the latest one first. Leaves a storage as it is if it
+  /// has got other memory since its copy was made.
   void roll_back() noexcept;
 
  private:
   struct kept {
     c10::Storage storage;
-    const void* data;
-    std::size_t size;
+    const void* data;  // the storage's memory at the time of the copy
+    std::size_t size;  // in bytes
     std::unique_ptr<std::byte[]> bytes;
   };
 

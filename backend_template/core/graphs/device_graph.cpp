@@ -16,13 +16,17 @@
 namespace outback::core {
 namespace {
 
+// Null until registration sets it; then no operators are recorded.
 void (*prepare_recorder)() = nullptr;
 
-// How many captures record a thread's operators. Their graphs have a part in it: other threads may
-// end them, also after this one.
+// How many open captures record a thread's operators. The thread and the graphs of those captures
+// share the count, since another thread may end a capture, even after the capturing thread has
+// ended.
 using recordings = std::atomic<int>;
 
-thread_local recordings* recordings_here = nullptr;  // null after the thread's end too
+// The calling thread's count, or null. A plain pointer needs no destructor, so it can be read while
+// the thread's other variables are destroyed.
+thread_local recordings* recordings_here = nullptr;
 
 struct recordings_owner {
   std::shared_ptr<recordings> it;
@@ -59,7 +63,8 @@ void set_operator_recorder(void (*prepare)()) {
 }
 
 device_graph::~device_graph() {
-  // In a forked child neither the handles nor the locks mean anything.
+  // In a forked child the handles are the parent's, and the locks may be held for ever. What the
+  // program and the capture hold is leaked, so that no destructor of theirs runs.
   if (is_in_bad_fork()) {
     static_cast<void>(new std::shared_ptr<host_program>(std::move(program_)));
     static_cast<void>(new std::shared_ptr<capture>(std::move(open_)));
@@ -85,7 +90,7 @@ void device_graph::capture_begin(c10::MempoolId_t pool) {
   const c10::DeviceIndex device = stream.device_index();
   const bool records = prepare_recorder != nullptr && records_host_operators(device);
   if (records) {
-    // Operators compute while they are recorded: what comes before them has to be done.
+    // CPU operators compute while they are recorded, so the stream's earlier work has to be done.
     synchronize_stream(stream);
     prepare_recorder();
   }
@@ -99,7 +104,8 @@ void device_graph::capture_begin(c10::MempoolId_t pool) {
   open_ = std::make_shared<capture>(stream, pool_, /*pool_is_fresh=*/!has_pool, program_);
   try {
     if (records) start_recording();
-    // Before the runtime's begins: from then on an event on the stream says nothing of its work.
+    // Before the runtime's capture begins: from then on an event that is recorded on the stream
+    // says nothing of its work, and another thread that frees memory has to know that.
     open_capture(open_);
     graph_.emplace().begin_capture(stream);
     if (records) program_->begin(stream);
@@ -118,10 +124,13 @@ void device_graph::start_recording() {
 void device_graph::stop_recording() noexcept {
   const std::shared_ptr<recordings> ended = std::exchange(recordings_, nullptr);
   if (ended == nullptr || ended->fetch_sub(1, std::memory_order_relaxed) != 1) return;
+  // The count may be another thread's. That thread leaves the recorder by leave_recorder_if_over().
   if (ended.get() == recordings_here) bring_to_recorder(false);
 }
 
-// The runtime's capture has ended, or never will: all is as before it.
+// Puts everything back that the capture changed, after the runtime's capture has ended or could not
+// begin. The order matters: memory that was freed in the capture can wait for events only once the
+// capture is out of the registry.
 void device_graph::close() noexcept {
   const std::shared_ptr<capture> closing = std::exchange(open_, nullptr);
   close_capture(closing);
@@ -138,6 +147,7 @@ void device_graph::capture_end() {
   TORCH_CHECK(current_stream(device_) == open_->stream(), backend_name(),
               ": a capture ends on the stream that it began on, which is ", open_->stream(),
               ": the current one is ", current_stream(device_));
+  // The runtime's capture has to be ended in any case, so failures are thrown afterwards.
   std::string problem = open_->problem();
   std::exception_ptr failed;
   try {
@@ -149,6 +159,7 @@ void device_graph::capture_end() {
   close();
   if (failed != nullptr || !problem.empty()) {
     reset();
+    // The reason that core knows says more than the runtime's failure, which follows from it.
     TORCH_CHECK(problem.empty(), backend_name(),
                 ": the capture was broken off, and left no graph: ", problem);
     std::rethrow_exception(failed);
@@ -159,7 +170,7 @@ void device_graph::capture_end() {
 
 void device_graph::abandon_capture() noexcept {
   if (open_ == nullptr) return;
-  graph_.reset();  // ends the runtime's
+  graph_.reset();  // its destructor ends the runtime's capture
   close();
   reset();
 }
@@ -180,6 +191,7 @@ void device_graph::replay() {
   }
   host_program::release_finished();
   if (program_ == nullptr) return graph_->launch(stream);
+  // Before the launch: its first callback takes the positions that this call prepares.
   program_->prepare_launch();
   try {
     graph_->launch(stream);

@@ -19,7 +19,8 @@ const outback_graphs& graph_group() {
 }  // namespace
 
 graph::~graph() {
-  // In a forked child the handles mean nothing; a driver that fails here has nobody to tell.
+  // In a forked child the handles are the parent's. The statuses are ignored: a destructor cannot
+  // report them.
   if (is_in_bad_fork()) return;
   const outback_runtime& table = runtime();
   if (is_capturing_) {
@@ -34,6 +35,7 @@ void graph::begin_capture(const c10::Stream& stream) {
               ": this graph has captured something: expected a new one");
   check(graphs.begin(runtime().self, stream.device_index(), handle_of(stream)), "graphs.begin",
         stream.device_index());
+  // Only now: if the slot fails there is no capture for the destructor to end.
   capturing_ = stream;
   device_ = stream.device_index();
   is_capturing_ = true;
@@ -42,6 +44,7 @@ void graph::begin_capture(const c10::Stream& stream) {
 void graph::end_capture() {
   TORCH_CHECK(is_capturing_, backend_name(),
               ": this graph is not capturing: begin a capture first");
+  // Before the slot: by the contract it ends the capture also where it fails.
   is_capturing_ = false;
   check(graph_group().end(runtime().self, device_, handle_of(capturing_), &handle_), "graphs.end",
         device_);
@@ -65,6 +68,7 @@ void graph::launch(const c10::Stream& stream) {
 outback_capture capture_status(const c10::Stream& stream) {
   const outback_graphs* graphs = runtime().graphs;
   if (graphs == nullptr || !is_started()) return OUTBACK_CAPTURE_NONE;
+  // No OUTBACK_CAPTURE_* is negative.
   constexpr outback_capture unwritten = -1;
   outback_capture status = unwritten;
   check(graphs->status(runtime().self, stream.device_index(), handle_of(stream), &status),

@@ -16,7 +16,8 @@
 namespace outback::core {
 namespace {
 
-// Programs of graphs that are gone, which launches may still run. Leaked with what it holds.
+// Programs whose graphs are gone and whose launches may still run. Never destroyed: a launch may
+// run while the process ends.
 struct waiting_programs {
   std::mutex mutex;
   std::vector<std::shared_ptr<host_program>> all;
@@ -29,6 +30,8 @@ waiting_programs& waiting() {
 
 }  // namespace
 
+// Both directions are needed: a CPU kernel works on device memory, and what it allocates becomes
+// the memory of a device tensor.
 bool records_host_operators(c10::DeviceIndex device) {
   return runtime().callbacks != nullptr && is_host_addressable(device) && addresses_host(device);
 }
@@ -61,12 +64,16 @@ host_program::draw host_program::take_numbers(const at::Generator& device_genera
   auto* const taken = at::check_generator<generator>(used);
   const std::lock_guard<std::mutex> lock(mutex_);
   const std::lock_guard<std::mutex> numbers(taken->mutex_);
+  // The position at the first use of each generator is where a launch starts.
   auto it = std::find_if(sources_.begin(), sources_.end(),
                          [&](const source& each) { return each.generator == used; });
   if (it == sources_.end()) {
     it = sources_.insert(it, {used, {taken->current_seed(), taken->get_offset()}});
   }
+  // Operators on the CPU seed a generator with one position, so each takes a single step of it.
   const philox_position here = taken->take(1);
+  // A launch only adds to the offset at which it finds the generator, so the numbers of one capture
+  // have to follow one another.
   TORCH_CHECK(here.seed == it->start.seed && here.offset == it->start.offset + it->drawn,
               backend_name(),
               ": a generator was seeded, or its state was set, while its numbers were captured in "
@@ -99,7 +106,7 @@ void host_program::keep_input(const c10::Storage& storage, const void* data) {
   if (known == inputs_.end()) {
     inputs_.push_back({storage, data});
   } else {
-    known->data = data;
+    known->data = data;  // an operator of this capture has given the storage other memory
   }
 }
 
@@ -117,6 +124,7 @@ void host_program::prepare_launch() {
                 it.storage.nbytes(),
                 " bytes): fill such tensors in place, or capture the graph anew");
   }
+  // All inputs were checked before a generator moves: a refused launch draws no numbers.
   positions here;
   for (const source& it : sources_) {
     auto* const used = static_cast<generator*>(it.generator.unsafeGetGeneratorImpl());
@@ -129,13 +137,14 @@ void host_program::prepare_launch() {
 
 void host_program::cancel_launch() noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (!prepared_.empty()) prepared_.pop_back();
+  if (!prepared_.empty()) prepared_.pop_back();  // the latest one, which was never enqueued
   pending_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void host_program::start_launch(void* program) noexcept {
   auto& it = *static_cast<host_program*>(program);
   const std::lock_guard<std::mutex> lock(it.mutex_);
+  // Launches run in the order in which they were prepared. Without positions the steps are skipped.
   it.failed_.store(it.prepared_.empty(), std::memory_order_relaxed);
   if (it.prepared_.empty()) return;
   it.current_ = std::move(it.prepared_.front());
@@ -145,6 +154,7 @@ void host_program::start_launch(void* program) noexcept {
 void host_program::run_node(void* data) noexcept {
   auto& it = *static_cast<node*>(data);
   host_program& program = *it.program;
+  // After a failure, skip the rest of this launch: it would read results that were not computed.
   if (program.failed_.load(std::memory_order_relaxed)) return;
   std::string problem;
   try {
@@ -154,6 +164,7 @@ void host_program::run_node(void* data) noexcept {
   } catch (const std::exception& e) {
     problem = e.what();
   }
+  // There is nobody to throw it to: this is a thread of the runtime's.
   program.failed_.store(true, std::memory_order_relaxed);
   report_host_failure(program.device_, "an operator failed in a graph's replay: " + problem);
 }
@@ -169,7 +180,8 @@ void host_program::release(std::shared_ptr<host_program>&& gone) {
 }
 
 void host_program::release_finished() {
-  std::vector<std::shared_ptr<host_program>> over;  // die without the lock
+  // These die after the lock is released: they free tensors, which may take other locks.
+  std::vector<std::shared_ptr<host_program>> over;
   {
     const std::lock_guard<std::mutex> lock(waiting().mutex);
     auto& all = waiting().all;

@@ -1,5 +1,8 @@
-// The part of a graph that runs on the host: operators that CPU kernels serve, each a callback in
-// the graph, in the order of the stream that it was captured on.
+// The part of a graph that runs on the host: operators that CPU kernels serve, each of them a
+// callback in the graph, in the order of the stream on which it was captured.
+//
+// device_graph.cpp makes one program for each capture, ops/recording adds the operators, and the
+// runtime runs them in each launch, on a thread of its own.
 #pragma once
 
 #include <ATen/core/Generator.h>
@@ -19,68 +22,84 @@
 
 namespace outback::core {
 
-/// True where operators that CPU kernels serve can be recorded: the CPU and the device share their
-/// memory, and the runtime has callbacks.
+/// Returns true if operators that CPU kernels serve can be recorded on the device: the CPU and the
+/// device can use each other's memory, and the runtime has the group callbacks.
 bool records_host_operators(c10::DeviceIndex device);
 
-/// Shared by a graph and its pending launches. Thread-safe, but for one capture at a time.
+/// The operators of one graph, the memory that they use and the generators that they draw from. The
+/// graph and its pending launches share it. Thread-safe, but only one capture may fill it.
 class host_program {
  public:
-  /// Where each generator of the capture stands for one launch.
+  /// Where each generator of the capture stands for one launch, by `draw::generator`.
   using positions = std::vector<philox_position>;
-  /// Runs in each launch, on a thread of the runtime's: no slot, no wait. What it throws ends the
-  /// launch, and is reported to the next wait for the device.
+  /// One operator. It runs once in each launch, on a thread of the runtime's, so it must not call a
+  /// slot, or wait for the device. If it throws, the rest of that launch is skipped, and the next
+  /// wait for the device throws the text (host_failure.h).
   using step = std::function<void(const positions&)>;
 
   explicit host_program(c10::DeviceIndex device) : device_(device) {}
   host_program(const host_program&) = delete;
   host_program& operator=(const host_program&) = delete;
 
-  // ---- While the work is captured.
+  // ---- While the work is captured. `stream` is a stream of the capture.
 
-  /// On the stream of the capture's begin: before all steps, and after them.
+  /// Puts the callback that begins a launch into the graph. Comes before all steps, on the stream
+  /// of the capture's begin. Throws what `check` throws, as do `end` and `add`.
   void begin(const c10::Stream& stream);
+  /// Puts the callback that ends a launch into the graph. Comes after all steps.
   void end(const c10::Stream& stream);
+  /// Puts `work` into the graph.
   void add(const c10::Stream& stream, step work);
 
-  /// A place in the numbers of a generator: `offset` beyond where the launch finds it.
+  /// A place in a generator's sequence of numbers: `offset` beyond the position at which a launch
+  /// finds the generator with this index.
   struct draw {
     std::size_t generator;
     uint64_t offset;
   };
-  /// Moves the generator on, as running the operator would. Undefined: the device's default one.
+  /// Reserves the numbers of one operator and moves the generator on, as running the operator
+  /// would. An undefined generator means the device's default one. Locks the generator.
+  ///
+  /// Throws c10::Error (RuntimeError) for a generator of another device type, and for one that was
+  /// seeded, or whose state was set, since this capture first used it.
   draw take_numbers(const at::Generator& device_generator);
-  /// Where the generators stood when the capture began to use them.
+  /// Returns where the generators stood when the capture first used them. The operators run with
+  /// these positions while they are recorded.
   positions starts() const;
-  /// Generators stand there again; they move on with each launch.
+  /// Puts the generators back to `starts`, at the end of the capture: it has drawn nothing then.
   void rewind_generators() noexcept;
 
-  /// Memory that was there before the capture. It lives as long as the program, which does not run
-  /// if the storage has got other memory.
+  /// Notes that the operators use `data`, the memory of a storage that existed before the capture.
+  /// The storage lives as long as the program. A launch is refused if the storage has other memory
+  /// by then.
   void keep_input(const c10::Storage& storage, const void* data);
+  /// Drops the note of `keep_input`: the storage's memory is the graph's own now.
   void forget_input(const c10::StorageImpl* storage);
 
   // ---- Launches.
 
-  /// Before a launch is enqueued. Throws when an input has moved.
+  /// Draws the numbers of one launch from the generators. Comes before the launch is enqueued.
+  /// Throws c10::Error (RuntimeError) if an input has other memory than in the capture.
   void prepare_launch();
-  /// The launch that was prepared last was refused.
+  /// Undoes `prepare_launch` if the runtime refused the launch. The numbers that it drew stay used.
   void cancel_launch() noexcept;
 
-  /// Lets go of a program, once its launches are over: callbacks may not free device memory, so
-  /// those that are pending are looked after by later calls.
+  /// Drops a program of a graph that is gone, once its launches are over. A callback must not free
+  /// device memory, which is a slot, so a program that still runs goes to a list.
   static void release(std::shared_ptr<host_program>&& gone);
+  /// Drops the programs of that list whose launches are over. Captures and replays call it.
   static void release_finished();
 
  private:
+  // The data of one callback.
   struct node {
     host_program* program;
     step work;
   };
   struct source {
     at::Generator generator;
-    philox_position start;
-    uint64_t drawn = 0;
+    philox_position start;  // when the capture first used it
+    uint64_t drawn = 0;     // how far one launch moves the generator's offset
   };
   struct input {
     c10::Storage storage;
@@ -94,12 +113,14 @@ class host_program {
 
   const c10::DeviceIndex device_;
   mutable std::mutex mutex_;
-  std::deque<node> nodes_;  // a node stays where it is
+  // A deque never moves its elements: the graph's callbacks point to them.
+  std::deque<node> nodes_;
   std::vector<source> sources_;
   std::vector<input> inputs_;
+  // The positions of the launches that are enqueued and have not begun, in their order.
   std::deque<positions> prepared_;
-  std::atomic<int> pending_{0};
-  // Of the launch that runs: launches of one graph run one after another.
+  std::atomic<int> pending_{0};  // launches that are enqueued or running
+  // State of the launch that runs. The contract runs launches of one graph one after another.
   positions current_;
   std::atomic<bool> failed_{false};
 };

@@ -24,7 +24,8 @@ class accelerator_graph final : public at::GraphImplInterface {
  public:
   explicit accelerator_graph(const at::GraphImplArgs& args) : graph_(args.keep_graph) {}
 
-  // A capture minds no other thread, whatever the mode: see device_graph.h.
+  // The mode says which calls of other threads break a capture. Here none do, except waiting for
+  // the captured device, so every mode means the same (docs/graphs.md).
   void capture_begin(at::MempoolId_t pool, at::GraphCaptureMode /*mode*/) override {
     graph_.capture_begin(pool);
   }
@@ -46,7 +47,7 @@ class accelerator_graph final : public at::GraphImplInterface {
 void register_accelerator_graph() {
 #if OUTBACK_TORCH_AT_LEAST(2, 12)
   const std::string name = c10::DeviceTypeName(device_type, /*lower_case=*/false);
-  // A second registration would end the process.
+  // c10's registry ends the process if a key is registered twice.
   if (at::GraphImplRegistry()->Has(name)) return;
   at::GraphImplRegistry()->Register(name, [](const at::GraphImplArgs& args) {
     return std::unique_ptr<at::GraphImplInterface>(new accelerator_graph(args));

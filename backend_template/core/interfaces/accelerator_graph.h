@@ -1,10 +1,11 @@
-// torch.accelerator.Graph on this device.
+// Makes torch.accelerator.Graph work on this device, from torch 2.12 on. Registration calls it.
 #pragma once
 
 namespace outback::core {
 
-/// Tells torch how graphs are captured here, on the releases that ask. Once, after the device has
-/// its name; makes no driver call.
+/// Registers a graph implementation, a wrapper of device_graph, with at::GraphImplRegistry. Does
+/// nothing if one is registered, and on releases of torch that have no such registry. Call it after
+/// the device has got its name, which is the registry's key. Makes no driver call.
 void register_accelerator_graph();
 
 }  // namespace outback::core

@@ -12,7 +12,8 @@
 #include "backend_template/core/streams/stream.h"
 #include "outback/runtime.h"
 
-// Null in a torch that was built without distributed, which should load all the same.
+// Declared weak: the address is null in a torch that was built without distributed, and this
+// library has to load there too.
 namespace c10d {
 [[gnu::weak]] decltype(TimerRegistry()) TimerRegistry();
 }  // namespace c10d
@@ -20,7 +21,7 @@ namespace c10d {
 namespace outback::core {
 namespace {
 
-// DistributedDataParallel calls it from one thread at a time.
+// Not thread-safe: DistributedDataParallel's reducer calls it from one thread at a time.
 class device_timer final : public c10d::Timer {
  public:
   explicit device_timer(c10::Device device) : device_(device.index()) {
@@ -32,7 +33,7 @@ class device_timer final : public c10d::Timer {
     at(what).record(current_stream(device_));
   }
 
-  // Asked at the beginning of the next iteration, when little is left to wait for.
+  // The reducer asks at the beginning of the next iteration, when there is little left to wait for.
   std::optional<int64_t> measureDifference(Event start, Event end) override {
     const event& from = at(start);
     const event& to = at(end);
@@ -40,7 +41,7 @@ class device_timer final : public c10d::Timer {
     from.synchronize();
     to.synchronize();
     const int64_t ns = from.elapsed_ns(to);
-    // `end` is of an earlier iteration: this one did not come so far.
+    // Then `end` was recorded in an earlier iteration, and this one did not get there.
     if (ns < 0) return std::nullopt;
     return ns;
   }

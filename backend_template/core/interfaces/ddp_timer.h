@@ -1,11 +1,13 @@
-// DistributedDataParallel's statistics of time, on the device.
+// Times on the device for DistributedDataParallel's logging of its statistics. Registration calls
+// it.
 #pragma once
 
 namespace outback::core {
 
-/// Gives PyTorch's DistributedDataParallel a clock of the device's: without one its statistics
-/// have no times, and it warns of that. Nothing where another library has given it one, or where
-/// this torch has no distributed package.
+/// Registers a timer that uses the device's events with c10d::TimerRegistry. Without one,
+/// DistributedDataParallel warns and logs no times. Does nothing if another library has registered
+/// a timer for the device type, and in a torch that was built without distributed. Makes no driver
+/// call.
 void register_ddp_timer();
 
 }  // namespace outback::core

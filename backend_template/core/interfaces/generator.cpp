@@ -18,10 +18,11 @@ namespace outback::core {
 namespace {
 
 constexpr int64_t state_size = sizeof(uint64_t) * 2;
+// Philox 4x32 makes four numbers in a call, so positions are multiples of it, as in torch.cuda.
 constexpr uint64_t draws_per_philox_call = 4;
 
-// Spreads a position over 64 bits (the finalizer of SplitMix64, Steele, Lea and Flood 2014), so
-// that neighbouring offsets seed unrelated sequences.
+// Returns a seed for a CPU generator. It spreads the position over 64 bits with the finalizer of
+// SplitMix64 (Steele, Lea and Flood 2014), so that neighbouring offsets seed unrelated sequences.
 uint64_t mix(philox_position position) {
   uint64_t z = position.seed + 0x9e3779b97f4a7c15ULL * (position.offset + 1);
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -84,12 +85,14 @@ void generator::graphsafe_set_state(const c10::intrusive_ptr<c10::GeneratorImpl>
 }
 
 c10::intrusive_ptr<c10::GeneratorImpl> generator::graphsafe_get_state() const {
+  // A new object around the same position: torch.cuda's generators share their state so too.
   auto sharing = c10::make_intrusive<generator>(device_.index());
   sharing->position_ = position_;
   return sharing;
 }
 
 philox_position generator::advance(uint64_t draws) {
+  // A capture on another stream does not matter: the kernel goes to the current one.
   if (const auto open =
           any_capture(device_.index()) ? capture_of(current_stream(device_.index())) : nullptr) {
     refuse_in_capture(open.get(),
@@ -113,7 +116,7 @@ generator* generator::clone_impl() const {
 }
 
 const at::Generator& default_generator(c10::DeviceIndex device) {
-  // Leaked: operators may draw while the process ends.
+  // Never destroyed: operators may draw numbers while the process ends.
   struct slot {
     std::once_flag once;
     at::Generator generator;
@@ -134,6 +137,8 @@ at::Generator shadow_generator(const at::Generator& device_generator, c10::Devic
       device_generator.defined() ? std::optional<at::Generator>(device_generator) : std::nullopt,
       default_generator(device));
   const std::lock_guard<std::mutex> lock(source->mutex_);
+  // One step, however many numbers the operator draws: the CPU generator is seeded with the
+  // position, and does not continue the device's sequence.
   return cpu_generator_at(source->advance(draws_per_philox_call));
 }
 

@@ -1,5 +1,8 @@
-// Random numbers: a Philox position (seed, offset) per device, in the 16-byte layout that DTensor,
-// AOTAutograd and torch.cuda share.
+// Random numbers: the device's generator, and the CPU generators that stand in for it when a random
+// operator runs on the CPU.
+//
+// A generator is a Philox position (seed, offset). Its state has the 16 bytes that torch.cuda uses,
+// and that DTensor and AOTAutograd rely on.
 #pragma once
 
 #include <ATen/core/Generator.h>
@@ -13,57 +16,76 @@
 
 namespace outback::core {
 
-/// Where a kernel's random numbers start.
+/// Where a kernel's random numbers start. The offset counts the numbers that each thread of earlier
+/// kernels may have drawn, and is a multiple of 4.
 struct philox_position {
   uint64_t seed;
   uint64_t offset;
 };
 
-/// Lock `mutex_` around every call, as for all of torch's generators.
+/// The generator behind torch.Generator(device="<name>"). Not thread-safe: as for all generators of
+/// torch, hold its `mutex_` around every call. Overrides that have no comment do what torch's
+/// c10::GeneratorImpl says.
 class generator final : public c10::GeneratorImpl {
  public:
   explicit generator(c10::DeviceIndex device);
 
+  /// Sets the seed, and the offset to 0.
   void set_current_seed(uint64_t seed) override;
+  /// Throws c10::Error (RuntimeError) unless `offset` is a multiple of 4.
   void set_offset(uint64_t offset) override;
   uint64_t get_offset() const override;
   uint64_t current_seed() const override;
+  /// Sets and returns a seed that is not deterministic.
   uint64_t seed() override;
-  /// 16 bytes on the CPU: seed, then offset.
+  /// Reads 16 bytes of CPU memory: the seed, then the offset. Throws c10::Error (RuntimeError) for
+  /// any other size, and for an offset that is not a multiple of 4.
   void set_state(const c10::TensorImpl& state) override;
+  /// Returns a new CPU tensor of those 16 bytes.
   c10::intrusive_ptr<c10::TensorImpl> get_state() const override;
-  /// From now on both share one position, as torch.cuda's do; `graphsafe_get_state` answers a
-  /// generator that shares this one's. Drawing from two that share takes the lock of one only: that
-  /// they are not used at the same time is for the caller to see to.
+  /// Shares the position of `state`, another generator of this backend, from now on. Generators of
+  /// torch.cuda do the same. Each of the two has its own mutex, so the caller must see to it that
+  /// they are not used at the same time. Throws c10::Error for another kind of generator.
   void graphsafe_set_state(const c10::intrusive_ptr<c10::GeneratorImpl>& state) override;
+  /// Returns a new generator that shares this one's position.
   c10::intrusive_ptr<c10::GeneratorImpl> graphsafe_get_state() const override;
 
-  /// The position for a kernel that draws up to `draws` numbers a thread; the offset moves behind
-  /// them, rounded up to a multiple of 4 as Philox makes four at a time. Throws, and breaks the
-  /// capture, while the device's current stream is capturing: each launch would repeat the numbers.
+  /// Returns the position for a kernel whose threads draw up to `draws` numbers each, and moves the
+  /// offset behind them, rounded up to a multiple of 4, since Philox makes four at a time.
+  ///
+  /// Throws c10::Error (RuntimeError), and breaks the capture, if the device's current stream is
+  /// capturing: each replay would use this one position and repeat the numbers.
   philox_position advance(uint64_t draws);
-  /// The same for who sees to it that every launch has numbers of its own.
+  /// Does what `advance` does, without the look at captures. For host_program, which gives each
+  /// launch a position of its own.
   philox_position take(uint64_t draws);
+  /// Sets the position. For host_program, at the end of a capture.
   void put_back(philox_position position) noexcept { *position_ = position; }
 
+  /// Lets at::check_generator recognize this type.
   static c10::DeviceType device_type() { return core::device_type; }
 
  private:
   generator* clone_impl() const override;
 
+  // Shared by the generators that graphsafe_set_state and graphsafe_get_state connect.
   std::shared_ptr<philox_position> position_ =
       std::make_shared<philox_position>(philox_position{c10::default_rng_seed_val, 0});
 };
 
-/// The generator that operators use when none is given. A negative index means the current device.
+/// Returns the generator that operators use when they are given none. A negative index means the
+/// current device. The reference is valid until the process ends. Thread-safe. Throws what
+/// check_index throws for an index out of range.
 const at::Generator& default_generator(c10::DeviceIndex device);
 
-/// A CPU generator for an operator whose numbers start at `position`: the same for the same one.
+/// Returns a new CPU generator for one operator whose numbers start at `position`. The same
+/// position always gives the same numbers.
 at::Generator cpu_generator_at(philox_position position);
 
-/// A CPU generator that continues from `device_generator`'s position, for a random operator that
-/// runs on the CPU; the device's offset moves on, so that two calls never draw the same numbers.
-/// `device_generator` may be undefined: then the default generator of `device` is used. Locks it.
+/// Returns a new CPU generator for one random operator that runs on the CPU, seeded from the
+/// position of `device_generator`, or of the default generator of `device` if that is undefined.
+/// Moves the device generator's offset on, so that the next operator gets other numbers. Locks the
+/// device generator. Throws what `advance` throws, and c10::Error for a generator of another type.
 at::Generator shadow_generator(const at::Generator& device_generator, c10::DeviceIndex device);
 
 }  // namespace outback::core

@@ -7,28 +7,29 @@
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/dtypes.h"
-#include "backend_template/core/streams/native.h"
 #include "backend_template/core/graphs/graph.h"
 #include "backend_template/core/memory/device_allocator.h"
 #include "backend_template/core/runtime/runtime.h"
+#include "backend_template/core/runtime/torch_version.h"
 #include "backend_template/core/streams/event.h"
 #include "backend_template/core/streams/event_flag.h"
+#include "backend_template/core/streams/native.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/core/streams/sync_debug.h"
-#include "backend_template/core/runtime/torch_version.h"
 
 namespace outback::core {
 namespace {
 
+// c10's elapsedTime is in milliseconds.
 constexpr double nanoseconds_per_millisecond = 1e6;
 
 event& event_of(void* handle) {
   return *static_cast<event*>(handle);
 }
 
-// What the next recording of a fresh c10::Event takes over in place of recording: c10::Event has no
-// other way to hold an event that exists. Without a destructor: static destructors record too, when
-// the main thread's other variables are gone.
+// An event that the next recording of a new c10::Event takes over, instead of recording. c10::Event
+// has no other way to hold an event that exists already. A plain pointer needs no destructor, so it
+// can be used by static destructors, which run after the main thread's other variables are gone.
 thread_local constinit event* adopted_next = nullptr;
 
 class guard final : public c10::impl::DeviceGuardImplInterface {
@@ -40,6 +41,7 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
   }
   c10::Device getDevice() const override { return c10::Device(device_type, current_device()); }
   void setDevice(c10::Device device) const override {
+    // A device without an index means the current one.
     if (index_of(device) >= 0) set_device(device.index());
   }
   void uncheckedSetDevice(c10::Device device) const noexcept override {
@@ -48,6 +50,7 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
   c10::DeviceIndex deviceCount() const noexcept override { return device_count(); }
 
   c10::DeviceCapability getDeviceCapability(c10::Device device) const override {
+    // All devices have the same dtypes; the index only has to exist.
     check_index(resolve_index(index_of(device)));
     return capability();
   }
@@ -70,6 +73,7 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
     TORCH_CHECK_NOT_IMPLEMENTED(
         runtime().streams != nullptr, backend_name(),
         ": this device's runtime has no streams, so a stream has no native handle");
+    // Without the group native the runtime's own handle is the best that there is.
     return handle_of(stream);
   }
   bool queryStream(const c10::Stream& stream) const override { return query_stream(stream); }
@@ -84,14 +88,16 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
   }
 #endif
 
-  // `device` is the one of the last recording, which does not bind this one.
+  // `device` is the one of the last recording. The event may be recorded on another device now.
   void record(void** handle, const c10::Stream& stream, c10::DeviceIndex /*device*/,
               c10::EventFlag flag) const override {
     if (*handle != nullptr) return event_of(*handle).record(stream);
+    // `adopt_event` below is the caller.
     if (adopted_next != nullptr) {
       *handle = std::exchange(adopted_next, nullptr);
       return;
     }
+    // If recording fails, c10's event stays as it was, without one of ours.
     auto made = std::make_unique<event>(event_flags_in(flag));
     made->record(stream);
     *handle = made.release();
@@ -128,6 +134,7 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
 }  // namespace
 
 c10::Event adopt_event(event made, uint32_t flags) {
+  // `record` wants a stream, and puts nothing on it.
   const c10::Stream somewhere = default_stream(made.device());
   adopted_next = new event(std::move(made));
   c10::Event holder(device_type, event_flag_of(flags));

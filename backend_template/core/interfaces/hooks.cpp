@@ -23,13 +23,16 @@
 namespace outback::core {
 namespace {
 
+// torch finds the first base, and native kernels find the second one by dynamic_cast from it.
 struct hooks final : at::PrivateUse1HooksInterface, kernel_services {
   bool isBuilt() const override { return true; }
+  // Counts devices without starting the driver, as torch asks of this function.
   bool isAvailable() const override { return core::device_count() > 0; }
   void init() const override { ensure_started(); }
 
   bool hasPrimaryContext(c10::DeviceIndex device) const override {
     const outback_device_state* state = core::runtime().device_state;
+    // Without the slot, assume that the start made a context on every device.
     if (state == nullptr) return is_started();
     constexpr int32_t unwritten = std::numeric_limits<int32_t>::min();
     int32_t active = unwritten;
@@ -59,6 +62,7 @@ struct hooks final : at::PrivateUse1HooksInterface, kernel_services {
   bool isPinnedPtr(const void* data) const override { return is_pinned(data); }
   at::Allocator* getPinnedMemoryAllocator() const override { return &host_allocator(); }
 
+  // Only the runtime knows whose memory a pointer is.
   c10::Device getDeviceFromPtr(void* data) const override {
     const outback_host_memory* group = core::runtime().host_memory;
     TORCH_CHECK_NOT_IMPLEMENTED(
@@ -77,7 +81,7 @@ struct hooks final : at::PrivateUse1HooksInterface, kernel_services {
     resize_storage(*storage.unsafeGetStorageImpl(), size);
   }
 
-  // What native kernels ask, wherever they are compiled.
+  // ---- kernel_services
   const outback_runtime& runtime() const noexcept override { return core::runtime(); }
   const std::string& backend_name() const noexcept override { return core::backend_name(); }
   void check(outback_status status, const char* slot) const override { core::check(status, slot); }

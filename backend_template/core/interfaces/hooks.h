@@ -1,5 +1,5 @@
-// What ATen asks of an accelerator: start, default generator, pinned memory, storage resize. Native
-// kernels find what they ask of the backend here too (kernel_services.h).
+// The accelerator hooks: what ATen asks of a device type beyond the guard, which is its start, its
+// generators, pinned memory and the growth of storages. Registration registers them.
 #pragma once
 
 namespace at {
@@ -8,7 +8,9 @@ struct PrivateUse1HooksInterface;
 
 namespace outback::core {
 
-/// The hooks to register. Leaked: ATen keeps the pointer for ever.
+/// Returns the hooks to register with at::RegisterPrivateUse1HooksInterface. The object also
+/// implements kernel_services, by which native kernels find the backend (kernel_services.h). It is
+/// never destroyed, since ATen keeps the pointer for ever.
 at::PrivateUse1HooksInterface& accelerator_hooks();
 
 }  // namespace outback::core

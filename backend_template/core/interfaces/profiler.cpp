@@ -22,8 +22,9 @@ const event& as_event(const ProfilerVoidEventStub& stub) {
   return *static_cast<const event*>(stub.get());
 }
 
-// Used where the profiler runs without kineto (torch.autograd.profiler.profile(use_kineto=False,
-// use_device=...)): an event on the current stream before and after each operator.
+// torch calls it where the profiler runs without kineto, as torch.autograd.profiler.profile(
+// use_kineto=False, use_device=...) does: it records an event on the current stream before and
+// after each operator.
 struct profiler_clock final : torch::profiler::impl::ProfilerStubs {
   void record(c10::DeviceIndex* device, ProfilerVoidEventStub* stub,
               int64_t* cpu_ns) const override {
@@ -35,8 +36,8 @@ struct profiler_clock final : torch::profiler::impl::ProfilerStubs {
     *stub = std::move(made);
   }
 
-  // In microseconds. The profiler compares events of two devices where an operator changed the
-  // current one: no device can tell the time between them.
+  // Returns microseconds. If an operator changed the current device, its two events are of two
+  // devices, and no device can tell the time between them.
   float elapsed(const ProfilerVoidEventStub* from, const ProfilerVoidEventStub* to) const override {
     const event &begin = as_event(*from), &end = as_event(*to);
     if (begin.device() != end.device()) return 0;
@@ -45,7 +46,7 @@ struct profiler_clock final : torch::profiler::impl::ProfilerStubs {
     return static_cast<float>(begin.elapsed_ns(end)) / 1000;
   }
 
-  // Marks and ranges are for a vendor's tool, and the contract has none.
+  // Marks and ranges are for a vendor's profiling tool. The contract has no slot for them.
   void mark(const char* /*name*/) const override {}
   void rangePush(const char* /*name*/) const override {}
   void rangePop() const override {}
@@ -60,6 +61,7 @@ struct profiler_clock final : torch::profiler::impl::ProfilerStubs {
   }
 
   void synchronize() const override {
+    // The profiler calls this also in programs that never use the device.
     if (is_started()) synchronize_device(current_device());
   }
 };
@@ -67,7 +69,8 @@ struct profiler_clock final : torch::profiler::impl::ProfilerStubs {
 }  // namespace
 
 void register_profiler() {
-  static auto& it = *new profiler_clock;  // leaked: torch keeps the pointer for ever
+  // Never destroyed: torch keeps the pointer for ever.
+  static auto& it = *new profiler_clock;
   torch::profiler::impl::registerPrivateUse1Methods(&it);
 }
 

@@ -1,9 +1,11 @@
-// What torch's profiler asks of the device: events around operators, for their time on it.
+// The device's clock for torch's profiler: events around operators, for the operators' times on the
+// device. Registration calls it.
 #pragma once
 
 namespace outback::core {
 
-/// Gives torch's profiler this device's clock, once per process. Starts nothing.
+/// Registers the clock with torch::profiler::impl::registerPrivateUse1Methods. Call it once per
+/// process. Makes no driver call.
 void register_profiler();
 
 }  // namespace outback::core

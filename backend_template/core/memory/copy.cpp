@@ -17,6 +17,8 @@
 namespace outback::core {
 namespace {
 
+// Asks the runtime about a pointer. Without the group host_memory, all memory is pageable host
+// memory.
 outback_pointer_info info_of(const void* ptr) {
   outback_pointer_info info{};
   info.struct_size = sizeof info;
@@ -48,13 +50,13 @@ void enqueue(void* dst, c10::Device dst_device, const void* src, c10::Device src
   mark_busy(stream);
 }
 
-// Host memory that an asynchronous copy uses must not be handed out again before the copy is over.
-// False where it is pageable: then nothing can hold it.
+// Keeps pinned memory from being handed out again before the stream's copy is over. Returns false
+// for pageable memory, which nothing can keep.
 bool hold_host_memory(const void* host, const c10::Stream& stream) {
   const outback_pointer_info info = info_of(host);
   if (info.pinned == 0) return false;
-  // The allocator knows its blocks by their base. Memory pinned by somebody else is somebody else's
-  // to keep.
+  // torch's allocator finds a block by its base address, and does nothing for memory that it does
+  // not own: whoever pinned that keeps it alive.
   at::getHostAllocator(device_type)->record_event(info.base, nullptr, stream);
   return true;
 }
@@ -64,6 +66,8 @@ void between_devices(void* dst, c10::Device dst_device, const void* src, c10::De
   const c10::Stream from = current_stream(src_device.index());
   if (dst_device == src_device) return enqueue(dst, dst_device, src, src_device, size, from);
   const c10::Stream to = current_stream(dst_device.index());
+  // The copy runs on the source's stream, as the contract wants. So it has to wait for what the
+  // destination's stream still does with `dst`, and that stream has to wait for the copy.
   if (!is_idle(to)) {
     event written;
     written.record(to);
@@ -85,6 +89,7 @@ void copy_bytes(void* dst, c10::Device dst_device, const void* src, c10::Device 
   const bool from_device = src_device.type() == device_type;
   TORCH_INTERNAL_ASSERT((to_device || from_device) && (to_device || dst_device.is_cpu()) &&
                         (from_device || src_device.is_cpu()));
+  // The contract forbids ranges that overlap. Equal addresses on two devices do not overlap.
   const auto first = reinterpret_cast<uintptr_t>(dst);
   const auto second = reinterpret_cast<uintptr_t>(src);
   TORCH_CHECK(first + size <= second || second + size <= first || dst_device != src_device,
@@ -94,8 +99,8 @@ void copy_bytes(void* dst, c10::Device dst_device, const void* src, c10::Device 
   const c10::Stream stream = current_stream(to_device ? dst_device.index() : src_device.index());
   enqueue(dst, dst_device, src, src_device, size, stream);
   if (non_blocking && hold_host_memory(to_device ? src : dst, stream)) return;
-  // The runtime has read a pageable source already; a pageable destination is written when the
-  // stream is.
+  // A pageable source needs no wait: by the contract mem_copy has read it when it returns. A
+  // pageable destination is written only when the stream gets there.
   if (to_device && non_blocking) return;
   synchronize_stream(stream);
 }

@@ -1,4 +1,6 @@
-// Bytes between the host and devices, ordered by streams.
+// Copies and fills of device memory, in stream order. Everything of the torch half that moves bytes
+// from, to or on the device calls these functions; they choose the stream, order both devices and
+// keep pinned memory alive. All are thread-safe.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -7,21 +9,31 @@
 
 namespace outback::core {
 
-/// Copies `size` bytes between `dst` and `src`, of which at least one is device memory of this
-/// backend and the other may be host memory. Ordered after what the current streams of both devices
-/// hold, and before what they get next.
-///   device to device  asynchronous
-///   host to device    returns when `src` may be reused, unless it is pinned and `non_blocking`
-///   device to host    returns when `dst` is written, unless it is pinned and `non_blocking`
+/// Copies `size` bytes from `src` to `dst`. At least one of the devices is of this backend, with an
+/// index; the other may be the CPU. The copy runs after what the current streams of both devices
+/// hold now, and before what they get later.
+///   device to device  does not wait for the copy, unless the runtime does
+///   host to device    returns when `src` may be reused; with `non_blocking` and a pinned `src`,
+///                     returns at once
+///   device to host    returns when `dst` is written; with `non_blocking` and a pinned `dst`,
+///                     returns at once
+/// Pinned memory of this backend's host allocator may be freed before the copy is done: the
+/// allocator waits for the copy. Keep other pinned memory alive yourself.
+///
+/// Starts the backend. Throws c10::Error (RuntimeError) if the ranges overlap on one device, and
+/// what `check` throws.
 void copy_bytes(void* dst, c10::Device dst_device, const void* src, c10::Device src_device,
                 size_t size, bool non_blocking);
 
-/// Fills `size` bytes of device memory with a pattern of 1, 2, 4 or 8 bytes, which `size` is a
-/// multiple of, on the device's current stream. The pattern is read before it returns.
+/// Fills `size` bytes of device memory with copies of a pattern, on the device's current stream.
+/// `pattern` is host memory of `pattern_size` bytes, 1, 2, 4 or 8; `size` is a multiple of that.
+/// Reads the pattern before it returns, and does not wait for the fill. Starts the backend. Throws
+/// what `check` throws.
 void fill_bytes(void* dst, c10::DeviceIndex device, size_t size, const void* pattern,
                 size_t pattern_size);
 
-/// True when `ptr` lies in host memory that the runtime pinned.
+/// Returns true if `ptr` lies in host memory that the runtime has pinned. False before the backend
+/// has started, and without the group host_memory. Throws what `check` throws.
 bool is_pinned(const void* ptr);
 
 }  // namespace outback::core

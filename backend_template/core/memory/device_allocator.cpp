@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "backend_template/core/devices/lazy_start.h"
-#include "backend_template/core/runtime/format.h"
 #include "backend_template/core/graphs/capture.h"
 #include "backend_template/core/memory/allocator/caches.h"
 #include "backend_template/core/memory/allocator/freeing.h"
@@ -19,6 +18,7 @@
 #include "backend_template/core/memory/allocator/size_policy.h"
 #include "backend_template/core/memory/copy.h"
 #include "backend_template/core/memory/runtime_memory.h"
+#include "backend_template/core/runtime/format.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/stream.h"
 
@@ -28,7 +28,8 @@ namespace {
 using c10::CachingDeviceAllocator::RecordContext;
 using request = device_cache::request;
 
-// Bytes that the process may still take. Adopted memory counts against the device's size too.
+// Returns the bytes that the process may still take. Adopted memory counts against the device's
+// size, although the runtime did not allocate it: the device uses it as its own.
 size_t room(c10::DeviceIndex device, const device_cache& cache) {
   const size_t taken = cache.reserved() + cache.adopted();
   const size_t limit = memory_limit(device);
@@ -41,8 +42,8 @@ outback_status allocate_raw(c10::DeviceIndex device, const device_cache& cache, 
   return allocate_device_memory(device, size, data);
 }
 
-// The key garbage_collection_threshold: memory that was not used for long goes back before the
-// device is full.
+// Implements the key garbage_collection_threshold of PYTORCH_ALLOC_CONF: memory that was not used
+// for long goes back to the runtime before the device is full.
 void collect_beyond_threshold(c10::DeviceIndex device, device_cache& cache, size_t size) {
   const double threshold =
       c10::CachingAllocator::AcceleratorAllocatorConfig::garbage_collection_threshold();
@@ -52,18 +53,24 @@ void collect_beyond_threshold(c10::DeviceIndex device, device_cache& cache, size
   if (wanted > allowed) collect_garbage(cache, device, wanted - allowed);
 }
 
-// Before a request of `size` bytes fails.
+// Frees what can be freed before a request of `size` bytes fails, and says what it did.
 cache_fate make_room(c10::DeviceIndex device, device_cache& cache, size_t size) {
   if (size > device_info(device).memory_size) return cache_fate::kept_as_useless;
   if (any_capture(device)) return cache_fate::kept_for_capture;  // nobody may wait for the device
+  // In this order: pending blocks return to the cache, and the cache to the runtime.
   cache.count_retry();
   cache.count_synchronization();
   process_pending(cache, /*wait=*/true);
   empty_cache(cache, device, {0, 0});
-  cache.in_transit().wait();  // what other threads give back
+  // Other threads may hold memory that they are giving back.
+  cache.in_transit().wait();
   return cache_fate::emptied;
 }
 
+// Serves a request that the cache could not serve. The steps, until one succeeds: pending blocks
+// that are free by now; a segment of the size policy; one of just this request; the same after the
+// cache was emptied; one without the rounding of the size; the pools that serve before memory runs
+// out.
 block* allocate_segment(c10::DeviceIndex device, device_cache& cache, const request& wanted) {
   if (C10_UNLIKELY(cache.pending().any())) {
     process_pending(cache, /*wait=*/false);
@@ -84,7 +91,8 @@ block* allocate_segment(c10::DeviceIndex device, device_cache& cache, const requ
   if (status == OUTBACK_OUT_OF_MEMORY) {
     fate = make_room(device, cache, wanted.requested);
     if (!wanted.bypasses_cache) {
-      // What streams held may have been a part of a segment that stays.
+      // A block that was pending may have merged with others in a segment that is still in use:
+      // then it did not go back to the runtime, and may fit.
       if (block* const found = cache.take(wanted)) return found;
     }
     status = try_with(wanted.size);
@@ -98,6 +106,7 @@ block* allocate_segment(c10::DeviceIndex device, device_cache& cache, const requ
     }
   }
   if (status == OUTBACK_OUT_OF_MEMORY) {
+    // If the limit of this process refused the request, the runtime was not asked and has no text.
     const bool refused_here = size > room(device, cache);
     throw_out_of_memory(device, wanted.requested, wanted.stream, cache, fate,
                         refused_here ? "" : runtime().last_error(runtime().self));
@@ -106,11 +115,14 @@ block* allocate_segment(c10::DeviceIndex device, device_cache& cache, const requ
   return cache.add_segment(data, size, served);
 }
 
-// On a device that there is, after the start.
+// Allocates on `device`, a valid index, after the backend has started. This is the hot path: most
+// requests are served by the cache, under one stream's lock and without a slot.
 c10::DataPtr allocate_there(c10::DeviceIndex device, size_t size) {
   const c10::Device where(device_type, device);
   if (size == 0) return c10::DataPtr(nullptr, nullptr, &free_block, where);
   device_cache& cache = cache_of(device);
+  // Now and then also if the cache may serve: otherwise pending blocks would stay away until memory
+  // runs out.
   if (C10_UNLIKELY(cache.pending().should_ask())) process_pending(cache, /*wait=*/false);
   const c10::StreamId stream = current_stream_id(device);
   if (size > largest_request) {
@@ -120,6 +132,7 @@ c10::DataPtr allocate_there(c10::DeviceIndex device, size_t size) {
                        .size = rounded_size(size, cache.granule()),
                        .stream = stream,
                        .pool = pool_for(device),
+                       // A capture needs the cache: its memory stays where it is.
                        .bypasses_cache = !is_caching_enabled() && !any_capture(device),
                        .context = gather_context(RecordContext::STATE)};
   block* found = C10_LIKELY(!wanted.bypasses_cache) ? cache.take(wanted) : nullptr;
@@ -135,7 +148,7 @@ class allocator final : public c10::DeviceAllocator {
     return allocate_there(current_device(), size);
   }
 
-  // Bytes of the current device's memory: what c10's copy-on-write and Allocator::clone ask for.
+  // c10's copy-on-write and Allocator::clone call it. They name no device and mean the current one.
   void copy_data(void* dst, const void* src, size_t size) const override {
     const c10::Device device(device_type, current_device());
     copy_bytes(dst, device, src, device, size, /*non_blocking=*/true);
@@ -149,7 +162,9 @@ class allocator final : public c10::DeviceAllocator {
     if (of_everybody && any_capture(current_device())) {
       refuse_in_capture(nullptr, "memory cannot be given back while a graph is captured");
     }
-    std::exception_ptr first;  // one device that is lost keeps no other from giving back its memory
+    // A lost device must not keep the others from giving back their memory: the first error is
+    // thrown at the end.
+    std::exception_ptr first;
     const auto keep_first = [&first](auto step) {
       try {
         step();
@@ -159,7 +174,7 @@ class allocator final : public c10::DeviceAllocator {
     };
     for (c10::DeviceIndex device = 0; device < device_count(); ++device) {
       device_cache* const cache = cache_if_used(device);
-      // Nobody may wait for a device that is captured: what it has goes another time.
+      // Nobody may wait for a device that is captured. Its memory goes with a later call.
       if (cache == nullptr || any_capture(device)) continue;
       keep_first([&] { process_pending(*cache, /*wait=*/true); });
       keep_first([&] { empty_cache(*cache, device, pool); });
@@ -168,10 +183,10 @@ class allocator final : public c10::DeviceAllocator {
   }
 
   void recordStream(const c10::DataPtr& memory, c10::Stream stream) override {
-    // Memory of somebody else's (a view of foreign memory, say), and none at all: nothing of ours
-    // to keep.
+    // Memory that this allocator does not own, and empty storages, have no block to note it in.
     if (memory.get_deleter() != &free_block || memory.get_context() == nullptr) return;
     auto* used = static_cast<block*>(memory.get_context());
+    // The block's own stream may use it without a note.
     if (stream.device_index() == used->device && stream.id() == used->stream) return;
     TORCH_CHECK(stream.device_type() == device_type && stream.device_index() == used->device,
                 "record_stream: ", stream, " is not a stream of ",
@@ -192,6 +207,7 @@ class allocator final : public c10::DeviceAllocator {
   std::pair<size_t, size_t> getMemoryInfo(c10::DeviceIndex device) override {
     const c10::DeviceIndex index = resolve_index(device);
     const device_cache& cache = cache_of(index);
+    // The runtime counts what it allocated itself. It knows nothing of adopted memory.
     size_t total = device_info(index).memory_size;
     size_t taken = cache.adopted();
     size_t free = total;
@@ -209,6 +225,7 @@ class allocator final : public c10::DeviceAllocator {
               slot, index);
       }
     } else {
+      // Without the slot, this process's own memory is all that is known to be taken.
       taken += cache.reserved();
     }
     return {free > taken ? free - taken : 0, total};

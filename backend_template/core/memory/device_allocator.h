@@ -1,4 +1,8 @@
-// The allocator behind every tensor of the device.
+// The caching allocator behind every tensor of the device. torch reaches it through
+// c10::GetAllocator; the operators of this backend use the functions below, which name the device.
+//
+// This header is the only one of the allocator that operators need. memory/allocator/ holds its
+// parts: device_cache.h is the place to start there. All functions are thread-safe.
 #pragma once
 
 #include <c10/core/CachingDeviceAllocator.h>
@@ -7,16 +11,29 @@
 
 namespace outback::core {
 
-/// The process's device allocator: caches by size class and stream. Leaked, tensors may outlive
-/// main().
+/// Returns the process's device allocator. It caches freed memory by size and stream, as
+/// torch.cuda's does. It is never destroyed, since tensors may outlive main().
 c10::DeviceAllocator& device_allocator();
 
-/// Memory on `device`, whatever the current device is. Throws c10::OutOfMemoryError with a summary.
+/// Returns `size` bytes of memory on `device`, whatever the current device is, for work on the
+/// calling thread's current stream of that device. For 0 bytes the pointer is null.
+///
+/// The memory is free for others when the DataPtr dies: work that is then already on the same
+/// stream may still use it. Work on other streams has to be made known by recordStream.
+///
+/// Starts the backend. If memory runs out, it waits for the device and empties the cache before it
+/// fails, unless a graph is being captured on the device. Throws c10::OutOfMemoryError
+/// (torch.OutOfMemoryError) with a summary of the device's memory, and what check_index and `check`
+/// throw.
 c10::DataPtr allocate_on(c10::DeviceIndex device, size_t size);
 
-/// Turns memory that a CPU kernel allocated for its result into memory of `device`, without a copy:
-/// it counts in the device's statistics and against its size, and goes back to its own deleter when
-/// no stream of the device can be using it any more. Only where `addresses_host(device)`.
+/// Turns `memory`, `size` bytes that a CPU kernel allocated for its result, into memory of
+/// `device`, without a copy. Call it only if `addresses_host(device)`, with a valid index.
+///
+/// The memory counts in the device's statistics and against its size. It goes back to its own
+/// deleter when the last owner is gone and the streams that used it are done. Throws
+/// c10::OutOfMemoryError if the device has no room, and c10::Error (RuntimeError) during a capture
+/// on the current stream: no replay would make the result again.
 c10::DataPtr adopt(c10::DataPtr&& memory, size_t size, c10::DeviceIndex device);
 
 }  // namespace outback::core

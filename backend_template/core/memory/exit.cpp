@@ -19,7 +19,8 @@
 namespace outback::core {
 namespace {
 
-// A device that is lost, or a driver that is gone: nobody is left to tell, and what it had is gone.
+// Runs `step` and ignores what it throws: a lost device, or a driver that is gone, has nothing to
+// give back, and at exit nobody handles the error.
 template <class Step>
 void try_to(Step&& step) noexcept {
   try {
@@ -28,7 +29,9 @@ void try_to(Step&& step) noexcept {
   }
 }
 
-// Not for ever: a thread of the runtime that a callback needs may have ended before.
+// Waits until the device's streams are done, but not for ever: a callback may need a thread that
+// has ended already. It polls, since the runtime's own wait has no limit. Returns false after five
+// seconds.
 bool finishes(c10::DeviceIndex device) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
   while (!query_device(device)) {
@@ -39,7 +42,8 @@ bool finishes(c10::DeviceIndex device) {
 }
 
 void give_back() {
-  if (!is_started()) return;  // a forked child has not started, and owns nothing
+  // False in a forked child, which owns nothing.
+  if (!is_started()) return;
   bool all_finish = true;
   for (c10::DeviceIndex device = 0; device < device_count(); ++device) {
     if (any_capture(device)) return;

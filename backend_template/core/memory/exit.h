@@ -1,13 +1,17 @@
-// What is given back when the process ends, where somebody counts what is left.
+// What core gives back when the process ends. It matters only where somebody counts what is left:
+// under a layer that reports leaks at exit (OUTBACK_VALIDATE=1), the memory that the caches keep
+// for their next use would look like leaks of the program.
 #pragma once
 
 namespace outback::core {
 
-/// Under a layer that tells leaks at exit (OUTBACK_VALIDATE=1): what the caches keep for the next
-/// use goes back to the runtime before that, so that what is told is what the program forgot. Waits
-/// for work that is under way, a few seconds at most.
-/// Without such a layer nothing is done: memory goes with the process, and faster so. After the
-/// runtime has started, so that it has not ended yet when this runs; the first call counts.
+/// Registers a function with std::atexit that gives the cached device memory and pinned memory back
+/// to the runtime. It waits for work that is under way, at most five seconds a device, and gives
+/// back nothing if work goes on after that.
+///
+/// Does nothing without such a layer: memory goes with the process, which ends faster so. Call it
+/// once the runtime has started, so that the function runs before the runtime's own end. Only the
+/// first call counts. Throws c10::Error if std::atexit fails.
 void give_back_caches_at_exit();
 
 }  // namespace outback::core

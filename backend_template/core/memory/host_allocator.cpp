@@ -19,10 +19,12 @@
 namespace outback::core {
 namespace {
 
+// What the contract promises for pinned memory.
 constexpr std::align_val_t pageable_alignment{64};
 
 using host_block = at::HostBlock<c10::Stream>;
 
+// The virtual functions of at::CachingHostAllocatorImpl, which does the caching.
 class host_cache final : public at::CachingHostAllocatorImpl<c10::Stream, event, host_block> {
   void allocate_host_memory(size_t size, void** ptr) override {
     ensure_started();
@@ -43,8 +45,8 @@ class host_cache final : public at::CachingHostAllocatorImpl<c10::Stream, event,
 
   void record_stream(std::optional<std::vector<event>>& events, c10::Stream stream) override {
     if (!events.has_value()) events.emplace();
-    // Nothing has used the memory, and replays may at any time: who captures keeps it, as with
-    // CUDA.
+    // Work of a captured stream has not run, and replays may run it at any time. As with CUDA,
+    // whoever captures keeps the memory alive.
     if (capture_of(stream) != nullptr) return;
     events->emplace_back();
     events->back().record(stream);
@@ -74,12 +76,13 @@ caching_allocator& host_caching_allocator() {
 }
 
 void free_pinned(void* context) {
-  // A forked child has none of the parent's streams to wait for, and does not own its memory.
+  // A forked child cannot wait for the parent's streams, and does not own the memory.
   if (is_in_bad_fork()) return;
   try {
     host_caching_allocator().free(context);
   } catch (const c10::Error& e) {
-    // The device is lost: nobody knows when its copies end, so the memory stays where it is.
+    // The device is lost. Nobody knows when its copies end, so the memory is never freed. A deleter
+    // must not throw, hence the warning.
     TORCH_WARN(backend_name(),
                ": pinned memory leaks, since an event failed: ", e.what_without_backtrace());
   }

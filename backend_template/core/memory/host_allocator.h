@@ -1,4 +1,6 @@
-// Pinned host memory, cached by torch's own host allocator.
+// The allocator of pinned host memory: torch's own caching host allocator over the runtime's group
+// host_memory. tensor.pin_memory() and the DataLoader's pin_memory=True reach it through the
+// accelerator hooks.
 #pragma once
 
 namespace at {
@@ -7,9 +9,11 @@ struct HostAllocator;
 
 namespace outback::core {
 
-/// The process's pinned allocator, leaked. A runtime without the host memory group gets ordinary
-/// host memory from it, for which `is_pinned()` is false and copies are synchronous:
-/// `pin_memory=True` is a hint, not an error.
+/// Returns the process's pinned allocator. It is never destroyed, since tensors may outlive main().
+/// Thread-safe. Allocating starts the backend.
+///
+/// If the runtime does not have the group host_memory, it gives ordinary host memory: `is_pinned()`
+/// is false for it and copies are synchronous. So `pin_memory=True` is a hint and never an error.
 at::HostAllocator& host_allocator();
 
 }  // namespace outback::core

@@ -20,8 +20,8 @@ const outback_ipc& ipc_group() {
   return *runtime().ipc;
 }
 
-// Without a descriptor, whatever the runtime leaves out: 0 would be somebody's standard input,
-// which the owner of the handle would close.
+// Returns a handle for a slot to fill. `fd` is -1, none, in case the runtime leaves it out: 0 would
+// be the standard input, and the owner of the handle would close that.
 outback_ipc_handle handle_to_fill() noexcept {
   outback_ipc_handle handle{};
   handle.struct_size = sizeof handle;
@@ -29,7 +29,8 @@ outback_ipc_handle handle_to_fill() noexcept {
   return handle;
 }
 
-// Without these the other process would read what was never written, or close what is not there.
+// Blames a runtime whose handle is not usable: the other process would read bytes that were never
+// written, or close a descriptor that does not exist.
 void check_handle(const outback_ipc_handle& handle, const char* slot, c10::DeviceIndex device) {
   if (handle.size == 0 && handle.fd == -1) {
     blame("answered ok and made *handle empty: expected bytes or a descriptor", slot, device);
@@ -44,6 +45,7 @@ void check_handle(const outback_ipc_handle& handle, const char* slot, c10::Devic
   }
 }
 
+// The context of a DataPtr to another process's memory.
 struct opened {
   c10::DeviceIndex device;
   void* data;
@@ -51,9 +53,10 @@ struct opened {
 
 void close_memory(void* context) noexcept {
   const std::unique_ptr<opened> gone(static_cast<opened*>(context));
-  // What a forked child inherits is the parent's to close.
+  // In a forked child the memory is the parent's to close.
   if (is_in_bad_fork()) return;
   const outback_runtime& table = runtime();
+  // By the contract no work may use the memory while it is closed.
   outback_status status = table.device_sync(table.self, gone->device);
   if (status == OUTBACK_OK) {
     status = table.ipc->close_memory(table.self, gone->device, gone->data);
@@ -78,6 +81,8 @@ outback_ipc_handle ipc_handle_of(c10::DeviceIndex device, void* base) {
 c10::DataPtr open_ipc_memory(c10::DeviceIndex device, const outback_ipc_handle& handle) {
   const outback_ipc& ipc = ipc_group();
   const c10::DeviceIndex index = resolve_index(device);
+  // Made before the slot, so that nothing can throw between the slot and the DataPtr that closes
+  // it.
   auto held = std::make_unique<opened>(opened{index, nullptr});
   check(ipc.open_memory(runtime().self, index, &handle, &held->data), "ipc.open_memory", index);
   check_made(held->data, "ptr", "ipc.open_memory", index);
@@ -92,6 +97,7 @@ const outback_ipc_handle& ipc_handle_of(const event& shared) {
   check(ipc.get_event(runtime().self, shared.device(), shared.handle(), &handle), "ipc.get_event",
         shared.device());
   check_handle(handle, "ipc.get_event", shared.device());
+  // Kept in the event, which owns the descriptor from now on.
   shared.set_exported(std::make_unique<exported_event>(handle, descriptor(handle.fd)));
   return shared.exported()->handle;
 }

@@ -1,4 +1,10 @@
-// Device memory and events that another process made.
+// Device memory and events that processes share: the runtime's group ipc, with torch's exceptions.
+// Python's Event.ipc_handle() and Event.from_ipc_handle() use the functions for events. Those for
+// memory are for C++; no Python function calls them.
+//
+// All functions start the backend, and throw c10::NotImplementedError (NotImplementedError) if the
+// runtime does not have the group ipc, and what `check` throws. A negative device index means the
+// current device.
 #pragma once
 
 #include <c10/core/Allocator.h>
@@ -9,22 +15,28 @@
 
 namespace outback::core {
 
-/// A handle to the allocation of the runtime that begins at `base`, for another process. Its
-/// descriptor, where it has one, is the caller's to close. Waits for the device first: no work may
-/// use the memory meanwhile. Throws c10::NotImplementedError without the runtime's group ipc.
+/// Returns a handle by which another process opens the runtime's allocation that begins at `base`.
+/// The caller owns the handle's descriptor, if it has one (`fd` is not -1), and closes it.
+///
+/// Waits for the device first, since no work may use the memory during the slot. The handle is good
+/// until the allocation is freed.
 outback_ipc_handle ipc_handle_of(c10::DeviceIndex device, void* base);
 
-/// The same bytes here, until the result is gone; then the device has been waited for. The result
-/// counts in no statistics: the memory is another process's.
+/// Returns the memory that another process exported, at an address of this process. The memory
+/// stays open until the DataPtr dies, which waits for the device first. It counts in no statistics,
+/// since it is the other process's. The handle's descriptor stays the caller's.
 c10::DataPtr open_ipc_memory(c10::DeviceIndex device, const outback_ipc_handle& handle);
 
-/// A handle to `shared`, made with OUTBACK_EVENT_INTERPROCESS and created, for another process.
-/// Made once: it is the event's, and so is its descriptor, where it has one. Other processes may
-/// take that from this one (core/descriptor.h) as long as the event is there.
+/// Returns a handle by which another process opens `shared`, an event that was made with
+/// OUTBACK_EVENT_INTERPROCESS and created or recorded.
+///
+/// The first call makes the handle, and later calls return the same one. The event owns it, and its
+/// descriptor if it has one; other processes may take the descriptor from this one
+/// (runtime/descriptor.h) for as long as the event lives.
 const outback_ipc_handle& ipc_handle_of(const event& shared);
 
-/// That event here, on `device`: what either process records, both see. The handle's descriptor is
-/// one of this process, and stays the caller's.
+/// Returns the event that another process exported, on `device`. Both processes see what either one
+/// records. The handle's descriptor must be one of this process, and stays the caller's.
 event open_ipc_event(c10::DeviceIndex device, const outback_ipc_handle& handle);
 
 }  // namespace outback::core

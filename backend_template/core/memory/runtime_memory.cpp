@@ -16,11 +16,14 @@
 namespace outback::core {
 namespace {
 
-// What is out, so that nothing is handed out twice. Never locked around a slot: what goes back is
-// forgotten before, since another thread may get the same addresses at once.
+// The ranges of memory that the runtime has handed out, so that a range which it hands out twice is
+// noticed. The lock is never held around a slot. So a range is removed before it is freed: as soon
+// as the slot has freed it, another thread may get the same addresses.
 class ranges {
  public:
-  // What is wrong with `data`, or "" and it is kept. `space`: whose addresses they are.
+  // Adds a range and returns "", or returns what is wrong with it. `space` says whose addresses
+  // they are: a device's index, or OUTBACK_HOST. The ranges of one space do not overlap, so only
+  // the two neighbours have to be compared.
   std::string add(int32_t space, const void* data, size_t size) {
     const auto begin = reinterpret_cast<uintptr_t>(data);
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -57,16 +60,19 @@ class ranges {
 };
 
 ranges& known() {
-  static auto& it = *new ranges;  // leaked: memory may be freed from a static destructor
+  // Never destroyed: memory may be freed from a static destructor.
+  static auto& it = *new ranges;
   return it;
 }
 
-// Memory that the CPU reaches has the host's addresses; any other device has its own.
+// Memory that the CPU reaches shares the host's addresses. Memory apart has addresses of its own,
+// which may equal those of another device.
 int32_t space_of(c10::DeviceIndex device) {
   return is_host_addressable(device) ? OUTBACK_HOST : device;
 }
 
-// As `space_of`, where nothing may be thrown; the device has handed out memory, so it was asked.
+// Does what `space_of` does, for code that must not throw. The device's properties are known by
+// then, since it has handed out memory, so nothing is thrown in fact.
 int32_t known_space_of(c10::DeviceIndex device) noexcept {
   try {
     return space_of(device);
@@ -83,7 +89,7 @@ void check_memory(void* data, size_t size, size_t alignment, int32_t space, cons
     if (data != nullptr) free();
     blame(problem, slot, shown_device, static_cast<int64_t>(size));
   }
-  // What overlaps is not given back: it would be somebody's.
+  // Memory that overlaps is not given back: that would free somebody else's.
   blame(known().add(space, data, size), slot, shown_device, static_cast<int64_t>(size));
 }
 

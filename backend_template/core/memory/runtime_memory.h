@@ -1,4 +1,5 @@
-// Memory as the runtime hands it out: every answer is checked before anybody uses it.
+// The slots that allocate and free memory, with every answer of the runtime checked before anybody
+// uses it. The allocators of core call these and not the slots. All functions are thread-safe.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -9,14 +10,18 @@
 
 namespace outback::core {
 
-/// The slot mem_alloc, for `size` bytes, more than none. OUTBACK_OK means memory that is aligned as
-/// the device says and that nobody else has: for any other answer it throws what `blame` throws,
-/// and what is nobody else's has gone back.
+/// Calls the slot mem_alloc for `size` bytes, more than 0, and returns its status. `*data` is set
+/// only for OUTBACK_OK.
+///
+/// With OUTBACK_OK the memory is aligned as the device's properties say, and overlaps none that is
+/// still allocated. It throws what `blame` throws for any other answer. Misaligned memory is given
+/// back first; memory that overlaps is not, since freeing it would free somebody else's.
 outback_status allocate_device_memory(c10::DeviceIndex device, size_t size, void** data);
-/// The slot mem_free.
+/// Calls the slot mem_free and returns its status. No work may use the memory any more.
 outback_status free_device_memory(c10::DeviceIndex device, void* data) noexcept;
 
-/// The same of host_memory.alloc and host_memory.free. Only where the runtime has the group.
+/// Do the same with the slots host_memory.alloc and host_memory.free. Only for runtimes that have
+/// the group host_memory.
 outback_status allocate_pinned_memory(size_t size, void** data);
 outback_status free_pinned_memory(void* data) noexcept;
 

@@ -14,6 +14,9 @@ void resize_storage(c10::StorageImpl& storage, size_t size) {
   TORCH_CHECK(storage.resizable(), "Trying to resize storage that is not resizable");
   const c10::Device device = storage.device();
   c10::DataPtr memory = allocate_on(device.index(), size);
+  // The old memory is freed while the copy is pending. On the memory's own stream that is safe,
+  // since later work comes after the copy. For another stream the user calls record_stream, as for
+  // every operator.
   const size_t kept = std::min(storage.nbytes(), size);
   if (kept != 0)
     copy_bytes(memory.get(), device, storage.data(), device, kept, /*non_blocking=*/true);

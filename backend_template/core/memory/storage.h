@@ -1,4 +1,5 @@
-// Storages that grow and shrink.
+// Storages that grow and shrink: tensor.resize_ and UntypedStorage.resize_ end here, through the
+// accelerator hooks.
 #pragma once
 
 #include <c10/core/StorageImpl.h>
@@ -7,8 +8,11 @@
 
 namespace outback::core {
 
-/// Gives `storage`, one of this device's, memory of `size` bytes and keeps what fits of its
-/// content. Stream-ordered. Throws when the storage is not resizable.
+/// Gives `storage`, which is on this backend's device, new memory of `size` bytes, and copies as
+/// much of its content as fits, on the device's current stream. Does not wait for the copy.
+///
+/// Throws c10::Error (RuntimeError) if the storage is not resizable, and what allocate_on throws;
+/// the storage is then unchanged.
 void resize_storage(c10::StorageImpl& storage, size_t size);
 
 }  // namespace outback::core

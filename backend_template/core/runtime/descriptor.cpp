@@ -13,7 +13,8 @@
 namespace outback::core {
 namespace {
 
-// The same on every architecture; the headers of older systems have no names for them.
+// The numbers of two system calls, the same on every architecture. The headers of older systems
+// have no names for them.
 constexpr long pidfd_open_call = 434;
 constexpr long pidfd_getfd_call = 438;
 
@@ -26,15 +27,17 @@ bool is_the_file(const descriptor& file, const descriptor_place& place) noexcept
   return file.get() >= 0 && fstat(file.get(), &found) == 0 && is_the_file(found, place);
 }
 
-// Any kind of file, where this process could trace the other one.
+// Works for any kind of file, but only where this process may trace the other one. Returns none if
+// the system refuses.
 descriptor duplicate_from(const descriptor_place& place) noexcept {
   const descriptor process(static_cast<int>(syscall(pidfd_open_call, place.process, 0)));
   if (process.get() < 0) return {};
   return descriptor(static_cast<int>(syscall(pidfd_getfd_call, process.get(), place.fd, 0)));
 }
 
-// Files in memory and on disk, where this process may only look at the other one. Nothing is opened
-// before it is known to be the right file: opening can have effects.
+// Works for files in memory and on disk, and where this process may look at the other one without
+// tracing it. It compares the file before it opens it, since opening can have effects (a FIFO, a
+// device), and the number may stand for another file by now.
 descriptor open_from(const descriptor_place& place) {
   const std::string path =
       "/proc/" + std::to_string(place.process) + "/fd/" + std::to_string(place.fd);
@@ -57,6 +60,7 @@ descriptor_place place_of(int fd) {
 
 descriptor take_from(const descriptor_place& place) {
   descriptor taken = duplicate_from(place);
+  // The comparison after each step finds a number, or a process id, that the system gave anew.
   if (!is_the_file(taken, place)) taken = open_from(place);
   if (is_the_file(taken, place)) return taken;
   TORCH_CHECK_VALUE(false, "process ", place.process, " does not show its descriptor ", place.fd,

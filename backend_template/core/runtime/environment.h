@@ -1,4 +1,6 @@
-// The environment, for the torch half: outback/detail/variables.hpp, with torch's exceptions.
+// Reads environment variables with torch's exceptions. The readers themselves are in
+// outback/detail/variables.hpp, which knows no torch and throws outback::invalid_argument. Include
+// this header wherever the torch half reads a variable.
 #pragma once
 
 #include <c10/util/Exception.h>
@@ -9,7 +11,11 @@
 
 namespace outback::core {
 
-/// What `read` answers. Where a variable cannot be read, throws c10::ValueError with the sentence.
+/// Calls `read`, a function that reads variables, and returns its result. Throws c10::ValueError
+/// (ValueError) instead of the outback::invalid_argument that `read` throws for a malformed value,
+/// with the same text: "OUTBACK_VALIDATE=yes: expected 0 or 1". Other exceptions pass unchanged.
+///
+/// Nobody may change the environment meanwhile, as with getenv.
 template <class Read>
 auto from_environment(Read&& read) {
   try {

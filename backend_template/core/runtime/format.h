@@ -1,5 +1,6 @@
-// fmt::format, with the machinery of fmt compiled once: torch ships fmt's headers and no library,
-// and each file that calls fmt itself takes the compiler three seconds longer.
+// core::format: fmt::format whose implementation is compiled once, in format.cpp. Torch ships fmt's
+// headers without its library, and a file that calls fmt::format itself takes the compiler about
+// three seconds longer. The torch half builds the texts of its errors with this function.
 #pragma once
 
 #include <fmt/format.h>
@@ -8,11 +9,14 @@
 
 namespace outback::core {
 
-/// fmt::vformat.
+/// Calls fmt::vformat. Use `format` below, which packs the arguments.
 std::string formatted(fmt::string_view text, fmt::format_args arguments);
 
-/// fmt::format: `text` is checked when it is compiled. To be called as core::format, since a string
-/// among the arguments makes std::format a candidate too.
+/// Returns `text` with the arguments in place of its {}, as fmt::format does. The compiler checks
+/// `text` against the types of the arguments.
+///
+/// Always write core::format: an unqualified call with a std::string among its arguments also finds
+/// std::format, and the two compete.
 template <class... Arguments>
 std::string format(fmt::format_string<Arguments...> text, const Arguments&... arguments) {
   return formatted(text.get(), fmt::make_format_args(arguments...));

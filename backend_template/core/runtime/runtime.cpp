@@ -18,9 +18,10 @@ struct installed {
   std::string name;
 };
 
-// Leaked: tensors, and with them calls of the table, may outlive main().
+// Never destroyed: tensors may outlive main(), and free their memory through the table.
 const installed* installed_now = nullptr;
-// &installed_now->table.runtime() or a layer over it, one load nearer to the hot path.
+// Points to the table in `installed_now`, or to a layer over it. It is kept apart, so that a call
+// of a slot loads one pointer less.
 std::atomic<const outback_runtime*> table_now{nullptr};
 
 const char* words_of(outback_status status) noexcept {
@@ -44,7 +45,7 @@ const char* words_of(outback_status status) noexcept {
   }
 }
 
-// "device 1, 64 bytes", or as much of it as there is.
+// Returns "device 1, 64 bytes", or the part of it that the slot has.
 std::string place_text(int64_t device, int64_t size) {
   if (device != none && size != none) return core::format("device {}, {} bytes", device, size);
   if (device != none) return core::format("device {}", device);
@@ -62,6 +63,7 @@ bool is_installed() noexcept {
 }
 
 const std::string& backend_name() noexcept {
+  // Never destroyed, as the name itself.
   // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): 32 bytes, once
   static const std::string& unnamed = *new std::string;
   return installed_now != nullptr ? installed_now->name : unnamed;
@@ -71,6 +73,8 @@ void install_runtime(const std::string& name, const outback_runtime* table) {
   TORCH_INTERNAL_ASSERT(installed_now == nullptr, "a runtime is installed already");
   const outback_runtime* layered =
       from_environment([table] { return layers::from_environment(table); });
+  // complete_table copies the table and its groups, and sets groups to null that a runtime of an
+  // older minor version does not know. So the callers ask for null and never for a size.
   auto* it = new installed{outback::complete_table(*layered), name};
   table_now.store(&it->table.runtime(), std::memory_order_release);
   installed_now = it;
@@ -81,6 +85,7 @@ const outback_runtime& installed_runtime() noexcept {
 }
 
 bool cover_runtime(const outback_runtime* layer) noexcept {
+  // Succeeds only once: afterwards `table_now` is not the bare table any more.
   const outback_runtime* bare = &installed_runtime();
   return table_now.compare_exchange_strong(bare, layer, std::memory_order_acq_rel);
 }
@@ -89,6 +94,8 @@ std::string failure_text(outback_status status, const char* slot, int64_t device
   const char* words = words_of(status);
   const char* reason = runtime().last_error(runtime().self);
   const bool explained = reason != nullptr && *reason != '\0';
+  // The driver's words may be in any encoding, and Python cannot make an exception's text of bytes
+  // that are not UTF-8.
   return core::format("{}: {}({}): {}{}{}", backend_name(), slot, place_text(device, size),
                       words == nullptr ? core::format("unknown status {}", status) : words,
                       explained ? ": " : "", explained ? as_utf8(reason) : "");
@@ -111,6 +118,7 @@ void check_made(const void* handle, const char* output, const char* slot, int64_
 }
 
 void fail(outback_status status, const char* slot, int64_t device, int64_t size) {
+  // First of all: last_error has the text of this thread's latest failure only.
   const std::string text = failure_text(status, slot, device, size);
   if (status == OUTBACK_OUT_OF_MEMORY) TORCH_CHECK_WITH(OutOfMemoryError, false, text);
   if (status == OUTBACK_UNSUPPORTED) TORCH_CHECK_NOT_IMPLEMENTED(false, text);

@@ -1,4 +1,12 @@
 // The one runtime of this process, and how a failed slot becomes a torch exception.
+//
+// Every file of the torch half that calls a slot includes this header. The pattern of a call:
+//
+//   check(runtime().device_sync(runtime().self, device), "device_sync", device);
+//
+// A slot's output gets a value before the call that no runtime can mean, and `check_written` or
+// `check_made` looks at it afterwards: a runtime that returns OUTBACK_OK and writes nothing is
+// named, and not trusted.
 #pragma once
 
 #include <c10/macros/Macros.h>
@@ -10,47 +18,68 @@
 
 namespace outback::core {
 
-/// The table in use: whole and of this header's size, absent groups are null. Only after
-/// `install_runtime`.
+/// Returns the table to call, with all layers over it. All required slots are there; a group that
+/// the runtime does not have is null. Valid until the process ends. Call it only after
+/// `install_runtime`. Thread-safe; costs one atomic load.
+///
+/// Do not keep the reference across the first device count: `cover_runtime` may replace the table.
 const outback_runtime& runtime() noexcept;
 
-/// The registered device name; "" before registration.
+/// Returns the registered device name, such as "acme", or "" before registration. Valid until the
+/// process ends.
 const std::string& backend_name() noexcept;
 
-/// True from `install_runtime` on.
+/// Returns true once `install_runtime` has put the table in place. Thread-safe.
 bool is_installed() noexcept;
 
-/// Keeps a copy of `table`, which must have passed `outback::table_problem`, with the layers over
-/// it that the environment asks for (outback/layers.hpp). Once per process; throws c10::ValueError,
-/// and has changed nothing, where a variable of theirs is malformed.
+/// Keeps a copy of `table`, under the layers that the environment asks for (outback/layers.hpp), as
+/// this process's runtime.
+///
+/// `outback::table_problem(table)` must be "". The functions and the `self` of `table` must stay
+/// valid until the process ends. Call it once per process; registration does, under its lock. Calls
+/// no slot. Throws c10::ValueError (ValueError), with nothing changed, if a variable of the layers
+/// is malformed.
 void install_runtime(const std::string& name, const outback_runtime* table);
 
-/// The table as `install_runtime` made it, and what puts a table over it in its place. False, and
-/// nothing has changed, if that was done before. Before the first slot that takes a device.
+/// Returns the table that `install_runtime` made: the layers of the environment are in it, the one
+/// of `cover_runtime` is not. It has all the runtime's devices, under the runtime's own numbers.
 const outback_runtime& installed_runtime() noexcept;
+
+/// Makes `runtime()` return `layer`, a table over `installed_runtime()` that lives until the
+/// process ends. Returns false, and changes nothing, if an earlier call has done so. Only
+/// select_visible_devices calls it, before the first slot that takes a device. Thread-safe.
 bool cover_runtime(const outback_runtime* layer) noexcept;
 
-/// Absent, in the arguments of `check`.
+/// Stands for a device or a size that a slot does not have, in the arguments of `check` and the
+/// functions below. It is not -1, which is OUTBACK_HOST.
 inline constexpr int64_t none = -2;
 
-/// Throws what `status` stands for, saying "<name>: <slot>(device <d>, <n> bytes): <status>: <the
-/// runtime's words>". In C++ and in Python that is, for
+/// Throws the exception for `status`, a failure that `slot` returned to the calling thread. The
+/// text is "<name>: <slot>(device <d>, <n> bytes): <status>: <the runtime's last_error>".
+///
+///   status            in C++                    in Python
 ///   OUT_OF_MEMORY     c10::OutOfMemoryError     torch.OutOfMemoryError
 ///   UNSUPPORTED       c10::NotImplementedError  NotImplementedError
 ///   INVALID_ARGUMENT  c10::Error                RuntimeError
 ///   all others        c10::AcceleratorError     torch.AcceleratorError, a RuntimeError whose
 ///                                               `error_code` is the status
+///
+/// `slot` is the slot's name with its group, such as "streams.sync". Call no other slot between the
+/// failure and this function: last_error returns the thread's latest text.
 [[noreturn]] void fail(outback_status status, const char* slot, int64_t device, int64_t size);
 
-/// Throws c10::AcceleratorError, OUTBACK_INTERNAL, since the runtime answered what cannot be:
-/// "<name>: <slot>(device <d>, <n> bytes): the runtime is wrong: it <what>". `what` as of
-/// outback/answer_check.hpp; "" throws nothing.
+/// Throws c10::AcceleratorError (torch.AcceleratorError) with the code OUTBACK_INTERNAL, since the
+/// runtime broke the contract: "<name>: <slot>(device <d>, <n> bytes): the runtime is wrong: it
+/// <what>". `what` is the end of that sentence, as the functions of outback/answer_check.hpp return
+/// it; for "" this function does nothing.
 void blame(const std::string& what, const char* slot, int64_t device = none, int64_t size = none);
 
-/// The same where OUTBACK_OK came with a null handle, which is `output` of the slot.
+/// Blames the runtime if `handle` is null although the slot returned OUTBACK_OK. `output` is the
+/// name of the slot's parameter that the handle came from.
 void check_made(const void* handle, const char* output, const char* slot, int64_t device);
 
-/// The same where OUTBACK_OK came and the output has still the value that no runtime answers.
+/// Blames the runtime if `value` still equals `unwritten`, the value that the caller gave it before
+/// a slot that returned OUTBACK_OK. `output` is the name of the slot's parameter.
 template <class T>
 void check_written(const T& value, const T& unwritten, const char* output, const char* slot,
                    int64_t device = none) {
@@ -59,19 +88,23 @@ void check_written(const T& value, const T& unwritten, const char* output, const
   }
 }
 
-/// Throws c10::NotImplementedError: `what` is not to be had, since the runtime has not got `group`.
+/// Throws c10::NotImplementedError (NotImplementedError): the runtime does not have `group`, so
+/// `what`, a noun phrase for the user, is not available.
 [[noreturn]] void refuse_absent(const char* group, const char* what);
 
-/// The same as `fail` and `blame`, as text, for where nothing may be thrown.
+/// Return the texts that `blame` and `fail` throw, for code that must not throw and warns instead.
+/// `failure_text` too has to be called before the thread calls another slot.
 std::string blame_text(const std::string& what, const char* slot, int64_t device, int64_t size);
 std::string failure_text(outback_status status, const char* slot, int64_t device, int64_t size);
 
+/// Throws what `fail` throws unless `status` is OUTBACK_OK. `size` is in bytes.
 inline void check(outback_status status, const char* slot, int64_t device = none,
                   int64_t size = none) {
   if (C10_UNLIKELY(status != OUTBACK_OK)) fail(status, slot, device, size);
 }
 
-/// For slots that may answer "still running": true when the work is done.
+/// The same for slots that may return OUTBACK_NOT_READY, which is no failure: returns true for
+/// OUTBACK_OK and false for OUTBACK_NOT_READY.
 inline bool check_ready(outback_status status, const char* slot, int64_t device = none) {
   if (status == OUTBACK_NOT_READY) return false;
   check(status, slot, device);

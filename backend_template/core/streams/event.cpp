@@ -47,8 +47,8 @@ event& event::operator=(event&& other) noexcept {
 }
 
 void event::release() noexcept {
-  // In a forked child the handle means nothing; at exit the driver may fail, and there is nobody to
-  // tell.
+  // In a forked child the handle is the parent's. The status is ignored: a destructor cannot report
+  // it, and at exit the driver may be gone already.
   if (handle_ != nullptr && !is_in_bad_fork())
     runtime().events->destroy(runtime().self, device_, handle_);
   handle_ = nullptr;
@@ -60,6 +60,7 @@ void event::create(c10::DeviceIndex device) {
   ensure_started();
   const outback_events* group = runtime().events;
   if (group == nullptr || handle_ != nullptr) return;
+  // A local variable, so that this object is unchanged if the slot fails.
   outback_event made = nullptr;
   check(group->create(runtime().self, device, flags_, &made), "events.create", device);
   check_made(made, "event", "events.create", device);
@@ -72,18 +73,21 @@ void event::record(const c10::Stream& stream) {
   const outback_events* group = runtime().events;
   const c10::DeviceIndex device = stream.device_index();
   if (group == nullptr) {
+    // The work is done now, so whoever waits for this event later has nothing to wait for.
     synchronize_stream(stream);
     device_ = device;
     host_ns_ = host_clock_ns();
     return;
   }
   const outback_stream queue = handle_of(stream);
+  // An event of the runtime belongs to one device, and torch may record one on any.
   if (handle_ == nullptr || device_ != device) {
     event made(flags_);
     made.create(device);
     *this = std::move(made);
   }
   check(group->record(runtime().self, device, handle_, queue), "events.record", device);
+  // Null outside of a capture, so that recording again there ends the tie to an earlier one.
   recorded_in_ = capture_of(stream);
 }
 
@@ -91,14 +95,15 @@ void event::block(const c10::Stream& stream) const {
   if (handle_ == nullptr) return;
   const c10::DeviceIndex device = stream.device_index();
   const std::shared_ptr<capture> joined = any_capture(device_) ? recorded_in() : nullptr;
-  // Operators that are recorded on the host compute while they are: what the stream did before has
-  // to be done.
+  // The stream is about to join a capture that records CPU operators, and these compute while they
+  // are recorded. So what the stream was given before has to be done.
   if (joined != nullptr && joined->program() != nullptr && capture_of(stream) == nullptr &&
       !is_idle(stream)) {
     synchronize_stream(stream);
   }
   check(runtime().events->wait(runtime().self, device, handle_, handle_of(stream)), "events.wait",
         device);
+  // The wait is work of the stream too: a CPU kernel on it has to wait as well.
   mark_busy(stream);
   if (joined != nullptr) join_capture(joined, stream);
 }

@@ -1,4 +1,5 @@
-// A point in a stream's work that can be waited for.
+// Events: a point in a stream's work that streams and the host can wait for. The guard wraps this
+// class for c10::Event and torch.Event; the allocators and copies of core use it directly.
 #pragma once
 
 #include <c10/core/Stream.h>
@@ -12,53 +13,68 @@
 
 namespace outback::core {
 
-/// What other processes find an event by.
+/// What another process needs to open an event (memory/ipc.h).
 struct exported_event {
   outback_ipc_handle handle;
-  descriptor file;  // the handle's, open as long as others may ask for it
+  descriptor file;  // the handle's descriptor, open for as long as others may ask for it
 };
 
 class capture;
 
-/// Owns one event of the runtime, made at its first recording and again when it is recorded on
-/// another device. Without the runtime's event group, recording waits for the device and keeps the
-/// host's clock. Not thread-safe against itself.
+/// Owns one event of the runtime. The runtime's event is made by `create` or by the first `record`,
+/// and made anew when the event is recorded on another device.
+///
+/// If the runtime does not have the group events, `record` waits for the stream and keeps the
+/// host's clock, so the event is complete when it is recorded.
+///
+/// Calls for one object must not overlap. Members that call a slot throw what `check` throws.
 class event {
  public:
-  /// `flags`: OUTBACK_EVENT_*.
+  /// `flags` are OUTBACK_EVENT_*. Calls no slot.
   explicit event(uint32_t flags = 0) noexcept : flags_(flags) {}
-  /// Takes over `made`, an event of the runtime on `device`.
+  /// Takes ownership of `made`, an event of the runtime on `device`, created with `flags`.
   event(uint32_t flags, c10::DeviceIndex device, outback_event made) noexcept
       : flags_(flags), device_(device), handle_(made) {}
+  /// Destroys the runtime's event, which may still be pending. In a forked child the event is the
+  /// parent's, and nothing is done.
   ~event();
   event(event&& other) noexcept;
   event& operator=(event&& other) noexcept;
   event(const event&) = delete;
   event& operator=(const event&) = delete;
 
-  /// Makes the runtime's event on `device` without recording it, unless there is one. Nothing
-  /// without the event group.
+  /// Makes the runtime's event on `device` without recording it. Does nothing if there is one
+  /// already, or if the runtime does not have the group events. Starts the backend.
   void create(c10::DeviceIndex device);
+  /// Records the event at the present end of the stream's work. Starts the backend. Throws
+  /// c10::Error (RuntimeError) for a stream that does not exist.
   void record(const c10::Stream& stream);
-  /// What is enqueued on `stream` from now on waits for the last recording. Nothing when never
-  /// recorded.
+  /// Lets what is enqueued on `stream` from now on wait for the last recording; the host does not
+  /// wait. Does nothing if the event was never recorded. If the recording was part of a capture
+  /// that is still open, `stream` joins that capture. If such a capture records operators that run
+  /// on the CPU, the host waits for the stream's earlier work first.
   void block(const c10::Stream& stream) const;
-  /// True when never recorded.
+  /// Returns true if the work before the last recording is done, and if the event was never
+  /// recorded. Does not wait.
   bool query() const;
+  /// Waits until `query` would return true.
   void synchronize() const;
-  /// Nanoseconds from this event to `end`; both recorded with timing and complete.
+  /// Returns the nanoseconds from this event's recording to `end`'s. Both must have been created
+  /// with OUTBACK_EVENT_TIMING, recorded on one device, and be complete; otherwise it throws
+  /// c10::Error (RuntimeError).
   int64_t elapsed_ns(const event& end) const;
 
-  /// The capture that the last recording was a part of, if it was in one that is open.
+  /// Returns the capture that the last recording was part of. Null if it was in none, or if nobody
+  /// keeps that capture any more.
   std::shared_ptr<capture> recorded_in() const { return recorded_in_.lock(); }
 
-  /// Of the last recording; null, and -1, before it or `create`. Without the event group there is
-  /// no handle.
+  /// Return the runtime's event, which stays this object's, and its device. They are null and -1
+  /// before `create` or `record`. Without the group events the handle is always null.
   outback_event handle() const noexcept { return handle_; }
   c10::DeviceIndex device() const noexcept { return device_; }
 
-  /// How other processes find it, once that was asked for (core/memory/ipc.h); null before. Gone with the
-  /// runtime's event.
+  /// Returns what ipc_handle_of (memory/ipc.h) has stored here for other processes, or null. It is
+  /// dropped together with the runtime's event.
   const exported_event* exported() const noexcept { return exported_.get(); }
   void set_exported(std::unique_ptr<exported_event> it) const noexcept {
     exported_ = std::move(it);
@@ -68,10 +84,10 @@ class event {
   void release() noexcept;
 
   uint32_t flags_;
-  c10::DeviceIndex device_ = -1;  // -1: never recorded
+  c10::DeviceIndex device_ = -1;  // -1: neither created nor recorded
   outback_event handle_ = nullptr;
-  int64_t host_ns_ = 0;                               // only without the event group
-  mutable std::unique_ptr<exported_event> exported_;  // made when somebody asks
+  int64_t host_ns_ = 0;  // the steady clock at the recording; only without the group events
+  mutable std::unique_ptr<exported_event> exported_;  // null until somebody asks for a handle
   std::weak_ptr<capture> recorded_in_;
 };
 

@@ -1,4 +1,6 @@
-// What a c10::Event is made with, in its c10::EventFlag: c10 knows of timing only.
+// Packs our event flags into a c10::EventFlag and unpacks them. c10 keeps one flag for each
+// c10::Event and knows only whether it has timing; OUTBACK_EVENT_BLOCKING and _INTERPROCESS travel
+// in higher bits of the same number. The guard reads them when c10 creates the event.
 #pragma once
 
 #include <c10/core/impl/DeviceGuardImplInterface.h>
@@ -9,10 +11,13 @@
 
 namespace outback::core {
 
-inline constexpr int own_event_flags_shift = 8;  // beyond c10's own values
+/// Our flags start at this bit, above the values that c10 gives its own flags.
+inline constexpr int own_event_flags_shift = 8;
 
-/// `flags`: OUTBACK_EVENT_*. c10's own flag where timing is all there is to say, so that
-/// torch.Event and ours compare as c10 compares them.
+/// Returns the flag to create a c10::Event with. `flags` are OUTBACK_EVENT_*.
+///
+/// Timing is expressed as c10 does it, BACKEND_DEFAULT with and PYTORCH_DEFAULT without. So an
+/// event that has no other flag equals one that torch.Event made, also in c10's comparisons.
 constexpr c10::EventFlag event_flag_of(uint32_t flags) noexcept {
   const auto c10_flag =
       static_cast<uint32_t>((flags & OUTBACK_EVENT_TIMING) != 0 ? c10::EventFlag::BACKEND_DEFAULT
@@ -21,7 +26,7 @@ constexpr c10::EventFlag event_flag_of(uint32_t flags) noexcept {
   return static_cast<c10::EventFlag>(c10_flag | own << own_event_flags_shift);
 }
 
-/// OUTBACK_EVENT_* of a flag that c10 or `event_flag_of` made.
+/// Returns the OUTBACK_EVENT_* in a flag that c10 or `event_flag_of` made.
 constexpr uint32_t event_flags_in(c10::EventFlag flag) noexcept {
   const auto value = static_cast<uint32_t>(flag);
   const uint32_t c10_flag = value & ((1U << own_event_flags_shift) - 1);

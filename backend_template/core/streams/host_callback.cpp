@@ -16,7 +16,8 @@ namespace {
 void run_callback(const std::function<void()>& function) noexcept {
   try {
     function();
-  } catch (const c10::Error& error) {  // what() would have torch's frames
+  } catch (const c10::Error& error) {
+    // what() would add torch's C++ stack.
     TORCH_WARN(backend_name(), ": a host callback threw: ", error.what_without_backtrace());
   } catch (const std::exception& error) {
     TORCH_WARN(backend_name(), ": a host callback threw: ", error.what());
@@ -41,6 +42,8 @@ void enqueue_host_callback(const c10::Stream& stream, std::function<void()> func
     return run_callback(function);
   }
   const outback_stream handle = handle_of(stream);
+  // If the slot fails, the function never runs, and `held` deletes it. If the slot succeeds, the
+  // callback owns it.
   auto held = std::make_unique<std::function<void()>>(std::move(function));
   check(group->enqueue(runtime().self, stream.device_index(), run_callback_and_delete, held.get(),
                        handle),

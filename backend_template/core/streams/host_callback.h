@@ -1,4 +1,6 @@
-// Functions of the host in a stream's order.
+// Functions of the host that run in a stream's order, after the work before them.
+// torch.<name>._sleep is one; a vendor's own code may add others. (Graphs enqueue their callbacks
+// in host_program.cpp.)
 #pragma once
 
 #include <c10/core/Stream.h>
@@ -7,12 +9,14 @@
 
 namespace outback::core {
 
-/// Runs `function` once, when `stream` gets there, on a thread of the runtime's: it must not use
-/// the device, nor wait for it. What it throws becomes a warning, since nobody is there to catch
-/// it. On a device that is lost before, it never runs.
+/// Enqueues `function` on `stream`. It runs once, when the work before it is done, on a thread of
+/// the runtime's; the stream goes on when it has returned. It must not use the device, or wait for
+/// it. An exception that it throws becomes a warning, since nobody could catch it. If the device is
+/// lost before, it never runs.
 ///
-/// Without the runtime's group callbacks this waits for the stream and runs `function` on the
-/// calling thread.
+/// If the runtime does not have the group callbacks, this function waits for the stream and runs
+/// `function` on the calling thread. Starts the backend. Throws c10::ValueError (ValueError) for an
+/// empty function, and what `check` throws. Thread-safe.
 void enqueue_host_callback(const c10::Stream& stream, std::function<void()> function);
 
 }  // namespace outback::core

@@ -13,7 +13,7 @@
 namespace outback::core {
 namespace {
 
-// Leaked: callbacks may run while the process ends.
+// Never destroyed: callbacks may run while the process ends.
 struct failures {
   std::mutex mutex;
   std::array<std::string, max_devices> of;
@@ -37,6 +37,7 @@ void throw_host_failure(c10::DeviceIndex device) {
     what = std::exchange(reported().of[device], {});
     const bool more = std::any_of(reported().of.begin(), reported().of.end(),
                                   [](const std::string& text) { return !text.empty(); });
+    // The flag is for all devices, so it stays while another device has a failure.
     any_host_failure.store(more, std::memory_order_release);
   }
   TORCH_CHECK(what.empty(), backend_name(), ": ", what);

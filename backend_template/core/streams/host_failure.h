@@ -1,4 +1,6 @@
-// What went wrong on the host in a stream's order, where nobody could be told at once.
+// Failures on the host that nobody was waiting for: an operator that failed inside a graph's
+// replay, on a thread of the runtime's. The failure is kept until somebody waits for the device, or
+// finds one of its streams done; that call throws it. All functions are thread-safe.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -9,16 +11,19 @@
 
 namespace outback::core {
 
-/// Keeps `what` for the next wait for the device or one of its streams, which throws it. The first
-/// one stays. Thread-safe.
+/// Keeps `what` for the next call that waits for the device or for one of its streams. If a failure
+/// is kept already, that one stays and `what` is dropped.
 void report_host_failure(c10::DeviceIndex device, const std::string& what) noexcept;
 
 namespace detail {
+// True while a failure is kept for any device, so that the common case needs no lock.
 extern std::atomic<bool> any_host_failure;
+// The slow path of `check_host_failure`. Returns if the failure is another device's.
 void throw_host_failure(c10::DeviceIndex device);
 }  // namespace detail
 
-/// Throws c10::Error, once, with what was reported for the device. One load where there is nothing.
+/// Throws the failure that is kept for the device as a c10::Error (RuntimeError), and forgets it.
+/// Returns if there is none, which costs one load.
 inline void check_host_failure(c10::DeviceIndex device) {
   if (C10_UNLIKELY(detail::any_host_failure.load(std::memory_order_acquire))) {
     detail::throw_host_failure(device);

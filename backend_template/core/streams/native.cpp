@@ -10,7 +10,8 @@
 namespace outback::core {
 namespace {
 
-// What `ask` wrote: any address, null too, so that one of ours stands for none.
+// Returns the handle that the slot `ask` wrote. A driver's handle may be any number, null too, so
+// the value that means "nothing was written" is an address that belongs to this function.
 template <class Ask>
 void* asked(Ask&& ask, const char* slot, c10::DeviceIndex device) {
   static char none_written;

@@ -11,8 +11,8 @@
 #include <mutex>
 
 #include "backend_template/core/devices/lazy_start.h"
-#include "backend_template/core/runtime/format.h"
 #include "backend_template/core/graphs/capture.h"
+#include "backend_template/core/runtime/format.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/host_failure.h"
 #include "outback/layers.hpp"
@@ -20,22 +20,25 @@
 namespace outback::core {
 namespace {
 
+// As many as torch.cuda has in the pool of a priority.
 constexpr int streams_per_priority = 32;
 constexpr int max_priorities = 8;
 constexpr int max_pooled = max_priorities * streams_per_priority;
 constexpr int max_external = 1024;
 constexpr int max_streams = 1 + max_pooled + max_external;
 
-// One stream of the runtime. Never destroyed: torch.Stream does not own its stream.
+// One stream of the runtime. It is never destroyed, since a c10::Stream, and so torch.Stream, is an
+// id and does not own its stream.
 struct stream_state {
   outback_stream handle = nullptr;
-  // Work put on the stream, counted after each call that did so, and how much of that is known to
-  // be done.
+  // How often work was put on the stream, counted after each slot that did so; and how much of that
+  // is known to be done. The stream is idle if both are equal.
   std::atomic<uint64_t> enqueued{0};
   std::atomic<uint64_t> completed{0};
-  // Others put work there too, which is not counted. Written before the stream is given out.
+  // An external stream: others put work there too, which is not counted. Written before the stream
+  // is given out, so it needs no atomic.
   bool is_external = false;
-  // What is put on the stream goes into a graph, so there is nothing to wait for.
+  // The stream's work goes into a graph and does not run, so there is nothing to wait for.
   std::atomic<bool> is_captured{false};
 
   bool idle() const noexcept {
@@ -43,7 +46,8 @@ struct stream_state {
            completed.load(std::memory_order_acquire) >= enqueued.load(std::memory_order_acquire);
   }
 
-  // What was counted in before the wait began is done after it; later work keeps the stream busy.
+  // `count` is `enqueued` as it was read before the wait or the query began. Work that another
+  // thread has enqueued since keeps the stream busy. The loop never lowers `completed`.
   void mark_completed(uint64_t count) noexcept {
     uint64_t seen = completed.load(std::memory_order_relaxed);
     while (seen < count &&
@@ -55,31 +59,33 @@ struct stream_state {
 struct device_streams {
   std::mutex create_mutex;
   stream_state default_stream;
-  // Indexed by id - 1: the priority's level times streams_per_priority, plus the place in its pool;
-  // then the external ones.
+  // By id - 1. First the pooled streams: the level of the priority, from the least urgent one on,
+  // times streams_per_priority, plus the place in that level. Then the external streams.
   std::array<std::atomic<stream_state*>, max_streams - 1> pool{};
   std::array<std::atomic<uint32_t>, max_priorities> next{};
-  std::map<void*, c10::StreamId> external;  // by the driver's handle; create_mutex is held
+  std::map<void*, c10::StreamId> external;  // by the driver's handle; guarded by create_mutex
 };
 
-// Leaked with all they hold: streams outlive main() in tensors' destructors.
+// Never destroyed, with all they hold: the destructors of tensors use streams after main().
 device_streams& streams_of(c10::DeviceIndex device) {
   static auto& all = *new std::array<std::atomic<device_streams*>, max_devices>{};
   auto& slot = all[device];
   device_streams* it = slot.load(std::memory_order_acquire);
   if (C10_LIKELY(it != nullptr)) return *it;
   auto made = std::make_unique<device_streams>();
+  // If another thread was quicker, `it` is that thread's object now, and `made` dies.
   if (slot.compare_exchange_strong(it, made.get(), std::memory_order_acq_rel)) it = made.release();
   return *it;
 }
 
-// 0: the default stream. Zero-initialised, so a new thread starts on the default streams.
+// The current stream's id by device. Zero, and so the default stream, in a new thread.
 thread_local std::array<c10::StreamId, max_devices> current_ids;
 
 c10::Stream make_stream(c10::DeviceIndex device, c10::StreamId id) {
   return c10::Stream(c10::Stream::UNSAFE, c10::Device(device_type, device), id);
 }
 
+// Returns the state of a stream, or null if it is not a stream of this backend that was given out.
 stream_state* find(const c10::Stream& stream) noexcept {
   const c10::DeviceIndex device = stream.device_index();
   if (stream.device_type() != device_type || device < 0 || device >= device_count()) return nullptr;
@@ -89,7 +95,8 @@ stream_state* find(const c10::Stream& stream) noexcept {
   return streams_of(device).pool[id - 1].load(std::memory_order_acquire);
 }
 
-// With create_mutex held. Two streams of one queue would wait for each other's work, or for none.
+// Blames a runtime whose new stream has the handle of another one: the two torch streams would not
+// be independent of each other. Call it with create_mutex held.
 void check_new(const device_streams& streams, outback_stream handle, const char* slot,
                c10::DeviceIndex device) {
   for (const auto& each : streams.pool) {
@@ -118,6 +125,7 @@ void refuse_if_captured(const stream_state& state, const c10::Stream& stream) {
 void wait_for(stream_state& state, const c10::Stream& stream) {
   refuse_if_captured(state, stream);
   const c10::DeviceIndex device = stream.device_index();
+  // Read before the wait: what other threads enqueue meanwhile may not be done after it.
   const uint64_t count = state.enqueued.load(std::memory_order_acquire);
   if (runtime().streams != nullptr) {
     check(runtime().streams->sync(runtime().self, device, state.handle), "streams.sync", device);
@@ -125,6 +133,7 @@ void wait_for(stream_state& state, const c10::Stream& stream) {
     check(runtime().device_sync(runtime().self, device), "device_sync", device);
   }
   state.mark_completed(count);
+  // Last, since it may throw, and the stream has been waited for all the same.
   check_host_failure(device);
 }
 
@@ -154,6 +163,7 @@ c10::Stream exchange_stream(c10::Stream stream) {
 replaced_streams make_current(const c10::Stream& stream) {
   const c10::Stream here = current_stream(-1);
   const c10::Stream there = exchange_stream(stream);
+  // The device comes second, since only it asks the driver: undoing the stream cannot fail.
   try {
     set_device(stream.device_index());
   } catch (...) {
@@ -164,6 +174,7 @@ replaced_streams make_current(const c10::Stream& stream) {
 }
 
 void restore(const replaced_streams& before) {
+  // As torch.cuda.StreamContext does, put both back: code in between may have replaced either one.
   exchange_stream(before.there);
   exchange_stream(before.here);
   set_device_unchecked(before.here.device_index());
@@ -194,21 +205,25 @@ c10::Stream new_stream(c10::DeviceIndex device, int priority) {
 
   const auto [least, greatest] = priority_range(index);
   const int clamped = std::clamp(priority, greatest, least);
+  // Level 0 is the least urgent priority. Priorities beyond the eighth share the last level's pool.
   const auto level =
       static_cast<int>(std::min<int64_t>(int64_t{least} - clamped, max_priorities - 1));
   device_streams& streams = streams_of(index);
+  // In turn: when the pool of a priority is full, its streams are shared, as in torch.cuda.
   const uint32_t turn = streams.next[level].fetch_add(1, std::memory_order_relaxed);
   const c10::StreamId id = 1 + level * streams_per_priority + turn % streams_per_priority;
   std::atomic<stream_state*>& slot = streams.pool[id - 1];
   if (slot.load(std::memory_order_acquire) != nullptr) return make_stream(index, id);
 
-  // The driver is called without the lock; whoever comes second gives its stream back.
+  // No lock is held around the driver, which may take long. Of two threads that make a stream for
+  // one place, the second gives its stream back.
   auto made = std::make_unique<stream_state>();
   check(group->create(runtime().self, index, clamped, &made->handle), "streams.create", index);
   check_made(made->handle, "stream", "streams.create", index);
   std::unique_lock<std::mutex> lock(streams.create_mutex);
   check_new(streams, made->handle, "streams.create", index);
   if (slot.load(std::memory_order_relaxed) == nullptr) {
+    // Tells the validation layer that this stream is no leak.
     layers::keep_until_exit(made->handle);
     slot.store(made.release(), std::memory_order_release);
     return make_stream(index, id);
@@ -240,7 +255,8 @@ c10::Stream external_stream(c10::DeviceIndex device, void* native,
               " external streams already, which is the most there can be");
   lock.unlock();
 
-  // As in new_stream: no lock around the driver.
+  // As in new_stream, no lock is held around the driver. So the map and its size are looked at
+  // again afterwards.
   auto made = std::make_unique<stream_state>();
   made->is_external = true;
   wrap(&made->handle);
@@ -278,6 +294,7 @@ void mark_busy(const c10::Stream& stream) {
 void drain(c10::DeviceIndex device) {
   device_streams& streams = streams_of(device);
   const c10::StreamId id = current_ids[device];
+  // Not by `find`: a current id is always valid, and this runs before every CPU kernel.
   stream_state* state = C10_LIKELY(id == 0) ? &streams.default_stream
                                             : streams.pool[id - 1].load(std::memory_order_acquire);
   if (C10_LIKELY(state->idle())) return;
@@ -286,6 +303,7 @@ void drain(c10::DeviceIndex device) {
 
 bool query_stream(const c10::Stream& stream) {
   stream_state& state = state_of(stream);
+  // Without streams every call is synchronous; before the start there is no work.
   if (runtime().streams == nullptr || !is_started()) return true;
   refuse_if_captured(state, stream);
   const uint64_t count = state.enqueued.load(std::memory_order_acquire);
@@ -313,6 +331,8 @@ void synchronize_device(c10::DeviceIndex device) {
                       "the host cannot wait for a device while one of its streams is "
                       "captured");
   }
+  // Only the default stream's count is brought up to date. Other streams ask the runtime once more,
+  // at their next wait or query.
   device_streams& streams = streams_of(index);
   const uint64_t count = streams.default_stream.enqueued.load(std::memory_order_acquire);
   check(runtime().device_sync(runtime().self, index), "device_sync", index);

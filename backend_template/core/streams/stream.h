@@ -1,10 +1,16 @@
-// Streams as torch numbers them, over the runtime's handles; and the wait that a CPU kernel needs
-// before it may touch device memory.
+// Streams as torch numbers them, over the runtime's handles; and `drain`, the wait that a CPU
+// kernel needs before it may touch device memory.
 //
-// Id 0 is a device's default stream. Other ids name streams of a pool that is filled on demand, 32
-// to a priority, then handed out in turn; ids beyond those are streams that the driver's owner
-// made. All live as long as the process. Without the runtime's stream group every id is 0 and every
-// call is synchronous.
+// Id 0 is a device's default stream. Ids 1 to 256 are a pool: it is filled on demand, up to 32
+// streams for each priority, which are then given out in turn. Higher ids are external streams,
+// which the driver's own users made. A stream is never destroyed, since a c10::Stream does not own
+// it. If the runtime does not have the group streams, every id is 0 and every call is synchronous.
+//
+// Core counts the work that it puts on a stream, and knows how much of it is done from the waits
+// and queries that it makes. So "is this stream idle?" costs a few loads and no slot. Code that
+// enqueues work through the runtime calls `mark_busy` afterwards.
+//
+// All functions are thread-safe. The current stream is a property of the thread and the device.
 #pragma once
 
 #include <c10/core/Stream.h>
@@ -17,71 +23,100 @@
 
 namespace outback::core {
 
+// ---- Which stream
+
+/// Returns the device's default stream. This function and those below that return a stream of a
+/// device take a negative index for the current device, and throw what check_index throws.
 c10::Stream default_stream(c10::DeviceIndex device);
 
-/// The calling thread's stream on `device`; a negative index means the current device.
+/// Returns the calling thread's current stream on `device`: the default one until the thread sets
+/// another.
 c10::Stream current_stream(c10::DeviceIndex device);
 
-/// The number of the calling thread's stream on a device that there is.
+/// Returns the id of `current_stream(device)`. `device` must be a valid index.
 c10::StreamId current_stream_id(c10::DeviceIndex device) noexcept;
 
-/// Makes `stream` the calling thread's on its device and returns the one before. Leaves the device
-/// alone.
+/// Makes `stream` the calling thread's current stream on its device, and returns the one before.
+/// The current device stays. Throws c10::Error (RuntimeError) for a stream that does not exist.
 c10::Stream exchange_stream(c10::Stream stream);
 
-/// What was current before another stream was: on the device of that time, and on the stream's own.
+/// The two streams that `make_current` replaced.
 struct replaced_streams {
-  c10::Stream here;
-  c10::Stream there;
+  c10::Stream here;   // the current stream of the device that was current then
+  c10::Stream there;  // the current stream of the new stream's device
 };
 
-/// Makes `stream` the calling thread's on its device, and that device the thread's. Where it throws
-/// nothing has changed.
+/// Makes `stream` current on its device, as `exchange_stream` does, and its device the thread's, as
+/// torch.cuda.StreamContext does. Throws what `exchange_stream` and `set_device` throw, with
+/// nothing changed.
 replaced_streams make_current(const c10::Stream& stream);
 
-/// Back to what `make_current` replaced. A driver that refuses to select the device is warned of.
+/// Puts back the streams and the device that `make_current` replaced. Warns if the driver refuses
+/// to select the device.
 void restore(const replaced_streams& before);
 
-/// A stream of the pool. `priority`: lower is more urgent, clamped to what the device has.
+/// Returns a stream of the pool, made now if the pool has room for its priority. Lower is more
+/// urgent; `priority` is clamped to what the device has. Starts the backend. Throws what `check`
+/// throws if the runtime cannot make a stream.
 c10::Stream new_stream(c10::DeviceIndex device, int priority);
+/// The same with the most urgent priority, or with priority 0.
 c10::Stream pool_stream(c10::DeviceIndex device, bool high_priority);
 
-/// The stream that stands for the driver's `native`: the one that this answered before, or a new
-/// one from `wrap`, which throws or sets its argument. At most 1024 on a device.
+/// Returns the stream for `native`, a stream handle of the driver's: the one of an earlier call, or
+/// a new one. For a new one it calls `wrap`, which sets its argument to the runtime's stream or
+/// throws. Throws c10::Error (RuntimeError) if the device has 1024 such streams already. For
+/// native.h.
 c10::Stream external_stream(c10::DeviceIndex device, void* native,
                             const std::function<void(outback_stream*)>& wrap);
 
-/// The runtime's handle: null for a default stream. Throws for an id that was never given out.
+/// Returns the runtime's handle to pass to slots: null for a default stream. It lives until the
+/// process ends. Throws c10::Error (RuntimeError) for a stream whose id was never given out.
 outback_stream handle_of(const c10::Stream& stream);
 
-/// To be called after work was put on `stream` through the runtime, so that `drain` waits for it.
+// ---- Waiting
+
+/// Notes that work was put on `stream` through the runtime, so that `drain` waits for it. Call it
+/// after the slot has returned OUTBACK_OK.
 void mark_busy(const c10::Stream& stream);
 
-/// Waits until the calling thread's current stream on `device` is idle. Costs a few loads when it
-/// is. `device` is a valid index.
+/// Waits until the calling thread's current stream on `device`, a valid index, is idle. Costs a few
+/// loads if it is. A CPU kernel that runs in place needs this wait before it reads or writes.
+///
+/// This function and the three below throw what `check` throws, and what work on the host has
+/// reported (host_failure.h). They throw c10::Error (RuntimeError) for a stream that is capturing,
+/// or a device that has such a stream, and break that capture.
 void drain(c10::DeviceIndex device);
 
-/// These, and `drain`, throw for a stream that is capturing, or a device of which one is, and break
-/// that capture. They throw too what work on the host reported (host_failure.h).
+/// Returns true if the stream's work is done. Does not wait. Asks the runtime.
 bool query_stream(const c10::Stream& stream);
+/// Waits for the stream's work.
 void synchronize_stream(const c10::Stream& stream);
+/// Waits for the work of all streams of the device, those included that torch does not know. A
+/// negative index means the current device.
 void synchronize_device(c10::DeviceIndex device);
 
-/// A stream that is captured is never idle. For capture.cpp.
+/// Marks the stream as captured or not. A captured stream is never idle: its work is recorded and
+/// does not run. For capture.cpp.
 void set_captured(const c10::Stream& stream, bool captured) noexcept;
 
-/// Asks the runtime whether all streams of `device` that torch knows are done. Never waits. Throws
-/// where one has failed.
+/// Returns true if the work of all streams of `device` that torch knows is done. Does not wait.
+/// Asks the runtime for one stream after another. Throws what `query_stream` throws.
 bool query_device(c10::DeviceIndex device);
 
-/// True when all that was put on the stream through core is known to be done. Never waits, never
-/// throws.
+/// Returns true if all work that core put on the stream is known to be done. Asks nobody, so it may
+/// return false for a stream that has just finished. Always false for an external stream, and true
+/// for one that does not exist.
 bool is_idle(const c10::Stream& stream) noexcept;
 
-/// Least and greatest (most urgent) priority, as torch.cuda.Stream.priority_range.
+// ---- Priorities
+
+/// Returns the least and the greatest priority of the device's streams, as
+/// torch.cuda.Stream.priority_range does. Lower numbers are more urgent: least >= 0 >= greatest.
+/// {0, 0} without the group streams.
 std::pair<int, int> priority_range(c10::DeviceIndex device);
 
-/// What the stream was made with, clamped; 0 for default and external streams.
+/// Returns the priority that the stream was made with, after clamping. 0 for default and external
+/// streams.
 int priority_of(const c10::Stream& stream);
 
 }  // namespace outback::core

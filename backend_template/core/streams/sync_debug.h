@@ -1,4 +1,6 @@
-// Finding the calls that make the host wait for a device, as torch.cuda.set_sync_debug_mode.
+// Finds the calls that make the host wait for a device: torch.<name>.set_sync_debug_mode, with the
+// meaning of torch.cuda's. The operations that make the host wait, such as item(), a copy to
+// pageable memory and Stream.synchronize(), call `note_synchronizing` first.
 #pragma once
 
 #include <c10/macros/Macros.h>
@@ -8,19 +10,23 @@
 
 namespace outback::core {
 
+/// The numbers are those of torch.cuda.set_sync_debug_mode. `warn` warns at each call that makes
+/// the host wait, and `error` makes that call fail before it waits.
 enum class sync_debug_mode : uint8_t { off = 0, warn = 1, error = 2 };
 
-/// For all threads, from now on.
+/// Sets the mode for all threads from now on. Thread-safe, as is the getter.
 void set_sync_debug_mode(sync_debug_mode mode) noexcept;
 sync_debug_mode get_sync_debug_mode() noexcept;
 
 namespace detail {
+// Relaxed loads and stores: a thread may see a new mode a moment later.
 extern std::atomic<sync_debug_mode> sync_debug_mode_now;
+// The slow path of `note_synchronizing`.
 void report_synchronizing();
 }  // namespace detail
 
-/// To be called before the host waits for work of a stream which the caller did not ask for as
-/// such. Warns, or throws c10::Error, if that is the mode.
+/// Warns, or throws c10::Error (RuntimeError), if the mode says so. Call it before the host waits
+/// for a stream's work. Costs one load in the mode `off`.
 inline void note_synchronizing() {
   if (C10_UNLIKELY(detail::sync_debug_mode_now.load(std::memory_order_relaxed) !=
                    sync_debug_mode::off)) {

@@ -5,6 +5,7 @@
 namespace outback::core {
 
 arenas::arenas(c10::StreamId most_used, memory_pool& common) {
+  // These two exist from the start, so that `find` needs no check for them.
   for (const bool small : {false, true}) {
     most_used_[small].stream = most_used;
     most_used_[small].is_small = small;

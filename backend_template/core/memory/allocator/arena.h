@@ -1,5 +1,6 @@
-// Where blocks come from and go back to: the free blocks of one stream, of one pool, and of one
-// side of the line between small and large. Blocks of two arenas never merge.
+// Arenas: where blocks come from and where they return to. An arena holds the free blocks of one
+// stream, of one memory pool, and of either small or large requests. Blocks of two arenas never
+// merge.
 #pragma once
 
 #include <c10/core/CachingDeviceAllocator.h>
@@ -13,28 +14,35 @@
 
 namespace outback::core {
 
+/// Free blocks of one kind. A request is served from the arena of its stream, pool and size class,
+/// so small requests do not break up the segments of large ones.
 struct alignas(cache_line) arena {
   c10::StreamId stream = 0;
   bool is_small = false;
   memory_pool* pool = nullptr;
   free_blocks cached;
-  recent_blocks recent;  // of a small arena only
+  recent_blocks recent;  // stays empty in an arena of large blocks
 };
 
-/// The arenas of one stream's cache. Not thread-safe. Never shrinks but by `remove`.
+/// The arenas of one stream_cache, whose mutex guards them. An arena stays where it is until
+/// `remove`.
 class arenas {
  public:
-  /// `most_used`: the stream whose arenas of the common pool are found soonest.
+  /// `most_used` is the stream whose arenas of the common pool are found without a hash table.
+  /// `common` must outlive this object.
   arenas(c10::StreamId most_used, memory_pool& common);
 
-  /// Null when there was no `find_or_make` for it.
+  /// Returns the arena, or null if find_or_make() was never called for it.
   arena* find(c10::StreamId stream, bool small, c10::MempoolId_t pool) noexcept {
     return C10_LIKELY(is_most_used(stream, pool)) ? &most_used_[small]
                                                   : find_other(stream, small, pool);
   }
+  /// Returns the arena, made if there is none. `pool` must live at least until `remove`.
   arena& find_or_make(c10::StreamId stream, bool small, memory_pool& pool);
+  /// Destroys the arenas of a pool, which must be empty. The common pool's stay.
   void remove(c10::MempoolId_t pool) noexcept;
 
+  /// Calls `visit` with each arena, empty ones included.
   template <class F>
   void for_each(F visit) {
     for (arena& it : most_used_) visit(it);
@@ -42,6 +50,7 @@ class arenas {
   }
 
  private:
+  // Several streams may share a stream_cache, so the stream is a part of the key.
   struct key {
     c10::MempoolId_t pool;
     c10::StreamId stream;
@@ -57,7 +66,8 @@ class arenas {
   }
   arena* find_other(c10::StreamId stream, bool small, c10::MempoolId_t pool) noexcept;
 
-  std::array<arena, 2> most_used_;  // large, small
+  std::array<arena, 2> most_used_;  // by is_small: large, small
+  // Pointers, since blocks point to their arena and the table moves its elements.
   ska::flat_hash_map<key, std::unique_ptr<arena>, key_hash> others_;
 };
 

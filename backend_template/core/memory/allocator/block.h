@@ -1,4 +1,5 @@
-// One piece of device memory as the allocator knows it; the context of the DataPtr that owns it.
+// A block: one piece of device memory as the allocator knows it. It is the context of the DataPtr
+// that owns the piece, and an element of the allocator's lists.
 #pragma once
 
 #include <c10/core/Allocator.h>
@@ -15,49 +16,61 @@ namespace outback::core {
 struct arena;
 class stream_cache;
 
-/// When a block was freed, for what is given back first. Of two streams the order is that of
-/// `epoch` alone: the segments that the device had got before. Within a stream it is exact.
+/// When a block was freed; the oldest are given back to the runtime first. Within one stream the
+/// order is exact. Blocks of two streams are ordered by `epoch` alone, since an exact order would
+/// need a counter that all streams write.
 struct freeing_order {
-  uint64_t epoch = 0;
-  uint64_t turn = 0;
+  uint64_t epoch = 0;  // how many segments the device had got by then
+  uint64_t turn = 0;   // how many blocks the stream had freed by then
   auto operator<=>(const freeing_order&) const = default;
 };
 
+/// Bytes. What different threads write is kept this far apart.
 inline constexpr size_t cache_line = 64;
 
 enum class block_state : uint8_t {
-  cached,     // in the free blocks of its arena
-  recent,     // the same, but not merged with its neighbours yet
-  allocated,  // a tensor's
-  pending     // freed, but streams may still use it
+  cached,     // free, and in its arena's free_blocks
+  recent,     // free, and in its arena's recent_blocks: not merged with its neighbours yet
+  allocated,  // owned by a tensor's storage
+  pending     // owned by nobody, but not free: streams may use it, or it goes back to the runtime
 };
 
-/// A part of a segment, which is one mem_alloc of the runtime, or the whole of it. Guarded by the
-/// mutex of its stream's cache, but for what a block's owner may read without: `data`, `device`,
-/// `stream`, `keeper`, `is_adopted`, and, since nobody else changes them then, `size` and
-/// `also_used_on` when the owner is done with it. Blocks of two streams share no cache line.
+/// A segment, which is one mem_alloc of the runtime, or a part of one.
+///
+/// The mutex of the block's stream_cache guards it, with two exceptions. `data`, `device`,
+/// `stream`, `keeper` and `is_adopted` do not change while a DataPtr owns the block, so its owner
+/// reads them without the mutex. So may the last owner read `size` and `also_used_on`, which nobody
+/// else changes any more. Blocks are aligned so that blocks of two streams share no cache line.
 struct alignas(cache_line) block {
   std::byte* data = nullptr;
-  size_t size = 0;
-  size_t requested = 0;     // as asked for
-  arena* home = nullptr;    // null: the memory is adopted, and goes back to its owner
-  block* before = nullptr;  // the neighbours in the segment
+  size_t size = 0;       // bytes that the block has
+  size_t requested = 0;  // bytes that were asked for
+  // Where the block returns to when it is free. Null for adopted memory, which returns to the
+  // allocator of the CPU that made it.
+  arena* home = nullptr;
+  // The neighbours in the segment, by address. Null at the segment's ends.
+  block* before = nullptr;
   block* after = nullptr;
-  block* previous = nullptr;  // in the list that the block is in
+  // The neighbours in the list that the block is in: a bin of free_blocks, or a list of spares.
+  block* previous = nullptr;
   block* next = nullptr;
   stream_cache* keeper = nullptr;
-  c10::StreamId stream = 0;  // whose work may use the memory without further notice
+  // The stream whose work may use the memory without record_stream.
+  c10::StreamId stream = 0;
   c10::DeviceIndex device = 0;
   block_state state = block_state::allocated;
-  bool is_adopted = false;      // the memory is the CPU allocator's, not the runtime's
+  bool is_adopted = false;      // the memory was allocated by the CPU, not by the runtime
   bool bypasses_cache = false;  // goes back to the runtime as soon as it is free
-  uint32_t uses_left = 0;       // that a pending block waits for; guarded by pending_uses
+  uint32_t uses_left = 0;       // uses that a pending block waits for; pending_uses guards it
   freeing_order cached_at;
-  c10::SmallVector<c10::StreamId, 1> also_used_on;  // by record_stream
-  std::shared_ptr<c10::GatheredContext> context;    // who allocated it, when that is recorded
-  block* segment_previous = nullptr;                // of a segment's first block
+  // Other streams that were named by record_stream.
+  c10::SmallVector<c10::StreamId, 1> also_used_on;
+  // The stack of whoever allocated the block, while the history records stacks.
+  std::shared_ptr<c10::GatheredContext> context;
+  // The neighbours in the stream's list of segments. Only the first block of a segment is in it.
+  block* segment_previous = nullptr;
   block* segment_next = nullptr;
-  c10::DataPtr foreign;  // an adopted memory's owner
+  c10::DataPtr foreign;  // owns adopted memory
 
   bool is_split() const noexcept { return before != nullptr || after != nullptr; }
 };

@@ -1,4 +1,5 @@
-// The locks of a device_cache, in the order that its header sets. For its members alone.
+// The locks of a device_cache, taken in the order that device_cache.h sets. Only device_cache.cpp
+// includes this header.
 #pragma once
 
 #include <mutex>
@@ -7,15 +8,17 @@
 
 namespace outback::core {
 
-/// One stream's, and the device's where `device_too`, or where the history is recorded. Its end
-/// settles what the stream has overdrawn of its share of the peaks.
+/// Holds one stream's mutex, and the device's too if `device_too` is true or while the history is
+/// recorded. When the stream has overdrawn its credit for the peaks (peak_escrow.h), the destructor
+/// settles that after it has released both.
 class device_cache::stream_lock {
  public:
   stream_lock(device_cache& whole, stream_cache& part, bool device_too = false)
       : whole_(whole), part_(part), device_(whole.mutex_, std::defer_lock) {
     if (device_too) device_.lock();
     part.mutex.lock();
-    // Turned on and off with all locks held.
+    // `enabled` changes only while all locks are held, so it can be read now. If the device's mutex
+    // is needed, the stream's has to be released first: the device's comes first in the order.
     if (C10_UNLIKELY(whole.shared_.recorded.enabled() && !device_too)) {
       part.mutex.unlock();
       device_.lock();
@@ -28,6 +31,7 @@ class device_cache::stream_lock {
     const bool overdrawn = part_.counts().is_overdrawn();
     part_.mutex.unlock();
     if (C10_UNLIKELY(device_.owns_lock())) device_.unlock();
+    // Settling takes all locks, so it has to come after these are released.
     if (C10_UNLIKELY(overdrawn)) whole_.settle_peaks();
   }
 
@@ -37,7 +41,8 @@ class device_cache::stream_lock {
   std::unique_lock<std::mutex> device_;
 };
 
-/// All of them. Its beginning and end settle what any stream has overdrawn.
+/// Holds the device's mutex and those of all streams. The constructor and the destructor settle
+/// what any stream has overdrawn, so the peaks are exact while it is held.
 class device_cache::lock_of_all {
  public:
   explicit lock_of_all(device_cache& whole) : whole_(whole), device_(whole.mutex_) {
@@ -51,7 +56,7 @@ class device_cache::lock_of_all {
     whole_.for_each_stream([](stream_cache& it) { it.mutex.unlock(); });
   }
 
-  /// Merges what was freed last on every stream.
+  /// Merges the recently freed blocks of every stream with their neighbours.
   void merge_recent() noexcept {
     whole_.for_each_stream([](stream_cache& it) { it.settle(); });
     settle();

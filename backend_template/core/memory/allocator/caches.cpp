@@ -8,7 +8,8 @@
 namespace outback::core {
 namespace {
 
-// What new caches start with; its mutex keeps their making and the settings' changes in order.
+// The settings that new caches start with. The mutex is held while a cache is made and while the
+// settings change, so that no new cache misses a change. Never destroyed.
 struct history_defaults {
   std::mutex mutex;
   history_settings settings;
@@ -27,7 +28,7 @@ namespace detail {
 constinit std::array<std::atomic<device_cache*>, max_devices> caches{};
 
 device_cache& make_cache(c10::DeviceIndex device) {
-  // Before the lock: the first question starts the device.
+  // Before the lock is taken: the first call of device_info starts the driver.
   const size_t granule = std::max<size_t>(smallest_block, device_info(device).alignment);
   std::lock_guard<std::mutex> lock(defaults().mutex);
   auto& slot = caches[static_cast<size_t>(device)];
@@ -36,6 +37,7 @@ device_cache& make_cache(c10::DeviceIndex device) {
   made->set_granule(granule);
   made->configure_history(defaults().settings);
   made->set_metadata(defaults().metadata);
+  // After the driver's start, so that the report runs before the driver's own functions at exit.
   report_leaks_at_exit();
   device_cache* const it = made.release();
   slot.store(it, std::memory_order_release);
@@ -52,6 +54,7 @@ void record_history(const history_settings& settings) {
       it->configure_history(settings);
     }
   }
+  // Last: stacks are gathered only once all caches keep them.
   configure_contexts(settings);
 }
 

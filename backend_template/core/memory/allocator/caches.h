@@ -1,4 +1,6 @@
-// The caches of all devices, one each.
+// The device_cache of each device, and the settings that concern all of them. Include it to reach a
+// device's cache: the allocator, graphs, and the Python functions for pools and snapshots do.
+// device_cache.h describes a cache.
 #pragma once
 
 #include <array>
@@ -10,24 +12,31 @@
 namespace outback::core {
 
 namespace detail {
-// Leaked: tensors may outlive main().
+// By device; null before the device's first use. Never destroyed, since tensors may outlive main().
 extern constinit std::array<std::atomic<device_cache*>, max_devices> caches;
+// The slow path of `cache_of`.
 device_cache& make_cache(c10::DeviceIndex device);
 }  // namespace detail
 
-/// The cache of a device, or null where that was not used yet.
+/// Returns the device's cache, or null if the device's memory was never used. `device` must be a
+/// valid index. Valid until the process ends. Thread-safe; costs one load.
 inline device_cache* cache_if_used(c10::DeviceIndex device) noexcept {
   return detail::caches[static_cast<size_t>(device)].load(std::memory_order_acquire);
 }
 
-/// The cache of a device that there is; made at its first use. Thread-safe.
+/// Returns the device's cache, and makes it if there is none. `device` must be a valid index. The
+/// first call for a device starts the backend, and throws what device_info throws. Thread-safe.
 inline device_cache& cache_of(c10::DeviceIndex device) {
   device_cache* const it = cache_if_used(device);
   return C10_LIKELY(it != nullptr) ? *it : detail::make_cache(device);
 }
 
-/// Applies to every device, also to those that are first used later. Thread-safe.
+/// Turns the history of all devices on or off, those included that are first used later. For
+/// torch.<name>.memory._record_memory_history. Thread-safe.
 void record_history(const history_settings& settings);
+
+/// Attaches `text` to what the history records from now on, on all devices; "" attaches nothing.
+/// The getter returns the latest text. Thread-safe.
 void set_history_metadata(const std::string& text);
 std::string history_metadata();
 

@@ -13,7 +13,7 @@
 namespace outback::core {
 namespace {
 
-// Leaked, as the caches are.
+// Never destroyed, as the caches are.
 struct deferred_blocks {
   std::mutex mutex;
   std::vector<deferred_block> all;
@@ -41,7 +41,8 @@ bool is_of_pool(const c10::DataPtr& memory, c10::MempoolId_t pool) noexcept {
 bool defer_in_capture(block* freed, bool own_stream_too) {
   if (C10_LIKELY(!any_capture(freed->device))) return false;
   const std::lock_guard<std::mutex> lock(deferred().mutex);
-  // Asked again: whoever closed the last capture may have taken what was deferred already.
+  // Ask again under the lock: the thread that closed the last capture may have emptied the list
+  // since, and nobody would look at it again.
   if (!any_capture(freed->device)) return false;
   deferred().all.push_back({freed, own_stream_too});
   return true;
@@ -50,6 +51,7 @@ bool defer_in_capture(block* freed, bool own_stream_too) {
 std::optional<deferred_block> take_deferred(c10::DeviceIndex device) noexcept {
   const std::lock_guard<std::mutex> lock(deferred().mutex);
   auto& all = deferred().all;
+  // From the back, where removing a block moves the fewest others.
   const auto found = std::find_if(all.rbegin(), all.rend(), [device](const deferred_block& it) {
     return it.freed->device == device;
   });

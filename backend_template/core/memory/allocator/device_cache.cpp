@@ -27,19 +27,21 @@ stream_cache& device_cache::stream_of(c10::StreamId stream) {
   return C10_LIKELY(it != nullptr) ? *it : make_stream(stream);
 }
 
+// The first stream of a place gives the stream_cache its most used stream; others may share it.
 stream_cache& device_cache::make_stream(c10::StreamId stream) {
   std::lock_guard<std::mutex> lock(mutex_);
   auto& slot = streams_[static_cast<size_t>(stream) % most_streams];
   if (stream_cache* const there = slot.load(std::memory_order_relaxed)) return *there;
   auto made = std::make_unique<stream_cache>(stream, shared_);
   shares_.push_back(&made->counts().counted());
+  // Last: from now on other threads find it without the mutex.
   stream_cache* const it = made.release();
   slot.store(it, std::memory_order_release);
   return *it;
 }
 
 void device_cache::settle_peaks() noexcept {
-  lock_of_all lock(*this);  // which settles
+  lock_of_all lock(*this);  // its constructor settles
 }
 
 // ---- allocating
@@ -52,6 +54,7 @@ block* device_cache::take(const request& wanted) {
 
 block* device_cache::take_from_reserves(const request& wanted) {
   stream_cache& part = stream_of(wanted.stream);
+  // With the device's mutex, which guards the pools.
   stream_lock lock(*this, part, /*device_too=*/true);
   block* found = nullptr;
   shared_.pools.for_each_private([&](const memory_pool& pool) {
@@ -64,6 +67,7 @@ block* device_cache::add_segment(void* data, size_t size, const request& wanted)
   stream_cache& part = stream_of(wanted.stream);
   stream_lock lock(*this, part, /*device_too=*/true);
   memory_pool& pool = shared_.pools.find_or_make(wanted.pool);
+  // Before the block is made: freeing_order compares blocks of different streams by this number.
   shared_.epoch.fetch_add(1, std::memory_order_relaxed);
   block* const made = part.add_segment(data, size, pool, wanted);
   ++pool.segments;
@@ -95,7 +99,8 @@ void device_cache::give_up(block* freed, std::shared_ptr<c10::GatheredContext> c
 }
 
 bool device_cache::put_back(block* freed, std::shared_ptr<c10::GatheredContext> context) noexcept {
-  stream_cache& part = *freed->keeper;  // afterwards it may be another one's block
+  // Read `keeper` now: once it is put back, the block may get another owner at any time.
+  stream_cache& part = *freed->keeper;
   stream_lock lock(*this, part);
   return part.put_back(freed, std::move(context));
 }
@@ -104,6 +109,7 @@ bool device_cache::put_back(block* freed, std::shared_ptr<c10::GatheredContext> 
 
 block* device_cache::take_cached(c10::MempoolId_t pool) noexcept {
   lock_of_all lock(*this);
+  // A segment whose last block was freed recently is not whole until it is merged.
   lock.merge_recent();
   block* list = nullptr;
   const bool common = pool == c10::MempoolId_t{0, 0};
@@ -113,6 +119,7 @@ block* device_cache::take_cached(c10::MempoolId_t pool) noexcept {
           common ? from.pool->id == pool || from.pool->uses == 0 : from.pool->id == pool;
       if (!is_meant) return;
       from.cached.for_each([&](block* it) {
+        // A block without neighbours is a whole segment.
         if (!it->is_split()) stream_cache::take_out(list, it);
       });
     });
@@ -124,10 +131,13 @@ block* device_cache::take_oldest(size_t bytes) noexcept {
   lock_of_all lock(*this);
   lock.merge_recent();
   block* list = nullptr;
+  // Looks at all free blocks for each segment that it takes. That is slow, but it comes before a
+  // call of the runtime that is slower.
   for (size_t taken = 0; taken < bytes;) {
     block* oldest = nullptr;
     for_each_stream([&](stream_cache& part) {
       part.for_each_arena([&](const arena& from) {
+        // Memory of a private pool may be a graph's, which replays use at any time.
         if (from.pool != &shared_.pools.common()) return;
         from.cached.for_each([&](block* it) {
           if (it->is_split() || (oldest != nullptr && oldest->cached_at <= it->cached_at)) return;
@@ -158,6 +168,7 @@ void device_cache::forget(block* gone) noexcept {
   }
   memory_pool* pool = nullptr;
   {
+    // A segment's end concerns its pool and the device's totals, which the device's mutex guards.
     stream_lock lock(*this, part, /*device_too=*/true);
     pool = gone->home->pool;
     stats_.remove_segment_of(pool->id, size, is_small(*gone));
@@ -165,9 +176,12 @@ void device_cache::forget(block* gone) noexcept {
     reserved_.fetch_sub(size, std::memory_order_relaxed);
     part.forget(gone);
   }
+  // The common pool is never removed, so its segments need not be counted out. All locks, since
+  // removing a pool removes its arenas on every stream.
   if (pool == &shared_.pools.common()) return;
   lock_of_all lock(*this);
-  --pool->segments;  // not before: whoever sees the last one gone removes the pool
+  // Not earlier: another thread that saw the last segment gone would remove the pool.
+  --pool->segments;
   drop_pool_if_unused(*pool);
 }
 
@@ -179,6 +193,7 @@ void device_cache::begin_pool_use(c10::MempoolId_t pool) {
 }
 
 void device_cache::set_pool_options(c10::MempoolId_t pool, bool use_on_oom, bool no_split) {
+  // All locks, since streams read `no_split` under their own.
   lock_of_all lock(*this);
   memory_pool& it = shared_.pools.find_or_make(pool);
   it.use_on_oom = use_on_oom;
@@ -199,7 +214,7 @@ int device_cache::pool_uses(c10::MempoolId_t pool) {
   return it == nullptr ? 0 : it->uses;
 }
 
-// With all locks held: streams may have arenas of the pool, empty ones.
+// Call it with all locks held: streams may still have arenas of the pool, which are empty.
 void device_cache::drop_pool_if_unused(memory_pool& pool) noexcept {
   if (&pool == &shared_.pools.common() || pool.uses != 0 || pool.segments != 0) return;
   const c10::MempoolId_t id = pool.id;
@@ -209,6 +224,7 @@ void device_cache::drop_pool_if_unused(memory_pool& pool) noexcept {
 
 // ---- what is there
 
+// Takes no lock: the sum is for reports, and the profiler asks on every allocation.
 size_t device_cache::allocated() const noexcept {
   size_t sum = 0;
   for_each_stream([&sum](const stream_cache& it) { sum += it.allocated(); });
@@ -241,11 +257,13 @@ void device_cache::count_out_of_memory(size_t requested, size_t free, c10::Strea
   stats_.count_out_of_memory();
   history& recorded = shared_.recorded;
   if (!recorded.enabled()) return;
+  // In an OOM entry the address is the number of free bytes: torch's TraceEntry says so.
   recorded.add(trace_entry::OOM, shared_.device, free, requested, stream, {0, 0},
                std::move(context));
 }
 
 device_stats device_cache::stats() {
+  // Recent blocks are merged, so that inactive_split counts what a fully merged cache would have.
   lock_of_all lock(*this);
   lock.merge_recent();
   device_stats all = stats_.counts(shares_);
@@ -266,6 +284,7 @@ void device_cache::reset_peak() {
 }
 
 void device_cache::configure_history(const history_settings& settings) {
+  // All locks, since everybody asks `enabled` under its own.
   lock_of_all lock(*this);
   shared_.recorded.configure(settings);
 }
@@ -283,6 +302,7 @@ std::vector<segment_info> device_cache::segments(c10::MempoolId_t pool) {
     segment_info& segment = all.emplace_back();
     segment.device = shared_.device;
     segment.address = reinterpret_cast<size_t>(first.data);
+    // torch's field is a pointer, for the stream's address. Here it holds the stream's number.
     segment.stream = reinterpret_cast<void*>(first.stream);  // NOLINT(performance-no-int-to-ptr)
     segment.is_large = !is_small(first);
     segment.owner_private_pool_id = its_pool;
@@ -291,7 +311,8 @@ std::vector<segment_info> device_cache::segments(c10::MempoolId_t pool) {
       auto& info = segment.blocks.emplace_back();
       info.size = it->size;
       info.allocated = it->state == block_state::allocated;
-      info.active = it->state != block_state::cached;  // recent ones were merged
+      // No block is `recent` here: they were merged.
+      info.active = it->state != block_state::cached;
       info.requested_size = info.active ? it->requested : 0;
       info.context_when_allocated = it->context;
       segment.total_size += info.size;

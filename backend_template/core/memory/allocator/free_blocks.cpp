@@ -5,7 +5,8 @@
 namespace outback::core {
 namespace {
 
-// A bin that is full of the wrong sizes must not make allocation slow.
+// How many blocks of a bin are looked at. A bin full of blocks that are too small must not make
+// allocation slow.
 constexpr int longest_search = 64;
 
 block* best_of(block* head, size_t size) noexcept {
@@ -14,7 +15,7 @@ block* best_of(block* head, size_t size) noexcept {
   for (block* it = head; it != nullptr && left > 0; it = it->next, --left) {
     if (it->size < size || (best != nullptr && it->size >= best->size)) continue;
     best = it;
-    if (it->size == size) break;
+    if (it->size == size) break;  // none can be better
   }
   return best;
 }
@@ -56,6 +57,8 @@ int free_blocks::first_filled(int start) const noexcept {
 
 block* free_blocks::best_fit(size_t size) const noexcept {
   const int own = bin_of(size);
+  // In its own bin a block may be too small. In any higher bin every block is large enough, so the
+  // first bin that is not empty has one.
   if (block* const it = best_of(bins_[own], size)) return it;
   const int larger = first_filled(own + 1);
   return larger == bin_count ? nullptr : best_of(bins_[larger], size);
@@ -63,6 +66,7 @@ block* free_blocks::best_fit(size_t size) const noexcept {
 
 size_t free_blocks::largest() const noexcept {
   size_t most = 0;
+  // The largest block is in the highest bin that is not empty.
   for (int word = word_count - 1; word >= 0; --word) {
     if (filled_[word] == 0) continue;
     const int bin = word * word_bits + word_bits - 1 - std::countl_zero(filled_[word]);

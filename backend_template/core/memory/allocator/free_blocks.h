@@ -1,5 +1,5 @@
-// The free blocks of one arena, in bins by size. Finds a block that fits as well as may be in a few
-// loads: eight bins to a doubling, and a bit for every bin that has something.
+// The free blocks of one arena, in bins by size. There are eight bins for each doubling of the
+// size, and a bit for each bin that is not empty, so a block that fits is found in a few loads.
 #pragma once
 
 #include <array>
@@ -11,13 +11,15 @@
 
 namespace outback::core {
 
-inline constexpr size_t smallest_block = 64;  // every size is a multiple of it
+/// In bytes. Every size is a multiple of it.
+inline constexpr size_t smallest_block = 64;
 inline constexpr int largest_log2 = 47;
-/// Requests above this do not fit any device.
+/// In bytes: 128 TiB, more than any device has. Larger requests are refused before they get here.
 inline constexpr size_t largest_request = size_t{1} << largest_log2;
 
-/// The bin of blocks of `size` bytes; those of a higher bin are larger. Steps of 64 bytes up to 1
-/// KiB.
+/// Returns the bin of blocks of `size` bytes, a multiple of 64, at least 64. Larger sizes are in
+/// the same or a higher bin. Below 1 KiB each multiple of 64 has a bin of its own; from there on,
+/// each doubling has eight.
 constexpr int bin_of(size_t size) {
   if (size < 1024) return static_cast<int>(size / smallest_block) - 1;
   const int log2 = static_cast<int>(std::bit_width(size)) - 1;
@@ -29,20 +31,23 @@ inline constexpr int bin_count = bin_of(largest_request) + 1;
 static_assert(bin_of(64) == 0 && bin_of(960) == 14 && bin_of(1024) == 15 && bin_of(1088) == 15);
 static_assert(bin_of(1152) == 16 && bin_of(2047) == 22 && bin_of(2048) == 23);
 
-/// Not thread-safe. Links the blocks by their `previous` and `next`; owns nothing.
+/// A set of blocks, linked by their `previous` and `next`. Not thread-safe. Owns nothing.
 class free_blocks {
  public:
+  /// Adds a block that is in no list. Its size must not change while it is in the set.
   void insert(block* it) noexcept;
+  /// Removes a block that is in this set.
   void remove(block* it) noexcept;
 
-  /// The smallest block of at least `size` bytes, or one that is at most an eighth larger than it;
-  /// null when there is none. Left where it is.
+  /// Returns a block of at least `size` bytes, or null if it finds none. The block stays in the
+  /// set. It is the smallest that fits in its bin, so at most an eighth larger than the best; but
+  /// of a bin with more than 64 blocks it looks at the first 64 only.
   block* best_fit(size_t size) const noexcept;
 
-  /// Bytes of the largest block.
+  /// Returns the bytes of the largest block, or 0.
   size_t largest() const noexcept;
 
-  /// Calls `visit` with every block; it may remove that block.
+  /// Calls `visit` with every block. `visit` may remove that block.
   template <class F>
   void for_each(F visit) const {
     for (block* head : bins_) {
@@ -58,28 +63,30 @@ class free_blocks {
   static constexpr int word_bits = 64;
   static constexpr int word_count = (bin_count + word_bits - 1) / word_bits;
 
-  /// The first bin from `start` on that has something; bin_count when none has.
+  /// Returns the first bin from `start` on that is not empty, or bin_count.
   int first_filled(int start) const noexcept;
 
-  std::array<uint64_t, word_count> filled_{};
+  std::array<uint64_t, word_count> filled_{};  // a bit for each bin
   std::array<block*, bin_count> bins_{};
 };
 
-/// Blocks above this size merge at once: what they would keep apart is too much.
+/// In bytes. A larger block is merged with its neighbours as soon as it is freed: as a recent block
+/// it would keep too much memory split.
 inline constexpr size_t largest_recent = size_t{64} << 10;
 
-/// The block of each bin that was freed last. Most often the next request is for as much: then
-/// there is nothing to merge and split again. Not thread-safe; owns nothing.
+/// The block of each bin that was freed last, not merged with its neighbours. The next request is
+/// most often for the same size; it gets this block without a merge and a split. Not thread-safe.
+/// Owns nothing.
 class recent_blocks {
  public:
-  /// A block of exactly `size` bytes, taken out; or null.
+  /// Removes and returns a block of exactly `size` bytes, or returns null.
   block* take(size_t size) noexcept {
     block*& slot = bins_[bin_of(size)];
     if (slot == nullptr || slot->size != size) return nullptr;
     return remove(slot);
   }
 
-  /// Puts the block in; answers the one that was in its place, or null.
+  /// Puts the block into its bin. Returns the block that was there before, or null.
   block* exchange(block* it) noexcept {
     block*& slot = bins_[bin_of(it->size)];
     block* const before = slot;
@@ -90,11 +97,11 @@ class recent_blocks {
 
   bool empty() const noexcept { return count_ == 0; }
 
-  /// Bins there are, where `take_any` starts.
+  /// The number of bins. A walk with `take_any` starts here.
   static constexpr int bins = bin_of(largest_recent) + 1;
 
-  /// The largest block of the bins under `below`, which becomes its bin, taken out; null when there
-  /// is none.
+  /// Removes and returns the block of the highest filled bin under `below`, and sets `below` to
+  /// that bin. Returns null if there is none.
   block* take_any(int& below) noexcept {
     while (count_ != 0 && below > 0) {
       if (block*& slot = bins_[--below]; slot != nullptr) return remove(slot);
@@ -111,7 +118,7 @@ class recent_blocks {
   }
 
   std::array<block*, bins> bins_{};
-  int count_ = 0;
+  int count_ = 0;  // bins that are filled
 };
 
 }  // namespace outback::core

@@ -25,8 +25,9 @@ c10::Stream stream_on(c10::DeviceIndex device, c10::StreamId id) {
   return c10::Stream(c10::Stream::UNSAFE, c10::Device(device_type, device), id);
 }
 
-// Gives the memory of a block that no list holds back to where it came from. Adopted memory goes
-// with what this answers.
+// Gives the memory of a block that is in no list back to where it came from, and forgets the block.
+// Adopted memory is returned: it is freed when the caller drops the result, by a deleter that may
+// take locks.
 c10::DataPtr release(device_cache& cache, block* gone) noexcept {
   c10::DataPtr owner;
   if (gone->is_adopted) {
@@ -49,12 +50,14 @@ void release_all(device_cache& cache, block* list) noexcept {
   }
 }
 
+// Frees a block that nobody uses any more. Returns what `release` returns.
 c10::DataPtr finish(device_cache& cache, block* freed,
                     std::shared_ptr<c10::GatheredContext> context) noexcept {
   if (cache.put_back(freed, std::move(context))) return {};
   return release(cache, freed);
 }
 
+// Returns true if the use is over, after waiting for it if `wait` is true.
 bool is_over(const event& use, bool wait) {
   if (!wait) return use.query();
   use.synchronize();
@@ -62,7 +65,8 @@ bool is_over(const event& use, bool wait) {
 }
 
 void end_use(device_cache& cache, pending_use* over, size_t queue) noexcept {
-  // Goes last, when nobody waits for this thread: its deleter may want Python's lock.
+  // Declared first, so that it dies last, after the transit has ended: its deleter may want
+  // Python's GIL, while the thread that holds the GIL waits for transits.
   c10::DataPtr owner;
   const memory_in_transit::one on_its_way(cache.in_transit());
   if (block* const freed = cache.pending().end(over, queue)) owner = finish(cache, freed, nullptr);
@@ -76,13 +80,14 @@ void record_uses(pending_uses& pending, const block& freed, bool own_stream_too,
     uses.emplace_back(stream, pending.make());
     uses.back().second->over.record(stream_on(freed.device, stream));
   };
-  // Nobody can add to them: this was the last owner.
+  // Read without a lock: the block has no owner any more, so record_stream cannot add a stream.
   for (const c10::StreamId stream : freed.also_used_on) record(stream);
   if (own_stream_too) record(freed.stream);
 }
 
-// The block waits for its streams: those whose work may still touch it. In a capture it waits for
-// the end of that first.
+// Lets the block wait for the streams whose work may still touch it: those of record_stream, and
+// its own if `own_stream_too`. While a stream of the device is captured, it waits for the capture's
+// end first.
 void wait_for_uses(device_cache& cache, block* freed, bool own_stream_too) noexcept {
   const c10::DeviceIndex device = freed->device;
   const size_t size = freed->size;
@@ -92,12 +97,14 @@ void wait_for_uses(device_cache& cache, block* freed, bool own_stream_too) noexc
       if (defer_in_capture(freed, own_stream_too)) return;
       recorded_uses uses;
       record_uses(cache.pending(), *freed, own_stream_too, uses);
-      // What a capture that began meanwhile has got of the events would never be over.
+      // A capture may have begun after defer_in_capture looked. Events that it recorded would never
+      // be over, so try once more: then the block is deferred.
       if (captures_so_far(device) != captures) continue;
       return cache.pending().add(freed, std::move(uses));
     }
   } catch (const c10::Error& e) {
-    // The device is lost: nobody knows when its work ends, so the memory stays where it is.
+    // The device is lost. Nobody knows when its work ends, so the memory is never freed. A deleter
+    // must not throw, hence the warning.
     TORCH_WARN(backend_name(), ": ", size,
                " bytes leak, since an event failed: ", e.what_without_backtrace());
   } catch (const std::exception& e) {
@@ -105,21 +112,24 @@ void wait_for_uses(device_cache& cache, block* freed, bool own_stream_too) noexc
   }
 }
 
-// At the moment of a block's death.
+// Frees a block that streams still use, at the moment when its owner is done with it.
 void free_when_over(device_cache& cache, block* freed, bool own_stream_too,
                     std::shared_ptr<c10::GatheredContext> context) noexcept {
   cache.give_up(freed, std::move(context));
   wait_for_uses(cache, freed, own_stream_too);
 }
 
-// Cached memory may still be in use by its own stream.
+// Gives segments back that were taken out of the cache. Cached memory may still be in use by work
+// on its own stream, so the device is waited for first.
 void release_when_idle(device_cache& cache, c10::DeviceIndex device, block* list) {
   if (list == nullptr) return;
   std::exception_ptr failed;
   try {
     synchronize_device(device);
-  } catch (...) {               // the device is lost, and its work with it
-    if (any_capture(device)) {  // or not: a capture has begun that refuses the wait
+  } catch (...) {
+    // If a capture has begun meanwhile, it is the capture that refuses the wait, and the memory may
+    // be in use. Otherwise the device is lost, and its work with it, so the memory can go.
+    if (any_capture(device)) {
       cache.keep_cached(list);
       throw;
     }
@@ -140,11 +150,14 @@ void report_to_profiler(const device_cache& cache, c10::DeviceIndex device, void
 }
 
 void process_pending(device_cache& cache, bool wait) {
-  // No driver lets a host that captures ask for events.
+  // As in torch.cuda's allocator, no event is queried during a capture: to query one that was
+  // recorded in the capture is an error.
   if (any_capture(cache.device())) return;
-  if (wait) cache.in_transit().wait();  // it may become pending
+  // What other threads hold may be about to become pending.
+  if (wait) cache.in_transit().wait();
   pending_uses& pending = cache.pending();
-  const uint64_t newest = pending.newest();  // others may free without end
+  // Only what is pending now: other threads may go on freeing, and this loop would never end.
+  const uint64_t newest = pending.newest();
   size_t queue = 0;
   bool in_vain = true;
   while (pending_use* const first = pending.ask(queue, newest)) {
@@ -159,26 +172,29 @@ void process_pending(device_cache& cache, bool wait) {
       in_vain = false;
       end_use(cache, first, queue);
     } else {
+      // What is behind it on this stream cannot be over either.
       pending.leave(first);
       ++queue;
     }
   }
   if (in_vain) pending.asked_in_vain();
+  // Another thread may have found some of the uses over, and be about to free their blocks.
   if (wait) cache.in_transit().wait();
 }
 
 void free_block(void* context) noexcept {
   auto* freed = static_cast<block*>(context);
-  // A forked child has neither the runtime's threads nor a usable mutex: the parent's memory is not
-  // its to free.
+  // A forked child must not free the parent's memory. It has neither the runtime's threads nor a
+  // mutex that is sure to be free.
   if (is_in_bad_fork()) return;
+  // Read all that is needed later: afterwards the block may be another owner's.
   device_cache& cache = cache_of(freed->device);
   const c10::DeviceIndex device = freed->device;
   void* const data = freed->data;
   const auto size = static_cast<int64_t>(freed->size);
   std::shared_ptr<c10::GatheredContext> who = gather_context(RecordContext::ALL);
-  // The cache hands a block to work on its own stream again, in order. Memory that leaves must be
-  // idle.
+  // A block that stays in the cache serves its own stream again, whose work is in order, so it need
+  // not wait for that stream. Memory that leaves the allocator must not be in use by any stream.
   const bool leaves = freed->is_adopted || freed->bypasses_cache;
   const bool own_pending = leaves && !is_idle(stream_on(device, freed->stream));
   if (C10_LIKELY(freed->also_used_on.empty() && !own_pending)) {

@@ -1,31 +1,38 @@
-// The way of memory back: from a tensor to the cache, and from the cache to the runtime.
+// The way of memory back: from a tensor to the cache, and from the cache to the runtime. Unlike
+// device_cache, these functions call slots and may wait for the device. All are thread-safe.
 #pragma once
 
 #include "backend_template/core/memory/allocator/device_cache.h"
 
 namespace outback::core {
 
-/// The deleter of every DataPtr of ours; `context` is its block.
+/// The deleter of every DataPtr of this allocator. `context` is the block. Does not wait for the
+/// device: a block that streams still use becomes pending. In a forked child it does nothing.
 void free_block(void* context) noexcept;
 
-/// Frees what streams are done with. `wait`: waits for the streams instead, and when it returns,
-/// all that was pending when it was called has come back, whichever thread did it. Throws where a
-/// device cannot say so any more; then what it was asked for, and all the rest, goes on waiting.
-/// Nothing while a stream of the device is captured.
+/// Returns pending blocks to the cache, or to the runtime, if the streams that use them are done.
+/// With `wait` it waits for those streams; when it returns, everything that was pending at the call
+/// has come back, also what another thread has taken up.
+///
+/// Does nothing while a stream of the device is captured. Throws what `check` throws if the device
+/// cannot say whether work is done; the blocks then stay pending.
 void process_pending(device_cache& cache, bool wait);
 
-/// Lets the blocks that were freed during captures wait for their streams, where all captures of
-/// their device are over.
+/// Lets the blocks that were freed during captures wait for their streams, on each device on which
+/// no capture is open any more. Call it after each close_capture().
 void free_deferred() noexcept;
 
-/// Waits for the device's work, then gives what is cached of the pool back. Throws what the waiting
-/// threw, after giving back; a capture that began meanwhile keeps the memory.
+/// Gives the cached segments of a pool back to the runtime, after it has waited for the device.
+/// `pool` is as for device_cache::take_cached. Throws what the wait threw: after giving the memory
+/// back if the device is lost, and without it if a capture has begun meanwhile.
 void empty_cache(device_cache& cache, c10::DeviceIndex device, c10::MempoolId_t pool);
 
-/// The same for at least `bytes` of what has been free for longest.
+/// Does the same for at least `bytes` of the common pool's segments that have been free for
+/// longest. Does nothing while a stream of the device is captured.
 void collect_garbage(device_cache& cache, c10::DeviceIndex device, size_t bytes);
 
-/// Tells torch's profiler of a change by `change` bytes at `data`.
+/// Tells torch's profiler that the memory at `data` grew by `change` bytes, negative for a free.
+/// Costs a check if no profiler records memory.
 void report_to_profiler(const device_cache& cache, c10::DeviceIndex device, void* data,
                         int64_t change);
 

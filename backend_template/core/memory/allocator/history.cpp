@@ -8,7 +8,9 @@ namespace {
 using c10::CachingDeviceAllocator::CreateContextFn;
 using c10::CachingDeviceAllocator::RecordContext;
 
-// It compares the two clocks now and later: the longer between, the more exact.
+// Converts the approximate clock to nanoseconds since 1970, by comparing both clocks when it is
+// made and when makeConverter() is called: the longer between the two, the more exact. Never
+// destroyed.
 c10::ApproximateClockToUnixTimeConverter& clocks() {
   static auto& it = *new c10::ApproximateClockToUnixTimeConverter;
   return it;
@@ -32,7 +34,7 @@ void history::configure(const history_settings& settings) {
   settings_ = settings;
   if (settings_.most_entries == 0) settings_.most_entries = 1;
   if (settings.clear || settings.enabled || ring_.size() > settings_.most_entries) {
-    // In order again, so that a larger ring goes on where the old one ended.
+    // Puts the entries in order, the oldest at 0, so that the ring can grow from its end.
     std::vector<trace_entry> kept;
     if (!settings.clear) kept = entries();
     if (kept.size() > settings_.most_entries) {
@@ -47,8 +49,10 @@ void history::add(trace_entry::Action action, c10::DeviceIndex device, size_t ad
                   c10::StreamId stream, c10::MempoolId_t pool,
                   std::shared_ptr<c10::GatheredContext> context) {
   if ((settings_.skipped >> action & 1U) != 0) return;
+  // With RecordContext::STATE only blocks keep stacks, and entries do not.
   if (settings_.contexts < RecordContext::ALLOC) context = nullptr;
-  // The stream's number takes the place of its address.
+  // torch's field is a pointer, for the stream's address. Here it holds the stream's number. The
+  // empty string is the compile context, which this history does not record.
   trace_entry entry(action, device, address, size,
                     reinterpret_cast<void*>(stream),  // NOLINT(performance-no-int-to-ptr)
                     pool, c10::getApproximateTime(), std::move(context), "", metadata_);
@@ -70,6 +74,7 @@ std::vector<trace_entry> history::entries() const {
 }
 
 void configure_contexts(const history_settings& settings) {
+  // Makes the clock now, long before a snapshot asks for the second comparison.
   clocks();
   gather_now.store(settings.gather, std::memory_order_release);
   detail::contexts_now.store(settings.enabled ? settings.contexts : RecordContext::NEVER,

@@ -1,4 +1,5 @@
-// What happened to one device's memory: the entries that a snapshot shows, and who caused them.
+// The history of one device's memory: the entries that a snapshot shows, and the stacks of whoever
+// caused them. torch.<name>.memory._record_memory_history and _snapshot use it.
 #pragma once
 
 #include <c10/core/CachingDeviceAllocator.h>
@@ -17,59 +18,71 @@ namespace outback::core {
 
 using trace_entry = c10::CachingDeviceAllocator::TraceEntry;
 
-/// What to record; as torch.cuda.memory._record_memory_history's arguments.
+/// What to record: the arguments of torch.cuda.memory._record_memory_history.
 struct history_settings {
   bool enabled = false;
-  /// Makes the context of an entry: the stack of the calling thread.
+  /// Returns the calling thread's stack. Null: no stacks.
   c10::CachingDeviceAllocator::CreateContextFn gather = nullptr;
+  /// For which events a stack is taken. STATE: for what is allocated now, shown with the blocks of
+  /// a snapshot. ALLOC: for the entries of allocations too. ALL: for those of frees as well.
   c10::CachingDeviceAllocator::RecordContext contexts =
       c10::CachingDeviceAllocator::RecordContext::NEVER;
-  size_t most_entries = 1;  // of a device; the oldest go first
-  bool clear = false;       // forget what was recorded before
-  uint32_t skipped = 0;     // bit i: leaves out the action number i
+  /// How many entries a device keeps. Beyond that, each new one replaces the oldest. 0 means 1.
+  size_t most_entries = 1;
+  /// Drops what was recorded before.
+  bool clear = false;
+  /// Bit i leaves out the action number i of trace_entry::Action.
+  uint32_t skipped = 0;
 };
 
-/// Not thread-safe.
+/// A ring of entries. It is written with the device's mutex held. `enabled` changes only while all
+/// mutexes of the device_cache are held, so whoever holds one of them may read it.
 class history {
  public:
+  /// Applies the settings, and keeps the newest entries that they have room for, or none.
   void configure(const history_settings& settings);
   bool enabled() const noexcept { return settings_.enabled; }
 
-  /// Adds an entry, in place of the oldest one when there are as many as may be.
+  /// Adds an entry with the present time, unless the settings skip `action`. `address` and `size`
+  /// mean what torch's TraceEntry says for the action. The caller asks `enabled` first.
   void add(trace_entry::Action action, c10::DeviceIndex device, size_t address, size_t size,
            c10::StreamId stream, c10::MempoolId_t pool,
            std::shared_ptr<c10::GatheredContext> context);
 
-  /// What is attached to the entries from now on; "": nothing.
+  /// Attaches `text` to the entries from now on. "" attaches nothing.
   void set_metadata(std::string text) { metadata_ = std::move(text); }
 
-  /// Oldest first. Their times are approximate ones still.
+  /// Returns the entries, oldest first. Their times are c10's approximate ones; `entry_clock`
+  /// converts them.
   std::vector<trace_entry> entries() const;
 
  private:
   history_settings settings_;
   std::string metadata_;
   std::vector<trace_entry> ring_;
-  size_t oldest_ = 0;
+  size_t oldest_ = 0;  // its index; 0 until the ring is full
 };
 
 namespace detail {
+// What stacks are taken for, in all threads. NEVER while nothing is recorded.
 extern std::atomic<c10::CachingDeviceAllocator::RecordContext> contexts_now;
 std::shared_ptr<c10::GatheredContext> gather();
 }  // namespace detail
 
-/// For the calling thread: the context of what it is about to do, or null where less than
-/// `wanted_from` is recorded. Takes locks, the GIL among them: hold none.
+/// Returns the calling thread's stack, for the event that it is about to cause; or null if stacks
+/// are recorded for less than `wanted_from`. Takes locks, Python's GIL among them, so the caller
+/// must hold none. Thread-safe; costs one load while no stacks are recorded.
 inline std::shared_ptr<c10::GatheredContext> gather_context(
     c10::CachingDeviceAllocator::RecordContext wanted_from) {
   if (C10_LIKELY(detail::contexts_now.load(std::memory_order_relaxed) < wanted_from)) return {};
   return detail::gather();
 }
 
-/// Sets what `gather_context` does, and starts the clock of the entries. Process-wide.
+/// Sets what `gather_context` does in this process, and starts the clock of the entries.
+/// record_history (caches.h) calls it. Thread-safe.
 void configure_contexts(const history_settings& settings);
 
-/// Turns the time of an entry into nanoseconds since 1970.
+/// Returns a function that converts the time of an entry into nanoseconds since 1970.
 std::function<time_t(c10::approx_time_t)> entry_clock();
 
 }  // namespace outback::core

@@ -10,15 +10,16 @@
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/lazy_start.h"
-#include "backend_template/core/runtime/environment.h"
-#include "backend_template/core/runtime/format.h"
 #include "backend_template/core/memory/allocator/caches.h"
 #include "backend_template/core/memory/allocator/out_of_memory.h"
+#include "backend_template/core/runtime/environment.h"
+#include "backend_template/core/runtime/format.h"
 #include "backend_template/core/runtime/runtime.h"
 
 namespace outback::core {
 namespace {
 
+// How many allocations the report lists for a device, the largest first.
 constexpr size_t most_listed = 20;
 
 std::atomic<bool> is_wanted{false};
@@ -32,6 +33,7 @@ struct leak {
 std::vector<leak> leaks_of(device_cache& cache) {
   std::vector<leak> all;
   for (const segment_info& segment : cache.segments({0, 0})) {
+    // torch's BlockInfo has no address: blocks follow one another from the segment's on.
     size_t address = segment.address;
     for (const auto& it : segment.blocks) {
       if (it.allocated) {
@@ -62,9 +64,10 @@ std::string report_of(c10::DeviceIndex device, const std::vector<leak>& leaks) {
   return text;
 }
 
-// Runs after the interpreter has ended: what Python held is gone.
+// std::atexit calls it after the interpreter has ended, so what Python held is gone.
 void report_all() {
-  if (is_in_bad_fork()) return;  // the parent's memory, and perhaps its locked mutexes
+  // In a forked child the memory is the parent's, and a mutex may be locked for ever.
+  if (is_in_bad_fork()) return;
   try {
     for (c10::DeviceIndex device = 0; device < device_count(); ++device) {
       device_cache* const cache = cache_if_used(device);
@@ -90,6 +93,7 @@ void want_leak_report(bool wanted) noexcept {
 
 void report_leaks_at_exit() {
   if (!is_wanted.load(std::memory_order_relaxed)) return;
+  // If std::atexit fails there is no report, which is no reason to fail an allocation.
   static const bool asked = std::atexit(&report_all) == 0;
   static_cast<void>(asked);
 }

@@ -1,15 +1,19 @@
-// OUTBACK_REPORT_LEAKS=1: what is still allocated when the process ends, on stderr.
+// OUTBACK_REPORT_LEAKS=1: lists on stderr what is still allocated when the process ends.
+//
+// Registration reads the variable early, so that a malformed one is refused before anything has
+// changed; the report itself is registered at the first use of the allocator.
 #pragma once
 
 namespace outback::core {
 
-/// Whether the environment wants the report. Throws c10::ValueError for what is neither 0 nor 1.
+/// Returns true if the variable asks for the report. Throws c10::ValueError (ValueError) for a
+/// value that is neither 0 nor 1.
 bool read_leak_report();
 
-/// What the registration has read.
+/// Keeps what `read_leak_report` returned.
 void want_leak_report(bool wanted) noexcept;
 
-/// Asks for the report, where it is wanted. The first call counts.
+/// Registers the report with std::atexit, if it is wanted. Only the first call counts. Thread-safe.
 void report_leaks_at_exit();
 
 }  // namespace outback::core

@@ -1,16 +1,18 @@
-// Memory that a thread has taken out of where others would find it, and is about to put where they
-// will, or to give back. Who runs out of memory waits for it before saying so.
+// Counts the threads that have memory on its way back: taken out of where others would find it, and
+// not yet in the cache or given back to the runtime. A thread that runs out of memory waits for
+// them before it fails; without that it could fail while another thread holds what it needs.
 #pragma once
 
 #include <atomic>
 
 namespace outback::core {
 
-/// Of one device. Thread-safe.
+/// The count of one device. Thread-safe.
 class memory_in_transit {
  public:
-  /// From before the memory is taken out until it can be had again. Whoever holds one waits for no
-  /// lock but the cache's, and not for other transits.
+  /// Counts the calling thread while the object lives: make it before memory is taken out, and let
+  /// it end when others can have the memory again. Meanwhile the thread may wait for the cache's
+  /// locks and for the device, but for no other lock and for no other transit.
   class one {
    public:
     explicit one(memory_in_transit& all) noexcept : all_(all) {
@@ -26,7 +28,7 @@ class memory_in_transit {
     memory_in_transit& all_;
   };
 
-  /// Returns when there was a moment without any.
+  /// Returns when the count has been 0 at some moment since the call.
   void wait() const noexcept {
     for (int left = 0; (left = count_.load(std::memory_order_acquire)) != 0;) {
       count_.wait(left, std::memory_order_acquire);

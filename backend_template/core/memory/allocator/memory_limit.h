@@ -1,4 +1,5 @@
-// How much of a device this process may use.
+// How much of a device's memory this process may use: torch.<name>.set_per_process_memory_fraction.
+// All functions are thread-safe.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -7,11 +8,14 @@
 
 namespace outback::core {
 
-/// `fraction`, from 0 to 1, of the device's memory. What is more already stays. Thread-safe.
+/// Limits the process to `fraction`, from 0 to 1, of the device's memory. Later allocations beyond
+/// the limit fail; what is allocated already stays. A negative index means the current device.
+/// Throws c10::ValueError (ValueError) for another fraction, and what check_index throws.
 void set_memory_fraction(c10::DeviceIndex device, double fraction);
+/// Returns the fraction, 1 unless it was set. `device` must be a valid index.
 double memory_fraction(c10::DeviceIndex device) noexcept;
 
-/// Bytes that this process may use on the device. Starts the backend.
+/// Returns the limit in bytes. Starts the backend, and throws what device_info throws.
 size_t memory_limit(c10::DeviceIndex device);
 
 }  // namespace outback::core

@@ -3,6 +3,7 @@
 namespace outback::core {
 
 memory_pool* memory_pools::find(c10::MempoolId_t id) noexcept {
+  // The common pool is no element of the table: it always exists, and is found without a search.
   if (id == common_.id) return &common_;
   const auto it = private_.find(id);
   return it == private_.end() ? nullptr : it->second.get();

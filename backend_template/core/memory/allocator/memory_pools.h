@@ -1,4 +1,5 @@
-// The MemPools that have, or may get, memory on one device.
+// The memory pools that have, or may get, memory on one device: the common pool, those of
+// torch.<name>.MemPool, and those of graphs.
 #pragma once
 
 #include <c10/core/CachingDeviceAllocator.h>
@@ -9,26 +10,29 @@
 
 namespace outback::core {
 
-/// A MemPool's memory on one device; the one with the id {0, 0} is everybody's. Guarded by the
-/// device's mutex, `no_split` by those of the streams too.
+/// One pool's part on one device. The pool with the id {0, 0} is the common one, which serves
+/// everybody. The device's mutex guards it; `no_split` is read with a stream's mutex alone, and
+/// written with all mutexes held.
 struct memory_pool {
   c10::MempoolId_t id{0, 0};
-  int uses = 0;             // by a MemPool object and by threads that route to it
-  bool use_on_oom = false;  // serves anybody before memory runs out
-  bool no_split = false;
-  size_t segments = 0;
+  int uses = 0;             // MemPool objects, graphs, and threads that route allocations to it
+  bool use_on_oom = false;  // serves everybody before memory runs out
+  bool no_split = false;    // a segment serves one allocation
+  size_t segments = 0;      // how many it has
 };
 
-/// Not thread-safe, but for `common`.
+/// The pools of one device, guarded by its mutex. A pool stays where it is until `remove`.
 class memory_pools {
  public:
+  /// Returns the common pool. Needs no lock.
   memory_pool& common() noexcept { return common_; }
-  /// Null when there is none.
+  /// Returns the pool, or null if there is none.
   memory_pool* find(c10::MempoolId_t id) noexcept;
   memory_pool& find_or_make(c10::MempoolId_t id);
-  /// A pool without segments, uses, and arenas.
+  /// Removes a pool that has no segments, no uses, and no arenas. The common pool stays.
   void remove(c10::MempoolId_t id) noexcept;
 
+  /// Calls `visit` with each pool but the common one.
   template <class F>
   void for_each_private(F visit) {
     for (auto& [id, pool] : private_) visit(*pool);
@@ -36,6 +40,7 @@ class memory_pools {
 
  private:
   memory_pool common_;
+  // Pointers, since arenas point to their pool and the table moves its elements.
   ska::flat_hash_map<c10::MempoolId_t, std::unique_ptr<memory_pool>, c10::MempoolIdHash> private_;
 };
 

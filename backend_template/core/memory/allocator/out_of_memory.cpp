@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "backend_template/core/devices/device.h"
-#include "backend_template/core/runtime/format.h"
 #include "backend_template/core/memory/allocator/memory_limit.h"
 #include "backend_template/core/memory/device_allocator.h"
+#include "backend_template/core/runtime/format.h"
 #include "backend_template/core/runtime/runtime.h"
 
 namespace outback::core {
@@ -21,11 +21,13 @@ struct observer_list {
 };
 
 observer_list& observers() {
-  static auto& it = *new observer_list;  // leaked: what is observed may outlive main()
+  // Never destroyed: memory may be allocated while the process ends.
+  static auto& it = *new observer_list;
   return it;
 }
 
 void tell_observers(c10::DeviceIndex device, size_t requested, size_t total, size_t free) {
+  // A copy, so that an observer may attach another one, and none runs under the lock.
   std::vector<out_of_memory_observer> all;
   {
     std::lock_guard<std::mutex> lock(observers().mutex);
@@ -34,6 +36,7 @@ void tell_observers(c10::DeviceIndex device, size_t requested, size_t total, siz
   for (const auto& observer : all) observer(device, requested, total, free);
 }
 
+// Returns the sentence about the limit that the user has set, or "".
 std::string limit_text(c10::DeviceIndex device) {
   const double fraction = memory_fraction(device);
   if (fraction >= 1) return "";
@@ -63,6 +66,7 @@ void attach_out_of_memory_observer(out_of_memory_observer observer) {
 std::string readable_size(size_t bytes) {
   if (bytes < 1024) return core::format("{} bytes", bytes);
   double size = static_cast<double>(bytes);
+  // Stops at TiB: larger sizes are more than 1024 of them.
   const char* unit = "";
   for (const char* next : {"KiB", "MiB", "GiB", "TiB"}) {
     if (size < 1024.0) break;
@@ -74,6 +78,7 @@ std::string readable_size(size_t bytes) {
 
 void throw_out_of_memory(c10::DeviceIndex device, size_t requested, c10::StreamId stream,
                          device_cache& cache, cache_fate fate, const std::string& reason) {
+  // Asked of the runtime before the observers run, and the same numbers for all who are told.
   const auto [free, total] = device_allocator().getMemoryInfo(device);
   cache.count_out_of_memory(requested, free, stream,
                             gather_context(c10::CachingDeviceAllocator::RecordContext::ALLOC));
@@ -81,8 +86,10 @@ void throw_out_of_memory(c10::DeviceIndex device, size_t requested, c10::StreamI
                                    cache.reserved() + cache.adopted(),
                                    c10::Device(device_type, device));
   tell_observers(device, requested, total, free);
+  // Read once more, after the observers: they may have freed memory.
   const size_t held = cache.allocated();
   const size_t reserved = cache.reserved() + cache.adopted();
+  // docs/errors.md shows this text.
   const std::string text = core::format(
       "{0}: out of memory. Tried to allocate {1} on {0}:{2}, which has {3} in total, of which {4} "
       "are free.{5} This process's tensors hold {6}, and its cache {7}: it still holds {8} that "

@@ -1,8 +1,10 @@
-// Blocks that were freed while streams used them, in a queue for each of those streams. A stream's
-// work ends in its order: while the first of a queue is not over, nothing behind it is asked for.
+// Blocks that were freed while streams still used them. Each such use waits in a queue of its
+// stream. A stream's work ends in order, so while the first use of a queue is not over, none behind
+// it is asked for.
 //
-// The runtime is asked without a lock, by any number of threads at once. Who asks holds the use;
-// who finds it over takes it out.
+// A thread that asks the runtime whether a use is over holds no lock, and several may ask at once.
+// While a thread asks, it counts as a holder of the use, so that the use is not recycled. The first
+// thread that finds the use over takes it out of its queue.
 #pragma once
 
 #include <c10/core/Stream.h>
@@ -21,17 +23,17 @@
 
 namespace outback::core {
 
-/// One stream's use of a block. `over` says when it ends; it is kept from one use to the next,
-/// since a driver may take long to make an event.
+/// One stream's use of a block, which ends when the event `over` is done. The object, and with it
+/// its event, serves again for later uses, since a driver may take long to make an event.
 struct pending_use {
   event over;
   block* freed = nullptr;
-  uint64_t number = 0;  // they count up
-  pending_use* next = nullptr;
-  std::atomic<int> holders{0};  // the queue, and those who ask
+  uint64_t number = 0;          // counts up from 1, over all queues
+  pending_use* next = nullptr;  // in its queue, or in the list of spares
+  std::atomic<int> holders{0};  // the queue, and the threads that ask
 };
 
-/// Of one device. Thread-safe; calls no runtime slot but where it says so.
+/// The queues of one device. Thread-safe. Only members that say so call a slot.
 class pending_uses {
  public:
   using recorded = std::pair<c10::StreamId, std::unique_ptr<pending_use>>;
@@ -39,38 +41,42 @@ class pending_uses {
   pending_uses() = default;
   pending_uses(const pending_uses&) = delete;
   pending_uses& operator=(const pending_uses&) = delete;
-  /// What is pending stays so for ever. Destroys events.
+  /// Blocks that are pending stay so for ever. Destroys the events.
   ~pending_uses();
 
-  /// One load.
+  /// Returns true if a use is pending. Costs one load.
   bool any() const noexcept { return count_.load(std::memory_order_relaxed) != 0; }
-  /// Whether an allocation should ask, though the cache may serve it: at the first chance, and now
-  /// and then where that was in vain, since a driver's answer may cost more than the allocation.
+  /// Returns true if an allocation should ask for pending blocks although the cache may serve it.
+  /// After an attempt that found nothing over, the next `most_rests` allocations skip it, since
+  /// asking a driver may cost more than allocating. A use at the front of a queue ends the
+  /// skipping.
   bool should_ask() noexcept {
     if (C10_LIKELY(!any())) return false;
     const int left = rests_.load(std::memory_order_relaxed);
     if (left > 0) rests_.store(left - 1, std::memory_order_relaxed);
     return left <= 0;
   }
-  /// Nothing was over.
+  /// Notes that nothing was over.
   void asked_in_vain() noexcept { rests_.store(most_rests, std::memory_order_relaxed); }
-  /// The number of the use that was added last.
+  /// Returns the number of the use that was added last.
   uint64_t newest() const noexcept { return newest_.load(std::memory_order_relaxed); }
 
-  /// A use whose event is to be recorded: one that was over, if there is any.
+  /// Returns a use whose event the caller records: a spare one, or a new one.
   std::unique_ptr<pending_use> make();
-  /// The block waits for all of `uses`, of which there is at least one.
+  /// Enqueues the uses, at least one, that the block waits for.
   void add(block* freed, c10::SmallVectorImpl<recorded>&& uses);
 
-  /// The first use of the first queue from number `queue` on, which becomes that queue's, that is
-  /// not younger than `until`. Held: it goes to `leave` or `end`. Null when there is none.
+  /// Returns the first use of the first queue, from number `queue` on, whose first use has a number
+  /// of at most `until`; and sets `queue` to that queue. Returns null if there is none. The caller
+  /// holds the use, and passes it to `leave` or to `end`.
   pending_use* ask(size_t& queue, uint64_t until) noexcept;
-  /// It is not over.
+  /// Ends the hold of a use that is not over.
   void leave(pending_use* asked) noexcept;
-  /// It is over. Answers its block if that waits for nothing any more, once.
+  /// Ends the hold of a use that is over, and takes it out of its queue. If it was the last one
+  /// that its block waited for, returns the block, to one caller only; otherwise returns null.
   block* end(pending_use* asked, size_t queue) noexcept;
 
-  /// Destroys the events that are kept for later uses.
+  /// Destroys the spare uses and their events.
   void drop_spares() noexcept;
 
  private:
@@ -80,18 +86,19 @@ class pending_uses {
     pending_use* last = nullptr;
   };
 
-  line& line_of(c10::StreamId stream);      // with the mutex held
-  void let_go(pending_use* held) noexcept;  // likewise
+  // With the mutex held, both.
+  line& line_of(c10::StreamId stream);
+  void let_go(pending_use* held) noexcept;
 
   static constexpr int most_rests = 15;
 
-  std::atomic<int> rests_{0};
+  std::atomic<int> rests_{0};  // how many allocations still skip asking
   std::mutex mutex_;
-  std::vector<line> lines_;       // none goes
-  pending_use* spare_ = nullptr;  // by `next`
-  // Written with the mutex held.
-  std::atomic<size_t> count_{0};
-  std::atomic<size_t> line_count_{0};
+  std::vector<line> lines_;       // by number; a queue is never removed
+  pending_use* spare_ = nullptr;  // linked by `next`
+  // Written with the mutex held, and read without it.
+  std::atomic<size_t> count_{0};       // pending uses
+  std::atomic<size_t> line_count_{0};  // lines_.size()
   std::atomic<uint64_t> newest_{0};
 };
 

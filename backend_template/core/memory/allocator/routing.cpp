@@ -20,9 +20,9 @@ struct route {
   c10::MempoolId_t pool;
 };
 
-// The count is apart since it needs no constructor: it is all that most allocations look at. It is
-// 0 after the thread's end too: static destructors may allocate when the main thread's routes are
-// gone.
+// How many routes the thread has. Most allocations look at nothing else, so it is kept apart from
+// the vector: it needs no constructor, and no check for one. It is 0 after the thread's routes were
+// destroyed, so that static destructors may still allocate on the main thread.
 thread_local constinit size_t route_count = 0;
 
 struct thread_routes {
@@ -45,6 +45,7 @@ c10::MempoolId_t new_pool_id() noexcept {
 
 void begin_allocate_to_pool(c10::DeviceIndex device, c10::MempoolId_t pool) {
   ensure_started();
+  // The pool has a user before the thread routes to it, so it cannot be removed in between.
   cache_of(device).begin_pool_use(pool);
   here.all.push_back({device, pool});
   route_count = here.all.size();
@@ -59,6 +60,7 @@ void end_allocate_to_pool(c10::DeviceIndex device, c10::MempoolId_t pool) {
               static_cast<int>(device), ": expected the one that was entered last");
   routes.erase(std::next(last).base());
   route_count = routes.size();
+  // In a forked child the cache's mutex may be locked for ever.
   if (!is_in_bad_fork()) cache_of(device).end_pool_use(pool);
 }
 

@@ -29,7 +29,7 @@ void decrease(StatArray& stats, bool small, size_t amount) {
   stats[pool_index(small)].decrease(amount);
 }
 
-// Calls `f` with every statistic that streams count, and its counter.
+// Calls `f` with every statistic that streams count, and the place of its counter.
 template <class F>
 void for_each_counter(device_stats& s, F f) {
   const auto each = [&f](counters::kind kind, StatArray& stats) {
@@ -48,6 +48,7 @@ void for_each_counter(device_stats& s, F f) {
   f(s.oversize_segments, counters::oversize_segments);
 }
 
+// Calls `f` with the statistics of private pools, on releases of torch that have them.
 template <class F>
 void for_each_pool_stat(device_stats& counts, F f) {
 #if OUTBACK_TORCH_AT_LEAST(2, 13)
@@ -60,7 +61,8 @@ void for_each_pool_stat(device_stats& counts, F f) {
 #endif
 }
 
-// Null: not of a private pool, or this torch does not count them.
+// Returns the statistics of a private pool, which are made if there are none. Returns null for the
+// common pool, and if this torch does not count pools.
 StatArray* reserved_of_pool(device_stats& counts, c10::MempoolId_t pool) {
 #if OUTBACK_TORCH_AT_LEAST(2, 13)
   if (pool != c10::MempoolId_t{0, 0}) return &counts.reserved_bytes_by_private_pools[pool];
@@ -71,7 +73,8 @@ StatArray* reserved_of_pool(device_stats& counts, c10::MempoolId_t pool) {
   return nullptr;
 }
 
-// Of a pool that is gone, the counters are kept until they are reset.
+// Drops the statistics of pools that have no memory. As torch's DeviceStats wants, those of a pool
+// that is gone are kept until the next reset.
 void forget_gone_pools(device_stats& counts) {
 #if OUTBACK_TORCH_AT_LEAST(2, 13)
   auto& pools = counts.reserved_bytes_by_private_pools;
@@ -103,6 +106,7 @@ void stream_statistics::remove_segment(size_t size, bool small) noexcept {
 
 void stream_statistics::allocate(size_t size, size_t requested, bool small) noexcept {
   const auto bytes = static_cast<int64_t>(size);
+  // In the order of counters::kind.
   const std::array<int64_t, counters::of_an_allocation> amounts{1, 1, bytes, bytes,
                                                                 static_cast<int64_t>(requested)};
   share_.add_to(index(everything, counters::allocation), amounts);
@@ -125,6 +129,7 @@ void stream_statistics::deactivate(size_t size, bool small) noexcept {
 }
 
 void stream_statistics::change_inactive_split(int64_t blocks, int64_t bytes, bool small) noexcept {
+  // A statistic counts what was added and what was removed apart, so the sign decides.
   const auto change = [this](size_t counter, int64_t amount) {
     if (amount > 0) share_.add(counter, amount);
     if (amount < 0) share_.remove(counter, -amount);
@@ -159,6 +164,7 @@ device_stats device_statistics::counts(const shares& all) const {
 }
 
 void device_statistics::reset_accumulated(const shares& all) {
+  // What is in use, and the peaks, stay: torch's "accumulated" are the sums of allocated and freed.
   for (share* const it : all) it->reset_accumulated();
   for_each_pool_stat(apart_, [](Stat& stat) { stat.reset_accumulated(); });
   forget_gone_pools(apart_);

@@ -6,7 +6,8 @@
 namespace outback::core {
 namespace {
 
-// With the cache's mutex held: readers need no more than a value that was true a moment ago.
+// Change an atomic that is written with the mutex held and read without. A load and a store are
+// enough then, and cheaper than an atomic addition.
 void add_to(std::atomic<size_t>& total, size_t amount) noexcept {
   total.store(total.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
 }
@@ -14,6 +15,7 @@ void subtract_from(std::atomic<size_t>& total, size_t amount) noexcept {
   total.store(total.load(std::memory_order_relaxed) - amount, std::memory_order_relaxed);
 }
 
+// torch.cuda counts such blocks apart, as oversize_allocations and oversize_segments.
 bool is_oversize(size_t size) {
   return size >= max_split_size();
 }
@@ -24,6 +26,7 @@ stream_cache::stream_cache(c10::StreamId stream, device_shared& shared)
     : shared_(shared), arenas_(stream, shared.pools.common()) {}
 
 stream_cache::~stream_cache() {
+  // Only the block objects are deleted; every block is in a segment or spare.
   while (segments_ != nullptr) {
     block* it = std::exchange(segments_, segments_->segment_next);
     while (it != nullptr) delete std::exchange(it, it->after);
@@ -37,6 +40,8 @@ void stream_cache::write_down(trace_entry::Action action, const block& b, size_t
                        pool_of(b), context);
 }
 
+// Returns an unused block object. They are never deleted before the cache is, so that most requests
+// allocate no host memory. A block's device and keeper never change.
 block* stream_cache::new_block() {
   if (spare_ != nullptr) {
     block* const reused = std::exchange(spare_, spare_->next);
@@ -49,6 +54,7 @@ block* stream_cache::new_block() {
   return made;
 }
 
+// Makes a block object spare, with the fields reset that new_block's callers do not set.
 void stream_cache::recycle(block* gone) noexcept {
   gone->home = nullptr;
   gone->before = gone->after = nullptr;
@@ -84,9 +90,12 @@ block* stream_cache::take(const block_request& wanted) {
   arena* const from = arenas_.find(wanted.stream, is_small_size(wanted.size), wanted.pool);
   if (C10_UNLIKELY(from == nullptr)) return nullptr;
   if (wanted.size <= largest_recent) {
+    // A loop of equal allocations gets the block that it has just freed, without a merge and a
+    // split.
     if (block* const same = from->recent.take(wanted.size)) return count_in(same, wanted);
   }
   block* found = from->cached.best_fit(wanted.size);
+  // The recent blocks may fit once they are merged.
   if (found == nullptr && !from->recent.empty()) {
     settle(*from);
     found = from->cached.best_fit(wanted.size);
@@ -103,7 +112,8 @@ block* stream_cache::take_from(const memory_pool& pool, const block_request& wan
   return found == nullptr ? nullptr : hand_out(found, wanted);
 }
 
-// `found` is cached, or a new segment that was in no list yet.
+// Gives `found` to the request, and splits off what is left if that is worth a block. `found` is
+// cached, or a new segment that is in no list.
 block* stream_cache::hand_out(block* found, const block_request& wanted) {
   arena& home = *found->home;
   const bool was_split = found->is_split();
@@ -112,6 +122,7 @@ block* stream_cache::hand_out(block* found, const block_request& wanted) {
   const bool splits =
       found->size != wanted.size && !home.pool->no_split && !found->bypasses_cache &&
       should_split(found->size, wanted.size, shared_.granule.load(std::memory_order_relaxed));
+  // First, since it may throw, and nothing has changed yet.
   block* const rest = splits ? new_block() : nullptr;
   if (found->state == block_state::cached) home.cached.remove(found);
   if (rest != nullptr) {
@@ -120,7 +131,7 @@ block* stream_cache::hand_out(block* found, const block_request& wanted) {
     rest->home = &home;
     rest->stream = found->stream;
     rest->state = block_state::cached;
-    rest->cached_at = found->cached_at;
+    rest->cached_at = found->cached_at;  // it has been free for just as long
     rest->before = found;
     rest->after = found->after;
     if (rest->after != nullptr) rest->after->before = rest;
@@ -136,6 +147,7 @@ block* stream_cache::hand_out(block* found, const block_request& wanted) {
   return count_in(found, wanted);
 }
 
+// Marks the block as allocated and counts it.
 block* stream_cache::count_in(block* found, const block_request& wanted) {
   const bool small = found->home->is_small;
   found->state = block_state::allocated;
@@ -150,6 +162,7 @@ block* stream_cache::count_in(block* found, const block_request& wanted) {
 
 block* stream_cache::add_segment(void* data, size_t size, memory_pool& pool,
                                  const block_request& wanted) {
+  // The request's size decides which arena a segment belongs to, not the segment's own.
   arena& home = arenas_.find_or_make(wanted.stream, is_small_size(wanted.size), pool);
   block* const made = new_block();
   made->data = static_cast<std::byte*>(data);
@@ -177,6 +190,7 @@ block* stream_cache::add_adopted(c10::DataPtr&& foreign, size_t size, c10::Strea
   made->is_adopted = true;
   made->foreign = std::move(foreign);
   made->context = std::move(context);
+  // In statistics and in the history, adopted memory is a segment with one block.
   link_segment(made);
   const bool small = is_small_size(size);
   counts_.add_segment(size, small);
@@ -194,6 +208,7 @@ void stream_cache::record(block* used, c10::StreamId stream) {
 
 // ---- freeing
 
+// Joins two neighbours. Returns the left one, which has both their memory.
 block* stream_cache::absorb(block* left, block* right) noexcept {
   left->size += right->size;
   left->after = right->after;
@@ -202,6 +217,8 @@ block* stream_cache::absorb(block* left, block* right) noexcept {
   return left;
 }
 
+// Makes the block free. A small one waits among the recent blocks, and the block that it replaces
+// there is merged; any other is merged at once.
 void stream_cache::cache(block* freed) noexcept {
   freed->also_used_on.clear();
   freed->context.reset();
@@ -221,12 +238,15 @@ void stream_cache::settle() noexcept {
   arenas_.for_each([this](arena& it) { settle(it); });
 }
 
+// Joins the block with its free neighbours and puts the result among the arena's free blocks.
 void stream_cache::merge(block* freed) noexcept {
   arena& home = *freed->home;
+  // The result is as young as this block: a part of it was in use until now.
   const freeing_order cached_at = freed->cached_at;
   int64_t inactive_blocks = 0;
   int64_t inactive_bytes = 0;
   for (block* neighbour : {freed->before, freed->after}) {
+    // A recent neighbour is in no free list yet; it joins when it is merged itself.
     if (neighbour == nullptr || neighbour->state != block_state::cached) continue;
     home.cached.remove(neighbour);
     inactive_blocks -= 1;
@@ -245,6 +265,7 @@ void stream_cache::merge(block* freed) noexcept {
   }
 }
 
+// Counts a block as given up by its owner.
 void stream_cache::count_out(block* freed, bool small,
                              const std::shared_ptr<c10::GatheredContext>& context) noexcept {
   counts_.give_up(freed->size, freed->requested, small);
@@ -262,6 +283,7 @@ void stream_cache::give_up(block* freed, std::shared_ptr<c10::GatheredContext> c
 
 bool stream_cache::put_back(block* freed, std::shared_ptr<c10::GatheredContext> context) noexcept {
   const bool small = is_small(*freed);
+  // A pending block was counted out by give_up.
   if (freed->state == block_state::allocated) count_out(freed, small, context);
   counts_.deactivate(freed->size, small);
   note(trace_entry::FREE_COMPLETED, *freed, freed->requested, context);
@@ -274,7 +296,7 @@ bool stream_cache::put_back(block* freed, std::shared_ptr<c10::GatheredContext> 
 
 void stream_cache::take_out(block*& list, block* it) noexcept {
   it->home->cached.remove(it);
-  it->state = block_state::pending;  // neither free for anybody nor a tensor's
+  it->state = block_state::pending;  // neither free nor owned by a tensor
   it->next = list;
   list = it;
 }

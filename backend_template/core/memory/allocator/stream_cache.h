@@ -1,5 +1,5 @@
-// One stream's part of a device's memory: its segments, what is free of them, and its part of the
-// statistics. What a thread allocates and frees on a stream of its own touches nothing else, so
+// One stream's part of a device's memory: its segments, the free blocks among them, and its part of
+// the statistics. A thread that allocates and frees on a stream of its own touches nothing else, so
 // threads on different streams do not wait for each other.
 #pragma once
 
@@ -18,43 +18,48 @@
 
 namespace outback::core {
 
+/// One allocation. Sizes are in bytes.
 struct block_request {
-  size_t requested;  // bytes as asked for
-  size_t size;       // what it takes, by the size policy
+  size_t requested;  // as the user asked
+  size_t size;       // what the block must have, by the size policy
   c10::StreamId stream;
   c10::MempoolId_t pool{0, 0};
-  bool bypasses_cache = false;  // a segment of its own, which goes back when it is freed
-  std::shared_ptr<c10::GatheredContext> context;
+  bool bypasses_cache = false;  // wants a segment of its own, which goes back when it is freed
+  std::shared_ptr<c10::GatheredContext> context;  // the caller's stack, if that is recorded
 };
 
-/// What all streams of a device read, and seldom change.
+/// What all streams of a device read and seldom change.
 struct device_shared {
   explicit device_shared(c10::DeviceIndex index) : device(index) {}
 
   const c10::DeviceIndex device;
-  std::atomic<size_t> granule{smallest_block};
-  std::atomic<uint64_t> epoch{0};  // segments so far
-  memory_pools pools;
-  history recorded;  // added to under the mutex of the device
+  std::atomic<size_t> granule{smallest_block};  // sizes are multiples of it
+  std::atomic<uint64_t> epoch{0};               // how many segments were made so far
+  memory_pools pools;                           // guarded by the device's mutex
+  history recorded;                             // written with the device's mutex held
 };
 
-/// Guarded by `mutex`, which device_cache takes: its header has the order of the locks. Streams
-/// whose numbers are far apart may share one.
+/// Everything here is guarded by `mutex`, which device_cache takes; device_cache.h has the order of
+/// the locks, and describes the members that have the same name there. Several streams may share
+/// one object.
 class alignas(cache_line) stream_cache {
  public:
+  /// `stream` is the one that is expected most. `shared` must outlive this object.
   stream_cache(c10::StreamId stream, device_shared& shared);
   stream_cache(const stream_cache&) = delete;
   stream_cache& operator=(const stream_cache&) = delete;
-  /// The blocks go, their memory stays with the runtime.
+  /// Deletes the blocks. Their memory stays allocated in the runtime.
   ~stream_cache();
 
   std::mutex mutex;
 
-  /// A free block, counted as allocated; null when there is none that fits.
+  /// Returns a free block of the request's pool that fits, counted as allocated, or null.
   block* take(const block_request& wanted);
-  /// The same out of another pool than the request's, without looking for what merges.
+  /// Returns a free block of `pool`, which is not the request's, or null. Does not merge recently
+  /// freed blocks first.
   block* take_from(const memory_pool& pool, const block_request& wanted);
-  /// Makes `data` a segment and serves the request from it.
+  /// Makes a segment of `data` in `pool`, and returns the block of it that serves the request. The
+  /// caller counts the segment in the pool and the device.
   block* add_segment(void* data, size_t size, memory_pool& pool, const block_request& wanted);
   block* add_adopted(c10::DataPtr&& foreign, size_t size, c10::StreamId stream,
                      std::shared_ptr<c10::GatheredContext> context);
@@ -62,43 +67,51 @@ class alignas(cache_line) stream_cache {
 
   [[nodiscard]] bool put_back(block* freed, std::shared_ptr<c10::GatheredContext> context) noexcept;
   void give_up(block* freed, std::shared_ptr<c10::GatheredContext> context) noexcept;
-  /// Counts a segment, or adopted memory, out.
+  /// Removes a segment, or adopted memory, and makes its block object spare. The block must be the
+  /// whole segment.
   void forget(block* gone) noexcept;
 
-  /// Merges what was freed last with its neighbours.
+  /// Merges the recently freed blocks of all arenas with their neighbours.
   void settle() noexcept;
-  /// Puts a cached block that is a whole segment in front of `list`.
+  /// Takes a cached block that is a whole segment out of its arena and puts it in front of `list`.
   static void take_out(block*& list, block* it) noexcept;
-  /// Undoes it.
+  /// Undoes `take_out` for a block that the caller has removed from its list.
   static void put_in(block* it) noexcept;
 
-  /// Bytes of tensors. Without the mutex: of a moment ago.
+  /// Returns the bytes that tensors hold. It may be called without the mutex, and then returns a
+  /// value that was true a moment ago.
   size_t allocated() const noexcept { return allocated_.load(std::memory_order_relaxed); }
+  /// Returns this stream's part of the statistics.
   stream_statistics& counts() noexcept { return counts_; }
+  /// Removes the arenas of a pool, which must be empty.
   void remove_pool(c10::MempoolId_t pool) noexcept { arenas_.remove(pool); }
 
   template <class F>
   void for_each_arena(F visit) {
     arenas_.for_each(visit);
   }
+  /// Calls `visit` with the first block of each segment, adopted memory included.
   template <class F>
   void for_each_segment(F visit) const {
     for (const block* it = segments_; it != nullptr; it = it->segment_next) visit(*it);
   }
 
  private:
+  // The steps of the members above; stream_cache.cpp describes them.
   block* hand_out(block* found, const block_request& wanted);
   block* count_in(block* found, const block_request& wanted);
   void count_out(block* freed, bool small,
                  const std::shared_ptr<c10::GatheredContext>& context) noexcept;
   block* new_block();
   void recycle(block* gone) noexcept;
+  // Put a segment's first block into the list of segments, and take it out.
   void link_segment(block* first) noexcept;
   void unlink_segment(block* first) noexcept;
   block* absorb(block* left, block* right) noexcept;
   void cache(block* freed) noexcept;
   void merge(block* freed) noexcept;
   void settle(arena& from) noexcept;
+  // Adds an entry to the history, if it is recorded. Then the device's mutex is held too.
   void note(trace_entry::Action action, const block& b, size_t size,
             const std::shared_ptr<c10::GatheredContext>& context) {
     if (C10_UNLIKELY(shared_.recorded.enabled())) write_down(action, b, size, context);
@@ -108,17 +121,18 @@ class alignas(cache_line) stream_cache {
 
   device_shared& shared_;
   std::atomic<size_t> allocated_{0};  // written with the mutex held
-  uint64_t freed_count_ = 0;
-  block* segments_ = nullptr;
-  block* spare_ = nullptr;
+  uint64_t freed_count_ = 0;          // freeing_order::turn of the next block
+  block* segments_ = nullptr;         // first blocks, linked by segment_next
+  block* spare_ = nullptr;            // unused block objects, linked by `next`
   stream_statistics counts_;
   arenas arenas_;
 };
 
-/// The pool of a block, and whether it counts as a small one.
+/// Returns the pool of a block; {0, 0} for adopted memory.
 inline c10::MempoolId_t pool_of(const block& b) noexcept {
   return b.home == nullptr ? c10::MempoolId_t{0, 0} : b.home->pool->id;
 }
+/// Returns true if statistics count the block as small. Its arena decides, not its present size.
 inline bool is_small(const block& b) noexcept {
   return b.home == nullptr ? is_small_size(b.size) : b.home->is_small;
 }
