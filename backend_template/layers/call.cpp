@@ -26,6 +26,8 @@ device_set devices_of(const any_call& call) {
 }
 
 int32_t stream_device(const any_call& call) {
+  // The first `device` counts, so that a peer, which comes second, does not. The last `side` that
+  // is no host counts: mem_copy names the destination first and the source second.
   int32_t found = OUTBACK_HOST;
   for_each_argument(call, [&](const parameter& p, word value) {
     if (p.is == role::device && found == OUTBACK_HOST) found = value.device();
@@ -39,6 +41,7 @@ word word_at(const void* place, const parameter& p) {
     std::memcpy(&value, place, sizeof(value));
     return word(value);
   };
+  // Read with the type's own size and sign, so that a negative number stays one in a trace.
   const void* address = nullptr;
   if (p.type == form::address) return copied(address);
   if (p.size == sizeof(uint64_t)) return copied(uint64_t{0});

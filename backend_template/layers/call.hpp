@@ -1,5 +1,6 @@
-// One call of any slot, without the types of its arguments: so that what all slots have in common
-// is compiled once, and not for each of them.
+// One call of any slot as plain data, without the types of its arguments. A layer's `call` is
+// compiled once for each slot; what all slots have in common works on `any_call` and is compiled
+// once.
 #pragma once
 
 #include <array>
@@ -13,44 +14,48 @@
 
 namespace outback::layers {
 
+/// Whether the slot writes to what the argument points to.
 constexpr bool is_output(role r) {
   return r == role::output || r == role::makes;
 }
 
-/// What kind of value a type has.
+/// What kind of value an argument is: how a trace prints it, and how validation reads it.
 enum class form : uint8_t {
-  integer,     // of 4 or 8 bytes
-  natural,     // the same, without a sign
-  address,     // a handle or a function too
-  ipc_handle,  // what an outback_ipc_handle* points to
-  structure,   // any other; begins with its struct_size
+  integer,     // a signed number of 4 or 8 bytes
+  natural,     // an unsigned number of 4 or 8 bytes
+  address,     // a pointer, a handle or a function
+  ipc_handle,  // an outback_ipc_handle
+  structure,   // any other struct; it begins with its struct_size
 };
 
-/// An argument with what its type says. Of an output, that is the type of what it points to.
+/// An argument of a slot, with what its type says. For an output, `type`, `size` and `kind`
+/// describe the value that the pointer points to.
 struct parameter : argument {
   form type;
-  std::size_t size;       // in bytes; 0 for a value that is no output
-  std::string_view kind;  // `handle_name`, or empty
-  /// The first member of the output is its size, which the caller has set.
+  std::size_t size;       // of the output's value, in bytes; 0 for an argument that is no output
+  std::string_view kind;  // `handle_name` of a handle, otherwise empty
+  /// Returns whether the output is a struct whose first member is the size that the caller has set.
   bool has_struct_size() const {
     return is_output(is) && (type == form::ipc_handle || type == form::structure);
   }
 };
 
-/// All about a slot, without its type.
+/// Everything about a slot, without its type. There is one constant for each slot, `slot_facts_of`,
+/// so its address identifies the slot.
 struct slot_facts {
   static constexpr std::size_t most_arguments = 6, most_outputs = 2;
 
-  const char* name;
-  const char* other_name;
-  bool may_be_not_ready;
-  bool names_a_device = false;  // that can be told from its arguments
-  bool fits = true;  // no argument is what its type cannot be, and the outputs are no more
+  const char* name;             // as in outback/runtime.h: streams.create
+  const char* other_name;       // as in outback/runtime.hpp: stream_create
+  bool may_be_not_ready;        // OUTBACK_NOT_READY is an answer
+  bool names_a_device = false;  // one of its arguments is a device index
+  bool fits = true;  // each role suits its argument's type, and there are at most most_outputs
   std::size_t argument_count = 0;
   std::array<parameter, most_arguments> parameters = {};
 };
 
-/// Whether the pointer `Arg` may be an output.
+/// Whether an argument of type `Arg` is a pointer through which a slot could write: not to a
+/// function, not to const, and not a handle.
 template <class Arg>
 inline constexpr bool points_to_value =
     std::is_pointer_v<Arg> && std::is_object_v<std::remove_pointer_t<Arg>> &&
@@ -58,6 +63,7 @@ inline constexpr bool points_to_value =
 
 namespace detail {
 
+/// The form of a value of type T.
 template <class T>
 consteval form form_of() {
   if (std::is_same_v<T, const outback_ipc_handle*> || std::is_same_v<T, outback_ipc_handle>) {
@@ -68,6 +74,7 @@ consteval form form_of() {
   return std::is_signed_v<T> ? form::integer : form::natural;
 }
 
+/// `handle_name` of T, or "" if T is no handle.
 template <class T>
 consteval std::string_view kind_of() {
   if constexpr (handle_name<T> != nullptr) {
@@ -77,6 +84,8 @@ consteval std::string_view kind_of() {
   }
 }
 
+/// Joins what the list says of an argument and what its type says. Does not compile for an output
+/// of a type that `word_at` and `own_output` could not handle.
 template <class Arg>
 consteval parameter parameter_of(argument a) {
   if constexpr (points_to_value<Arg>) {
@@ -90,7 +99,8 @@ consteval parameter parameter_of(argument a) {
   return {a, form_of<Arg>(), 0, kind_of<Arg>()};
 }
 
-/// Whether an argument of type `Arg` can be what the list says: otherwise it would go unchecked.
+/// Whether an argument of type `Arg` can have the role that the list gives it. A wrong role would
+/// not fail at run time: the argument would just go unchecked. So layer.hpp asserts this.
 template <class Arg>
 consteval bool fits(role is) {
   switch (is) {
@@ -112,6 +122,8 @@ consteval bool fits(role is) {
   return false;
 }
 
+/// Makes the facts of a slot of its type, a pointer to a member of its struct, and its arguments in
+/// the list. `facts` has what does not follow from these.
 template <class Owner, class... Args, std::size_t N>
 consteval slot_facts facts_of(outback_status (*Owner::*)(void*, Args...), slot_facts facts,
                               const argument (&arguments)[N]) {
@@ -134,6 +146,7 @@ consteval slot_facts facts_of(outback_status (*Owner::*)(void*, Args...), slot_f
 
 }  // namespace detail
 
+/// The facts of a slot: `Slot` is one of namespace `slots`.
 template <class Slot>
 inline constexpr slot_facts slot_facts_of =
     detail::facts_of(Slot::pointer,
@@ -142,15 +155,17 @@ inline constexpr slot_facts slot_facts_of =
                       .may_be_not_ready = Slot::may_be_not_ready},
                      Slot::arguments);
 
-/// A number or an address; the `parameter` says which.
+/// The value of one argument as 64 bits: a number or an address. It does not know which; the
+/// `parameter` does. A signed number is extended with its sign.
 class word {
  public:
   word() = default;
   template <std::integral T>
-  word(T number) : bits_(uint64_t(number)) {}  // with its sign
+  word(T number) : bits_(uint64_t(number)) {}
   word(const void* address) : bits_(reinterpret_cast<uintptr_t>(address)) {}
   word(outback_callback function) : bits_(reinterpret_cast<uintptr_t>(function)) {}
 
+  /// The value of a device index or of any other int32_t.
   int32_t device() const { return int32_t(bits_); }
   uint64_t number() const { return bits_; }
   const void* address() const { return reinterpret_cast<const void*>(uintptr_t(bits_)); }
@@ -159,13 +174,13 @@ class word {
   uint64_t bits_ = 0;
 };
 
-/// Made as `{slot_facts_of<Slot>, {args...}}`.
+/// One call: the slot and its arguments. Make it as `{slot_facts_of<Slot>, {args...}}`.
 struct any_call {
   const slot_facts& slot;
   std::array<word, slot_facts::most_arguments> words;
 };
 
-/// Calls `visit(parameter, word)` for each argument.
+/// Calls `visit(parameter, word)` for each argument, in order.
 template <class Visit>
 void for_each_argument(const any_call& call, Visit&& visit) {
   for (std::size_t i = 0; i < call.slot.argument_count; ++i) {
@@ -173,9 +188,11 @@ void for_each_argument(const any_call& call, Visit&& visit) {
   }
 }
 
-/// Devices, each once, in rising order.
+/// A small set of device indices, in ascending order and without allocations: at most one for each
+/// argument of a call.
 class device_set {
  public:
+  /// Does nothing if `device` is in the set.
   void add(int32_t device);
   std::size_t size() const { return count_; }
   bool contains(int32_t device) const;
@@ -187,15 +204,15 @@ class device_set {
   std::size_t count_ = 0;
 };
 
-/// The devices that the arguments name, without the host.
+/// Returns the devices that the arguments of the call name, without OUTBACK_HOST.
 device_set devices_of(const any_call& call);
 
-/// The device that the handles of the call belong to; OUTBACK_HOST if it names none. Of two sides,
-/// it is the source, which is the latter, unless that is the host; of a device and its peer, the
-/// device.
+/// Returns the device that the call's stream, event or graph belongs to; OUTBACK_HOST if the call
+/// names no device. For a copy it is the source's device, or the destination's if the source is the
+/// host (outback/runtime.h, mem_copy). For a slot with `device` and `peer` it is `device`.
 int32_t stream_device(const any_call& call);
 
-/// What is at `place`, of the type that the output `p` points to: no structure.
+/// Reads the value that the output `p` has at `place`. Not for structs.
 word word_at(const void* place, const parameter& p);
 
 }  // namespace outback::layers

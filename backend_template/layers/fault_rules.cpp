@@ -1,4 +1,4 @@
-// The grammar of faults.
+// The grammar of OUTBACK_FAULTS: `parse_faults`, and the check that a fault is possible.
 #include "backend_template/layers/fault_rules.hpp"
 
 #include <charconv>
@@ -11,6 +11,8 @@
 namespace outback::layers {
 namespace {
 
+// Where a name is looked up. "*" stands for all slots: a fault of it may name a device, and cannot
+// be not_ready.
 constexpr const slot_facts* every_slot[] = {
 #define OUTBACK_X(group, member, id, ...) &slot_facts_of<slots::id>,
     OUTBACK_LAYER_SLOTS(OUTBACK_X)
@@ -19,7 +21,7 @@ constexpr const slot_facts* every_slot[] = {
 constexpr slot_facts all_slots = {
     .name = "*", .other_name = "*", .may_be_not_ready = false, .names_a_device = true};
 
-// Null if there is no such slot.
+// Returns null if there is no such slot. Both names of a slot are accepted.
 const slot_facts* slot_of_name(std::string_view name) {
   if (name == all_slots.name) return &all_slots;
   for (const slot_facts* each : every_slot) {
@@ -28,8 +30,10 @@ const slot_facts* slot_of_name(std::string_view name) {
   return nullptr;
 }
 
-// Why there can be no such fault, or "". `at` is the part of the text that is to blame.
+// The parts of a fault in the text.
 enum class part { slot, which, what, device };
+// Returns why the fault can never happen, "" if it can. `at` becomes the part that is wrong, so
+// that a reader of text can say where.
 std::string fault_problem(const fault& given, part& at) {
   const slot_facts* slot = slot_of_name(given.slot);
   at = part::slot;
@@ -57,7 +61,8 @@ std::string fault_problem(const fault& given, part& at) {
   return {};
 }
 
-/// Reads one text from its beginning to its end.
+/// Reads one text from its beginning to its end; a recursive-descent parser. All functions throw
+/// invalid_argument with the place of the first mistake.
 class reader {
  public:
   explicit reader(std::string_view text) : text_(text) {}
@@ -79,7 +84,7 @@ class reader {
     made.slot = take_word("_.*");
     if (made.slot.empty()) fail("expected a slot, such as mem_alloc or streams.sync, or *");
     if (slot_of_name(made.slot) != nullptr && !take(':')) fail("expected : and which calls");
-    check(made, slot, slot, slot, slot);
+    check(made, slot, slot, slot, slot);  // an unknown slot, before what comes after it is read
     const std::size_t which = place();
     read_which(made);
     if (!take('=')) fail("expected = and what happens");
@@ -89,6 +94,7 @@ class reader {
     if (take('@')) {
       device = place();
       const uint64_t number = take_number("a device");
+      // Far more than PyTorch can number, which is 127.
       if (number > 32767) fail_at(device, "expected a device");
       made.device = int32_t(number);
     }
@@ -97,6 +103,7 @@ class reader {
   }
 
   void read_which(fault& made) {
+    // "*/5" is the fifth call and every fifth after it; "*" is "*/1".
     if (take('*')) {
       made.every = take('/') ? take_number("how many calls apart") : 1;
       made.first = made.every;
@@ -132,6 +139,7 @@ class reader {
                             : unit == "s"  ? 1'000'000'000
                                            : 0;
     if (factor == 0) fail_at(unit_at, "expected ns, us, ms or s");
+    // The division keeps the product below from overflowing.
     constexpr uint64_t hour = 3'600'000'000'000;
     if (number > hour / factor) fail_at(begin, "expected a delay of up to an hour");
     made.delay = std::chrono::nanoseconds(number * factor);
@@ -150,7 +158,7 @@ class reader {
             problem);
   }
 
-  // ---- Characters; spaces before any of these are passed over.
+  // ---- Characters. Each function skips spaces and tabs before what it reads.
 
   std::size_t place() {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
@@ -181,6 +189,7 @@ class reader {
     return number;
   }
 
+  // `fail` blames what comes next, `fail_before` what was read last.
   [[noreturn]] void fail(std::string_view why) { fail_at(place(), why); }
   [[noreturn]] void fail_before(std::string_view why) const { fail_at(last_, why); }
   [[noreturn]] void fail_at(std::size_t where, std::string_view why) const {
@@ -194,7 +203,7 @@ class reader {
 
   const std::string_view text_;
   std::size_t at_ = 0;
-  std::size_t last_ = 0;  // where what was taken last began
+  std::size_t last_ = 0;  // where the part that was read last began
 };
 
 }  // namespace

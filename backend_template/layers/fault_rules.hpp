@@ -1,4 +1,5 @@
-// What a fault may be, and when it happens.
+// Which faults are possible, and which calls a fault concerns. The grammar of OUTBACK_FAULTS is in
+// fault_rules.cpp and described at `parse_faults` in outback/layers.hpp.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +9,15 @@
 
 namespace outback::layers {
 
-/// Throws outback::invalid_argument for a fault that no call can bring about.
+/// Throws outback::invalid_argument for a fault that can never happen: an unknown slot, a call
+/// number 0, a status that the slot cannot return, or a device where the slot names none.
 void check_fault(const fault& given);
 
-/// The slot that `given` is about, which passes `check_fault`; null if it is about all of them.
+/// Returns the slot that `given` concerns, null if it concerns all. `given` must pass
+/// `check_fault`.
 const slot_facts* slot_of(const fault& given);
 
-/// Whether the call number `count`, from 1, is one of those that `given` is about.
+/// Returns whether `given` happens in the call number `count`, from 1, of those that it counts.
 constexpr bool happens_at(const fault& given, uint64_t count) {
   if (count < given.first) return false;
   const uint64_t after = count - given.first;

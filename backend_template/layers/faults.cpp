@@ -1,4 +1,5 @@
-// The layer in which faults happen; what it promises is told in outback/layers.hpp.
+// The layer that makes calls fail, wait, or lose their device. outback/layers.hpp says what it
+// promises.
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -28,6 +29,7 @@ class injector : public layer<injector> {
     set(faults);
   }
 
+  // Calls that have begun go on with the rules that they found, which `rules_` shares with them.
   void set(const std::vector<fault>& faults) {
     for (const fault& each : faults) check_fault(each);
     auto fresh = std::make_shared<rules>();
@@ -41,12 +43,13 @@ class injector : public layer<injector> {
     const any_call call = {slot_facts_of<Slot>, {args...}};
     const happening now = next(call);
     if (now.status == OUTBACK_OK) return below<Slot>(args...);
+    // The contract: a graphs.end that fails ends the capture. The runtime must hear of it.
     if constexpr (std::is_same_v<Slot, slots::graph_end>) abandon_capture(args...);
     return answer(call, now);
   }
 
  private:
-  // What happens in a call, which is one of those that a rule counts.
+  // What happens in one call. `number` is the call's number for the rule that sets the status.
   struct happening {
     outback_status status = OUTBACK_OK;
     uint64_t number = 0;
@@ -55,25 +58,30 @@ class injector : public layer<injector> {
     }
   };
 
+  // One fault and how many calls it has counted.
   struct rule {
     explicit rule(const fault& given) : how(given), slot(slot_of(given)) {}
     bool counts(const slot_facts& called, const device_set& devices) const {
       if (slot != nullptr && slot != &called) return false;
+      // Only a call that names a device can lose one; with "*" there are others.
       if (how.status == OUTBACK_DEVICE_LOST && devices.size() == 0) return false;
       return how.device == fault::any_device || devices.contains(how.device);
     }
     const fault how;
-    const slot_facts* const slot;  // null: all of them
+    const slot_facts* const slot;  // null: all slots
     std::atomic<uint64_t> calls{0};
   };
 
+  // The rules of one `set`, with the devices that they have lost. A deque, since a rule has an
+  // atomic and cannot be moved.
   struct rules {
     std::deque<rule> all;
-    std::map<int32_t, std::string> lost;  // under mutex_: the call that lost it
+    std::map<int32_t, std::string> lost;  // guarded by mutex_: the call that lost the device
     std::atomic<bool> any_lost{false};
   };
 
-  // Counts the call, waits and loses devices as the rules say.
+  // Counts the call for each rule, sleeps, and marks a device as lost, as the rules say. Holds no
+  // lock while it sleeps.
   happening next(const any_call& call) {
     const std::shared_ptr<rules> now = current();
     const device_set devices = devices_of(call);
@@ -99,14 +107,14 @@ class injector : public layer<injector> {
     return made;
   }
 
-  // Not of OUTBACK_OK.
+  // The answer of a call that the runtime does not get. NOT_READY is no failure and has no text.
   static outback_status answer(const any_call& call, const happening& now) {
     if (now.status == OUTBACK_NOT_READY) return now.status;
     throw runtime_error(now.status,
                         "injected fault: " + now.text(call) + ": " + status_name(now.status));
   }
 
-  // A call of graphs.end that fails ends the capture all the same.
+  // Ends the capture in the runtime and throws its graph away.
   void abandon_capture(int32_t device, outback_stream stream, outback_graph*) {
     outback_graph made = nullptr;
     if (below<slots::graph_end>(device, stream, &made) == OUTBACK_OK) {
@@ -136,7 +144,7 @@ class injector : public layer<injector> {
     now.any_lost.store(true, std::memory_order_release);
   }
 
-  fork_mutex mutex_;
+  fork_mutex mutex_;  // guards rules_ and the maps `lost`
   std::shared_ptr<rules> rules_;
 };
 
@@ -144,6 +152,7 @@ class injector : public layer<injector> {
 
 const outback_runtime* inject(const outback_runtime* below, const std::vector<fault>& faults) {
   check_table(below);
+  // Before the layer is made: it would be leaked.
   for (const fault& each : faults) check_fault(each);
   return (new injector(*below, faults))->table();
 }

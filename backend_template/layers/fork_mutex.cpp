@@ -7,6 +7,8 @@
 namespace outback::layers {
 namespace {
 
+// Every fork_mutex of the process. Its own mutex is locked first, so that none is added during a
+// fork.
 struct all {
   std::mutex mutex;
   std::vector<fork_mutex*> made;
@@ -17,11 +19,13 @@ all& every_mutex() {
   return it;
 }
 
+// In the parent, before the fork. A fork waits until no thread holds any of them.
 void before_fork() {
   every_mutex().mutex.lock();
   for (fork_mutex* m : every_mutex().made) m->lock();
 }
 
+// In the parent and in the child: both have the locks that before_fork took.
 void after_fork() {
   for (fork_mutex* m : every_mutex().made) m->unlock();
   every_mutex().mutex.unlock();
@@ -30,7 +34,8 @@ void after_fork() {
 }  // namespace
 
 fork_mutex::fork_mutex() {
-  // No handler (out of memory) means that a child may wait for ever: not worth an abort.
+  // If pthread_atfork fails (out of memory), a forked child may wait for ever. That is not worth an
+  // abort.
   [[maybe_unused]] static const int registered =
       pthread_atfork(&before_fork, &after_fork, &after_fork);
   const std::lock_guard lock(every_mutex().mutex);

@@ -1,13 +1,16 @@
-// A mutex that is free in a forked child, whoever held it at the fork.
+// A mutex that is free in a forked child, even if another thread of the parent held it at the fork.
+// In a child that thread does not exist, so a std::mutex would stay locked for ever.
 #pragma once
 
 #include <mutex>
 
 namespace outback::layers {
 
-/// A fork takes all of them, so a thread that holds one takes no other. For std::lock_guard.
+/// For std::lock_guard. A fork locks every fork_mutex of the process first (pthread_atfork). So a
+/// thread that holds one must not take another, or a fork could deadlock with it.
 class fork_mutex {
  public:
+  /// Adds the mutex to the list of those that a fork locks; the destructor removes it.
   fork_mutex();
   ~fork_mutex();
   fork_mutex(const fork_mutex&) = delete;

@@ -1,4 +1,4 @@
-// What all functions that make a layer begin with.
+// The check with which every function that makes a layer begins.
 #pragma once
 
 #include "outback/runtime_error.hpp"
@@ -6,7 +6,8 @@
 
 namespace outback::layers {
 
-/// Throws outback::invalid_argument unless a layer can be put over `below`.
+/// Throws outback::invalid_argument, with the sentence of `outback::table_problem`, unless a layer
+/// can be put over `below`. A null `below` is refused too.
 inline void check_table(const outback_runtime* below) {
   if (const std::string problem = table_problem(below); !problem.empty()) {
     throw invalid_argument(problem);

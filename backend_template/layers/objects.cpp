@@ -13,7 +13,8 @@
 namespace outback::layers {
 namespace {
 
-// What is over is remembered up to here, and then forgotten all at once.
+// How many freed blocks, and as many ended handles, are remembered. At that number all of them are
+// forgotten at once: simple, and a message that is less exact is all that is lost.
 constexpr std::size_t most_remembered = std::size_t{1} << 16;
 
 uintptr_t address_of(const void* ptr) {
@@ -43,6 +44,8 @@ std::string bytes_text(std::size_t size) {
   return count_of(size, "byte");
 }
 
+// The block that contains `address` is the last one that begins at or before it, if any: blocks of
+// one device do not overlap.
 std::optional<block> objects::find_in(const blocks& where, uintptr_t address, int32_t device) {
   const auto next = where.upper_bound({device, address});
   if (next == where.begin()) return std::nullopt;
@@ -51,6 +54,7 @@ std::optional<block> objects::find_in(const blocks& where, uintptr_t address, in
   return before;
 }
 
+// A range overlaps a block that contains its beginning, or the next block that begins inside it.
 std::optional<block> objects::in_the_way(uintptr_t begin, std::size_t size, int32_t device) const {
   if (const auto around = find_in(blocks_, begin, device)) return around;
   const auto next = blocks_.lower_bound({device, begin});
@@ -72,7 +76,8 @@ std::optional<block> objects::add(const void* ptr, std::size_t size, int32_t dev
   blocks_.emplace(place{device, fresh.begin}, fresh);
   ++last_number_;
 
-  // Its addresses are no longer those of what was freed.
+  // The driver gave out addresses again: forget the freed blocks that overlap the new one, or a
+  // message would call living memory freed.
   auto old = freed_.upper_bound({device, fresh.begin});
   if (find_in(freed_, fresh.begin, device)) --old;
   while (old != freed_.end() && old->first.first == device &&
@@ -106,6 +111,7 @@ std::optional<block> objects::find(const void* ptr, int32_t device) const {
 
 std::optional<block> objects::find_elsewhere(const void* ptr, int32_t device) const {
   const std::lock_guard lock(mutex_);
+  // One lookup for each device: upper_bound skips all other blocks of a device.
   for (auto it = blocks_.begin(); it != blocks_.end();) {
     const int32_t there = it->first.first;
     const auto found = there == device ? std::nullopt : find_in(blocks_, address_of(ptr), there);
@@ -123,6 +129,7 @@ std::optional<block> objects::find_freed(const void* ptr, int32_t device) const 
 std::optional<made_handle> objects::add(std::string_view kind, const void* handle, int32_t device) {
   const std::lock_guard lock(mutex_);
   const made_handle fresh = {address_of(handle), kind, device, last_number_ + 1};
+  // A new handle may have the value of one that ended: then it is no longer an ended one.
   const auto [it, added] = handles_.try_emplace({kind, fresh.handle, device}, fresh);
   if (!added) return it->second;
   ++last_number_;
@@ -134,7 +141,7 @@ void objects::set(std::string_view kind, const void* handle, int32_t device, uin
                   std::string_view told) {
   const std::lock_guard lock(mutex_);
   const auto found = handles_.find({kind, address_of(handle), device});
-  if (found == handles_.end()) return;  // destroyed by another thread
+  if (found == handles_.end()) return;  // another thread destroyed it meanwhile
   found->second.state = state;
   found->second.told = told;
 }
@@ -168,6 +175,8 @@ std::optional<made_handle> objects::find(std::string_view kind, const void* hand
 std::optional<made_handle> objects::find_of_any_device(std::string_view kind,
                                                        const void* handle) const {
   const std::lock_guard lock(mutex_);
+  // The key is (kind, handle, device): the first entry with the least device is one of this handle,
+  // if there is any.
   const auto found =
       handles_.lower_bound({kind, address_of(handle), std::numeric_limits<int32_t>::min()});
   if (found == handles_.end() || found->second.kind != kind ||
@@ -189,14 +198,16 @@ uint64_t objects::next_number() {
 
 std::string objects::report(bool (*lost)(const void* context, int32_t device), const void* context,
                             bool (*kept)(std::string_view kind, uintptr_t handle)) const {
+  // Copies all objects under the lock and sorts them afterwards, because `lost` and `kept` take
+  // locks of their own.
   constexpr std::size_t most_told = 10;  // of each kind and device
   struct object {
     std::string_view kind;
     int32_t device;
     uint64_t number;
     uintptr_t address;
-    std::size_t bytes;             // 0 of a handle
-    std::string_view handle_kind;  // "" of memory
+    std::size_t bytes;             // 0 for a handle
+    std::string_view handle_kind;  // "" for memory
     bool is_like(const object& other) const { return kind == other.kind && device == other.device; }
     auto operator<=>(const object&) const = default;
   };

@@ -1,4 +1,5 @@
-// What a table handed out and has not got back: memory, streams, events and handles to come.
+// The records of validation: which memory, streams, events and graphs a table has handed out and
+// not got back, and, for a while, what it has got back.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,7 @@
 
 namespace outback::layers {
 
-/// How memory came to be known, which says how it goes.
+/// Which slot made memory known, and so which slot ends it.
 enum class origin : uint8_t {
   allocated,   // mem_alloc, host_memory.alloc
   registered,  // host_registration.add
@@ -23,68 +24,78 @@ enum class origin : uint8_t {
 /// Memory of one device, or pinned memory of the host.
 struct block {
   uintptr_t begin;
-  std::size_t size;
-  int32_t device;   // or OUTBACK_HOST
-  uint64_t number;  // of all that was handed out, from 1
+  std::size_t size;  // in bytes; 0 if unknown, for opened memory only
+  int32_t device;    // or OUTBACK_HOST
+  uint64_t number;   // counts all objects of the table, from 1; messages say "object 3"
   origin from = origin::allocated;
 };
 
-/// "an allocation of device 1", "pinned host memory", "registered host memory", "memory of another
-/// process, opened on device 1".
+/// Returns "an allocation of device 1", "pinned host memory", "registered host memory" or "memory
+/// of another process, opened on device 1".
 std::string memory_text(int32_t device, origin from);
-/// The same, then ", 64 bytes from 0x1000 on (object 3)".
+/// Returns the same, followed by ", 64 bytes from 0x1000 on (object 3)".
 std::string block_text(const block& given);
-/// "1 byte", "64 bytes".
+/// Returns "1 byte", "64 bytes".
 std::string bytes_text(std::size_t size);
 
+/// A stream, an event or a graph that a slot made, or a capture, whose handle is its stream.
 struct made_handle {
   uintptr_t handle;
-  std::string_view kind;  // `handle_name`
+  std::string_view kind;  // `handle_name`, or "capture"
   int32_t device;
-  uint64_t number;
-  uint32_t state = 0;            // whatever the slots of this kind have to know of it
+  uint64_t number;               // as `block::number`
+  uint32_t state = 0;            // an event's flags; 1 for a graph that was instantiated
   std::string_view told = kind;  // what `report` calls it
 };
 
-/// May be used from any thread. What was given back is remembered for a while, to tell a second
-/// time from nonsense. Every device has addresses of its own.
+/// All objects of one table. Thread-safe: every function takes the one lock and calls nothing else
+/// under it. Objects that were given back are remembered for a while, so that a message can tell a
+/// second free from a pointer that was never valid. Each device has an address space of its own,
+/// and so has the host.
 class objects {
  public:
-  /// Answers what is in the way: a block that is alive and overlaps. Then nothing is added.
+  /// Adds a block. If a living block of the same device overlaps it, adds nothing and returns that
+  /// block.
   std::optional<block> add(const void* ptr, std::size_t size, int32_t device,
                            origin from = origin::allocated);
-  /// What would be in the way of `add`.
+  /// Returns the block that `add` would return.
   std::optional<block> overlapping(const void* ptr, std::size_t size, int32_t device) const;
-  /// Removes the block that begins at `ptr` and came so, if there is one.
+  /// Removes and returns the block that begins at `ptr` and has this origin, if there is one.
   std::optional<block> take(const void* ptr, int32_t device, origin from = origin::allocated);
-  /// A block that was taken and is alive after all.
+  /// Undoes `take`: the runtime refused to free the block.
   void put_back(const block& taken);
 
-  /// The living block of `device` that `ptr` points into.
+  /// Returns the living block of `device` that contains `ptr`.
   std::optional<block> find(const void* ptr, int32_t device) const;
-  /// The same of whichever place there is, other than `device`.
+  /// Returns a living block that contains `ptr` and belongs to another device, or to the host, than
+  /// `device`.
   std::optional<block> find_elsewhere(const void* ptr, int32_t device) const;
-  /// The block that `ptr` pointed into until it was freed.
+  /// Returns the block that contained `ptr` until it was freed.
   std::optional<block> find_freed(const void* ptr, int32_t device) const;
 
-  /// Answers the same handle if it is alive already. Then nothing is added.
+  /// Adds a handle. If it is alive already, adds nothing and returns that one.
   std::optional<made_handle> add(std::string_view kind, const void* handle, int32_t device);
-  /// What is known of a living handle from now on.
+  /// Sets `state` and `told` of a living handle. `told` must be a constant: it is not copied.
   void set(std::string_view kind, const void* handle, int32_t device, uint32_t state,
            std::string_view told);
+  /// Removes and returns a handle, if it is alive.
   std::optional<made_handle> take(std::string_view kind, const void* handle, int32_t device);
+  /// Undoes `take`.
   void put_back(const made_handle& taken);
+  /// Returns the living handle.
   std::optional<made_handle> find(std::string_view kind, const void* handle, int32_t device) const;
+  /// Returns a living handle of this kind and value, whichever device it belongs to.
   std::optional<made_handle> find_of_any_device(std::string_view kind, const void* handle) const;
-  /// It was alive once.
+  /// Returns whether the handle was alive once and is remembered.
   bool was_ended(std::string_view kind, const void* handle) const;
 
-  /// A number for what is kept elsewhere.
+  /// Returns the next number, for an object that is recorded elsewhere.
   uint64_t next_number();
 
-  /// What there is, except of devices for which `lost` holds and handles of a kind for which `kept`
-  /// does: a line for each kind and device, and one for each of the first objects. "" if there is
-  /// nothing.
+  /// Returns a text about all living objects: a line for each kind and device, then a line for each
+  /// of the first ten. "" if there is none. Leaves out devices for which `lost(context, device)` is
+  /// true, and objects for which `kept` is true (`kind` is "" for memory). Calls both without the
+  /// lock.
   std::string report(bool (*lost)(const void* context, int32_t device), const void* context,
                      bool (*kept)(std::string_view kind, uintptr_t handle)) const;
 
@@ -93,14 +104,15 @@ class objects {
   using name = std::tuple<std::string_view, uintptr_t, int32_t>;  // kind, handle, device
   using blocks = std::map<place, block>;
 
+  // Both need the lock.
   static std::optional<block> find_in(const blocks& where, uintptr_t address, int32_t device);
   std::optional<block> in_the_way(uintptr_t begin, std::size_t size, int32_t device) const;
 
   mutable fork_mutex mutex_;
   uint64_t last_number_ = 0;
-  blocks blocks_, freed_;
+  blocks blocks_, freed_;  // the living blocks never overlap; nor do the freed ones
   std::map<name, made_handle> handles_;
-  std::map<std::pair<std::string_view, uintptr_t>, uint64_t> ended_;
+  std::map<std::pair<std::string_view, uintptr_t>, uint64_t> ended_;  // kind and handle; number
 };
 
 }  // namespace outback::layers

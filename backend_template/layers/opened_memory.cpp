@@ -8,7 +8,7 @@
 namespace outback::layers {
 namespace {
 
-// What is closed is remembered up to here, and then forgotten all at once.
+// How many closings are remembered. At that number all of them are forgotten at once.
 constexpr std::size_t most_closed_remembered = std::size_t{1} << 16;
 
 }  // namespace
@@ -44,6 +44,8 @@ void opened_memory::put_back(const block& closed) {
 std::optional<block> opened_memory::find(const void* ptr, int32_t device) const {
   const std::lock_guard lock(mutex_);
   const auto address = reinterpret_cast<uintptr_t>(ptr);
+  // The last memory that begins at or before the address. Without a known size it may reach that
+  // far.
   const auto next = open_.upper_bound({device, address});
   if (next == open_.begin()) return std::nullopt;
   const block& before = std::prev(next)->second.memory;
@@ -59,6 +61,7 @@ bool opened_memory::was_closed(const void* ptr, int32_t device) const {
 
 std::string opened_memory::report(bool (*lost)(const void* context, int32_t device),
                                   const void* context) const {
+  // A copy, because `lost` takes a lock of its own.
   std::map<place, opening> left;
   {
     const std::lock_guard lock(mutex_);

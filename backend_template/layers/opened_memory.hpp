@@ -1,4 +1,5 @@
-// Memory of other processes that ipc.open_memory opened, as often as it was and not closed.
+// The records of validation about memory of other processes: what ipc.open_memory opened, and how
+// many times it must still be closed.
 #pragma once
 
 #include <cstddef>
@@ -13,24 +14,25 @@
 
 namespace outback::layers {
 
-/// May be used from any thread. Apart from `objects`, since it is counted, may have no known size,
-/// and is nobody's to free.
+/// Thread-safe. It is not a part of `objects`, because opened memory is counted, may have an
+/// unknown size, and cannot be freed.
 class opened_memory {
  public:
-  /// Once more. `size` is 0 where it is unknown; `number` is for the first time.
+  /// Records one more opening. `size` is in bytes, 0 if unknown. `number` is the object's number if
+  /// it is the first opening, and ignored otherwise.
   void open(const void* ptr, std::size_t size, int32_t device, uint64_t number);
-  /// Once less; nothing where it is not open.
+  /// Records one closing and returns the memory; nullopt if it is not open. `ptr` is its beginning.
   std::optional<block> close(const void* ptr, int32_t device);
-  /// What `close` answered is open after all.
+  /// Undoes `close`, with what it returned: the runtime refused to close the memory.
   void put_back(const block& closed);
 
-  /// The open memory of `device` that `ptr` points into. Of unknown size: all that lies behind it,
-  /// up to the next.
+  /// Returns the open memory of `device` that contains `ptr`. Memory of unknown size counts as
+  /// reaching up to the next opened memory.
   std::optional<block> find(const void* ptr, int32_t device) const;
-  /// It was open once, and is closed.
+  /// Returns whether memory that began at `ptr` was open once and is closed.
   bool was_closed(const void* ptr, int32_t device) const;
 
-  /// As `objects::report`.
+  /// Returns a text about all memory that is still open, as `objects::report` does.
   std::string report(bool (*lost)(const void* context, int32_t device), const void* context) const;
 
  private:
@@ -42,7 +44,7 @@ class opened_memory {
 
   mutable fork_mutex mutex_;
   std::map<place, opening> open_;
-  std::map<place, uint64_t> closed_;
+  std::map<place, uint64_t> closed_;  // what was closed; its number
 };
 
 }  // namespace outback::layers

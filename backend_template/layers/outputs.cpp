@@ -8,17 +8,18 @@
 namespace outback::layers {
 namespace {
 
-constexpr std::size_t beyond = 64;
-constexpr int filler = 0xa5;
+constexpr std::size_t beyond = 64;  // bytes behind each copy in which an overrun shows
+constexpr int filler = 0xa5;  // what a copy holds before the call: a value that slots hardly write
 
-// The size of what the caller has at `target`. Throws if it is null or has no struct_size.
+// Returns the size of the caller's output in bytes. Throws if it is null or has no struct_size.
 std::size_t size_of_target(const char* slot, const parameter& p, const void* target) {
   if (target == nullptr) {
     throw invalid_argument("validation: " + std::string(slot) + ": " + p.name +
                            " is null: expected a place for the result");
   }
   if (!p.has_struct_size()) return p.size;
-  constexpr uint32_t most = 1u << 16;  // no struct of any version; what was not set is often more
+  // No struct of any version is larger. A member that the caller forgot to set often is.
+  constexpr uint32_t most = 1u << 16;
   uint32_t size = 0;
   std::memcpy(&size, target, sizeof(size));
   if (size >= sizeof(size) && size <= most) return size;
@@ -35,7 +36,8 @@ own_output::own_output(const char* slot, const parameter& p, void* target)
       bytes_(new std::byte[2 * (size_ + beyond)]) {
   std::memset(bytes_.get(), filler, 2 * (size_ + beyond));
   if (!p.has_struct_size()) return;
-  // The caller's content: an older runtime leaves what it does not know.
+  // A struct begins with the caller's content: an older runtime leaves members that it does not
+  // know as they are, and struct_size is an input.
   std::memcpy(bytes_.get(), target, size_);
   std::memcpy(bytes_.get() + size_ + beyond, target, size_);
 }
@@ -65,7 +67,7 @@ outputs::outputs(const any_call& call) {
   std::size_t i = 0;
   for_each_argument(call, [&](const parameter& p, word value) {
     if (is_output(p.is)) {
-      // Not const, as it is an output.
+      // `word` keeps addresses as const; an output's was not.
       all_[count_] = own_output(call.slot.name, p, const_cast<void*>(value.address()));
       places_[i] = all_[count_++].place();
     }

@@ -1,5 +1,6 @@
-// Outputs of a call that the runtime writes to a place of ours first: the caller's change only when
-// the call succeeded, and what was written without right shows.
+// Validation's copies of a call's outputs. The runtime writes to a copy first. The caller's output
+// changes only if the call succeeded, and validation sees what the runtime wrote without
+// permission.
 #pragma once
 
 #include <array>
@@ -11,44 +12,50 @@
 
 namespace outback::layers {
 
-/// One of them.
+/// The copy of one output.
 class own_output {
  public:
   own_output() = default;
-  /// Throws outback::invalid_argument if it is null or has no struct_size.
+  /// `target` is the caller's output. Throws outback::invalid_argument, with the slot and the
+  /// argument, if it is null or if it is a struct without a struct_size.
   own_output(const char* slot, const parameter& p, void* target);
 
   const parameter& is() const { return *is_; }
-  /// Ours.
+  /// The copy, which the runtime gets instead of the caller's output.
   void* place() { return bytes_.get(); }
   const void* place() const { return bytes_.get(); }
 
+  /// Returns whether the runtime changed the copy, or bytes behind it.
   bool written() const;
-  /// Nothing in it changed. Not known of a struct, which may be right as the caller had it.
+  /// Returns whether the runtime changed nothing. Always false for a struct: it may be right as the
+  /// caller had it.
   bool untouched() const;
-  /// Bytes after the end changed, or the size.
+  /// Returns whether the runtime wrote bytes behind the copy, or changed a struct_size.
   bool overrun() const;
+  /// Copies the value to the caller's output.
   void commit() const;
 
  private:
+  // Whether these bytes differ from what they were before the call.
   bool differs(std::size_t begin, std::size_t size) const;
 
   const parameter* is_ = nullptr;
   void* target_ = nullptr;  // the caller's
-  std::size_t size_ = 0;
-  std::unique_ptr<std::byte[]> bytes_;  // ours, some beyond it, then both as they were before
+  std::size_t size_ = 0;    // in bytes
+  // The copy and some bytes behind it, then both as they were before the call.
+  std::unique_ptr<std::byte[]> bytes_;
 };
 
-/// The outputs of one call.
+/// The copies of all outputs of one call. They are asked after the runtime returned.
 class outputs {
  public:
-  /// Throws as `own_output`.
+  /// Makes a copy for each output of the call. Throws what `own_output` throws.
   explicit outputs(const any_call& call);
   outputs(const outputs&) = delete;
   outputs& operator=(const outputs&) = delete;
   ~outputs();
 
-  /// Argument number `i`, from 0, becomes our place if it is an output.
+  /// Replaces `arg`, the argument number `i` from 0, by a pointer to its copy, if it is an output.
   template <class Arg>
   void replace(std::size_t i, Arg& arg) {
     if constexpr (points_to_value<Arg>) {
@@ -59,19 +66,19 @@ class outputs {
   const own_output* begin() const { return all_.data(); }
   const own_output* end() const { return all_.data() + count_; }
 
-  /// The name of an output that has been written; null if none.
+  /// Returns the name of an output that `written` holds for; null if there is none.
   const char* written() const;
-  /// The name of an output that was left as it was; null if none.
+  /// Returns the name of an output that `untouched` holds for; null if there is none.
   const char* untouched() const;
-  /// The name of an output that was written beyond its end.
+  /// Returns the name of an output that `overrun` holds for; null if there is none.
   const char* overrun() const;
-  /// The caller's get the values.
+  /// Gives all values to the caller.
   void commit() const;
 
  private:
   std::array<own_output, slot_facts::most_outputs> all_;
   std::size_t count_ = 0;
-  std::array<void*, slot_facts::most_arguments> places_ = {};
+  std::array<void*, slot_facts::most_arguments> places_ = {};  // by argument; null: no output
 };
 
 }  // namespace outback::layers

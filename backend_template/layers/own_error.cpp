@@ -10,8 +10,9 @@
 namespace outback::layers::own_error {
 namespace {
 
-// A plain array for the reasons that outback::detail::error_text is one. One for all layers: on the
-// way up from the layer that failed, the others see that it is not theirs.
+// The calling thread's last text of any layer, and which layer it belongs to. It is a plain array
+// for the same reasons as outback::detail::error_text. One is enough for all layers: the layers
+// above the one that failed see that the text is not theirs, and ask the table below.
 struct kept {
   const void* layer;
   char text[1024];

@@ -1,7 +1,9 @@
-// Every slot of the contract that answers a status: the one list that all layers are made from.
+// The list of all slots of outback/runtime.h that return a status, with the role of each argument.
+// All layers are made from it.
 //
-// A slot that is appended to outback/runtime.h is one line here, and so is a group. Without its
-// line nothing compiles that includes this: the layout of each struct is compared with the list.
+// When you append a slot or a group to outback/runtime.h, add one line here. Without that line
+// nothing that includes this file compiles: static_asserts at the end compare the list with the
+// layout of each struct.
 #pragma once
 
 #include <cstddef>
@@ -13,23 +15,27 @@
 
 namespace outback::layers {
 
-/// What an argument of a slot is, as far as all slots agree about it.
+/// What an argument means, as far as that is the same for all slots. Validation checks an argument
+/// by its role, and the layer that hides devices translates `device` and `side`.
 enum class role : uint8_t {
-  value,    // nothing that can be checked without knowing the slot
-  device,   // an index from 0 to count - 1
-  side,     // the same, or OUTBACK_HOST
-  output,   // written on success only; may not be null
-  makes,    // an output that becomes a handle of the device, and is not null
-  handle,   // made by this table, of the device that the call names
-  or_null,  // the same; null is the default one
-  of_any,   // made by this table, of whichever device
-  ends,     // a handle, gone after the call
+  value,    // something else: only code that knows the slot can check it
+  device,   // a device index from 0 to count - 1
+  side,     // a device index or OUTBACK_HOST
+  output,   // a pointer that is not null; the slot writes there, on success only
+  makes,    // an output that gets a new handle of the device, which is not null
+  handle,   // a handle of the device that the call names; not null
+  or_null,  // the same, but null is allowed and means the default stream
+  of_any,   // a handle of any device; not null
+  ends,     // a handle of the device that the call names, which is gone after the call
 };
 
+/// An argument of a slot after `self`.
 struct argument {
-  const char* name;
+  const char* name;  // as in outback/runtime.h
   role is;
 };
+
+// Shorthands, so that the list below reads like the declarations in outback/runtime.h.
 
 constexpr argument value(const char* name) {
   return {name, role::value};
@@ -58,7 +64,8 @@ constexpr argument ends(const char* name) {
 inline constexpr argument device{"device", role::device};
 inline constexpr argument peer{"peer", role::device};
 
-/// What a handle is called. A new type of handle needs its line here.
+/// What messages call a type of handle; null for a type that is no handle. A new type of handle
+/// needs its line here.
 template <class Handle>
 inline constexpr const char* handle_name = nullptr;
 template <>
@@ -68,15 +75,18 @@ inline constexpr const char* handle_name<outback_event> = "event";
 template <>
 inline constexpr const char* handle_name<outback_graph> = "graph";
 
-// ---- The list: in the order of the header. X(group)
+// ---- The list, in the order of outback/runtime.h.
+
+// X(group)
 #define OUTBACK_LAYER_GROUPS(X) \
   X(streams)                    \
   X(events)                     \
   X(host_memory)                \
   X(device_state) X(host_registration) X(peer) X(native) X(callbacks) X(ipc) X(graphs) X(telemetry)
 
-// X(group, member, name, kind, arguments...). The name is that of the member in
-// outback/runtime.hpp; `query` may answer OUTBACK_NOT_READY, `action` may not.
+// X(group, member, id, kind, arguments...). `id` is the name of the member in outback/runtime.hpp
+// and of the type in namespace `slots`. A `query` may return OUTBACK_NOT_READY, an `action` may
+// not. Required slots are in the group "runtime".
 #define OUTBACK_LAYER_SLOTS(X)                                                                   \
   X(runtime, device_count, device_count, action, output("count"))                                \
   X(runtime, device_info, device_info, action, device, output("info"))                           \
@@ -131,7 +141,8 @@ inline constexpr const char* handle_name<outback_graph> = "graph";
   X(telemetry, read, telemetry_read, action, device, value("metric"), output("value"))           \
   X(telemetry, processes, telemetry_processes, action, device, output("processes"))
 
-/// Where the table points to a group.
+/// The member of outback_runtime that points to a group: group_member<outback_streams> is
+/// &outback_runtime::streams.
 template <class Group>
 inline constexpr std::nullptr_t group_member = nullptr;
 #define OUTBACK_X(group) \
@@ -140,13 +151,14 @@ inline constexpr std::nullptr_t group_member = nullptr;
 OUTBACK_LAYER_GROUPS(OUTBACK_X)
 #undef OUTBACK_X
 
-/// The name that a slot has in messages: mem_alloc, streams.create.
+// The name of a slot in messages: mem_alloc, streams.create.
 #define OUTBACK_RUNTIME_NAME(group, member) \
   (std::is_same_v<outback_##group, outback_runtime> ? #member : #group "." #member)
 
 enum class slot_kind : uint8_t { action, query };
 
-/// A type for each slot, which says all about it.
+/// One type for each slot, which carries everything that the list says of it. Layers overload their
+/// functions on these types.
 namespace slots {
 #define OUTBACK_X(group, member, id, asks, ...)                                   \
   struct id {                                                                     \
@@ -172,6 +184,7 @@ constexpr void for_each_slot(Visit&& visit) {
 
 namespace detail {
 
+/// Where each slot of the list lies in its struct.
 struct place {
   std::string_view group;
   std::size_t offset;
@@ -182,8 +195,9 @@ inline constexpr place places[] = {
 #undef OUTBACK_X
 };
 
-/// The slots of `group` lie one after another from `begin`, and end at the answer; 0 if one is
-/// missing between them or out of place.
+/// Returns the offset behind the last slot of `group` in the list, if its slots lie directly one
+/// after another from the offset `begin`. Returns another number if a slot is missing between them
+/// or out of order: each slot that is not where the one before it ends sets the offset back to 0.
 consteval std::size_t end_of_slots(std::string_view group, std::size_t begin) {
   for (const place& each : places) {
     if (each.group != group) continue;
@@ -192,6 +206,7 @@ consteval std::size_t end_of_slots(std::string_view group, std::size_t begin) {
   return begin;
 }
 
+/// The same for the pointers to the groups in outback_runtime.
 consteval std::size_t end_of_groups() {
   std::size_t at = offsetof(outback_runtime, streams);
 #define OUTBACK_X(group) at = offsetof(outback_runtime, group) == at ? at + sizeof(void*) : 0;

@@ -9,10 +9,12 @@
 namespace outback::layers {
 namespace {
 
+// By the number of the status.
 constexpr const char* status_names[] = {
     "ok",          "not_ready",   "invalid_argument", "out_of_memory",
     "device_lost", "unsupported", "internal"};
 
+// The number in hexadecimal, with zeros in front up to that many digits.
 std::string hex(uint64_t number, std::size_t digits = 1) {
   char text[16];
   const auto [end, error] = std::to_chars(text, std::end(text), number, 16);
@@ -64,6 +66,7 @@ std::string json_escaped(std::string_view text) {
     } else if (c < 0x10000) {
       out += "\\u" + hex(c, 4);
     } else {
+      // JSON writes characters beyond 16 bits as a pair of surrogates (RFC 8259).
       out += "\\u" + hex(0xd800 + ((c - 0x10000) >> 10), 4);
       out += "\\u" + hex(0xdc00 + ((c - 0x10000) & 0x3ff), 4);
     }

@@ -1,4 +1,4 @@
-// Small pieces of the texts that layers make.
+// Small pieces of the texts that layers make: names of statuses, addresses, and escapes.
 #pragma once
 
 #include <cstddef>
@@ -10,28 +10,28 @@
 
 namespace outback::layers {
 
-/// "ok", "out_of_memory" and so on: the constant of outback/runtime.h in lower case; null for a
-/// number that is none of them.
+/// Returns "ok", "out_of_memory" and so on: the constant of outback/runtime.h in lower case. Null
+/// for a number that is no status.
 const char* status_name(outback_status status) noexcept;
 
-/// The status that `status_name` calls so, or -1.
+/// Returns the status that `status_name` gives this name; -1 if there is none.
 outback_status status_of_name(std::string_view name) noexcept;
 
-/// 0x7f0012345600, or null.
+/// Returns "0x7f0012345600", or "null".
 std::string address_text(const void* ptr);
 std::string address_text(uintptr_t address);
 
-/// Two digits for each byte.
+/// Returns two hexadecimal digits for each byte.
 std::string hex_text(const uint8_t* bytes, std::size_t size);
 
-/// "device 1", "host memory".
+/// Returns "device 1", or "host memory" for OUTBACK_HOST.
 std::string place_text(int32_t device);
 
-/// `text` as the inside of a JSON string: ASCII, with every other character escaped. What is not
-/// UTF-8 becomes U+FFFD.
+/// Returns `text` as the inside of a JSON string: ASCII, with every other character escaped. A byte
+/// that is no part of UTF-8 becomes U+FFFD.
 std::string json_escaped(std::string_view text);
 
-/// `text` in one line: control characters and backslashes are escaped as in C.
+/// Returns `text` in one line: backslashes and control characters are escaped (\n, \x1b).
 std::string in_one_line(std::string_view text);
 
 }  // namespace outback::layers

@@ -1,4 +1,5 @@
-// The layer that records every call; what it promises is told in outback/layers.hpp.
+// The layer that records every call. outback/layers.hpp says what it promises; trace_file.hpp is
+// the file.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@ namespace {
 
 using time_point = std::chrono::steady_clock::time_point;
 
+// The number that debuggers and `top` show, unlike std::thread::id.
 int64_t thread_number() {
   return int64_t(syscall(SYS_gettid));
 }
@@ -34,7 +36,8 @@ double microseconds(std::chrono::nanoseconds time) {
   return double(time.count()) / 1000;
 }
 
-// What the other process has to get, so that the two traces can be read together.
+// Prints the whole handle, which the other process gets too: so one can match the traces of both. A
+// handle that is not whole may not be read.
 std::string handle_text(const void* address) {
   const auto* handle = static_cast<const outback_ipc_handle*>(address);
   const bool whole = handle != nullptr && handle->struct_size >= sizeof(*handle) &&
@@ -57,12 +60,13 @@ std::string value_text(form type, word value) {
   }
 }
 
-// Arguments, and results of a call that succeeded, as text: `name=value, ...`, and in JSON.
+// Builds a list of arguments or results: `name=value, ...`, or `"name": value, ...` in JSON.
 class values {
  public:
   explicit values(bool json) : json_(json) {}
 
   void add(const char* name, form type, word value) {
+    // Addresses are hexadecimal, which JSON knows only as strings.
     const bool bare = !json_ || type == form::integer || type == form::natural;
     add_name(name);
     if (!bare) text_ += '"';
@@ -98,6 +102,7 @@ class tracer : public layer<tracer> {
 
   template <class Slot, class... Args>
   outback_status call(Args... args) {
+    // Nothing else between the two times: the entry is made afterwards.
     const time_point begin = std::chrono::steady_clock::now();
     const outback_status status = below<Slot>(args...);
     const time_point end = std::chrono::steady_clock::now();
@@ -108,21 +113,23 @@ class tracer : public layer<tracer> {
   void flush() { file_.flush(); }
 
  private:
+  // Throws nothing: the call is done, and its answer must reach the caller.
   void record(const any_call& call, time_point begin, time_point end,
               outback_status status) noexcept {
     try {
       values given(json_), results(json_);
       for_each_argument(call, [&](const parameter& p, word value) {
         if (!is_output(p.is)) return given.add(p.name, p.type, value);
-        if (status == OUTBACK_OK) add_result(results, p, value);
+        if (status == OUTBACK_OK) add_result(results, p, value);  // otherwise nothing was written
       });
       const bool failed = status != OUTBACK_OK && status != OUTBACK_NOT_READY;
       write(call.slot.name, begin, end, status, given, results, failed ? error_below() : "");
     } catch (...) {  // NOLINT(bugprone-empty-catch)
-      // No memory for the entry: the call is over, and its answer stands.
+      // There is no memory for the entry, so it is left out.
     }
   }
 
+  // Leaves out structs other than IPC handles, so that an entry stays short.
   static void add_result(values& results, const parameter& p, word output) {
     if (p.type == form::ipc_handle) {
       results.add(p.name, p.type, output);
@@ -145,6 +152,7 @@ class tracer : public layer<tracer> {
       values last(true);
       last.add_text("status", answer);
       if (!error.empty()) last.add_text("error", error);
+      // A "complete event" of the Trace Event Format; times are in microseconds.
       entry = "{\"name\": \"" + std::string(slot) + R"(", "cat": "outback", "ph": "X", "ts": )" +
               fixed(start, 3) + ", \"dur\": " + fixed(duration, 3) +
               ", \"pid\": " + std::to_string(getpid()) + ", \"tid\": " + thread + ", \"args\": {" +
@@ -154,10 +162,11 @@ class tracer : public layer<tracer> {
               ") = " + answer + (results.text().empty() ? "" : " (" + results.text() + ")") +
               (error.empty() ? "" : ": " + in_one_line(error)) + ", " + fixed(duration, 3) + " us";
     }
+    // A failure is written at once: it may be the last call before a crash.
     file_.add(entry, known == nullptr || status > OUTBACK_NOT_READY);
   }
 
-  const bool json_;
+  const bool json_;  // a Chrome trace
   const time_point begin_ = std::chrono::steady_clock::now();
   trace_file file_;
 };

@@ -15,9 +15,11 @@
 namespace outback::layers {
 namespace {
 
+// The buffer is written when it has this many bytes, or at the first entry after this time.
 constexpr std::size_t most_kept = std::size_t{64} << 10;
 constexpr auto longest_kept = std::chrono::milliseconds(250);
 
+// All files of the process, for std::atexit.
 struct files {
   std::mutex mutex;
   std::vector<trace_file*> all;
@@ -32,7 +34,7 @@ void end_all() {
   for (trace_file* file : every_file().all) file->end();
 }
 
-// "calls.json" -> "calls.123.json": a forked child's own.
+// Returns the name of a forked child's own file: "calls.123.json" for "calls.json".
 std::string with_number(const std::string& path, int64_t number) {
   const std::size_t dot = path.rfind('.');
   const std::size_t slash = path.rfind('/');
@@ -42,7 +44,7 @@ std::string with_number(const std::string& path, int64_t number) {
   return path.substr(0, at) + "." + std::to_string(number) + path.substr(at);
 }
 
-// What a forked child, which may be in another folder by then, makes its own path of.
+// A forked child makes its own path of this one, and may be in another directory by then.
 std::string absolute(const std::string& path) {
   std::error_code error;
   const std::string whole = std::filesystem::absolute(path, error).string();
@@ -76,11 +78,11 @@ std::string trace_file::open() {
 void trace_file::notice_fork() {
   if (process_ == getpid()) return;
   process_ = getpid();
-  buffer_.clear();        // the parent writes that
-  if (!is_file_) return;  // a terminal or a pipe takes the lines of both
+  buffer_.clear();        // the parent writes these entries
+  if (!is_file_) return;  // both processes write to a terminal or a pipe
   path_ = with_number(path_, process_);
   ::close(fd_);
-  open();  // without success, nothing is recorded: a trace is no reason to fail
+  open();  // if it fails, nothing is recorded: a trace is no reason to fail a call
 }
 
 void trace_file::add(std::string_view entry, bool at_once) {
@@ -98,7 +100,7 @@ void trace_file::add(std::string_view entry, bool at_once) {
 
 void trace_file::flush() {
   const std::lock_guard lock(mutex_);
-  if (process_ == getpid()) write_out();  // a child that recorded nothing leaves no file
+  if (process_ == getpid()) write_out();  // a child that recorded nothing gets no file
 }
 
 void trace_file::end() {
@@ -110,7 +112,7 @@ void trace_file::end() {
 }
 
 void trace_file::write_out() {
-  // Before the first entry comes what begins the file.
+  // The first writing, from open(), begins the file.
   std::string text;
   if (end_ == 0) {
     text = format_ == format::chrome
@@ -122,8 +124,9 @@ void trace_file::write_out() {
   buffer_.clear();
   const int64_t begin = end_;
   end_ += int64_t(text.size());
-  // The next entries overwrite the end. Where that cannot be, there is none: readers of Chrome
-  // traces do without.
+  // A regular file gets the end of the JSON array each time, and the next entries overwrite it:
+  // end_ is where it begins. A pipe cannot be rewritten and gets no end, which readers of Chrome
+  // traces accept.
   if (format_ == format::chrome && is_file_) text += "\n]\n";
   std::size_t done = 0;
   while (done < text.size() && fd_ >= 0) {

@@ -16,6 +16,8 @@
 namespace outback::layers {
 namespace {
 
+// The number of the descriptor that `path` names. Opening /dev/fd/1 would open the file behind it
+// anew, at its beginning, and fail for a socket.
 std::optional<int> own_descriptor(std::string_view path) {
   if (path == "/dev/stdout") return STDOUT_FILENO;
   if (path == "/dev/stderr") return STDERR_FILENO;
@@ -27,6 +29,7 @@ std::optional<int> own_descriptor(std::string_view path) {
   return std::nullopt;
 }
 
+// Explains the two failures whose own text would not help: ELOOP for a link, ENXIO for a pipe.
 std::string why_not_opened(const std::string& path, int error) {
   struct stat there = {};
   if (::lstat(path.c_str(), &there) == 0) {
@@ -51,7 +54,9 @@ trace_target open_trace_target(const std::string& path) {
     const int fd = ::fcntl(*own, F_DUPFD_CLOEXEC, 0);
     return fd >= 0 ? trace_target{.fd = fd} : failed(std::strerror(errno));
   }
-  // Not blocking: a pipe would wait for its reader. Not emptied before it is known what it is.
+  // O_NONBLOCK, because opening a pipe would wait for its reader. No O_TRUNC: the file is emptied
+  // only after fstat has said what it is. O_NOCTTY, so that a terminal does not become the
+  // controlling one.
   const int fd = ::open(path.c_str(),
                         O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
   if (fd < 0) return failed(why_not_opened(path, errno));
@@ -63,7 +68,7 @@ trace_target open_trace_target(const std::string& path) {
     problem = "it is a file with several names (hard links), all of which would be emptied";
   } else if (S_ISREG(there.st_mode) && ::ftruncate(fd, 0) != 0) {
     problem = std::strerror(errno);
-  } else if (::fcntl(fd, F_SETFL, 0) != 0) {
+  } else if (::fcntl(fd, F_SETFL, 0) != 0) {  // O_NONBLOCK off again: writing may wait
     problem = std::strerror(errno);
   }
   if (!problem.empty()) {

@@ -13,6 +13,7 @@
 #include "outback/answer_check.hpp"
 
 namespace outback::layers {
+
 validation::validation(const outback_runtime& below, const outback_runtime& devices)
     : layer(below), devices_(devices) {}
 
@@ -41,6 +42,7 @@ void validation::blame_written(const char* slot, outback_status status, const ch
 
 // ---- All slots
 
+// The devices are checked first: a handle is looked up under its device.
 void validation::check_arguments(const any_call& call) {
   for_each_argument(call, [&](const parameter& p, word value) {
     const int32_t device = value.device();
@@ -73,7 +75,7 @@ validation::giving validation::give(const any_call& call) {
     if (p.is != role::ends) return;
     const int32_t device = stream_device(call);
     given.handle = objects_.take(p.kind, value.address(), device);
-    // Another thread was faster.
+    // check_arguments has seen the handle; if it is gone now, another thread was faster.
     if (!given.handle) check_handle(call.slot.name, p, value.address(), device);
   });
   return given;
@@ -81,11 +83,13 @@ validation::giving validation::give(const any_call& call) {
 
 void validation::check_answer(const any_call& call, outback_status status, const giving& given,
                               const outputs& own) {
-  if (status == OUTBACK_INVALID_ARGUMENT) {  // after any other failure it is gone
+  // After any other failure the object is gone (outback/runtime.h, "Ownership").
+  if (status == OUTBACK_INVALID_ARGUMENT) {
     if (given.memory) objects_.put_back(*given.memory);
     if (given.handle) objects_.put_back(*given.handle);
     if (given.opened) opened_.put_back(*given.opened);
   }
+  // Before the checks, which may throw: the device is lost all the same.
   if (status == OUTBACK_DEVICE_LOST) lose(call);
 
   const char* slot = call.slot.name;
@@ -113,6 +117,7 @@ void validation::check_answer(const any_call& call, outback_status status, const
 // ---- Devices
 
 std::optional<int32_t> validation::device_count() {
+  // A failure is not kept: a driver that comes up later is asked again.
   int32_t count = count_.load(std::memory_order_relaxed);
   if (count >= 0) return count;
   const outback_runtime& table = devices_.runtime();
@@ -121,7 +126,8 @@ std::optional<int32_t> validation::device_count() {
   return count;
 }
 
-// The runtime's own reason: it is not asked by the call that is refused.
+// Asks device_info for the runtime's reason, because the call that is refused never reaches the
+// runtime.
 std::string validation::why_there_are_none() {
   outback_device_info info = {};
   info.struct_size = sizeof(info);
@@ -132,7 +138,7 @@ std::string validation::why_there_are_none() {
 
 void validation::check_device(const char* slot, const char* argument, int32_t device) {
   const auto count = device_count();
-  if (!count) return;  // the runtime has no answer: it will say why itself
+  if (!count) return;  // the runtime cannot count: let it refuse the call with its own text
   if (device >= 0 && device < *count) return;
   refuse(slot, argument, std::to_string(device),
          *count == 0   ? "nothing, as there are no devices" + why_there_are_none()
@@ -145,6 +151,8 @@ validation::facts validation::facts_of(int32_t device) {
     const std::lock_guard lock(mutex_);
     if (const auto found = facts_.find(device); found != facts_.end()) return found->second;
   }
+  // Without the lock, since device_info may take long. Two threads may ask; both get the same
+  // answer.
   outback_device_info info = {};
   info.struct_size = sizeof(info);
   const outback_runtime& table = devices_.runtime();
@@ -168,7 +176,7 @@ void validation::check_not_lost(const any_call& call) const {
 
 void validation::lose(const any_call& call) {
   const device_set devices = involved(call);
-  if (devices.size() != 1) return;  // one of them, but which?
+  if (devices.size() != 1) return;  // of two, the status does not say which one
   const char* why = error_below();
   const std::lock_guard lock(mutex_);
   lost_.try_emplace(*devices.begin(),
@@ -230,6 +238,7 @@ void validation::receive(slots::native_wrap_stream, int32_t device, void*, outba
 }
 
 void validation::receive(slots::device_count, int32_t* count) {
+  // If a count is known, the exchange fails and puts it into `before`.
   int32_t before = -1;
   if (*count >= 0) count_.compare_exchange_strong(before, *count, std::memory_order_relaxed);
   const std::string problem = device_count_problem(*count, before);
@@ -237,7 +246,7 @@ void validation::receive(slots::device_count, int32_t* count) {
 }
 
 void validation::receive(slots::device_info, int32_t device, outback_device_info* info) {
-  if (info->struct_size < sizeof(*info)) return;  // an older caller's, who knows a part of it
+  if (info->struct_size < sizeof(*info)) return;  // from an older caller, with fewer members
   const std::string problem = device_info_problem(*info);
   if (!problem.empty()) {
     blame(slots::device_info::name, problem + " (device " + std::to_string(device) + ")");
@@ -245,7 +254,7 @@ void validation::receive(slots::device_info, int32_t device, outback_device_info
 }
 
 void validation::receive(slots::host_info, const void*, outback_pointer_info* info) {
-  if (info->struct_size < offsetof(outback_pointer_info, pinned)) return;  // it has no room for one
+  if (info->struct_size < offsetof(outback_pointer_info, pinned)) return;  // without `device`
   const auto count = device_count();
   if (!count || (info->device >= OUTBACK_HOST && info->device < *count)) return;
   blame(slots::host_info::name, "made device " + std::to_string(info->device) + ": expected " +
@@ -288,7 +297,8 @@ void validation::check(slots::callback_enqueue, int32_t, outback_callback callba
 
 namespace {
 
-// Leaked: streams may be made by static destructors.
+// One set for all tables, since a stream has the same handle in each of them. Leaked: static
+// destructors may still make streams.
 struct kept_streams {
   fork_mutex mutex;
   std::set<const void*> all;
@@ -325,7 +335,7 @@ struct at_exit {
   pid_t process;
 };
 
-// Leaked, as the layers are.
+// The layers that report at exit. Leaked, as the layers are.
 struct reports {
   std::mutex mutex;
   std::vector<at_exit> all;
@@ -338,12 +348,14 @@ reports& reports_at_exit() {
 void report_leaks() {
   const std::lock_guard lock(reports_at_exit().mutex);
   for (const at_exit& each : reports_at_exit().all) {
-    if (each.process != getpid()) continue;  // a forked child answers for nothing of the parent's
+    if (each.process != getpid()) continue;  // a forked child: the objects are its parent's
     std::fputs(each.layer->leaks().c_str(), stderr);
   }
 }
 
 void report_at_exit(const validation& layer) {
+  // Registered with the first layer, so that functions which are passed to std::atexit later, such
+  // as those that give back caches, run before the report.
   reports& it = reports_at_exit();
   const std::lock_guard lock(it.mutex);
   if (it.all.empty()) std::atexit(&report_leaks);

@@ -1,4 +1,6 @@
-// The layer that checks callers and runtimes; what it promises is told in outback/layers.hpp.
+// The layer that checks callers and runtimes. outback/layers.hpp says what it promises; this file
+// is how a call goes through it. The rules of single slots are in validation_memory.cpp (memory,
+// copies, fills), validation_ipc.cpp, validation_graphs.cpp, and validation.cpp (all others).
 #pragma once
 
 #include <atomic>
@@ -21,23 +23,33 @@
 
 namespace outback::layers {
 
+/// Leaked by `validate`, as every layer. Thread-safe; no lock is held while the runtime is called.
 class validation : public layer<validation> {
  public:
+  /// Both tables are copied and must pass `outback::table_problem`. `devices` is
+  /// `validation_options::devices`.
   validation(const outback_runtime& below, const outback_runtime& devices);
 
+  /// See `outback::layers::leaks`.
   std::string leaks() const;
 
-  /// The way of every call. What all slots have in common is told by their `facts`; what one slot
-  /// has beyond that is an overload of `check`, `give_more` or `receive`, whose outputs are ours.
+  /// The way of every call. The steps for all slots work on `slot_facts`. A slot that needs more
+  /// has an overload of `check` (before the call), `give_more` (what the call ends) or `receive`
+  /// (after a success). They get the call's arguments, in which the outputs are validation's
+  /// copies.
+  ///
+  /// A step throws invalid_argument for a mistake of the caller (`refuse`), and runtime_error with
+  /// OUTBACK_INTERNAL for a mistake of the runtime (`blame`). Then the caller's outputs stay as
+  /// they were.
   template <class Slot, class... Args>
   outback_status call(Args... args) {
     const any_call call = {slot_facts_of<Slot>, {args...}};
     check_arguments(call);
-    outputs own(call);  // refuses null
+    outputs own(call);  // refuses null outputs
     std::size_t i = 0;
     (own.replace(i++, args), ...);
     check(Slot(), args...);
-    check_not_lost(call);
+    check_not_lost(call);  // last, so that a wrong argument is reported also for a lost device
 
     giving given = give(call);
     give_more(Slot(), given, args...);
@@ -52,45 +64,60 @@ class validation : public layer<validation> {
  private:
   static constexpr const char* event_kind = handle_name<outback_event>;
 
+  /// What device_info said of a device. While it is unknown, the values are those that forbid
+  /// least.
   struct facts {
     bool known = false;
-    uint32_t flags = OUTBACK_ADDRESSES_HOST;  // unknown: what allows most
-    uint32_t alignment = 1;
+    uint32_t flags = OUTBACK_ADDRESSES_HOST;
+    uint32_t alignment = 1;  // in bytes
   };
 
-  /// What the call is about to end. It goes before the runtime is called, since another thread may
-  /// get the same address as soon as the runtime has it back.
+  /// What the call is about to end. Its record is removed before the runtime is called, because
+  /// another thread may get the same address from the runtime as soon as the runtime has it back.
+  /// If the runtime refuses the call, `check_answer` puts the record back.
   struct giving {
-    giving() {}  // without "= default", which would have all of it cleared for every call
+    giving() {}  // not "= default", so that no initialization clears all of it first, in every call
     std::optional<block> memory, opened;
     std::optional<made_handle> handle;
   };
 
+  /// The caller is wrong: throws "validation: <slot>: <argument> is <is>: expected <expected>".
   [[noreturn]] static void refuse(const char* slot, const char* argument, std::string_view is,
                                   std::string_view expected);
+  /// The runtime is wrong: throws "validation: <slot>: the runtime is wrong: it <what>".
   [[noreturn]] static void blame(const char* slot, std::string_view what);
 
-  // ---- What the arguments say by themselves.
+  // ---- Before the call, for all slots
 
+  /// Checks devices and handles, by the roles of the arguments.
   void check_arguments(const any_call& call);
+  /// Refuses an index that is not 0 to count - 1. Lets every index pass if the runtime cannot
+  /// count.
   void check_device(const char* slot, const char* argument, int32_t device);
+  /// Returns what to add to the message that there are no devices: the runtime's reason, or "".
   std::string why_there_are_none();
+  /// Refuses a handle that this table has not made for `device` (for role::of_any: for any device),
+  /// or that is gone. Null is refused too.
   void check_handle(const char* slot, const parameter& p, const void* handle, int32_t device) const;
-  /// The devices that the call needs, those of its handles too.
+  /// Returns the devices that the call needs: those it names, and those of its handles.
   device_set involved(const any_call& call) const;
+  /// Removes the records of the handles that the call ends.
   giving give(const any_call& call);
 
-  // ---- What the runtime answered.
+  // ---- After the call, for all slots
 
-  /// Keeps the handles that were made, if nothing is wrong, and puts back what was given in vain.
+  /// Checks status and outputs. Records new handles if nothing is wrong. After
+  /// OUTBACK_INVALID_ARGUMENT, puts the records of `given` back. Notes a device that was lost.
   void check_answer(const any_call& call, outback_status status, const giving& given,
                     const outputs& own);
+  /// Records a new handle; blames null and a handle that is alive already.
   void receive_handle(const char* slot, const parameter& p, const void* handle, int32_t device);
   [[noreturn]] void blame_status(const char* slot, outback_status status) const;
   [[noreturn]] void blame_written(const char* slot, outback_status status, const char* name) const;
 
-  // ---- What single slots ask for, by overloads; for all others, nothing.
+  // ---- Overloads for single slots. The templates do nothing, for all other slots.
 
+  /// Refuses wrong arguments that the roles do not cover.
   template <class Slot, class... Args>
   void check(Slot, Args...) {}
   void check(slots::mem_copy, void* dst, int32_t dst_device, const void* src, int32_t src_device,
@@ -111,6 +138,8 @@ class validation : public layer<validation> {
   void check(slots::graph_instantiate, int32_t device, outback_graph graph);
   void check(slots::graph_launch, int32_t device, outback_graph graph, outback_stream);
 
+  /// Removes the records of memory and captures that the call ends, and refuses it if there is
+  /// none.
   template <class Slot, class... Args>
   void give_more(Slot, giving&, Args...) {}
   void give_more(slots::mem_free, giving& given, int32_t device, void* ptr);
@@ -119,6 +148,7 @@ class validation : public layer<validation> {
   void give_more(slots::ipc_close_memory, giving& given, int32_t device, void* ptr);
   void give_more(slots::graph_end, giving&, int32_t device, outback_stream stream, outback_graph*);
 
+  /// After OUTBACK_OK: blames results that cannot be, and records what is new.
   template <class Slot, class... Args>
   void receive(Slot, Args...) {}
   void receive(slots::device_count, int32_t* count);
@@ -140,47 +170,65 @@ class validation : public layer<validation> {
   void receive(slots::graph_status, int32_t, outback_stream, outback_capture* capture);
   void receive(slots::graph_instantiate, int32_t device, outback_graph graph);
 
-  /// Keeps `ptr`, or gives it back and throws.
+  // ---- Memory
+
+  /// Records new memory. If something is wrong with it, gives it back to the runtime by `free` and
+  /// blames. `alignment` is in bytes.
   template <class Free>
   void receive_memory(const char* slot, void* ptr, std::size_t size, int32_t device,
                       uint32_t alignment, Free&& free);
+  /// Thrown by `keep_memory` for memory that is in use already: freeing it would free somebody
+  /// else's.
   struct overlap : runtime_error {
     using runtime_error::runtime_error;
   };
   void keep_memory(const char* slot, void* ptr, std::size_t size, int32_t device,
                    uint32_t alignment);
 
+  /// Refuses a range that would go beyond the last address. `size` is not 0.
   static void check_addresses(const char* slot, const char* argument, const void* ptr,
                               std::size_t size);
+  /// Refuses memory of a device that the CPU cannot address, where host memory is expected.
   void check_host_memory(const char* slot, const char* argument, const void* ptr, std::size_t size);
+  /// Refuses a range that is not all in memory of `device`, or of the host for OUTBACK_HOST.
   void check_range(const char* slot, const char* argument, const void* ptr, std::size_t size,
                    int32_t device);
-  /// Throws what is said of a pointer that is not the beginning of such memory.
+  /// Refuses `ptr`, which is not the beginning of memory of `device` and of this origin. The
+  /// message says what it is instead.
   [[noreturn]] void refuse_memory(const char* slot, const void* ptr, int32_t device, origin wanted);
+  /// Removes and returns the record of such memory, or refuses `ptr`.
   block take_memory(const char* slot, const void* ptr, int32_t device, origin from);
 
   // ---- Peers, IPC handles
 
+  /// Refuses a device that is to be its own peer.
   static void check_two(const char* slot, int32_t device, int32_t peer);
+  /// Refuses a handle that is null or not whole, for the slots that read one.
   static void check_given(const char* slot, const outback_ipc_handle* handle);
+  /// Blames a handle with an impossible size or descriptor, for the slots that write one.
   static void check_made(const char* slot, const outback_ipc_handle& handle);
 
   // ---- Devices
 
+  /// Throws device_lost if a device that the call needs is lost.
   void check_not_lost(const any_call& call) const;
+  /// Notes that the call's device is lost, if the call needs only one.
   void lose(const any_call& call);
   bool is_lost(int32_t device) const;
+  /// Returns the number of devices; nullopt if the runtime cannot say. Asks until it gets an
+  /// answer.
   std::optional<int32_t> device_count();
+  /// Returns what is known of a device. Asks until it gets an answer.
   facts facts_of(int32_t device);
 
-  const complete_table devices_;
-  objects objects_;
-  opened_memory opened_;
-  mutable fork_mutex mutex_;  // of what follows
+  const complete_table devices_;  // the table to ask about devices
+  objects objects_;               // memory, registrations, handles and captures
+  opened_memory opened_;          // memory of other processes
+  mutable fork_mutex mutex_;      // guards the two maps
   std::map<int32_t, facts> facts_;
-  std::map<int32_t, std::string> lost_;  // and what the runtime said then
-  std::atomic<bool> any_lost_{false};
-  std::atomic<int32_t> count_{-1};
+  std::map<int32_t, std::string> lost_;  // the slot that lost the device, and the runtime's text
+  std::atomic<bool> any_lost_{false};    // spares the lock as long as no device is lost
+  std::atomic<int32_t> count_{-1};       // -1: not known yet
 };
 
 }  // namespace outback::layers

@@ -1,6 +1,7 @@
-// Captures and graphs under validation.
+// Validation's rules for captures and graphs.
 //
-// What breaks a capture has to reach the runtime, so it is not refused.
+// Calls that break a capture are not refused here: the runtime must see them, since it breaks the
+// capture in answer.
 #include <string>
 
 #include "backend_template/layers/validation.hpp"
@@ -8,7 +9,9 @@
 namespace outback::layers {
 namespace {
 
-constexpr const char* capture_kind = "capture";  // its handle is the stream
+// A capture is recorded as a handle of its own kind, with the value of the stream on which it
+// began.
+constexpr const char* capture_kind = "capture";
 
 }  // namespace
 
@@ -30,7 +33,7 @@ void validation::receive(slots::graph_status, int32_t, outback_stream, outback_c
         "made *capture " + std::to_string(*capture) + ", which there is not");
 }
 
-// Over also when the runtime fails.
+// The record is never put back: graphs.end ends the capture even if it fails.
 void validation::give_more(slots::graph_end, giving&, int32_t device, outback_stream stream,
                            outback_graph*) {
   if (objects_.take(capture_kind, stream, device)) return;
@@ -38,7 +41,8 @@ void validation::give_more(slots::graph_end, giving&, int32_t device, outback_st
          "a stream on which a capture began; none did, or it ended already");
 }
 
-// Asked of the runtime, which knows the streams that joined a capture too.
+// The record has only the stream of graphs.begin. The runtime knows the streams that joined by
+// waiting for an event too, so it is asked.
 void validation::check(slots::stream_destroy, int32_t device, outback_stream stream) {
   const outback_runtime& runtime = devices_.runtime();
   if (runtime.graphs == nullptr) return;
@@ -49,6 +53,7 @@ void validation::check(slots::stream_destroy, int32_t device, outback_stream str
          "a stream that is in no capture; end the capture first");
 }
 
+// The state of a graph is 1 after graphs.instantiate.
 void validation::check(slots::graph_instantiate, int32_t device, outback_graph graph) {
   const auto found = objects_.find(handle_name<outback_graph>, graph, device);
   if (!found || found->state == 0) return;

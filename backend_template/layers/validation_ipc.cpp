@@ -1,4 +1,4 @@
-// Memory and events of other processes under validation.
+// Validation's rules for memory and events that processes share.
 #include <string>
 
 #include "backend_template/layers/validation.hpp"
@@ -14,7 +14,7 @@ void validation::check(slots::ipc_get_memory, int32_t device, void* ptr, outback
 void validation::check(slots::ipc_get_event, int32_t device, outback_event event,
                        outback_ipc_handle*) {
   const auto found = objects_.find(event_kind, event, device);
-  if (!found) return;  // destroyed since it was checked
+  if (!found) return;  // another thread destroyed it; the runtime will refuse the call
   const uint32_t asked = found->state & (OUTBACK_EVENT_INTERPROCESS | OUTBACK_EVENT_TIMING);
   if (asked == OUTBACK_EVENT_INTERPROCESS) return;
   refuse(slots::ipc_get_event::name, "event",
@@ -22,6 +22,7 @@ void validation::check(slots::ipc_get_event, int32_t device, outback_event event
          "one created with OUTBACK_EVENT_INTERPROCESS and without OUTBACK_EVENT_TIMING");
 }
 
+// A handle comes from another process and may be anything.
 void validation::check_given(const char* slot, const outback_ipc_handle* handle) {
   if (handle == nullptr) refuse(slot, "handle", "null", "what another process was given");
   if (handle->struct_size < sizeof(outback_ipc_handle)) {
@@ -59,6 +60,8 @@ void validation::receive(slots::ipc_get_event, int32_t, outback_event, outback_i
   check_made(slots::ipc_get_event::name, *handle);
 }
 
+// An opened event counts as one with the flag INTERPROCESS alone, since an event with TIMING cannot
+// be shared.
 void validation::receive(slots::ipc_open_event, int32_t device, const outback_ipc_handle*,
                          outback_event* event) {
   objects_.set(event_kind, *event, device, OUTBACK_EVENT_INTERPROCESS, "opened event");
@@ -68,8 +71,10 @@ void validation::receive(slots::ipc_open_memory, int32_t device, const outback_i
                          void** opened) {
   void* ptr = *opened;
   if (ptr == nullptr) blame(slots::ipc_open_memory::name, "answered ok and made *ptr null");
+  // No slot says how large opened memory is, but host_memory.info may. Without it the size stays 0,
+  // unknown, and only the beginning of a range is checked.
   const outback_runtime& table = devices_.runtime();
-  std::size_t size = 0;  // unknown
+  std::size_t size = 0;
   outback_pointer_info info = {};
   info.struct_size = sizeof(info);
   const bool told = table.host_memory != nullptr &&

@@ -1,4 +1,4 @@
-// Memory under validation: what is freed, copied, filled and registered.
+// Validation's rules for memory: what is allocated, freed, copied, filled and registered.
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -9,6 +9,7 @@ namespace outback::layers {
 
 void validation::keep_memory(const char* slot, void* ptr, std::size_t size, int32_t device,
                              uint32_t alignment) {
+  // The runtime called the memory new, so every fault here is the runtime's.
   if (size == 0) {
     if (ptr != nullptr) blame(slot, "answered memory for 0 bytes, where *ptr becomes null");
     return;
@@ -32,8 +33,9 @@ void validation::receive_memory(const char* slot, void* ptr, std::size_t size, i
   try {
     keep_memory(slot, ptr, size, device, alignment);
   } catch (const overlap&) {
-    throw;  // it is somebody's: what would be freed is theirs
+    throw;  // not freed: the address belongs to an allocation that is in use
   } catch (...) {
+    // The caller sees a failure and will never free it.
     if (ptr != nullptr) free();
     throw;
   }
@@ -50,6 +52,7 @@ void validation::receive(slots::host_alloc, std::size_t size, void** ptr) {
 }
 
 void validation::refuse_memory(const char* slot, const void* ptr, int32_t device, origin wanted) {
+  // Says the first of these that is true.
   const auto begins = [&](const block& b) { return b.begin == reinterpret_cast<uintptr_t>(ptr); };
   std::string but = "it is none of this runtime's";
   if (const auto inside = objects_.find(ptr, device)) {
@@ -98,8 +101,9 @@ void validation::check_addresses(const char* slot, const char* argument, const v
 
 void validation::check_host_memory(const char* slot, const char* argument, const void* ptr,
                                    std::size_t size) {
-  // One address space for all is what `host_memory.info` stands for; without it, a device's address
-  // may be the host's too.
+  // Only a runtime with `host_memory.info`, which finds the device of any pointer, has one address
+  // space for all. Without it, an address of a device may be one of the host too. And memory that
+  // the CPU can address may be used as host memory.
   const auto elsewhere = objects_.find_elsewhere(ptr, OUTBACK_HOST);
   if (!elsewhere || table()->host_memory == nullptr) return;
   const facts theirs = facts_of(elsewhere->device);
@@ -116,7 +120,8 @@ void validation::check_range(const char* slot, const char* argument, const void*
   check_addresses(slot, argument, ptr, size);
   auto inside = objects_.find(ptr, device);
   if (!inside) inside = opened_.find(ptr, device);
-  // What is registered is a part of memory that goes on behind it; what is opened may say no size.
+  // A registered range is a part of host memory that goes on behind it, so its end is no limit.
+  // Opened memory may have an unknown size.
   if (inside && inside->from != origin::registered) {
     const bool unknown = inside->from == origin::opened && inside->size == 0;
     if (unknown || size <= inside->size - (address - inside->begin)) return;
@@ -124,7 +129,8 @@ void validation::check_range(const char* slot, const char* argument, const void*
   }
   if (device == OUTBACK_HOST) return check_host_memory(slot, argument, ptr, size);
   const auto elsewhere = objects_.find_elsewhere(ptr, device);
-  // A device that addresses host memory may be given any, but not another device's.
+  // A device that addresses host memory accepts any host memory, also memory that validation does
+  // not know. It does not accept another device's.
   const bool addresses_host = (facts_of(device).flags & OUTBACK_ADDRESSES_HOST) != 0;
   if (addresses_host && (!elsewhere || elsewhere->device == OUTBACK_HOST)) return;
   std::string but = "it is in none";
@@ -147,6 +153,7 @@ void validation::check(slots::mem_copy, void* dst, int32_t dst_device, const voi
   check_range(slot, "dst", dst, size, dst_device);
   check_range(slot, "src", src, size, src_device);
   const auto to = reinterpret_cast<uintptr_t>(dst), from = reinterpret_cast<uintptr_t>(src);
+  // The distance of the two beginnings, which must not be less than the size.
   if (dst_device == src_device && (to < from ? from - to : to - from) < size) {
     refuse(slot, "dst", address_text(dst) + ", " + bytes_text(size),
            "a range that does not overlap src, " + address_text(src));
@@ -167,7 +174,7 @@ void validation::check(slots::mem_fill, int32_t device, void* ptr, std::size_t s
   if (size != 0) check_range(slot, "ptr", ptr, size, device);
 }
 
-// ---- Host memory of others
+// ---- Host registration
 
 void validation::check(slots::host_register, void* ptr, std::size_t size) {
   const char* slot = slots::host_register::name;
@@ -181,6 +188,8 @@ void validation::check(slots::host_register, void* ptr, std::size_t size) {
   }
 }
 
+// Another thread may have registered the same range since `check`; then the runtime should have
+// refused.
 void validation::receive(slots::host_register, void* ptr, std::size_t size) {
   if (const auto there = objects_.add(ptr, size, OUTBACK_HOST, origin::registered)) {
     blame(slots::host_register::name, "registered what is pinned already: " + block_text(*there));

@@ -1,5 +1,5 @@
-// The layer that hides devices and numbers the others anew; what it promises is told in
-// outback/layers.hpp.
+// The layer that hides devices and gives the others new numbers, and the reading of lists of
+// devices. outback/layers.hpp says what both promise.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::string_view uuid_prefix = "GPU-";
 
+// Throws the failure of a slot of the table below, with that table's text.
 void check_below(const outback_runtime& below, outback_status status, const char* slot) {
   if (status == OUTBACK_OK) return;
   const char* text = below.last_error(below.self);
@@ -36,6 +37,7 @@ int32_t count_of(const outback_runtime& below) {
   return count;
 }
 
+// Quadratic, for lists of a few devices.
 template <class T>
 bool has_twice(const std::vector<T>& all) {
   for (auto it = all.begin(); it != all.end(); ++it) {
@@ -44,6 +46,8 @@ bool has_twice(const std::vector<T>& all) {
   return false;
 }
 
+// Numbers are compared before the ones that are too large end the list, as torch.cuda does: "0,9,0"
+// is empty also if there is no device 9.
 std::vector<int32_t> by_number(const std::vector<std::string_view>& entries, int32_t count) {
   std::vector<uint64_t> numbers;
   for (const std::string_view entry : entries) {
@@ -57,6 +61,7 @@ std::vector<int32_t> by_number(const std::vector<std::string_view>& entries, int
   return {numbers.begin(), end};
 }
 
+// In the form of nvidia-smi: "GPU-" and groups of 8, 4, 4, 4 and 12 digits.
 std::string uuid_text(const outback_runtime& below, int32_t device) {
   outback_device_info info = {};
   info.struct_size = sizeof(info);
@@ -80,12 +85,15 @@ std::vector<int32_t> by_uuid(const std::vector<std::string_view>& entries,
     if (!entry.starts_with(uuid_prefix)) break;
     const auto is_one = [&](const std::string& uuid) { return uuid.starts_with(entry); };
     const auto found = std::find_if(uuids.begin(), uuids.end(), is_one);
+    // A beginning that fits several devices names none.
     if (found == uuids.end() || std::any_of(found + 1, uuids.end(), is_one)) break;
     devices.push_back(int32_t(found - uuids.begin()));
   }
   return has_twice(devices) ? std::vector<int32_t>() : devices;
 }
 
+// The layer. It translates the device indices among the arguments, by their roles. Handles need no
+// translation: each belongs to one device.
 class selection : public layer<selection> {
  public:
   selection(const outback_runtime& below, std::vector<int32_t> devices)
@@ -111,10 +119,11 @@ class selection : public layer<selection> {
     return OUTBACK_OK;
   }
 
-  // The one answer that names a device.
+  // host_memory.info is the only slot whose result contains a device index.
   outback_status info(const void* ptr, outback_pointer_info* info) const {
-    if (info == nullptr) return below<slots::host_info>(ptr, info);  // which refuses it
-    // As much as the caller has, who may be older; untouched where the answer is refused.
+    if (info == nullptr) return below<slots::host_info>(ptr, info);  // the runtime refuses it
+    // Asks into a copy, so that the caller's struct stays as it was if the device is hidden. The
+    // caller may have an older struct, which ends earlier.
     const std::size_t size = std::min(std::size_t{info->struct_size}, sizeof(outback_pointer_info));
     outback_pointer_info answer = {};
     std::memcpy(&answer, info, size);
@@ -125,6 +134,7 @@ class selection : public layer<selection> {
     return OUTBACK_OK;
   }
 
+  // Memory of a hidden device cannot be described: its index would be another device's.
   int32_t visible_number(int32_t device) const {
     const auto found = std::find(devices_.begin(), devices_.end(), device);
     if (found == devices_.end()) {
@@ -134,6 +144,7 @@ class selection : public layer<selection> {
     return int32_t(found - devices_.begin());
   }
 
+  // Device indices are int32_t; other types compile to nothing.
   template <class Arg>
   void translate(argument a, Arg& value) const {
     if constexpr (std::is_same_v<Arg, int32_t>) {
@@ -175,7 +186,7 @@ const outback_runtime* select_devices(const outback_runtime* below,
     }
   }
   if (has_twice(devices)) throw invalid_argument("a device is named twice");
-  // Leaked as every layer is, and reachable, so that no tool takes it for an accident.
+  // Leaked, as every layer. The list keeps it reachable, so that leak checkers do not report it.
   static auto& mutex = *new std::mutex;
   static auto& all = *new std::vector<const selection*>;
   const auto* const made = new selection(*below, devices);

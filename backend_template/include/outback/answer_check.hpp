@@ -1,8 +1,9 @@
-// What a runtime answered: can it be true? For whoever calls a table that somebody else compiled.
-// No torch.
+// Checks what a slot answered with OUTBACK_OK: can it be true? Read it if you call a table that
+// somebody else compiled; the torch half, the validation layer and the runtime suite do. No torch.
 //
-// Each function answers "" for what may be true, and otherwise the end of a sentence that begins
-// with "the runtime is wrong: it". None touches the memory that an answer names.
+// Each function returns "" if the answer can be true. Otherwise it returns the end of a sentence
+// that begins with "the runtime is wrong: it". The functions call no slot, do not access the memory
+// that an answer names, may be called from any thread, and throw std::bad_alloc only.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +18,14 @@
 
 namespace outback {
 
-/// The least that outback_device_info.alignment may be, and what pinned memory is aligned to.
+/// In bytes: the smallest outback_device_info.alignment that the contract allows, and the alignment
+/// that pinned memory has at least.
 inline constexpr uint32_t least_alignment = 64;
 
 namespace detail {
 
-/// How many bytes of `text`, which is not empty, are its first character; 0 where that is no UTF-8.
+/// Returns how many bytes the first character of `text` has; 0 if `text` does not begin with valid
+/// UTF-8. `text` must not be empty.
 inline std::size_t utf8_character(std::string_view text) {
   std::string_view rest = text;
   const uint32_t character = take_character(rest);
@@ -30,13 +33,16 @@ inline std::size_t utf8_character(std::string_view text) {
   return character == no_character && size == 1 ? 0 : size;
 }
 
+/// Returns the number as "0x1f".
 inline std::string hex_text(uint64_t number) {
   char text[24];
   std::snprintf(text, sizeof(text), "0x%llx", static_cast<unsigned long long>(number));
   return text;
 }
 
-/// `field` is an array of characters in a struct that the runtime filled.
+/// Checks a text in a struct that the runtime filled: it must end within `field` and must be UTF-8.
+/// `name` is the name of the member in the message. The message shows other bytes as \xHH, so that
+/// the message itself is UTF-8.
 template <std::size_t N>
 std::string text_problem(const char* name, const char (&field)[N]) {
   if (std::memchr(field, 0, N) == nullptr) {
@@ -62,7 +68,8 @@ std::string text_problem(const char* name, const char (&field)[N]) {
 
 }  // namespace detail
 
-/// `text` with U+FFFD in place of each byte that is no part of UTF-8: what Python takes.
+/// Returns `text` with U+FFFD in place of each byte that is no part of valid UTF-8, so that Python
+/// accepts it. For texts of last_error.
 inline std::string as_utf8(std::string_view text) {
   std::string valid;
   valid.reserve(text.size());
@@ -78,16 +85,21 @@ inline std::string as_utf8(std::string_view text) {
   return valid;
 }
 
-/// What `device_count` answered; `before`, what it answered another time, or -1.
+/// Checks what `device_count` wrote. `before` is what it wrote in an earlier call, -1 if there was
+/// none: the number must not change as long as the process runs.
 inline std::string device_count_problem(int32_t count, int32_t before = -1) {
+  // 0 is an answer: a machine without the device.
   if (count < 0) return "counted " + std::to_string(count) + " devices";
   if (before < 0 || count == before) return "";
   return "counted " + std::to_string(count) + " devices, and " + std::to_string(before) +
          " before: their number stays as long as the process runs";
 }
 
-/// What `device_info` answered, in a whole struct that was zero but for its struct_size.
+/// Checks what `device_info` wrote. `info` must have the size that this header knows, and must have
+/// been all zero, except its struct_size, before the call.
 inline std::string device_info_problem(const outback_device_info& info) {
+  // A runtime that wrote nothing has left the caller's zeros. Some zero members are legal alone,
+  // but no device has all of these 0.
   const bool is_blank = info.flags == 0 && info.memory_size == 0 && info.max_alloc_size == 0 &&
                         info.alignment == 0 && info.name[0] == '\0';
   if (is_blank) return "answered ok and wrote nothing to *info";
@@ -104,7 +116,7 @@ inline std::string device_info_problem(const outback_device_info& info) {
     return "made kernels_of " + std::to_string(info.kernels_of) +
            ": expected a DLPack device type, or 0 for none";
   }
-  constexpr int32_t dlpack_cpu = 1;
+  constexpr int32_t dlpack_cpu = 1;  // kDLCPU
   if (info.kernels_of == dlpack_cpu && (info.flags & OUTBACK_HOST_ADDRESSABLE) == 0) {
     return "made kernels_of 1, the CPU, and flags " + detail::hex_text(info.flags) +
            ": expected OUTBACK_HOST_ADDRESSABLE among them, since the CPU's kernels need memory "
@@ -116,14 +128,17 @@ inline std::string device_info_problem(const outback_device_info& info) {
   return detail::text_problem("pci_id", info.pci_id);
 }
 
-/// What `mem_alloc` or `host_memory.alloc` answered for `size` bytes, more than none.
+/// Checks the pointer that `mem_alloc` or `host_memory.alloc` wrote for `size` bytes. `size` must
+/// not be 0, and `alignment` is in bytes and not 0. The memory is not accessed.
 inline std::string memory_problem(const void* ptr, std::size_t size, std::size_t alignment) {
+  // Null is right for zero bytes only, and the contract's status for a full device is a failure.
   const auto address = reinterpret_cast<uintptr_t>(ptr);
   if (ptr == nullptr) return "answered ok and made *ptr null: expected memory";
   if (address % alignment != 0) {
     return "answered " + detail::hex_text(address) + ": expected a multiple of " +
            std::to_string(alignment) + ", the alignment";
   }
+  // Without this check, address + size could overflow in the caller's arithmetic.
   if (size - 1 > UINTPTR_MAX - address) {
     return "answered " + detail::hex_text(address) + ": the addresses that there are end before " +
            std::to_string(size) + " bytes from there on do";

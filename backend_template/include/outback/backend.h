@@ -1,6 +1,7 @@
-// The torch half as a C++ program sees it: register a device runtime as a PyTorch backend, and the
-// calls that the Python methods are made of. Needs libtorch, not Python; outback/python.h adds the
-// latter.
+// The torch half as a C++ program sees it: the call that registers a device runtime as a PyTorch
+// backend, and the functions that the Python methods call. Read it to register a backend and to see
+// its options. Needs libtorch and no Python; a Python extension module uses outback/module.h or
+// outback/python.h instead, which include this file.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -23,89 +24,113 @@ class Tensor;
 
 namespace outback {
 
-/// What to do with an operator that has no kernel for the device where the CPU cannot address its
-/// memory: the CPU's kernel can run all the same, over copies of the tensors.
+/// What to do with an operator that has no kernel for the device and cannot run in place on the
+/// device's memory. The CPU's kernel can still run over copies of the tensors, which is correct but
+/// slow for large data.
 enum class fallback_mode : uint8_t {
-  allow,  // run it so
-  warn,   // and say so, once an operator
-  error   // c10::NotImplementedError instead
+  allow,  // run the CPU's kernel over copies
+  warn,   // the same, with a warning at the first call of each operator
+  error   // throw c10::NotImplementedError (NotImplementedError in Python)
 };
 
-/// What a vendor's c10::BackendMeta says of a tensor, through torch.save and torch.load, pickling
-/// and copy.copy. Both functions or none; they may be called from any thread, with or without the
-/// GIL, and what they throw arrives at the caller of torch.save or torch.load. copy.deepcopy and
-/// multiprocessing's queues make tensors without: PyTorch does not ask there.
+/// How a vendor's c10::BackendMeta of a tensor goes through torch.save and torch.load, pickling and
+/// copy.copy (torch::jit::TensorBackendMetaRegistry). copy.deepcopy and the queues of
+/// torch.multiprocessing lose the BackendMeta, because PyTorch does not call these functions there.
+///
+/// Set both functions or none. They are called from any thread, with or without the GIL, and live
+/// until the process ends. An exception reaches the caller of torch.save or torch.load.
 struct backend_meta_functions {
-  /// All that a pickle of PyTorch's keeps: names, each true or false. "conj" and "neg" are its own.
+  /// What a pickle keeps of a BackendMeta: names, each true or false. "conj" and "neg" are
+  /// PyTorch's own names; a `save` that adds one of them makes torch.save fail with
+  /// c10::ValueError.
   using names = std::unordered_map<std::string, bool>;
-  /// Adds what there is to say of `tensor`'s BackendMeta. Only for tensors that have one.
+  /// Adds to `saved` what must be kept of the BackendMeta of `tensor`. Called only for tensors that
+  /// have a BackendMeta.
   std::function<void(const at::Tensor& tensor, names& saved)> save = {};
-  /// Gives `tensor` a BackendMeta made of what `save` added. Only where it added something; not
-  /// where the tensor is loaded on another device.
+  /// Gives `tensor` a BackendMeta that is made of `saved`. Called only if `save` added something,
+  /// and not if the tensor is loaded on another device.
   std::function<void(const at::Tensor& tensor, const names& saved)> load = {};
 };
 
-/// What a backend says of itself, once.
+/// The description of a backend, which `register_backend` takes. Write it with designated
+/// initializers: {.name = "acme", .runtime = table}. Only `name` and `runtime` are required.
 struct backend_options {
-  /// The device's name: `torch.device("<name>:0")`, `tensor.<name>()`, `torch.<name>`. Lower-case
-  /// letters and underscores; not the name of a device that PyTorch has already.
+  /// The device's name: `torch.device("<name>:0")`, `tensor.<name>()`, `torch.<name>`. 1 to 32
+  /// lower-case letters and underscores, which begin and end with a letter. Names that PyTorch,
+  /// Python or C++ use already are refused (registration/taken_names.h lists them).
   std::string name;
-  /// The device. The table and all that it points to live until the process ends.
+  /// The device. It is borrowed: the table and everything that it points to must live until the
+  /// process ends. `outback::table_problem` says whether a table is accepted.
   const outback_runtime* runtime = nullptr;
-  /// What `torch.autocast("<name>")` may cast to; the first one is its default, in the thread that
-  /// registers. PyTorch has a default for each thread, and nobody can set those of threads to come:
-  /// there it is float16 until `torch.set_autocast_dtype`, or until `torch.autocast` is given a
-  /// dtype. Autograd's threads have that of whoever called backward. Empty: no autocast.
+  /// The dtypes that `torch.autocast("<name>")` may cast to; floating-point types only. Empty: no
+  /// autocast. The first one becomes the default dtype of the thread that registers. PyTorch keeps
+  /// a default for each thread, and a later thread begins with float16 until it calls
+  /// `torch.set_autocast_dtype` or passes a dtype to `torch.autocast`. Autograd's threads take the
+  /// default of the thread that called backward.
   std::vector<c10::ScalarType> amp_dtypes = {};
-  /// What tensors and storages of this device cannot be. Moving such a tensor or module there is a
-  /// TypeError, before anything has moved.
+  /// The dtypes that tensors and storages of this device cannot have. Moving such a tensor or
+  /// module to the device throws c10::TypeError (TypeError in Python) before anything has moved.
   std::vector<c10::ScalarType> unsupported_dtypes = {};
-  /// The mode to begin with. The environment's OUTBACK_FALLBACK ("allow", "warn", "error") comes
-  /// first.
+  /// The fallback mode at the start. The environment variable OUTBACK_FALLBACK ("allow", "warn",
+  /// "error") takes precedence; `set_fallback_mode` changes it later.
   fallback_mode fallback = fallback_mode::allow;
-  /// Operators that get no kernel of Outback's, spelled "aten::add.Tensor" or "aten::mm": a
-  /// vendor's serves them, or what PyTorch composes them of, or they are not implemented.
+  /// Operators that get no kernel from Outback, written as "aten::add.Tensor" or "aten::mm". A
+  /// kernel of the vendor serves them, or PyTorch composes them of other operators, or they raise
+  /// NotImplementedError.
   std::vector<std::string> excluded_operators = {};
-  /// How tensors keep a c10::BackendMeta of the vendor's in files. None: they lose it.
+  /// How files keep a c10::BackendMeta that the vendor attached to a tensor. Without functions,
+  /// loaded tensors have none.
   backend_meta_functions backend_meta = {};
-  /// The Python methods to add, one by one: `for_tensor` and so on of PyTorch's
-  /// generate_methods_for_privateuse1_backend. Modules and packed
-  /// sequences need the tensor's. Ignored without Python.
+  /// Which Python methods to add. They correspond to the parameters `for_tensor` and so on of
+  /// PyTorch's torch.utils.generate_methods_for_privateuse1_backend. The methods of modules and
+  /// packed sequences need the tensor's. Ignored without Python.
   bool tensor_methods = true;
   bool module_methods = true;
   bool packed_sequence_methods = true;
   bool storage_methods = true;
 };
 
-/// Makes the runtime the process's PrivateUse1 backend: guard, hooks, allocators, operators, name.
-/// Makes no driver call: the device starts when it is first used. Everything is checked before
-/// anything changes; a second call with the same name and runtime does nothing, from whichever
-/// thread, any other throws c10::Error. Not safe to call while other threads create tensors.
+/// Makes the runtime this process's PrivateUse1 backend: registers the device guard, the hooks, the
+/// allocators, the operators and the name with PyTorch. Calls no slot and starts no driver: the
+/// device starts when it is first used. `options` is copied, except the table.
+///
+/// Checks everything before it changes anything. Throws c10::ValueError for an option that is
+/// wrong, for a table that cannot be used and for a malformed environment variable; throws
+/// c10::Error if another backend is registered already, by Outback or by another library. A second
+/// call with the same name and runtime does nothing; it may come from another thread, even at the
+/// same time. Do not call it while other threads create tensors.
 void register_backend(const backend_options& options);
 
-/// True once `register_backend` has returned.
+/// Returns true once a `register_backend` has done its work. Thread-safe.
 bool is_registered() noexcept;
 
-/// The registered name, "" before.
+/// Returns the registered name, "" before the registration. The reference stays valid until the
+/// process ends.
 const std::string& backend_name() noexcept;
 
-/// The mode from now on, for all threads; `register_backend` sets the first one. Operators that
-/// move or convert data (copy_, zero_, tensor.to) are not judged by it.
+/// Sets and gets the fallback mode, which holds for all threads from then on. `register_backend`
+/// sets the first one. Operators that move or convert data (copy_, zero_, tensor.to) do not obey
+/// it, nor do kernels that run in place. Thread-safe.
 void set_fallback_mode(fallback_mode mode) noexcept;
 fallback_mode get_fallback_mode() noexcept;
 
-/// True when it lives on this backend's device: `tensor.is_<name>`, `storage.is_<name>`. False for
-/// undefined ones.
+/// Returns true if the tensor or storage lives on a device of this backend: `tensor.is_<name>`,
+/// `storage.is_<name>`. False if it is undefined. Thread-safe.
 bool is_backend(const at::Tensor& tensor) noexcept;
 bool is_backend(const c10::Storage& storage) noexcept;
 
-// What follows throws c10::Error before `register_backend`, and may be called from any thread.
+// The functions below throw c10::Error before `register_backend`. They may be called from any
+// thread.
 
-/// `tensor.<name>(index)` and `storage.<name>(index)`: itself when it is there already, else a
-/// copy. No index: the current device. With `non_blocking` a copy from pinned memory returns before
-/// it is done. Throws c10::AcceleratorError when the index is out of range, c10::TypeError for an
-/// unsupported dtype, c10::ValueError when nothing is there to move, and c10::OutOfMemoryError.
-/// outback/nn.h has the same for modules and packed sequences.
+/// Moves a tensor or a storage to the device: `tensor.<name>(index)`, `storage.<name>(index)`.
+/// Returns the argument itself if it is on that device already, otherwise a copy. Without `index`
+/// it goes to the calling thread's current device. With `non_blocking` a copy from pinned memory
+/// may still be running when the function returns; later work on the current stream waits for it.
+///
+/// Throws c10::AcceleratorError (torch.AcceleratorError) if the index is out of range,
+/// c10::TypeError for a tensor with an unsupported dtype, c10::ValueError if the argument is
+/// undefined, and c10::OutOfMemoryError. outback/nn.h has the same functions for modules and packed
+/// sequences.
 at::Tensor to_backend(const at::Tensor& tensor,
                       std::optional<c10::DeviceIndex> index = std::nullopt,
                       bool non_blocking = false);
@@ -113,17 +138,21 @@ c10::Storage to_backend(const c10::Storage& storage,
                         std::optional<c10::DeviceIndex> index = std::nullopt,
                         bool non_blocking = false);
 
-/// What `normalize_device` takes besides a device of this backend with an index.
+/// Which other arguments `normalize_device` accepts besides a device of this backend with an index.
 struct device_rules {
-  /// No device, or one without an index: the current device.
+  /// Accepts no device, or a device without an index: it means the current device.
   bool optional = true;
-  /// The CPU: -1.
+  /// Accepts the CPU: the result is -1.
   bool allow_cpu = false;
 };
 
-/// The index that a user's device argument names, checked against the number of devices. Throws
-/// c10::ValueError for what is no device of this backend and c10::AcceleratorError for one that
-/// does not exist, with what was expected. Never starts a device.
+/// Returns the device index that a user's argument names, such as 1, "acme:1" or a c10::Device,
+/// after a check against the number of devices. A text is read as torch.device reads it, and
+/// "privateuseone" counts as the backend's name.
+///
+/// Throws c10::ValueError (ValueError in Python) if the argument is not a device of this backend,
+/// and c10::AcceleratorError if the device does not exist; the text says what was expected. Counts
+/// the devices but starts none.
 c10::DeviceIndex normalize_device(int64_t index);
 c10::DeviceIndex normalize_device(std::optional<c10::Device> device, device_rules rules = {});
 c10::DeviceIndex normalize_device(std::string_view device, device_rules rules = {});

@@ -1,42 +1,47 @@
-// Layers over a runtime: tables that check, record or disturb what goes through them. No torch.
+// Layers over a runtime: tables that check, record or disturb the calls that go through them. Read
+// this to find a fault in a runtime or in what is above it. No torch.
 //
-// Each layer is one more `outback_runtime` over any other, and has the groups that the other has.
-// Nobody has to know that it is there: a program, or a backend, takes its table instead.
+// A layer is one more `outback_runtime`, over any other table, and has the same groups as that
+// table. A program or a backend uses a layer by taking its table instead of the runtime's; nothing
+// else changes for it. A registered backend calls `from_environment` by itself.
 //
 //   const outback_runtime* table = outback::layers::from_environment(outback::table_of(device));
 //
-//   OUTBACK_VALIDATE=1            every call is checked: arguments, ownership, use after free, lost
-//                                 devices, and what the runtime answers. What is still
-//                                 allocated when the process ends is told on stderr.
-//   OUTBACK_TRACE=calls.json      every call is recorded: thread, arguments, status, duration. A
-//                                 name that ends in .json gets a Chrome trace (chrome://tracing,
-//                                 ui.perfetto.dev), any other a line of text for each call.
+//   OUTBACK_VALIDATE=1            checks every call: arguments, ownership, use after free, lost
+//                                 devices, and the runtime's answers. Writes to stderr what is
+//                                 still allocated when the process ends.
+//   OUTBACK_TRACE=calls.json      records every call: thread, arguments, status, duration. A file
+//                                 whose name ends in .json gets a Chrome trace (chrome://tracing,
+//                                 ui.perfetto.dev), any other file a line of text for each call.
 //   OUTBACK_FAULTS=mem_alloc:3=out_of_memory
-//                                 calls fail, take longer, or lose their device; see
+//                                 makes calls fail, take longer, or lose their device; see
 //                                 `parse_faults` for the grammar.
 //
-// Without these variables `from_environment` answers the table that it was given, and nothing is
-// paid. A layer costs a lock and some bookkeeping for each call (validation), a line of text
-// (trace), or a look at the rules (faults).
+// Without these variables `from_environment` returns the table that it was given, at no cost for
+// the calls. For each call, validation costs some locks and lookups, a trace a line of text, and
+// faults a lock and a look at the rules.
 //
-//   Order      The caller, trace, validation, faults, the runtime. So the trace shows what the
-//              caller asked for and got, refusals and injected faults too; and a call that
-//              validation refuses is no call that faults count. Validation itself asks the runtime
-//              for its devices without faults in between: the n-th call is the caller's n-th.
-//              A registered backend puts the devices that its environment selects around all of
-//              these, which therefore say, and are told, the runtime's own numbers.
-//   Lifetime   Tables are leaked on purpose: they, and what they are made of, live until the
-//              process ends, as a runtime's does. The table below is copied, its `self` is not.
-//   Threads    All functions, and the slots of all layers, may be called from any thread. No lock
-//              of a layer is held while a slot below runs. In a forked child validation goes on;
-//              a trace goes on in a file of its own, with the process's number before the
-//              extension, from the child's first call on. A terminal or a pipe takes the calls of
-//              both.
-//   Errors     The functions below throw outback::invalid_argument with the value, and what was
-//              expected of it. The slots throw nothing; last_error of a layer's table answers the
-//              text of whichever table below it failed last, for the calling thread.
-//   Whole      Everything has to go through the outermost table from the beginning on: a layer does
-//              not know what was made behind its back.
+//   Order      A call goes from the caller through trace, validation and faults to the runtime. So
+//              the trace shows what the caller asked for and got, including refusals and injected
+//              faults, and faults do not count calls that validation refuses. Validation asks the
+//              runtime about its devices past the faults, so that the n-th call for the faults is
+//              the caller's n-th. A registered backend puts the layer that hides devices
+//              (`select_devices`) over all of these, so the layers below it use the runtime's own
+//              device numbers, in their arguments and in their texts.
+//   Lifetime   Layers are leaked on purpose: a table and all its parts live until the process ends,
+//              as a runtime's table does. A layer copies the table below, and uses the same `self`
+//              for its slots.
+//   Threads    All functions, and the slots of all layers, may be called from any thread. No layer
+//              holds a lock while a slot below it runs. After a fork, validation works in the child
+//              as before. A trace of the child goes to a file of its own, with the process's number
+//              before the extension, from the child's first call on; if the trace goes to a
+//              terminal or a pipe, both processes write there.
+//   Errors     The functions below throw outback::invalid_argument with the wrong value and what
+//              was expected. Slots throw nothing. last_error of a layer's table returns the text
+//              of the calling thread's last failure, whether the layer itself refused the call or
+//              a table below it failed.
+//   Whole      The caller must make all calls through the outermost table, from the first one on: a
+//              layer does not know about objects that were made without it.
 #pragma once
 
 #include <chrono>
@@ -49,139 +54,170 @@
 
 namespace outback::layers {
 
-/// The layers that the environment asks for, over `below`; `below` itself if it asks for none.
+/// Returns the table of the layers that the environment asks for, over `below`; `below` itself if
+/// it asks for none. `below` is borrowed and must be valid until the process ends. A second call
+/// makes new layers.
 ///
-/// All variables are read before anything is made, and a malformed one throws. So does a `below`
-/// that `outback::table_problem` refuses, if there is to be a layer over it.
+/// Reads OUTBACK_VALIDATE, OUTBACK_TRACE and OUTBACK_FAULTS, and opens the trace's file. Throws
+/// outback::invalid_argument if a variable is malformed or the file cannot be written, and, if
+/// there is to be a layer, if `outback::table_problem` refuses `below`. Calls no slot.
 const outback_runtime* from_environment(const outback_runtime* below);
 
 // ---- Visible devices
 
-/// The devices of `below` that `list` names, in its order, as torch.cuda reads
-/// CUDA_VISIBLE_DEVICES: numbers ("1,0"; what follows a number is ignored), or beginnings of UUIDs
-/// after "GPU-" ("GPU-4af1,GPU-07"), with commas between them. An entry that names no device, or
-/// several, ends the list; one that names a device again empties it.
+/// Returns the indices of the devices of `below` that `list` names, in the order of the list. The
+/// list is read as torch.cuda reads CUDA_VISIBLE_DEVICES (torch/cuda/__init__.py): numbers ("1,0";
+/// text after a number is ignored), or "GPU-" and the beginning of a UUID ("GPU-4af1,GPU-07"),
+/// separated by commas. The list ends at an entry that names no device or several devices. If an
+/// entry names a device a second time, the result is empty.
 ///
-/// Counts the devices; asks for their properties only where `list` begins with a UUID. Throws
-/// outback::runtime_error with what a slot answered.
+/// Calls device_count, and device_info only if `list` begins with a UUID. Throws
+/// outback::runtime_error with the status and the text of a slot that fails, and
+/// outback::invalid_argument if `below` cannot be used.
 std::vector<int32_t> parse_visible_devices(const outback_runtime* below, std::string_view list);
 
-/// A table that has only these devices of `below`, and numbers them from 0 on in this order. Throws
-/// outback::invalid_argument for a device that there is not, or that is named twice.
+/// Returns a table that has only these devices of `below`. Their numbers in it are 0 and up, in the
+/// order of `devices`. An empty list makes a table without devices. Calls device_count. Throws
+/// outback::invalid_argument for a device that does not exist or is named twice, and
+/// outback::runtime_error if device_count fails.
 ///
-/// Texts of `last_error` say the numbers of the table below.
+/// Texts of `last_error` that come from `below` contain the device numbers of `below`.
 const outback_runtime* select_devices(const outback_runtime* below,
                                       const std::vector<int32_t>& devices);
 
 // ---- Validation
 
+/// Options of `validate`.
 struct validation_options {
-  /// Whom to ask for the number and the properties of devices, and whether a stream is in a
-  /// capture. Null: the table below.
+  /// The table that validation asks about the number and the properties of devices, about memory of
+  /// other processes, and whether a stream is in a capture. Null: the table below. Pass the
+  /// runtime's own table if there are faults in between, so that they do not count these calls.
   const outback_runtime* devices = nullptr;
-  /// Writes `leaks` to stderr when the process that made the layer ends, unless there are none.
+  /// Writes `leaks` to stderr when the process that made the layer ends, if there are any. A forked
+  /// child writes nothing.
   bool report_at_exit = false;
 };
 
-/// A table that checks each call before the table below gets it, and the answer after.
+/// Returns a table that checks each call before the table below gets it, and checks the answer
+/// afterwards.
 ///
-/// What the caller did wrong is OUTBACK_INVALID_ARGUMENT, and the runtime is not called. The text
-/// names the slot, the argument, its value and what was expected:
+/// If the caller did something wrong, the call returns OUTBACK_INVALID_ARGUMENT and the runtime is
+/// not called. The text names the slot, the argument, its value and what was expected:
 ///
 ///   validation: mem_free: ptr is 0x7f0000001000: expected an allocation of device 0; it was freed
 ///   already (object 3)
 ///
-/// What the runtime did wrong is OUTBACK_INTERNAL, and the caller's outputs stay as they were: a
-/// failed call that wrote its outputs, OUTBACK_OK with a null result or with none, memory that is
-/// misaligned or given out already, a number of devices that changes, properties that cannot be
-/// (outback/answer_check.hpp), a status that the slot may not answer.
+/// If the runtime did something wrong, the call returns OUTBACK_INTERNAL and the caller's outputs
+/// stay as they were. Wrong are: a failed call that wrote its outputs; OUTBACK_OK with a null
+/// result or without one; memory that is misaligned or in use already; a number of devices that
+/// changes; properties that cannot be (outback/answer_check.hpp); a status that the slot may not
+/// return.
 ///
-/// What opens and closes has to match: a registration and its removal, memory of another process
-/// and its closing, as often, a capture and its end, and then instantiate, once, before launch.
-/// What another process allocated is no allocation here, so mem_free refuses it.
+/// Pairs must match. A range is registered before it is removed; memory of another process is
+/// closed as often as it was opened; a capture begins before it ends; a graph is instantiated once,
+/// before it is launched. mem_free refuses memory of another process, which is only opened here.
 ///
-/// After OUTBACK_DEVICE_LOST every call on that device answers it again, without the runtime. A
-/// copy between two devices does not say which one is gone: the next call that names one will.
+/// After OUTBACK_DEVICE_LOST every call on that device returns the same status, and is not passed
+/// on to the runtime. If a copy between two devices returns it, validation cannot know which device
+/// is lost: it waits for a call that names only one.
 ///
-/// Not seen: a copy or fill of freed memory where the device has OUTBACK_ADDRESSES_HOST, for it may
-/// be the host's by now; with the host runtime, OUTBACK_HOST_ADDRESSABLE=0 shows it. Nor whether
-/// the memory is there still that a graph reads and writes, and what breaks a capture: the runtime
-/// answers that.
+/// Validation does not see some mistakes: a copy or fill of freed memory on a device with
+/// OUTBACK_ADDRESSES_HOST, because that memory may belong to the host by now (with the host
+/// runtime, OUTBACK_HOST_ADDRESSABLE=0 shows it); a graph that reads or writes memory that was
+/// freed; and calls that break a capture, which the runtime refuses itself.
+///
+/// `below` is borrowed and must be valid until the process ends. Throws outback::invalid_argument
+/// if `outback::table_problem` refuses `below` or `options.devices`. Calls no slot.
 const outback_runtime* validate(const outback_runtime* below,
                                 const validation_options& options = {});
 
-/// What was allocated and created through `validated`, a table from `validate`, and has not gone:
-/// a paragraph for each kind and device. "" if there is nothing. What a lost device had is gone.
+/// Returns a text about everything that was allocated or created through `validated` and not given
+/// back: a paragraph for each kind of object and device; "" if there is nothing. Objects of a lost
+/// device and streams of `keep_until_exit` are left out. Throws outback::invalid_argument if
+/// `validated` is not a table from `validate`.
 std::string leaks(const outback_runtime* validated);
 
-/// Whether a table of this process has `report_at_exit`. Whoever keeps memory above the layers for
-/// its next use gives it back before the report: in a function that std::atexit got after the layer
-/// was made.
+/// Returns true if a table of this process was made with `report_at_exit`. A cache above the layers
+/// must then give back its memory before the report is written: in a function that it passes to
+/// std::atexit after the layer was made, since such functions run in reverse order.
 bool tells_leaks_at_exit() noexcept;
 
-/// The owner keeps `stream` until the process ends, and means to: it is no leak, of whichever table
-/// it is.
+/// Tells validation that the owner of `stream` keeps it until the process ends, on purpose: no
+/// table reports it as a leak.
 void keep_until_exit(outback_stream stream);
 
 // ---- Trace
 
-/// A table that writes each call to `path`, which is overwritten. Throws if it cannot be.
+/// Returns a table that writes each call to the file `path`, which is overwritten. The file gets a
+/// Chrome trace if its name ends in ".json", otherwise lines of text. Throws
+/// outback::invalid_argument if the file cannot be written or if `outback::table_problem` refuses
+/// `below`.
 ///
-/// A symbolic link is not followed, and a file with several names not overwritten: where others may
-/// write into the folder, it would be their choice what is lost. /dev/stderr, /dev/stdout and
-/// /dev/fd/<number> are this process's own.
+/// A symbolic link is not followed, and a file with several names (hard links) is not overwritten:
+/// otherwise anybody who may write into the folder could choose which file is lost. /dev/stderr,
+/// /dev/stdout and /dev/fd/<number> mean this process's own descriptors.
 ///
-/// Times are those of the call of the table below. Lines are written by and by: at the latest a
-/// quarter of a second after the call when others follow, at once when a call fails, and at exit.
-/// A Chrome trace is valid JSON after each time, whatever becomes of the process.
+/// The time of an entry is that of the call below, without the trace's own work. Entries are
+/// buffered. The buffer is written when a call fails, when it holds 64 KiB, at the first call a
+/// quarter of a second or more after the last writing, and at exit. A Chrome trace in a file is
+/// complete JSON after each writing, however the process ends.
 const outback_runtime* trace(const outback_runtime* below, const std::string& path);
 
-/// Writes what `traced`, a table from `trace`, has kept back.
+/// Writes the entries that `traced` has buffered. Throws outback::invalid_argument if `traced` is
+/// not a table from `trace`.
 void flush_trace(const outback_runtime* traced);
 
 // ---- Faults
 
+/// One rule: which calls of which slot are disturbed, and how.
 struct fault {
+  /// For `device`: calls count whichever device they name, also if they name none.
   static constexpr int32_t any_device = -2;
 
-  /// As in the header (mem_alloc, streams.sync) or as in outback/runtime.hpp (stream_sync); "*" is
-  /// all slots.
+  /// The slot's name as in outback/runtime.h (mem_alloc, streams.sync) or as in outback/runtime.hpp
+  /// (stream_sync); "*" means all slots.
   std::string slot = "*";
-  /// Which calls: the `first` one, from 1, and every `every`-th after it; 0: only the first.
+  /// The number of the first call that is disturbed, from 1. Only calls that the rule counts have a
+  /// number: see `device`.
   uint64_t first = 1;
+  /// After the first call, every `every`-th call is disturbed too; 0: no other call.
   uint64_t every = 0;
-  /// Counts only calls that name this device.
+  /// The rule counts only calls that name this device.
   int32_t device = any_device;
-  /// The calling thread sleeps before anything else happens.
+  /// How long the calling thread sleeps before the call, at most an hour.
   std::chrono::nanoseconds delay{0};
-  /// OUTBACK_OK: the runtime gets the call. Otherwise it does not, and this is the answer.
-  /// OUTBACK_DEVICE_LOST stays: from then on all calls that name the device fail with it. The
-  /// device is `device`, or the one whose stream the call would use. graphs.end ends the capture
-  /// although it fails.
+  /// What the call returns. OUTBACK_OK means that the runtime gets the call; with another status it
+  /// does not. After OUTBACK_DEVICE_LOST all calls that name the device fail with it. That device
+  /// is `device`, or, if that is `any_device`, the one whose stream the call would use. A
+  /// graphs.end that fails ends the capture all the same.
   outback_status status = OUTBACK_OK;
 };
 
-/// The faults that a text stands for, with `;` between them and spaces where one likes:
+/// Returns the faults that a text describes. `;` separates them, and spaces may stand between the
+/// parts:
 ///
 ///   <slot>:<which>=<what>             mem_alloc:3=out_of_memory     the third allocation
 ///   <slot>:<which>=<what>@<device>    mem_copy:10=device_lost@1     the tenth copy to or from
-///                                                                   device 1, and all that follows
+///                                                                   device 1, and all later calls
 ///   which   3      that call              what   invalid_argument, out_of_memory, device_lost,
 ///           3+     that one and all after        unsupported, internal
 ///           *      every call                    not_ready, of streams.query, events.query and
 ///           */5    every fifth                             events.elapsed
 ///                                                delay(5ms), with ns, us, ms or s; up to an hour
 ///
-/// Several faults of one slot count for themselves; of those that meet in one call, all delays and
-/// the first status take effect. Throws with the place where `text` is wrong.
+/// Each fault counts its calls for itself. If several faults concern one call, all their delays and
+/// the first status take effect. Throws outback::invalid_argument with the place where `text` is
+/// wrong.
 std::vector<fault> parse_faults(std::string_view text);
 
-/// A table in which `faults` happen. Throws for a fault that cannot: of no slot, or of a device
-/// where the slot names none.
+/// Returns a table in which `faults` happen. Throws outback::invalid_argument for a fault that
+/// cannot happen, such as one of an unknown slot or one of a device with a slot that names no
+/// device, and if `outback::table_problem` refuses `below`.
 const outback_runtime* inject(const outback_runtime* below, const std::vector<fault>& faults);
 
-/// Other faults from now on, counted from their first call; lost devices are back. `injected` is a
-/// table from `inject`.
+/// Replaces the faults of `injected`, a table from `inject`. Calls are counted anew, and lost
+/// devices work again. Throws outback::invalid_argument for a fault that cannot happen, and if
+/// `injected` is not a table from `inject`; then nothing changes.
 void set_faults(const outback_runtime* injected, const std::vector<fault>& faults);
 
 }  // namespace outback::layers

@@ -1,4 +1,5 @@
-// The runtime of Outback's that CMake linked: outback_add_backend(<name> RUNTIME <runtime> ...).
+// The runtime that CMake linked into a backend: outback_add_backend(<name> RUNTIME <runtime> ...)
+// chooses it. Include this file where the backend is registered, to pass the table on.
 #pragma once
 
 #include "outback/runtime.h"
@@ -8,11 +9,15 @@
     "outback/linked_runtime.h is for targets of outback_add_backend(<name> RUNTIME <runtime> ...)"
 #endif
 
+// outback_add_backend() defines the macro as the name of the function that returns the table, such
+// as outback_host_runtime, or <name>_runtime for RUNTIME_SOURCES.
 extern "C" const outback_runtime* OUTBACK_LINKED_RUNTIME(void);
 
 namespace outback {
 
-/// Never null, and valid until the process ends. Makes no driver call.
+/// Returns the table of that runtime, which is valid until the process ends. The runtimes that come
+/// with Outback never return null here, make no driver call and may be called from any thread; one
+/// of your own (RUNTIME_SOURCES) does what your function does.
 inline const outback_runtime* linked_runtime() {
   return OUTBACK_LINKED_RUNTIME();
 }

@@ -1,8 +1,7 @@
-// The extension module of a backend's package, whole: outback/backend.h, and one definition. Needs
-// libtorch_python.
+// Defines the extension module of a backend's package with one macro, OUTBACK_MODULE. Use it if the
+// module has no functions of its own; otherwise use outback/python.h. Needs libtorch_python.
 //
-// It includes neither Python's nor pybind11's headers, which take the compiler six seconds. A
-// module that has functions of its own besides is made with outback/python.h.
+// It includes neither Python's nor pybind11's headers, which take the compiler six seconds.
 #pragma once
 
 #include "outback/backend.h"
@@ -11,9 +10,11 @@ struct _object;  // PyObject, as Python declares it
 
 namespace outback::detail {
 
-/// What Python gets from the module's PyInit function: the definition of a module that registers
-/// the backend of `options` when it is executed. A null pointer and a Python exception if this is
-/// another Python than the one it was compiled for. One module for each shared library.
+/// Makes what the module's PyInit function returns to Python: the definition of a module that calls
+/// `options` and registers that backend when Python executes the module (Py_mod_exec). `name` and
+/// `options` must live until the process ends. Called with the GIL held. Returns null, with a
+/// Python exception set, if this Python is not the version that the module was compiled for. A
+/// shared library can have only one such module.
 _object* module_definition(const char* name, backend_options (*options)()) noexcept;
 
 }  // namespace outback::detail
@@ -24,12 +25,13 @@ _object* module_definition(const char* name, backend_options (*options)()) noexc
 ///     return {.name = "acme", .runtime = outback::linked_runtime()};
 ///   }
 ///
-/// It runs once, when the module is imported, with the GIL held; then the backend is registered,
-/// with all that belongs to Python: `torch.<name>`, the methods of Tensor, Module, PackedSequence
-/// and storages, the names that PyTorch's Python looks up. What it throws is an ImportError with
-/// its text.
+/// The body runs once in the process, with the GIL held, when the module is first imported. Then
+/// the backend is registered, with everything that belongs to Python: `torch.<name>`, the methods
+/// of Tensor, Module, PackedSequence and storages, and the names that PyTorch's Python looks up. If
+/// the body or the registration throws, the import raises ImportError with that text.
 #define OUTBACK_MODULE(name) OUTBACK_MODULE_(name)
-// Once more, for a name that is a macro: TORCH_EXTENSION_NAME.
+// A second macro, so that a `name` that is itself a macro, as TORCH_EXTENSION_NAME, is expanded
+// before ## joins it.
 #define OUTBACK_MODULE_(name)                                                     \
   static outback::backend_options outback_options_of_##name();                    \
   extern "C" __attribute__((visibility("default"))) _object* PyInit_##name() {    \

@@ -1,4 +1,6 @@
-// outback::to_backend for torch::nn, in a header and a library, outback::nn, for what it includes.
+// outback::to_backend for modules and packed sequences of torch::nn, for C++ programs. It has a
+// header and a library of its own (link outback::nn), because torch::nn's headers are slow to
+// compile.
 #pragma once
 
 #include <torch/nn/module.h>
@@ -10,17 +12,22 @@
 
 namespace outback {
 
-/// Moves the module's parameters, gradients and buffers to the device, in place: all of them, or
-/// none when it throws. Tied parameters stay tied, and optimizers keep theirs. Unlike
-/// torch::nn::Module::to it takes gradients along. No index: the current device. Not safe while
-/// other threads use the module.
+/// Moves the module's parameters, their gradients and the buffers to the device, in place. Unlike
+/// torch::nn::Module::to it moves gradients too. The tensor objects stay the same, so that tied
+/// parameters stay tied and optimizers keep their parameters. Without `index` it moves to the
+/// calling thread's current device; `non_blocking` is as for `to_backend` of a tensor.
+///
+/// Copies everything before it changes the module, so that the module is unchanged if a copy fails.
+/// Throws what `to_backend` of a tensor throws; c10::TypeError names the parameter or buffer whose
+/// dtype is not supported. No other thread may use the module meanwhile.
 void to_backend(torch::nn::Module& module, std::optional<c10::DeviceIndex> index = std::nullopt,
                 bool non_blocking = false);
 
-/// True when the sequence's data is on the device.
+/// Returns true if the sequence's data is on a device of this backend.
 bool is_backend(const torch::nn::utils::rnn::PackedSequence& sequence) noexcept;
 
-/// The sequence on the device; its batch sizes stay on the CPU, where PyTorch wants them.
+/// Returns the sequence with its data and indices on the device. Its batch sizes stay on the CPU,
+/// where PyTorch expects them. Throws what `to_backend` of a tensor throws.
 torch::nn::utils::rnn::PackedSequence to_backend(
     const torch::nn::utils::rnn::PackedSequence& sequence,
     std::optional<c10::DeviceIndex> index = std::nullopt, bool non_blocking = false);

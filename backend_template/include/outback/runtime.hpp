@@ -1,8 +1,9 @@
-// How one writes a runtime in C++20: a class with these members, and `outback::table_of(object)`.
+// How to write a runtime in C++20: a class with the members below, of which
+// `outback::table_of(object)` makes the table of C functions that Outback needs.
 //
-// The contract is outback/runtime.h, member by slot: ownership, order, threads and units are told
-// there. The class says the same with return values and exceptions. No torch is needed, and none is
-// included.
+// Each member stands for one slot of outback/runtime.h. That header is the contract: it says what
+// each slot does and states the rules for ownership, order, threads and units. A class says the
+// same with return values and exceptions. This header needs no torch and includes none.
 //
 //   Required   int32_t device_count()
 //              outback_device_info device_info(device)
@@ -24,7 +25,7 @@
 //              void event_wait(device, event, stream)
 //              bool event_query(device, event)                 true: complete
 //              void event_sync(device, event)
-//              std::optional<int64_t> event_elapsed(from, to)  nullopt: one is still pending
+//              std::optional<int64_t> event_elapsed(from, to)  nullopt: one is not complete yet
 //
 //   host       void* host_alloc(size)
 //   memory     void host_free(ptr)
@@ -63,22 +64,24 @@
 //   telemetry  int64_t telemetry_read(device, metric)
 //              std::vector<outback_process> telemetry_processes(device)
 //
-//   Types      device is int32_t, every size size_t, flags uint32_t, ptr and dst void*, src and
-//              pattern const void*. The eighth required slot, last_error, is the table's own.
-//              Structs that are returned need no struct_size: the table writes what its caller has
-//              room for.
-//   Groups     A group is in the table when the class has all of it. A class with a part of one, or
-//              with a member of the right name and a wrong signature, does not compile, and the
-//              message says which member is missing. Which group needs which, the header says.
-//   Errors     Throw outback::invalid_argument, out_of_memory, device_lost or unsupported, or any
-//              outback::runtime_error. std::bad_alloc becomes OUTBACK_OUT_OF_MEMORY, everything
-//              else OUTBACK_INTERNAL. The text is kept, cut to 1023 bytes, for the thread that
-//              called.
-//   Checks     The table refuses null pointers where something has to be, null events, and bad
-//              sizes of patterns and structs before it calls the class. Device indices, streams and
-//              memory are the class's to check: outback::check_device(device, count) throws the
-//              usual text.
-//   Threads    Members are called from any thread, at the same time. The table takes no lock.
+//   Types      device and priority are int32_t, every size is size_t, flags is uint32_t. ptr and
+//              dst are void*, src and pattern are const void*. Sizes are in bytes, times are in
+//              nanoseconds. The table provides the eighth required slot, last_error, itself. The
+//              class need not set struct_size in the structs that it returns: the table writes as
+//              much of them as its caller has room for.
+//   Groups     A group is in the table if the class has all its members. A class that has some of
+//              them, or a member with the right name and a wrong signature, does not compile, and
+//              the message names the missing member. outback_runtime in outback/runtime.h says
+//              which group needs which other group.
+//   Errors     Members throw outback::invalid_argument, out_of_memory, device_lost or unsupported,
+//              or any outback::runtime_error (outback/runtime_error.hpp). The table turns the
+//              exception into the status; std::bad_alloc becomes OUTBACK_OUT_OF_MEMORY, every other
+//              exception OUTBACK_INTERNAL. The table keeps the text, cut to 1023 bytes, for
+//              last_error of the thread that called.
+//   Checks     The table itself refuses null pointers where something is required, null events and
+//              graphs, and wrong sizes of patterns and structs. The class checks device indices,
+//              streams and memory: outback::check_device(device, count) throws the usual text.
+//   Threads    Members are called from any thread, also at the same time. The table holds no lock.
 #pragma once
 
 #include <map>
@@ -93,16 +96,19 @@
 
 namespace outback {
 
-/// A class that `table_of` accepts: all required members, and no part of a group. Where it fails,
-/// `table_of` explains better than a `static_assert` on this does.
+/// A class that `table_of` is meant for: it has all required members and each group whole or not at
+/// all. If your class fails it, call `table_of`: its messages name the missing member, which a
+/// `static_assert` on this concept does not.
 template <class R>
 concept device_runtime = detail::has_required<R> && detail::has_whole_groups<R>;
 
-/// The table of `object`, whose members become its slots. The same object has the same table.
+/// Returns the table whose slots call the members of `object`. Never null; a second call for the
+/// same object returns the same table.
 ///
-/// `object` is borrowed and must outlive every call of a slot: leak it, unless all callers are
-/// known to be gone before it is. The table lives as long as the process (one small struct for each
-/// object). May be called from any thread; throws std::bad_alloc only.
+/// The table borrows `object`, which must outlive every call of a slot: leak it, unless you know
+/// that all callers end before it does. The table itself (one small struct for each object) lives
+/// until the process ends. May be called from any thread. Throws std::bad_alloc only; a class that
+/// is no runtime does not compile.
 template <class R>
 const outback_runtime* table_of(R& object) {
   static_assert(!std::is_const_v<R>, "outback: the slots call members that need not be const");

@@ -1,4 +1,5 @@
-// What a runtime written in C++ throws, and where its text waits for `last_error`. No torch.
+// The exceptions that a runtime written in C++ throws, and how they become a status and a text for
+// `last_error`. Read it when you write a runtime (outback/runtime.hpp). No torch.
 #pragma once
 
 #include <cstdint>
@@ -12,52 +13,58 @@
 
 namespace outback {
 
-/// A failed slot: the status that the caller gets, and the text that `last_error` then explains it
-/// with.
+/// A failed slot: the status that the caller gets, and the text that `last_error` returns then.
 ///
-/// The text is for a user of the device: say what was asked for and what was there, with the
-/// driver's own words if there are any. The caller adds the backend's name, the slot and its sizes.
+/// The text is for a user of the device: say what was asked for and what was found, and quote the
+/// driver's own words if there are any. Leave out the backend's name, the slot and its sizes: the
+/// caller adds them.
 class runtime_error : public std::runtime_error {
  public:
-  /// `status` is a failure: OUTBACK_OK and OUTBACK_NOT_READY are answers, and become
-  /// OUTBACK_INTERNAL.
+  /// `status` must be a failure. OUTBACK_OK and OUTBACK_NOT_READY are answers and no failures: they
+  /// become OUTBACK_INTERNAL. `text` is copied.
   runtime_error(outback_status status, const std::string& text)
       : std::runtime_error(text),
         status_(status == OUTBACK_OK || status == OUTBACK_NOT_READY ? OUTBACK_INTERNAL : status) {}
 
+  /// Never OUTBACK_OK or OUTBACK_NOT_READY.
   outback_status status() const noexcept { return status_; }
 
  private:
   outback_status status_;
 };
 
-/// The caller passed what no caller may.
+/// The caller passed what no caller may pass: OUTBACK_INVALID_ARGUMENT. Under a registered backend
+/// it becomes c10::Error, a RuntimeError in Python.
 class invalid_argument : public runtime_error {
  public:
   explicit invalid_argument(const std::string& text)
       : runtime_error(OUTBACK_INVALID_ARGUMENT, text) {}
 };
 
-/// The memory asked for is not there now. The caller may free some and try once more, so do not use
-/// it for a size that can never be had for another reason, such as a bad alignment.
+/// The memory asked for is not there now: OUTBACK_OUT_OF_MEMORY. PyTorch's allocator then empties
+/// its cache and tries once more, so throw something else if freeing memory cannot help, as with a
+/// bad alignment. In the end it becomes c10::OutOfMemoryError, torch.OutOfMemoryError in Python.
 class out_of_memory : public runtime_error {
  public:
   explicit out_of_memory(const std::string& text) : runtime_error(OUTBACK_OUT_OF_MEMORY, text) {}
 };
 
-/// The device is gone. Sticky: every later call on it must throw this too.
+/// The device is gone: OUTBACK_DEVICE_LOST. Sticky: every later call on the device must throw this
+/// too. It becomes c10::AcceleratorError, torch.AcceleratorError in Python.
 class device_lost : public runtime_error {
  public:
   explicit device_lost(const std::string& text) : runtime_error(OUTBACK_DEVICE_LOST, text) {}
 };
 
-/// This device or driver has not got it, and never will in this process.
+/// This device or driver does not have the feature, and will not have it as long as the process
+/// runs: OUTBACK_UNSUPPORTED. It becomes c10::NotImplementedError, NotImplementedError in Python.
 class unsupported : public runtime_error {
  public:
   explicit unsupported(const std::string& text) : runtime_error(OUTBACK_UNSUPPORTED, text) {}
 };
 
-/// Throws `invalid_argument` unless `device` is an index from 0 to `count` - 1.
+/// Throws `invalid_argument`, with a text that names the valid indices, unless `device` is an index
+/// from 0 to `count` - 1.
 inline void check_device(int32_t device, int32_t count) {
   if (device >= 0 && device < count) return;
   const std::string there = count <= 0   ? "there are no devices"
@@ -68,12 +75,15 @@ inline void check_device(int32_t device, int32_t count) {
 
 namespace detail {
 
-/// A plain array, so that keeping a text neither allocates (it may be about the lack of memory) nor
-/// runs a destructor when a thread ends (another destructor may still call a slot).
+/// Where the calling thread's last text is kept for `last_error`. It is a plain array for two
+/// reasons: keeping a text must not allocate, since the text may be about the lack of memory; and
+/// no destructor may run when a thread ends, since another destructor of that thread may still call
+/// a slot.
 inline constexpr std::size_t error_text_size = 1024;
 inline thread_local constinit char error_text[error_text_size] = {};
 
-/// Keeps `text` for this thread, cut to fit, and hands `status` through.
+/// Keeps `text` as the calling thread's last text, cut to 1023 bytes, and returns `status`. `text`
+/// may point into `error_text` itself.
 inline outback_status fail(outback_status status, const char* text) noexcept {
   const std::size_t size =
       std::strlen(text) < error_text_size ? std::strlen(text) : error_text_size - 1;
@@ -82,8 +92,11 @@ inline outback_status fail(outback_status status, const char* text) noexcept {
   return status;
 }
 
-/// The status for the exception in flight, whose text it keeps. Only inside a catch clause.
+/// Keeps the text of the exception that is being handled and returns its status. May only be called
+/// inside a catch clause.
 inline outback_status status_of_exception() noexcept {
+  // The order matters: a runtime_error is a std::exception too, and the text of std::bad_alloc
+  // would say nothing to a user.
   try {
     throw;
   } catch (const runtime_error& error) {
@@ -97,7 +110,8 @@ inline outback_status status_of_exception() noexcept {
   }
 }
 
-/// Runs `body`, which answers a status. Nothing may escape into C.
+/// Runs `body`, which returns a status, and turns whatever it throws into a status: no exception
+/// may reach the C functions of the table.
 template <class Body>
 outback_status guarded(Body&& body) noexcept {
   try {

@@ -1,5 +1,6 @@
-// Reading a table that somebody else compiled: is it one that can be used, and a whole copy of it.
-// No torch.
+// Reads a table that somebody else compiled, perhaps with an older or newer outback/runtime.h:
+// `table_problem` says whether it can be used, and `complete_table` copies it so that every member
+// of this header's version is there. Read it if you call tables that you did not make. No torch.
 #pragma once
 
 #include <algorithm>
@@ -14,23 +15,25 @@
 namespace outback {
 namespace detail {
 
-/// A slot by the name and place that it has in its struct.
+/// Where a slot lies in its struct, and what messages call it.
 struct slot {
   const char* name;
-  std::size_t offset;
+  std::size_t offset;  // in bytes
 };
 
 #define OUTBACK_SLOT(type, name) \
   slot {                         \
     #name, offsetof(type, name)  \
   }
+/// The slots that every table must have.
 inline constexpr slot required_slots[] = {
     OUTBACK_SLOT(outback_runtime, last_error),  OUTBACK_SLOT(outback_runtime, device_count),
     OUTBACK_SLOT(outback_runtime, device_info), OUTBACK_SLOT(outback_runtime, device_sync),
     OUTBACK_SLOT(outback_runtime, mem_alloc),   OUTBACK_SLOT(outback_runtime, mem_free),
     OUTBACK_SLOT(outback_runtime, mem_copy),    OUTBACK_SLOT(outback_runtime, mem_fill)};
-// What a group had when it was introduced. What is appended later is absent from older tables, and
-// stays out.
+// For each group, the slots that it had when the group was introduced: a table must have all of
+// them or none. Slots that are appended to a group later must not be added here, since older tables
+// do not have them.
 inline constexpr slot streams_slots[] = {
     OUTBACK_SLOT(outback_streams, create), OUTBACK_SLOT(outback_streams, destroy),
     OUTBACK_SLOT(outback_streams, query), OUTBACK_SLOT(outback_streams, sync),
@@ -68,11 +71,12 @@ inline constexpr slot telemetry_slots[] = {OUTBACK_SLOT(outback_telemetry, read)
                                            OUTBACK_SLOT(outback_telemetry, processes)};
 #undef OUTBACK_SLOT
 
-/// The name of the first of `slots` that `object` has not got: null, or beyond its `struct_size`.
-/// Null if none.
+/// Returns the name of the first of `slots` that is missing in `object`, null if none is. A slot is
+/// missing if it is null or lies beyond `struct_size`, the size that `object` says it has.
 template <std::size_t N>
 const char* missing_slot(const void* object, uint32_t struct_size, const slot (&slots)[N]) {
   for (const slot& s : slots) {
+    // Read by memcpy: the slots have many types, and all function pointers have one size.
     void (*function)() = nullptr;
     if (s.offset + sizeof(function) <= struct_size) {
       std::memcpy(&function, static_cast<const char*>(object) + s.offset, sizeof(function));
@@ -82,7 +86,8 @@ const char* missing_slot(const void* object, uint32_t struct_size, const slot (&
   return nullptr;
 }
 
-/// The group pointer at `offset`, or null where the table is older than the group.
+/// Returns the pointer to a group, which lies `offset` bytes into the table; null if the table is
+/// older than the group and ends before it.
 template <class Group>
 const Group* group_at(const outback_runtime& table, std::size_t offset) {
   const Group* group = nullptr;
@@ -92,6 +97,8 @@ const Group* group_at(const outback_runtime& table, std::size_t offset) {
   return group;
 }
 
+/// Says which slot is missing in a group; "" if the group is whole or absent. `name` is the group's
+/// name in the message.
 template <class Group, std::size_t N>
 std::string group_problem(const Group* group, const char* name, const slot (&slots)[N]) {
   if (group == nullptr) return {};
@@ -101,13 +108,14 @@ std::string group_problem(const Group* group, const char* name, const slot (&slo
          std::to_string(group->struct_size) + "): a group is whole, or its pointer is null";
 }
 
-// X(group): every group, in the order of the header.
+// X(group): every group, in the order of outback/runtime.h.
 #define OUTBACK_GROUPS(X) \
   X(streams)              \
   X(events)               \
   X(host_memory)          \
   X(device_state) X(host_registration) X(peer) X(native) X(callbacks) X(ipc) X(graphs) X(telemetry)
 
+// streams_of(table), events_of(table), ...: the group of a table, or null.
 #define OUTBACK_X(group)                                                   \
   inline const outback_##group* group##_of(const outback_runtime& t) {     \
     return group_at<outback_##group>(t, offsetof(outback_runtime, group)); \
@@ -115,7 +123,8 @@ std::string group_problem(const Group* group, const char* name, const slot (&slo
 OUTBACK_GROUPS(OUTBACK_X)
 #undef OUTBACK_X
 
-/// The first group that is a part of itself only; "" if all are whole.
+/// Says which slot is missing in the first group that is not whole; "" if all groups are whole or
+/// absent.
 inline std::string groups_problem(const outback_runtime& t) {
   std::string problem;
 #define OUTBACK_X(group) \
@@ -125,7 +134,8 @@ inline std::string groups_problem(const outback_runtime& t) {
   return problem;
 }
 
-/// The first group without another that it needs; "" if all have theirs.
+/// Says which group the first group needs that lacks one; "" if every group has what it needs. The
+/// comments of outback_runtime are the rule. `events` stands for `streams` too, which it needs.
 inline std::string needs_problem(const outback_runtime& t) {
   std::string problem;
   const auto needs = [&](const void* group, const char* name, const void* other,
@@ -146,18 +156,22 @@ inline std::string needs_problem(const outback_runtime& t) {
 
 }  // namespace detail
 
-/// Why `table` cannot be used, in one sentence that names the remedy or the missing slot; "" if it
-/// can. Of one of Outback's runtimes that could not read its variables, the sentence about them.
+/// Returns "" if `table` can be used. Otherwise returns one sentence that says why not and names
+/// the remedy or the missing slot. A null `table` is a problem too. If one of Outback's own
+/// runtimes could not read a variable of the environment, the sentence is about that variable.
 ///
-/// Calls no slot and reads nothing beyond a struct's own `struct_size`. A newer minor version is no
-/// problem, neither is an older one: groups that it did not know count as absent.
+/// Calls no slot, and reads no struct beyond its own `struct_size`. A table of a newer or older
+/// minor version is no problem: groups that it does not know count as absent. Thread-safe; throws
+/// std::bad_alloc only.
 inline std::string table_problem(const outback_runtime* table) {
   if (table == nullptr) return "the runtime's table is null";
   if (std::string why = detail::refusal_of_table(table); !why.empty()) return why;
+  // Smaller than any version ever was: nobody has set it, most likely.
   if (table->struct_size < offsetof(outback_runtime, self)) {
     return "the runtime's table says struct_size " + std::to_string(table->struct_size) +
            ": it must be sizeof(outback_runtime) where the runtime was compiled";
   }
+  // Before the slots are looked at: with another major number their places may differ.
   if (table->abi_major != OUTBACK_ABI_MAJOR) {
     return "the runtime was compiled for version " + std::to_string(table->abi_major) + "." +
            std::to_string(table->abi_minor) + " of outback/runtime.h, and this is version " +
@@ -173,14 +187,15 @@ inline std::string table_problem(const outback_runtime* table) {
   return problem.empty() ? detail::needs_problem(*table) : problem;
 }
 
-/// A copy of a table that has the size this header knows, whichever version the table was compiled
-/// for: what it has not got is null. So its reader asks "is it null?" and never "how big is it?".
+/// A copy of a table, in the size that this header knows, whichever version the table was compiled
+/// for. Members that the table does not have are null. So a reader of the copy asks only whether a
+/// member is null, and never how large a struct is.
 ///
-/// Groups are copied too; nothing of the given table is used afterwards except `self` and the
-/// functions.
+/// The groups are copied too. After the constructor nothing of the given table is used except its
+/// `self` and its functions, which must stay valid as long as slots of the copy are called.
 class complete_table {
  public:
-  /// `table_problem(&table)` must be empty.
+  /// `table_problem(&table)` must be empty. Calls no slot.
   explicit complete_table(const outback_runtime& table) : table_(whole(&table)) {
 #define OUTBACK_X(group)                       \
   group##_ = whole(detail::group##_of(table)); \
@@ -188,14 +203,15 @@ class complete_table {
     OUTBACK_GROUPS(OUTBACK_X)
 #undef OUTBACK_X
   }
-  // The table points into this object.
+  // Not copied and not moved: the copied table points to the groups in this object.
   complete_table(const complete_table&) = delete;
   complete_table& operator=(const complete_table&) = delete;
 
-  /// Valid as long as this object.
+  /// The copied table, which is valid as long as this object.
   const outback_runtime& runtime() const noexcept { return table_; }
 
  private:
+  // Copies as much as both sides know. The rest stays zero, which means absent.
   template <class T>
   static T whole(const T* given) {
     T copy = {};
@@ -205,6 +221,8 @@ class complete_table {
     return copy;
   }
 
+  // The table, then a copy of each group: streams_, events_, ... A group that the table does not
+  // have is copied as zeros, and table_ has a null pointer for it.
   outback_runtime table_;
 #define OUTBACK_X(group) outback_##group group##_;
   OUTBACK_GROUPS(OUTBACK_X)

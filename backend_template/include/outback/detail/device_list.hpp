@@ -1,4 +1,5 @@
-// Reading a list of devices as CUDA_VISIBLE_DEVICES is read, by CUDA and by torch.
+// Splits a list of devices in the syntax of CUDA_VISIBLE_DEVICES, as CUDA and torch.cuda read it.
+// The CUDA runtime and the layer that hides devices (layers/visible_devices.cpp) use it.
 #pragma once
 
 #include <charconv>
@@ -11,9 +12,11 @@
 
 namespace outback::detail {
 
-/// What is between the commas, without the blanks around it: at least one entry. They point into
-/// `list`.
+/// Returns the entries between the commas, without the spaces and tabs around them. There is always
+/// at least one entry, and an entry may be empty. The entries point into `list`, which must outlive
+/// them.
 inline std::vector<std::string_view> device_list_entries(std::string_view list) {
+  // torch.cuda strips each entry of a list of numbers, too.
   constexpr std::string_view blanks = " \t";
   std::vector<std::string_view> entries;
   for (;;) {
@@ -31,10 +34,11 @@ inline std::vector<std::string_view> device_list_entries(std::string_view list) 
   }
 }
 
-/// The number that an entry begins with, as strtoul reads it: 1 of `1gpu`, and the largest there is
-/// for one that is larger. nullopt where there is none.
+/// Returns the number that `entry` begins with: 1 for "1gpu" and for "+1", as strtoul reads it. A
+/// number beyond 64 bits counts as UINT64_MAX. Returns nullopt if the entry begins with no number;
+/// a minus sign is none.
 inline std::optional<uint64_t> device_list_number(std::string_view entry) {
-  if (entry.starts_with('+')) entry.remove_prefix(1);
+  if (entry.starts_with('+')) entry.remove_prefix(1);  // which from_chars does not accept
   uint64_t number = 0;
   const auto read = std::from_chars(entry.data(), entry.data() + entry.size(), number);
   if (read.ec == std::errc::result_out_of_range) return UINT64_MAX;

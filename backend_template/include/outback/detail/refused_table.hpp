@@ -1,7 +1,9 @@
-// Tables of runtimes that could not be made: all that their slots do is say why.
+// A list of tables that stand in for runtimes that could not be made, with the reason for each.
 //
-// `<name>_runtime()` is C and has to answer a table, whatever the environment says. What is marked
-// here is refused by `outback::table_problem`, and so by a registration, before any slot is called.
+// A function such as outback_host_runtime() is C and must return a table, also if a variable of the
+// environment is malformed. It then returns a table whose slots fail with the reason, and marks the
+// table here. `outback::table_problem` reports the reason, so that a registration is refused before
+// any slot is called.
 #pragma once
 
 #include <map>
@@ -12,16 +14,22 @@
 
 namespace outback::detail {
 
+/// All tables that were refused, with the reason. `mutex` guards `why`.
 struct refused_tables {
   std::mutex mutex;
   std::map<const outback_runtime*, std::string> why;
 };
+
+/// Returns the list. Each shared library has a list of its own if it hides its symbols: see
+/// `refuse_table`.
 inline refused_tables& all_refused_tables() {
   static auto& all = *new refused_tables;  // leaked, as the tables are
   return all;
 }
 
-/// `table` stays one whose slots may be called. In this library: one that is loaded has its own.
+/// Marks `table` as refused because of `why`, and returns `table`. Its slots may still be called.
+/// Only a reader in the same shared library sees the mark, since a library that hides its symbols
+/// has a list of its own. Thread-safe.
 inline const outback_runtime* refuse_table(const outback_runtime* table, const std::string& why) {
   refused_tables& all = all_refused_tables();
   const std::lock_guard lock(all.mutex);
@@ -29,7 +37,7 @@ inline const outback_runtime* refuse_table(const outback_runtime* table, const s
   return table;
 }
 
-/// "" for a table that was not refused.
+/// Returns why `table` was refused; "" if it was not. Thread-safe.
 inline std::string refusal_of_table(const outback_runtime* table) {
   refused_tables& all = all_refused_tables();
   const std::lock_guard lock(all.mutex);

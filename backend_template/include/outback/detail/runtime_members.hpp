@@ -1,8 +1,10 @@
-// Which slots a runtime class has. Read outback/runtime.hpp instead: it lists the members.
+// Finds out which members of outback/runtime.hpp a runtime class has, and which groups they make. A
+// runtime author reads outback/runtime.hpp instead: it lists the members.
 //
-// For each member there are two concepts. `has_x`: it can be called as the table will call it.
-// `names_x`: the class has a member of that name, callable or not, so that a mistyped signature
-// counts as "half a group" rather than as "no group".
+// For each member x there are two concepts. `has_x` says that the member can be called as the table
+// will call it. `names_x` says that the class has a member of that name, callable or not. The
+// second one makes a mistyped signature count as "half a group", which does not compile, rather
+// than as "no group", which would silently switch the group off.
 #pragma once
 
 #include <concepts>
@@ -16,13 +18,13 @@
 
 namespace outback {
 
-/// Stream priorities: lower is more urgent, 0 is the default, least >= 0 >= greatest.
+/// What `stream_priorities` returns. A lower number is more urgent, 0 is the default.
 struct priority_range {
-  int32_t least;
-  int32_t greatest;
+  int32_t least;     // the least urgent one: 0 or more
+  int32_t greatest;  // the most urgent one: 0 or less
 };
 
-/// Memory of a whole device, in bytes, other processes included.
+/// What `memory_usage` returns: the memory of a whole device in bytes, other processes included.
 struct memory_amount {
   std::size_t free;
   std::size_t total;
@@ -30,11 +32,18 @@ struct memory_amount {
 
 namespace detail {
 
-// bool exactly: a driver's status code, in which 0 means success, must not pass for "done".
+// Whether a member that returns T can serve where Want is wanted. Usually T may be anything that
+// converts to Want. But a bool must be a bool exactly: a member that returns a driver's status
+// code, in which 0 means success, would otherwise convert to the opposite of "done". Where Want is
+// void the result does not matter.
 template <class T, class Want>
 concept gives = std::is_void_v<Want> || (std::same_as<Want, bool> && std::same_as<T, bool>) ||
                 (!std::same_as<Want, bool> && std::convertible_to<T, Want>);
 
+// Defines has_<name> and names_<name>. The arguments are the letters that the `requires` clause
+// declares: i is a device or another int32_t, n a size, p and q pointers, u flags, s a stream, e an
+// event, g a graph, f a callback, h an IPC handle. `&R::name` is ill-formed for an overloaded
+// member, which is why names_ asks has_ first.
 #define OUTBACK_MEMBER(result, name, ...)                                                       \
   template <class R>                                                                            \
   concept has_##name = requires(R& r, int32_t i, std::size_t n, void* p, const void* q,         \
@@ -107,9 +116,13 @@ OUTBACK_MEMBER(int64_t, telemetry_read, i, i)
 OUTBACK_MEMBER(std::vector<outback_process>, telemetry_processes, i)
 #undef OUTBACK_MEMBER
 
+/// The class has all members that every runtime needs.
 template <class R>
 concept has_required = has_device_count<R> && has_device_info<R> && has_device_sync<R> &&
                        has_mem_alloc<R> && has_mem_free<R> && has_mem_copy<R> && has_mem_fill<R>;
+
+// For each group, names_<group>: the class has some member of the group, perhaps with a wrong
+// signature. And has_<group>: the class has all of them, and the table gets the group.
 
 template <class R>
 concept names_streams = names_stream_create<R> || names_stream_destroy<R> ||
@@ -181,7 +194,7 @@ concept names_telemetry = names_telemetry_read<R> || names_telemetry_processes<R
 template <class R>
 concept has_telemetry = has_telemetry_read<R> && has_telemetry_processes<R>;
 
-/// Each group is whole or absent, and comes with those that it needs.
+/// Each group is whole or absent, and the groups that it needs are there.
 template <class R>
 concept has_whole_groups =
     (has_streams<R> || !names_streams<R>) && (has_events<R> || !names_events<R>) &&
@@ -195,7 +208,9 @@ concept has_whole_groups =
     (has_streams<R> || !names_callbacks<R>) && (has_events<R> || !names_ipc<R>) &&
     (has_events<R> || !names_graphs<R>);
 
-/// Does not compile for a class that is no runtime; each message names one missing member.
+/// Does not compile for a class that lacks a member: one message for each missing member, with its
+/// signature. `table_of` asserts this rather than `device_runtime`, because compilers explain a
+/// concept that fails in many lines.
 template <class R>
 consteval bool explain_members() {
 #define OUTBACK_REQUIRED(name, signature) \

@@ -1,5 +1,10 @@
-// The slots of the table that `outback::table_of` makes: each calls one member of the class R,
-// checks the pointers that the class never sees, and turns what is thrown into a status.
+// The slots of the table that `outback::table_of` makes of a runtime class R. Each slot checks what
+// a class should not have to check (null pointers, pattern sizes, struct sizes), calls one member
+// of R, and turns what that throws into a status.
+//
+// The order matters in every slot: null pointers are refused first, then the member runs, and the
+// output is written last. So a failure leaves the outputs as they were, as outback/runtime.h
+// demands.
 #pragma once
 
 #include <algorithm>
@@ -16,11 +21,13 @@
 
 namespace outback::detail {
 
+/// Throws invalid_argument if `pointer` is null. `name` is the argument's name in the text.
 inline void need(const void* pointer, const char* name) {
   if (pointer == nullptr) throw invalid_argument(std::string(name) + " is null");
 }
 
-/// Writes no further than the caller's `struct_size`, which stays as it is.
+/// Copies `value` to `*out`, but no further than the caller's `struct_size`, and leaves that member
+/// as it is. Throws invalid_argument if the caller has not set `struct_size`.
 template <class T>
 void write_sized(T* out, const T& value) {
   if (out->struct_size < sizeof(uint32_t)) {
@@ -32,7 +39,8 @@ void write_sized(T* out, const T& value) {
               reinterpret_cast<const char*>(&value) + sizeof(uint32_t), size - sizeof(uint32_t));
 }
 
-/// As many as there is room for, and the count of all.
+/// Writes the count of all processes, and as many of them as the caller has room for. Throws
+/// invalid_argument if the caller's struct does not even have room for the count.
 inline void write_list(outback_processes* out, const std::vector<outback_process>& all) {
   constexpr std::size_t head = offsetof(outback_processes, list);
   if (out->struct_size < head) {
@@ -45,16 +53,23 @@ inline void write_list(outback_processes* out, const std::vector<outback_process
               reinterpret_cast<outback_process*>(reinterpret_cast<char*>(out) + head));
 }
 
+/// All slots for the class R. A slot that R has no member for is never instantiated, since only the
+/// functions at the end name it, inside `if constexpr`.
 template <class R>
 struct slots {
+  /// `self` is the object that was given to `table_of`.
   static R& of(void* self) noexcept { return *static_cast<R*>(self); }
 
-  /// Runs `body`, which answers nothing.
+  /// Runs `body`, and returns OUTBACK_OK or the status of what it threw. For slots that cannot
+  /// answer OUTBACK_NOT_READY; the others use `guarded` themselves.
   template <class Body>
   static outback_status run(Body&& body) noexcept {
     return guarded([&] { return body(), OUTBACK_OK; });
   }
 
+  // ---- Required
+
+  // One text for each thread, shared by all runtimes of this library that are written as a class.
   static const char* last_error(void*) noexcept { return error_text; }
 
   static outback_status device_count(void* self, int32_t* count) noexcept {
@@ -79,6 +94,8 @@ struct slots {
                                  int32_t src_device, std::size_t size,
                                  outback_stream stream) noexcept {
     return run([&] {
+      // Zero bytes may come with null pointers. The class is asked all the same: it checks the
+      // devices and the stream.
       if (size != 0) need(dst, "dst"), need(src, "src");
       of(self).mem_copy(dst, dst_device, src, src_device, size, stream);
     });
@@ -100,6 +117,8 @@ struct slots {
       of(self).mem_fill(d, ptr, size, pattern, pattern_size, stream);
     });
   }
+
+  // ---- streams: a null stream is the default stream, so only the class can refuse one.
 
   static outback_status stream_create(void* self, int32_t d, int32_t priority,
                                       outback_stream* stream) noexcept {
@@ -124,6 +143,8 @@ struct slots {
       *greatest = range.greatest;
     });
   }
+
+  // ---- events: there is no default event, so null is refused here.
 
   static outback_status event_create(void* self, int32_t d, uint32_t flags,
                                      outback_event* event) noexcept {
@@ -160,6 +181,8 @@ struct slots {
     });
   }
 
+  // ---- host_memory: null may be freed, and `info` accepts every pointer.
+
   static outback_status host_alloc(void* self, std::size_t size, void** ptr) noexcept {
     return run([&] { need(ptr, "ptr"), *ptr = of(self).host_alloc(size); });
   }
@@ -173,6 +196,8 @@ struct slots {
       write_sized<outback_pointer_info>(info, of(self).host_info(ptr));
     });
   }
+
+  // ---- device_state
 
   static outback_status device_select(void* self, int32_t d) noexcept {
     return run([&] { of(self).device_select(d); });
@@ -190,6 +215,8 @@ struct slots {
     });
   }
 
+  // ---- host_registration: unlike memory from `alloc`, a range must be there.
+
   static outback_status host_register(void* self, void* ptr, std::size_t size) noexcept {
     return run([&] {
       need(ptr, "ptr");
@@ -201,6 +228,10 @@ struct slots {
     return run([&] { need(ptr, "ptr"), of(self).host_unregister(ptr); });
   }
 
+  // ---- peer
+
+  // A device is no peer of itself. `peer_can_access` is a question and may ask about one device:
+  // the class answers false.
   static void need_two(int32_t device, int32_t peer) {
     if (device == peer) {
       throw invalid_argument("device " + std::to_string(device) + " is no peer of itself");
@@ -216,6 +247,8 @@ struct slots {
   static outback_status peer_disable(void* self, int32_t d, int32_t peer) noexcept {
     return run([&] { need_two(d, peer), of(self).peer_disable(d, peer); });
   }
+
+  // ---- native: a handle of the driver may be null, so the class checks `handle` of wrap_stream.
 
   static outback_status native_device(void* self, int32_t d, void** handle) noexcept {
     return run([&] { need(handle, "handle"), *handle = of(self).native_device(d); });
@@ -239,6 +272,8 @@ struct slots {
     return run([&] { need(stream, "stream"), *stream = of(self).native_wrap_stream(d, handle); });
   }
 
+  // ---- callbacks: `data` is the caller's and may be null.
+
   static outback_status callback_enqueue(void* self, int32_t d, outback_callback callback,
                                          void* data, outback_stream stream) noexcept {
     return run([&] {
@@ -247,12 +282,16 @@ struct slots {
     });
   }
 
-  // A part of a handle opens nothing, so other than elsewhere there must be room for all of it.
+  // ---- ipc
+
+  // A part of a handle opens nothing. So, unlike other structs, a handle must have its whole size.
   static void need_whole(const outback_ipc_handle& handle) {
     if (handle.struct_size >= sizeof(outback_ipc_handle)) return;
     throw invalid_argument("handle->struct_size is " + std::to_string(handle.struct_size) +
                            ": a handle needs " + std::to_string(sizeof(outback_ipc_handle)));
   }
+  // For handles that come from another process, which may be anything: the class may then read
+  // `size` bytes without a check of its own.
   static void need_handle(const outback_ipc_handle* handle) {
     need(handle, "handle");
     need_whole(*handle);
@@ -294,6 +333,8 @@ struct slots {
     });
   }
 
+  // ---- graphs
+
   static outback_status graph_begin(void* self, int32_t d, outback_stream stream) noexcept {
     return run([&] { of(self).graph_begin(d, stream); });
   }
@@ -316,6 +357,8 @@ struct slots {
     return run([&] { need(graph, "graph"), of(self).graph_destroy(d, graph); });
   }
 
+  // ---- telemetry
+
   static outback_status telemetry_read(void* self, int32_t d, outback_metric metric,
                                        int64_t* value) noexcept {
     return run([&] { need(value, "value"), *value = of(self).telemetry_read(d, metric); });
@@ -327,6 +370,9 @@ struct slots {
       write_list(processes, of(self).telemetry_processes(d));
     });
   }
+
+  // ---- The groups: a struct that is shared by all objects of the class R, or null if R does not
+  // have all members of the group. `self` is in the table, not in the groups.
 
   static const outback_streams* streams() noexcept {
     if constexpr (has_streams<R>) {
@@ -459,6 +505,7 @@ struct slots {
     return nullptr;
   }
 
+  /// The table of `object`, which is borrowed: see `table_of`.
   static outback_runtime table(R& object) noexcept {
     return {.struct_size = sizeof(outback_runtime),
             .abi_major = OUTBACK_ABI_MAJOR,

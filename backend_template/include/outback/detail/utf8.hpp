@@ -1,4 +1,4 @@
-// Reading text that may not be UTF-8: what comes from outside is any bytes.
+// Reads text from outside, such as a variable or a driver's message, that may not be valid UTF-8.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,16 @@
 
 namespace outback::detail {
 
-inline constexpr uint32_t no_character = 0xfffd;  // U+FFFD
+/// U+FFFD, the replacement character: what stands for a byte that is no part of valid UTF-8.
+inline constexpr uint32_t no_character = 0xfffd;
 
-/// Takes the first character of `text`, which is not empty, and answers its number; U+FFFD, for one
-/// byte, where there is none.
+/// Removes the first character from `text`, which must not be empty, and returns its code point. If
+/// `text` does not begin with a valid character, removes one byte and returns U+FFFD. A valid
+/// U+FFFD in the text removes three bytes.
 inline uint32_t take_character(std::string_view& text) {
   const auto byte = [&](std::size_t i) { return uint32_t(static_cast<unsigned char>(text[i])); };
   const uint32_t first = byte(0);
+  // How many bytes the character has, as its first byte says.
   const std::size_t size = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
   uint32_t code = size == 1 ? first : first & (0xffu >> (size + 1));
   bool valid = size == 1 || (first >= 0xc2 && first <= 0xf4 && text.size() >= size);
@@ -21,7 +24,7 @@ inline uint32_t take_character(std::string_view& text) {
     valid = (byte(i) & 0xc0) == 0x80;
     code = code << 6 | (byte(i) & 0x3f);
   }
-  // Not longer than need be, no half of a pair, nothing beyond the last plane.
+  // Overlong forms, halves of surrogate pairs and numbers beyond U+10FFFF are not UTF-8 (RFC 3629).
   valid = valid && !(size == 3 && code < 0x800) && !(size == 4 && code < 0x10000) &&
           !(code >= 0xd800 && code < 0xe000) && code < 0x110000;
   text.remove_prefix(valid ? size : 1);

@@ -1,22 +1,24 @@
-// The one reader of the environment, for the runtimes, the layers, the torch half and the suite.
+// Reads environment variables, for the runtimes, the layers, the torch half and the runtime suite.
+// Outback's C++ reads all its variables here, so that they follow the same rules.
 //
-// It lies beside the contract and is nothing but a header, since the contract's headers are all
-// that these have in common: runtimes and layers see no torch, and a runtime links none of the
-// others.
+// It is a header without a library and lies beside the contract, because the contract's headers are
+// all that its users have in common: runtimes and layers see no torch, and a runtime links none of
+// the others.
 //
-//   Set        A variable that is not set, or empty, is the default. (A list of devices is none
-//              where it is empty: who reads one takes `raw_variable`.)
+//   Set        A function returns nullopt, which means the default, if its variable is not set or
+//              is empty. (`raw_variable` tells the two apart: an empty list of devices means no
+//              device.)
 //   Flags      0 or 1, and nothing else.
-//   Numbers    Decimal digits alone: no sign, no blank, nothing after them.
-//   Sizes      The same, above 0, with K, M or G (powers of 1024) after it or nothing.
-//   Libraries  The absolute path of a file, or a name without "/" for the dynamic loader. What lies
-//              in the working directory is nobody's choice.
+//   Numbers    Decimal digits only: no sign, no space, nothing after the digits.
+//   Sizes      Bytes: a number above 0, which K, M or G (powers of 1024) may follow.
+//   Libraries  The absolute path of a file, or a name without "/" for the dynamic loader. Relative
+//              paths are refused, since the working directory must not decide what is loaded.
 //   Errors     outback::invalid_argument with the variable, its value and what is accepted:
 //              "OUTBACK_VALIDATE=yes: expected 0 or 1".
-//   Rights     In a program that has other rights than its user (setuid, setgid, capabilities) none
-//              of these is set, for secure_getenv says so: its user may not choose what it loads,
-//              where it writes, or how it fails.
-//   Threads    As getenv: nobody may change the environment meanwhile.
+//   Rights     In a program with other rights than its user (setuid, setgid, capabilities) all
+//              variables count as not set: the user must not choose what such a program loads,
+//              where it writes, or how it fails. secure_getenv does that.
+//   Threads    As getenv: no thread may change the environment at the same time.
 #pragma once
 
 #include <charconv>
@@ -34,7 +36,9 @@
 
 namespace outback::detail {
 
-/// `text` in one line, and UTF-8 whatever it was: Python makes no exception of other bytes.
+/// Returns `text` in one line and as valid UTF-8: every control character and every byte that is no
+/// part of UTF-8 becomes \xHH. Error messages need it, since Python cannot make an exception of
+/// text that is not UTF-8.
 inline std::string printable(std::string_view text) {
   constexpr char digits[] = "0123456789abcdef";
   std::string out;
@@ -52,39 +56,41 @@ inline std::string printable(std::string_view text) {
   return out;
 }
 
-/// The same of its beginning: a value may be of any length, and what comes after it says what is
-/// wrong.
+/// Returns `printable` of the first 400 bytes of `text`, with "..." if there are more. A value may
+/// be of any length, and the part of the message that follows it must stay in sight.
 inline std::string shown(std::string_view text) {
   constexpr std::size_t most = 400;
   return printable(text.substr(0, most)) + (text.size() > most ? "..." : "");
 }
 
-/// Throws outback::invalid_argument: "NAME=value: why".
+/// Throws outback::invalid_argument with the text "NAME=value: why".
 [[noreturn]] inline void refuse_variable(std::string_view name, std::string_view value,
                                          std::string_view why) {
   throw invalid_argument(std::string(name) + "=" + shown(value) + ": " + std::string(why));
 }
 
-/// The value as it is, which may be "".
+/// Returns the value as it is, which may be ""; nullopt if the variable is not set.
 inline std::optional<std::string> raw_variable(const char* name) {
   const char* const value = ::secure_getenv(name);
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-/// The value, which is not "".
+/// Returns the value, which is never "".
 inline std::optional<std::string> variable(const char* name) {
   std::optional<std::string> value = raw_variable(name);
   if (value && value->empty()) value.reset();
   return value;
 }
 
-/// The value of a variable that a driver reads too, as the driver finds it: both have to mean the
-/// same. It names no file.
+/// Returns the value of a variable that a driver reads too, such as CUDA_VISIBLE_DEVICES. It uses
+/// getenv, as the driver does, so that both always see the same value. Do not use it for a variable
+/// that names a file or a library: a program with other rights than its user would trust the user.
 inline std::optional<std::string> variable_of_driver(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
+/// Returns the value of a flag. `expected` replaces "0 or 1" in the message, to say what they mean.
 inline std::optional<bool> flag_variable(const char* name, const char* expected = "0 or 1") {
   const std::optional<std::string> value = variable(name);
   if (!value) return std::nullopt;
@@ -94,7 +100,7 @@ inline std::optional<bool> flag_variable(const char* name, const char* expected 
   return *value == "1";
 }
 
-/// The number that all of `text` is.
+/// Returns the number if all of `text` is one, otherwise nullopt. Throws nothing.
 inline std::optional<uint64_t> number_in(std::string_view text) {
   uint64_t number = 0;
   const char* const end = text.data() + text.size();
@@ -102,23 +108,25 @@ inline std::optional<uint64_t> number_in(std::string_view text) {
   return error == std::errc() && stopped == end ? std::optional(number) : std::nullopt;
 }
 
+/// Returns the value of a number from `least` to `most`, both included.
 inline std::optional<uint64_t> number_variable(
     const char* name, uint64_t least = 0, uint64_t most = std::numeric_limits<uint64_t>::max()) {
   const std::optional<std::string> value = variable(name);
   if (!value) return std::nullopt;
   const std::optional<uint64_t> number = number_in(*value);
   if (!number || *number < least || *number > most) {
-    refuse_variable(name, *value,
-                    "expected a number from " + std::to_string(least) + " to " +
-                        std::to_string(most));
+    refuse_variable(
+        name, *value,
+        "expected a number from " + std::to_string(least) + " to " + std::to_string(most));
   }
   return number;
 }
 
-/// A number of bytes.
+/// Returns the value of a size in bytes. "64M" is 64 * 1024 * 1024.
 inline std::optional<uint64_t> size_variable(const char* name) {
   const std::optional<std::string> value = variable(name);
   if (!value) return std::nullopt;
+  // The position of the letter, modulo 3, says how many times 1024 it stands for.
   constexpr std::string_view letters = "KMGkmg";
   const std::size_t letter = letters.find(value->back());
   const bool has_unit = letter != std::string_view::npos;
@@ -129,13 +137,14 @@ inline std::optional<uint64_t> size_variable(const char* name) {
     refuse_variable(name, *value,
                     "expected a number of bytes above 0, with K, M or G after it or nothing");
   }
+  // The shift below must not lose bits.
   if (*number > std::numeric_limits<uint64_t>::max() >> shift) {
     refuse_variable(name, *value, "expected less than 2^64 bytes");
   }
   return *number << shift;
 }
 
-/// Which of `names` the value is: its place, from 0.
+/// Returns the index, from 0, of the value in `names`. Any other value is refused.
 inline std::optional<std::size_t> choice_variable(const char* name,
                                                   std::initializer_list<std::string_view> names) {
   const std::optional<std::string> value = variable(name);
@@ -147,10 +156,10 @@ inline std::optional<std::size_t> choice_variable(const char* name,
     expected += i == 0 ? "expected " : i + 1 == names.size() ? " or " : ", ";
     expected += each;
   }
-  refuse_variable(name, *value, expected);
+  refuse_variable(name, *value, expected);  // "expected allow, warn or error"
 }
 
-/// What dlopen may be given.
+/// Returns the path or the name of a library, as dlopen takes it.
 inline std::optional<std::string> library_variable(const char* name) {
   std::optional<std::string> value = variable(name);
   if (value && value->front() != '/' && value->find('/') != std::string::npos) {

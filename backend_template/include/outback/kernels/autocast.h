@@ -1,4 +1,5 @@
-// What torch.autocast does before an operator of a vendor's or a custom one.
+// Makes torch.autocast cast the arguments of an operator that a vendor or a user has defined.
+// PyTorch's own operators do not need it: Outback registers their policies.
 #pragma once
 
 #include <torch/library.h>
@@ -7,22 +8,27 @@
 
 namespace outback::kernels {
 
-/// torch's at::autocast::CastPolicy. Each concerns the floating-point tensors of this device among
-/// the arguments, but those of float64.
+/// To which dtype the arguments are cast, as at::autocast::CastPolicy (ATen/autocast_mode.h). Every
+/// policy casts only floating-point tensors of this device, and never float64.
 enum class cast_policy : uint8_t {
-  lower_precision_fp,  // to the dtype of torch.autocast: for what is fast there, as matmul
-  fp32,                // to float32: for what needs its range, as exp
-  promote              // to the widest of them: for what takes several, as addcmul
+  lower_precision_fp,  // the dtype of torch.autocast: for operators that are fast in it, as matmul
+  fp32,                // float32: for operators that need its range, as exp
+  promote              // the widest dtype among the arguments: for operators of several, as addcmul
 };
 
-/// The kernel that casts by `policy` and calls the operator again, below autocast. For any
-/// operator, in a TORCH_LIBRARY_IMPL block of AutocastPrivateUse1:
+/// Returns a boxed kernel that casts the arguments by `policy` and calls the operator again with
+/// autocast off. It works for any operator. Register it in a TORCH_LIBRARY_IMPL block of the key
+/// AutocastPrivateUse1:
 ///
 ///   m.impl("scaled_silu", outback::kernels::autocast(cast_policy::fp32));
 ///
-/// Casts of parameters are cached as PyTorch does it. PyTorch's own operators have their policies
-/// from Outback already; one that is registered before register_backend() takes precedence. An
-/// operator without a policy runs in the dtypes it is given.
+/// Tensors in lists are cast too. Casts of parameters are cached until the autocast region ends, by
+/// PyTorch's own at::autocast::cached_cast. A policy that you register for one of PyTorch's own
+/// operators before register_backend() takes precedence over Outback's. An operator without a
+/// policy runs in the dtypes that it is given.
+///
+/// With `promote`, the call throws c10::Error for a lower-precision tensor whose dtype is not that
+/// of torch.autocast. Thread-safe.
 torch::CppFunction autocast(cast_policy policy);
 
 }  // namespace outback::kernels

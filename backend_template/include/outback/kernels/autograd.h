@@ -1,6 +1,7 @@
-// A custom operator's derivative, as a kernel for AutogradPrivateUse1.
+// Gives a custom operator its derivative: `autograd` makes the kernel for AutogradPrivateUse1.
+// PyTorch's own operators do not need it, since they have derivatives for every device.
 //
-// Only custom operators need one: PyTorch's own have theirs for every device.
+// Start at `autograd`, at the end of this file, which has an example.
 #pragma once
 
 #include <ATen/core/LegacyTypeDispatch.h>
@@ -23,31 +24,35 @@ struct AutogradContext;
 
 namespace outback::kernels {
 
-/// torch::autograd::variable_list.
+/// The same type as torch::autograd::variable_list.
 using variable_list = std::vector<at::Tensor>;
 
-/// torch::autograd::AutogradContext by the same names, without its header, which takes the compiler
-/// two seconds. Lives as long as the call that gets it.
+/// What a formula uses to keep values from the forward call for the backward call. The members are
+/// those of torch::autograd::AutogradContext, and each does what the member of that name does. It
+/// exists because that class's header takes the compiler two seconds. It is valid only during the
+/// call that gets it.
 class autograd_context {
  public:
+  /// Borrows `context`. Outback makes these objects, kernels do not.
   explicit autograd_context(torch::autograd::AutogradContext& context);
   autograd_context(const autograd_context&) = delete;
   autograd_context& operator=(const autograd_context&) = delete;
 
-  /// What is no tensor, for `backward`.
+  /// Values for `backward` that are no tensors. A reference to the member of torch's context.
   ska::flat_hash_map<std::string, at::IValue>& saved_data;
 
-  /// Tensors, for `backward`: arguments and results. Once, in `setup_context`.
+  /// Saves tensors, arguments and results, for `backward`. At most once, in `setup_context`.
   void save_for_backward(variable_list to_save);
-  /// What was saved, in `backward`. Throws c10::Error where one was written in between.
+  /// Returns the saved tensors, in `backward`. Throws c10::Error if one of them was modified in
+  /// place after it was saved.
   variable_list get_saved_variables() const;
-  /// Results that have no gradient. Once, in `setup_context`.
+  /// Says which results have no gradient. At most once, in `setup_context`.
   void mark_non_differentiable(const variable_list& outputs);
-  /// Whether `backward` gets zeros for a result without a gradient, as it does by default, or an
-  /// undefined tensor.
+  /// Says what `backward` gets for a result without a gradient: a tensor of zeros if `value` is
+  /// true, which is the default, otherwise an undefined tensor.
   void set_materialize_grads(bool value);
-  /// Whether anybody asks for the gradient of a tensor among the arguments, counted from 0 without
-  /// the others.
+  /// Returns whether a gradient is needed. `tensor` is the index, from 0, among the defined tensors
+  /// of the arguments; each tensor of a list counts, arguments that are no tensors do not.
   bool needs_input_grad(size_t tensor) const;
 
  private:
@@ -56,7 +61,7 @@ class autograd_context {
 
 namespace detail {
 
-/// Either of the two, whichever a formula takes.
+/// Converts to a pointer to either context, whichever the formula's functions take.
 class context_argument {
  public:
   explicit context_argument(autograd_context& ours, torch::autograd::AutogradContext& torchs)
@@ -69,14 +74,15 @@ class context_argument {
   torch::autograd::AutogradContext& torchs_;
 };
 
-/// A derivative without the types of its operator. Lives until the process ends.
+/// A derivative without the types of its operator. Lives until the process ends: graphs of autograd
+/// keep its address.
 struct formula {
-  const char* name;
+  const char* name;  // the formula's C++ type, for error messages and profiles
   variable_list (*backward)(context_argument context, const variable_list& grads);
 };
 
-/// The arguments of one call that a gradient is asked for: every tensor, and every tensor of a
-/// list.
+/// The arguments of one call that may get a gradient: every tensor, and every tensor of a list. A
+/// "slot" here is one gradient that `backward` must return.
 class autograd_inputs {
  public:
   void add(const at::Tensor& tensor) { add_slot(tensor); }
@@ -84,13 +90,15 @@ class autograd_inputs {
   void add(at::TensorList tensors) {
     for (const at::Tensor& tensor : tensors) add_slot(tensor);
   }
+  /// An argument that is no tensor still takes a place among the gradients.
   template <class Argument>
   void add(const Argument& /*no tensor*/) {
     add_slot({});
   }
 
+  /// The defined tensors, in the order of the arguments.
   const variable_list& tensors() const { return tensors_; }
-  /// A number for each gradient that the formula returns: 1 where it is that of a tensor.
+  /// For each gradient that the formula returns, 1 if it belongs to a defined tensor and 0 if not.
   const std::vector<int64_t>& slots() const { return slots_; }
 
  private:
@@ -100,18 +108,22 @@ class autograd_inputs {
   std::vector<int64_t> slots_;
 };
 
-/// Runs `forward`, and makes what it returns the outputs of a torch::autograd::Function whose
-/// derivative is `derivative`. Not a template, since such a Function takes the compiler five
-/// seconds.
+/// Runs `forward` and returns its results as the outputs of a torch::autograd::Function whose
+/// derivative is `derivative`. Autograd records nothing if grad mode is off or no input requires a
+/// gradient. It is no template, because such a Function takes the compiler five seconds. `forward`
+/// is borrowed for the call.
 variable_list run_with_derivative(const formula& derivative, const autograd_inputs& inputs,
                                   c10::function_ref<variable_list(context_argument)> forward);
 
+/// The kernel itself, `run`, with the signature of `function`.
 template <class Formula, auto* function,
           class Signature = std::remove_pointer_t<decltype(function)>>
 struct autograd_kernel;
 
 template <class Formula, auto* function, class Result, class... Arguments>
 struct autograd_kernel<Formula, function, Result(Arguments...)> {
+  /// The kernel that is registered. A call records one node of the autograd graph, if a gradient
+  /// may be needed.
   static Result run(Arguments... arguments) {
     static const formula derivative = {c10::demangle_type<Formula>(),
                                        [](context_argument context, const variable_list& grads) {
@@ -127,11 +139,14 @@ struct autograd_kernel<Formula, function, Result(Arguments...)> {
   }
 
  private:
+  // Calls the operator once more, with the keys of autograd excluded, so that the device's kernel
+  // runs.
   static Result below_autograd(const std::remove_reference_t<Arguments>&... arguments) {
     const at::AutoDispatchBelowADInplaceOrView guard;
     return function(arguments...);
   }
 
+  // A result is a tensor, a list of tensors or a tuple of tensors; a Function's results are a list.
   static variable_list outputs_of(const Result& result) {
     if constexpr (std::is_same_v<Result, at::Tensor>) {
       return {result};
@@ -142,6 +157,7 @@ struct autograd_kernel<Formula, function, Result(Arguments...)> {
     }
   }
 
+  // The way back, with the tensors that autograd has connected to the graph.
   static Result result_of(variable_list outputs) {
     if constexpr (std::is_same_v<Result, at::Tensor>) {
       return std::move(outputs[0]);
@@ -157,7 +173,8 @@ struct autograd_kernel<Formula, function, Result(Arguments...)> {
 
 }  // namespace detail
 
-/// The kernel with the derivative of the operator that `function` calls, by the dispatcher:
+/// Returns the autograd kernel of an operator. `function` must call the operator through the
+/// dispatcher, and `Formula` is its derivative:
 ///
 ///   at::Tensor scaled_silu(const at::Tensor& self, double scale);  // calls acme::scaled_silu
 ///   struct scaled_silu_formula {
@@ -169,18 +186,24 @@ struct autograd_kernel<Formula, function, Result(Arguments...)> {
 ///     m.impl("scaled_silu", outback::kernels::autograd<scaled_silu_formula, &scaled_silu>());
 ///   }
 ///
-/// A formula may take torch::autograd::AutogradContext itself, after its header
-/// (torch/csrc/autograd/custom_function.h).
+/// A formula may also take torch::autograd::AutogradContext itself, if it includes that class's
+/// header (torch/csrc/autograd/custom_function.h).
 ///
-/// The kernel of the device, of Meta or of whatever is below runs first. Then `setup_context`, the
-/// one of torch.library.register_autograd, saves what the derivative needs: it gets the arguments
-/// and the result, a tuple for an operator of several. `backward` gets a gradient for every output
-/// and returns one for every argument, undefined tensors for those that are no tensors. Where it
-/// calls differentiable operators only, it has derivatives itself. Both run with autograd on or off
-/// as the caller has it, maybe on a thread of PyTorch's, and may throw.
+/// A call first runs the kernel below autograd: that of the device, that of Meta, or whichever is
+/// next. Then `setup_context` saves what the derivative needs, as in
+/// torch.library.register_autograd: it gets the arguments and the result, which is a tuple if the
+/// operator has several results. `backward` gets a gradient for every result and returns a gradient
+/// for every argument, and for every tensor of a list; for an argument that is no tensor it returns
+/// an undefined tensor, and undefined tensors at the end may be left out. If it returns another
+/// number of gradients, the backward pass throws c10::Error.
 ///
-/// Works under torch.func.grad, vjp and vmap, and traced by torch.compile. Not for operators that
-/// write their arguments, and not for forward mode, which PyTorch does not offer here.
+/// If `backward` calls differentiable operators only, it is differentiable itself. Both functions
+/// run with grad mode on or off as the caller has it, perhaps on a thread of PyTorch's autograd
+/// engine, and may throw.
+///
+/// The kernel works under torch.func.grad, vjp and vmap and under torch.compile. It does not work
+/// for operators that write to their arguments, nor in forward-mode autograd, which PyTorch does
+/// not offer for such functions.
 template <class Formula, auto* function>
 auto autograd() {
   return TORCH_FN((detail::autograd_kernel<Formula, function>::run));

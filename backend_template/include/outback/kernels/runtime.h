@@ -1,19 +1,27 @@
-// The runtime, for a kernel that calls it.
+// The runtime's table, for a kernel that calls slots itself, and the conversion of their statuses
+// to exceptions.
 #pragma once
 
 #include "outback/runtime.h"
 
 namespace outback::kernels {
 
-/// The registered backend's table, with the layers over it that the environment asks for: so a
-/// device's number here is torch's, and a call is checked and traced as all others are. Its slots
-/// are called from any thread. Throws c10::Error before `register_backend`, and where the backend
-/// was made with an Outback whose interface for kernels is another than the kernel's.
+/// Returns the table of the registered backend, with the layers over it that the environment asks
+/// for. So its slots take torch's device indices, and calls are checked and traced as all others
+/// are. An absent group is null. The table is valid until the process ends, and its slots may be
+/// called from any thread.
+///
+/// Throws c10::Error if no backend is registered, or if these kernels and the backend were compiled
+/// with Outbacks whose interfaces for kernels differ.
 const outback_runtime& runtime();
 
-/// Throws what `status` stands for unless it is OUTBACK_OK, with the name of the slot that answered
-/// it and the driver's words: torch.OutOfMemoryError, NotImplementedError, RuntimeError or
-/// torch.AcceleratorError in Python. On the thread that called the slot.
+/// Throws if `status` is not OUTBACK_OK; the text has `slot`, the name of the slot that returned
+/// it, and the driver's words. Call it on the thread that called the slot, before that thread calls
+/// another one: last_error belongs to a thread. It throws, in C++ and in Python, for
+///   OUTBACK_OUT_OF_MEMORY     c10::OutOfMemoryError     torch.OutOfMemoryError
+///   OUTBACK_UNSUPPORTED       c10::NotImplementedError  NotImplementedError
+///   OUTBACK_INVALID_ARGUMENT  c10::Error                RuntimeError
+///   any other status          c10::AcceleratorError     torch.AcceleratorError
 void check(outback_status status, const char* slot);
 
 }  // namespace outback::kernels

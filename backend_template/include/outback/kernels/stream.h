@@ -1,4 +1,6 @@
-// Where a native kernel puts its work, in the order of everything else that the device does.
+// The stream on which a native kernel launches its work, so that the work runs in the order of
+// everything else on the device. Every kernel that a vendor writes by hand needs it; `elementwise`
+// (outback/kernels/elementwise.h) passes one to its kernel.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -8,45 +10,51 @@
 
 namespace outback::kernels {
 
-/// The calling thread's current stream on one device, for as long as a kernel puts work there.
-/// Meanwhile that device is the thread's current one.
+/// The calling thread's current stream on one device, for as long as a kernel enqueues work there.
+/// Until this object is destroyed, that device is the thread's current device; then the former one
+/// is again.
 ///
 ///   kernel_stream stream(out.device());
 ///   acme_launch(stream.handle(), ...);  // returns before it is done
 ///
-/// When it dies, what was put on the stream counts: copies to the CPU, and operators that run on
-/// the CPU's kernels, wait for it. One thread's; not to be kept beyond the kernel.
+/// The destructor reports to Outback that the stream has work: from then on copies to the CPU, and
+/// operators that run in place on the CPU's kernels, wait for that work. Use the object on the
+/// thread that made it and destroy it before the kernel returns. It does not own the stream.
 class kernel_stream {
  public:
-  /// Throws c10::Error for a device that is not this backend's.
+  /// `device` is a device of this backend with an index, such as that of a tensor. Throws
+  /// c10::Error for a device of another type, and if no backend is registered.
   explicit kernel_stream(c10::Device device);
+  /// Does `mark_launched` unless `wait` was called and `handle` was not called since. Restores the
+  /// current device. Does not wait for the work.
   ~kernel_stream();
   kernel_stream(const kernel_stream&) = delete;
   kernel_stream& operator=(const kernel_stream&) = delete;
 
   c10::Device device() const { return stream_.device(); }
 
-  /// The runtime's own handle, as its slots get it, to launch on. Null: the device's default
-  /// stream.
+  /// Returns the runtime's handle of the stream, to launch on: what slots take. Null means the
+  /// device's default stream. The handle is valid until the process ends.
   outback_stream handle() {
     has_work_ = true;
     return handle_;
   }
 
-  /// Counts what was put on the stream so far, for an operator that is called before this object
-  /// dies and that uses the results.
+  /// Reports the work that was enqueued so far, as the destructor does. Call it before you call an
+  /// operator that uses the results of that work while this object still exists.
   void mark_launched();
 
-  /// For a kernel that computes on the calling thread and is done when it returns: waits until all
-  /// that was put on the stream before is done. Costs a few loads where the stream is idle. Throws
-  /// c10::Error with the driver's words where earlier work failed.
+  /// Waits until all work on the stream is done. Call it first in a kernel that computes on the
+  /// calling thread, before the kernel touches device memory. Throws c10::Error with the driver's
+  /// words if earlier work failed, and c10::Error if the stream is being captured, which breaks the
+  /// capture.
   void wait();
 
  private:
   c10::Stream stream_;
   outback_stream handle_;
   c10::DeviceIndex device_before_;
-  bool has_work_ = true;  // since the last wait
+  bool has_work_ = true;  // there may be work that no wait() has waited for
 };
 
 }  // namespace outback::kernels

@@ -1,9 +1,10 @@
-// Structured operators: a native kernel for one of PyTorch's operators, without its checks and
-// shapes.
+// Structured operators: write a kernel for one of PyTorch's own operators, and let PyTorch check
+// the arguments and compute the shapes.
 //
-// Half of aten's operators are structured: PyTorch has a class of each, at::meta::structured_mm in
-// <ATen/ops/mm_meta.h>, whose `meta` checks the arguments and works out shape and dtype of the
-// results. A kernel derives from it and writes `impl`, the part that is the device's:
+// Many of aten's operators are structured: PyTorch has a class for each, such as
+// at::meta::structured_mm in <ATen/ops/mm_meta.h>. Its member `meta` checks the arguments and
+// computes shape and dtype of the results. Your kernel derives from that class and adds `impl`,
+// which does the work on the device:
 //
 //   struct acme_mm : at::meta::structured_mm {
 //     void impl(const at::Tensor& self, const at::Tensor& mat2, const at::Tensor& out);
@@ -12,15 +13,17 @@
 //     outback::kernels::impl_structured<acme_mm, at::_ops::mm, at::_ops::mm_out>(m);
 //   }
 //
-// `impl` takes what `meta` takes, then the outputs, which have their memory; they need not be
-// contiguous. Where `meta` returns what it worked out (`meta_return_ty`, in ten operators), that
-// comes first. <ATen/ops/mm_native.h> shows the signature that PyTorch's own kernels have. Where
-// the class is a TensorIterator (add, exp and other elementwise operators), `run_loops(*this, ...)`
-// of outback/kernels/elementwise.h is all that `impl` needs.
+// `impl` takes the arguments of `meta`, then the outputs. The outputs have memory on the device and
+// need not be contiguous. If `meta` returns values that it has computed (`meta_return_ty`, in a few
+// operators), they come first. <ATen/ops/mm_native.h> shows the signature of PyTorch's own kernels.
+// If the class is a TensorIterator (add, exp and other elementwise operators), `impl` only calls
+// `run_loops(*this, ...)` of outback/kernels/elementwise.h.
 //
-// Name every variant that the operator has: functional, out= and in place. One that is missing is
-// Outback's, which runs on the CPU's kernel. The shape function that FakeTensor and torch.compile
-// need is PyTorch's already, and so is the derivative.
+// Register every variant that the operator has: functional, out= and in place. Outback serves a
+// variant that you leave out, with the CPU's kernel. PyTorch already has the shape function that
+// FakeTensor and torch.compile need, and the derivative.
+//
+// Start at `impl_structured`, at the end of this file.
 #pragma once
 
 #include <ATen/TensorMeta.h>
@@ -44,39 +47,47 @@ struct TensorIteratorBase;
 namespace outback::kernels {
 namespace detail {
 
+/// The three kinds of overloads of a structured operator: mm, mm.out, mm_.
 enum class variant { functional, out, inplace };
 
-/// The outputs of one call, as `meta` asks for them.
+/// The outputs of one call, of which `meta` says shape, strides and dtype. It does what torch's
+/// code generator (torchgen/dest/register_dispatch_key.py) writes for the CPU and CUDA.
 class structured_outputs {
  public:
   structured_outputs(variant kind, size_t count) : kind_(kind), outputs_(count), proxies_(count) {}
 
-  /// Before `meta`: an output that the caller brought.
+  /// Keeps an output that the caller passed: `out`, or `self` of an in-place operator. Before
+  /// `meta`.
   void bring(size_t index, const at::Tensor& output) { outputs_[index] = output; }
 
-  /// Allocates the output, or checks and resizes the one that is there. With `exact_strides` the
-  /// kernel gets these strides, if need be those of a temporary.
+  /// Called by `meta`, once for each output. A functional output is allocated; an out= output is
+  /// checked and resized; that of an in-place operator is only checked. Makes the output's device
+  /// the current one. With `exact_strides` the kernel gets exactly these strides, if necessary in a
+  /// temporary. An empty `stride` means contiguous, or the memory format of `options`. Throws
+  /// c10::Error for a wrong dtype or device, and for a wrong size in place.
   void set(size_t index, at::IntArrayRef size, at::IntArrayRef stride,
            const at::TensorOptions& options, bool exact_strides);
 
-  /// What the kernel writes.
+  /// The tensor that the kernel writes: the output or its temporary.
   const at::Tensor& at(size_t index) const {
     return proxies_[index].defined() ? proxies_[index] : outputs_[index];
   }
 
-  /// After `impl`: carries temporaries over.
+  /// After `impl`: copies temporaries to the outputs, in stream order.
   void finish();
 
+  /// Hands a functional output over, once.
   at::Tensor take(size_t index) { return std::move(outputs_[index]); }
 
  private:
   variant kind_;
   c10::SmallVector<at::Tensor, 2> outputs_;
-  c10::SmallVector<at::Tensor, 2> proxies_;
-  c10::OptionalDeviceGuard guard_;
+  c10::SmallVector<at::Tensor, 2> proxies_;  // the temporaries; undefined for outputs without one
+  c10::OptionalDeviceGuard guard_;           // restores the current device after the call
 };
 
-/// `Kernel` with these outputs. torch 2.11 passes names as well: that is `More`.
+/// `Kernel` with a place for its outputs: overrides the functions of at::impl::MetaBase by which
+/// `meta` sets an output. torch 2.11 passes dimension names too; they are `More`.
 template <class Kernel, class Method = decltype(&at::impl::MetaBase::set_output_raw_strided)>
 class with_outputs;
 
@@ -87,16 +98,19 @@ class with_outputs<Kernel, void (at::impl::MetaBase::*)(int64_t, at::IntArrayRef
  public:
   with_outputs(variant kind, size_t count) : outputs(kind, count) {}
 
+  /// For kernels that need exactly these strides.
   void set_output_strided(int64_t index, at::IntArrayRef size, at::IntArrayRef stride,
                           at::TensorOptions options, More... more) override {
     set(index, size, stride, options, true, more...);
   }
 
+  /// For kernels that can write any strides.
   void set_output_raw_strided(int64_t index, at::IntArrayRef size, at::IntArrayRef stride,
                               at::TensorOptions options, More... more) override {
     set(index, size, stride, options, false, more...);
   }
 
+  /// By which `meta` and TensorIterator look at an output.
   const at::Tensor& maybe_get_output(int64_t index) override {
     return outputs.at(static_cast<size_t>(index));
   }
@@ -108,14 +122,16 @@ class with_outputs<Kernel, void (at::impl::MetaBase::*)(int64_t, at::IntArrayRef
            bool exact_strides, More... more) {
     outputs.set(static_cast<size_t>(index), size, stride, options, exact_strides);
     if constexpr (std::is_base_of_v<at::TensorIteratorBase, Kernel>) {
-      Kernel::set_output_raw_strided(index, size, stride, options, more...);  // it keeps them too
+      Kernel::set_output_raw_strided(index, size, stride, options, more...);  // it has its own list
     }
   }
 };
 
-/// Throws unless `tensor` is on `common`, which the first tensor determines.
+/// Throws c10::Error unless `tensor` is on the device `common`; the first tensor sets `common`. An
+/// undefined tensor is ignored. `name` is the operator's name in the text.
 void check_device(std::optional<c10::Device>& common, const at::Tensor& tensor, const char* name);
 
+/// The same for an argument of any type: checks all tensors in it.
 template <class Argument>
 void check_devices(std::optional<c10::Device>& common, const Argument& argument, const char* name) {
   if constexpr (std::is_same_v<Argument, at::Tensor>) {
@@ -127,8 +143,8 @@ void check_devices(std::optional<c10::Device>& common, const Argument& argument,
   }
 }
 
-/// An operator's argument as `meta` and `impl` take it: sizes are numbers, and an absent tensor is
-/// one kind of absent.
+/// Converts an argument of the operator to the type that `meta` and `impl` take: symbolic sizes
+/// become numbers, and an optional tensor that is undefined becomes an absent one.
 template <class Argument>
 decltype(auto) as_meta_argument(const Argument& argument) {
   if constexpr (std::is_same_v<Argument, std::optional<at::Tensor>>) {
@@ -149,16 +165,19 @@ decltype(auto) as_meta_argument(const Argument& argument) {
   }
 }
 
+/// How many arguments a member function takes.
 template <class Method>
 inline constexpr size_t arity_of = 0;
 template <class Result, class Class, class... Arguments>
 inline constexpr size_t arity_of<Result (Class::*)(Arguments...)> = sizeof...(Arguments);
 
+/// How many tensors an operator returns.
 template <class Result>
 inline constexpr size_t outputs_of = 1;
 template <class... Parts>
 inline constexpr size_t outputs_of<std::tuple<Parts...>> = sizeof...(Parts);
 
+/// Whether the operator returns new tensors; the other variants return references to arguments.
 template <class Result>
 inline constexpr bool is_functional = !std::is_reference_v<Result>;
 template <class First, class... More>
@@ -166,7 +185,8 @@ inline constexpr bool is_functional<std::tuple<First, More...>> = !std::is_refer
 
 }  // namespace detail
 
-/// The kernel of one variant, for whoever registers it in another way than `impl_structured`.
+/// The kernel of one variant: `run` has the signature of the operator `Operator`, such as
+/// at::_ops::mm. Use it if you register kernels in another way than by `impl_structured`.
 template <class Kernel, class Operator, class Signature = typename Operator::schema>
 struct structured_kernel;
 
@@ -178,22 +198,27 @@ struct structured_kernel<Kernel, Operator, Result(Arguments...)> {
   }
 
  private:
+  // What the variants have in common: `meta` takes the inputs, and out= takes the outputs after
+  // them.
   static constexpr size_t inputs = detail::arity_of<decltype(&Kernel::meta)>;
   static constexpr size_t outputs = detail::outputs_of<Result>;
   static constexpr detail::variant kind =
       detail::is_functional<Result>    ? detail::variant::functional
       : sizeof...(Arguments) == inputs ? detail::variant::inplace
                                        : detail::variant::out;
+  // A mistake here is an operator that does not belong to the class: at::_ops::mul with
+  // structured_mm.
   static_assert(sizeof...(Arguments) == inputs + (kind == detail::variant::out ? outputs : 0),
                 "not a variant of the kernel's operator");
 
-  // Where the arguments have the outputs: behind the inputs, or in the place of the first one.
+  // The index of the first output among the arguments: behind the inputs for out=, 0 for `self`.
   static constexpr size_t first_output = kind == detail::variant::out ? inputs : 0;
 
+  // One call, from the device check to the result. `passed` are references to the arguments.
   template <class Passed, size_t... input, size_t... output>
   static Result run_on(const Passed& passed, std::index_sequence<input...>,
                        std::index_sequence<output...>) {
-    // A TensorIterator does it itself: it knows of CPU scalars.
+    // A TensorIterator checks the devices itself, because it allows CPU scalars.
     if constexpr (!std::is_base_of_v<at::TensorIteratorBase, Kernel>) {
       std::optional<c10::Device> common;
       std::apply(
@@ -215,6 +240,8 @@ struct structured_kernel<Kernel, Operator, Result(Arguments...)> {
     }
   }
 
+  // Calls `meta`, then `impl` with what `meta` returned, the inputs and the outputs. `meta` has set
+  // all outputs when it returns.
   template <class... Passed>
   static void run_kernel(detail::with_outputs<Kernel>& kernel, const Passed&... passed) {
     const auto run_impl = [&]<size_t... output>(std::index_sequence<output...>,
@@ -231,12 +258,17 @@ struct structured_kernel<Kernel, Operator, Result(Arguments...)> {
   }
 };
 
-/// Registers `Kernel` for the variants `Operators` of its operator: at::_ops::mm, at::_ops::mm_out.
-/// In a TORCH_LIBRARY_IMPL block of PrivateUse1 as anything else; `Kernel` is made anew for each
-/// call, without arguments. Calls throw what `meta` and `impl` throw, and c10::Error where tensors
-/// are on several devices or an output has the wrong dtype.
+/// Registers `Kernel` for the variants `Operators` of its operator, such as at::_ops::mm and
+/// at::_ops::mm_out. Call it in a TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) block and pass `m`; it
+/// may come before or after register_backend().
+///
+/// Each call of the operator makes its own `Kernel`, without arguments, on the calling thread, and
+/// runs `meta` and `impl` there. While `impl` runs, the device of the outputs is the current
+/// device. Calls throw what `meta` and `impl` throw, and c10::Error if tensors are on several
+/// devices or an output has the wrong dtype, device or size.
 template <class Kernel, class... Operators>
 void impl_structured(torch::Library& library) {
+  // The overload's name is a part of the name in the registration: "mm", "mm.out".
   const auto impl = [&library]<class Operator>(std::type_identity<Operator>) {
     std::string name = Operator::name;
     if (*Operator::overload_name != '\0') name += std::string(".") + Operator::overload_name;
