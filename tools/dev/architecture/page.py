@@ -90,7 +90,8 @@ def lists(found: dict[str, list[str]]) -> str:
         files = found[way.title]
         lines = [f"{i}. [`{file}`](../{file})" for i, file in enumerate(files, 1)]
         count = len(set(files))
-        sections.append(f"**{way.title}**, `{way.call}`, {count} files:\n\n" + "\n".join(lines))
+        head = f"**{way.title}**: `{way.call}`, to the slot `{way.held_in}`, in {count} files:"
+        sections.append(f"{head}\n\n" + "\n".join(lines))
     return "\n\n".join(sections) + "\n"
 
 
