@@ -15,7 +15,7 @@ namespace outback::core {
 /// (ValueError) instead of the outback::invalid_argument that `read` throws for a malformed value,
 /// with the same text: "OUTBACK_VALIDATE=yes: expected 0 or 1". Other exceptions pass unchanged.
 ///
-/// Nobody may change the environment meanwhile, as with getenv.
+/// Nobody may change the environment meanwhile, as with the C library's function.
 template <class Read>
 auto from_environment(Read&& read) {
   try {
