@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import unittest
 
 FAULTY, WITHOUT_GROUPS = sys.argv[1:3]
@@ -38,6 +39,8 @@ ENDS = {
     "dies_in_a_fill": ("SIGSEGV", -signal.SIGSEGV),
     "aborts_in_a_fill": ("SIGABRT", -signal.SIGABRT),
     "exits_in_a_fill": ("somebody called exit()", 1),
+    "quits_in_a_fill": ("the process ended with status 0, by _exit() or as another program", 1),
+    "becomes_another_program": ("the process ended with status 0, by _exit() or as another", 1),
     "hangs_in_a_fill": ("no end after 1 s, which is the limit: --time-limit", 1),
 }
 
@@ -86,6 +89,32 @@ class SuiteEnds(unittest.TestCase):
                 self.assertNotEqual(done.returncode, 0)
                 if "sanitizer" not in done.stdout.lower():  # which ends it in its own way
                     self.assertEqual(done.returncode, status)
+
+    def test_a_failure_is_one_whatever_the_process_ends_with(self):
+        done = self.run_suite(f"--gtest_filter={FILL}", fault="quits_when_all_is_over")
+        self.assertIn("0 passed, 0 unsupported, 1 failed", done.stdout)
+        self.assertIn("after the tests: the process ended with status 0, and the", done.stdout)
+        self.assertEqual(done.returncode, 1)
+
+    def test_a_signal_for_the_suite_is_one_for_its_tests(self):
+        for number, said in (
+            (signal.SIGTERM, f"{FILL}: the process dies of SIGTERM"),
+            (signal.SIGKILL, ""),
+        ):
+            with self.subTest(number):
+                suite = subprocess.Popen(
+                    [FAULTY, f"--gtest_filter={FILL}"],
+                    env={**os.environ, "OUTBACK_TEST_FAULT": "hangs_in_a_fill"},
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                )
+                suite.stdout.readline()  # it runs
+                time.sleep(0.5)
+                suite.send_signal(number)
+                # At its end nobody has the pipe any more, the process of the tests neither.
+                self.assertIn(said, suite.communicate(timeout=60)[0])
+                self.assertEqual(suite.returncode, -number)
 
     def test_a_first_contact_that_ends_the_process_is_named(self):
         done = self.run_suite(fault="dies_of_its_properties")

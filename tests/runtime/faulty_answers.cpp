@@ -134,6 +134,23 @@ struct exits_in_a_fill : base {
   }
 };
 
+struct quits_in_a_fill : base {
+  void mem_fill(int32_t, void*, std::size_t, const void*, std::size_t, outback_stream) { _exit(0); }
+};
+
+struct becomes_another_program : base {
+  void mem_fill(int32_t, void*, std::size_t, const void*, std::size_t, outback_stream) {
+    execl("/bin/sh", "sh", "-c", "exit 0", nullptr);
+  }
+};
+
+// The tests fail, and nobody is to know.
+struct quits_when_all_is_over : base {
+  void mem_fill(int32_t, void*, std::size_t, const void*, std::size_t, outback_stream) {
+    std::atexit([] { _exit(0); });
+  }
+};
+
 struct hangs_in_a_fill : base {
   void mem_fill(int32_t, void*, std::size_t, const void*, std::size_t, outback_stream) {
     for (;;) pause();
@@ -223,6 +240,9 @@ const faults& faulty_answers() {
       FAULT(dies_in_a_fill),
       FAULT(aborts_in_a_fill),
       FAULT(exits_in_a_fill),
+      FAULT(quits_in_a_fill),
+      FAULT(becomes_another_program),
+      FAULT(quits_when_all_is_over),
       FAULT(hangs_in_a_fill),
       FAULT(dies_of_its_properties),
       SILENT(count),
