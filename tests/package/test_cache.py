@@ -329,9 +329,12 @@ def key(tmp_path, monkeypatch):
         compiler.chmod(0o755)
 
     compiler_is("12.2", "x86_64-linux-gnu")
-    for name in ("CXXFLAGS", "LDFLAGS", "CMAKE_TOOLCHAIN_FILE"):
+    for name in ("CXXFLAGS", "LDFLAGS"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("CXX", os.fspath(compiler))
+    monkeypatch.setenv("CXX", f"{compiler} -march=native")
+    monkeypatch.setenv("CMAKE_TOOLCHAIN_FILE", os.fspath(tmp_path / "toolchain.cmake"))
+    monkeypatch.setattr(cache_key, "_PROCESSORS", tmp_path / "cpuinfo")
+    (tmp_path / "cpuinfo").write_text("flags\t: fpu\n")
     monkeypatch.setattr(toolkit, "tree", lambda: tmp_path)
     (tmp_path / "CMakeLists.txt").write_text("project(Outback VERSION 1.2.3)")
     (tmp_path / "registration").mkdir()
@@ -341,6 +344,8 @@ def key(tmp_path, monkeypatch):
         return cache_key.of_this_process().name
 
     name.compiler_is = compiler_is
+    name.machine_is = (tmp_path / "cpuinfo").write_text
+    name.toolchain = tmp_path / "toolchain.cmake"
     name.source = tmp_path / "registration/a.cpp"
     return name
 
@@ -360,6 +365,8 @@ def test_the_key_stays_and_tells_what_it_is_for(key):
         lambda key, patch: patch.setenv("CXX", f"{os.environ['CXX']} -m32"),
         lambda key, patch: patch.setenv("CXXFLAGS", "-D_GLIBCXX_ASSERTIONS"),
         lambda key, patch: patch.setenv("LDFLAGS", "-fuse-ld=mold"),
+        lambda key, patch: key.toolchain.write_text("set(CMAKE_CXX_FLAGS -O3)"),
+        lambda key, patch: key.machine_is("flags\t: fpu avx512f"),
         lambda key, patch: patch.setattr(os, "confstr", lambda name: "glibc 2.99"),
         lambda key, patch: patch.setattr("torch.version.git_version", "another"),
         lambda key, patch: patch.setattr("torch.version.cuda", "99.9"),
@@ -375,6 +382,8 @@ def test_the_key_stays_and_tells_what_it_is_for(key):
             "arguments",
             "CXXFLAGS",
             "LDFLAGS",
+            "toolchain",
+            "machine",
             "libc",
             "build",
             "CUDA",
@@ -401,6 +410,24 @@ def test_a_cxx_that_is_no_command_is_refused(key, monkeypatch):
     monkeypatch.setenv("CXX", "g++ '")
     with pytest.raises(Refused, match=r"^CXX=g\+\+ ': expected a command .* quotation"):
         key()
+
+
+def test_a_cxx_that_cannot_be_started_is_refused(key, monkeypatch, tmp_path):
+    compiler = tmp_path / "cxx"
+    compiler.write_bytes(b"\x7fELF of another machine")
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CXX", f"{compiler} -O2")
+    with pytest.raises(Refused, match=f"^CXX={compiler} -O2: {compiler} cannot be started: Exec"):
+        key()
+
+
+def test_a_refusal_is_one_line_of_some_length(bare):
+    bare.setenv("OUTBACK_CACHE_DIR", "x\n\x1b[2J" + "y" * 100_000)
+    with pytest.raises(Refused) as refused:
+        cache._root()
+    shown = str(refused.value)
+    assert shown.startswith(r"OUTBACK_CACHE_DIR=x\n\x1b[2Jyyy") and "yyy...: expected" in shown
+    assert len(shown) < 600
 
 
 # ---- A build that is killed

@@ -108,7 +108,9 @@ def test_whom_an_access_list_lets_write_is_another(folder, monkeypatch, place, p
     if permissions == 5:
         assert trust.read_trusted(folder / "inner/file") == b"good"
         return
-    with pytest.raises(Refused, match=rf"^{wrong} can be .*mode 770 and an access list.*chmod go-w"):
+    with pytest.raises(
+        Refused, match=rf"^{wrong} can be .*mode 770 and an access list.*chmod go-w"
+    ):
         trust.read_trusted(folder / "inner/file")
     wrong.chmod(0o750)  # as the message says
     assert trust.read_trusted(folder / "inner/file") == b"good"

@@ -221,13 +221,16 @@ def test_releases_are_numbers(project, monkeypatch):
         ('{"name": "foo", "year": "1999"}', '"year" has to be a number, not "1999"'),
         ('{"name": "foo", "year": true}', '"year" has to be a number, not true'),
         ('{"name": "foo", "outback": "new"}', '"outback" has to be a release as 2.13, not "new"'),
+        ('{"name": "foo", "outback": "0.%s"}' % ("1" * 5000), '"outback" has to be a release'),
+        ('{"name": "foo", "torch": "٢.13"}', '"torch" has to be a release as 2.13, not "٢.13"'),
+        ('{"\\u001b[2J": 1}', 'outback new writes no "\\x1b[2J"'),
         ('{"name": "foo", "torch": ""}', '"torch" has to be a release as 2.13, not ""'),
         ('{"name": "foo", "runtime": "metal"}', 'there is no runtime "metal"'),
     ],
     ids=lambda text: text[:30],
 )
 def test_answers_that_cannot_be_read_are_refused(project, text, words):
-    (project / ".outback/project.json").write_text(text)
+    (project / ".outback/project.json").write_text(text, encoding="utf-8")
     refused(project, words)
 
 
@@ -251,6 +254,13 @@ def test_answers_that_are_a_folder_are_refused_in_one_line(project):
     file.unlink()
     file.mkdir()
     refused(project, f"outback: {file}: Is a directory\n")
+
+
+def test_a_pipe_in_the_place_of_a_file_is_refused_in_one_line(project):
+    file = project / ".outback/template/README.md"
+    file.unlink()
+    os.mkfifo(file)
+    refused(project, f"{file}: no regular file (")
 
 
 def test_what_new_did_not_make_is_refused(tmp_path):

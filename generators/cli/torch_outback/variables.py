@@ -11,10 +11,17 @@ from pathlib import Path
 
 from .refused import Refused
 
+_MOST_SHOWN = 400  # of a value, which may be of any length
+
 
 def refusal(name: str, value: str, why: str) -> Refused:
-    shown = value.encode("utf-8", "backslashreplace").decode()
-    return Refused(f"{name}={shown}: {why}")
+    """In one line, and in characters that a terminal shows."""
+    cut = "..." if len(value) > _MOST_SHOWN else ""
+    return Refused(f"{name}={printable(value[:_MOST_SHOWN])}{cut}: {why}")
+
+
+def printable(text: str) -> str:
+    return "".join(it if it.isprintable() else ascii(it)[1:-1] for it in text)
 
 
 def text(name: str) -> str:
