@@ -166,6 +166,30 @@ def test_a_folder_that_is_not_whole_makes_room(root):
     assert text_in(folder) == "first" and names(folder.resolve().parent) == {"made"}
 
 
+def a_folder_at(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda folder: (folder / "lib/libx.a").write_text("arch"),
+        lambda folder: (folder / "lib/libx.a").unlink(),
+        lambda folder: cache.module_in(folder).write_text("fir"),
+        lambda folder: a_folder_at(cache.module_in(folder)),
+        lambda folder: a_folder_at(folder / "SHA256"),
+    ],
+    ids=["archive cut off", "no archive", "module cut off", "no module", "no seal"],
+)
+def test_what_is_not_whole_any_more_is_built_again(root, spoil):
+    folder = cache.provide()
+    spoil(folder)
+    assert cache.provide() == folder and root.builds == 2
+    assert text_in(folder) == "first" and (folder / "lib/libx.a").read_text() == "archive"
+    assert cache.provide() == folder and root.builds == 2
+
+
 def test_the_log_follows_no_link(root, tmp_path):
     (tmp_path / "precious").write_text("precious")
     root.mkdir()

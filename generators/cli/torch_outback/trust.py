@@ -59,8 +59,23 @@ def open_trusted(path: Path, sticky: bool = False) -> int:
 
 def read_trusted(path: Path) -> bytes:
     """Raises as `open_trusted`."""
-    with open(open_trusted(path), "rb") as file:
-        return file.read()
+    descriptor = open_trusted(path)
+    try:
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read()
+    except OSError as error:  # which knows the descriptor alone
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+    finally:
+        os.close(descriptor)
+
+
+def size_of_trusted(path: Path) -> int:
+    """Raises as `open_trusted`."""
+    descriptor = open_trusted(path)
+    try:
+        return os.fstat(descriptor).st_size
+    finally:
+        os.close(descriptor)
 
 
 def make_private(folder: Path) -> None:
