@@ -55,6 +55,13 @@ def test_a_relative_outback_cache_dir_is_refused(bare, value):
         cache._root()
 
 
+def test_a_program_with_other_rights_than_its_users_has_none_of_the_variables(bare):
+    bare.setenv("OUTBACK_CACHE_DIR", "/mine")
+    bare.setenv("XDG_CACHE_HOME", "/caches")
+    bare.setattr(variables, "has_other_rights", lambda: True)
+    assert cache._root() == Path(variables.pwd.getpwuid(os.getuid()).pw_dir, ".cache/outback")
+
+
 @pytest.mark.parametrize("value", [None, "", ".", "me"])
 def test_without_a_home_that_is_a_path_it_is_the_one_of_the_password_database(bare, value):
     bare.delenv("HOME")

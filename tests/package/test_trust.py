@@ -124,6 +124,16 @@ def test_below_a_folder_like_tmp_is_this_users_what_belongs_to_it(folder):
     os.close(trust.open_trusted(folder, sticky=True))
 
 
+@as_root
+def test_a_program_with_other_rights_than_its_users_trusts_root_alone(folder, monkeypatch):
+    monkeypatch.setattr(trust.variables, "has_other_rights", lambda: True)
+    assert trust.read_trusted(folder / "inner/file") == b"good"
+    os.chown(folder / "inner", SOMEBODY, 0)
+    monkeypatch.setattr(os, "geteuid", lambda: SOMEBODY)
+    with pytest.raises(Refused, match=f"inner belongs to user {SOMEBODY}: .* root's"):
+        trust.read_trusted(folder / "inner/file")
+
+
 # ---- Symbolic links
 
 

@@ -1,6 +1,7 @@
 """What only this process's user, or root, can have put at a path.
 
-Whatever is loaded or linked from a cache runs as this user. So each part of its path, from the root
+Whatever is loaded or linked from a cache runs as this user, and with what other rights the program
+has; then it has to be root's. So each part of its path, from the root
 of the file system on, has to be theirs, and nobody else may be able to replace the next one.
 """
 
@@ -12,6 +13,7 @@ import pwd
 import stat
 from pathlib import Path
 
+from . import variables
 from .refused import Refused
 
 _MOST_LINKS = 40  # the kernel's own limit
@@ -123,7 +125,8 @@ def _has_access_list(opened: int) -> bool:
 
 
 def _check_owner(facts: os.stat_result, place: Path) -> None:
-    user = os.geteuid()
+    # Who has lent the program its rights trusts nobody but root.
+    user = 0 if variables.has_other_rights() else os.geteuid()
     if facts.st_uid not in (0, user):
         owners = "root's" if user == 0 else f"{_name_of(user)}'s or root's"
         raise Refused(
