@@ -7,6 +7,7 @@ smaller device in src/runtime.cpp, and a file that is no longer there, src/versi
 import errno
 import json
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -304,7 +305,8 @@ def test_a_link_stays_one_and_a_program_can_still_be_run(project, tmp_path):
     ("failing", "call"), [("open", 2), ("replace", 2), ("replace", 3), ("replace", 4), ("mkdir", 2)]
 )
 @pytest.mark.parametrize(
-    "error", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()]
+    "error",
+    [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt(), signal.SIGTERM],
 )
 def test_an_update_that_fails_has_changed_nothing(project, monkeypatch, failing, call, error):
     """In the middle: where the first files could be written, and the next cannot. Some of them are
@@ -320,8 +322,13 @@ def test_an_update_that_fails_has_changed_nothing(project, monkeypatch, failing,
         if str(project) in str(arguments[0]):
             calls.append(arguments)
             if len(calls) == call:
-                raise error
+                stop()
         return does(*arguments, **named)
+
+    def stop():
+        if isinstance(error, BaseException):
+            raise error
+        signal.raise_signal(error)
 
     monkeypatch.setattr(owner, name, fails)
     done = outback("update", str(project))
@@ -331,6 +338,8 @@ def test_an_update_that_fails_has_changed_nothing(project, monkeypatch, failing,
     if isinstance(error, OSError):
         assert done.exit_code == 2 and done.output.endswith(": No space left on device\n")
         assert done.output.count("\n") == 1 and ".outback-" not in done.output
+    elif error == signal.SIGTERM:
+        assert done.exit_code == 128 + error and signal.getsignal(error) is signal.SIG_DFL
     else:
         assert done.exit_code == 1 and done.output.strip() == "Aborted!"
     monkeypatch.undo()

@@ -5,7 +5,9 @@ import dataclasses
 import errno
 import io
 import shlex
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -25,7 +27,8 @@ class _Group(click.Group):
         if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
             # A path is bytes, and Python's text of them is printed as the bytes that it stands for.
             sys.stdout.reconfigure(errors="surrogateescape")
-        return super().main(*args, **extra)
+        with _ended_as_interrupted():
+            return super().main(*args, **extra)
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
         with _refusals_told():  # what is printed while options are read
@@ -34,6 +37,27 @@ class _Group(click.Group):
     def invoke(self, context: click.Context) -> object:
         with _refusals_told():
             return super().invoke(context)
+
+
+@contextlib.contextmanager
+def _ended_as_interrupted() -> Iterator[None]:
+    """Whoever ends this process lets it take back what it has half done, as Control-C does."""
+
+    def stop(number: int, _: object) -> None:
+        for each in before:
+            signal.signal(each, signal.SIG_IGN)
+        sys.exit(128 + number)
+
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is signal.SIG_DFL:
+                before[number] = signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextlib.contextmanager
