@@ -13,28 +13,10 @@
 #include "backend_template/core/lazy_start.h"
 #include "backend_template/core/runtime.h"
 #include "backend_template/core/stream.h"
+#include "outback/answer_check.hpp"
 
 namespace outback::core {
 namespace {
-
-outback_pointer_info info_of(const void* ptr) {
-  outback_pointer_info info{};
-  info.struct_size = sizeof info;
-  info.device = OUTBACK_HOST;
-  const outback_host_memory* group = runtime().host_memory;
-  if (group == nullptr) return info;
-  constexpr const char* slot = "host_memory.info";
-  constexpr int32_t unwritten = std::numeric_limits<int32_t>::min();
-  info.device = unwritten;
-  check(group->info(runtime().self, ptr, &info), slot);
-  check_written(info.device, unwritten, "info", slot);
-  if (C10_UNLIKELY(info.device < OUTBACK_HOST || info.device >= device_count())) {
-    blame(core::format("made device {}: expected {} for the host, or one of {} devices",
-                       info.device, OUTBACK_HOST, device_count()),
-          slot);
-  }
-  return info;
-}
 
 int32_t runtime_index(c10::Device device) {
   return device.is_cpu() ? OUTBACK_HOST : device.index();
@@ -51,7 +33,7 @@ void enqueue(void* dst, c10::Device dst_device, const void* src, c10::Device src
 // Host memory that an asynchronous copy uses must not be handed out again before the copy is over.
 // False where it is pageable: then nothing can hold it.
 bool hold_host_memory(const void* host, const c10::Stream& stream) {
-  const outback_pointer_info info = info_of(host);
+  const outback_pointer_info info = pointer_info(host);
   if (info.pinned == 0) return false;
   // The allocator knows its blocks by their base. Memory pinned by somebody else is somebody else's
   // to keep.
@@ -111,8 +93,23 @@ void fill_bytes(void* dst, c10::DeviceIndex device, size_t size, const void* pat
   mark_busy(stream);
 }
 
+outback_pointer_info pointer_info(const void* ptr) {
+  outback_pointer_info info{};
+  info.struct_size = sizeof info;
+  info.device = OUTBACK_HOST;
+  const outback_host_memory* group = runtime().host_memory;
+  if (group == nullptr) return info;
+  constexpr const char* slot = "host_memory.info";
+  constexpr int32_t unwritten = std::numeric_limits<int32_t>::min();
+  info.device = unwritten;
+  check(group->info(runtime().self, ptr, &info), slot);
+  check_written(info.device, unwritten, "info", slot);
+  blame(pointer_info_problem(info, ptr, device_count()), slot);
+  return info;
+}
+
 bool is_pinned(const void* ptr) {
-  return ptr != nullptr && is_started() && info_of(ptr).pinned != 0;
+  return ptr != nullptr && is_started() && pointer_info(ptr).pinned != 0;
 }
 
 }  // namespace outback::core

@@ -5,6 +5,8 @@
 
 #include <cstddef>
 
+#include "outback/runtime.h"
+
 namespace outback::core {
 
 /// Copies `size` bytes between `dst` and `src`, of which at least one is device memory of this
@@ -20,6 +22,9 @@ void copy_bytes(void* dst, c10::Device dst_device, const void* src, c10::Device 
 /// multiple of, on the device's current stream. The pattern is read before it returns.
 void fill_bytes(void* dst, c10::DeviceIndex device, size_t size, const void* pattern,
                 size_t pattern_size);
+
+/// What the runtime says of `ptr`; pageable host memory where it has no group host_memory.
+outback_pointer_info pointer_info(const void* ptr);
 
 /// True when `ptr` lies in host memory that the runtime pinned.
 bool is_pinned(const void* ptr);

@@ -78,7 +78,8 @@ bool query_device(c10::DeviceIndex device);
 /// throws.
 bool is_idle(const c10::Stream& stream) noexcept;
 
-/// Least and greatest (most urgent) priority, as torch.cuda.Stream.priority_range.
+/// Least and greatest (most urgent) priority, as torch.cuda.Stream.priority_range: eight of the
+/// runtime's at most.
 std::pair<int, int> priority_range(c10::DeviceIndex device);
 
 /// What the stream was made with, clamped; 0 for default and external streams.

@@ -2,7 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <locale.h>
+
 #include <cstdint>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -102,6 +106,32 @@ TEST_F(TextTraceTest, IpcHandlesAreWritten) {
   EXPECT_THAT(last(), HasSubstr("(device=0, handle=" + at(&handle) + ") = invalid"));
   EXPECT_EQ(t_.ipc->open_memory(self_, 0, nullptr, &opened), OUTBACK_INVALID_ARGUMENT);
   EXPECT_THAT(last(), HasSubstr("(device=0, handle=null) = invalid"));
+}
+
+// A locale of numbers with a comma, made here where the system has none; null where it cannot be.
+locale_t with_a_comma() {
+  for (const char* name : {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8"}) {
+    if (const locale_t found = newlocale(LC_NUMERIC_MASK, name, nullptr)) return found;
+  }
+  const std::string folder = testing::TempDir() + "outback_trace_test_locales";
+  std::filesystem::create_directories(folder);
+  const std::string made = folder + "/de_DE.UTF-8";
+  if (std::system(("localedef -i de_DE -f UTF-8 " + made + " >/dev/null 2>&1").c_str()) != 0) {
+    return nullptr;
+  }
+  setenv("LOCPATH", folder.c_str(), 1);
+  return newlocale(LC_NUMERIC_MASK, "de_DE.UTF-8", nullptr);
+}
+
+TEST_F(ChromeTraceTest, TimesAreNumbersInEveryLocale) {
+  const locale_t comma = with_a_comma();
+  if (comma == nullptr) GTEST_SKIP() << "there is no locale with a decimal comma, and no localedef";
+  const locale_t before = uselocale(comma);
+  int32_t count = 0;
+  EXPECT_EQ(t_.device_count(self_, &count), OUTBACK_OK);
+  uselocale(before);
+  freelocale(comma);
+  EXPECT_THAT(last(), testing::ContainsRegex(R"("ts": [0-9]+[.][0-9]+, "dur": [0-9]+[.][0-9]+, )"));
 }
 
 TEST_F(ChromeTraceTest, EachGroup) {

@@ -74,9 +74,16 @@ class SuiteEnds(unittest.TestCase):
         for fault, told in {
             "says_nothing_of_memory": "answered ok and made *ptr null",
             "allocates_misaligned": "a multiple of 64, the alignment",
+            "allocates_nowhere": "expected memory that the CPU reaches",
+            "pins_too_little": "expected memory that the CPU reaches",
         }.items():
             with self.subTest(fault):
-                done = self.run_suite("--gtest_filter=CopyTest.*:MemoryTest.E*", fault=fault)
+                tests = "CopyTest.*:MemoryTest.E*:DeviceTest.TheCpu*"
+                if fault == "allocates_nowhere":  # whose other slots would believe it
+                    tests = "DeviceTest.TheCpu*"
+                if fault == "pins_too_little":
+                    tests = "HostMemoryTest.*:ThreadTest.*:GraphTest.*:GrowthTest.OfPinned*"
+                done = self.run_suite(f"--gtest_filter={tests}", fault=fault)
                 self.assertIn(told, done.stdout)
                 self.assertEqual(done.returncode, 1, done.stdout)
 
@@ -128,6 +135,12 @@ class SuiteEnds(unittest.TestCase):
         done = self.run_suite("--gtest_filter=StreamTest.*", program=WITHOUT_GROUPS)
         self.assertRegex(done.stdout, r"0 passed, \d+ unsupported, 0 failed: nothing was tested")
         self.assertEqual(done.returncode, 4)
+
+    def test_no_program_is_no_success(self):
+        for given, environment in ((["--programs=0"], {}), ([], {"OUTBACK_SUITE_PROGRAMS": "0"})):
+            done = self.run_suite("--gtest_filter=ProgramTest.*", *given, **environment)
+            self.assertIn("--programs=0: expected a number above 0", done.stdout)
+            self.assertEqual(done.returncode, 1)
 
     def test_what_the_runtime_has_not_got_is_told_in_a_few_lines(self):
         done = self.run_suite("--gtest_filter=S*:E*-ErrorTest.*", program=WITHOUT_GROUPS)

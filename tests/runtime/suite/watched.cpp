@@ -132,7 +132,7 @@ void tell(const std::string& what) {
   if (state->told) return;
   state->doing[sizeof(state->doing) - 1] = '\0';
   const bool over = state->status != not_ended;
-  const char* const doing = over                        ? "after the tests"
+  const char* const doing = over                      ? "after the tests"
                             : state->doing[0] == '\0' ? "between tests"
                                                       : state->doing;
   std::fprintf(stderr, "\nruntime suite: %s: %s\n", doing, what.c_str());
@@ -175,6 +175,7 @@ std::optional<int> run_watched(int& argc, char** argv) {
   state->status = not_ended;
   const pid_t watching = getpid();
   std::fflush(nullptr);
+  std::signal(SIGCHLD, SIG_DFL);  // who started this may not have waited for children
   const bool anew = has_threads();
   const pid_t process = fork();
   if (process < 0) {
