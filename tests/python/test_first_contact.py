@@ -204,7 +204,8 @@ def test_memory_that_nobody_has_is_no_crash(on_a_faulty_runtime, validate):
     )
     assert output == (
         f"acme: mem_alloc(device 0, 2097152 bytes): {WRONG}answered 0x8000000000000000: expected "
-        f"memory that the CPU reaches, and not all of 2097152 bytes from there on are this process's"
+        "memory that the CPU reaches, and not all of 2097152 bytes from there on are this "
+        "process's"
     )
 
 
