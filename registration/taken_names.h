@@ -34,6 +34,10 @@ inline constexpr taken_names taken[] = {
      " register reinterpret_cast requires short signed sizeof static static_assert static_cast "
      " struct switch template this thread_local throw true typedef typeid typename union "
      " unsigned using virtual void volatile wchar_t xor xor_eq "},
+    {"C has a macro of that name, and a library of operators could not have it",
+     " errno "},
+    {"PyTorch has torch.ops.* already, where operators of a backend's own would be",
+     " higher_order import_module load_library loaded_libraries "},
     {"modules of torch.nn have a parameter, a buffer or a module *, which a method would hide",
      " activation base bias bias_hh bias_ih bias_k bias_v decoder encoder head in_proj_bias "
      " in_proj_weight k_proj_weight layers linear multihead_attn num_batches_tracked original "

@@ -3,11 +3,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "backend_template/layers/call.hpp"
 #include "backend_template/layers/layer.hpp"
@@ -26,10 +27,12 @@ int64_t thread_number() {
   return int64_t(syscall(SYS_gettid));
 }
 
+// With a point, whatever the process's locale has there.
 std::string fixed(double number, int digits) {
   char text[64];
-  std::snprintf(text, sizeof(text), "%.*f", digits, number);
-  return text;
+  const auto [end, error] =
+      std::to_chars(text, text + sizeof(text), number, std::chars_format::fixed, digits);
+  return error == std::errc() ? std::string(text, end) : "0";
 }
 
 double microseconds(std::chrono::nanoseconds time) {

@@ -2,9 +2,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <set>
 #include <vector>
@@ -253,13 +255,18 @@ void validation::receive(slots::device_info, int32_t device, outback_device_info
   }
 }
 
-void validation::receive(slots::host_info, const void*, outback_pointer_info* info) {
+void validation::receive(slots::host_info, const void* ptr, outback_pointer_info* info) {
   if (info->struct_size < offsetof(outback_pointer_info, pinned)) return;  // without `device`
   const auto count = device_count();
-  if (!count || (info->device >= OUTBACK_HOST && info->device < *count)) return;
-  blame(slots::host_info::name, "made device " + std::to_string(info->device) + ": expected " +
-                                    std::to_string(OUTBACK_HOST) + " for the host, or one of " +
-                                    std::to_string(*count) + " devices");
+  if (!count) return;
+  outback_pointer_info known = {};
+  std::memcpy(&known, info, std::min(std::size_t{info->struct_size}, sizeof(known)));
+  if (info->struct_size < sizeof(known)) {  // half an allocation is none
+    known.base = nullptr;
+    known.size = 0;
+  }
+  const std::string problem = pointer_info_problem(known, ptr, *count);
+  if (!problem.empty()) blame(slots::host_info::name, problem);
 }
 
 void validation::receive(slots::stream_priorities, int32_t, int32_t* least, int32_t* greatest) {

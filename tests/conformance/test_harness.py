@@ -324,6 +324,18 @@ def test_a_file_that_cannot_be_used_is_named_before_anything_runs(
     assert str(file) in said.replace("\n", "") and words in said
 
 
+@pytest.mark.parametrize(
+    "given",
+    ["--samples=0", "--samples=-1", "--jobs=0", "--timeout=0", "--timeout=nan", "--timeout=inf"],
+)
+def test_a_number_with_which_nothing_would_run_is_refused(monkeypatch, capsys, given):
+    monkeypatch.setattr(cli, "_run", lambda *_: pytest.fail("it ran"))
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--device", "cpu", given])
+    assert ended.value.code == 2
+    assert f"argument {given.replace('=', ': ')}: expected " in capsys.readouterr().err
+
+
 def test_the_gate_fails_on_a_regression_and_only_then(tmp_path, document):
     committed = tmp_path / "committed.json"
     results.save(document, committed)

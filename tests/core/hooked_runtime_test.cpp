@@ -1,6 +1,7 @@
 // What core makes of a driver's answers that no runtime of the tree gives by itself: a device that
 // cannot be selected, work that others enqueue while the host waits, and captures and other threads
 // that come in between. And how often it calls the driver.
+#include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <c10/util/Exception.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +11,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -65,7 +67,14 @@ class hooked_runtime : public host::host_runtime {
     if (after_event_sync) after_event_sync();
   }
 
+  outback_pointer_info host_info(const void* ptr) const {
+    outback_pointer_info info = host_runtime::host_info(ptr);
+    if (says_device) info.device = *says_device;
+    return info;
+  }
+
   int32_t refused = -1;
+  std::optional<int32_t> says_device;
   std::function<void()> after_sync, before_free, before_record, after_event_sync;
   std::atomic<int> events_made{0}, events_asked{0}, events_awaited{0};
 };
@@ -95,6 +104,18 @@ TEST_F(HookedRuntimeTest, ADeviceThatCannotBeSelectedIsNotCurrent) {
   runtime().refused = 1;
   EXPECT_THROW(core::set_device(1), c10::Error);
   EXPECT_EQ(core::current_device(), 0);
+}
+
+// Numbers of devices are bytes in PyTorch.
+TEST_F(HookedRuntimeTest, ADeviceOfAPointerThatThereIsNotIsAnError) {
+  const auto& hooks = at::detail::getPrivateUse1Hooks();
+  const c10::DataPtr data = core::allocate_on(0, 64);
+  EXPECT_EQ(hooks.getDeviceFromPtr(data.get()).index(), 0);
+  for (const int32_t wrong : {2, 256, -7}) {
+    runtime().says_device = wrong;
+    EXPECT_THROW(hooks.getDeviceFromPtr(data.get()), c10::Error) << wrong;
+  }
+  runtime().says_device.reset();
 }
 
 TEST_F(HookedRuntimeTest, AStreamOfADeviceThatCannotBeSelectedIsNotCurrent) {

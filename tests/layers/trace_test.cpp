@@ -2,7 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <locale.h>
+
 #include <cstdint>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -102,6 +106,31 @@ TEST_F(TextTraceTest, IpcHandlesAreWritten) {
   EXPECT_THAT(last(), HasSubstr("(device=0, handle=" + at(&handle) + ") = invalid"));
   EXPECT_EQ(t_.ipc->open_memory(self_, 0, nullptr, &opened), OUTBACK_INVALID_ARGUMENT);
   EXPECT_THAT(last(), HasSubstr("(device=0, handle=null) = invalid"));
+}
+
+// A locale of numbers with a comma, which is made here; null where it cannot be.
+locale_t with_a_comma() {
+  const std::string folder = testing::TempDir() + "outback_trace_test_locales";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/source") << "LC_NUMERIC\ndecimal_point \",\"\nthousands_sep \"\"\n"
+                                       "grouping -1\nEND LC_NUMERIC\n";
+  // It has no other part than this, which localedef complains of.
+  const std::string made = " " + folder + "/comma >/dev/null 2>&1";
+  [[maybe_unused]] const int status =
+      std::system(("localedef -c -f ANSI_X3.4-1968 -i " + folder + "/source" + made).c_str());
+  setenv("LOCPATH", folder.c_str(), 1);
+  return newlocale(LC_NUMERIC_MASK, "comma", nullptr);
+}
+
+TEST_F(ChromeTraceTest, TimesAreNumbersInEveryLocale) {
+  const locale_t comma = with_a_comma();
+  if (comma == nullptr) GTEST_SKIP() << "there is no localedef";
+  const locale_t before = uselocale(comma);
+  int32_t count = 0;
+  EXPECT_EQ(t_.device_count(self_, &count), OUTBACK_OK);
+  uselocale(before);
+  freelocale(comma);
+  EXPECT_THAT(last(), testing::ContainsRegex(R"("ts": [0-9]+[.][0-9]+, "dur": [0-9]+[.][0-9]+, )"));
 }
 
 TEST_F(ChromeTraceTest, EachGroup) {

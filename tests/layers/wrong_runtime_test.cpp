@@ -185,6 +185,24 @@ TEST_F(WrongRuntimeTest, APointerOfADeviceThatThereIsNot) {
   EXPECT_THAT(text(), HasSubstr("made device 7: expected -1 for the host, or one of 2 devices"));
 }
 
+TEST_F(WrongRuntimeTest, APointerOfAnAllocationThatDoesNotHoldIt) {
+  wrong_.host_memory.info = [](void*, const void* ptr,
+                               outback_pointer_info* info) -> outback_status {
+    info->device = OUTBACK_HOST;
+    info->pinned = 1;
+    info->base = static_cast<char*>(const_cast<void*>(ptr)) + 1;
+    if (info->struct_size == sizeof(*info)) info->size = 64;
+    return OUTBACK_OK;
+  };
+  const outback_runtime* t = validated();
+  outback_pointer_info info = {};
+  info.struct_size = sizeof(info);
+  EXPECT_EQ(t->host_memory->info(t->self, this, &info), OUTBACK_INTERNAL);
+  EXPECT_THAT(text(), HasSubstr("expected an allocation that holds it, or null and 0"));
+  info.struct_size = offsetof(outback_pointer_info, size);  // who asks for half of it gets that
+  EXPECT_EQ(t->host_memory->info(t->self, this, &info), OUTBACK_OK) << text();
+}
+
 TEST_F(WrongRuntimeTest, PrioritiesWithoutTheDefault) {
   wrong_.streams.priorities = [](void*, int32_t, int32_t* least, int32_t* greatest) {
     *least = -1;

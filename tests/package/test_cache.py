@@ -55,6 +55,13 @@ def test_a_relative_outback_cache_dir_is_refused(bare, value):
         cache._root()
 
 
+def test_a_program_with_other_rights_than_its_users_has_none_of_the_variables(bare):
+    bare.setenv("OUTBACK_CACHE_DIR", "/mine")
+    bare.setenv("XDG_CACHE_HOME", "/caches")
+    bare.setattr(variables, "has_other_rights", lambda: True)
+    assert cache._root() == Path(variables.pwd.getpwuid(os.getuid()).pw_dir, ".cache/outback")
+
+
 @pytest.mark.parametrize("value", [None, "", ".", "me"])
 def test_without_a_home_that_is_a_path_it_is_the_one_of_the_password_database(bare, value):
     bare.delenv("HOME")
@@ -164,6 +171,30 @@ def test_a_folder_that_is_not_whole_makes_room(root):
     (root / KEY.name / "half").write_text("")
     folder = cache.provide()
     assert text_in(folder) == "first" and names(folder.resolve().parent) == {"made"}
+
+
+def a_folder_at(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda folder: (folder / "lib/libx.a").write_text("arch"),
+        lambda folder: (folder / "lib/libx.a").unlink(),
+        lambda folder: cache.module_in(folder).write_text("fir"),
+        lambda folder: a_folder_at(cache.module_in(folder)),
+        lambda folder: a_folder_at(folder / "SHA256"),
+    ],
+    ids=["archive cut off", "no archive", "module cut off", "no module", "no seal"],
+)
+def test_what_is_not_whole_any_more_is_built_again(root, spoil):
+    folder = cache.provide()
+    spoil(folder)
+    assert cache.provide() == folder and root.builds == 2
+    assert text_in(folder) == "first" and (folder / "lib/libx.a").read_text() == "archive"
+    assert cache.provide() == folder and root.builds == 2
 
 
 def test_the_log_follows_no_link(root, tmp_path):
@@ -329,9 +360,12 @@ def key(tmp_path, monkeypatch):
         compiler.chmod(0o755)
 
     compiler_is("12.2", "x86_64-linux-gnu")
-    for name in ("CXXFLAGS", "LDFLAGS", "CMAKE_TOOLCHAIN_FILE"):
+    for name in ("CXXFLAGS", "LDFLAGS"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("CXX", os.fspath(compiler))
+    monkeypatch.setenv("CXX", f"{compiler} -march=native")
+    monkeypatch.setenv("CMAKE_TOOLCHAIN_FILE", os.fspath(tmp_path / "toolchain.cmake"))
+    monkeypatch.setattr(cache_key, "_PROCESSORS", tmp_path / "cpuinfo")
+    (tmp_path / "cpuinfo").write_text("flags\t: fpu\n")
     monkeypatch.setattr(toolkit, "tree", lambda: tmp_path)
     (tmp_path / "CMakeLists.txt").write_text("project(Outback VERSION 1.2.3)")
     (tmp_path / "registration").mkdir()
@@ -341,6 +375,8 @@ def key(tmp_path, monkeypatch):
         return cache_key.of_this_process().name
 
     name.compiler_is = compiler_is
+    name.machine_is = (tmp_path / "cpuinfo").write_text
+    name.toolchain = tmp_path / "toolchain.cmake"
     name.source = tmp_path / "registration/a.cpp"
     return name
 
@@ -360,6 +396,8 @@ def test_the_key_stays_and_tells_what_it_is_for(key):
         lambda key, patch: patch.setenv("CXX", f"{os.environ['CXX']} -m32"),
         lambda key, patch: patch.setenv("CXXFLAGS", "-D_GLIBCXX_ASSERTIONS"),
         lambda key, patch: patch.setenv("LDFLAGS", "-fuse-ld=mold"),
+        lambda key, patch: key.toolchain.write_text("set(CMAKE_CXX_FLAGS -O3)"),
+        lambda key, patch: key.machine_is("flags\t: fpu avx512f"),
         lambda key, patch: patch.setattr(os, "confstr", lambda name: "glibc 2.99"),
         lambda key, patch: patch.setattr("torch.version.git_version", "another"),
         lambda key, patch: patch.setattr("torch.version.cuda", "99.9"),
@@ -375,6 +413,8 @@ def test_the_key_stays_and_tells_what_it_is_for(key):
             "arguments",
             "CXXFLAGS",
             "LDFLAGS",
+            "toolchain",
+            "machine",
             "libc",
             "build",
             "CUDA",
@@ -401,6 +441,24 @@ def test_a_cxx_that_is_no_command_is_refused(key, monkeypatch):
     monkeypatch.setenv("CXX", "g++ '")
     with pytest.raises(Refused, match=r"^CXX=g\+\+ ': expected a command .* quotation"):
         key()
+
+
+def test_a_cxx_that_cannot_be_started_is_refused(key, monkeypatch, tmp_path):
+    compiler = tmp_path / "cxx"
+    compiler.write_bytes(b"\x7fELF of another machine")
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CXX", f"{compiler} -O2")
+    with pytest.raises(Refused, match=f"^CXX={compiler} -O2: {compiler} cannot be started: Exec"):
+        key()
+
+
+def test_a_refusal_is_one_line_of_some_length(bare):
+    bare.setenv("OUTBACK_CACHE_DIR", "x\n\x1b[2J" + "y" * 100_000)
+    with pytest.raises(Refused) as refused:
+        cache._root()
+    shown = str(refused.value)
+    assert shown.startswith(r"OUTBACK_CACHE_DIR=x\n\x1b[2Jyyy") and "yyy...: expected" in shown
+    assert len(shown) < 600
 
 
 # ---- A build that is killed

@@ -102,6 +102,8 @@ def test_the_command_and_the_registration_refuse_the_same_names_with_the_same_wo
         ("weight", "modules of torch.nn have a parameter"),
         ("onnx", "torch.onnx is there already"),
         ("namespace", "C++ has a keyword of that name"),
+        ("errno", "C has a macro of that name"),
+        ("higher_order", "PyTorch has torch.ops.higher_order already"),
         ("outback", "the toolkit's own"),
     ],
 )

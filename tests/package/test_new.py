@@ -243,7 +243,7 @@ def test_a_folder_is_filled_where_nothing_beside_it_can_be_made(outback, tmp_pat
     assert (tmp_path / "foo/CMakeLists.txt").exists()
 
 
-@pytest.mark.parametrize("author", ["Ada\nLovelace", "Ada\udcff"])
+@pytest.mark.parametrize("author", ["Ada\nLovelace", "Ada\udcff", "Ada\u2028Lovelace"])
 def test_an_author_is_a_line_of_text(outback, tmp_path, author):
     done = outback("new", "foo", "--yes", "--author", author)
     assert done.exit_code == 2 and "the author is one line of text" in done.output
@@ -256,6 +256,40 @@ def test_an_author_whom_git_knows_in_another_encoding_is_no_error(outback, tmp_p
     done = outback("new", "foo", "--yes")
     assert done.exit_code == 0, done.output
     assert "Andr\N{REPLACEMENT CHARACTER}" in (tmp_path / "foo/LICENSE").read_text(encoding="utf-8")
+
+
+def test_an_author_whom_git_knows_in_two_lines_is_nobody(outback, tmp_path, monkeypatch):
+    (tmp_path / "config").write_text('[user]\n\tname = "Ada\\nLovelace"\n')
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
+    assert outback("new", "foo", "--yes").exit_code == 0
+    assert answers.load(tmp_path / "foo").author == "the foo authors"
+
+
+def run_command(*arguments: str | bytes, before: str = "", **variables: str) -> tuple[int, bytes]:
+    """Exit code, and all that it prints; `before` is of the shell that starts it."""
+    done = subprocess.run(
+        ["sh", "-c", f'{before} "$0" -m torch_outback "$@"', sys.executable, *arguments],
+        env={**os.environ, "PYTHONPATH": os.fspath(ROOT / "generators/cli"), **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    return done.returncode, done.stdout
+
+
+def test_a_folder_is_printed_as_the_bytes_that_it_is(tmp_path):
+    folder = os.fsencode(tmp_path) + b"/\xff"
+    code, output = run_command("new", "foo", "-y", "--dir", folder, PYTHONIOENCODING="utf-8:strict")
+    assert code == 0 and b"torch_foo is in " + folder in output, output
+
+
+def test_an_option_that_cannot_print_says_so_in_one_line():
+    code, output = run_command("--cmake-dir", before="exec 3>&1; exec >/dev/full 2>&3;")
+    assert (code, output) == (2, b"outback: No space left on device\n")
+
+
+def test_without_a_standard_input_it_asks_nothing(tmp_path):
+    code, output = run_command("new", "foo", "--dir", str(tmp_path / "foo"), before="exec <&-;")
+    assert code == 0 and (tmp_path / "foo/CMakeLists.txt").exists(), output
 
 
 def test_an_empty_folder_is_filled_and_stays_the_same_one(outback, tmp_path):

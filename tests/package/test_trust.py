@@ -2,6 +2,7 @@
 
 import os
 import stat
+import struct
 
 import pytest
 from conftest import ROOT  # noqa: F401  (finds torch_outback)
@@ -72,12 +73,65 @@ def test_what_a_group_of_one_can_write_is_not(folder, monkeypatch):
             trust.read_trusted(folder / "inner/file")
 
 
+def test_a_group_is_of_those_too_whose_first_one_it_is(folder, monkeypatch):
+    folder.chmod(0o775)
+    os.chown(folder, -1, os.getegid())
+    me = trust.pwd.getpwuid(os.geteuid())
+    mallory = trust.pwd.struct_passwd(("mallory", "x", SOMEBODY, os.getegid(), "", "/", ""))
+    alone = trust.grp.struct_group((me.pw_name, "x", os.getegid(), []))
+    monkeypatch.setattr(trust.grp, "getgrgid", lambda number: alone)
+    for users in ([me], [me, mallory]):
+        monkeypatch.setattr(trust.pwd, "getpwall", lambda users=users: users)
+        if mallory not in users:
+            assert trust.read_trusted(folder / "inner/file") == b"good"
+            continue
+        with pytest.raises(Refused, match="can be written by others"):
+            trust.read_trusted(folder / "inner/file")
+
+
+@pytest.mark.parametrize("place", ["folder", "folder/inner", "folder/inner/file"])
+@pytest.mark.parametrize("permissions", [7, 5], ids=["may write", "may read"])
+def test_whom_an_access_list_lets_write_is_another(folder, monkeypatch, place, permissions):
+    me = trust.pwd.getpwuid(os.geteuid())
+    alone = trust.grp.struct_group((me.pw_name, "x", os.getegid(), []))
+    monkeypatch.setattr(trust.grp, "getgrgid", lambda number: alone)
+    monkeypatch.setattr(trust.pwd, "getpwall", lambda: [me])
+    owner, somebody, group, mask, others, nobody = 1, 2, 4, 16, 32, 0xFFFFFFFF
+    entries = (owner, 7, nobody), (somebody, permissions, SOMEBODY), (group, 5, nobody)
+    entries += (mask, permissions, nobody), (others, 0, nobody)
+    listed = b"".join((struct.pack("<I", 2), *(struct.pack("<HHI", *it) for it in entries)))
+    wrong = folder.parent / place
+    try:
+        os.setxattr(wrong, "system.posix_acl_access", listed)
+    except OSError as error:
+        pytest.skip(f"this file system keeps no access lists: {error}")
+    if permissions == 5:
+        assert trust.read_trusted(folder / "inner/file") == b"good"
+        return
+    with pytest.raises(
+        Refused, match=rf"^{wrong} can be .*mode 770 and an access list.*chmod go-w"
+    ):
+        trust.read_trusted(folder / "inner/file")
+    wrong.chmod(0o750)  # as the message says
+    assert trust.read_trusted(folder / "inner/file") == b"good"
+
+
 def test_below_a_folder_like_tmp_is_this_users_what_belongs_to_it(folder):
     folder.chmod(0o1777)
     assert trust.read_trusted(folder / "inner/file") == b"good"
     with pytest.raises(Refused, match="can be written by others"):
         trust.open_trusted(folder)  # anybody can put something into it
     os.close(trust.open_trusted(folder, sticky=True))
+
+
+@as_root
+def test_a_program_with_other_rights_than_its_users_trusts_root_alone(folder, monkeypatch):
+    monkeypatch.setattr(trust.variables, "has_other_rights", lambda: True)
+    assert trust.read_trusted(folder / "inner/file") == b"good"
+    os.chown(folder / "inner", SOMEBODY, 0)
+    monkeypatch.setattr(os, "geteuid", lambda: SOMEBODY)
+    with pytest.raises(Refused, match=f"inner belongs to user {SOMEBODY}: .* root's"):
+        trust.read_trusted(folder / "inner/file")
 
 
 # ---- Symbolic links
@@ -114,8 +168,8 @@ def test_what_is_exchanged_while_the_path_is_looked_at_is_not_read(folder, monke
     (evil / "file").write_bytes(b"evil")
     check = trust._check
 
-    def exchange(facts, place, sticky):
-        check(facts, place, sticky=sticky)
+    def exchange(opened, facts, place, sticky):
+        check(opened, facts, place, sticky=sticky)
         if place == folder:
             folder.rename(folder.parent / "away")
             folder.symlink_to(evil.parent)

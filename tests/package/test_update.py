@@ -7,6 +7,7 @@ smaller device in src/runtime.cpp, and a file that is no longer there, src/versi
 import errno
 import json
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -221,13 +222,16 @@ def test_releases_are_numbers(project, monkeypatch):
         ('{"name": "foo", "year": "1999"}', '"year" has to be a number, not "1999"'),
         ('{"name": "foo", "year": true}', '"year" has to be a number, not true'),
         ('{"name": "foo", "outback": "new"}', '"outback" has to be a release as 2.13, not "new"'),
+        ('{"name": "foo", "outback": "0.%s"}' % ("1" * 5000), '"outback" has to be a release'),
+        ('{"name": "foo", "torch": "٢.13"}', '"torch" has to be a release as 2.13, not "٢.13"'),
+        ('{"\\u001b[2J": 1}', 'outback new writes no "\\x1b[2J"'),
         ('{"name": "foo", "torch": ""}', '"torch" has to be a release as 2.13, not ""'),
         ('{"name": "foo", "runtime": "metal"}', 'there is no runtime "metal"'),
     ],
     ids=lambda text: text[:30],
 )
 def test_answers_that_cannot_be_read_are_refused(project, text, words):
-    (project / ".outback/project.json").write_text(text)
+    (project / ".outback/project.json").write_text(text, encoding="utf-8")
     refused(project, words)
 
 
@@ -251,6 +255,13 @@ def test_answers_that_are_a_folder_are_refused_in_one_line(project):
     file.unlink()
     file.mkdir()
     refused(project, f"outback: {file}: Is a directory\n")
+
+
+def test_a_pipe_in_the_place_of_a_file_is_refused_in_one_line(project):
+    file = project / ".outback/template/README.md"
+    file.unlink()
+    os.mkfifo(file)
+    refused(project, f"{file}: no regular file (")
 
 
 def test_what_new_did_not_make_is_refused(tmp_path):
@@ -294,7 +305,8 @@ def test_a_link_stays_one_and_a_program_can_still_be_run(project, tmp_path):
     ("failing", "call"), [("open", 2), ("replace", 2), ("replace", 3), ("replace", 4), ("mkdir", 2)]
 )
 @pytest.mark.parametrize(
-    "error", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()]
+    "error",
+    [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt(), signal.SIGTERM],
 )
 def test_an_update_that_fails_has_changed_nothing(project, monkeypatch, failing, call, error):
     """In the middle: where the first files could be written, and the next cannot. Some of them are
@@ -310,8 +322,13 @@ def test_an_update_that_fails_has_changed_nothing(project, monkeypatch, failing,
         if str(project) in str(arguments[0]):
             calls.append(arguments)
             if len(calls) == call:
-                raise error
+                stop()
         return does(*arguments, **named)
+
+    def stop():
+        if isinstance(error, BaseException):
+            raise error
+        signal.raise_signal(error)
 
     monkeypatch.setattr(owner, name, fails)
     done = outback("update", str(project))
@@ -321,6 +338,8 @@ def test_an_update_that_fails_has_changed_nothing(project, monkeypatch, failing,
     if isinstance(error, OSError):
         assert done.exit_code == 2 and done.output.endswith(": No space left on device\n")
         assert done.output.count("\n") == 1 and ".outback-" not in done.output
+    elif error == signal.SIGTERM:
+        assert done.exit_code == 128 + error and signal.getsignal(error) is signal.SIG_DFL
     else:
         assert done.exit_code == 1 and done.output.strip() == "Aborted!"
     monkeypatch.undo()

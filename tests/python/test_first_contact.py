@@ -195,6 +195,47 @@ print(kept.tolist())
     assert values == "[1.0, 1.0]"
 
 
+@BOTH
+def test_memory_that_nobody_has_is_no_crash(on_a_faulty_runtime, validate):
+    output, _ = on_a_faulty_runtime(
+        "allocates_nowhere",
+        'print(failure(lambda: torch.ones(1, device="acme")))',
+        OUTBACK_VALIDATE=validate,
+    )
+    assert output == (
+        f"acme: mem_alloc(device 0, 2097152 bytes): {WRONG}answered 0x8000000000000000: expected "
+        "memory that the CPU reaches, and not all of 2097152 bytes from there on are this "
+        "process's"
+    )
+
+
+def test_of_many_priorities_a_stream_has_the_one_that_it_says(on_a_faulty_runtime):
+    output, _ = on_a_faulty_runtime(
+        "has_many_priorities",
+        """
+Stream = torch.acme.Stream
+least, greatest = Stream.priority_range()
+asked = [-100, *range(greatest, least + 1), 100]
+given = [Stream(priority=it) for it in asked]
+assert [it.priority for it in given] == [max(greatest, min(least, it)) for it in asked]
+assert len({it.stream_id for it in given}) == len(given)
+print(least, greatest, Stream().priority)
+""",
+    )
+    assert output == "0 -7 0"
+
+
+def test_priorities_that_change_do_not_change_what_a_stream_has(on_a_faulty_runtime):
+    output, _ = on_a_faulty_runtime(
+        "changes_its_priorities",
+        """
+Stream = torch.acme.Stream
+print(Stream.priority_range(), [Stream(priority=-3).priority for _ in range(3)])
+""",
+    )
+    assert output == "(0, 0) [0, 0, 0]"
+
+
 def test_what_was_freed_may_come_again(on_a_faulty_runtime):
     output, _ = on_a_faulty_runtime(
         "none",
@@ -213,9 +254,20 @@ print(torch.acme.memory_reserved())
     ("fault", "action", "told"),
     [
         ("pins_misaligned", "torch.ones(2).pin_memory()", "host_memory.alloc(8 bytes)"),
+        ("pins_too_little", "torch.ones(999).pin_memory()", "and not all of 4096 bytes from there"),
         ("orders_priorities_backwards", "torch.acme.Stream()", "streams.priorities(device 0)"),
         ("makes_one_stream", "[torch.acme.Stream() for _ in range(2)]", "is there already"),
         ("points_to_no_device", "torch.ones(2).is_pinned('acme')", "made device 7: expected -1"),
+        (
+            "pins_more_than_all",
+            "torch.ones(2).is_pinned('acme')",
+            "made pinned 77: expected 0 or 1",
+        ),
+        (
+            "holds_other_memory",
+            "torch.ones(2).is_pinned('acme')",
+            "an allocation that holds it, or",
+        ),
         ("says_nothing_of_pointers", "torch.ones(2).is_pinned('acme')", "wrote nothing to *info"),
         ("says_nothing_of_anything_else", "torch.ones(2).pin_memory()", "made *ptr null"),
         ("says_nothing_of_anything_else", "torch.acme.Stream()", "wrote nothing to *least"),

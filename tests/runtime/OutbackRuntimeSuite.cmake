@@ -47,6 +47,7 @@ function(outback_add_runtime_suite_program name runtime_library table_function)
       programs/shrink.cpp
       report.cpp
       suite.cpp
+      watched.cpp
       # The tests: a file that is added here, or below, is in every suite, and installed.
       device_test.cpp
       memory_test.cpp

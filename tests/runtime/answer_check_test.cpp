@@ -1,8 +1,12 @@
 // Which answers of a runtime can be true.
 #include "outback/answer_check.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 
 namespace outback {
@@ -87,6 +91,43 @@ TEST(AnswerCheck, MemoryIsAlignedAndWithinTheAddresses) {
   EXPECT_NE(memory_problem(at(0 - uintptr_t{64}), 65, 64), "");
   EXPECT_NE(memory_problem(at(96), 1, 64), "");
   EXPECT_NE(memory_problem(nullptr, 1, 64), "");
+}
+
+TEST(AnswerCheck, MemoryForTheCpuIsTheProcesss) {
+  const auto page = std::size_t(sysconf(_SC_PAGESIZE));
+  auto* const pages =
+      static_cast<char*>(mmap(nullptr, 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(pages, MAP_FAILED);
+  EXPECT_EQ(reach_problem(pages, 2 * page), "");
+  munmap(pages + page, page);
+  errno = 0;
+  EXPECT_EQ(reach_problem(pages + 64, page - 64), "");
+  EXPECT_THAT(reach_problem(pages + 64, page - 63), testing::HasSubstr("and not all of "));
+  EXPECT_NE(reach_problem(at(uintptr_t{1} << 63), 64), "");
+  EXPECT_EQ(errno, 0);
+  munmap(pages, page);
+}
+
+TEST(AnswerCheck, WhatIsSaidOfAPointerFitsIt) {
+  const auto problem = [](int32_t device, int32_t pinned, uintptr_t base, std::size_t size) {
+    outback_pointer_info info = {};
+    info.device = device;
+    info.pinned = pinned;
+    info.base = const_cast<void*>(at(base));
+    info.size = size;
+    return pointer_info_problem(info, at(4096), 2);
+  };
+  EXPECT_EQ(problem(1, 0, 4096, 1), "");
+  EXPECT_EQ(problem(OUTBACK_HOST, 1, 4000, 97), "");
+  EXPECT_EQ(problem(OUTBACK_HOST, 0, 0, 0), "");
+  EXPECT_NE(problem(2, 0, 0, 0), "");
+  EXPECT_NE(problem(-2, 0, 0, 0), "");
+  EXPECT_NE(problem(OUTBACK_HOST, 2, 0, 0), "");
+  EXPECT_NE(problem(OUTBACK_HOST, -1, 0, 0), "");
+  EXPECT_NE(problem(0, 0, 4000, 96), "");
+  EXPECT_NE(problem(0, 0, 4097, 64), "");
+  EXPECT_NE(problem(0, 0, 0, SIZE_MAX), "");
+  EXPECT_NE(problem(0, 0, 4096, 0), "");
 }
 
 }  // namespace

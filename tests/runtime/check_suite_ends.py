@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import unittest
 
 FAULTY, WITHOUT_GROUPS = sys.argv[1:3]
@@ -38,6 +39,8 @@ ENDS = {
     "dies_in_a_fill": ("SIGSEGV", -signal.SIGSEGV),
     "aborts_in_a_fill": ("SIGABRT", -signal.SIGABRT),
     "exits_in_a_fill": ("somebody called exit()", 1),
+    "quits_in_a_fill": ("the process ended with status 0, by _exit() or as another program", 1),
+    "becomes_another_program": ("the process ended with status 0, by _exit() or as another", 1),
     "hangs_in_a_fill": ("no end after 1 s, which is the limit: --time-limit", 1),
 }
 
@@ -71,9 +74,16 @@ class SuiteEnds(unittest.TestCase):
         for fault, told in {
             "says_nothing_of_memory": "answered ok and made *ptr null",
             "allocates_misaligned": "a multiple of 64, the alignment",
+            "allocates_nowhere": "expected memory that the CPU reaches",
+            "pins_too_little": "expected memory that the CPU reaches",
         }.items():
             with self.subTest(fault):
-                done = self.run_suite("--gtest_filter=CopyTest.*:MemoryTest.E*", fault=fault)
+                tests = "CopyTest.*:MemoryTest.E*:DeviceTest.TheCpu*"
+                if fault == "allocates_nowhere":  # whose other slots would believe it
+                    tests = "DeviceTest.TheCpu*"
+                if fault == "pins_too_little":
+                    tests = "HostMemoryTest.*:ThreadTest.*:GraphTest.*:GrowthTest.OfPinned*"
+                done = self.run_suite(f"--gtest_filter={tests}", fault=fault)
                 self.assertIn(told, done.stdout)
                 self.assertEqual(done.returncode, 1, done.stdout)
 
@@ -87,6 +97,32 @@ class SuiteEnds(unittest.TestCase):
                 if "sanitizer" not in done.stdout.lower():  # which ends it in its own way
                     self.assertEqual(done.returncode, status)
 
+    def test_a_failure_is_one_whatever_the_process_ends_with(self):
+        done = self.run_suite(f"--gtest_filter={FILL}", fault="quits_when_all_is_over")
+        self.assertIn("0 passed, 0 unsupported, 1 failed", done.stdout)
+        self.assertIn("after the tests: the process ended with status 0, and the", done.stdout)
+        self.assertEqual(done.returncode, 1)
+
+    def test_a_signal_for_the_suite_is_one_for_its_tests(self):
+        for number, said in (
+            (signal.SIGTERM, f"{FILL}: the process dies of SIGTERM"),
+            (signal.SIGKILL, ""),
+        ):
+            with self.subTest(number):
+                suite = subprocess.Popen(
+                    [FAULTY, f"--gtest_filter={FILL}"],
+                    env={**os.environ, "OUTBACK_TEST_FAULT": "hangs_in_a_fill"},
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                )
+                suite.stdout.readline()  # it runs
+                time.sleep(0.5)
+                suite.send_signal(number)
+                # At its end nobody has the pipe any more, the process of the tests neither.
+                self.assertIn(said, suite.communicate(timeout=60)[0])
+                self.assertEqual(suite.returncode, -number)
+
     def test_a_first_contact_that_ends_the_process_is_named(self):
         done = self.run_suite(fault="dies_of_its_properties")
         self.assertIn("the first contact: device_info(device 1): the process dies of", done.stdout)
@@ -99,6 +135,12 @@ class SuiteEnds(unittest.TestCase):
         done = self.run_suite("--gtest_filter=StreamTest.*", program=WITHOUT_GROUPS)
         self.assertRegex(done.stdout, r"0 passed, \d+ unsupported, 0 failed: nothing was tested")
         self.assertEqual(done.returncode, 4)
+
+    def test_no_program_is_no_success(self):
+        for given, environment in ((["--programs=0"], {}), ([], {"OUTBACK_SUITE_PROGRAMS": "0"})):
+            done = self.run_suite("--gtest_filter=ProgramTest.*", *given, **environment)
+            self.assertIn("--programs=0: expected a number above 0", done.stdout)
+            self.assertEqual(done.returncode, 1)
 
     def test_what_the_runtime_has_not_got_is_told_in_a_few_lines(self):
         done = self.run_suite("--gtest_filter=S*:E*-ErrorTest.*", program=WITHOUT_GROUPS)

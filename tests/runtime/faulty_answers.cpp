@@ -1,5 +1,6 @@
 // Runtimes whose answers cannot be, which shows without touching memory; and some that end the
 // process, or keep it.
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -88,6 +89,40 @@ struct allocates_twice : base {
   void* first = nullptr;
 };
 
+// Where no process can have any: the kernel's half of the addresses.
+void* no_memory() {
+  return reinterpret_cast<void*>(uintptr_t{1} << 63);
+}
+
+struct allocates_nowhere : base {
+  void* mem_alloc(int32_t, std::size_t) { return no_memory(); }
+  void mem_free(int32_t, void*) {}
+  void mem_copy(void*, int32_t, const void*, int32_t, std::size_t, outback_stream) {}
+};
+
+// The end of it is nobody's.
+struct pins_too_little : base {
+  void* host_alloc(std::size_t size) {
+    constexpr std::size_t page = 65536;
+    const std::size_t whole = (size + page - 1) / page * page;
+    void* const all =
+        mmap(nullptr, whole + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* const end = static_cast<std::byte*>(all) + whole;
+    munmap(end, page);
+    return static_cast<std::byte*>(end) - 64;
+  }
+  void host_free(void*) {}
+};
+
+struct has_many_priorities : base {
+  priority_range stream_priorities(int32_t) { return {.least = 10, .greatest = -10}; }
+};
+
+struct changes_its_priorities : base {
+  priority_range stream_priorities(int32_t) { return {.least = 0, .greatest = -calls++}; }
+  std::atomic<int> calls{0};
+};
+
 struct pins_misaligned : base {
   void* host_alloc(std::size_t size) {
     return static_cast<std::byte*>(base::host_alloc(size + 64)) + 8;
@@ -106,6 +141,26 @@ struct makes_one_stream : base {
   }
   outback_stream only = nullptr;
 };
+
+// What it says of any pointer.
+template <void (*Change)(outback_pointer_info&)>
+struct points : base {
+  outback_pointer_info host_info(const void* ptr) const {
+    outback_pointer_info info = base::host_info(ptr);
+    Change(info);
+    return info;
+  }
+};
+
+void pins_more_than_all(outback_pointer_info& info) {
+  info.pinned = 77;
+}
+void holds_other_memory(outback_pointer_info& info) {
+  static char other[64];
+  info.pinned = 1;
+  info.base = other;
+  info.size = sizeof(other);
+}
 
 struct points_to_no_device : base {
   outback_pointer_info host_info(const void* ptr) const {
@@ -131,6 +186,23 @@ struct aborts_in_a_fill : base {
 struct exits_in_a_fill : base {
   void mem_fill(int32_t, void*, std::size_t, const void*, std::size_t, outback_stream) {
     std::exit(0);
+  }
+};
+
+struct quits_in_a_fill : base {
+  void mem_fill(int32_t, void*, std::size_t, const void*, std::size_t, outback_stream) { _exit(0); }
+};
+
+struct becomes_another_program : base {
+  void mem_fill(int32_t, void*, std::size_t, const void*, std::size_t, outback_stream) {
+    execl("/bin/sh", "sh", "-c", "exit 0", nullptr);
+  }
+};
+
+// The tests fail, and nobody is to know.
+struct quits_when_all_is_over : base {
+  void mem_fill(int32_t, void*, std::size_t, const void*, std::size_t, outback_stream) {
+    std::atexit([] { _exit(0); });
   }
 };
 
@@ -216,13 +288,22 @@ const faults& faulty_answers() {
       DESCRIBED(with_an_endless_pci_id),
       FAULT(allocates_misaligned),
       FAULT(allocates_twice),
+      FAULT(allocates_nowhere),
+      FAULT(pins_too_little),
+      FAULT(has_many_priorities),
+      FAULT(changes_its_priorities),
       FAULT(pins_misaligned),
       FAULT(orders_priorities_backwards),
       FAULT(makes_one_stream),
+      {"pins_more_than_all", table_of_a<points<&pins_more_than_all>>},
+      {"holds_other_memory", table_of_a<points<&holds_other_memory>>},
       FAULT(points_to_no_device),
       FAULT(dies_in_a_fill),
       FAULT(aborts_in_a_fill),
       FAULT(exits_in_a_fill),
+      FAULT(quits_in_a_fill),
+      FAULT(becomes_another_program),
+      FAULT(quits_when_all_is_over),
       FAULT(hangs_in_a_fill),
       FAULT(dies_of_its_properties),
       SILENT(count),

@@ -64,14 +64,11 @@ struct hooks final : at::PrivateUse1HooksInterface, kernel_services {
 
   // Only the runtime knows whose memory a pointer is.
   c10::Device getDeviceFromPtr(void* data) const override {
-    const outback_host_memory* group = core::runtime().host_memory;
     TORCH_CHECK_NOT_IMPLEMENTED(
-        group != nullptr, core::backend_name(),
+        core::runtime().host_memory != nullptr, core::backend_name(),
         ": the device of a pointer is not known, since this device's runtime has no "
         "host_memory.info");
-    outback_pointer_info info{};
-    info.struct_size = sizeof info;
-    core::check(group->info(core::runtime().self, data, &info), "host_memory.info");
+    const outback_pointer_info info = pointer_info(data);
     TORCH_CHECK(info.device != OUTBACK_HOST, "the pointer is not ", core::backend_name(),
                 " memory");
     return c10::Device(device_type, static_cast<c10::DeviceIndex>(info.device));

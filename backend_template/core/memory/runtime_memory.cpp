@@ -85,7 +85,9 @@ template <class Free>
 void check_memory(void* data, size_t size, size_t alignment, int32_t space, const char* slot,
                   c10::DeviceIndex device, Free&& free) {
   const int64_t shown_device = device == OUTBACK_HOST ? none : device;
-  if (const std::string problem = memory_problem(data, size, alignment); !problem.empty()) {
+  std::string problem = memory_problem(data, size, alignment);
+  if (problem.empty() && space == OUTBACK_HOST) problem = reach_problem(data, size);
+  if (!problem.empty()) {
     if (data != nullptr) free();
     blame(problem, slot, shown_device, static_cast<int64_t>(size));
   }

@@ -57,6 +57,9 @@ struct stream_state {
 };
 
 struct device_streams {
+  // The priority range as one number: the least times max_priorities, minus the greatest. Below 0
+  // until the runtime was asked.
+  std::atomic<int> priorities{-1};
   std::mutex create_mutex;
   stream_state default_stream;
   // By id - 1. First the pooled streams: the level of the priority, from the least urgent one on,
@@ -113,6 +116,26 @@ stream_state& state_of(const c10::Stream& stream) {
   TORCH_CHECK(state != nullptr, stream, " is not a stream of ", backend_name(),
               ": its id was never given out on that device");
   return *state;
+}
+
+// As device_streams::priorities. Of more of them than there are pools, the most urgent ones that
+// still have 0 among them.
+int ask_priorities(c10::DeviceIndex device) {
+  constexpr const char* slot = "streams.priorities";
+  constexpr int32_t unwritten = std::numeric_limits<int32_t>::min();
+  int32_t least = unwritten;
+  int32_t greatest = unwritten;
+  check(runtime().streams->priorities(runtime().self, device, &least, &greatest), slot, device);
+  check_written(least, unwritten, "least", slot, device);
+  check_written(greatest, unwritten, "greatest", slot, device);
+  if (C10_UNLIKELY(least < 0 || greatest > 0)) {
+    blame(core::format("made *least {} and *greatest {}: expected *least >= 0 >= *greatest", least,
+                       greatest),
+          slot, device);
+  }
+  greatest = std::max(greatest, 1 - max_priorities);
+  least = std::min(least, greatest + max_priorities - 1);
+  return least * max_priorities - greatest;
 }
 
 void refuse_if_captured(const stream_state& state, const c10::Stream& stream) {
@@ -182,19 +205,14 @@ void restore(const replaced_streams& before) {
 
 std::pair<int, int> priority_range(c10::DeviceIndex device) {
   if (runtime().streams == nullptr) return {0, 0};
-  constexpr const char* slot = "streams.priorities";
-  constexpr int32_t unwritten = std::numeric_limits<int32_t>::min();
-  int32_t least = unwritten;
-  int32_t greatest = unwritten;
-  check(runtime().streams->priorities(runtime().self, device, &least, &greatest), slot, device);
-  check_written(least, unwritten, "least", slot, device);
-  check_written(greatest, unwritten, "greatest", slot, device);
-  if (C10_UNLIKELY(least < 0 || greatest > 0)) {
-    blame(core::format("made *least {} and *greatest {}: expected *least >= 0 >= *greatest", least,
-                       greatest),
-          slot, device);
+  // Once a device: a stream's id says its priority as long as the process runs.
+  std::atomic<int>& known = streams_of(device).priorities;
+  int range = known.load(std::memory_order_relaxed);
+  if (range < 0) {
+    const int asked = ask_priorities(device);
+    if (known.compare_exchange_strong(range, asked, std::memory_order_relaxed)) range = asked;
   }
-  return {least, greatest};
+  return {range / max_priorities, -(range % max_priorities)};
 }
 
 c10::Stream new_stream(c10::DeviceIndex device, int priority) {
@@ -205,9 +223,7 @@ c10::Stream new_stream(c10::DeviceIndex device, int priority) {
 
   const auto [least, greatest] = priority_range(index);
   const int clamped = std::clamp(priority, greatest, least);
-  // Level 0 is the least urgent priority. Priorities beyond the eighth share the last level's pool.
-  const auto level =
-      static_cast<int>(std::min<int64_t>(int64_t{least} - clamped, max_priorities - 1));
+  const int level = least - clamped;  // 0 is the least urgent priority
   device_streams& streams = streams_of(index);
   // In turn: when the pool of a priority is full, its streams are shared, as in torch.cuda.
   const uint32_t turn = streams.next[level].fetch_add(1, std::memory_order_relaxed);

@@ -112,7 +112,8 @@ bool is_idle(const c10::Stream& stream) noexcept;
 
 /// Returns the least and the greatest priority of the device's streams, as
 /// torch.cuda.Stream.priority_range does. Lower numbers are more urgent: least >= 0 >= greatest.
-/// {0, 0} without the group streams.
+/// {0, 0} without the group streams. Asks the runtime once a device, and keeps at most eight
+/// priorities: the most urgent ones that still have 0 among them.
 std::pair<int, int> priority_range(c10::DeviceIndex device);
 
 /// Returns the priority that the stream was made with, after clamping. 0 for default and external

@@ -6,6 +6,10 @@
 // that an answer names, may be called from any thread, and throw std::bad_alloc only.
 #pragma once
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -144,6 +148,43 @@ inline std::string memory_problem(const void* ptr, std::size_t size, std::size_t
            std::to_string(size) + " bytes from there on do";
   }
   return "";
+}
+
+/// The same of memory that the CPU is to reach, with no problem of the others: is there any? Asks
+/// the kernel.
+inline std::string reach_problem(const void* ptr, std::size_t size) {
+  const auto address = reinterpret_cast<uintptr_t>(ptr);
+  const uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE));
+  const uintptr_t begin = address / page * page;
+  const int kept = errno;
+  // What has no file behind it stays as it is, and so does the rest: nobody is to wait for it.
+  const bool is_there =
+      msync(reinterpret_cast<void*>(begin), address - begin + size, MS_ASYNC) == 0 ||
+      errno != ENOMEM;
+  errno = kept;
+  return is_there ? ""
+                  : "answered " + detail::hex_text(address) + ": expected memory that the CPU " +
+                        "reaches, and not all of " + std::to_string(size) +
+                        " bytes from there on are this process's";
+}
+
+/// What `host_memory.info` answered of `ptr`, in a whole struct; `devices`: how many there are.
+inline std::string pointer_info_problem(const outback_pointer_info& info, const void* ptr,
+                                        int32_t devices) {
+  if (info.device < OUTBACK_HOST || info.device >= devices) {
+    return "made device " + std::to_string(info.device) + ": expected " +
+           std::to_string(OUTBACK_HOST) + " for the host, or one of " + std::to_string(devices) +
+           " devices";
+  }
+  if (info.pinned != 0 && info.pinned != 1) {
+    return "made pinned " + std::to_string(info.pinned) + ": expected 0 or 1";
+  }
+  const auto address = reinterpret_cast<uintptr_t>(ptr);
+  const auto base = reinterpret_cast<uintptr_t>(info.base);
+  const bool is_unknown = base == 0 && info.size == 0;
+  if (is_unknown || (base != 0 && base <= address && address - base < info.size)) return "";
+  return "made base " + detail::hex_text(base) + " and size " + std::to_string(info.size) + " of " +
+         detail::hex_text(address) + ": expected an allocation that holds it, or null " + "and 0";
 }
 
 }  // namespace outback

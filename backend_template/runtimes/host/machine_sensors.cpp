@@ -1,7 +1,9 @@
 #include "backend_template/runtimes/host/machine_sensors.hpp"
 
+#include <charconv>
 #include <fstream>
 #include <string>
+#include <system_error>
 
 namespace outback::host {
 namespace {
@@ -18,11 +20,13 @@ std::optional<int64_t> clock_in_cpuinfo(const std::filesystem::path& file) {
   for (std::string line; std::getline(in, line);) {
     const auto colon = line.find(':');
     if (!line.starts_with("cpu MHz") || colon == std::string::npos) continue;
-    try {
-      return int64_t(std::stod(line.substr(colon + 1)) * 1e6);
-    } catch (const std::exception&) {
-      return std::nullopt;
-    }
+    // from_chars reads a point in every locale, and passes over no blank.
+    const auto begin = line.find_first_not_of(" \t", colon + 1);
+    if (begin == std::string::npos) return std::nullopt;
+    double megahertz = 0;
+    const char* const end = line.data() + line.size();
+    if (std::from_chars(line.data() + begin, end, megahertz).ec != std::errc()) return std::nullopt;
+    return int64_t(megahertz * 1e6);
   }
   return std::nullopt;
 }

@@ -10,7 +10,7 @@ import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import names, toolkit
+from . import names, toolkit, variables
 from .refused import Refused
 
 RUNTIMES = ("custom", "host", "cuda", "level_zero")
@@ -47,14 +47,14 @@ class Answers:
                 f"--language c is for a runtime of your own, and --runtime {self.runtime} is "
                 f"Outback's: leave one of them out"
             )
-        if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in self.author):
+        if not _is_line(self.author):
             raise Refused(f"the author is one line of text in UTF-8, and not {self.author!a}")
 
     def completed(self) -> "Answers":
         """With what nobody is asked: the author, the year, and the releases that are there."""
         return dataclasses.replace(
             self,
-            author=self.author or _author() or f"the {self.name} authors",
+            author=self.author.strip() or _author() or f"the {self.name} authors",
             year=self.year or datetime.date.today().year,
             torch=self.torch or _installed_torch() or toolkit.NEWEST_TORCH,
             outback=toolkit.minor_version(),
@@ -82,7 +82,7 @@ def load(project: Path) -> Answers:
             what = "a number" if kind is int else "text"
             raise _unreadable(file, f'"{key}" has to be {what}, not {json.dumps(given[key])}')
     for key in ("outback", "torch"):
-        if not re.fullmatch(r"\d+\.\d+", given.get(key, "0.0")):
+        if not re.fullmatch(r"[0-9]{1,4}\.[0-9]{1,4}", given.get(key, "0.0")):
             raise _unreadable(file, f'"{key}" has to be a release as 2.13, not "{given[key]}"')
     version = toolkit.minor_version()
     if _numbers(given.get("outback", "0.0")) > _numbers(version):
@@ -104,7 +104,7 @@ def _unreadable(file: Path, why: str) -> Refused:
 
 
 def _quoted(keys: set[str]) -> str:
-    return ", ".join(f'"{key}"' for key in sorted(keys))
+    return ", ".join(f'"{variables.printable(key)}"' for key in sorted(keys))
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -126,7 +126,13 @@ def _author() -> str:
         )
     except OSError:
         return ""
-    return done.stdout.strip()
+    name = done.stdout.strip()
+    return name if _is_line(name) else ""
+
+
+def _is_line(text: str) -> bool:
+    """Without what ends a line, controls a terminal, or is no character in UTF-8."""
+    return not any(unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") for letter in text)
 
 
 def _installed_torch() -> str:

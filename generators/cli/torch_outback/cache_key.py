@@ -7,12 +7,14 @@ import shutil
 import subprocess
 import sysconfig
 from dataclasses import dataclass
+from pathlib import Path
 
 from . import toolkit, variables
 
 _SOURCES = ("CMakeLists.txt", "backend_template", "cmake", "generators", "registration")
 _SUFFIXES = {".h", ".hpp", ".cpp", ".txt", ".cmake", ".in"}
 _COMPILERS = ("c++", "g++", "clang++")  # where CXX is not set, in CMake's order
+_PROCESSORS = Path("/proc/cpuinfo")
 _FLAGS = ("CXXFLAGS", "LDFLAGS", "CMAKE_TOOLCHAIN_FILE")
 
 
@@ -49,7 +51,7 @@ def of_this_process() -> Key:
     python = sysconfig.get_config_var("SOABI")
     compiler = _compiler()
     if compiler is not None:
-        compiler = _hash((compiler, *map(variables.text, _FLAGS)))
+        compiler = _hash((compiler, *map(variables.text, _FLAGS), _toolchain(), _machine()))
     fixed = f"{toolkit.version()}-torch-{torch.__version__}-{python}-{_hash(facts)}"
     return Key(fixed, compiler)
 
@@ -72,15 +74,40 @@ def _compiler() -> str | None:
         return None
     said = [*command[1:]]
     for question in ("--version", "-dumpmachine"):
-        done = subprocess.run(
-            [program, *command[1:], question],
-            env={**os.environ, "LC_ALL": "C"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
+        try:
+            done = subprocess.run(
+                [program, *command[1:], question],
+                env={**os.environ, "LC_ALL": "C"},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            )
+        except OSError as error:
+            why = f"{program} cannot be started: {error.strerror}; expected a C++ compiler"
+            raise variables.refusal("CXX", variables.text("CXX"), why) from None
         said.append(done.stdout.decode(errors="replace"))
     return "\n".join(said)
+
+
+def _toolchain() -> str:
+    """What is in the file, which may change under its name."""
+    try:
+        return Path(variables.text("CMAKE_TOOLCHAIN_FILE")).read_text(errors="replace")
+    except OSError:  # none, and for CMake to look for
+        return ""
+
+
+def _machine() -> str:
+    """What this machine's processor can do, where the compiler is to use all of that: a cache may
+    be shared by machines.
+    """
+    if "=native" not in variables.text("CXX") + variables.text("CXXFLAGS") + _toolchain():
+        return ""
+    try:
+        lines = _PROCESSORS.read_text(errors="replace").splitlines()
+    except OSError:
+        return ""
+    return "\n".join(sorted({it for it in lines if it.startswith(("flags", "Features"))}))
 
 
 def _c_library() -> str:

@@ -1,11 +1,16 @@
 """The command `outback`, which is `python -m torch_outback` too."""
 
+import contextlib
 import dataclasses
 import errno
+import io
 import shlex
+import signal
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -18,23 +23,64 @@ from .refused import Refused
 class _Group(click.Group):
     """Prints a refusal as one line, the system's too, and exits with 2."""
 
+    def main(self, *args: Any, **extra: Any) -> Any:
+        if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+            # A path is bytes, and Python's text of them is printed as the bytes that it stands for.
+            sys.stdout.reconfigure(errors="surrogateescape")
+        with _ended_as_interrupted():
+            return super().main(*args, **extra)
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        with _refusals_told():  # what is printed while options are read
+            return super().make_context(*args, **extra)
+
     def invoke(self, context: click.Context) -> object:
-        try:
+        with _refusals_told():
             return super().invoke(context)
-        except Refused as refused:
-            why = str(refused)
-        except OSError as error:
-            if error.errno == errno.EPIPE:  # nobody reads what we print: click ends quietly
-                raise
-            why = _told(error)
-        click.echo(f"outback: {why}", err=True)
-        context.exit(2)
+
+
+@contextlib.contextmanager
+def _ended_as_interrupted() -> Iterator[None]:
+    """Whoever ends this process lets it take back what it has half done, as Control-C does."""
+
+    def stop(number: int, _: object) -> None:
+        for each in before:
+            signal.signal(each, signal.SIG_IGN)
+        sys.exit(128 + number)
+
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is signal.SIG_DFL:
+                before[number] = signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def _refusals_told() -> Iterator[None]:
+    try:
+        yield
+        return
+    except Refused as refused:
+        why = str(refused)
+    except OSError as error:
+        if error.errno == errno.EPIPE:  # nobody reads what we print: click ends quietly
+            raise
+        why = _told(error)
+    click.echo(f"outback: {why}", err=True)
+    raise click.exceptions.Exit(2)
 
 
 def _told(error: OSError) -> str:
     """Without its number."""
-    if error.strerror is None or error.filename is None:
+    if error.strerror is None:
         return str(error)
+    if error.filename is None:
+        return error.strerror
     return f"{error.filename}: {error.strerror}"
 
 
@@ -95,7 +141,7 @@ def _new(
     given = {"runtime": runtime, "language": language, "license": license}
     given = {key: value for key, value in given.items() if value is not None}
     wanted = Answers(name, author=author, **given)
-    if not yes and sys.stdin.isatty():
+    if not yes and sys.stdin is not None and sys.stdin.isatty():
         wanted = _asked(wanted, given.keys())
     elif not name:
         raise Refused("outback new needs a NAME, and there is no terminal to ask for it")

@@ -1,19 +1,23 @@
 """What only this process's user, or root, can have put at a path.
 
-Whatever is loaded or linked from a cache runs as this user. So each part of its path, from the root
+Whatever is loaded or linked from a cache runs as this user, and with what other rights the program
+has; then it has to be root's. So each part of its path, from the root
 of the file system on, has to be theirs, and nobody else may be able to replace the next one.
 """
 
 import contextlib
+import errno
 import grp
 import os
 import pwd
 import stat
 from pathlib import Path
 
+from . import variables
 from .refused import Refused
 
 _MOST_LINKS = 40  # the kernel's own limit
+_ACCESS_LIST = "system.posix_acl_access"
 
 
 def open_trusted(path: Path, sticky: bool = False) -> int:
@@ -35,14 +39,14 @@ def open_trusted(path: Path, sticky: bool = False) -> int:
             return found
 
         here, place, links = step("/"), Path("/"), 0
-        _check(os.fstat(here), place, sticky=True)
+        _check(here, os.fstat(here), place, sticky=True)
         while parts:
             name = parts.pop()
             found = step(name, here)
             facts = os.fstat(found)
             if not stat.S_ISLNK(facts.st_mode):
                 here, place = found, place / name
-                _check(facts, place, sticky=sticky or bool(parts))
+                _check(here, facts, place, sticky=sticky or bool(parts))
                 continue
             _check_owner(facts, place / name)  # who made it decides where it leads
             links += 1
@@ -57,8 +61,23 @@ def open_trusted(path: Path, sticky: bool = False) -> int:
 
 def read_trusted(path: Path) -> bytes:
     """Raises as `open_trusted`."""
-    with open(open_trusted(path), "rb") as file:
-        return file.read()
+    descriptor = open_trusted(path)
+    try:
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read()
+    except OSError as error:  # which knows the descriptor alone
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+    finally:
+        os.close(descriptor)
+
+
+def size_of_trusted(path: Path) -> int:
+    """Raises as `open_trusted`."""
+    descriptor = open_trusted(path)
+    try:
+        return os.fstat(descriptor).st_size
+    finally:
+        os.close(descriptor)
 
 
 def make_private(folder: Path) -> None:
@@ -80,21 +99,34 @@ def make_private(folder: Path) -> None:
     os.close(open_trusted(folder))
 
 
-def _check(facts: os.stat_result, place: Path, sticky: bool) -> None:
+def _check(opened: int, facts: os.stat_result, place: Path, sticky: bool) -> None:
     _check_owner(facts, place)
     mode = facts.st_mode
-    others = mode & stat.S_IWOTH or (mode & stat.S_IWGRP and not _is_own_group(facts.st_gid))
-    if not others or (sticky and stat.S_ISDIR(mode) and mode & stat.S_ISVTX):
+    # With an access list the group's bits are what anybody in the list may have at most.
+    listed = bool(mode & stat.S_IWGRP) and _has_access_list(opened)
+    for_group = mode & stat.S_IWGRP and (listed or not _is_own_group(facts.st_gid))
+    if not mode & stat.S_IWOTH and not for_group:
+        return
+    if sticky and stat.S_ISDIR(mode) and mode & stat.S_ISVTX:
         return
     raise Refused(
-        f"{place} can be written by others than you (mode {stat.S_IMODE(mode):o}), so what is "
-        f"below it may be theirs: `chmod go-w {place}`, or name another folder with "
-        f"OUTBACK_CACHE_DIR"
+        f"{place} can be written by others than you (mode {stat.S_IMODE(mode):o}"
+        f"{' and an access list' if listed else ''}), so what is below it may be theirs: `chmod "
+        f"go-w {place}`, or name another folder with OUTBACK_CACHE_DIR"
     )
 
 
+def _has_access_list(opened: int) -> bool:
+    try:
+        return bool(os.getxattr(f"/proc/self/fd/{opened}", _ACCESS_LIST))
+    except OSError as error:
+        # None, or a file system without any. What cannot be told counts as one.
+        return error.errno not in (errno.ENODATA, errno.ENOTSUP)
+
+
 def _check_owner(facts: os.stat_result, place: Path) -> None:
-    user = os.geteuid()
+    # Who has lent the program its rights trusts nobody but root.
+    user = 0 if variables.has_other_rights() else os.geteuid()
     if facts.st_uid not in (0, user):
         owners = "root's" if user == 0 else f"{_name_of(user)}'s or root's"
         raise Refused(
@@ -116,4 +148,6 @@ def _is_own_group(group: int) -> bool:
         user, found = pwd.getpwuid(os.geteuid()).pw_name, grp.getgrgid(group)
     except KeyError:
         return False
-    return found.gr_name == user and set(found.gr_mem) <= {user}
+    # A group's list of members leaves out whose first group it is.
+    members = {*found.gr_mem, *(it.pw_name for it in pwd.getpwall() if it.pw_gid == group)}
+    return found.gr_name == user and members <= {user}

@@ -4,6 +4,8 @@ A variable that is empty is not set. What cannot be read is Refused, with the va
 and what is expected.
 """
 
+import ctypes
+import functools
 import os
 import pwd
 import shlex
@@ -11,15 +13,31 @@ from pathlib import Path
 
 from .refused import Refused
 
+_MOST_SHOWN = 400  # of a value, which may be of any length
+
 
 def refusal(name: str, value: str, why: str) -> Refused:
-    shown = value.encode("utf-8", "backslashreplace").decode()
-    return Refused(f"{name}={shown}: {why}")
+    """In one line, and in characters that a terminal shows."""
+    cut = "..." if len(value) > _MOST_SHOWN else ""
+    return Refused(f"{name}={printable(value[:_MOST_SHOWN])}{cut}: {why}")
+
+
+def printable(text: str) -> str:
+    return "".join(it if it.isprintable() else ascii(it)[1:-1] for it in text)
+
+
+@functools.cache
+def has_other_rights() -> bool:
+    """Whether this program has other rights than its user: setuid, setgid, capabilities."""
+    at_secure = 23  # of the system's auxv.h
+    return bool(ctypes.CDLL(None).getauxval(at_secure))
 
 
 def text(name: str) -> str:
-    """As it is; "" where it is not set."""
-    return os.environ.get(name, "")
+    """As it is; "" where it is not set, as all are for a program with other rights than its user's:
+    that one may not choose what it loads.
+    """
+    return "" if has_other_rights() else os.environ.get(name, "")
 
 
 def folder(name: str) -> Path | None:

@@ -1,6 +1,7 @@
 """Changes files of a project: all that are asked for, or none."""
 
 import contextlib
+import errno
 import os
 import shutil
 from collections.abc import Iterator
@@ -71,4 +72,6 @@ def _naming(file: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if error.errno is None:  # of shutil, which says what is wrong in words
+            raise OSError(errno.EINVAL, f"no regular file ({error})", os.fspath(file)) from None
         raise OSError(error.errno, error.strerror, os.fspath(file)) from None

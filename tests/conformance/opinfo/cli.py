@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import time
 from pathlib import Path
@@ -129,7 +130,7 @@ def _parser() -> argparse.ArgumentParser:
         default=True,
         help="run what has none of them with the first one that it has",
     )
-    what.add_argument("--samples", type=int, default=3, help="of each operator, at most")
+    what.add_argument("--samples", type=_one_or_more, default=3, help="of each operator, at most")
     what.add_argument("--seed", type=int, default=0, help="of the samples")
     what.add_argument("--rtol", type=float, help="relative tolerance; none: torch.testing's")
     what.add_argument("--atol", type=float, help="absolute tolerance; none: torch.testing's")
@@ -139,8 +140,10 @@ def _parser() -> argparse.ArgumentParser:
     what.add_argument("--exemptions", default=DEFAULT_EXEMPTIONS, help="JSON file of reasons")
 
     how = parser.add_argument_group("how")
-    how.add_argument("--jobs", type=int, default=2, help="worker processes, one thread each")
-    how.add_argument("--timeout", type=float, default=120, help="seconds for one phase")
+    how.add_argument(
+        "--jobs", type=_one_or_more, default=2, help="worker processes, one thread each"
+    )
+    how.add_argument("--timeout", type=_seconds, default=120, help="seconds for one phase")
 
     answer = parser.add_argument_group("what comes of it")
     answer.add_argument("--label", default="", help="the run's name in the result file")
@@ -158,6 +161,22 @@ def _parser() -> argparse.ArgumentParser:
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(name for name in text.split(",") if name)
+
+
+def _one_or_more(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or not int(text):
+        raise argparse.ArgumentTypeError(f"{text}: expected a number above 0")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise argparse.ArgumentTypeError(f"{text}: expected seconds, above 0")
+    return seconds
 
 
 def _shard(text: str) -> Shard:

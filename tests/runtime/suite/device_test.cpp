@@ -72,6 +72,7 @@ TEST_F(DeviceTest, TheCpuReachesHostAddressableMemory) {
   OUTBACK_NEEDS(device_info().flags & OUTBACK_HOST_ADDRESSABLE, "host-addressable memory");
   const bytes first = noise(4097, 1), second = noise(4097, 2);
   memory data(first);
+  check_reach(data.at(), first.size(), "mem_alloc");
   const bytes seen(static_cast<std::byte*>(data.at()), static_cast<std::byte*>(data.at(4097)));
   EXPECT_TRUE(same(seen, first));
   std::memcpy(data.at(), second.data(), second.size());

@@ -301,6 +301,7 @@ TEST_F(GraphTest, PinnedMemoryIsReadAndWrittenByTheLaunch) {
   void* pinned = nullptr;
   check(table().host_memory->alloc(table().self, 128, &pinned), "host_memory.alloc");
   check_memory(pinned, 128, "host_memory.alloc");
+  check_reach(pinned, 128, "host_memory.alloc");
   auto* const from = static_cast<std::byte*>(pinned);
   auto* const to = from + 64;
   {

@@ -149,6 +149,7 @@ TEST_F(GrowthTest, OfPinnedMemory) {
     void* ptr = nullptr;
     check(table().host_memory->alloc(table().self, 4096, &ptr), "host_memory.alloc");
     check_memory(ptr, 4096, "host_memory.alloc");
+    check_reach(ptr, 4096, "host_memory.alloc");
     *static_cast<volatile std::byte*>(ptr) = std::byte{1};
     check(table().host_memory->free(table().self, ptr), "host_memory.free");
   });

@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "tests/runtime/suite/options.hpp"
+#include "tests/runtime/suite/watched.hpp"
 
 namespace outback::suite {
 namespace {
@@ -79,6 +80,7 @@ void on_signal(int number, siginfo_t* info, void*) {
   const int kept = errno;
   for (std::size_t i = 0; i < std::size(endings); ++i) {
     if (endings[i].number != number) continue;
+    tell_watching();
     put_subject();
     put("the process dies of ");
     put(endings[i].name);
@@ -114,6 +116,7 @@ void take_signals() {
 
 void on_exit() {
   if (ended_well) return;
+  tell_watching();
   put_subject();
   put("somebody called exit(), so that this test and those after it say nothing\n");
   _exit(1);
@@ -156,6 +159,7 @@ class watch {
   }
 
   [[noreturn]] static void end(uint64_t limit) {
+    tell_watching();
     put_subject();
     put("no end after ");
     put_number(limit);
@@ -177,12 +181,14 @@ std::atomic<watch*> watching{nullptr};
 void begin_guarded(const std::string& name) {
   static auto& names = *new std::set<std::string>;
   doing = names.insert(name).first->c_str();
+  show_watching(doing);
   began_ns = now_ns();
 }
 
 void end_guarded() {
   began_ns = 0;
   doing = nullptr;
+  show_watching(nullptr);
 }
 
 guard::guard(bool tells_progress) {

@@ -14,7 +14,8 @@ void end_guarded();
 
 /// As long as it lives, with what `begin_guarded` named last, on stderr:
 ///   a signal that ends the process is told, and ends it as it would have;
-///   exit(), called by somebody else than the suite, is told, and is no success;
+///   exit(), called by somebody else than the suite, is told, and is no success (_exit() is for
+///   watched.hpp to see);
 ///   what takes longer than the time limit is told, and the process ended, with status 1. So is,
 ///   before that, what takes long, where `tells_progress`.
 class guard {

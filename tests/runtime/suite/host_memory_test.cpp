@@ -26,6 +26,7 @@ class HostMemoryTest : public RuntimeTest {
     void* ptr = nullptr;
     check(table().host_memory->alloc(table().self, size, &ptr), "host_memory.alloc");
     check_memory(ptr, size, "host_memory.alloc");
+    check_reach(ptr, size, "host_memory.alloc");
     return pinned_memory(static_cast<std::byte*>(ptr));
   }
 

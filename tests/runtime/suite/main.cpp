@@ -16,6 +16,7 @@
 #include "tests/runtime/suite/report.hpp"
 #include "tests/runtime/suite/suite.hpp"
 #include "tests/runtime/suite/table.h"
+#include "tests/runtime/suite/watched.hpp"
 
 namespace outback::suite {
 namespace {
@@ -59,6 +60,18 @@ int run() {
   return counts->exit_status(result);
 }
 
+int run_program(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  try {
+    const std::string problem = read_options(argc, argv);
+    if (problem.empty()) return run();
+    std::fprintf(stderr, "runtime suite: %s\n", problem.c_str());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "runtime suite: %s\n", error.what());
+  }
+  return 1;
+}
+
 }  // namespace
 
 const outback_runtime& table() {
@@ -70,13 +83,6 @@ const outback_runtime& table() {
 
 int main(int argc, char** argv) {
   if (const auto status = outback::suite::run_role(argc, argv)) return *status;
-  testing::InitGoogleTest(&argc, argv);
-  try {
-    const std::string problem = outback::suite::read_options(argc, argv);
-    if (problem.empty()) return outback::suite::run();
-    std::fprintf(stderr, "runtime suite: %s\n", problem.c_str());
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "runtime suite: %s\n", error.what());
-  }
-  return 1;
+  if (const auto status = outback::suite::run_watched(argc, argv)) return *status;
+  return outback::suite::end_watched(outback::suite::run_program(argc, argv));
 }

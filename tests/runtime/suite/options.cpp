@@ -93,6 +93,9 @@ std::string read_options(int argc, char** argv) {
   if (problem.empty()) problem = read_variable(size_variable, to.size, read_size);
   if (problem.empty()) problem = read_variable(limit_variable, to.time_limit, read_number);
   for (int i = 1; i < argc && problem.empty(); ++i) problem = read_one(argv[i]);
+  if (problem.empty() && to.programs == 0) {
+    problem = "--programs=0: expected a number above 0: of no program nothing is tested";
+  }
   setenv(size_variable, std::to_string(to.size).c_str(), 1);
   setenv(limit_variable, std::to_string(to.time_limit).c_str(), 1);
   return problem;

@@ -25,6 +25,8 @@ namespace outback::suite {
 namespace {
 
 constexpr std::string_view role_argument = "--outback-role";
+// Of a role that has returned. 0 is what a runtime says that ends the process in the midst of it.
+constexpr int role_done = 77;
 
 std::map<std::string, role>& roles() {
   static std::map<std::string, role> all;
@@ -122,7 +124,9 @@ bool other_process::succeeded() {
   pid_ = -1;
   if (WIFSIGNALED(status))
     std::fprintf(stderr, "the other process died of signal %d\n", WTERMSIG(status));
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+    std::fprintf(stderr, "the other process ended with status 0 before its role did\n");
+  return WIFEXITED(status) && WEXITSTATUS(status) == role_done;
 }
 
 std::optional<int> run_role(int argc, char** argv) {
@@ -133,7 +137,7 @@ std::optional<int> run_role(int argc, char** argv) {
   try {
     line from(std::stoi(argv[3]));
     roles().at(argv[2])(from);
-    return 0;
+    return role_done;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s: %s\n", argv[2], error.what());
     return 1;

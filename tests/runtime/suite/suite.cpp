@@ -40,6 +40,11 @@ void poll_until_ready(const std::function<outback_status()>& query, const char* 
   }
 }
 
+void blame(const std::string& problem, const char* slot) {
+  if (problem.empty()) return;
+  throw std::runtime_error(std::string(slot) + ": the runtime is wrong: it " + problem);
+}
+
 }  // namespace
 
 std::string status_text(outback_status status) {
@@ -70,9 +75,11 @@ void check(outback_status status, const char* slot) {
 }
 
 void check_memory(const void* ptr, std::size_t size, const char* slot) {
-  const std::string problem = size == 0 ? "" : memory_problem(ptr, size, least_alignment);
-  if (problem.empty()) return;
-  throw std::runtime_error(std::string(slot) + ": the runtime is wrong: it " + problem);
+  if (size != 0) blame(memory_problem(ptr, size, least_alignment), slot);
+}
+
+void check_reach(const void* ptr, std::size_t size, const char* slot) {
+  if (size != 0) blame(reach_problem(ptr, size), slot);
 }
 
 testing::AssertionResult succeeds(const char* call, outback_status status) {

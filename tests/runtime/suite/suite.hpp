@@ -56,6 +56,8 @@ void check(outback_status status, const char* slot);
 
 /// Throws unless `ptr`, which `slot` answered for `size` bytes, can be memory.
 void check_memory(const void* ptr, std::size_t size, const char* slot);
+/// The same of memory that the CPU is to reach, before it does.
+void check_reach(const void* ptr, std::size_t size, const char* slot);
 
 /// For EXPECT_PRED_FORMAT1: the status is OUTBACK_OK.
 testing::AssertionResult succeeds(const char* call, outback_status status);

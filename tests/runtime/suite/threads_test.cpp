@@ -103,6 +103,7 @@ TEST_F(ThreadTest, PinnedMemory) {
       check(table().host_memory->alloc(table().self, std::size_t(1 + 97 * round + i), &ptr),
             "host_memory.alloc");
       check_memory(ptr, 1, "host_memory.alloc");
+      check_reach(ptr, 1, "host_memory.alloc");
       outback_pointer_info info = {};
       info.struct_size = sizeof(info);
       check(table().host_memory->info(table().self, ptr, &info), "host_memory.info");
