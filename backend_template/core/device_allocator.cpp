@@ -64,6 +64,20 @@ cache_fate make_room(c10::DeviceIndex device, device_cache& cache, size_t size) 
   return cache_fate::emptied;
 }
 
+// Makes room until `attempt` answers true, or in vain. While this thread waits, others may take
+// what it waits for and leave what they free then: there is another round as long as they do so.
+template <class Attempt>
+cache_fate make_room_and_retry(c10::DeviceIndex device, device_cache& cache, size_t size,
+                               Attempt attempt) {
+  constexpr int most_rounds = 64;
+  for (int round = 1;; ++round) {
+    const uint64_t waited_for = cache.pending().newest();
+    const cache_fate fate = make_room(device, cache, size);
+    if (attempt() || fate != cache_fate::emptied || round == most_rounds) return fate;
+    if (cache.pending().newest() == waited_for) return fate;
+  }
+}
+
 block* allocate_segment(c10::DeviceIndex device, device_cache& cache, const request& wanted) {
   if (C10_UNLIKELY(cache.pending().any())) {
     process_pending(cache, /*wait=*/false);
@@ -82,20 +96,23 @@ block* allocate_segment(c10::DeviceIndex device, device_cache& cache, const requ
   request served = wanted;
   cache_fate fate = cache_fate::emptied;
   if (status == OUTBACK_OUT_OF_MEMORY) {
-    fate = make_room(device, cache, wanted.requested);
-    if (!wanted.bypasses_cache) {
+    block* found = nullptr;
+    fate = make_room_and_retry(device, cache, wanted.requested, [&] {
       // What streams held may have been a part of a segment that stays.
-      if (block* const found = cache.take(wanted)) return found;
-    }
-    status = try_with(wanted.size);
-    const size_t exact = (wanted.requested + smallest_block - 1) / smallest_block * smallest_block;
-    if (status == OUTBACK_OUT_OF_MEMORY && exact < wanted.size) {
-      status = try_with(exact);
-      served.size = exact;
-    }
-    if (status == OUTBACK_OUT_OF_MEMORY) {
-      if (block* const found = cache.take_from_reserves(wanted)) return found;
-    }
+      if (!wanted.bypasses_cache) found = cache.take(wanted);
+      if (found != nullptr) return true;
+      served.size = wanted.size;
+      status = try_with(wanted.size);
+      const size_t exact =
+          (wanted.requested + smallest_block - 1) / smallest_block * smallest_block;
+      if (status == OUTBACK_OUT_OF_MEMORY && exact < wanted.size) {
+        status = try_with(exact);
+        served.size = exact;
+      }
+      if (status == OUTBACK_OUT_OF_MEMORY) found = cache.take_from_reserves(wanted);
+      return found != nullptr || status != OUTBACK_OUT_OF_MEMORY;
+    });
+    if (found != nullptr) return found;
   }
   if (status == OUTBACK_OUT_OF_MEMORY) {
     const bool refused_here = size > room(device, cache);
@@ -238,7 +255,8 @@ c10::DataPtr adopt(c10::DataPtr&& memory, size_t size, c10::DeviceIndex device) 
   if (C10_UNLIKELY(cache.pending().should_ask())) process_pending(cache, /*wait=*/false);
   const c10::StreamId stream = current_stream_id(device);
   if (C10_UNLIKELY(size > room(device, cache))) {
-    const cache_fate fate = make_room(device, cache, size);
+    const cache_fate fate =
+        make_room_and_retry(device, cache, size, [&] { return size <= room(device, cache); });
     if (size > room(device, cache)) throw_out_of_memory(device, size, stream, cache, fate, "");
   }
   block* const made =

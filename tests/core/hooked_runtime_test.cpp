@@ -269,6 +269,18 @@ TEST_F(PendingMemoryTest, WhatAnotherThreadGivesBackIsWaitedFor) {
   EXPECT_NE(allocating.get().get(), nullptr);
 }
 
+TEST_F(PendingMemoryTest, WhatIsTakenAndFreedWhileOneWaitsIsWaitedForToo) {
+  const c10::Stream other = core::new_stream(0, 0);
+  allocate_on(0, 24 * mebibyte).clear();
+  runtime().before_free = [&] {
+    runtime().before_free = nullptr;
+    free_used(40 * mebibyte, {other});
+  };
+  const c10::DataPtr large = allocate_on(0, 60 * mebibyte);  // gives the 24 MiB back for that
+  EXPECT_NE(large.get(), nullptr);
+  EXPECT_EQ(stats().num_ooms, 0);
+}
+
 // ---- Captures that come in between
 
 std::shared_ptr<core::capture> capture_on(const c10::Stream& stream) {

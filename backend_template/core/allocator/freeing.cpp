@@ -108,6 +108,7 @@ void wait_for_uses(device_cache& cache, block* freed, bool own_stream_too) noexc
 // At the moment of a block's death.
 void free_when_over(device_cache& cache, block* freed, bool own_stream_too,
                     std::shared_ptr<c10::GatheredContext> context) noexcept {
+  const memory_in_transit::one on_its_way(cache.in_transit());
   cache.give_up(freed, std::move(context));
   wait_for_uses(cache, freed, own_stream_too);
 }
