@@ -265,4 +265,11 @@ c10::DataPtr adopt(c10::DataPtr&& memory, size_t size, c10::DeviceIndex device) 
   return c10::DataPtr(made->data, made, &free_block, where);
 }
 
+c10::DataPtr share_memory(const c10::DataPtr& memory, c10::Device device) {
+  if (memory.get_deleter() != &free_block || memory.get_context() == nullptr) return {};
+  auto* const shared = static_cast<block*>(memory.get_context());
+  shared->owners.fetch_add(1, std::memory_order_relaxed);
+  return c10::DataPtr(memory.get(), shared, &free_block, device);
+}
+
 }  // namespace outback::core

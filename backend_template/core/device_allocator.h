@@ -19,4 +19,8 @@ c10::DataPtr allocate_on(c10::DeviceIndex device, size_t size);
 /// no stream of the device can be using it any more. Only where `addresses_host(device)`.
 c10::DataPtr adopt(c10::DataPtr&& memory, size_t size, c10::DeviceIndex device);
 
+/// Another owner of `memory`, which is freed when the last one goes; on `device`, which may be the
+/// CPU. Empty for memory that is not of this allocator.
+c10::DataPtr share_memory(const c10::DataPtr& memory, c10::Device device);
+
 }  // namespace outback::core

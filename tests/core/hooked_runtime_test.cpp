@@ -281,6 +281,22 @@ TEST_F(PendingMemoryTest, WhatIsTakenAndFreedWhileOneWaitsIsWaitedForToo) {
   EXPECT_EQ(stats().num_ooms, 0);
 }
 
+TEST_F(PendingMemoryTest, MemoryHasOwnersUntilTheLastOneGoes) {
+  c10::DataPtr first = allocate_on(0, 8 * mebibyte);
+  void* const place = first.get();
+  c10::DataPtr second = core::share_memory(first, c10::Device(c10::kCPU));
+  EXPECT_EQ(second.get(), place);
+  EXPECT_TRUE(second.device().is_cpu());
+  first.clear();
+  EXPECT_NE(allocate_on(0, 8 * mebibyte).get(), place);
+  EXPECT_GE(stats().active_bytes[0].current, static_cast<int64_t>(8 * mebibyte));
+  second.clear();
+  EXPECT_EQ(stats().active_bytes[0].current, 0);
+  first = allocate_on(0, 8 * mebibyte);
+  second = core::share_memory({place, c10::Device(c10::kCPU)}, c10::Device(c10::kCPU));
+  EXPECT_EQ(second.get(), nullptr) << "not this allocator's";
+}
+
 // ---- Captures that come in between
 
 std::shared_ptr<core::capture> capture_on(const c10::Stream& stream) {

@@ -5,6 +5,7 @@
 #include <c10/core/Stream.h>
 #include <c10/util/SmallVector.h>
 
+#include <atomic>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -49,9 +50,10 @@ struct alignas(cache_line) block {
   c10::StreamId stream = 0;  // whose work may use the memory without further notice
   c10::DeviceIndex device = 0;
   block_state state = block_state::allocated;
-  bool is_adopted = false;      // the memory is the CPU allocator's, not the runtime's
-  bool bypasses_cache = false;  // goes back to the runtime as soon as it is free
-  uint32_t uses_left = 0;       // that a pending block waits for; guarded by pending_uses
+  bool is_adopted = false;          // the memory is the CPU allocator's, not the runtime's
+  bool bypasses_cache = false;      // goes back to the runtime as soon as it is free
+  uint32_t uses_left = 0;           // that a pending block waits for; guarded by pending_uses
+  std::atomic<uint32_t> owners{1};  // DataPtrs: see share_memory
   freeing_order cached_at;
   c10::SmallVector<c10::StreamId, 1> also_used_on;  // by record_stream
   std::shared_ptr<c10::GatheredContext> context;    // who allocated it, when that is recorded

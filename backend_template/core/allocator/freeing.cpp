@@ -113,6 +113,14 @@ void free_when_over(device_cache& cache, block* freed, bool own_stream_too,
   wait_for_uses(cache, freed, own_stream_too);
 }
 
+bool is_last_owner(block& freed) noexcept {
+  // Most memory has one owner: then a load is enough.
+  if (C10_LIKELY(freed.owners.load(std::memory_order_acquire) == 1)) return true;
+  if (freed.owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return false;
+  freed.owners.store(1, std::memory_order_relaxed);
+  return true;
+}
+
 // Cached memory may still be in use by its own stream.
 void release_when_idle(device_cache& cache, c10::DeviceIndex device, block* list) {
   if (list == nullptr) return;
@@ -172,7 +180,7 @@ void free_block(void* context) noexcept {
   auto* freed = static_cast<block*>(context);
   // A forked child has neither the runtime's threads nor a usable mutex: the parent's memory is not
   // its to free.
-  if (is_in_bad_fork()) return;
+  if (is_in_bad_fork() || !is_last_owner(*freed)) return;
   device_cache& cache = cache_of(freed->device);
   const c10::DeviceIndex device = freed->device;
   void* const data = freed->data;

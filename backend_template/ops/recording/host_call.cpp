@@ -184,6 +184,7 @@ void record_host_call(const c10::OperatorHandle& op, core::capture& open, c10::D
     }
   }
   call.copied = lent.copied();
+  lent.own_what_was_kept(call.arguments);
   if (lent.writes() || !call.copied.empty()) {
     const auto kept = std::make_shared<const recorded_call>(std::move(call));
     open.program()->add(

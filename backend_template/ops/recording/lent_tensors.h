@@ -15,7 +15,8 @@
 namespace outback::ops {
 
 /// What one recorded operator takes and gives. The aliases borrow: memory of the capture's
-/// pool stays as long as its graph, and the program keeps all other.
+/// pool stays as long as its graph, and the program keeps all other. Those that the kernel keeps
+/// own what they lie over.
 class lent_tensors {
  public:
   lent_tensors(const c10::OperatorHandle& op, core::capture& open, c10::Device device)
@@ -31,6 +32,10 @@ class lent_tensors {
   /// `result` on the device: the tensor lent, a view of it, or new memory of the pool with the
   /// result in it.
   at::Tensor take_back(at::Tensor result);
+
+  /// To be called last, with the arguments that the replays will have: what the kernel has kept of
+  /// them owns its memory, which the capture then uses for nothing else.
+  void own_what_was_kept(const std::vector<c10::IValue>& arguments);
 
   /// A result that each replay has to copy to the memory that `take_back` gave it.
   struct copied_result {

@@ -14,6 +14,10 @@ c10::Storage make_alias_storage(c10::StorageImpl& source, void* data);
 /// `data` for the CPU, with a hold on the storage whose memory it is.
 c10::DataPtr memory_of(c10::StorageImpl& source, void* data);
 
+/// For an alias that a kernel has kept: it owns the memory that it lies over from now on, whatever
+/// becomes of `source`, whose memory may be replaced. Nothing where it has memory of its own.
+void keep_memory(c10::StorageImpl& alias, const c10::StorageImpl& source);
+
 /// The same without a hold on `source`: for the aliases of a capture, whose graph holds the memory
 /// and may use it anew when its tensor is gone; and for those that get memory of their own.
 c10::Storage make_borrowed_storage(const c10::StorageImpl& source, void* data);

@@ -35,6 +35,14 @@ void take_quantizer(c10::TensorImpl& from, c10::TensorImpl& to) {
 
 }  // namespace
 
+cpu_call::~cpu_call() {
+  tensors_.clear();
+  for (const storage_loan& loan : storages_) {
+    if (C10_LIKELY(loan.alias.unique())) continue;
+    keep_memory(*loan.alias.unsafeGetStorageImpl(), *loan.source);
+  }
+}
+
 void cpu_call::set_device(c10::Device device) {
   if (device.type() == core::device_type) {
     device = c10::Device(core::device_type, core::resolve_index(device.index()));

@@ -48,6 +48,7 @@ class cpu_call {
   explicit cpu_call(mixing allowed = mixing::refused) : mixing_(allowed) {}
   cpu_call(const cpu_call&) = delete;
   cpu_call& operator=(const cpu_call&) = delete;
+  ~cpu_call();
 
   /// From here on, aliases say of `requires_grad()` what their tensors say. Slower, and almost no
   /// kernel asks.
