@@ -290,6 +290,34 @@ TEST_F(PendingMemoryTest, WhatAnotherThreadGivesBackIsWaitedFor) {
   EXPECT_NE(allocating.get().get(), nullptr);
 }
 
+TEST_F(PendingMemoryTest, WhatIsTakenAndFreedWhileOneWaitsIsWaitedForToo) {
+  const c10::Stream other = core::new_stream(0, 0);
+  allocate_on(0, 24 * mebibyte).clear();
+  runtime().before_free = [&] {
+    runtime().before_free = nullptr;
+    free_used(40 * mebibyte, {other});
+  };
+  const c10::DataPtr large = allocate_on(0, 60 * mebibyte);  // gives the 24 MiB back for that
+  EXPECT_NE(large.get(), nullptr);
+  EXPECT_EQ(stats().num_ooms, 0);
+}
+
+TEST_F(PendingMemoryTest, MemoryHasOwnersUntilTheLastOneGoes) {
+  c10::DataPtr first = allocate_on(0, 8 * mebibyte);
+  void* const place = first.get();
+  c10::DataPtr second = core::share_memory(first, c10::Device(c10::kCPU));
+  EXPECT_EQ(second.get(), place);
+  EXPECT_TRUE(second.device().is_cpu());
+  first.clear();
+  EXPECT_NE(allocate_on(0, 8 * mebibyte).get(), place);
+  EXPECT_GE(stats().active_bytes[0].current, static_cast<int64_t>(8 * mebibyte));
+  second.clear();
+  EXPECT_EQ(stats().active_bytes[0].current, 0);
+  first = allocate_on(0, 8 * mebibyte);
+  second = core::share_memory({place, c10::Device(c10::kCPU)}, c10::Device(c10::kCPU));
+  EXPECT_EQ(second.get(), nullptr) << "not this allocator's";
+}
+
 // ---- Captures that come in between
 
 std::shared_ptr<core::capture> capture_on(const c10::Stream& stream) {

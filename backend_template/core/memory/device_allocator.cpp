@@ -67,6 +67,20 @@ cache_fate make_room(c10::DeviceIndex device, device_cache& cache, size_t size) 
   return cache_fate::emptied;
 }
 
+// Makes room until `attempt` answers true, or in vain. While this thread waits, others may take
+// what it waits for and leave what they free then: there is another round as long as they do so.
+template <class Attempt>
+cache_fate make_room_and_retry(c10::DeviceIndex device, device_cache& cache, size_t size,
+                               Attempt attempt) {
+  constexpr int most_rounds = 64;
+  for (int round = 1;; ++round) {
+    const uint64_t waited_for = cache.pending().newest();
+    const cache_fate fate = make_room(device, cache, size);
+    if (attempt() || fate != cache_fate::emptied || round == most_rounds) return fate;
+    if (cache.pending().newest() == waited_for) return fate;
+  }
+}
+
 // Serves a request that the cache could not serve. The steps, until one succeeds: pending blocks
 // that are free by now; a segment of the size policy; one of just this request; the same after the
 // cache was emptied; one without the rounding of the size; the pools that serve before memory runs
@@ -89,21 +103,24 @@ block* allocate_segment(c10::DeviceIndex device, device_cache& cache, const requ
   request served = wanted;
   cache_fate fate = cache_fate::emptied;
   if (status == OUTBACK_OUT_OF_MEMORY) {
-    fate = make_room(device, cache, wanted.requested);
-    if (!wanted.bypasses_cache) {
+    block* found = nullptr;
+    fate = make_room_and_retry(device, cache, wanted.requested, [&] {
       // A block that was pending may have merged with others in a segment that is still in use:
       // then it did not go back to the runtime, and may fit.
-      if (block* const found = cache.take(wanted)) return found;
-    }
-    status = try_with(wanted.size);
-    const size_t exact = (wanted.requested + smallest_block - 1) / smallest_block * smallest_block;
-    if (status == OUTBACK_OUT_OF_MEMORY && exact < wanted.size) {
-      status = try_with(exact);
-      served.size = exact;
-    }
-    if (status == OUTBACK_OUT_OF_MEMORY) {
-      if (block* const found = cache.take_from_reserves(wanted)) return found;
-    }
+      if (!wanted.bypasses_cache) found = cache.take(wanted);
+      if (found != nullptr) return true;
+      served.size = wanted.size;
+      status = try_with(wanted.size);
+      const size_t exact =
+          (wanted.requested + smallest_block - 1) / smallest_block * smallest_block;
+      if (status == OUTBACK_OUT_OF_MEMORY && exact < wanted.size) {
+        status = try_with(exact);
+        served.size = exact;
+      }
+      if (status == OUTBACK_OUT_OF_MEMORY) found = cache.take_from_reserves(wanted);
+      return found != nullptr || status != OUTBACK_OUT_OF_MEMORY;
+    });
+    if (found != nullptr) return found;
   }
   if (status == OUTBACK_OUT_OF_MEMORY) {
     // If the limit of this process refused the request, the runtime was not asked and has no text.
@@ -255,13 +272,21 @@ c10::DataPtr adopt(c10::DataPtr&& memory, size_t size, c10::DeviceIndex device) 
   if (C10_UNLIKELY(cache.pending().should_ask())) process_pending(cache, /*wait=*/false);
   const c10::StreamId stream = current_stream_id(device);
   if (C10_UNLIKELY(size > room(device, cache))) {
-    const cache_fate fate = make_room(device, cache, size);
+    const cache_fate fate =
+        make_room_and_retry(device, cache, size, [&] { return size <= room(device, cache); });
     if (size > room(device, cache)) throw_out_of_memory(device, size, stream, cache, fate, "");
   }
   block* const made =
       cache.add_adopted(std::move(memory), size, stream, gather_context(RecordContext::STATE));
   report_to_profiler(cache, device, made->data, static_cast<int64_t>(size));
   return c10::DataPtr(made->data, made, &free_block, where);
+}
+
+c10::DataPtr share_memory(const c10::DataPtr& memory, c10::Device device) {
+  if (memory.get_deleter() != &free_block || memory.get_context() == nullptr) return {};
+  auto* const shared = static_cast<block*>(memory.get_context());
+  shared->owners.fetch_add(1, std::memory_order_relaxed);
+  return c10::DataPtr(memory.get(), shared, &free_block, device);
 }
 
 }  // namespace outback::core

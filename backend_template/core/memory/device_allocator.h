@@ -36,4 +36,8 @@ c10::DataPtr allocate_on(c10::DeviceIndex device, size_t size);
 /// on the current stream: no replay would make the result again.
 c10::DataPtr adopt(c10::DataPtr&& memory, size_t size, c10::DeviceIndex device);
 
+/// Returns another owner of `memory`, on `device`, which may be the CPU. The memory is freed when
+/// its last owner goes. Returns an empty DataPtr for memory that this allocator did not make.
+c10::DataPtr share_memory(const c10::DataPtr& memory, c10::Device device);
+
 }  // namespace outback::core

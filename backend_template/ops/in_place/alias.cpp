@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "backend_template/core/memory/device_allocator.h"
 #include "backend_template/ops/in_place/tensor_fields.h"
 
 namespace outback::ops {
@@ -24,6 +25,11 @@ c10::Storage storage_over(c10::DataPtr&& data, const c10::StorageImpl& source) {
                                                std::move(data), cpu, source.resizable());
 }
 
+// The deleter of what `memory_of` answers.
+void let_go(void* source) {
+  c10::raw::intrusive_ptr::decref(static_cast<c10::StorageImpl*>(source));
+}
+
 }  // namespace
 
 c10::Storage make_alias_storage(c10::StorageImpl& source, void* data) {
@@ -36,9 +42,17 @@ c10::Storage make_borrowed_storage(const c10::StorageImpl& source, void* data) {
 
 c10::DataPtr memory_of(c10::StorageImpl& source, void* data) {
   c10::raw::intrusive_ptr::incref(&source);
-  return {data, &source,
-          [](void* held) { c10::raw::intrusive_ptr::decref(static_cast<c10::StorageImpl*>(held)); },
-          c10::Device(c10::kCPU)};
+  return {data, &source, &let_go, c10::Device(c10::kCPU)};
+}
+
+void keep_memory(c10::StorageImpl& alias, const c10::StorageImpl& source) {
+  const c10::DataPtr& held = alias.data_ptr();
+  const bool is_over_source =
+      held.get_deleter() == &let_go && held.get_context() == static_cast<const void*>(&source);
+  if (!is_over_source || held.get() != source.data()) return;
+  c10::DataPtr owned = core::share_memory(source.data_ptr(), c10::Device(c10::kCPU));
+  // What is not the allocator's is not resizable either, and stays where it is.
+  if (owned.get() != nullptr) alias.set_data_ptr_noswap(std::move(owned));
 }
 
 at::Tensor make_alias_tensor(const at::Tensor& source, c10::Storage storage) {

@@ -16,6 +16,10 @@ c10::Storage make_alias_storage(c10::StorageImpl& source, void* data);
 /// Returns `data` as memory of the CPU that holds a reference to `source`, whose memory it is.
 c10::DataPtr memory_of(c10::StorageImpl& source, void* data);
 
+/// Makes `alias`, which a kernel has kept, an owner of the memory that it lies over: `source` may
+/// get other memory. Does nothing for an alias that has memory of its own.
+void keep_memory(c10::StorageImpl& alias, const c10::StorageImpl& source);
+
 /// The same as make_alias_storage without the reference: `source`'s memory must outlive the result.
 /// For the aliases of a capture, whose graph keeps the memory and may use it again when its tensor
 /// is gone, and, with a null `data`, for the aliases that a stage gives memory of their own.

@@ -1,5 +1,6 @@
 #include "backend_template/ops/in_place/cpu_call.h"
 
+#include <ATen/quantized/QTensorImpl.h>
 #include <c10/core/DispatchKeySet.h>
 #include <c10/util/Exception.h>
 
@@ -29,7 +30,20 @@ bool same_geometry(const c10::TensorImpl& a, const c10::TensorImpl& b) {
          a.strides() == b.strides();
 }
 
+// A copy from another quantized tensor brings its scale along.
+void take_quantizer(c10::TensorImpl& from, c10::TensorImpl& to) {
+  static_cast<at::QTensorImpl&>(to).set_quantizer_(static_cast<at::QTensorImpl&>(from).quantizer());
+}
+
 }  // namespace
+
+cpu_call::~cpu_call() {
+  tensors_.clear();
+  for (const storage_loan& loan : storages_) {
+    if (C10_LIKELY(loan.alias.unique())) continue;
+    keep_memory(*loan.alias.unsafeGetStorageImpl(), *loan.source);
+  }
+}
 
 void cpu_call::set_device(c10::Device device) {
   if (device.type() == core::device_type) {
@@ -243,9 +257,11 @@ void cpu_call::finish_tensor(const tensor_loan& loan) {
   } else if (C10_UNLIKELY(lent->source != source.unsafe_storage().unsafeGetStorageImpl())) {
     source.set_storage_keep_dtype(storage_of(*lent));
   }
-  if (C10_UNLIKELY(is_plain(alias) && !same_geometry(source, alias))) {
+  const bool is_nested = alias.key_set().has(c10::DispatchKey::NestedTensor);
+  if (C10_UNLIKELY(!is_nested && !same_geometry(source, alias))) {
     source.set_sizes_and_strides(alias.sizes(), alias.strides(), alias.storage_offset());
   }
+  if (C10_UNLIKELY(alias.key_set().has(c10::DispatchKey::Quantized))) take_quantizer(alias, source);
   take_names(alias, source);
   // A kernel may set these bits: linalg.lu_solve writes the conjugate and sets the conj bit.
   if (C10_UNLIKELY(loan.source.is_conj() != loan.alias.is_conj())) {

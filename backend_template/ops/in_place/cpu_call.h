@@ -52,6 +52,7 @@ class cpu_call {
   explicit cpu_call(mixing allowed = mixing::refused) : mixing_(allowed) {}
   cpu_call(const cpu_call&) = delete;
   cpu_call& operator=(const cpu_call&) = delete;
+  ~cpu_call();
 
   /// Lets the aliases that are made from here on require a gradient if their tensors do. It makes
   /// them slower, and only one CPU kernel asks (op_facts::asks_requires_grad).

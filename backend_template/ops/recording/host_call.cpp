@@ -194,6 +194,7 @@ void record_host_call(const c10::OperatorHandle& op, core::capture& open, c10::D
     }
   }
   call.copied = lent.copied();
+  lent.own_what_was_kept(call.arguments);
   // An operator that writes nothing and makes no new memory, a view say, has nothing to replay.
   if (lent.writes() || !call.copied.empty()) {
     const auto kept = std::make_shared<const recorded_call>(std::move(call));

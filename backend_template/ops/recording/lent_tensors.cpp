@@ -30,6 +30,25 @@ c10::Storage new_storage(c10::Device device, const void* bytes, size_t size) {
                                                &core::device_allocator(), /*resizable=*/true);
 }
 
+size_t times_in(const at::Tensor& tensor, const c10::IValue& value) {
+  if (value.isTensor()) return value.toTensor().is_same(tensor) ? 1 : 0;
+  size_t times = 0;
+  if (value.isTensorList()) {
+    for (const at::Tensor& it : value.toTensorVector()) times += it.is_same(tensor) ? 1 : 0;
+  } else if (value.isOptionalTensorList()) {
+    for (const std::optional<at::Tensor>& it : value.toOptionalTensorVector()) {
+      times += it && it->is_same(tensor) ? 1 : 0;
+    }
+  }
+  return times;
+}
+
+size_t times_among(const at::Tensor& tensor, const std::vector<c10::IValue>& values) {
+  size_t times = 0;
+  for (const c10::IValue& value : values) times += times_in(tensor, value);
+  return times;
+}
+
 }  // namespace
 
 at::Tensor lent_tensors::lend(const at::Tensor& tensor, bool written, bool may_be_pinned) {
@@ -106,6 +125,22 @@ const lent_tensors::storage_loan* lent_tensors::loan_of(const c10::StorageImpl* 
     if (loan.alias.unsafeGetStorageImpl() == alias) return &loan;
   }
   return nullptr;
+}
+
+void lent_tensors::own_what_was_kept(const std::vector<c10::IValue>& arguments) {
+  for (const storage_loan& loan : storages_) {
+    size_t known = 1;  // the loan's own reference
+    bool is_kept = false;
+    for (const tensor_loan& it : tensors_) {
+      if (!it.alias.storage().is_alias_of(loan.alias)) continue;
+      ++known;
+      is_kept = is_kept || it.alias.use_count() > 1 + times_among(it.alias, arguments);
+    }
+    if (!is_kept && loan.alias.use_count() <= known) continue;
+    c10::StorageImpl& alias = *loan.alias.unsafeGetStorageImpl();
+    c10::DataPtr owned = core::share_memory(loan.source.data_ptr(), c10::Device(c10::kCPU));
+    if (owned.get() != nullptr) alias.set_data_ptr_noswap(std::move(owned));
+  }
 }
 
 // The kernel made the alias grow, into memory of the CPU. Moves it to memory of the pool, which

@@ -17,7 +17,8 @@ namespace outback::ops {
 
 /// What one recorded operator takes and returns. Its aliases hold no reference to the tensors:
 /// memory of the capture's pool stays as long as the graph, and the graph's program keeps all other
-/// memory. Not thread-safe; `op` and `open` must outlive it.
+/// memory. An alias that the kernel keeps owns the memory it lies over. Not thread-safe; `op` and
+/// `open` must outlive it.
 class lent_tensors {
  public:
   lent_tensors(const c10::OperatorHandle& op, core::capture& open, c10::Device device)
@@ -38,6 +39,10 @@ class lent_tensors {
   /// tensor with new memory of the pool that holds a copy of the result. Throws c10::Error and
   /// breaks the capture for a result that is not strided.
   at::Tensor take_back(at::Tensor result);
+
+  /// To be called last, with the arguments that the replays will have: what the kernel has kept of
+  /// them owns its memory, which the capture then uses for nothing else.
+  void own_what_was_kept(const std::vector<c10::IValue>& arguments);
 
   /// A result that the kernel makes anew in each replay: the replay copies it to the memory that
   /// `take_back` gave the first one.

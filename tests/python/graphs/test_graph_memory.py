@@ -169,3 +169,31 @@ def test_a_graph_keeps_no_reference_to_what_python_made():
         x.add_(1)
         del box
     assert dead() is None
+
+
+def test_a_kernel_may_keep_what_a_capture_lent_it():
+    kept = []
+
+    @torch.library.custom_op("outback_graphs::keeps", mutates_args=(), device_types="cpu")
+    def keeps(x: torch.Tensor) -> torch.Tensor:
+        kept.append(x)
+        return x + 1
+
+    x = torch.arange(1000.0, device="acme")
+    graph = acme.CUDAGraph()
+    with acme.graph(graph):
+        y = x * 2
+        keeps(y)
+        del y
+        torch.full((1000,), 7.0, device="acme")  # not in its place
+    graph.replay()
+    acme.synchronize()
+    del graph
+    gc.collect()
+    acme.empty_cache()
+    others = [torch.full((1000,), 7.0, device="acme") for _ in range(40)]
+    assert torch.equal(kept[0], torch.arange(1000.0) * 2)
+    del others
+    kept.clear()
+    acme.empty_cache()
+    assert acme.memory_stats()["active_bytes.all.current"] == acme.memory_allocated()

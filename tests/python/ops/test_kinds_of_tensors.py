@@ -1,5 +1,8 @@
 """Tensors that are more than strides and a storage, and operators that take functions."""
 
+import copy
+import io
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -15,21 +18,40 @@ pytestmark = [
 ]
 
 
-def quantized(device):
+def quantized(device, scale=0.5, zero_point=1):
     values = torch.tensor([1.0, 2.0, 3.0], device=device)
-    return torch.quantize_per_tensor(values, 0.5, 1, torch.quint8)
+    return torch.quantize_per_tensor(values, scale, zero_point, torch.quint8)
 
 
 def nested(device, **more):
     return torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(4, 3)], device=device, **more)
 
 
-def per_channel(device):
-    scales = torch.tensor([0.1, 0.2, 0.3], device=device)
+def per_channel(device, scale=0.1):
+    scales = torch.tensor([1, 2, 3], device=device) * scale
     zeros = torch.tensor([0, 1, 2], device=device)
     return torch.quantize_per_channel(
         torch.ones(3, 2, device=device), scales, zeros, 0, torch.qint8
     )
+
+
+def rows(device, scale=0.5):
+    values = torch.arange(6.0, device=device).view(2, 3)
+    return torch.quantize_per_tensor(values, scale, 0, torch.quint8)
+
+
+def reloaded(x):
+    file = io.BytesIO()
+    torch.save(x, file)
+    file.seek(0)
+    return torch.load(file)
+
+
+def with_loaded_state(device):
+    module = torch.nn.Module()
+    module.register_buffer("weight", rows(device))
+    module.load_state_dict({"weight": rows("cpu", 0.25)})
+    return module.weight.dequantize()
 
 
 def sparse_gradient(device):
@@ -50,7 +72,24 @@ CALLS = {
     "dequantized": lambda d: quantized(d).dequantize(),
     "quantized elsewhere": lambda d: quantized("cpu").to(d).dequantize(),
     "quantized, cloned": lambda d: quantized(d).clone().int_repr(),
+    "quantized, copied to": lambda d: quantized(d).copy_(quantized(d, 0.25, 3)).dequantize(),
+    "quantized, copied to from the CPU": lambda d: quantized(d)
+    .copy_(quantized("cpu", 0.25, 3))
+    .dequantize(),
+    "quantized, loaded": with_loaded_state,
+    "quantized, transposed and saved": lambda d: reloaded(rows(d).t()).dequantize(),
+    "quantized, a row saved": lambda d: reloaded(rows(d)[1]).dequantize(),
+    "quantized, deepcopied": lambda d: copy.deepcopy(rows(d).t()).dequantize(),
+    "quantized, smaller": lambda d: rows(d).resize_(2, 2).dequantize(),
+    "quantized, larger": lambda d: rows(d).resize_(4, 3)[:2].dequantize(),
+    "quantized, like another": lambda d: rows(d).resize_as_(torch.ones(1, 2, device=d)).int_repr(),
+    "quantized, of a storage": lambda d: rows(d)
+    .set_(rows(d).untyped_storage(), 1, (2, 2), (1, 2))
+    .dequantize(),
     "quantized by channel": lambda d: per_channel(d).dequantize(),
+    "quantized by channel, copied to": lambda d: torch.empty_like(per_channel(d))
+    .copy_(per_channel(d, 0.5))
+    .dequantize(),
     "nested": lambda d: nested(d).unbind(),
     "nested elsewhere": lambda d: nested("cpu").to(d).unbind(),
     "nested + 1": lambda d: (nested(d) + 1).unbind(),

@@ -286,17 +286,47 @@ def test_every_view_operator_is_tried():
     assert not missing, sorted(missing)
 
 
-def test_a_kernel_may_keep_what_it_was_lent():
-    kept = []
+KEPT = []
 
-    @torch.library.custom_op("outback_views::keeps", mutates_args=(), device_types="cpu")
-    def keeps(x: torch.Tensor) -> torch.Tensor:
-        kept.append(x)
-        return x + 1
 
+@torch.library.custom_op("outback_views::keeps", mutates_args=(), device_types="cpu")
+def keeps(x: torch.Tensor) -> torch.Tensor:
+    KEPT.append(x)
+    return x + 1
+
+
+# How a tensor may lose the memory that it had.
+LOSSES = {
+    "gone": lambda x: None,
+    "set to another": lambda x: x.set_(torch.ones(2, device="acme")),
+    "given other data": lambda x: setattr(x, "data", torch.ones(2, device="acme")),
+    "resized": lambda x: x.resize_(100000),
+    "without a storage": lambda x: x.untyped_storage().resize_(0),
+    "grown as a result": lambda x: torch.cumsum(torch.ones(100000, device="acme"), 0, out=x),
+}
+
+
+@pytest.mark.parametrize("lose", LOSSES.values(), ids=LOSSES)
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+def test_a_kernel_may_keep_what_it_was_lent(lose):
     x = numbers("acme")
     assert torch.equal(keeps(x).cpu(), numbers("cpu") + 1)
+    lose(x)
     del x
+    held = torch.acme.memory_allocated()
+    others = overwrite_what_is_free(held)
+    torch.acme.empty_cache()
+    assert torch.equal(KEPT.pop(), numbers("cpu"))
+    del others
+
+
+def test_a_quantizer_keeps_its_scales():
+    scales = torch.full((4,), 0.5, dtype=torch.double, device="acme")
+    zeros = torch.ones(4, dtype=torch.long, device="acme")
+    x = torch.quantize_per_channel(numbers("acme"), scales, zeros, 0, torch.qint8)
+    scales.resize_(100000)
+    zeros.untyped_storage().resize_(0)
     others = overwrite_what_is_free(torch.acme.memory_allocated())
-    assert torch.equal(kept.pop(), numbers("cpu"))
+    torch.acme.empty_cache()
+    assert torch.equal(x.dequantize().cpu(), numbers("cpu"))
     del others

@@ -6,6 +6,7 @@
 #include <c10/core/Stream.h>
 #include <c10/util/SmallVector.h>
 
+#include <atomic>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -59,9 +60,10 @@ struct alignas(cache_line) block {
   c10::StreamId stream = 0;
   c10::DeviceIndex device = 0;
   block_state state = block_state::allocated;
-  bool is_adopted = false;      // the memory was allocated by the CPU, not by the runtime
-  bool bypasses_cache = false;  // goes back to the runtime as soon as it is free
-  uint32_t uses_left = 0;       // uses that a pending block waits for; pending_uses guards it
+  bool is_adopted = false;          // the memory was allocated by the CPU, not by the runtime
+  bool bypasses_cache = false;      // goes back to the runtime as soon as it is free
+  uint32_t uses_left = 0;           // uses that a pending block waits for; pending_uses guards it
+  std::atomic<uint32_t> owners{1};  // how many DataPtrs own the memory: see share_memory
   freeing_order cached_at;
   // Other streams that were named by record_stream.
   c10::SmallVector<c10::StreamId, 1> also_used_on;

@@ -115,8 +115,17 @@ void wait_for_uses(device_cache& cache, block* freed, bool own_stream_too) noexc
 // Frees a block that streams still use, at the moment when its owner is done with it.
 void free_when_over(device_cache& cache, block* freed, bool own_stream_too,
                     std::shared_ptr<c10::GatheredContext> context) noexcept {
+  const memory_in_transit::one on_its_way(cache.in_transit());
   cache.give_up(freed, std::move(context));
   wait_for_uses(cache, freed, own_stream_too);
+}
+
+bool is_last_owner(block& freed) noexcept {
+  // Most memory has one owner: then a load is enough.
+  if (C10_LIKELY(freed.owners.load(std::memory_order_acquire) == 1)) return true;
+  if (freed.owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return false;
+  freed.owners.store(1, std::memory_order_relaxed);
+  return true;
 }
 
 // Gives segments back that were taken out of the cache. Cached memory may still be in use by work
@@ -186,7 +195,7 @@ void free_block(void* context) noexcept {
   auto* freed = static_cast<block*>(context);
   // A forked child must not free the parent's memory. It has neither the runtime's threads nor a
   // mutex that is sure to be free.
-  if (is_in_bad_fork()) return;
+  if (is_in_bad_fork() || !is_last_owner(*freed)) return;
   // Read all that is needed later: afterwards the block may be another owner's.
   device_cache& cache = cache_of(freed->device);
   const c10::DeviceIndex device = freed->device;
