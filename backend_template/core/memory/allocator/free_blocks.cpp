@@ -1,17 +1,19 @@
 #include "backend_template/core/memory/allocator/free_blocks.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace outback::core {
 namespace {
 
-// How many blocks of a bin are looked at. A bin full of blocks that are too small must not make
-// allocation slow.
+// How many blocks of a bin are looked at while there are others that fit. A bin full of blocks that
+// are too small must not make allocation slow.
 constexpr int longest_search = 64;
+constexpr int whole_bin = std::numeric_limits<int>::max();
 
-block* best_of(block* head, size_t size) noexcept {
+// Returns the smallest block that fits among the first `left` of a bin, or null.
+block* best_of(block* head, size_t size, int left) noexcept {
   block* best = nullptr;
-  int left = longest_search;
   for (block* it = head; it != nullptr && left > 0; it = it->next, --left) {
     if (it->size < size || (best != nullptr && it->size >= best->size)) continue;
     best = it;
@@ -59,9 +61,18 @@ block* free_blocks::best_fit(size_t size) const noexcept {
   const int own = bin_of(size);
   // In its own bin a block may be too small. In any higher bin every block is large enough, so the
   // first bin that is not empty has one.
-  if (block* const it = best_of(bins_[own], size)) return it;
+  if (block* const it = best_of(bins_[own], size, longest_search)) return it;
   const int larger = first_filled(own + 1);
-  return larger == bin_count ? nullptr : best_of(bins_[larger], size);
+  if (larger != bin_count) return best_of(bins_[larger], size, longest_search);
+  // The last chance: without a block the caller asks the runtime for memory, which takes longer.
+  return best_of(bins_[own], size, whole_bin);
+}
+
+block* free_blocks::smallest_fit(size_t size) const noexcept {
+  const int own = bin_of(size);
+  if (block* const it = best_of(bins_[own], size, whole_bin)) return it;
+  const int larger = first_filled(own + 1);
+  return larger == bin_count ? nullptr : best_of(bins_[larger], size, whole_bin);
 }
 
 size_t free_blocks::largest() const noexcept {

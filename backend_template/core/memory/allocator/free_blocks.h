@@ -39,10 +39,14 @@ class free_blocks {
   /// Removes a block that is in this set.
   void remove(block* it) noexcept;
 
-  /// Returns a block of at least `size` bytes, or null if it finds none. The block stays in the
+  /// Returns a block of at least `size` bytes, or null if there is none. The block stays in the
   /// set. It is the smallest that fits in its bin, so at most an eighth larger than the best; but
-  /// of a bin with more than 64 blocks it looks at the first 64 only.
+  /// of a bin with more than 64 blocks it looks at the first 64 only, as long as another block
+  /// fits.
   block* best_fit(size_t size) const noexcept;
+  /// Returns the smallest block of at least `size` bytes, or null if there is none. Looks at all
+  /// blocks of up to two bins.
+  block* smallest_fit(size_t size) const noexcept;
 
   /// Returns the bytes of the largest block, or 0.
   size_t largest() const noexcept;

@@ -94,21 +94,33 @@ block* stream_cache::take(const block_request& wanted) {
     // split.
     if (block* const same = from->recent.take(wanted.size)) return count_in(same, wanted);
   }
-  block* found = from->cached.best_fit(wanted.size);
+  block* found = fitting(*from, wanted.size);
   // The recent blocks may fit once they are merged.
   if (found == nullptr && !from->recent.empty()) {
     settle(*from);
-    found = from->cached.best_fit(wanted.size);
+    found = fitting(*from, wanted.size);
   }
-  if (found == nullptr || (found->size != wanted.size && !may_serve(found->size, wanted.size))) {
-    return nullptr;
-  }
-  return hand_out(found, wanted);
+  return found == nullptr ? nullptr : hand_out(found, wanted);
+}
+
+// Returns a cached block that fits and that the policy lets the request have, or null.
+block* stream_cache::fitting(const arena& from, size_t size) noexcept {
+  const auto is_allowed = [size](const block& b) {
+    return b.size == size || may_serve(b.size, size);
+  };
+  block* const found = from.cached.best_fit(size);
+  if (C10_LIKELY(found == nullptr || is_allowed(*found))) return found;
+  // It is too large to be had. A smaller one may be allowed, and if the smallest is not, none is.
+  block* const smallest = from.cached.smallest_fit(size);
+  return is_allowed(*smallest) ? smallest : nullptr;
 }
 
 block* stream_cache::take_from(const memory_pool& pool, const block_request& wanted) {
   arena* const from = arenas_.find(wanted.stream, is_small_size(wanted.size), pool.id);
-  block* const found = from == nullptr ? nullptr : from->cached.best_fit(wanted.size);
+  if (from == nullptr) return nullptr;
+  // Without care for the common path: memory has run out.
+  settle(*from);
+  block* const found = fitting(*from, wanted.size);
   return found == nullptr ? nullptr : hand_out(found, wanted);
 }
 

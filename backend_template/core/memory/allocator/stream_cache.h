@@ -55,8 +55,7 @@ class alignas(cache_line) stream_cache {
 
   /// Returns a free block of the request's pool that fits, counted as allocated, or null.
   block* take(const block_request& wanted);
-  /// Returns a free block of `pool`, which is not the request's, or null. Does not merge recently
-  /// freed blocks first.
+  /// Returns a free block of `pool`, which is not the request's, or null.
   block* take_from(const memory_pool& pool, const block_request& wanted);
   /// Makes a segment of `data` in `pool`, and returns the block of it that serves the request. The
   /// caller counts the segment in the pool and the device.
@@ -98,6 +97,7 @@ class alignas(cache_line) stream_cache {
 
  private:
   // The steps of the members above; stream_cache.cpp describes them.
+  static block* fitting(const arena& from, size_t size) noexcept;
   block* hand_out(block* found, const block_request& wanted);
   block* count_in(block* found, const block_request& wanted);
   void count_out(block* freed, bool small,
