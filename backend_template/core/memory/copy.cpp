@@ -17,27 +17,6 @@
 namespace outback::core {
 namespace {
 
-// Asks the runtime about a pointer. Without the group host_memory, all memory is pageable host
-// memory.
-outback_pointer_info info_of(const void* ptr) {
-  outback_pointer_info info{};
-  info.struct_size = sizeof info;
-  info.device = OUTBACK_HOST;
-  const outback_host_memory* group = runtime().host_memory;
-  if (group == nullptr) return info;
-  constexpr const char* slot = "host_memory.info";
-  constexpr int32_t unwritten = std::numeric_limits<int32_t>::min();
-  info.device = unwritten;
-  check(group->info(runtime().self, ptr, &info), slot);
-  check_written(info.device, unwritten, "info", slot);
-  if (C10_UNLIKELY(info.device < OUTBACK_HOST || info.device >= device_count())) {
-    blame(core::format("made device {}: expected {} for the host, or one of {} devices",
-                       info.device, OUTBACK_HOST, device_count()),
-          slot);
-  }
-  return info;
-}
-
 int32_t runtime_index(c10::Device device) {
   return device.is_cpu() ? OUTBACK_HOST : device.index();
 }
@@ -53,7 +32,7 @@ void enqueue(void* dst, c10::Device dst_device, const void* src, c10::Device src
 // Keeps pinned memory from being handed out again before the stream's copy is over. Returns false
 // for pageable memory, which nothing can keep.
 bool hold_host_memory(const void* host, const c10::Stream& stream) {
-  const outback_pointer_info info = info_of(host);
+  const outback_pointer_info info = pointer_info(host);
   if (info.pinned == 0) return false;
   // torch's allocator finds a block by its base address, and does nothing for memory that it does
   // not own: whoever pinned that keeps it alive.
@@ -80,6 +59,26 @@ void between_devices(void* dst, c10::Device dst_device, const void* src, c10::De
 }
 
 }  // namespace
+
+outback_pointer_info pointer_info(const void* ptr) {
+  ensure_started();
+  outback_pointer_info info{};
+  info.struct_size = sizeof info;
+  info.device = OUTBACK_HOST;
+  const outback_host_memory* group = runtime().host_memory;
+  if (group == nullptr) return info;
+  constexpr const char* slot = "host_memory.info";
+  constexpr int32_t unwritten = std::numeric_limits<int32_t>::min();
+  info.device = unwritten;
+  check(group->info(runtime().self, ptr, &info), slot);
+  check_written(info.device, unwritten, "info", slot);
+  if (C10_UNLIKELY(info.device < OUTBACK_HOST || info.device >= device_count())) {
+    blame(core::format("made device {}: expected {} for the host, or one of {} devices",
+                       info.device, OUTBACK_HOST, device_count()),
+          slot);
+  }
+  return info;
+}
 
 void copy_bytes(void* dst, c10::Device dst_device, const void* src, c10::Device src_device,
                 size_t size, bool non_blocking) {
@@ -117,7 +116,7 @@ void fill_bytes(void* dst, c10::DeviceIndex device, size_t size, const void* pat
 }
 
 bool is_pinned(const void* ptr) {
-  return ptr != nullptr && is_started() && info_of(ptr).pinned != 0;
+  return ptr != nullptr && is_started() && pointer_info(ptr).pinned != 0;
 }
 
 }  // namespace outback::core

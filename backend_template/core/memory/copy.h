@@ -7,7 +7,14 @@
 
 #include <cstddef>
 
+#include "outback/runtime.h"
+
 namespace outback::core {
+
+/// Returns what the runtime says of a pointer (slot host_memory.info), checked. Without the group
+/// host_memory all memory is pageable host memory. Starts the backend. Throws what `check` throws,
+/// and blames a runtime that writes nothing or names a device that there is not.
+outback_pointer_info pointer_info(const void* ptr);
 
 /// Copies `size` bytes from `src` to `dst`. At least one of the devices is of this backend, with an
 /// index; the other may be the CPU. The copy runs after what the current streams of both devices
