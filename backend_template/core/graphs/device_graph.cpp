@@ -165,7 +165,13 @@ void device_graph::capture_end() {
     std::rethrow_exception(failed);
   }
   is_captured_ = true;
-  if (!keep_graph_) instantiate();
+  if (keep_graph_) return;
+  try {
+    instantiate();
+  } catch (...) {
+    reset();
+    throw;
+  }
 }
 
 void device_graph::abandon_capture() noexcept {
