@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -26,6 +27,23 @@ struct waiting_programs {
 waiting_programs& waiting() {
   static auto& it = *new waiting_programs;
   return it;
+}
+
+// Returns what to report for the exception that is being handled. Where memory has run out, a text
+// that is short enough to need none.
+std::string failure_text_now() noexcept try {
+  const std::string where = "an operator failed in a graph's replay: ";
+  try {
+    throw;
+  } catch (const c10::Error& e) {
+    return where + e.what_without_backtrace();
+  } catch (const std::exception& e) {
+    return where + e.what();
+  }
+} catch (const std::bad_alloc&) {
+  return "out of memory";
+} catch (...) {
+  return "unknown error";
 }
 
 }  // namespace
@@ -156,17 +174,13 @@ void host_program::run_node(void* data) noexcept {
   host_program& program = *it.program;
   // After a failure, skip the rest of this launch: it would read results that were not computed.
   if (program.failed_.load(std::memory_order_relaxed)) return;
-  std::string problem;
   try {
-    return it.work(program.current_);
-  } catch (const c10::Error& e) {
-    problem = e.what_without_backtrace();
-  } catch (const std::exception& e) {
-    problem = e.what();
+    it.work(program.current_);
+  } catch (...) {
+    // There is nobody to throw it to: this is a thread of the runtime's.
+    program.failed_.store(true, std::memory_order_relaxed);
+    report_host_failure(program.device_, failure_text_now());
   }
-  // There is nobody to throw it to: this is a thread of the runtime's.
-  program.failed_.store(true, std::memory_order_relaxed);
-  report_host_failure(program.device_, "an operator failed in a graph's replay: " + problem);
 }
 
 void host_program::finish_launch(void* program) noexcept {
