@@ -70,7 +70,7 @@ block* device_cache::add_segment(void* data, size_t size, const request& wanted)
   // Before the block is made: freeing_order compares blocks of different streams by this number.
   shared_.epoch.fetch_add(1, std::memory_order_relaxed);
   block* const made = part.add_segment(data, size, pool, wanted);
-  ++pool.segments;
+  if (&pool != &shared_.pools.common()) ++pool.segments;
   stats_.add_segment_of(pool.id, size, is_small(*made));
   stats_.count_device_alloc();
   reserved_.fetch_add(size, std::memory_order_relaxed);
@@ -176,8 +176,7 @@ void device_cache::forget(block* gone) noexcept {
     reserved_.fetch_sub(size, std::memory_order_relaxed);
     part.forget(gone);
   }
-  // The common pool is never removed, so its segments need not be counted out. All locks, since
-  // removing a pool removes its arenas on every stream.
+  // All locks, since removing a pool removes its arenas on every stream.
   if (pool == &shared_.pools.common()) return;
   lock_of_all lock(*this);
   // Not earlier: another thread that saw the last segment gone would remove the pool.
