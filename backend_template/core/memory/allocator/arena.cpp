@@ -2,6 +2,9 @@
 
 #include <c10/util/hash.h>
 
+#include <iterator>
+#include <memory>
+
 namespace outback::core {
 
 arenas::arenas(c10::StreamId most_used, memory_pool& common) {

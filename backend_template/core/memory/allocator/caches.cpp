@@ -1,5 +1,8 @@
 #include "backend_template/core/memory/allocator/caches.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <memory>
 #include <mutex>
 
 #include "backend_template/core/devices/device.h"

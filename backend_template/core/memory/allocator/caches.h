@@ -5,6 +5,8 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
+#include <string>
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/memory/allocator/device_cache.h"
