@@ -148,8 +148,8 @@ const event* event_in(const c10::Event& holder) {
 }
 
 const c10::impl::DeviceGuardImplInterface& device_guard_impl() {
-  static const auto& it = *new guard;
-  return it;
+  static const auto& implementation = *new guard;
+  return implementation;
 }
 
 }  // namespace outback::core

@@ -106,8 +106,8 @@ struct hooks final : at::PrivateUse1HooksInterface, kernel_services {
 }  // namespace
 
 at::PrivateUse1HooksInterface& accelerator_hooks() {
-  static auto& it = *new hooks;
-  return it;
+  static auto& implementation = *new hooks;
+  return implementation;
 }
 
 }  // namespace outback::core

@@ -49,8 +49,8 @@ MUTANTS = (
         breaks="A cached block of just the size that is asked for is passed over, and the device "
         "runs full.",
         file="backend_template/core/memory/allocator/free_blocks.cpp",
-        old="    if (it->size < size ||",
-        new="    if (it->size <= size ||",
+        old="    if (each->size < size ||",
+        new="    if (each->size <= size ||",
         found_by="FreeBlocksTest.TheSmallestThatFitsIsFound",
     ),
     Mutant(

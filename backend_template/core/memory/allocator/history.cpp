@@ -12,8 +12,8 @@ using c10::CachingDeviceAllocator::RecordContext;
 // made and when makeConverter() is called: the longer between the two, the more exact. Never
 // destroyed.
 c10::ApproximateClockToUnixTimeConverter& clocks() {
-  static auto& it = *new c10::ApproximateClockToUnixTimeConverter;
-  return it;
+  static auto& converter = *new c10::ApproximateClockToUnixTimeConverter;
+  return converter;
 }
 
 std::atomic<CreateContextFn> gather_now{nullptr};

@@ -28,8 +28,8 @@ stream_cache::stream_cache(c10::StreamId stream, device_shared& shared)
 stream_cache::~stream_cache() {
   // Only the block objects are deleted; every block is in a segment or spare.
   while (segments_ != nullptr) {
-    block* it = std::exchange(segments_, segments_->segment_next);
-    while (it != nullptr) delete std::exchange(it, it->after);
+    block* gone = std::exchange(segments_, segments_->segment_next);
+    while (gone != nullptr) delete std::exchange(gone, gone->after);
   }
   while (spare_ != nullptr) delete std::exchange(spare_, spare_->next);
 }
@@ -243,11 +243,11 @@ void stream_cache::cache(block* freed) noexcept {
 }
 
 void stream_cache::settle(arena& from) noexcept {
-  for (int bin = recent_blocks::bins; block* const it = from.recent.take_any(bin);) merge(it);
+  for (int bin = recent_blocks::bins; block* const freed = from.recent.take_any(bin);) merge(freed);
 }
 
 void stream_cache::settle() noexcept {
-  arenas_.for_each([this](arena& it) { settle(it); });
+  arenas_.for_each([this](arena& from) { settle(from); });
 }
 
 // Joins the block with its free neighbours and puts the result among the arena's free blocks.
@@ -306,16 +306,16 @@ bool stream_cache::put_back(block* freed, std::shared_ptr<c10::GatheredContext> 
 
 // ---- giving back to the runtime
 
-void stream_cache::take_out(block*& list, block* it) noexcept {
-  it->home->cached.remove(it);
-  it->state = block_state::pending;  // neither free nor owned by a tensor
-  it->next = list;
-  list = it;
+void stream_cache::take_out(block*& list, block* taken) noexcept {
+  taken->home->cached.remove(taken);
+  taken->state = block_state::pending;  // neither free nor owned by a tensor
+  taken->next = list;
+  list = taken;
 }
 
-void stream_cache::put_in(block* it) noexcept {
-  it->state = block_state::cached;
-  it->home->cached.insert(it);
+void stream_cache::put_in(block* returned) noexcept {
+  returned->state = block_state::cached;
+  returned->home->cached.insert(returned);
 }
 
 void stream_cache::forget(block* gone) noexcept {

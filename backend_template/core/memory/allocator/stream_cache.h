@@ -73,9 +73,9 @@ class alignas(cache_line) stream_cache {
   /// Merges the recently freed blocks of all arenas with their neighbours.
   void settle() noexcept;
   /// Takes a cached block that is a whole segment out of its arena and puts it in front of `list`.
-  static void take_out(block*& list, block* it) noexcept;
+  static void take_out(block*& list, block* taken) noexcept;
   /// Undoes `take_out` for a block that the caller has removed from its list.
-  static void put_in(block* it) noexcept;
+  static void put_in(block* returned) noexcept;
 
   /// Returns the bytes that tensors hold. It may be called without the mutex, and then returns a
   /// value that was true a moment ago.
@@ -92,7 +92,8 @@ class alignas(cache_line) stream_cache {
   /// Calls `visit` with the first block of each segment, adopted memory included.
   template <class F>
   void for_each_segment(F visit) const {
-    for (const block* it = segments_; it != nullptr; it = it->segment_next) visit(*it);
+    for (const block* first = segments_; first != nullptr; first = first->segment_next)
+      visit(*first);
   }
 
  private:
