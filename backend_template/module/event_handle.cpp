@@ -54,6 +54,8 @@ py::bytes export_event(c10::Event& event) {
     if (core::event_in(event) == nullptr) {
       core::event made(flags);
       made.create(core::current_device());
+      // First, since a runtime may have no handles: then `event` stays as it is.
+      core::ipc_handle_of(made);
       event = core::adopt_event(std::move(made), flags);
     }
     return core::ipc_handle_of(*core::event_in(event));

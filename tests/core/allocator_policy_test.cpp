@@ -103,6 +103,21 @@ TEST(FreeBlocksTest, TheSmallestThatFitsIsFound) {
   EXPECT_EQ(free.best_fit(192), large.get());
 }
 
+TEST(FreeBlocksTest, ABlockThatFitsIsFoundBehindAnyNumberThatAreTooSmall) {
+  free_blocks free;
+  std::vector<std::unique_ptr<block>> inside;
+  inside.push_back(block_of(mebibyte + 64 * 1000));
+  for (int i = 0; i < 64; ++i) inside.push_back(block_of(mebibyte));
+  for (const auto& it : inside) free.insert(it.get());
+  EXPECT_EQ(free.best_fit(mebibyte + 64), inside[0].get());
+  const auto larger = block_of(2 * mebibyte);
+  free.insert(larger.get());
+  EXPECT_EQ(free.best_fit(mebibyte + 64), larger.get()) << "a short search finds one that fits";
+  EXPECT_EQ(free.smallest_fit(mebibyte + 64), inside[0].get());
+  EXPECT_EQ(free.smallest_fit(2 * mebibyte), larger.get());
+  EXPECT_EQ(free.smallest_fit(2 * mebibyte + 64), nullptr);
+}
+
 TEST(FreeBlocksTest, RandomInsertionsAndRemovalsAgreeWithAList) {
   std::mt19937 random(7);
   free_blocks free;
@@ -126,6 +141,7 @@ TEST(FreeBlocksTest, RandomInsertionsAndRemovalsAgreeWithAList) {
     ASSERT_EQ(found == nullptr, best == nullptr);
     if (best != nullptr) {
       ASSERT_EQ(found->size, best->size);
+      ASSERT_EQ(free.smallest_fit(size)->size, best->size);
     }
   }
 }
@@ -156,6 +172,8 @@ TEST(HistoryTest, TheOldestEntriesGoFirst) {
   history.add(core::trace_entry::ALLOC, 0, 7, 64, 0, {0, 0}, nullptr);
   history.add(core::trace_entry::OOM, 0, 8, 64, 0, {0, 0}, nullptr);
   EXPECT_EQ(addresses(), (std::vector<size_t>{8}));
+  history.configure({});
+  EXPECT_EQ(addresses(), std::vector<size_t>()) << "recording has stopped";
 }
 
 }  // namespace

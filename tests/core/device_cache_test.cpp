@@ -2,6 +2,7 @@
 // place.
 #include "backend_template/core/memory/allocator/device_cache.h"
 
+#include <c10/core/AllocatorConfig.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -21,16 +22,22 @@ using core::block;
 using core::device_cache;
 using core::mebibyte;
 
+device_cache::request request_of(size_t size, size_t requested, c10::StreamId stream = 0,
+                                 c10::MempoolId_t pool = {0, 0}) {
+  return {.requested = requested,
+          .size = size,
+          .stream = stream,
+          .pool = pool,
+          .bypasses_cache = false,
+          .context = nullptr};
+}
+
 // A cache, and addresses in place of memory. Thread-safe.
 class FakeDevice {
  public:
   block* allocate(c10::StreamId stream, size_t requested, c10::MempoolId_t pool = {0, 0}) {
-    const device_cache::request wanted{.requested = requested,
-                                       .size = core::rounded_size(requested, 64),
-                                       .stream = stream,
-                                       .pool = pool,
-                                       .bypasses_cache = false,
-                                       .context = nullptr};
+    const device_cache::request wanted =
+        request_of(core::rounded_size(requested, 64), requested, stream, pool);
     if (block* const found = cache.take(wanted)) return found;
     const size_t size = core::segment_size(wanted.size);
     return cache.add_segment(reinterpret_cast<void*>(next_.fetch_add(size)), size, wanted);
@@ -302,6 +309,50 @@ TEST(DeviceCacheTest, ThreadsMayDoAnythingAtAnyTime) {
   device.give_back(device.cache.take_cached({0, 0}));
   EXPECT_EQ(device.cache.reserved(), 0U);
   expect_consistent(device.cache);
+}
+
+// With a limit for blocks that are kept whole.
+class MaxSplitSizeTest : public ::testing::Test {
+ protected:
+  MaxSplitSizeTest() { c10::CachingAllocator::setAllocatorSettings("max_split_size_mb:32"); }
+  ~MaxSplitSizeTest() override {
+    c10::CachingAllocator::setAllocatorSettings("max_split_size_mb:17592186044415");
+    c10::CachingAllocator::setAllocatorSettings("");
+  }
+  static constexpr c10::MempoolId_t reserve{0, 1};
+};
+
+TEST_F(MaxSplitSizeTest, TheReserveKeepsLargeBlocksWholeToo) {
+  FakeDevice device;
+  device.cache.set_pool_options(reserve, /*use_on_oom=*/true, /*no_split=*/false);
+  device.free(device.allocate(0, 100 * mebibyte, reserve));
+  const auto served = [&](size_t size) {
+    return device.cache.take_from_reserves(request_of(size, size));
+  };
+  EXPECT_EQ(served(4 * mebibyte), nullptr);
+  block* const whole = served(90 * mebibyte);
+  ASSERT_NE(whole, nullptr);
+  EXPECT_EQ(whole->size, 100 * mebibyte);
+}
+
+TEST_F(MaxSplitSizeTest, TheReserveMergesWhatWasFreedLast) {
+  FakeDevice device;
+  device.cache.set_pool_options(reserve, /*use_on_oom=*/true, /*no_split=*/false);
+  block* const first = device.allocate(0, 4096, reserve);
+  device.allocate(0, mebibyte, reserve);
+  device.allocate(0, mebibyte - 4096, reserve);
+  device.free(first);
+  EXPECT_EQ(device.cache.take_from_reserves(request_of(4096, 4096)), first);
+}
+
+TEST_F(MaxSplitSizeTest, TheSmallestBlockServesBehindManyThatAreTooLarge) {
+  FakeDevice device;
+  // All in one bin: from 256 to 288 MiB. max_non_split_rounding_mb is 20.
+  std::vector<block*> held{device.allocate(0, 256 * mebibyte)};
+  for (int i = 0; i < 64; ++i) held.push_back(device.allocate(0, 287 * mebibyte));
+  for (block* const it : held) device.free(it);
+  const size_t size = 256 * mebibyte - 64;
+  EXPECT_EQ(device.cache.take(request_of(size, size)), held[0]);
 }
 
 TEST(DeviceCacheTest, TheStreamsOldestSegmentsGoFirst) {

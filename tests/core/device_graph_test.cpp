@@ -5,8 +5,12 @@
 #include <c10/util/Exception.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <mutex>
+#include <vector>
 
+#include "backend_template/core/graphs/capture_rollback.h"
 #include "backend_template/core/interfaces/generator.h"
 #include "backend_template/core/memory/copy.h"
 #include "backend_template/core/memory/device_allocator.h"
@@ -66,6 +70,37 @@ TEST_F(DeviceGraphTest, RefusesAnOperatorThatNobodyRecords) {
   EXPECT_THROW(core::adopt(c10::GetCPUAllocator()->allocate(64), 64, 0), c10::Error);
   graph.abandon_capture();
   EXPECT_NO_THROW(core::drain(0));
+}
+
+// A storage over memory of somebody else's.
+c10::Storage storage_over(std::vector<uint8_t>& memory, size_t size) {
+  return c10::Storage(c10::Storage::use_byte_size_t(), size,
+                      c10::DataPtr(memory.data(), c10::Device(c10::kCPU)), nullptr, false);
+}
+
+TEST(CaptureRollbackTest, ALargerStorageAtTheSameAddressIsKeptToo) {
+  std::vector<uint8_t> memory(64, 1);
+  core::capture_rollback rollback;
+  rollback.keep(storage_over(memory, 16));
+  std::fill(memory.begin(), memory.begin() + 16, uint8_t{2});
+  rollback.keep(storage_over(memory, 64));
+  std::fill(memory.begin(), memory.end(), uint8_t{3});
+  rollback.keep(storage_over(memory, 32));  // a part of what is kept
+  rollback.roll_back();
+  EXPECT_EQ(memory, std::vector<uint8_t>(64, 1));
+}
+
+TEST(CaptureRollbackTest, MemoryThatItsStorageHasLostIsKeptForItsNextOwner) {
+  std::vector<uint8_t> memory(64, 1);
+  std::vector<uint8_t> others(64, 1);
+  core::capture_rollback rollback;
+  const c10::Storage first = storage_over(memory, 64);
+  rollback.keep(first);
+  first.set_data_ptr(c10::DataPtr(others.data(), c10::Device(c10::kCPU)));
+  rollback.keep(storage_over(memory, 64));
+  std::fill(memory.begin(), memory.end(), uint8_t{2});
+  rollback.roll_back();
+  EXPECT_EQ(memory, std::vector<uint8_t>(64, 1));
 }
 
 }  // namespace

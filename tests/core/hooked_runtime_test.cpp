@@ -3,26 +3,32 @@
 // that come in between. And how often it calls the driver.
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <c10/util/Exception.h>
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <future>
+#include <limits>
 #include <memory>
-#include <optional>
+#include <new>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "backend_template/core/devices/device.h"
+#include "backend_template/core/devices/lazy_start.h"
 #include "backend_template/core/graphs/capture.h"
 #include "backend_template/core/graphs/device_graph.h"
+#include "backend_template/core/interfaces/hooks.h"
 #include "backend_template/core/memory/allocator/freeing.h"
 #include "backend_template/core/memory/allocator/size_policy.h"
 #include "backend_template/core/memory/copy.h"
 #include "backend_template/core/memory/device_allocator.h"
+#include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/host_callback.h"
 #include "backend_template/core/streams/host_failure.h"
 #include "backend_template/core/streams/stream.h"
@@ -30,16 +36,50 @@
 #include "outback/backend.h"
 #include "outback/runtime.hpp"
 
+namespace {
+// While it is set, this thread can allocate nothing.
+thread_local constinit bool memory_has_run_out = false;
+}  // namespace
+
+void* operator new(std::size_t size) {
+  void* const memory = memory_has_run_out ? nullptr : std::malloc(size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
 namespace outback::test {
 namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 class hooked_runtime : public host::host_runtime {
  public:
   hooked_runtime() : host_runtime({.devices = 2, .memory_size = size_t{64} << 20}) {}
 
   void device_select(int32_t device) {
+    selected.push_back(device);
     if (device == refused) throw invalid_argument("the driver does not select this device");
     host_runtime::device_select(device);
+  }
+  bool device_is_active(int32_t device) {
+    if (device == refused) throw invalid_argument("the driver does not know this device");
+    return host_runtime::device_is_active(device);
+  }
+  outback_pointer_info host_info(const void* memory) const {
+    outback_pointer_info info = host_runtime::host_info(memory);
+    if (wrong_device != 0) info.device = wrong_device;
+    return info;
+  }
+  void graph_instantiate(int32_t device, outback_graph graph) {
+    if (device == refused) throw invalid_argument("the driver does not run this graph");
+    host_runtime::graph_instantiate(device, graph);
   }
   void device_sync(int32_t device) {
     host_runtime::device_sync(device);
@@ -67,14 +107,9 @@ class hooked_runtime : public host::host_runtime {
     if (after_event_sync) after_event_sync();
   }
 
-  outback_pointer_info host_info(const void* ptr) const {
-    outback_pointer_info info = host_runtime::host_info(ptr);
-    if (says_device) info.device = *says_device;
-    return info;
-  }
-
+  static inline thread_local std::vector<int32_t> selected;  // by this thread
   int32_t refused = -1;
-  std::optional<int32_t> says_device;
+  int32_t wrong_device = 0;  // what host_info says, if it is not 0
   std::function<void()> after_sync, before_free, before_record, after_event_sync;
   std::atomic<int> events_made{0}, events_asked{0}, events_awaited{0};
 };
@@ -87,11 +122,18 @@ hooked_runtime& runtime() {
 class HookedRuntimeTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
+    // Who finds the runtime installed finds its name too.
+    std::thread reader([] {
+      while (!core::is_installed()) std::this_thread::yield();
+      EXPECT_EQ(core::backend_name(), "acme");
+    });
     register_backend({.name = "acme", .runtime = table_of(runtime())});
+    reader.join();
   }
   void SetUp() override { core::synchronize_device(0); }
   void TearDown() override {
     runtime().refused = -1;
+    runtime().wrong_device = 0;
     runtime().after_sync = runtime().before_free = runtime().before_record =
         runtime().after_event_sync = nullptr;
     core::exchange_stream(core::default_stream(0));
@@ -100,22 +142,72 @@ class HookedRuntimeTest : public ::testing::Test {
   }
 };
 
+// What a thread makes the driver select.
+template <class F>
+std::vector<int32_t> selected_by(F f) {
+  runtime().selected.clear();
+  f();
+  return std::exchange(runtime().selected, {});
+}
+
+template <class F>
+std::vector<int32_t> selected_by_a_new_thread(F f) {
+  return std::async(std::launch::async, [&] { return selected_by(f); }).get();
+}
+
+using devices = std::vector<int32_t>;
+
+// The first test of the program, since the backend starts only once.
+class BeforeTheStartTest : public HookedRuntimeTest {
+ protected:
+  void SetUp() override {}
+};
+
+TEST_F(BeforeTheStartTest, TheDriverGetsToKnowTheDeviceWhenItStarts) {
+  if (core::is_started()) GTEST_SKIP() << "another test has started the backend";
+  std::promise<void> is_set, has_started;
+  auto other = std::async(std::launch::async, [&] {
+    return selected_by([&] {
+      core::set_device(1);
+      is_set.set_value();
+      has_started.get_future().wait();
+      EXPECT_TRUE(runtime().selected.empty());
+      core::exchange_device(1);
+    });
+  });
+  is_set.get_future().wait();
+  EXPECT_EQ(selected_by([] { core::set_device(1); }), devices{});
+  EXPECT_EQ(selected_by([] { core::ensure_started(); }), devices{1});
+  EXPECT_EQ(selected_by([] { core::set_device(1); }), devices{}) << "it knows it";
+  has_started.set_value();
+  EXPECT_EQ(other.get(), devices{1}) << "for a thread that has not started the backend";
+}
+
+TEST_F(HookedRuntimeTest, TheDriverIsToldTheDeviceOfANewThread) {
+  EXPECT_EQ(selected_by_a_new_thread([] {
+              core::set_device(0);
+              core::exchange_device(0);
+              core::set_device_unchecked(0);
+            }),
+            devices{0});
+  EXPECT_EQ(selected_by_a_new_thread([] { core::set_device_unchecked(0); }), devices{0});
+  EXPECT_EQ(selected_by_a_new_thread([] { core::exchange_device(-1); }), devices{});
+}
+
+TEST_F(HookedRuntimeTest, AfterARefusalTheDriverIsToldAgain) {
+  core::set_device(0);
+  runtime().refused = 1;
+  EXPECT_EQ(selected_by([] {
+              EXPECT_THROW(core::set_device(1), c10::Error);
+              core::set_device(0);
+            }),
+            (devices{1, 0}));
+}
+
 TEST_F(HookedRuntimeTest, ADeviceThatCannotBeSelectedIsNotCurrent) {
   runtime().refused = 1;
   EXPECT_THROW(core::set_device(1), c10::Error);
   EXPECT_EQ(core::current_device(), 0);
-}
-
-// Numbers of devices are bytes in PyTorch.
-TEST_F(HookedRuntimeTest, ADeviceOfAPointerThatThereIsNotIsAnError) {
-  const auto& hooks = at::detail::getPrivateUse1Hooks();
-  const c10::DataPtr data = core::allocate_on(0, 64);
-  EXPECT_EQ(hooks.getDeviceFromPtr(data.get()).index(), 0);
-  for (const int32_t wrong : {2, 256, -7}) {
-    runtime().says_device = wrong;
-    EXPECT_THROW(hooks.getDeviceFromPtr(data.get()), c10::Error) << wrong;
-  }
-  runtime().says_device.reset();
 }
 
 TEST_F(HookedRuntimeTest, AStreamOfADeviceThatCannotBeSelectedIsNotCurrent) {
@@ -144,6 +236,55 @@ TEST_F(HookedRuntimeTest, TheFailuresOfTwoDevicesAreBothTold) {
   EXPECT_THROW(core::synchronize_device(1), c10::Error);
   core::synchronize_device(0);
   core::synchronize_device(1);
+}
+
+TEST_F(HookedRuntimeTest, AFailureIsKeptWithoutMemory) {
+  std::string text = "an operator failed, and says so in more letters than fit into an object";
+  memory_has_run_out = true;
+  core::report_host_failure(0, std::move(text));
+  memory_has_run_out = false;
+  EXPECT_THROW(core::synchronize_device(0), c10::Error);
+}
+
+// ---- What torch's hooks make of the driver's answers
+
+TEST_F(HookedRuntimeTest, ThePointersDeviceIsChecked) {
+  const c10::DataPtr memory = core::allocate_on(1, 64);
+  const at::PrivateUse1HooksInterface& hooks = core::accelerator_hooks();
+  EXPECT_EQ(hooks.getDeviceFromPtr(memory.get()).index(), 1);
+  for (const int32_t wrong : {2, 300, -2, std::numeric_limits<int32_t>::min()}) {
+    runtime().wrong_device = wrong;
+    EXPECT_THAT([&] { hooks.getDeviceFromPtr(memory.get()); },
+                ThrowsMessage<c10::AcceleratorError>(
+                    HasSubstr("acme: host_memory.info(): the runtime is wrong: it ")))
+        << wrong;
+  }
+  runtime().wrong_device = OUTBACK_HOST;
+  EXPECT_THAT([&] { hooks.getDeviceFromPtr(memory.get()); },
+              ThrowsMessage<c10::Error>(HasSubstr("expected memory of a device")));
+}
+
+TEST_F(HookedRuntimeTest, AnErrorNamesTheDeviceThatNoIndexMeans) {
+  core::set_device(1);
+  runtime().refused = 1;
+  EXPECT_THAT([] { core::accelerator_hooks().hasPrimaryContext(-1); },
+              ThrowsMessage<c10::Error>(HasSubstr("device_state.is_active(device 1)")));
+}
+
+TEST_F(HookedRuntimeTest, AGraphThatCannotBeInstantiatedIsEmpty) {
+  const c10::Stream before = core::exchange_stream(core::new_stream(0, 0));
+  core::device_graph graph(/*keep_graph=*/false);
+  graph.capture_begin();
+  runtime().refused = 0;
+  EXPECT_THROW(graph.capture_end(), c10::Error);
+  runtime().refused = -1;
+  EXPECT_FALSE(graph.is_capturing());
+  EXPECT_THROW(graph.pool(), c10::Error);
+  EXPECT_THROW(graph.replay(), c10::Error);
+  graph.capture_begin();
+  graph.capture_end();
+  graph.replay();
+  core::exchange_stream(before);
 }
 
 // ---- What streams still use

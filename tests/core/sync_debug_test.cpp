@@ -34,5 +34,11 @@ TEST_F(SyncDebugTest, ItemAndStreamSynchronizeFailInModeError) {
   stream.synchronize();
 }
 
+TEST_F(SyncDebugTest, AModeThatAnotherThreadSetsMeanwhileMakesNoErrorOfAWarning) {
+  core::set_sync_debug_mode(core::sync_debug_mode::off);
+  EXPECT_NO_THROW(core::detail::report_synchronizing(core::sync_debug_mode::warn));
+  EXPECT_ANY_THROW(core::detail::report_synchronizing(core::sync_debug_mode::error));
+}
+
 }  // namespace
 }  // namespace outback::test

@@ -60,7 +60,7 @@ CALLS = [
     ("ipc.open_event:1", "torch.acme.Event.from_ipc_handle(1, h)", "device 1"),
     ("telemetry.read:1", "torch.acme.utilization(1)", "device 1"),
     ("telemetry.processes:1", "torch.acme.list_gpu_processes(1)", "device 1"),
-    ("device_state.select:1", "torch.acme.set_device(1)", "device 1"),
+    ("device_state.select:1@1", "torch.acme.set_device(1)", "device 1"),
 ]
 
 STATUSES = {

@@ -18,7 +18,7 @@
 namespace outback::core {
 namespace {
 
-using detail::current;
+using detail::device_here;
 
 // The checked properties by device; null before the first question.
 std::array<std::atomic<const outback_device_info*>, max_devices> infos{};
@@ -43,12 +43,19 @@ bool is_count(int64_t index) noexcept {
   return index >= 0 && index < device_count();
 }
 
-// Tells the driver which device the calling thread uses, if the runtime has a slot for that. Does
-// nothing before the start, since setting a device must not start the driver.
+// Tells the driver which device the calling thread uses, if the runtime has a slot for that and the
+// driver does not know it already. Before the start it only notes that the driver has to be told,
+// since setting a device must not start the driver.
 outback_status select(c10::DeviceIndex index) noexcept {
+  if (C10_LIKELY(device_here.told == index)) return OUTBACK_OK;
+  device_here.is_owed = !is_started();
+  if (device_here.is_owed) return OUTBACK_OK;
   const outback_device_state* state = runtime().device_state;
-  if (state == nullptr || !is_started()) return OUTBACK_OK;
-  return state->select(runtime().self, index);
+  const outback_status status =
+      state == nullptr ? OUTBACK_OK : state->select(runtime().self, index);
+  // After a refusal nobody knows where the driver is.
+  device_here.told = status == OUTBACK_OK ? index : c10::DeviceIndex{-1};
+  return status;
 }
 
 }  // namespace
@@ -56,7 +63,7 @@ outback_status select(c10::DeviceIndex index) noexcept {
 namespace detail {
 
 constinit std::atomic<int> count_now{-1};
-constinit thread_local c10::DeviceIndex current = 0;
+constinit thread_local thread_device device_here;
 
 namespace {
 
@@ -105,6 +112,11 @@ int read_count() {
   return count;
 }
 
+void select_owed_device() {
+  if (device_here.is_owed)
+    check(select(device_here.current), "device_state.select", device_here.current);
+}
+
 void refuse_number(int64_t index) {
   refuse_index(std::to_string(index));
 }
@@ -126,29 +138,28 @@ void refuse_index(std::string_view text) {
 
 void set_device(c10::DeviceIndex index) {
   check_index(index);
-  if (index == current) return;
   check(select(index), "device_state.select", index);
-  current = index;
+  device_here.current = index;
 }
 
 void set_device_unchecked(c10::DeviceIndex index) noexcept {
-  if (index == current || !is_count(index)) return;
+  if (!is_count(index)) return;
   // The device becomes current even if the driver refuses it: a caller who restores a device must
   // not be left on another one. Nothing of core depends on the driver's idea, since every slot
   // takes its device.
-  current = index;
+  device_here.current = index;
   const outback_status status = select(index);
   if (status != OUTBACK_OK) TORCH_WARN(failure_text(status, "device_state.select", index, none));
 }
 
 c10::DeviceIndex exchange_device(c10::DeviceIndex index) {
-  const c10::DeviceIndex before = current;
-  if (index >= 0 && index != before) set_device(index);
+  const c10::DeviceIndex before = device_here.current;
+  if (index >= 0) set_device(index);
   return before;
 }
 
 c10::DeviceIndex resolve_index(c10::DeviceIndex index) {
-  if (index < 0) return current;
+  if (index < 0) return device_here.current;
   check_index(index);
   return index;
 }

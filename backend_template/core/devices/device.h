@@ -31,7 +31,17 @@ inline constexpr int most_devices = 127;
 namespace detail {
 // The number of devices, or -1 while the runtime has not counted any.
 extern constinit std::atomic<int> count_now;
-extern constinit thread_local c10::DeviceIndex current;
+
+// The calling thread's device, and what the driver knows of it.
+struct thread_device {
+  c10::DeviceIndex current = 0;
+  // The device that the driver was last told for this thread, or -1: it was told nothing yet, or
+  // refused the last one.
+  c10::DeviceIndex told = -1;
+  // A device was set before the start, when the driver could not be told.
+  bool is_owed = false;
+};
+extern constinit thread_local thread_device device_here;
 
 // The slow path of `device_count`: asks the runtime.
 c10::DeviceIndex ask_count() noexcept;
@@ -40,6 +50,11 @@ c10::DeviceIndex ask_count() noexcept;
 /// throws if the slot fails, and c10::Error (RuntimeError) for a number that cannot be: a negative
 /// one, another one than before, or more than most_devices. For lazy_start.cpp.
 int read_count();
+
+/// Tells the driver the device that the calling thread set before the start. Does nothing if the
+/// thread set none. Throws what `set_device` throws; the thread's device stays as it is. For
+/// lazy_start.cpp.
+void select_owed_device();
 [[noreturn]] void refuse_number(int64_t index);
 }  // namespace detail
 
@@ -65,12 +80,19 @@ inline void check_index(int64_t index) {
 
 /// Returns the calling thread's device: 0 until the thread sets another one.
 inline c10::DeviceIndex current_device() noexcept {
-  return detail::current;
+  return detail::device_here.current;
 }
 
 /// Makes `index` the calling thread's device, and calls device_state.select if the runtime has that
-/// slot and has started. Throws what `check_index` throws, and what `check` throws if the driver
-/// refuses; the thread's device is then unchanged.
+/// slot, the backend has started, and the driver was not told this device for this thread already.
+/// Throws what `check_index` throws, and what `check` throws if the driver refuses; the thread's
+/// device is then unchanged.
+///
+/// Before the start nothing tells the driver. If the thread starts the backend itself, the driver
+/// gets to know the thread's device at the end of the start. If another thread does, it gets to
+/// know it at this thread's next call of this function or of `exchange_device`, which a guard and a
+/// kernel_stream make. So does a thread that never set a device: a new thread of the driver's may
+/// be on any device.
 void set_device(c10::DeviceIndex index);
 
 /// The same for code that must not throw, such as the end of a context. If the driver refuses to
@@ -78,8 +100,8 @@ void set_device(c10::DeviceIndex index);
 /// index out of range.
 void set_device_unchecked(c10::DeviceIndex index) noexcept;
 
-/// Sets the device as `set_device` does and returns the one before. For a negative index it only
-/// returns the current one.
+/// Sets the device as `set_device` does, also where it is the current one already, and returns the
+/// one before. For a negative index it only returns the current one.
 c10::DeviceIndex exchange_device(c10::DeviceIndex index);
 
 /// Returns `index`, or the current device for a negative index. Throws what `check_index` throws

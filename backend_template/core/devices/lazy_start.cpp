@@ -43,14 +43,7 @@ void start_driver() {
   static_cast<void>(runtime().device_info(runtime().self, 0, &info));
 }
 
-}  // namespace
-
-std::atomic<start_state> start_state_now{start_state::not_started};
-
-void start_slowly() {
-  // Has to come before the lock: another thread of the parent may have held it at the fork, and in
-  // the child nobody releases it.
-  refuse_forked();
+void start_once() {
   std::lock_guard<std::mutex> lock(start_mutex());
   if (start_state_now.load(std::memory_order_acquire) == start_state::started) return;
   if (read_count() > 0) {
@@ -66,6 +59,20 @@ void start_slowly() {
   // before the driver's own.
   give_back_caches_at_exit();
   start_state_now.store(start_state::started, std::memory_order_release);
+}
+
+}  // namespace
+
+std::atomic<start_state> start_state_now{start_state::not_started};
+
+void start_slowly() {
+  // Has to come before the lock: another thread of the parent may have held it at the fork, and in
+  // the child nobody releases it.
+  refuse_forked();
+  start_once();
+  // If the driver refuses that device, the backend has started all the same: the other devices may
+  // be used.
+  select_owed_device();
 }
 
 }  // namespace detail

@@ -25,7 +25,8 @@ void start_slowly();
 /// Throws c10::Error (RuntimeError) if there is no device, with the runtime's reason; then the next
 /// call tries again. Throws it too in a child of a process that had started the backend, since the
 /// driver's streams, contexts and threads did not survive the fork. Throws what `check` throws if
-/// the runtime cannot count.
+/// the runtime cannot count. Throws it too, after the start, if the driver refuses the device that
+/// the calling thread set before.
 inline void ensure_started() {
   if (C10_UNLIKELY(detail::start_state_now.load(std::memory_order_acquire) !=
                    detail::start_state::started)) {

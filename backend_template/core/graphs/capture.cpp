@@ -26,8 +26,8 @@ struct registry {
 };
 
 registry& all() {
-  static auto& it = *new registry;
-  return it;
+  static auto& captures = *new registry;
+  return captures;
 }
 
 template <class Matches>
@@ -40,8 +40,8 @@ std::shared_ptr<capture> find_capture(c10::DeviceIndex device, Matches matches) 
 }
 
 // Call it with the mutex held.
-void enter(const c10::Stream& stream, const std::shared_ptr<capture>& it) {
-  all().members.push_back({stream, it});
+void enter(const c10::Stream& stream, const std::shared_ptr<capture>& open) {
+  all().members.push_back({stream, open});
   auto& streams = detail::captured[static_cast<size_t>(stream.device_index())];
   streams.now.fetch_add(1, std::memory_order_relaxed);
   // After `now`: a thread that sees the new `ever` has to see the new `now` as well.
@@ -73,42 +73,44 @@ std::string capture::problem() const {
 
 // Captures are few, and so are their streams: a search through the list is enough.
 std::shared_ptr<capture> capture_of(const c10::Stream& stream) {
-  return find_capture(stream.device_index(), [&](const member& it) { return it.stream == stream; });
+  return find_capture(stream.device_index(),
+                      [&](const member& joined) { return joined.stream == stream; });
 }
 
 std::shared_ptr<capture> capture_on(c10::DeviceIndex device) {
-  return find_capture(device, [&](const member& it) { return it.stream.device_index() == device; });
+  return find_capture(device,
+                      [&](const member& joined) { return joined.stream.device_index() == device; });
 }
 
-void open_capture(const std::shared_ptr<capture>& it) {
+void open_capture(const std::shared_ptr<capture>& open) {
   {
     const std::lock_guard<std::mutex> lock(all().mutex);
-    enter(it->stream(), it);
+    enter(open->stream(), open);
   }
   // From now on the stream is never idle, so whoever would wait for it is refused.
-  set_captured(it->stream(), true);
+  set_captured(open->stream(), true);
 }
 
-void join_capture(const std::shared_ptr<capture>& it, const c10::Stream& stream) {
+void join_capture(const std::shared_ptr<capture>& open, const c10::Stream& stream) {
   {
     const std::lock_guard<std::mutex> lock(all().mutex);
     auto& members = all().members;
     const auto is_open = std::any_of(members.begin(), members.end(),
-                                     [&](const member& each) { return each.of == it; });
+                                     [&](const member& each) { return each.of == open; });
     const auto is_in = std::any_of(members.begin(), members.end(),
                                    [&](const member& each) { return each.stream == stream; });
     // Another thread may have ended the capture since the event was recorded.
     if (!is_open || is_in) return;
-    enter(stream, it);
+    enter(stream, open);
   }
   set_captured(stream, true);
 }
 
-void close_capture(const std::shared_ptr<capture>& it) noexcept {
+void close_capture(const std::shared_ptr<capture>& open) noexcept {
   const std::lock_guard<std::mutex> lock(all().mutex);
   auto& members = all().members;
   const auto gone = std::stable_partition(members.begin(), members.end(),
-                                          [&](const member& each) { return each.of != it; });
+                                          [&](const member& each) { return each.of != open; });
   for (auto each = gone; each != members.end(); ++each) {
     set_captured(each->stream, false);
     detail::captured[static_cast<size_t>(each->stream.device_index())].now.fetch_sub(

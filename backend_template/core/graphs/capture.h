@@ -91,14 +91,14 @@ std::shared_ptr<capture> capture_of(const c10::Stream& stream);
 /// Returns one of the captures that have a stream of the device, or null.
 std::shared_ptr<capture> capture_on(c10::DeviceIndex device);
 
-/// Enters the first stream of `it` into the registry. device_graph calls it before the runtime's
+/// Enters the first stream of `open` into the registry. device_graph calls it before the runtime's
 /// own begin.
-void open_capture(const std::shared_ptr<capture>& it);
-/// Enters `stream` into `it` too, after it waited for an event of that capture. Does nothing if
-/// `it` was closed meanwhile, or if the stream is in a capture already.
-void join_capture(const std::shared_ptr<capture>& it, const c10::Stream& stream);
-/// Takes all streams of `it` out of the registry.
-void close_capture(const std::shared_ptr<capture>& it) noexcept;
+void open_capture(const std::shared_ptr<capture>& open);
+/// Enters `stream` into `open` too, after it waited for an event of that capture. Does nothing if
+/// `open` was closed meanwhile, or if the stream is in a capture already.
+void join_capture(const std::shared_ptr<capture>& open, const c10::Stream& stream);
+/// Takes all streams of `open` out of the registry.
+void close_capture(const std::shared_ptr<capture>& open) noexcept;
 
 /// Throws c10::Error (RuntimeError): "operation not permitted when a stream is capturing: <what>".
 /// Breaks the capture `broken` off for that reason, unless `broken` is null.

@@ -16,7 +16,7 @@ namespace outback::core {
 class capture_rollback {
  public:
   /// Copies what the storage holds now, and keeps the storage alive. Does nothing if there is a
-  /// copy already. Call it before the capture first writes to the storage.
+  /// copy of all of it already. Call it before the capture first writes to the storage.
   void keep(const c10::Storage& storage);
 
   /// Writes all copies back and drops them, the latest one first. Leaves a storage as it is if it

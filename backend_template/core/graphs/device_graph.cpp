@@ -29,15 +29,15 @@ using recordings = std::atomic<int>;
 thread_local recordings* recordings_here = nullptr;
 
 struct recordings_owner {
-  std::shared_ptr<recordings> it;
+  std::shared_ptr<recordings> count;
   ~recordings_owner() { recordings_here = nullptr; }
 };
 
 std::shared_ptr<recordings> recordings_of_this_thread() {
   thread_local recordings_owner owner;
-  if (owner.it == nullptr) owner.it = std::make_shared<recordings>(0);
-  recordings_here = owner.it.get();
-  return owner.it;
+  if (owner.count == nullptr) owner.count = std::make_shared<recordings>(0);
+  recordings_here = owner.count.get();
+  return owner.count;
 }
 
 void bring_to_recorder(bool on) noexcept {
@@ -165,7 +165,13 @@ void device_graph::capture_end() {
     std::rethrow_exception(failed);
   }
   is_captured_ = true;
-  if (!keep_graph_) instantiate();
+  if (keep_graph_) return;
+  try {
+    instantiate();
+  } catch (...) {
+    reset();
+    throw;
+  }
 }
 
 void device_graph::abandon_capture() noexcept {

@@ -48,9 +48,10 @@ class device_graph {
   /// capture. `pool` may be shared with other graphs; {0, 0} makes a new pool. Waits for the stream
   /// first if CPU operators will be recorded.
   void capture_begin(c10::MempoolId_t pool = {0, 0});
-  /// Ends the capture. The thread and its current stream must be those of the begin. Throws
-  /// c10::Error (RuntimeError) with the reason if something broke the capture; then the graph is
-  /// empty.
+  /// Ends the capture. The thread and its current stream must be those of the begin: otherwise it
+  /// throws c10::Error (RuntimeError) and the capture goes on, since its thread may be at work.
+  /// Throws c10::Error with the reason if something broke the capture, and what `check` throws if
+  /// the runtime fails to end or to instantiate it; then the graph is empty.
   void capture_end();
   /// Ends an open capture without a graph, or does nothing. For callers that have an error of their
   /// own to report, such as the exception of a `with` statement's body.

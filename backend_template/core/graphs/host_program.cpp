@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -24,8 +25,25 @@ struct waiting_programs {
 };
 
 waiting_programs& waiting() {
-  static auto& it = *new waiting_programs;
-  return it;
+  static auto& programs = *new waiting_programs;
+  return programs;
+}
+
+// Returns what to report for the exception that is being handled. Where memory has run out, a text
+// that is short enough to need none.
+std::string failure_text_now() noexcept try {
+  const std::string where = "an operator failed in a graph's replay: ";
+  try {
+    throw;
+  } catch (const c10::Error& e) {
+    return where + e.what_without_backtrace();
+  } catch (const std::exception& e) {
+    return where + e.what();
+  }
+} catch (const std::bad_alloc&) {
+  return "out of memory";
+} catch (...) {
+  return "unknown error";
 }
 
 }  // namespace
@@ -85,23 +103,23 @@ host_program::draw host_program::take_numbers(const at::Generator& device_genera
 host_program::positions host_program::starts() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   positions all;
-  for (const source& it : sources_) all.push_back(it.start);
+  for (const source& drawn_from : sources_) all.push_back(drawn_from.start);
   return all;
 }
 
 void host_program::rewind_generators() noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
-  for (const source& it : sources_) {
-    auto* const used = static_cast<generator*>(it.generator.unsafeGetGeneratorImpl());
+  for (const source& drawn_from : sources_) {
+    auto* const used = static_cast<generator*>(drawn_from.generator.unsafeGetGeneratorImpl());
     const std::lock_guard<std::mutex> numbers(used->mutex_);
-    used->put_back(it.start);
+    used->put_back(drawn_from.start);
   }
 }
 
 void host_program::keep_input(const c10::Storage& storage, const void* data) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const auto known = std::find_if(inputs_.begin(), inputs_.end(), [&](const input& it) {
-    return it.storage.unsafeGetStorageImpl() == storage.unsafeGetStorageImpl();
+  const auto known = std::find_if(inputs_.begin(), inputs_.end(), [&](const input& used) {
+    return used.storage.unsafeGetStorageImpl() == storage.unsafeGetStorageImpl();
   });
   if (known == inputs_.end()) {
     inputs_.push_back({storage, data});
@@ -113,23 +131,23 @@ void host_program::keep_input(const c10::Storage& storage, const void* data) {
 void host_program::forget_input(const c10::StorageImpl* storage) {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::erase_if(inputs_,
-                [&](const input& it) { return it.storage.unsafeGetStorageImpl() == storage; });
+                [&](const input& used) { return used.storage.unsafeGetStorageImpl() == storage; });
 }
 
 void host_program::prepare_launch() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  for (const input& it : inputs_) {
-    TORCH_CHECK(it.storage.data() == it.data, backend_name(),
+  for (const input& used : inputs_) {
+    TORCH_CHECK(used.storage.data() == used.data, backend_name(),
                 ": the graph was captured with a tensor whose memory is another one now (",
-                it.storage.nbytes(),
+                used.storage.nbytes(),
                 " bytes): fill such tensors in place, or capture the graph anew");
   }
   // All inputs were checked before a generator moves: a refused launch draws no numbers.
   positions here;
-  for (const source& it : sources_) {
-    auto* const used = static_cast<generator*>(it.generator.unsafeGetGeneratorImpl());
+  for (const source& drawn_from : sources_) {
+    auto* const used = static_cast<generator*>(drawn_from.generator.unsafeGetGeneratorImpl());
     const std::lock_guard<std::mutex> numbers(used->mutex_);
-    here.push_back(used->take(it.drawn));
+    here.push_back(used->take(drawn_from.drawn));
   }
   prepared_.push_back(std::move(here));
   pending_.fetch_add(1, std::memory_order_relaxed);
@@ -142,31 +160,27 @@ void host_program::cancel_launch() noexcept {
 }
 
 void host_program::start_launch(void* program) noexcept {
-  auto& it = *static_cast<host_program*>(program);
-  const std::lock_guard<std::mutex> lock(it.mutex_);
+  auto& started = *static_cast<host_program*>(program);
+  const std::lock_guard<std::mutex> lock(started.mutex_);
   // Launches run in the order in which they were prepared. Without positions the steps are skipped.
-  it.failed_.store(it.prepared_.empty(), std::memory_order_relaxed);
-  if (it.prepared_.empty()) return;
-  it.current_ = std::move(it.prepared_.front());
-  it.prepared_.pop_front();
+  started.failed_.store(started.prepared_.empty(), std::memory_order_relaxed);
+  if (started.prepared_.empty()) return;
+  started.current_ = std::move(started.prepared_.front());
+  started.prepared_.pop_front();
 }
 
 void host_program::run_node(void* data) noexcept {
-  auto& it = *static_cast<node*>(data);
-  host_program& program = *it.program;
+  auto& called = *static_cast<node*>(data);
+  host_program& program = *called.program;
   // After a failure, skip the rest of this launch: it would read results that were not computed.
   if (program.failed_.load(std::memory_order_relaxed)) return;
-  std::string problem;
   try {
-    return it.work(program.current_);
-  } catch (const c10::Error& e) {
-    problem = e.what_without_backtrace();
-  } catch (const std::exception& e) {
-    problem = e.what();
+    called.work(program.current_);
+  } catch (...) {
+    // There is nobody to throw it to: this is a thread of the runtime's.
+    program.failed_.store(true, std::memory_order_relaxed);
+    report_host_failure(program.device_, failure_text_now());
   }
-  // There is nobody to throw it to: this is a thread of the runtime's.
-  program.failed_.store(true, std::memory_order_relaxed);
-  report_host_failure(program.device_, "an operator failed in a graph's replay: " + problem);
 }
 
 void host_program::finish_launch(void* program) noexcept {
@@ -185,8 +199,8 @@ void host_program::release_finished() {
   {
     const std::lock_guard<std::mutex> lock(waiting().mutex);
     auto& all = waiting().all;
-    const auto first = std::stable_partition(all.begin(), all.end(), [](const auto& it) {
-      return it->pending_.load(std::memory_order_acquire) != 0;
+    const auto first = std::stable_partition(all.begin(), all.end(), [](const auto& program) {
+      return program->pending_.load(std::memory_order_acquire) != 0;
     });
     over.assign(std::make_move_iterator(first), std::make_move_iterator(all.end()));
     all.erase(first, all.end());

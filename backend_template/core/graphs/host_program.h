@@ -108,7 +108,7 @@ class host_program {
 
   void enqueue(const c10::Stream& stream, void (*callback)(void*), void* data);
   static void start_launch(void* program) noexcept;
-  static void run_node(void* it) noexcept;
+  static void run_node(void* data) noexcept;
   static void finish_launch(void* program) noexcept;
 
   const c10::DeviceIndex device_;

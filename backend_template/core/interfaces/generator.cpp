@@ -122,10 +122,10 @@ const at::Generator& default_generator(c10::DeviceIndex device) {
     at::Generator generator;
   };
   static auto& all = *new std::array<slot, max_devices>;
-  slot& it = all[resolve_index(device)];
-  std::call_once(it.once,
-                 [&] { it.generator = at::make_generator<generator>(resolve_index(device)); });
-  return it.generator;
+  slot& place = all[resolve_index(device)];
+  std::call_once(place.once,
+                 [&] { place.generator = at::make_generator<generator>(resolve_index(device)); });
+  return place.generator;
 }
 
 at::Generator cpu_generator_at(philox_position position) {

@@ -136,8 +136,9 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
 c10::Event adopt_event(event made, uint32_t flags) {
   // `record` wants a stream, and puts nothing on it.
   const c10::Stream somewhere = default_stream(made.device());
-  adopted_next = new event(std::move(made));
   c10::Event holder(device_type, event_flag_of(flags));
+  // Last, since from here to `record` nothing may throw: the next recording takes this event.
+  adopted_next = new event(std::move(made));
   holder.record(somewhere);
   return holder;
 }
@@ -147,8 +148,8 @@ const event* event_in(const c10::Event& holder) {
 }
 
 const c10::impl::DeviceGuardImplInterface& device_guard_impl() {
-  static const auto& it = *new guard;
-  return it;
+  static const auto& implementation = *new guard;
+  return implementation;
 }
 
 }  // namespace outback::core

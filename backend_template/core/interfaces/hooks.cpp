@@ -36,9 +36,10 @@ struct hooks final : at::PrivateUse1HooksInterface, kernel_services {
     if (state == nullptr) return is_started();
     constexpr int32_t unwritten = std::numeric_limits<int32_t>::min();
     int32_t active = unwritten;
-    core::check(state->is_active(core::runtime().self, resolve_index(device), &active),
-                "device_state.is_active", device);
-    check_written(active, unwritten, "active", "device_state.is_active", device);
+    const c10::DeviceIndex index = resolve_index(device);
+    constexpr const char* slot = "device_state.is_active";
+    core::check(state->is_active(core::runtime().self, index, &active), slot, index);
+    check_written(active, unwritten, "active", slot, index);
     return active != 0;
   }
 
@@ -68,10 +69,10 @@ struct hooks final : at::PrivateUse1HooksInterface, kernel_services {
         core::runtime().host_memory != nullptr, core::backend_name(),
         ": the device of a pointer is not known, since this device's runtime has no "
         "host_memory.info");
-    const outback_pointer_info info = pointer_info(data);
-    TORCH_CHECK(info.device != OUTBACK_HOST, "the pointer is not ", core::backend_name(),
-                " memory");
-    return c10::Device(device_type, static_cast<c10::DeviceIndex>(info.device));
+    const int32_t index = pointer_info(data).device;
+    TORCH_CHECK(index != OUTBACK_HOST, core::backend_name(),
+                ": the pointer is host memory: expected memory of a device");
+    return c10::Device(device_type, static_cast<c10::DeviceIndex>(index));
   }
 
   void resizePrivateUse1Bytes(const c10::Storage& storage, size_t size) const override {
@@ -105,8 +106,8 @@ struct hooks final : at::PrivateUse1HooksInterface, kernel_services {
 }  // namespace
 
 at::PrivateUse1HooksInterface& accelerator_hooks() {
-  static auto& it = *new hooks;
-  return it;
+  static auto& implementation = *new hooks;
+  return implementation;
 }
 
 }  // namespace outback::core

@@ -70,8 +70,8 @@ struct profiler_clock final : torch::profiler::impl::ProfilerStubs {
 
 void register_profiler() {
   // Never destroyed: torch keeps the pointer for ever.
-  static auto& it = *new profiler_clock;
-  torch::profiler::impl::registerPrivateUse1Methods(&it);
+  static auto& clock = *new profiler_clock;
+  torch::profiler::impl::registerPrivateUse1Methods(&clock);
 }
 
 }  // namespace outback::core

@@ -97,6 +97,7 @@ void fill_bytes(void* dst, c10::DeviceIndex device, size_t size, const void* pat
 }
 
 outback_pointer_info pointer_info(const void* ptr) {
+  ensure_started();
   outback_pointer_info info{};
   info.struct_size = sizeof info;
   info.device = OUTBACK_HOST;

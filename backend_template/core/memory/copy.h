@@ -11,6 +11,11 @@
 
 namespace outback::core {
 
+/// Returns what the runtime says of a pointer (slot host_memory.info), checked. Without the group
+/// host_memory all memory is pageable host memory. Starts the backend. Throws what `check` throws,
+/// and c10::AcceleratorError for an answer that cannot be (outback/answer_check.hpp).
+outback_pointer_info pointer_info(const void* ptr);
+
 /// Copies `size` bytes from `src` to `dst`. At least one of the devices is of this backend, with an
 /// index; the other may be the CPU. The copy runs after what the current streams of both devices
 /// hold now, and before what they get later.
@@ -33,11 +38,6 @@ void copy_bytes(void* dst, c10::Device dst_device, const void* src, c10::Device 
 /// what `check` throws.
 void fill_bytes(void* dst, c10::DeviceIndex device, size_t size, const void* pattern,
                 size_t pattern_size);
-
-/// Returns what the runtime says of `ptr`, checked. Without the group host_memory, all memory is
-/// pageable host memory. Throws what `check` throws, and c10::AcceleratorError for an answer that
-/// cannot be.
-outback_pointer_info pointer_info(const void* ptr);
 
 /// Returns true if `ptr` lies in host memory that the runtime has pinned. False before the backend
 /// has started, and without the group host_memory. Throws what `check` throws.

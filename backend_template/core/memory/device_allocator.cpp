@@ -252,8 +252,8 @@ class allocator final : public c10::DeviceAllocator {
 }  // namespace
 
 c10::DeviceAllocator& device_allocator() {
-  static auto& it = *new allocator;
-  return it;
+  static auto& implementation = *new allocator;
+  return implementation;
 }
 
 c10::DataPtr allocate_on(c10::DeviceIndex device, size_t size) {

@@ -71,8 +71,8 @@ void free_pinned(void* context);
 using caching_allocator = at::CachingHostAllocatorInterface<host_cache, free_pinned>;
 
 caching_allocator& host_caching_allocator() {
-  static auto& it = *new caching_allocator;
-  return it;
+  static auto& implementation = *new caching_allocator;
+  return implementation;
 }
 
 void free_pinned(void* context) {

@@ -61,8 +61,8 @@ class ranges {
 
 ranges& known() {
   // Never destroyed: memory may be freed from a static destructor.
-  static auto& it = *new ranges;
-  return it;
+  static auto& seen = *new ranges;
+  return seen;
 }
 
 // Memory that the CPU reaches shares the host's addresses. Memory apart has addresses of its own,

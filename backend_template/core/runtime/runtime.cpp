@@ -19,9 +19,9 @@ struct installed {
 };
 
 // Never destroyed: tensors may outlive main(), and free their memory through the table.
-const installed* installed_now = nullptr;
+std::atomic<const installed*> installed_now{nullptr};
 // Points to the table in `installed_now`, or to a layer over it. It is kept apart, so that a call
-// of a slot loads one pointer less.
+// of a slot loads one pointer less. It is set last: who finds it set finds the other one set too.
 std::atomic<const outback_runtime*> table_now{nullptr};
 
 const char* words_of(outback_status status) noexcept {
@@ -66,22 +66,23 @@ const std::string& backend_name() noexcept {
   // Never destroyed, as the name itself.
   // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): 32 bytes, once
   static const std::string& unnamed = *new std::string;
-  return installed_now != nullptr ? installed_now->name : unnamed;
+  const installed* const there = installed_now.load(std::memory_order_acquire);
+  return there != nullptr ? there->name : unnamed;
 }
 
 void install_runtime(const std::string& name, const outback_runtime* table) {
-  TORCH_INTERNAL_ASSERT(installed_now == nullptr, "a runtime is installed already");
+  TORCH_INTERNAL_ASSERT(!is_installed(), "a runtime is installed already");
   const outback_runtime* layered =
       from_environment([table] { return layers::from_environment(table); });
   // complete_table copies the table and its groups, and sets groups to null that a runtime of an
   // older minor version does not know. So the callers ask for null and never for a size.
-  auto* it = new installed{outback::complete_table(*layered), name};
-  table_now.store(&it->table.runtime(), std::memory_order_release);
-  installed_now = it;
+  const auto* const made = new installed{outback::complete_table(*layered), name};
+  installed_now.store(made, std::memory_order_release);
+  table_now.store(&made->table.runtime(), std::memory_order_release);
 }
 
 const outback_runtime& installed_runtime() noexcept {
-  return installed_now->table.runtime();
+  return installed_now.load(std::memory_order_acquire)->table.runtime();
 }
 
 bool cover_runtime(const outback_runtime* layer) noexcept {

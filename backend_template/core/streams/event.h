@@ -76,8 +76,8 @@ class event {
   /// Returns what ipc_handle_of (memory/ipc.h) has stored here for other processes, or null. It is
   /// dropped together with the runtime's event.
   const exported_event* exported() const noexcept { return exported_.get(); }
-  void set_exported(std::unique_ptr<exported_event> it) const noexcept {
-    exported_ = std::move(it);
+  void set_exported(std::unique_ptr<exported_event> made) const noexcept {
+    exported_ = std::move(made);
   }
 
  private:

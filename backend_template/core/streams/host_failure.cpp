@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "backend_template/core/devices/device.h"
@@ -13,15 +15,17 @@
 namespace outback::core {
 namespace {
 
-// Never destroyed: callbacks may run while the process ends.
 struct failures {
   std::mutex mutex;
   std::array<std::string, max_devices> of;
 };
 
-failures& reported() {
-  static auto& it = *new failures;
-  return it;
+// The failures are never destroyed, since callbacks may run while the process ends. They are made
+// in place, so that nothing is allocated for them where memory has run out.
+failures& reported() noexcept {
+  alignas(failures) static std::array<std::byte, sizeof(failures)> room;
+  static failures& all = *new (room.data()) failures;
+  return all;
 }
 
 }  // namespace
@@ -45,10 +49,10 @@ void throw_host_failure(c10::DeviceIndex device) {
 
 }  // namespace detail
 
-void report_host_failure(c10::DeviceIndex device, const std::string& what) noexcept {
+void report_host_failure(c10::DeviceIndex device, std::string what) noexcept {
   const std::lock_guard<std::mutex> lock(reported().mutex);
   std::string& kept = reported().of[device];
-  if (kept.empty()) kept = what;
+  if (kept.empty()) kept.swap(what);  // cannot throw, as a copy could
   detail::any_host_failure.store(true, std::memory_order_release);
 }
 

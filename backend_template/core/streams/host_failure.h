@@ -11,9 +11,9 @@
 
 namespace outback::core {
 
-/// Keeps `what` for the next call that waits for the device or for one of its streams. If a failure
-/// is kept already, that one stays and `what` is dropped.
-void report_host_failure(c10::DeviceIndex device, const std::string& what) noexcept;
+/// Keeps `what`, which is not "", for the next call that waits for the device or for one of its
+/// streams. If a failure is kept already, that one stays and `what` is dropped. Allocates nothing.
+void report_host_failure(c10::DeviceIndex device, std::string what) noexcept;
 
 namespace detail {
 // True while a failure is kept for any device, so that the common case needs no lock.

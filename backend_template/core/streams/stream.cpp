@@ -73,12 +73,13 @@ struct device_streams {
 device_streams& streams_of(c10::DeviceIndex device) {
   static auto& all = *new std::array<std::atomic<device_streams*>, max_devices>{};
   auto& slot = all[device];
-  device_streams* it = slot.load(std::memory_order_acquire);
-  if (C10_LIKELY(it != nullptr)) return *it;
+  device_streams* streams = slot.load(std::memory_order_acquire);
+  if (C10_LIKELY(streams != nullptr)) return *streams;
   auto made = std::make_unique<device_streams>();
-  // If another thread was quicker, `it` is that thread's object now, and `made` dies.
-  if (slot.compare_exchange_strong(it, made.get(), std::memory_order_acq_rel)) it = made.release();
-  return *it;
+  // If another thread was quicker, `streams` is that thread's object now, and `made` dies.
+  if (slot.compare_exchange_strong(streams, made.get(), std::memory_order_acq_rel))
+    streams = made.release();
+  return *streams;
 }
 
 // The current stream's id by device. Zero, and so the default stream, in a new thread.

@@ -9,10 +9,9 @@ namespace detail {
 
 std::atomic<sync_debug_mode> sync_debug_mode_now{sync_debug_mode::off};
 
-void report_synchronizing() {
-  // The caller has seen another mode than `off`; so it is `warn`, or the call fails.
-  const bool warns = get_sync_debug_mode() == sync_debug_mode::warn;
-  TORCH_CHECK(warns, "called a synchronizing ", backend_name(), " operation");
+void report_synchronizing(sync_debug_mode mode) {
+  TORCH_CHECK(mode != sync_debug_mode::error, "called a synchronizing ", backend_name(),
+              " operation");
   TORCH_WARN("called a synchronizing ", backend_name(), " operation");
 }
 

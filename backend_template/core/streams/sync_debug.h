@@ -21,17 +21,16 @@ sync_debug_mode get_sync_debug_mode() noexcept;
 namespace detail {
 // Relaxed loads and stores: a thread may see a new mode a moment later.
 extern std::atomic<sync_debug_mode> sync_debug_mode_now;
-// The slow path of `note_synchronizing`.
-void report_synchronizing();
+// The slow path of `note_synchronizing`, for the mode that it has read, `warn` or `error`. Another
+// thread may have set another one since.
+void report_synchronizing(sync_debug_mode mode);
 }  // namespace detail
 
 /// Warns, or throws c10::Error (RuntimeError), if the mode says so. Call it before the host waits
 /// for a stream's work. Costs one load in the mode `off`.
 inline void note_synchronizing() {
-  if (C10_UNLIKELY(detail::sync_debug_mode_now.load(std::memory_order_relaxed) !=
-                   sync_debug_mode::off)) {
-    detail::report_synchronizing();
-  }
+  const sync_debug_mode mode = detail::sync_debug_mode_now.load(std::memory_order_relaxed);
+  if (C10_UNLIKELY(mode != sync_debug_mode::off)) detail::report_synchronizing(mode);
 }
 
 }  // namespace outback::core

@@ -71,6 +71,9 @@ class graph_context {
     try {
       if (!failed || !abandon_capture(graph_)) graph_.attr("capture_end")();
     } catch (...) {
+      // A body that leaves another stream current is refused, with the capture still open; and
+      // nobody is left to end it.
+      abandon_capture(graph_);
       leave_stream();
       throw;
     }

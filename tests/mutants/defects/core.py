@@ -49,8 +49,8 @@ MUTANTS = (
         breaks="A cached block of just the size that is asked for is passed over, and the device "
         "runs full.",
         file="backend_template/core/memory/allocator/free_blocks.cpp",
-        old="    if (it->size < size ||",
-        new="    if (it->size <= size ||",
+        old="    if (each->size < size ||",
+        new="    if (each->size <= size ||",
         found_by="FreeBlocksTest.TheSmallestThatFitsIsFound",
     ),
     Mutant(
@@ -65,8 +65,8 @@ MUTANTS = (
         name="a_device_that_could_not_be_selected_is_current",
         breaks="After torch.acme.set_device() has raised, the device is the current one.",
         file="backend_template/core/devices/device.cpp",
-        old='  check(select(index), "device_state.select", index);\n  current = index;',
-        new='  current = index;\n  check(select(index), "device_state.select", index);',
+        old='  check(select(index), "device_state.select", index);\n  device_here.current = index;',
+        new='  device_here.current = index;\n  check(select(index), "device_state.select", index);',
         found_by="HookedRuntimeTest.ADeviceThatCannotBeSelectedIsNotCurrent",
     ),
     Mutant(

@@ -192,6 +192,18 @@ def test_calls_out_of_order_are_refused(captures):
             pass
 
 
+def test_a_with_statement_that_leaves_another_stream_current_leaves_no_capture(captures):
+    graph = acme.CUDAGraph()
+    before = acme.current_stream()
+    with pytest.raises(RuntimeError, match="ends on the stream that it began on"):
+        with acme.graph(graph):
+            acme.set_stream(acme.Stream())
+    assert acme.current_stream() == before
+    with acme.graph(graph):
+        pass
+    works()
+
+
 def test_arguments_are_checked(captures):
     graph = acme.CUDAGraph()
     with pytest.raises(RuntimeError, match="Unknown capture error mode"):

@@ -108,6 +108,14 @@ def test_nothing_is_recorded_unasked():
     assert actions() == []
 
 
+@pytest.mark.parametrize("nothing", [None, False])
+def test_what_was_recorded_goes_when_recording_stops(nothing):
+    record()
+    bytes_of(5000)
+    memory._record_memory_history(nothing)
+    assert trace() == []
+
+
 def test_actions_may_be_left_out():
     record(skip_actions=["free_requested", "segment_alloc"])
     bytes_of(5000)

@@ -114,6 +114,23 @@ def test_an_event_that_was_never_recorded_goes_to_the_current_device(real_ipc, t
     assert event.ipc_handle() == handle
 
 
+def test_an_event_whose_handle_could_not_be_made_is_as_before(real_ipc, two_devices, run_python):
+    run_python(
+        """
+        import torch, torch_acme
+        event = torch.acme.Event(interprocess=True)
+        for device, fails in ((1, True), (0, False)):
+            with torch.acme.device(device):
+                try:
+                    event.ipc_handle()
+                except torch.AcceleratorError:
+                    assert fails
+        assert event.device.index == 0, event.device
+        """,
+        OUTBACK_FAULTS="ipc.get_event:1=internal",
+    )
+
+
 @pytest.mark.parametrize("handle", [b"", b"x" * 4096])
 def test_a_handle_of_an_impossible_size_is_refused(handle):
     with pytest.raises(ValueError, match="expected what ipc_handle"):

@@ -2,6 +2,9 @@
 
 #include <c10/util/hash.h>
 
+#include <iterator>
+#include <memory>
+
 namespace outback::core {
 
 arenas::arenas(c10::StreamId most_used, memory_pool& common) {
@@ -13,8 +16,8 @@ arenas::arenas(c10::StreamId most_used, memory_pool& common) {
   }
 }
 
-size_t arenas::key_hash::operator()(const key& it) const noexcept {
-  return c10::get_hash(it.pool.first, it.pool.second, it.stream, it.small);
+size_t arenas::key_hash::operator()(const key& wanted) const noexcept {
+  return c10::get_hash(wanted.pool.first, wanted.pool.second, wanted.stream, wanted.small);
 }
 
 arena* arenas::find_other(c10::StreamId stream, bool small, c10::MempoolId_t pool) noexcept {
@@ -24,14 +27,14 @@ arena* arenas::find_other(c10::StreamId stream, bool small, c10::MempoolId_t poo
 
 arena& arenas::find_or_make(c10::StreamId stream, bool small, memory_pool& pool) {
   if (is_most_used(stream, pool.id)) return most_used_[small];
-  auto& it = others_[key{pool.id, stream, small}];
-  if (it == nullptr) {
-    it = std::make_unique<arena>();
-    it->stream = stream;
-    it->is_small = small;
-    it->pool = &pool;
+  auto& slot = others_[key{pool.id, stream, small}];
+  if (slot == nullptr) {
+    slot = std::make_unique<arena>();
+    slot->stream = stream;
+    slot->is_small = small;
+    slot->pool = &pool;
   }
-  return *it;
+  return *slot;
 }
 
 void arenas::remove(c10::MempoolId_t pool) noexcept {

@@ -45,8 +45,8 @@ class arenas {
   /// Calls `visit` with each arena, empty ones included.
   template <class F>
   void for_each(F visit) {
-    for (arena& it : most_used_) visit(it);
-    for (auto& [key, it] : others_) visit(*it);
+    for (arena& each : most_used_) visit(each);
+    for (auto& [key, each] : others_) visit(*each);
   }
 
  private:
@@ -58,7 +58,7 @@ class arenas {
     bool operator==(const key&) const = default;
   };
   struct key_hash {
-    size_t operator()(const key& it) const noexcept;
+    size_t operator()(const key& wanted) const noexcept;
   };
 
   bool is_most_used(c10::StreamId stream, c10::MempoolId_t pool) const noexcept {

@@ -46,26 +46,27 @@ class device_cache::stream_lock {
 class device_cache::lock_of_all {
  public:
   explicit lock_of_all(device_cache& whole) : whole_(whole), device_(whole.mutex_) {
-    whole_.for_each_stream([](stream_cache& it) { it.mutex.lock(); });
+    whole_.for_each_stream([](stream_cache& part) { part.mutex.lock(); });
     settle();
   }
   lock_of_all(const lock_of_all&) = delete;
   lock_of_all& operator=(const lock_of_all&) = delete;
   ~lock_of_all() {
     settle();
-    whole_.for_each_stream([](stream_cache& it) { it.mutex.unlock(); });
+    whole_.for_each_stream([](stream_cache& part) { part.mutex.unlock(); });
   }
 
   /// Merges the recently freed blocks of every stream with their neighbours.
   void merge_recent() noexcept {
-    whole_.for_each_stream([](stream_cache& it) { it.settle(); });
+    whole_.for_each_stream([](stream_cache& part) { part.settle(); });
     settle();
   }
 
  private:
   void settle() noexcept {
-    whole_.for_each_stream([this](stream_cache& it) {
-      if (it.counts().is_overdrawn()) whole_.stats_.settle(whole_.shares_, it.counts().counted());
+    whole_.for_each_stream([this](stream_cache& part) {
+      if (part.counts().is_overdrawn())
+        whole_.stats_.settle(whole_.shares_, part.counts().counted());
     });
   }
 

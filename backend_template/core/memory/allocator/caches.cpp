@@ -1,5 +1,8 @@
 #include "backend_template/core/memory/allocator/caches.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <memory>
 #include <mutex>
 
 #include "backend_template/core/devices/device.h"
@@ -17,8 +20,8 @@ struct history_defaults {
 };
 
 history_defaults& defaults() {
-  static auto& it = *new history_defaults;
-  return it;
+  static auto& all = *new history_defaults;
+  return all;
 }
 
 }  // namespace
@@ -39,9 +42,9 @@ device_cache& make_cache(c10::DeviceIndex device) {
   made->set_metadata(defaults().metadata);
   // After the driver's start, so that the report runs before the driver's own functions at exit.
   report_leaks_at_exit();
-  device_cache* const it = made.release();
-  slot.store(it, std::memory_order_release);
-  return *it;
+  device_cache* const cache = made.release();
+  slot.store(cache, std::memory_order_release);
+  return *cache;
 }
 
 }  // namespace detail
@@ -50,8 +53,8 @@ void record_history(const history_settings& settings) {
   std::lock_guard<std::mutex> lock(defaults().mutex);
   defaults().settings = settings;
   for (auto& slot : detail::caches) {
-    if (device_cache* const it = slot.load(std::memory_order_acquire)) {
-      it->configure_history(settings);
+    if (device_cache* const cache = slot.load(std::memory_order_acquire)) {
+      cache->configure_history(settings);
     }
   }
   // Last: stacks are gathered only once all caches keep them.
@@ -62,7 +65,7 @@ void set_history_metadata(const std::string& text) {
   std::lock_guard<std::mutex> lock(defaults().mutex);
   defaults().metadata = text;
   for (auto& slot : detail::caches) {
-    if (device_cache* const it = slot.load(std::memory_order_acquire)) it->set_metadata(text);
+    if (device_cache* const cache = slot.load(std::memory_order_acquire)) cache->set_metadata(text);
   }
 }
 

@@ -5,6 +5,8 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
+#include <string>
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/memory/allocator/device_cache.h"
@@ -27,8 +29,8 @@ inline device_cache* cache_if_used(c10::DeviceIndex device) noexcept {
 /// Returns the device's cache, and makes it if there is none. `device` must be a valid index. The
 /// first call for a device starts the backend, and throws what device_info throws. Thread-safe.
 inline device_cache& cache_of(c10::DeviceIndex device) {
-  device_cache* const it = cache_if_used(device);
-  return C10_LIKELY(it != nullptr) ? *it : detail::make_cache(device);
+  device_cache* const cache = cache_if_used(device);
+  return C10_LIKELY(cache != nullptr) ? *cache : detail::make_cache(device);
 }
 
 /// Turns the history of all devices on or off, those included that are first used later. For

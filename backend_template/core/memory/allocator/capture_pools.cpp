@@ -20,8 +20,8 @@ struct deferred_blocks {
 };
 
 deferred_blocks& deferred() {
-  static auto& it = *new deferred_blocks;
-  return it;
+  static auto& blocks = *new deferred_blocks;
+  return blocks;
 }
 
 }  // namespace
@@ -52,9 +52,9 @@ std::optional<deferred_block> take_deferred(c10::DeviceIndex device) noexcept {
   const std::lock_guard<std::mutex> lock(deferred().mutex);
   auto& all = deferred().all;
   // From the back, where removing a block moves the fewest others.
-  const auto found = std::find_if(all.rbegin(), all.rend(), [device](const deferred_block& it) {
-    return it.freed->device == device;
-  });
+  const auto found = std::find_if(
+      all.rbegin(), all.rend(),
+      [device](const deferred_block& deferred) { return deferred.freed->device == device; });
   if (found == all.rend() || any_capture(device)) return std::nullopt;
   const deferred_block taken = *found;
   all.erase(std::next(found).base());

@@ -11,20 +11,20 @@ namespace outback::core {
 device_cache::device_cache(c10::DeviceIndex device) : shared_(device) {}
 
 device_cache::~device_cache() {
-  for_each_stream([](stream_cache& it) { delete &it; });
+  for_each_stream([](stream_cache& part) { delete &part; });
 }
 
 template <class F>
 void device_cache::for_each_stream(F visit) const {
   for (const auto& slot : streams_) {
-    if (stream_cache* const it = slot.load(std::memory_order_acquire)) visit(*it);
+    if (stream_cache* const part = slot.load(std::memory_order_acquire)) visit(*part);
   }
 }
 
 stream_cache& device_cache::stream_of(c10::StreamId stream) {
   const auto& slot = streams_[static_cast<size_t>(stream) % most_streams];
-  stream_cache* const it = slot.load(std::memory_order_acquire);
-  return C10_LIKELY(it != nullptr) ? *it : make_stream(stream);
+  stream_cache* const part = slot.load(std::memory_order_acquire);
+  return C10_LIKELY(part != nullptr) ? *part : make_stream(stream);
 }
 
 // The first stream of a place gives the stream_cache its most used stream; others may share it.
@@ -35,9 +35,9 @@ stream_cache& device_cache::make_stream(c10::StreamId stream) {
   auto made = std::make_unique<stream_cache>(stream, shared_);
   shares_.push_back(&made->counts().counted());
   // Last: from now on other threads find it without the mutex.
-  stream_cache* const it = made.release();
-  slot.store(it, std::memory_order_release);
-  return *it;
+  stream_cache* const part = made.release();
+  slot.store(part, std::memory_order_release);
+  return *part;
 }
 
 void device_cache::settle_peaks() noexcept {
@@ -70,7 +70,7 @@ block* device_cache::add_segment(void* data, size_t size, const request& wanted)
   // Before the block is made: freeing_order compares blocks of different streams by this number.
   shared_.epoch.fetch_add(1, std::memory_order_relaxed);
   block* const made = part.add_segment(data, size, pool, wanted);
-  ++pool.segments;
+  if (&pool != &shared_.pools.common()) ++pool.segments;
   stats_.add_segment_of(pool.id, size, is_small(*made));
   stats_.count_device_alloc();
   reserved_.fetch_add(size, std::memory_order_relaxed);
@@ -118,9 +118,9 @@ block* device_cache::take_cached(c10::MempoolId_t pool) noexcept {
       const bool is_meant =
           common ? from.pool->id == pool || from.pool->uses == 0 : from.pool->id == pool;
       if (!is_meant) return;
-      from.cached.for_each([&](block* it) {
+      from.cached.for_each([&](block* cached) {
         // A block without neighbours is a whole segment.
-        if (!it->is_split()) stream_cache::take_out(list, it);
+        if (!cached->is_split()) stream_cache::take_out(list, cached);
       });
     });
   });
@@ -139,9 +139,10 @@ block* device_cache::take_oldest(size_t bytes) noexcept {
       part.for_each_arena([&](const arena& from) {
         // Memory of a private pool may be a graph's, which replays use at any time.
         if (from.pool != &shared_.pools.common()) return;
-        from.cached.for_each([&](block* it) {
-          if (it->is_split() || (oldest != nullptr && oldest->cached_at <= it->cached_at)) return;
-          oldest = it;
+        from.cached.for_each([&](block* cached) {
+          if (cached->is_split() || (oldest != nullptr && oldest->cached_at <= cached->cached_at))
+            return;
+          oldest = cached;
         });
       });
     });
@@ -176,8 +177,7 @@ void device_cache::forget(block* gone) noexcept {
     reserved_.fetch_sub(size, std::memory_order_relaxed);
     part.forget(gone);
   }
-  // The common pool is never removed, so its segments need not be counted out. All locks, since
-  // removing a pool removes its arenas on every stream.
+  // All locks, since removing a pool removes its arenas on every stream.
   if (pool == &shared_.pools.common()) return;
   lock_of_all lock(*this);
   // Not earlier: another thread that saw the last segment gone would remove the pool.
@@ -195,30 +195,30 @@ void device_cache::begin_pool_use(c10::MempoolId_t pool) {
 void device_cache::set_pool_options(c10::MempoolId_t pool, bool use_on_oom, bool no_split) {
   // All locks, since streams read `no_split` under their own.
   lock_of_all lock(*this);
-  memory_pool& it = shared_.pools.find_or_make(pool);
-  it.use_on_oom = use_on_oom;
-  it.no_split = no_split;
+  memory_pool& chosen = shared_.pools.find_or_make(pool);
+  chosen.use_on_oom = use_on_oom;
+  chosen.no_split = no_split;
 }
 
 void device_cache::end_pool_use(c10::MempoolId_t pool) noexcept {
   lock_of_all lock(*this);
-  memory_pool* const it = shared_.pools.find(pool);
-  if (it == nullptr || it->uses == 0) return;
-  --it->uses;
-  drop_pool_if_unused(*it);
+  memory_pool* const used = shared_.pools.find(pool);
+  if (used == nullptr || used->uses == 0) return;
+  --used->uses;
+  drop_pool_if_unused(*used);
 }
 
 int device_cache::pool_uses(c10::MempoolId_t pool) {
   std::lock_guard<std::mutex> lock(mutex_);
-  const memory_pool* const it = shared_.pools.find(pool);
-  return it == nullptr ? 0 : it->uses;
+  const memory_pool* const used = shared_.pools.find(pool);
+  return used == nullptr ? 0 : used->uses;
 }
 
 // Call it with all locks held: streams may still have arenas of the pool, which are empty.
 void device_cache::drop_pool_if_unused(memory_pool& pool) noexcept {
   if (&pool == &shared_.pools.common() || pool.uses != 0 || pool.segments != 0) return;
   const c10::MempoolId_t id = pool.id;
-  for_each_stream([id](stream_cache& it) { it.remove_pool(id); });
+  for_each_stream([id](stream_cache& part) { part.remove_pool(id); });
   shared_.pools.remove(id);
 }
 
@@ -227,7 +227,7 @@ void device_cache::drop_pool_if_unused(memory_pool& pool) noexcept {
 // Takes no lock: the sum is for reports, and the profiler asks on every allocation.
 size_t device_cache::allocated() const noexcept {
   size_t sum = 0;
-  for_each_stream([&sum](const stream_cache& it) { sum += it.allocated(); });
+  for_each_stream([&sum](const stream_cache& part) { sum += part.allocated(); });
   return sum;
 }
 
@@ -236,7 +236,8 @@ size_t device_cache::largest_free() {
   lock.merge_recent();
   size_t most = 0;
   for_each_stream([&most](stream_cache& part) {
-    part.for_each_arena([&most](const arena& it) { most = std::max(most, it.cached.largest()); });
+    part.for_each_arena(
+        [&most](const arena& from) { most = std::max(most, from.cached.largest()); });
   });
   return most;
 }
@@ -307,14 +308,14 @@ std::vector<segment_info> device_cache::segments(c10::MempoolId_t pool) {
     segment.is_large = !is_small(first);
     segment.owner_private_pool_id = its_pool;
     segment.context_when_allocated = first.context;
-    for (const block* it = &first; it != nullptr; it = it->after) {
+    for (const block* part = &first; part != nullptr; part = part->after) {
       auto& info = segment.blocks.emplace_back();
-      info.size = it->size;
-      info.allocated = it->state == block_state::allocated;
+      info.size = part->size;
+      info.allocated = part->state == block_state::allocated;
       // No block is `recent` here: they were merged.
-      info.active = it->state != block_state::cached;
-      info.requested_size = info.active ? it->requested : 0;
-      info.context_when_allocated = it->context;
+      info.active = part->state != block_state::cached;
+      info.requested_size = info.active ? part->requested : 0;
+      info.context_when_allocated = part->context;
       segment.total_size += info.size;
       if (info.allocated) segment.allocated_size += info.size;
       if (info.active) segment.active_size += info.size;

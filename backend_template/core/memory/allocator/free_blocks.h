@@ -35,14 +35,18 @@ static_assert(bin_of(1152) == 16 && bin_of(2047) == 22 && bin_of(2048) == 23);
 class free_blocks {
  public:
   /// Adds a block that is in no list. Its size must not change while it is in the set.
-  void insert(block* it) noexcept;
+  void insert(block* added) noexcept;
   /// Removes a block that is in this set.
-  void remove(block* it) noexcept;
+  void remove(block* removed) noexcept;
 
-  /// Returns a block of at least `size` bytes, or null if it finds none. The block stays in the
+  /// Returns a block of at least `size` bytes, or null if there is none. The block stays in the
   /// set. It is the smallest that fits in its bin, so at most an eighth larger than the best; but
-  /// of a bin with more than 64 blocks it looks at the first 64 only.
+  /// of a bin with more than 64 blocks it looks at the first 64 only, as long as another block
+  /// fits.
   block* best_fit(size_t size) const noexcept;
+  /// Returns the smallest block of at least `size` bytes, or null if there is none. Looks at all
+  /// blocks of up to two bins.
+  block* smallest_fit(size_t size) const noexcept;
 
   /// Returns the bytes of the largest block, or 0.
   size_t largest() const noexcept;
@@ -51,10 +55,10 @@ class free_blocks {
   template <class F>
   void for_each(F visit) const {
     for (block* head : bins_) {
-      for (block* it = head; it != nullptr;) {
-        block* const next = it->next;
-        visit(it);
-        it = next;
+      for (block* each = head; each != nullptr;) {
+        block* const next = each->next;
+        visit(each);
+        each = next;
       }
     }
   }
@@ -87,11 +91,11 @@ class recent_blocks {
   }
 
   /// Puts the block into its bin. Returns the block that was there before, or null.
-  block* exchange(block* it) noexcept {
-    block*& slot = bins_[bin_of(it->size)];
+  block* exchange(block* freed) noexcept {
+    block*& slot = bins_[bin_of(freed->size)];
     block* const before = slot;
     if (before == nullptr) ++count_;
-    slot = it;
+    slot = freed;
     return before;
   }
 
@@ -111,10 +115,10 @@ class recent_blocks {
 
  private:
   block* remove(block*& slot) noexcept {
-    block* const it = slot;
+    block* const taken = slot;
     slot = nullptr;
     --count_;
-    return it;
+    return taken;
   }
 
   std::array<block*, bins> bins_{};

@@ -219,8 +219,8 @@ void free_deferred() noexcept {
     device_cache* const cache = cache_if_used(device);
     if (cache == nullptr) continue;
     const memory_in_transit::one on_its_way(cache->in_transit());
-    while (const auto it = take_deferred(device)) {
-      wait_for_uses(*cache, it->freed, it->own_stream_too);
+    while (const auto deferred = take_deferred(device)) {
+      wait_for_uses(*cache, deferred->freed, deferred->own_stream_too);
     }
   }
 }

@@ -12,8 +12,8 @@ using c10::CachingDeviceAllocator::RecordContext;
 // made and when makeConverter() is called: the longer between the two, the more exact. Never
 // destroyed.
 c10::ApproximateClockToUnixTimeConverter& clocks() {
-  static auto& it = *new c10::ApproximateClockToUnixTimeConverter;
-  return it;
+  static auto& converter = *new c10::ApproximateClockToUnixTimeConverter;
+  return converter;
 }
 
 std::atomic<CreateContextFn> gather_now{nullptr};
@@ -33,16 +33,15 @@ std::shared_ptr<c10::GatheredContext> gather() {
 void history::configure(const history_settings& settings) {
   settings_ = settings;
   if (settings_.most_entries == 0) settings_.most_entries = 1;
-  if (settings.clear || settings.enabled || ring_.size() > settings_.most_entries) {
-    // Puts the entries in order, the oldest at 0, so that the ring can grow from its end.
-    std::vector<trace_entry> kept;
-    if (!settings.clear) kept = entries();
-    if (kept.size() > settings_.most_entries) {
-      kept.erase(kept.begin(), kept.end() - static_cast<std::ptrdiff_t>(settings_.most_entries));
-    }
-    ring_ = std::move(kept);
-    oldest_ = 0;
+  // Puts the entries in order, the oldest at 0, so that the ring can grow from its end.
+  std::vector<trace_entry> kept;
+  // As in torch.cuda, what was recorded goes when recording stops.
+  if (settings.enabled && !settings.clear) kept = entries();
+  if (kept.size() > settings_.most_entries) {
+    kept.erase(kept.begin(), kept.end() - static_cast<std::ptrdiff_t>(settings_.most_entries));
   }
+  ring_ = std::move(kept);
+  oldest_ = 0;
 }
 
 void history::add(trace_entry::Action action, c10::DeviceIndex device, size_t address, size_t size,

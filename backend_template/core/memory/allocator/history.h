@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace outback::core {
@@ -20,6 +21,7 @@ using trace_entry = c10::CachingDeviceAllocator::TraceEntry;
 
 /// What to record: the arguments of torch.cuda.memory._record_memory_history.
 struct history_settings {
+  /// False drops what was recorded before, as torch.cuda does.
   bool enabled = false;
   /// Returns the calling thread's stack. Null: no stacks.
   c10::CachingDeviceAllocator::CreateContextFn gather = nullptr;
@@ -39,7 +41,8 @@ struct history_settings {
 /// mutexes of the device_cache are held, so whoever holds one of them may read it.
 class history {
  public:
-  /// Applies the settings, and keeps the newest entries that they have room for, or none.
+  /// Applies the settings. Keeps the newest entries that they have room for; none with `clear`, and
+  /// none if nothing is recorded any more.
   void configure(const history_settings& settings);
   bool enabled() const noexcept { return settings_.enabled; }
 

@@ -35,12 +35,12 @@ std::vector<leak> leaks_of(device_cache& cache) {
   for (const segment_info& segment : cache.segments({0, 0})) {
     // torch's BlockInfo has no address: blocks follow one another from the segment's on.
     size_t address = segment.address;
-    for (const auto& it : segment.blocks) {
-      if (it.allocated) {
+    for (const auto& part : segment.blocks) {
+      if (part.allocated) {
         all.push_back(
-            {address, it.requested_size, reinterpret_cast<c10::StreamId>(segment.stream)});
+            {address, part.requested_size, reinterpret_cast<c10::StreamId>(segment.stream)});
       }
-      address += it.size;
+      address += part.size;
     }
   }
   std::sort(all.begin(), all.end(), [](const leak& a, const leak& b) { return a.size > b.size; });
@@ -49,7 +49,7 @@ std::vector<leak> leaks_of(device_cache& cache) {
 
 std::string report_of(c10::DeviceIndex device, const std::vector<leak>& leaks) {
   size_t bytes = 0;
-  for (const leak& it : leaks) bytes += it.size;
+  for (const leak& each : leaks) bytes += each.size;
   std::string text =
       core::format("{0}: {1} in {2} allocation{3} on {0}:{4} {5} never freed\n", backend_name(),
                    readable_size(bytes), leaks.size(), leaks.size() == 1 ? "" : "s",

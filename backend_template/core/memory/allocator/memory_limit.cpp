@@ -16,7 +16,7 @@ using fraction_table = std::array<std::atomic<double>, max_devices>;
 fraction_table& fractions() {
   static fraction_table& all = []() -> fraction_table& {
     auto& made = *new fraction_table;
-    for (auto& it : made) it.store(1.0, std::memory_order_relaxed);
+    for (auto& fraction : made) fraction.store(1.0, std::memory_order_relaxed);
     return made;
   }();
   return all;

@@ -11,12 +11,12 @@ memory_pool* memory_pools::find(c10::MempoolId_t id) noexcept {
 
 memory_pool& memory_pools::find_or_make(c10::MempoolId_t id) {
   if (id == common_.id) return common_;
-  auto& it = private_[id];
-  if (it == nullptr) {
-    it = std::make_unique<memory_pool>();
-    it->id = id;
+  auto& slot = private_[id];
+  if (slot == nullptr) {
+    slot = std::make_unique<memory_pool>();
+    slot->id = id;
   }
-  return *it;
+  return *slot;
 }
 
 void memory_pools::remove(c10::MempoolId_t id) noexcept {

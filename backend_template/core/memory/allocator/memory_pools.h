@@ -18,7 +18,7 @@ struct memory_pool {
   int uses = 0;             // MemPool objects, graphs, and threads that route allocations to it
   bool use_on_oom = false;  // serves everybody before memory runs out
   bool no_split = false;    // a segment serves one allocation
-  size_t segments = 0;      // how many it has
+  size_t segments = 0;      // how many it has; 0 in the common pool, which is never removed
 };
 
 /// The pools of one device, guarded by its mutex. A pool stays where it is until `remove`.

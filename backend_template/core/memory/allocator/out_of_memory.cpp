@@ -22,8 +22,8 @@ struct observer_list {
 
 observer_list& observers() {
   // Never destroyed: memory may be allocated while the process ends.
-  static auto& it = *new observer_list;
-  return it;
+  static auto& list = *new observer_list;
+  return list;
 }
 
 void tell_observers(c10::DeviceIndex device, size_t requested, size_t total, size_t free) {

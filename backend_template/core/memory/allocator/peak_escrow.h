@@ -49,7 +49,7 @@ class escrow_share {
     if (signs_ >= 0) return false;
     // A credit was negative at some time; a removal may have raised it again.
     signs_ = 0;
-    for (const int64_t it : credit_) signs_ |= it;
+    for (const int64_t credit : credit_) signs_ |= credit;
     return signs_ < 0;
   }
 
@@ -102,12 +102,12 @@ class peak_escrow {
   /// Sets every peak to the present sum, so that no share has any credit.
   void reset_peaks(shares all) noexcept {
     peaks_.fill(0);
-    for (share* const it : all) {
-      it->signs_ = 0;
+    for (share* const each : all) {
+      each->signs_ = 0;
       for (size_t i = 0; i < Count; ++i) {
-        it->granted_[i] -= it->credit_[i];
-        it->credit_[i] = 0;
-        peaks_[i] += it->granted_[i];
+        each->granted_[i] -= each->credit_[i];
+        each->credit_[i] = 0;
+        peaks_[i] += each->granted_[i];
       }
     }
   }
@@ -118,13 +118,14 @@ class peak_escrow {
   // share first.
   void cover(shares all, share& overdrawn, size_t counter) noexcept {
     int64_t& own = overdrawn.credit_[counter];
-    for (share* const it : all) {
-      if (it != &overdrawn) move(*it, overdrawn, counter, it->credit_[counter] / 2);
+    for (share* const other : all) {
+      if (other != &overdrawn) move_credit(*other, overdrawn, counter, other->credit_[counter] / 2);
     }
     ++turn_;
     for (size_t i = 0; i < all.size() && own < 0; ++i) {
-      share& it = *all[(turn_ + i) % all.size()];
-      if (&it != &overdrawn) move(it, overdrawn, counter, std::min(it.credit_[counter], -own));
+      share& other = *all[(turn_ + i) % all.size()];
+      if (&other != &overdrawn)
+        move_credit(other, overdrawn, counter, std::min(other.credit_[counter], -own));
     }
     if (own >= 0) return;
     peaks_[counter] -= own;
@@ -133,7 +134,7 @@ class peak_escrow {
   }
 
   // Does nothing if `from` has no credit.
-  static void move(share& from, share& to, size_t counter, int64_t amount) noexcept {
+  static void move_credit(share& from, share& to, size_t counter, int64_t amount) noexcept {
     if (amount <= 0) return;
     from.credit_[counter] -= amount;
     from.granted_[counter] -= amount;

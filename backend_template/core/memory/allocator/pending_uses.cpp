@@ -12,7 +12,7 @@ void destroy_all(pending_use* list) noexcept {
 }  // namespace
 
 pending_uses::~pending_uses() {
-  for (const line& it : lines_) destroy_all(it.first);
+  for (const line& each : lines_) destroy_all(each.first);
   destroy_all(spare_);
 }
 
@@ -30,7 +30,7 @@ std::unique_ptr<pending_use> pending_uses::make() {
 // A device has few streams that use each other's memory, so a linear search is enough.
 pending_uses::line& pending_uses::line_of(c10::StreamId stream) {
   const auto known = std::find_if(lines_.begin(), lines_.end(),
-                                  [stream](const line& it) { return it.stream == stream; });
+                                  [stream](const line& each) { return each.stream == stream; });
   if (known != lines_.end()) return *known;
   line& made = lines_.emplace_back(line{.stream = stream});
   line_count_.store(lines_.size(), std::memory_order_relaxed);

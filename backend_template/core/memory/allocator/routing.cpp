@@ -53,8 +53,9 @@ void begin_allocate_to_pool(c10::DeviceIndex device, c10::MempoolId_t pool) {
 
 void end_allocate_to_pool(c10::DeviceIndex device, c10::MempoolId_t pool) {
   std::vector<route>& routes = here.all;
-  const auto last = std::find_if(routes.rbegin(), routes.rend(),
-                                 [device](const route& it) { return it.device == device; });
+  const auto last = std::find_if(routes.rbegin(), routes.rend(), [device](const route& entered) {
+    return entered.device == device;
+  });
   TORCH_CHECK(last != routes.rend() && last->pool == pool, backend_name(), ": the pool (",
               pool.first, ", ", pool.second, ") does not serve this thread on device ",
               static_cast<int>(device), ": expected the one that was entered last");
@@ -69,8 +70,9 @@ c10::MempoolId_t pool_for(c10::DeviceIndex device) noexcept {
     return any_capture(device) ? capture_pool_for(device) : c10::MempoolId_t{0, 0};
   }
   const std::vector<route>& routes = here.all;
-  const auto last = std::find_if(routes.rbegin(), routes.rend(),
-                                 [device](const route& it) { return it.device == device; });
+  const auto last = std::find_if(routes.rbegin(), routes.rend(), [device](const route& entered) {
+    return entered.device == device;
+  });
   return last == routes.rend() ? capture_pool_for(device) : last->pool;
 }
 

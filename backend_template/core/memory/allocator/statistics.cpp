@@ -153,10 +153,10 @@ void device_statistics::remove_segment_of(c10::MempoolId_t pool, size_t size, bo
 device_stats device_statistics::counts(const shares& all) const {
   device_stats sums = apart_;
   for_each_counter(sums, [&](Stat& stat, size_t counter) {
-    for (const share* const it : all) {
-      stat.current += it->current(counter);
-      stat.allocated += it->added(counter);
-      stat.freed += it->removed(counter);
+    for (const share* const part : all) {
+      stat.current += part->current(counter);
+      stat.allocated += part->added(counter);
+      stat.freed += part->removed(counter);
     }
     stat.peak = peaks_.peak(counter);
   });
@@ -165,7 +165,7 @@ device_stats device_statistics::counts(const shares& all) const {
 
 void device_statistics::reset_accumulated(const shares& all) {
   // What is in use, and the peaks, stay: torch's "accumulated" are the sums of allocated and freed.
-  for (share* const it : all) it->reset_accumulated();
+  for (share* const part : all) part->reset_accumulated();
   for_each_pool_stat(apart_, [](Stat& stat) { stat.reset_accumulated(); });
   forget_gone_pools(apart_);
   apart_.num_alloc_retries = 0;

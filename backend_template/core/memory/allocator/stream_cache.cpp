@@ -28,8 +28,8 @@ stream_cache::stream_cache(c10::StreamId stream, device_shared& shared)
 stream_cache::~stream_cache() {
   // Only the block objects are deleted; every block is in a segment or spare.
   while (segments_ != nullptr) {
-    block* it = std::exchange(segments_, segments_->segment_next);
-    while (it != nullptr) delete std::exchange(it, it->after);
+    block* gone = std::exchange(segments_, segments_->segment_next);
+    while (gone != nullptr) delete std::exchange(gone, gone->after);
   }
   while (spare_ != nullptr) delete std::exchange(spare_, spare_->next);
 }
@@ -94,21 +94,33 @@ block* stream_cache::take(const block_request& wanted) {
     // split.
     if (block* const same = from->recent.take(wanted.size)) return count_in(same, wanted);
   }
-  block* found = from->cached.best_fit(wanted.size);
+  block* found = fitting(*from, wanted.size);
   // The recent blocks may fit once they are merged.
   if (found == nullptr && !from->recent.empty()) {
     settle(*from);
-    found = from->cached.best_fit(wanted.size);
+    found = fitting(*from, wanted.size);
   }
-  if (found == nullptr || (found->size != wanted.size && !may_serve(found->size, wanted.size))) {
-    return nullptr;
-  }
-  return hand_out(found, wanted);
+  return found == nullptr ? nullptr : hand_out(found, wanted);
+}
+
+// Returns a cached block that fits and that the policy lets the request have, or null.
+block* stream_cache::fitting(const arena& from, size_t size) noexcept {
+  const auto is_allowed = [size](const block& b) {
+    return b.size == size || may_serve(b.size, size);
+  };
+  block* const found = from.cached.best_fit(size);
+  if (C10_LIKELY(found == nullptr || is_allowed(*found))) return found;
+  // It is too large to be had. A smaller one may be allowed, and if the smallest is not, none is.
+  block* const smallest = from.cached.smallest_fit(size);
+  return is_allowed(*smallest) ? smallest : nullptr;
 }
 
 block* stream_cache::take_from(const memory_pool& pool, const block_request& wanted) {
   arena* const from = arenas_.find(wanted.stream, is_small_size(wanted.size), pool.id);
-  block* const found = from == nullptr ? nullptr : from->cached.best_fit(wanted.size);
+  if (from == nullptr) return nullptr;
+  // Without care for the common path: memory has run out.
+  settle(*from);
+  block* const found = fitting(*from, wanted.size);
   return found == nullptr ? nullptr : hand_out(found, wanted);
 }
 
@@ -231,11 +243,11 @@ void stream_cache::cache(block* freed) noexcept {
 }
 
 void stream_cache::settle(arena& from) noexcept {
-  for (int bin = recent_blocks::bins; block* const it = from.recent.take_any(bin);) merge(it);
+  for (int bin = recent_blocks::bins; block* const freed = from.recent.take_any(bin);) merge(freed);
 }
 
 void stream_cache::settle() noexcept {
-  arenas_.for_each([this](arena& it) { settle(it); });
+  arenas_.for_each([this](arena& from) { settle(from); });
 }
 
 // Joins the block with its free neighbours and puts the result among the arena's free blocks.
@@ -294,16 +306,16 @@ bool stream_cache::put_back(block* freed, std::shared_ptr<c10::GatheredContext> 
 
 // ---- giving back to the runtime
 
-void stream_cache::take_out(block*& list, block* it) noexcept {
-  it->home->cached.remove(it);
-  it->state = block_state::pending;  // neither free nor owned by a tensor
-  it->next = list;
-  list = it;
+void stream_cache::take_out(block*& list, block* taken) noexcept {
+  taken->home->cached.remove(taken);
+  taken->state = block_state::pending;  // neither free nor owned by a tensor
+  taken->next = list;
+  list = taken;
 }
 
-void stream_cache::put_in(block* it) noexcept {
-  it->state = block_state::cached;
-  it->home->cached.insert(it);
+void stream_cache::put_in(block* returned) noexcept {
+  returned->state = block_state::cached;
+  returned->home->cached.insert(returned);
 }
 
 void stream_cache::forget(block* gone) noexcept {

@@ -55,8 +55,7 @@ class alignas(cache_line) stream_cache {
 
   /// Returns a free block of the request's pool that fits, counted as allocated, or null.
   block* take(const block_request& wanted);
-  /// Returns a free block of `pool`, which is not the request's, or null. Does not merge recently
-  /// freed blocks first.
+  /// Returns a free block of `pool`, which is not the request's, or null.
   block* take_from(const memory_pool& pool, const block_request& wanted);
   /// Makes a segment of `data` in `pool`, and returns the block of it that serves the request. The
   /// caller counts the segment in the pool and the device.
@@ -74,9 +73,9 @@ class alignas(cache_line) stream_cache {
   /// Merges the recently freed blocks of all arenas with their neighbours.
   void settle() noexcept;
   /// Takes a cached block that is a whole segment out of its arena and puts it in front of `list`.
-  static void take_out(block*& list, block* it) noexcept;
+  static void take_out(block*& list, block* taken) noexcept;
   /// Undoes `take_out` for a block that the caller has removed from its list.
-  static void put_in(block* it) noexcept;
+  static void put_in(block* returned) noexcept;
 
   /// Returns the bytes that tensors hold. It may be called without the mutex, and then returns a
   /// value that was true a moment ago.
@@ -93,11 +92,13 @@ class alignas(cache_line) stream_cache {
   /// Calls `visit` with the first block of each segment, adopted memory included.
   template <class F>
   void for_each_segment(F visit) const {
-    for (const block* it = segments_; it != nullptr; it = it->segment_next) visit(*it);
+    for (const block* first = segments_; first != nullptr; first = first->segment_next)
+      visit(*first);
   }
 
  private:
   // The steps of the members above; stream_cache.cpp describes them.
+  static block* fitting(const arena& from, size_t size) noexcept;
   block* hand_out(block* found, const block_request& wanted);
   block* count_in(block* found, const block_request& wanted);
   void count_out(block* freed, bool small,
