@@ -6,6 +6,7 @@
 #include <ATen/native/ResizeCommon.h>
 #include <ATen/ops/set.h>
 #include <c10/util/Exception.h>
+#include <c10/util/ScopeExit.h>
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/memory/device_allocator.h"
@@ -55,8 +56,11 @@ const at::Tensor& resize_(const at::Tensor& self, at::IntArrayRef size,
 
 at::Tensor& set_part_of_storage(at::Tensor& self, at::Storage source, int64_t offset,
                                 at::IntArrayRef size, at::IntArrayRef stride) {
-  at::native::checkSetStorage(self, std::move(source), offset, size, stride);
   c10::TensorImpl& impl = *self.unsafeGetTensorImpl();
+  const c10::Storage before = impl.unsafe_storage();
+  at::native::checkSetStorage(self, std::move(source), offset, size, stride);  // and sets it
+  // The old sizes may reach beyond the new storage.
+  auto put_back = c10::make_scope_exit([&] { impl.set_storage_keep_dtype(before); });
   at::OptionalIntArrayRef strides;  // an empty list with a null pointer means "contiguous" to torch
   if (stride.data() != nullptr) strides = stride;
   const size_t start = static_cast<size_t>(offset);
@@ -64,6 +68,7 @@ at::Tensor& set_part_of_storage(at::Tensor& self, at::Storage source, int64_t of
                   : strides
                       ? at::detail::computeStorageNbytes(size, stride, impl.itemsize(), start)
                       : at::detail::computeStorageNbytesContiguous(size, impl.itemsize(), start));
+  put_back.release();
   impl.set_storage_offset(offset);
   set_shape(impl, size, strides);
   return self;

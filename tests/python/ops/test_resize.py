@@ -77,6 +77,16 @@ def test_set_grows_the_storage_it_is_given():
     assert y.untyped_storage().nbytes() == 32 and x.cpu()[:4].tolist() == [0, 1, 2, 3]
 
 
+def test_a_set_that_fails_changes_nothing():
+    x = torch.ones(1000, device="acme")
+    small = torch.zeros(1, device="acme").untyped_storage()
+    for size in ((1 << 50,), (1 << 60, 1 << 10)):
+        with pytest.raises(RuntimeError):
+            x.set_(small, 0, size)
+        assert x.shape == (1000,) and x.untyped_storage().nbytes() == 4000
+    assert small.nbytes() == 4 and x.cpu().eq(1).all()
+
+
 def test_set_refuses_another_devices_storage():
     with pytest.raises(RuntimeError, match="devices must match"):
         torch.zeros(2, device="acme").set_(torch.zeros(2).untyped_storage(), 0, (2,), (1,))
