@@ -29,19 +29,20 @@ namespace {
 PyTypeObject* stream_type = nullptr;  // leaked
 
 c10::Stream stream_of(PyObject* self) {
-  const auto* it = reinterpret_cast<THPStream*>(self);
-  return c10::Stream::unpack3(it->stream_id, static_cast<c10::DeviceIndex>(it->device_index),
-                              static_cast<c10::DeviceType>(it->device_type));
+  const auto* object = reinterpret_cast<THPStream*>(self);
+  return c10::Stream::unpack3(object->stream_id,
+                              static_cast<c10::DeviceIndex>(object->device_index),
+                              static_cast<c10::DeviceType>(object->device_type));
 }
 
 // Fills the object as torch's own constructor does: a stream is three numbers.
 PyObject* new_object(PyTypeObject* type, const c10::Stream& stream) {
   PyObject* const object = type->tp_alloc(type, 0);
   if (object == nullptr) return nullptr;
-  auto* const it = reinterpret_cast<THPStream*>(object);
-  it->stream_id = stream.id();
-  it->device_index = static_cast<int64_t>(stream.device_index());
-  it->device_type = static_cast<int64_t>(stream.device_type());
+  auto* const made = reinterpret_cast<THPStream*>(object);
+  made->stream_id = stream.id();
+  made->device_index = static_cast<int64_t>(stream.device_index());
+  made->device_type = static_cast<int64_t>(stream.device_type());
   return object;
 }
 

@@ -76,13 +76,13 @@ void change_current_allocator(py::handle /*allocator*/) {
 
 // The observer is kept until the process ends. It runs on the thread whose allocation failed.
 void attach_observer(py::function observer) {
-  core::attach_out_of_memory_observer([it = observer.release().ptr()](c10::DeviceIndex device,
-                                                                      size_t requested,
-                                                                      size_t total, size_t free) {
+  core::attach_out_of_memory_observer([kept = observer.release().ptr()](c10::DeviceIndex device,
+                                                                        size_t requested,
+                                                                        size_t total, size_t free) {
     if (Py_IsInitialized() == 0) return;  // memory may run out after the interpreter has ended
     const py::gil_scoped_acquire gil;
     try {
-      py::reinterpret_borrow<py::function>(it)(static_cast<int>(device), requested, total, free);
+      py::reinterpret_borrow<py::function>(kept)(static_cast<int>(device), requested, total, free);
     } catch (py::error_already_set& error) {
       // The caller must get the out-of-memory error, not the observer's.
       error.discard_as_unraisable("an observer of out-of-memory errors");

@@ -52,8 +52,8 @@ constexpr std::array<other_name, 2> other_names{{
 }};
 
 const other_name* find_other_name(const c10::OperatorHandle& op) {
-  for (const other_name& it : other_names) {
-    if (it.ours == op.schema().name()) return &it;
+  for (const other_name& name : other_names) {
+    if (name.ours == op.schema().name()) return &name;
   }
   return nullptr;
 }
@@ -75,10 +75,10 @@ struct recorded_call {
   // Runs the kernel with the random numbers of one launch, and returns its results.
   torch::jit::Stack run(const core::host_program::positions& starts) const {
     torch::jit::Stack stack = arguments;
-    for (const random_argument& it : random) {
-      core::philox_position position = starts.at(it.numbers.generator);
-      position.offset += it.numbers.offset;
-      stack[it.index] = core::cpu_generator_at(position);
+    for (const random_argument& argument : random) {
+      core::philox_position position = starts.at(argument.numbers.generator);
+      position.offset += argument.numbers.offset;
+      stack[argument.index] = core::cpu_generator_at(position);
     }
     for (const lent_tensors::changed_bits& lent : bits) {
       lent.alias._set_conj(lent.conj);
