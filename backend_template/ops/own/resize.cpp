@@ -7,6 +7,10 @@
 #include <ATen/ops/set.h>
 #include <c10/util/Exception.h>
 #include <c10/util/ScopeExit.h>
+#include <c10/util/safe_numerics.h>
+
+#include <cstdint>
+#include <limits>
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/memory/device_allocator.h"
@@ -16,6 +20,17 @@
 
 namespace outback::ops {
 namespace {
+
+// Returns the number of elements. torch counts them only when the tensor has the new sizes: an
+// error then would leave them.
+int64_t count_of(at::IntArrayRef size) {
+  uint64_t count = 0;
+  const bool overflows = c10::safe_multiplies_u64(size, &count);
+  TORCH_CHECK(!overflows && count <= std::numeric_limits<int64_t>::max(),
+              "numel: integer multiplication overflow: sizes ", size,
+              " have more elements than 64 bits can count");
+  return static_cast<int64_t>(count);
+}
 
 // Makes the tensor's storage at least `size` bytes large. Called before the sizes change, so that
 // running out of memory leaves the old sizes.
@@ -35,8 +50,7 @@ const at::Tensor& resize_(const at::Tensor& self, at::IntArrayRef size,
   const size_t old_size = impl.unsafe_storage().nbytes();
   at::detail::check_size_nonnegative(size);
   if (impl.sizes() != size) {
-    const int64_t count = c10::multiply_integers(size);
-    if (count != 0) {
+    if (count_of(size) != 0) {
       make_room(impl, at::detail::computeStorageNbytesContiguous(
                           size, impl.itemsize(), static_cast<size_t>(impl.storage_offset())));
     }
@@ -64,7 +78,7 @@ at::Tensor& set_part_of_storage(at::Tensor& self, at::Storage source, int64_t of
   at::OptionalIntArrayRef strides;  // an empty list with a null pointer means "contiguous" to torch
   if (stride.data() != nullptr) strides = stride;
   const size_t start = static_cast<size_t>(offset);
-  make_room(impl, c10::multiply_integers(size) == 0 ? 0
+  make_room(impl, count_of(size) == 0 ? 0
                   : strides
                       ? at::detail::computeStorageNbytes(size, stride, impl.itemsize(), start)
                       : at::detail::computeStorageNbytesContiguous(size, impl.itemsize(), start));
