@@ -34,6 +34,9 @@ void change_tensors(c10::IValue& value, Change change) {
 
 // What at::autocast::prioritize does, without its header (autocast_cache.h).
 c10::ScalarType widest(c10::ScalarType dtype, const at::Tensor& tensor) {
+  TORCH_CHECK(dtype != c10::kDouble,
+              "autocast to the widest dtype: autocast is to Double, which leaves nothing wider to "
+              "choose: expected a narrower dtype, see torch.set_autocast_dtype");
   if (!tensor.defined() || !tensor.is_privateuseone() || !tensor.is_floating_point()) return dtype;
   const c10::ScalarType next = tensor.scalar_type();
   if (next == c10::kDouble) return dtype;

@@ -29,17 +29,17 @@ void call(const at::TensorIteratorBase& iterator, const sources& from, c10::Scal
   const bool is_single = iterator.ndim() == 0;
   c10::SmallVector<loop_operand, 4> operands;
   bool is_contiguous = iterator.ndim() <= 1;
-  for (const source& it : from) {
+  for (const source& each : from) {
     loop_operand operand;
-    if (it.is_number) {
+    if (each.is_number) {
       operand.dtype = dtype;
-      operand.number = it.number;
+      operand.number = each.number;
     } else {
-      operand.data = iterator.data_ptr(it.index);
-      operand.strides = is_single ? at::IntArrayRef(no_stride) : iterator.strides(it.index);
-      operand.dtype = iterator.dtype(it.index);
+      operand.data = iterator.data_ptr(each.index);
+      operand.strides = is_single ? at::IntArrayRef(no_stride) : iterator.strides(each.index);
+      operand.dtype = iterator.dtype(each.index);
       is_contiguous = is_contiguous && (iterator.numel() == 1 ||
-                                        operand.strides[0] == iterator.element_size(it.index));
+                                        operand.strides[0] == iterator.element_size(each.index));
     }
     operands.push_back(operand);
   }

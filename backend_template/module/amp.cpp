@@ -17,8 +17,11 @@ using namespace py::literals;
 py::object make_autocast(const py::module_& torch_amp, const std::string& module) {
   const py::object base = torch_amp.attr("autocast");
   const py::object type = new_class("autocast", py::make_tuple(base), module,
-                                    "torch.autocast for this device: without `dtype`, to the "
-                                    "first of get_amp_supported_dtype().");
+                                    "torch.autocast for this device. Without `dtype` it casts to "
+                                    "what torch.get_autocast_dtype() answers in this thread: the "
+                                    "first of get_amp_supported_dtype() in the thread that "
+                                    "registered the backend, float16 in others, until "
+                                    "torch.set_autocast_dtype().");
   add_method(
       type, "__init__",
       [base](const py::object& self, bool enabled, const py::object& dtype, bool cache_enabled) {

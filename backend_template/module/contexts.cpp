@@ -85,9 +85,9 @@ class stream_context {
 template <class Context, class Class>
 void add_with(Class& type) {
   // __enter__ returns None, as in torch.cuda; __exit__ returns False, so that exceptions go on.
-  type.def("__enter__", [](Context& it) { it.enter(); });
-  type.def("__exit__", [](Context& it, const py::args&) {
-    it.leave();
+  type.def("__enter__", [](Context& context) { context.enter(); });
+  type.def("__exit__", [](Context& context, const py::args&) {
+    context.leave();
     return false;
   });
 }
@@ -98,8 +98,9 @@ void define_contexts(py::module_& module) {
   py::class_<device_context> device(module, "device", py::module_local(),
                                     "Context manager: the device is this thread's inside it. A "
                                     "negative index changes nothing.");
-  device.def(py::init([](py::handle it) { return device_context(device_argument_or_none(it)); }),
-             py::arg("device"));
+  device.def(
+      py::init([](py::handle index) { return device_context(device_argument_or_none(index)); }),
+      py::arg("device"));
   device.def_property_readonly("idx", &device_context::index);
   device.def_property_readonly("prev_idx", &device_context::previous);
   add_with<device_context>(device);
@@ -109,7 +110,7 @@ void define_contexts(py::module_& module) {
       module, "device_of", py::module_local(),
       "Context manager: the device of a tensor or storage is this thread's inside it. Changes "
       "nothing for one that is elsewhere.")
-      .def(py::init([](py::handle it) { return device_of_context(device_holding(it)); }),
+      .def(py::init([](py::handle object) { return device_of_context(device_holding(object)); }),
            py::arg("obj"));
 
   py::class_<stream_context> stream(module, "StreamContext", py::module_local(),
@@ -120,8 +121,8 @@ void define_contexts(py::module_& module) {
   add_with<stream_context>(stream);
 
   module.def(
-      "stream", [](py::object it) { return stream_context(std::move(it)); }, py::arg("stream"),
-      py::doc("The context manager StreamContext(stream)."));
+      "stream", [](py::object stream) { return stream_context(std::move(stream)); },
+      py::arg("stream"), py::doc("The context manager StreamContext(stream)."));
 }
 
 }  // namespace outback::python

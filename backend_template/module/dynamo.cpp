@@ -27,8 +27,8 @@ struct worker_state {
 };
 
 worker_state& worker() {
-  static auto& it = *new worker_state;
-  return it;
+  static auto& state = *new worker_state;
+  return state;
 }
 
 int worker_current_device() {

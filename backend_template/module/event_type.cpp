@@ -33,9 +33,9 @@ c10::Event& event_of(PyObject* self) {
 PyObject* new_event(PyTypeObject* type, c10::Event&& event) {
   PyObject* const object = type->tp_alloc(type, 0);
   if (object == nullptr) return nullptr;
-  auto* const it = reinterpret_cast<THPEvent*>(object);
-  new (&it->event) c10::Event(std::move(event));
-  it->weakreflist = nullptr;
+  auto* const made = reinterpret_cast<THPEvent*>(object);
+  new (&made->event) c10::Event(std::move(event));
+  made->weakreflist = nullptr;
   return object;
 }
 

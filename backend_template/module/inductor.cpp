@@ -34,8 +34,8 @@ void check_addressable(c10::DeviceIndex device) {
 // Generated code calls this before each kernel; it waits until the device's current stream is idle.
 // It checks the device again, since torch keeps generated code on disk and another process may run
 // it with another device.
-void prepare_kernel(int index) {
-  const c10::DeviceIndex device = core::resolve_index(static_cast<c10::DeviceIndex>(index));
+void prepare_kernel(int64_t index) {
+  const c10::DeviceIndex device = index < 0 ? core::current_device() : normalize_device(index);
   check_addressable(device);
   // Keeps the GIL in the usual case, in which there is nothing to wait for.
   if (core::is_idle(core::current_stream(device))) return;
@@ -217,11 +217,13 @@ void register_generator(const std::string& name, const py::module_& cpp) {
   const py::module_ common = py::module_::import(generator_module);
   if (has_another_generator(name, common)) return;
   const py::object scheduling = make_scheduling(name, cpp.attr("CppScheduling"));
-  common.attr("register_backend_for_device")(name, scheduling, make_wrapper(name));
-  common.attr("register_device_op_overrides")(name, make_device_overrides(name));
+  const py::object wrapper = make_wrapper(name);
   const cpu_decisions decisions{.name = name, .common = common, .scheduling = scheduling};
   count_nodes_as_cpu(decisions);
   write_in_cpp(decisions);
+  common.attr("register_device_op_overrides")(name, make_device_overrides(name));
+  // Last: has_another_generator would stop a second try if something above had failed in the first.
+  common.attr("register_backend_for_device")(name, scheduling, wrapper);
 }
 
 }  // namespace

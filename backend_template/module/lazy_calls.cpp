@@ -37,8 +37,8 @@ struct lazy_queue {
 };
 
 lazy_queue& queue() {
-  static auto& it = *new lazy_queue;
-  return it;
+  static auto& all = *new lazy_queue;
+  return all;
 }
 
 thread_local bool runs_here = false;
@@ -60,13 +60,13 @@ void wait_for_other_thread() {
 
 // The later of the two kinds runs last, so that its seed is the one that stays.
 void append_seeds() {
-  lazy_queue& it = queue();
+  lazy_queue& waiting = queue();
   const auto append = [&](std::optional<queued_call>& call) {
-    if (call) it.calls.push_back(*std::exchange(call, std::nullopt));
+    if (call) waiting.calls.push_back(*std::exchange(call, std::nullopt));
   };
-  if (it.seed_all_is_later) append(it.seed);
-  append(it.seed_all);
-  append(it.seed);
+  if (waiting.seed_all_is_later) append(waiting.seed);
+  append(waiting.seed_all);
+  append(waiting.seed);
 }
 
 void run(const queued_call& call) {
@@ -95,23 +95,23 @@ void lazy_call(py::object callable, const py::kwargs& kind) {
   }
   const auto is = [&](const char* name) { return kind.contains(name) && kind[name].cast<bool>(); };
   queued_call call{std::move(callable), stack_now()};
-  lazy_queue& it = queue();
+  lazy_queue& waiting = queue();
   if (is("seed_all")) {
-    it.seed_all = std::move(call);
-    it.seed_all_is_later = true;
+    waiting.seed_all = std::move(call);
+    waiting.seed_all_is_later = true;
   } else if (is("seed")) {
-    it.seed = std::move(call);
-    it.seed_all_is_later = false;
+    waiting.seed = std::move(call);
+    waiting.seed_all_is_later = false;
   } else {
-    it.calls.push_back(std::move(call));
+    waiting.calls.push_back(std::move(call));
   }
 }
 
 }  // namespace
 
 bool has_lazy_calls() {
-  const lazy_queue& it = queue();
-  return !it.calls.empty() || it.seed || it.seed_all;
+  const lazy_queue& waiting = queue();
+  return !waiting.calls.empty() || waiting.seed || waiting.seed_all;
 }
 
 bool is_in_lazy_call() {

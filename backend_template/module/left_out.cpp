@@ -42,8 +42,9 @@ constexpr left_out all[] = {
 }  // namespace
 
 std::string_view why_left_out(std::string_view attribute) {
-  const auto* const found = std::find_if(std::begin(all), std::end(all),
-                                         [&](const left_out& it) { return it.name == attribute; });
+  const auto* const found =
+      std::find_if(std::begin(all), std::end(all),
+                   [&](const left_out& entry) { return entry.name == attribute; });
   return found == std::end(all) ? std::string_view() : found->why;
 }
 

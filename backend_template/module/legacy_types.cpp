@@ -46,15 +46,15 @@ py::object refused_class_method(const std::string& name) {
   return py::module_::import("builtins").attr("classmethod")(py::cpp_function(refuse));
 }
 
-void define_storage(py::module_& module, const py::module_& torch, const legacy_type& it,
+void define_storage(py::module_& module, const py::module_& torch, const legacy_type& listed,
                     const std::string& qualified_module) {
   py::dict members;
-  members["dtype"] = torch.attr(it.dtype);
-  members["_dtype"] = torch.attr(it.dtype);
+  members["dtype"] = torch.attr(listed.dtype);
+  members["_dtype"] = torch.attr(listed.dtype);
   for (const char* method : {"from_buffer", "_new_with_weak_ptr", "_new_shared_filename"}) {
     members[method] = refused_class_method(method);
   }
-  const std::string name = std::string(it.prefix) + "Storage";
+  const std::string name = std::string(listed.prefix) + "Storage";
   const py::object base = torch.attr("storage").attr("_LegacyStorage");
   const py::object type =
       new_class(name.c_str(), py::make_tuple(base), qualified_module,
@@ -100,11 +100,11 @@ py::object make_tensor_base(const py::module_& torch, const std::string& qualifi
   return meta("_TensorType", py::tuple(), members);
 }
 
-void define_tensor(py::module_& module, const py::module_& torch, const legacy_type& it,
+void define_tensor(py::module_& module, const py::module_& torch, const legacy_type& listed,
                    const py::object& base, const std::string& qualified_module) {
   py::dict members;
-  members["dtype"] = torch.attr(it.dtype);
-  const std::string name = std::string(it.prefix) + "Tensor";
+  members["dtype"] = torch.attr(listed.dtype);
+  const std::string name = std::string(listed.prefix) + "Tensor";
   const py::object type = new_class(name.c_str(), py::make_tuple(base), qualified_module,
                                     "The type of tensors on the device with this dtype: for "
                                     "isinstance() and tensor.type(). See torch.tensor.",
@@ -122,9 +122,9 @@ void define_legacy_types(py::module_& module) {
   const py::module_ torch = py::module_::import("torch");
   const std::string qualified_module = "torch." + backend_name();
   const py::object tensor_base = make_tensor_base(torch, qualified_module);
-  for (const legacy_type& it : legacy_types) {
-    define_storage(module, torch, it, qualified_module);
-    if (it.has_tensor) define_tensor(module, torch, it, tensor_base, qualified_module);
+  for (const legacy_type& listed : legacy_types) {
+    define_storage(module, torch, listed, qualified_module);
+    if (listed.has_tensor) define_tensor(module, torch, listed, tensor_base, qualified_module);
   }
 }
 

@@ -49,13 +49,14 @@ bool is_on_this_device(py::handle object) {
 }
 
 // What pickle calls for every torch.Tensor: those of other devices go to torch's own function. It
-// refuses the same tensors as torch.multiprocessing.reductions.reduce_tensor.
+// refuses and warns of the same tensors as torch.multiprocessing.reductions.reduce_tensor.
 py::object reduce_tensor(const py::object& tensor) {
   if (!is_on_this_device(tensor)) return py::handle(reducers->torchs_tensor_reducer)(tensor);
   const bool requires_grad = tensor.attr("requires_grad").cast<bool>();
   TORCH_CHECK(!requires_grad || tensor.attr("is_leaf").cast<bool>(),
               "cannot send a tensor that requires grad and is no leaf to another process, since "
               "autograd does not reach across processes; send tensor.detach()");
+  py::module_::import("torch.utils.hooks").attr("warn_if_has_hooks")(tensor);
   const py::object copy = tensor.attr("detach")().attr("cpu")();
   return py::make_tuple(py::handle(reducers->rebuild_tensor),
                         py::make_tuple(py::type::of(tensor), packed(copy),

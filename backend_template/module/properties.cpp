@@ -29,12 +29,13 @@ py::object uuid_of(const outback_device_info& info) {
 }
 
 // In the form of torch.cuda's repr.
-std::string text_of(const device_properties& it) {
+std::string text_of(const device_properties& properties) {
   return core::format(
       "{}_device_properties(name='{}', major={}, minor={}, total_memory={}MB, "
       "multi_processor_count={})",
-      backend_name(), it.info.name, it.info.capability_major, it.info.capability_minor,
-      it.info.memory_size >> 20, it.info.compute_units);
+      backend_name(), properties.info.name, properties.info.capability_major,
+      properties.info.capability_minor, properties.info.memory_size >> 20,
+      properties.info.compute_units);
 }
 
 device_properties get_device_properties(py::handle device) {
@@ -45,7 +46,7 @@ device_properties get_device_properties(py::handle device) {
 
 template <class Value>
 auto field(Value outback_device_info::* member) {
-  return [member](const device_properties& it) { return it.info.*member; };
+  return [member](const device_properties& properties) { return properties.info.*member; };
 }
 
 }  // namespace
@@ -57,26 +58,33 @@ device_properties properties_of(c10::DeviceIndex index) {
 void define_properties(py::module_& module) {
   // The names are those of torch.cuda's object, where it has the field.
   py::class_<device_properties>(module, "_DeviceProperties", py::module_local())
-      .def_property_readonly("name", [](const device_properties& it) { return it.info.name; })
+      .def_property_readonly(
+          "name", [](const device_properties& properties) { return properties.info.name; })
       .def_property_readonly("total_memory", field(&outback_device_info::memory_size))
       .def_property_readonly("max_allocation", field(&outback_device_info::max_alloc_size))
       .def_property_readonly("multi_processor_count", field(&outback_device_info::compute_units))
       .def_property_readonly("major", field(&outback_device_info::capability_major))
       .def_property_readonly("minor", field(&outback_device_info::capability_minor))
-      .def_property_readonly(
-          "warp_size", [](const device_properties& it) { return or_none(it.info.subgroup_size); })
-      .def_property_readonly(
-          "max_threads_per_block",
-          [](const device_properties& it) { return or_none(it.info.max_group_size); })
-      .def_property_readonly(
-          "is_integrated",
-          [](const device_properties& it) { return (it.info.flags & OUTBACK_INTEGRATED) != 0; })
-      .def_property_readonly("is_host_addressable",
-                             [](const device_properties& it) {
-                               return (it.info.flags & OUTBACK_HOST_ADDRESSABLE) != 0;
+      .def_property_readonly("warp_size",
+                             [](const device_properties& properties) {
+                               return or_none(properties.info.subgroup_size);
                              })
-      .def_property_readonly("pci_id", [](const device_properties& it) { return it.info.pci_id; })
-      .def_property_readonly("uuid", [](const device_properties& it) { return uuid_of(it.info); })
+      .def_property_readonly("max_threads_per_block",
+                             [](const device_properties& properties) {
+                               return or_none(properties.info.max_group_size);
+                             })
+      .def_property_readonly("is_integrated",
+                             [](const device_properties& properties) {
+                               return (properties.info.flags & OUTBACK_INTEGRATED) != 0;
+                             })
+      .def_property_readonly("is_host_addressable",
+                             [](const device_properties& properties) {
+                               return (properties.info.flags & OUTBACK_HOST_ADDRESSABLE) != 0;
+                             })
+      .def_property_readonly(
+          "pci_id", [](const device_properties& properties) { return properties.info.pci_id; })
+      .def_property_readonly(
+          "uuid", [](const device_properties& properties) { return uuid_of(properties.info); })
       .def("__repr__", &text_of);
 
   module.def("get_device_properties", &get_device_properties, py::arg("device") = py::none(),
@@ -88,8 +96,8 @@ void define_properties(py::module_& module) {
   module.def(
       "get_device_capability",
       [](py::handle device) {
-        const device_properties it = get_device_properties(device);
-        return std::make_pair(it.info.capability_major, it.info.capability_minor);
+        const device_properties properties = get_device_properties(device);
+        return std::make_pair(properties.info.capability_major, properties.info.capability_minor);
       },
       py::arg("device") = py::none(), py::doc("The device's capability as (major, minor)."));
 }

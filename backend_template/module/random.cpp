@@ -86,7 +86,7 @@ void define_random(py::module_& module) {
       "initial_seed", [] { return generator_of(py::none()).attr("initial_seed")(); },
       py::doc("The current device's seed."));
   module.def(
-      "get_rng_state", [](py::handle it) { return generator_of(it).attr("get_state")(); },
+      "get_rng_state", [](py::handle device) { return generator_of(device).attr("get_state")(); },
       py::arg("device") = py::none(),
       py::doc("The state of a device's generator: 16 bytes on the CPU."));
   module.def("set_rng_state", &set_rng_state, py::arg("new_state"), py::arg("device") = py::none(),

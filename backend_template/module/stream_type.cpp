@@ -29,20 +29,27 @@ namespace {
 PyTypeObject* stream_type = nullptr;  // leaked
 
 c10::Stream stream_of(PyObject* self) {
-  const auto* it = reinterpret_cast<THPStream*>(self);
-  return c10::Stream::unpack3(it->stream_id, static_cast<c10::DeviceIndex>(it->device_index),
-                              static_cast<c10::DeviceType>(it->device_type));
+  const auto* object = reinterpret_cast<THPStream*>(self);
+  return c10::Stream::unpack3(object->stream_id,
+                              static_cast<c10::DeviceIndex>(object->device_index),
+                              static_cast<c10::DeviceType>(object->device_type));
 }
 
 // Fills the object as torch's own constructor does: a stream is three numbers.
 PyObject* new_object(PyTypeObject* type, const c10::Stream& stream) {
   PyObject* const object = type->tp_alloc(type, 0);
   if (object == nullptr) return nullptr;
-  auto* const it = reinterpret_cast<THPStream*>(object);
-  it->stream_id = stream.id();
-  it->device_index = static_cast<int64_t>(stream.device_index());
-  it->device_type = static_cast<int64_t>(stream.device_type());
+  auto* const made = reinterpret_cast<THPStream*>(object);
+  made->stream_id = stream.id();
+  made->device_index = static_cast<int64_t>(stream.device_index());
+  made->device_type = static_cast<int64_t>(stream.device_type());
   return object;
+}
+
+// One of the numbers by which torch.Stream's constructor names a stream.
+int64_t number_of(PyObject* keywords, const char* name) {
+  PyObject* const value = PyDict_GetItemString(keywords, name);
+  return value == nullptr ? 0 : py::handle(value).cast<int64_t>();
 }
 
 // Stream(device=None, priority=0) makes a stream. Stream(stream_id=, device_index=, device_type=)
@@ -54,6 +61,7 @@ PyObject* stream_new(PyTypeObject* type, PyObject* arguments, PyObject* keywords
           py::reinterpret_steal<py::object>(THPStreamClass->tp_new(type, arguments, keywords));
       if (!object) return nullptr;
       unwrap_stream(object);  // refuses a stream of another device type
+      check_stream_numbers(number_of(keywords, "device_index"), number_of(keywords, "device_type"));
       return object.release().ptr();
     }
     PyObject* device = Py_None;
@@ -293,6 +301,13 @@ py::object make_stream_type(const std::string& qualified_module) {
 
 py::object make_external_stream_type(const std::string& qualified_module) {
   return make_subclass(qualified_module + ".ExternalStream", stream_type, external_stream_slots);
+}
+
+void check_stream_numbers(int64_t device_index, int64_t device_type) {
+  TORCH_CHECK_VALUE(device_type == static_cast<int64_t>(core::device_type), "expected a stream of ",
+                    backend_name(), ", whose device type is ", static_cast<int>(core::device_type),
+                    ", got one of device type ", device_type);
+  normalize_device(device_index);
 }
 
 py::object wrap_stream(const c10::Stream& stream) {

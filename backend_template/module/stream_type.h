@@ -5,6 +5,7 @@
 #include <c10/core/Stream.h>
 #include <pybind11/pybind11.h>
 
+#include <cstdint>
 #include <string>
 
 namespace outback::python {
@@ -20,6 +21,11 @@ pybind11::object make_external_stream_type(const std::string& qualified_module);
 /// same handle gives the same stream. Starts the backend. Throws c10::TypeError unless `pointer` is
 /// an int, and c10::NotImplementedError if the runtime has no group native.
 c10::Stream external_stream(pybind11::handle pointer, pybind11::handle device);
+
+/// Checks two of the three numbers that name a stream in Python, before they are cut to the 8 bits
+/// that torch has for them. Throws c10::ValueError for another device type and
+/// c10::AcceleratorError for a device that does not exist.
+void check_stream_numbers(int64_t device_index, int64_t device_type);
 
 /// Returns a new torch.<name>.Stream for `stream`. After make_stream_type.
 pybind11::object wrap_stream(const c10::Stream& stream);

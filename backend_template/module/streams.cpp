@@ -26,6 +26,7 @@ void set_stream(py::handle stream) {
 
 // torch.compile names a stream by these three numbers.
 void set_stream_by_id(int64_t id, int64_t device_index, int64_t device_type) {
+  check_stream_numbers(device_index, device_type);
   core::make_current(c10::Stream::unpack3(id, static_cast<c10::DeviceIndex>(device_index),
                                           static_cast<c10::DeviceType>(device_type)));
 }

@@ -11,9 +11,9 @@
 namespace outback::python {
 
 /// Calls `action` once with the module `name`: now if it is imported already, else at the end of
-/// its import. If `action` throws then, the import fails with that error. If the import itself
-/// fails, `action` is dropped: a second import does not call it. Until then `action` is kept, with
-/// all it captures.
+/// its import. If `action` throws then, the import fails with that error. After an import that
+/// failed, the next one calls `action` again, so what an `action` did before it threw must not keep
+/// it from succeeding. Until it has succeeded `action` is kept, with all it captures.
 void when_imported(const std::string& name, std::function<void(pybind11::module_)> action);
 
 /// Returns the module if sys.modules has it, else a null object. Imports nothing.

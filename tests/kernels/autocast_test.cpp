@@ -99,6 +99,14 @@ TEST_F(AutocastTest, ToTheWidestOfWhatHasNone) {
   EXPECT_THAT(seen, ElementsAre(at::kBFloat16, at::kDouble, at::kDouble, at::kDouble));
 }
 
+TEST_F(AutocastTest, NothingIsWiderThanFloat64) {
+  at::autocast::set_autocast_dtype(device(0).type(), at::kDouble);
+  EXPECT_THAT(
+      [] { call("promote", at::kFloat, at::kFloat); },
+      ::testing::ThrowsMessage<c10::Error>(::testing::HasSubstr("autocast is to Double, which")));
+  at::autocast::set_autocast_dtype(device(0).type(), at::kBFloat16);
+}
+
 TEST_F(AutocastTest, IntegersAndFloat64AreLeftAlone) {
   call("lower", at::kInt, at::kDouble);
   EXPECT_THAT(seen, ElementsAre(at::kInt, at::kDouble, at::kDouble, at::kDouble));

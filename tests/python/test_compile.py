@@ -99,6 +99,54 @@ def test_who_only_asks_for_the_module_takes_nothing_away(run_python):
     )
 
 
+FAILING = {
+    "the search": """
+        from importlib.machinery import BuiltinImporter
+
+        class Interrupted:
+            def find_spec(self, wanted, *_):
+                if wanted == name:
+                    sys.meta_path.remove(self)
+                    raise KeyboardInterrupt
+
+        sys.meta_path.insert(sys.meta_path.index(BuiltinImporter), Interrupted())
+        """,
+    "the execution": """
+        from importlib.machinery import SourceFileLoader
+        execute = SourceFileLoader.exec_module
+
+        def interrupted(loader, module):
+            if module.__name__ == name:
+                SourceFileLoader.exec_module = execute
+                raise KeyboardInterrupt
+            execute(loader, module)
+
+        SourceFileLoader.exec_module = interrupted
+        """,
+}
+
+
+@pytest.mark.parametrize("what", FAILING)
+def test_an_import_that_failed_may_be_tried_again(run_python, what):
+    run_python(
+        f"""
+        import sys
+        import torch, torch_acme
+        name = "torch._inductor.codegen.cpp"
+        {FAILING[what]}
+        try:
+            import torch._inductor.codegen.cpp
+        except KeyboardInterrupt:
+            pass
+        else:
+            raise AssertionError("imported")
+        import torch._inductor.codegen.cpp
+        from torch._inductor.codegen.common import get_scheduling_for_device
+        assert get_scheduling_for_device("acme") is not None
+        """
+    )
+
+
 def test_the_interface_speaks_for_the_device():
     from torch._dynamo.device_interface import DeviceInterface, get_interface_for_device
 

@@ -51,11 +51,13 @@ class graph_context {
   }
 
   void enter() {
+    TORCH_CHECK(!entered_, "this context was entered already: leave it before it is entered again");
     start_from_python();
     if (stream_.is_none()) stream_ = wrap_stream(default_capture_stream());
     free_memory();
-    entered_ = module_.attr("StreamContext")(stream_);
-    entered_.attr("__enter__")();
+    py::object stream = module_.attr("StreamContext")(stream_);
+    stream.attr("__enter__")();
+    entered_ = std::move(stream);
     try {
       graph_.attr("capture_begin")(py::arg("pool") = pool_, py::arg("capture_error_mode") = mode_,
                                    py::arg("check_input_liveness") = liveness_);
@@ -68,6 +70,7 @@ class graph_context {
   // `failed`: the body raised an error. Then that error goes on, and the capture, which it may have
   // broken, is thrown away without an error of its own.
   void leave(bool failed) {
+    TORCH_CHECK(entered_, "this context was not entered");
     try {
       if (!failed || !abandon_capture(graph_)) graph_.attr("capture_end")();
     } catch (...) {
@@ -105,7 +108,7 @@ class graph_context {
   py::object stream_;
   std::string mode_;
   bool liveness_;
-  py::object entered_;
+  py::object entered_;  // the StreamContext, between enter and leave
 };
 
 }  // namespace
@@ -142,8 +145,8 @@ without a graph.)")
            py::arg("capture_error_mode") = "global", py::arg("enable_annotations") = false,
            py::arg("check_input_liveness") = false)
       .def("__enter__", &graph_context::enter)
-      .def("__exit__", [](graph_context& it, const py::args& raised) {
-        it.leave(raised.size() != 0 && !py::object(raised[0]).is_none());
+      .def("__exit__", [](graph_context& context, const py::args& raised) {
+        context.leave(raised.size() != 0 && !py::object(raised[0]).is_none());
         return false;
       });
 }

@@ -26,18 +26,18 @@ namespace {
 // driver.
 class graph_handle {
  public:
-  explicit graph_handle(bool keep_graph) : it_(std::in_place, keep_graph) {}
+  explicit graph_handle(bool keep_graph) : graph_(std::in_place, keep_graph) {}
   graph_handle(const graph_handle&) = delete;
   graph_handle& operator=(const graph_handle&) = delete;
   ~graph_handle() {
     const py::gil_scoped_release no_gil;
-    it_.reset();
+    graph_.reset();
   }
 
-  core::device_graph& operator*() { return *it_; }
+  core::device_graph& operator*() { return *graph_; }
 
  private:
-  std::optional<core::device_graph> it_;
+  std::optional<core::device_graph> graph_;
 };
 
 // The mode says which threads may do what during a capture. Here all threads may do as they like in
@@ -53,7 +53,7 @@ py::tuple pool_tuple(c10::MempoolId_t pool) {
   return py::make_tuple(pool.first, pool.second);
 }
 
-void begin(graph_handle& graph, py::handle pool, const std::string& mode, bool liveness) {
+void begin_capture(graph_handle& graph, py::handle pool, const std::string& mode, bool liveness) {
   check_mode(mode);
   TORCH_CHECK_NOT_IMPLEMENTED(
       !liveness, backend_name(),
@@ -116,7 +116,7 @@ Args:
 What is allocated during the capture comes out of a pool that serves nobody else, and stays where it
 is until `reset()`: replays read and write the same memory. Prefer the context manager `graph`.)")
       .def(py::init<bool>(), py::arg("keep_graph") = false)
-      .def("capture_begin", &begin, py::arg("pool") = py::none(),
+      .def("capture_begin", &begin_capture, py::arg("pool") = py::none(),
            py::arg("capture_error_mode") = "global", py::arg("check_input_liveness") = false,
            R"(Captures what this thread puts on its current stream from now on.
 
@@ -135,19 +135,19 @@ Args:
       .def("reset", &without_gil<&core::device_graph::reset>,
            py::doc("Lets go of the graph and of its memory. It may capture again."))
       .def(
-          "pool", [](graph_handle& it) { return pool_tuple((*it).pool()); },
+          "pool", [](graph_handle& graph) { return pool_tuple((*graph).pool()); },
           py::doc("The id of the graph's memory pool, for other graphs to share."))
       .def(
           "register_generator_state",
-          [](graph_handle& /*it*/, py::handle generator) { register_generator(generator); },
+          [](graph_handle& /*graph*/, py::handle generator) { register_generator(generator); },
           py::arg("generator"),
           py::doc("For torch.cuda's sake: generators join a capture when their numbers are drawn."))
       .def(
-          "enable_debug_mode", [](graph_handle& /*it*/) { core::refuse_graph_description(); },
+          "enable_debug_mode", [](graph_handle& /*graph*/) { core::refuse_graph_description(); },
           py::doc("Raises NotImplementedError: a runtime cannot describe a graph."))
       .def(
           "debug_dump",
-          [](graph_handle& /*it*/, const std::string& /*path*/) {
+          [](graph_handle& /*graph*/, const std::string& /*path*/) {
             core::refuse_graph_description();
           },
           py::arg("debug_path"),

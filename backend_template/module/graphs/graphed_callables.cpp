@@ -26,8 +26,8 @@ py::tuple as_tuple(const objects& all) {
 
 objects as_objects(const py::handle& iterable) {
   objects all;
-  for (const py::handle it : py::iter(iterable))
-    all.push_back(py::reinterpret_borrow<py::object>(it));
+  for (const py::handle item : py::iter(iterable))
+    all.push_back(py::reinterpret_borrow<py::object>(item));
   return all;
 }
 
@@ -37,8 +37,8 @@ bool requires_grad(const py::object& tensor) {
 
 objects those_with_grad(const objects& tensors) {
   objects some;
-  for (const py::object& it : tensors) {
-    if (requires_grad(it)) some.push_back(it);
+  for (const py::object& tensor : tensors) {
+    if (requires_grad(tensor)) some.push_back(tensor);
   }
   return some;
 }
@@ -102,34 +102,34 @@ void check_module(const py::object& module) {
 
 std::shared_ptr<graphed> prepare(const py::module_& module, const py::object& callable,
                                  const py::tuple& arguments) {
-  auto it = std::make_shared<graphed>();
-  it->callable = callable;
-  it->arguments = arguments;
+  auto entry = std::make_shared<graphed>();
+  entry->callable = callable;
+  entry->arguments = arguments;
   if (is_module(callable)) {
     check_module(callable);
-    it->parameters = as_objects(callable.attr("parameters")());
+    entry->parameters = as_objects(callable.attr("parameters")());
   }
-  it->user_inputs = as_objects(pytree().attr("arg_tree_leaves")(*arguments));
+  entry->user_inputs = as_objects(pytree().attr("arg_tree_leaves")(*arguments));
   const py::object tensor = py::module_::import("torch").attr("Tensor");
   // A value of another type would be captured as it is now, and later calls could not change it.
-  for (const py::object& leaf : it->user_inputs) {
+  for (const py::object& leaf : entry->user_inputs) {
     TORCH_CHECK(py::isinstance(leaf, tensor),
                 "In the beta API, sample_args for each callable must contain only Tensors. Other "
                 "types are not allowed.");
   }
-  it->forward_graph = module.attr("CUDAGraph")();
-  it->backward_graph = module.attr("CUDAGraph")();
-  return it;
+  entry->forward_graph = module.attr("CUDAGraph")();
+  entry->backward_graph = module.attr("CUDAGraph")();
+  return entry;
 }
 
 // Returns the gradients of `outputs` for all inputs that require one; empty if there are no
 // outputs.
-objects gradients(const graphed& it, const objects& outputs, const objects& grad_outputs,
+objects gradients(const graphed& entry, const objects& outputs, const objects& grad_outputs,
                   bool allow_unused) {
   if (outputs.empty()) return {};
   return as_objects(py::module_::import("torch.autograd")
                         .attr("grad")(py::arg("outputs") = as_tuple(outputs),
-                                      py::arg("inputs") = as_tuple(those_with_grad(it.inputs())),
+                                      py::arg("inputs") = as_tuple(those_with_grad(entry.inputs())),
                                       py::arg("grad_outputs") = as_tuple(grad_outputs),
                                       py::arg("only_inputs") = true,
                                       py::arg("allow_unused") = allow_unused));
@@ -137,19 +137,19 @@ objects gradients(const graphed& it, const objects& outputs, const objects& grad
 
 objects empty_like(const objects& tensors) {
   objects made;
-  for (const py::object& it : tensors) {
-    made.push_back(py::module_::import("torch").attr("empty_like")(it));
+  for (const py::object& tensor : tensors) {
+    made.push_back(py::module_::import("torch").attr("empty_like")(tensor));
   }
   return made;
 }
 
 // Runs forward and backward before the capture, so that what happens only once, such as the
 // allocation of a workspace, is not captured.
-void warm_up(const graphed& it, int iterations, bool allow_unused) {
+void warm_up(const graphed& entry, int iterations, bool allow_unused) {
   for (int i = 0; i < iterations; ++i) {
     const objects outputs =
-        those_with_grad(as_objects(pytree().attr("tree_leaves")(it.callable(*it.arguments))));
-    gradients(it, outputs, empty_like(outputs), allow_unused);
+        those_with_grad(as_objects(pytree().attr("tree_leaves")(entry.callable(*entry.arguments))));
+    gradients(entry, outputs, empty_like(outputs), allow_unused);
   }
 }
 
@@ -167,31 +167,31 @@ struct captures_in_one_pool {
   }
 };
 
-void capture_forward(const captures_in_one_pool& captures, graphed& it) {
+void capture_forward(const captures_in_one_pool& captures, graphed& entry) {
   py::object outputs;
-  captures.of(it.forward_graph, [&] { outputs = it.callable(*it.arguments); });
+  captures.of(entry.forward_graph, [&] { outputs = entry.callable(*entry.arguments); });
   const py::tuple flat = pytree().attr("tree_flatten")(outputs);
-  it.outputs = as_objects(flat[0]);
-  it.output_spec = flat[1];
+  entry.outputs = as_objects(flat[0]);
+  entry.output_spec = flat[1];
 }
 
-void capture_backward(const captures_in_one_pool& captures, graphed& it, bool allow_unused) {
-  const objects outputs = those_with_grad(it.outputs);
+void capture_backward(const captures_in_one_pool& captures, graphed& entry, bool allow_unused) {
+  const objects outputs = those_with_grad(entry.outputs);
   const objects incoming = empty_like(outputs);
   objects outgoing;
   if (!outputs.empty()) {
-    captures.of(it.backward_graph,
-                [&] { outgoing = gradients(it, outputs, incoming, allow_unused); });
+    captures.of(entry.backward_graph,
+                [&] { outgoing = gradients(entry, outputs, incoming, allow_unused); });
   }
   // Spread over all outputs and inputs, so that backward finds them by index.
   size_t next = 0;
-  for (const py::object& output : it.outputs) {
-    it.grad_outputs.push_back(requires_grad(output) ? incoming[next++] : py::none());
+  for (const py::object& output : entry.outputs) {
+    entry.grad_outputs.push_back(requires_grad(output) ? incoming[next++] : py::none());
   }
   next = 0;
-  for (const py::object& input : it.inputs()) {
+  for (const py::object& input : entry.inputs()) {
     const bool has_one = requires_grad(input) && !outgoing.empty();
-    it.grad_inputs.push_back(has_one ? outgoing[next++] : py::none());
+    entry.grad_inputs.push_back(has_one ? outgoing[next++] : py::none());
   }
 }
 
@@ -204,28 +204,30 @@ void copy_into(const py::object& fixed, const py::object& given) {
 // history.
 py::tuple detached(const objects& tensors) {
   objects all;
-  for (const py::object& it : tensors) all.push_back(it.is_none() ? it : it.attr("detach")());
+  for (const py::object& tensor : tensors)
+    all.push_back(tensor.is_none() ? tensor : tensor.attr("detach")());
   return as_tuple(all);
 }
 
 // Makes the torch.autograd.Function whose forward and backward replay the graphs.
-py::object make_function(const std::shared_ptr<graphed>& it) {
-  const auto forward = [it](const py::object& /*ctx*/, const py::args& inputs) {
+py::object make_function(const std::shared_ptr<graphed>& entry) {
+  const auto forward = [entry](const py::object& /*ctx*/, const py::args& inputs) {
     // Parameters are not copied: the graph reads the module's own.
-    for (size_t i = 0; i < it->user_inputs.size(); ++i) {
-      copy_into(it->user_inputs[i], py::object(inputs[i]));
+    for (size_t i = 0; i < entry->user_inputs.size(); ++i) {
+      copy_into(entry->user_inputs[i], py::object(inputs[i]));
     }
-    it->forward_graph.attr("replay")();
-    return detached(it->outputs);
+    entry->forward_graph.attr("replay")();
+    return detached(entry->outputs);
   };
-  const auto backward = [it](const py::object& /*ctx*/, const py::args& gradients) {
-    TORCH_CHECK(gradients.size() == it->grad_outputs.size(), "expected ", it->grad_outputs.size(),
-                " gradients, got ", gradients.size());
+  const auto backward = [entry](const py::object& /*ctx*/, const py::args& gradients) {
+    TORCH_CHECK(gradients.size() == entry->grad_outputs.size(), "expected ",
+                entry->grad_outputs.size(), " gradients, got ", gradients.size());
     for (size_t i = 0; i < gradients.size(); ++i) {
-      if (!it->grad_outputs[i].is_none()) copy_into(it->grad_outputs[i], py::object(gradients[i]));
+      if (!entry->grad_outputs[i].is_none())
+        copy_into(entry->grad_outputs[i], py::object(gradients[i]));
     }
-    it->backward_graph.attr("replay")();
-    return detached(it->grad_inputs);
+    entry->backward_graph.attr("replay")();
+    return detached(entry->grad_inputs);
   };
   const py::module_ autograd = py::module_::import("torch.autograd.function");
   py::dict members;
@@ -237,14 +239,14 @@ py::object make_function(const std::shared_ptr<graphed>& it) {
 }
 
 // Makes the function that is called in place of the callable.
-py::object make_replaying(const std::shared_ptr<graphed>& it) {
-  const auto call = [it, function = make_function(it)](const py::args& arguments) {
+py::object make_replaying(const std::shared_ptr<graphed>& entry) {
+  const auto call = [entry, function = make_function(entry)](const py::args& arguments) {
     objects inputs = as_objects(pytree().attr("arg_tree_leaves")(*arguments));
-    TORCH_CHECK(inputs.size() == it->user_inputs.size(), "the callable was graphed with ",
-                it->user_inputs.size(), " tensors, and got ", inputs.size());
-    inputs.insert(inputs.end(), it->parameters.begin(), it->parameters.end());
+    TORCH_CHECK(inputs.size() == entry->user_inputs.size(), "the callable was graphed with ",
+                entry->user_inputs.size(), " tensors, and got ", inputs.size());
+    inputs.insert(inputs.end(), entry->parameters.begin(), entry->parameters.end());
     const py::object outputs = function.attr("apply")(*as_tuple(inputs));
-    return pytree().attr("tree_unflatten")(outputs, it->output_spec);
+    return pytree().attr("tree_unflatten")(outputs, entry->output_spec);
   };
   return py::cpp_function(call);
 }
@@ -270,10 +272,10 @@ py::object make_forward(const py::object& module, const py::object& replaying) {
 }
 
 // Returns a function's replaying form, or the module itself with a new `forward`. Drops the
-// callable from `it`, which the new `forward` holds, so that there is no cycle.
-py::object finish(const std::shared_ptr<graphed>& it) {
-  const py::object callable = std::exchange(it->callable, py::none());
-  py::object replaying = make_replaying(it);
+// callable from `entry`, which the new `forward` holds, so that there is no cycle.
+py::object finish(const std::shared_ptr<graphed>& entry) {
+  const py::object callable = std::exchange(entry->callable, py::none());
+  py::object replaying = make_replaying(entry);
   if (!is_module(callable)) return replaying;
   callable.attr("forward") = make_forward(callable, replaying);
   return callable;
@@ -302,18 +304,18 @@ py::object graph_all(const py::module_& module, const py::object& callables,
 
   module.attr("synchronize")();
   within(module.attr("stream")(module.attr("Stream")()), [&] {
-    for (const auto& it : all) warm_up(*it, warmups, allow_unused);
+    for (const auto& entry : all) warm_up(*entry, warmups, allow_unused);
   });
   module.attr("synchronize")();
   // In the order in which they will run, the backward passes reversed, since all share one pool:
   // memory that one capture has freed is used by a later one.
   const captures_in_one_pool captures{module, std::move(pool), std::move(mode)};
-  for (const auto& it : all) capture_forward(captures, *it);
+  for (const auto& entry : all) capture_forward(captures, *entry);
   for (auto it = all.rbegin(); it != all.rend(); ++it) {
     capture_backward(captures, **it, allow_unused);
   }
   objects made;
-  for (const auto& it : all) made.push_back(finish(it));
+  for (const auto& entry : all) made.push_back(finish(entry));
   if (is_one) return made.front();
   return as_tuple(made);
 }

@@ -48,8 +48,8 @@ RecordContext contexts_of(const std::optional<std::string>& context) {
 // Turns names of actions into the bits of history_settings::skipped.
 uint32_t skipped(const std::vector<std::string>& actions) {
   uint32_t bits = 0;
-  for (const std::string& it : actions) {
-    bits |= uint32_t{1} << c10::CachingDeviceAllocator::parseTraceEntryAction(it);
+  for (const std::string& action : actions) {
+    bits |= uint32_t{1} << c10::CachingDeviceAllocator::parseTraceEntryAction(action);
   }
   return bits;
 }

@@ -6,6 +6,7 @@
 #include <c10/util/Exception.h>
 
 #include <utility>
+#include <vector>
 
 #include "backend_template/core/devices/lazy_start.h"
 #include "backend_template/core/memory/allocator/out_of_memory.h"
@@ -47,17 +48,23 @@ void enable_caching(bool value) {
   if (core::is_started()) core::enable_caching(value);
 }
 
-// Process-wide, as in torch.cuda: other threads do not cache either inside the context.
+// Process-wide, as in torch.cuda: other threads do not cache either inside the context. What to
+// return to is a stack, since one object may be entered again before it is left.
 class caching_disabled {
  public:
   void enter() {
-    before_ = core::is_caching_enabled();
+    before_.push_back(core::is_caching_enabled());
     enable_caching(false);
   }
-  void leave() const { enable_caching(before_); }
+
+  void leave() {
+    TORCH_CHECK(!before_.empty(), "this context was not entered");
+    enable_caching(before_.back());
+    before_.pop_back();
+  }
 
  private:
-  bool before_ = true;
+  std::vector<bool> before_;
 };
 
 void change_current_allocator(py::handle /*allocator*/) {
@@ -69,13 +76,13 @@ void change_current_allocator(py::handle /*allocator*/) {
 
 // The observer is kept until the process ends. It runs on the thread whose allocation failed.
 void attach_observer(py::function observer) {
-  core::attach_out_of_memory_observer([it = observer.release().ptr()](c10::DeviceIndex device,
-                                                                      size_t requested,
-                                                                      size_t total, size_t free) {
+  core::attach_out_of_memory_observer([kept = observer.release().ptr()](c10::DeviceIndex device,
+                                                                        size_t requested,
+                                                                        size_t total, size_t free) {
     if (Py_IsInitialized() == 0) return;  // memory may run out after the interpreter has ended
     const py::gil_scoped_acquire gil;
     try {
-      py::reinterpret_borrow<py::function>(it)(static_cast<int>(device), requested, total, free);
+      py::reinterpret_borrow<py::function>(kept)(static_cast<int>(device), requested, total, free);
     } catch (py::error_already_set& error) {
       // The caller must get the out-of-memory error, not the observer's.
       error.discard_as_unraisable("an observer of out-of-memory errors");
@@ -109,8 +116,8 @@ void define_memory_limits(py::module_& memory) {
       "Context manager and decorator: freed memory is not cached inside it.");
   disabled.def(py::init<>())
       .def("__enter__", &caching_disabled::enter)
-      .def("__exit__", [](const caching_disabled& it, const py::args&) {
-        it.leave();
+      .def("__exit__", [](caching_disabled& context, const py::args&) {
+        context.leave();
         return false;
       });
   add_decorator(disabled, [](const caching_disabled&) { return caching_disabled(); });

@@ -95,17 +95,18 @@ void define_memory_pools(py::module_& memory) {
       .def(py::init(&make_pool), py::arg("allocator") = py::none(), py::arg("use_on_oom") = false,
            py::arg("no_split") = false)
       .def_property_readonly(
-          "id", [](const pool_handle& it) { return py::make_tuple(it.id().first, it.id().second); },
+          "id",
+          [](const pool_handle& pool) { return py::make_tuple(pool.id().first, pool.id().second); },
           py::doc("The pool's id, a pair of integers."))
       .def_property_readonly(
-          "device", [](const pool_handle& it) { return static_cast<int>(it.device()); },
+          "device", [](const pool_handle& pool) { return static_cast<int>(pool.device()); },
           py::doc("The index of the device that was current when it was made."))
       .def("use_count", &pool_handle::uses,
            py::doc("How many hold the pool: this object, and contexts."))
       .def(
           "snapshot",
-          [](const pool_handle& it, bool include_traces) -> py::object {
-            return take_snapshot(it.id(), include_traces)["segments"];
+          [](const pool_handle& pool, bool include_traces) -> py::object {
+            return take_snapshot(pool.id(), include_traces)["segments"];
           },
           py::arg("include_traces") = true,
           py::doc("The pool's segments, as memory_snapshot lists them."));
@@ -121,11 +122,11 @@ void define_memory_pools(py::module_& memory) {
           }),
           py::arg("pool"), py::arg("device") = py::none())
       .def("__enter__", &pool_context::enter)
-      .def("__exit__", [](const pool_context& it, const py::args&) {
-        it.leave();
+      .def("__exit__", [](const pool_context& context, const py::args&) {
+        context.leave();
         return false;
       });
-  add_decorator(use, [](const pool_context& it) { return it; });
+  add_decorator(use, [](const pool_context& context) { return context; });
 }
 
 }  // namespace outback::python

@@ -30,8 +30,8 @@ struct raw_blocks {
 
 // Leaked: memory that nobody deletes stays allocated until the process ends.
 raw_blocks& raw() {
-  static auto& it = *new raw_blocks;
-  return it;
+  static auto& all = *new raw_blocks;
+  return all;
 }
 
 c10::Stream stream_argument(py::handle stream, c10::DeviceIndex device) {

@@ -87,22 +87,22 @@ const char* state_name(bool allocated, bool active) {
   return active ? "active_pending_free" : "inactive";
 }
 
-py::dict dict_of_segment(const segment_info& it, frames& stacks) {
+py::dict dict_of_segment(const segment_info& info, frames& stacks) {
   py::dict segment;
-  segment["device"] = static_cast<int>(it.device);
-  segment["address"] = it.address;
-  segment["total_size"] = it.total_size;
-  segment["allocated_size"] = it.allocated_size;
-  segment["active_size"] = it.active_size;
-  segment["requested_size"] = it.requested_size;
-  segment["stream"] = stream_number(it.stream);
-  segment["segment_type"] = it.is_large ? "large" : "small";
-  segment["segment_pool_id"] = id_tuple(it.owner_private_pool_id);
-  segment["is_expandable"] = it.is_expandable;
-  stacks.want(segment, it.context_when_allocated);
+  segment["device"] = static_cast<int>(info.device);
+  segment["address"] = info.address;
+  segment["total_size"] = info.total_size;
+  segment["allocated_size"] = info.allocated_size;
+  segment["active_size"] = info.active_size;
+  segment["requested_size"] = info.requested_size;
+  segment["stream"] = stream_number(info.stream);
+  segment["segment_type"] = info.is_large ? "large" : "small";
+  segment["segment_pool_id"] = id_tuple(info.owner_private_pool_id);
+  segment["is_expandable"] = info.is_expandable;
+  stacks.want(segment, info.context_when_allocated);
   py::list blocks;
-  size_t address = it.address;
-  for (const auto& part : it.blocks) {
+  size_t address = info.address;
+  for (const auto& part : info.blocks) {
     py::dict block;
     block["address"] = address;
     block["size"] = part.size;
@@ -137,17 +137,17 @@ const char* action_name(trace_entry::Action action) {
   }
 }
 
-py::dict dict_of_entry(const trace_entry& it, int64_t microseconds, frames& stacks) {
+py::dict dict_of_entry(const trace_entry& event, int64_t microseconds, frames& stacks) {
   py::dict entry;
-  entry["action"] = action_name(it.action_);
-  entry[it.action_ == trace_entry::OOM ? "device_free" : "addr"] = it.addr_;
-  entry["size"] = it.size_;
-  entry["stream"] = stream_number(it.stream_);
+  entry["action"] = action_name(event.action_);
+  entry[event.action_ == trace_entry::OOM ? "device_free" : "addr"] = event.addr_;
+  entry["size"] = event.size_;
+  entry["stream"] = stream_number(event.stream_);
   entry["time_us"] = microseconds;
-  entry["compile_context"] = it.compile_context_;
-  entry["user_metadata"] = it.user_metadata_;
-  entry["pool_id"] = id_tuple(it.mempool_);
-  stacks.want(entry, it.context_);
+  entry["compile_context"] = event.compile_context_;
+  entry["user_metadata"] = event.user_metadata_;
+  entry["pool_id"] = id_tuple(event.mempool_);
+  stacks.want(entry, event.context_);
   return entry;
 }
 
@@ -189,13 +189,13 @@ py::object allocation_traceback(size_t address) {
   for (const device_state& device : gather_state({0, 0}, false)) {
     for (const segment_info& segment : device.segments) {
       size_t at = segment.address;
-      for (const auto& it : segment.blocks) {
-        if (at == address && it.allocated && it.context_when_allocated != nullptr) {
-          stacks.want(found, it.context_when_allocated);
+      for (const auto& block : segment.blocks) {
+        if (at == address && block.allocated && block.context_when_allocated != nullptr) {
+          stacks.want(found, block.context_when_allocated);
           stacks.fill();
           return found["frames"];
         }
-        at += it.size;
+        at += block.size;
       }
     }
   }
@@ -241,10 +241,11 @@ py::dict take_snapshot(c10::MempoolId_t pool, bool with_traces) {
   py::list segments;
   py::list traces;
   for (const device_state& device : state) {
-    for (const segment_info& it : device.segments) segments.append(dict_of_segment(it, stacks));
+    for (const segment_info& segment : device.segments)
+      segments.append(dict_of_segment(segment, stacks));
     py::list trace;
-    for (const trace_entry& it : device.trace) {
-      trace.append(dict_of_entry(it, to_unix(it.time_.approx_t_) / 1000, stacks));
+    for (const trace_entry& entry : device.trace) {
+      trace.append(dict_of_entry(entry, to_unix(entry.time_.approx_t_) / 1000, stacks));
     }
     traces.append(trace);
   }

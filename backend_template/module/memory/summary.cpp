@@ -69,10 +69,10 @@ constexpr metric metrics[] = {
     {"Non-releasable allocs", &device_stats::inactive_split, &count_text},
 };
 
-std::string row(const char* name, const Stat& it, const Stat& scale, formatter text) {
-  return core::format("| {:<21} | {} | {} | {} | {} |\n", name, text(it.current, scale.current),
-                      text(it.peak, scale.peak), text(it.allocated, scale.allocated),
-                      text(it.freed, scale.freed));
+std::string row(const char* name, const Stat& stat, const Stat& scale, formatter text) {
+  return core::format("| {:<21} | {} | {} | {} | {} |\n", name, text(stat.current, scale.current),
+                      text(stat.peak, scale.peak), text(stat.allocated, scale.allocated),
+                      text(stat.freed, scale.freed));
 }
 
 std::string line(char of) {
@@ -99,15 +99,15 @@ std::string memory_summary(py::handle device, bool abbreviated) {
   all += core::format("|{:<{}}|\n",
                       "        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed",
                       width);
-  for (const metric& it : metrics) {
-    const StatArray& array = stats.*it.array;
+  for (const metric& shown : metrics) {
+    const StatArray& array = stats.*shown.array;
     const Stat& scale = array[static_cast<size_t>(StatType::AGGREGATE)];
-    all += line('-') + row(it.name, scale, scale, it.text);
+    all += line('-') + row(shown.name, scale, scale, shown.text);
     if (abbreviated) continue;
     all += row("      from large pool", array[static_cast<size_t>(StatType::LARGE_POOL)], scale,
-               it.text);
+               shown.text);
     all += row("      from small pool", array[static_cast<size_t>(StatType::SMALL_POOL)], scale,
-               it.text);
+               shown.text);
   }
   for (const auto& [name, stat] :
        {std::pair<const char*, const Stat*>{"Oversize allocations", &stats.oversize_allocations},

@@ -6,6 +6,11 @@
 #include <ATen/native/ResizeCommon.h>
 #include <ATen/ops/set.h>
 #include <c10/util/Exception.h>
+#include <c10/util/ScopeExit.h>
+#include <c10/util/safe_numerics.h>
+
+#include <cstdint>
+#include <limits>
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/memory/device_allocator.h"
@@ -15,6 +20,17 @@
 
 namespace outback::ops {
 namespace {
+
+// Returns the number of elements. torch counts them only when the tensor has the new sizes: an
+// error then would leave them.
+int64_t count_of(at::IntArrayRef size) {
+  uint64_t count = 0;
+  const bool overflows = c10::safe_multiplies_u64(size, &count);
+  TORCH_CHECK(!overflows && count <= std::numeric_limits<int64_t>::max(),
+              "numel: integer multiplication overflow: sizes ", size,
+              " have more elements than 64 bits can count");
+  return static_cast<int64_t>(count);
+}
 
 // Makes the tensor's storage at least `size` bytes large. Called before the sizes change, so that
 // running out of memory leaves the old sizes.
@@ -34,8 +50,7 @@ const at::Tensor& resize_(const at::Tensor& self, at::IntArrayRef size,
   const size_t old_size = impl.unsafe_storage().nbytes();
   at::detail::check_size_nonnegative(size);
   if (impl.sizes() != size) {
-    const int64_t count = c10::multiply_integers(size);
-    if (count != 0) {
+    if (count_of(size) != 0) {
       make_room(impl, at::detail::computeStorageNbytesContiguous(
                           size, impl.itemsize(), static_cast<size_t>(impl.storage_offset())));
     }
@@ -55,15 +70,19 @@ const at::Tensor& resize_(const at::Tensor& self, at::IntArrayRef size,
 
 at::Tensor& set_part_of_storage(at::Tensor& self, at::Storage source, int64_t offset,
                                 at::IntArrayRef size, at::IntArrayRef stride) {
-  at::native::checkSetStorage(self, std::move(source), offset, size, stride);
   c10::TensorImpl& impl = *self.unsafeGetTensorImpl();
+  const c10::Storage before = impl.unsafe_storage();
+  at::native::checkSetStorage(self, std::move(source), offset, size, stride);  // and sets it
+  // The old sizes may reach beyond the new storage.
+  auto put_back = c10::make_scope_exit([&] { impl.set_storage_keep_dtype(before); });
   at::OptionalIntArrayRef strides;  // an empty list with a null pointer means "contiguous" to torch
   if (stride.data() != nullptr) strides = stride;
   const size_t start = static_cast<size_t>(offset);
-  make_room(impl, c10::multiply_integers(size) == 0 ? 0
+  make_room(impl, count_of(size) == 0 ? 0
                   : strides
                       ? at::detail::computeStorageNbytes(size, stride, impl.itemsize(), start)
                       : at::detail::computeStorageNbytesContiguous(size, impl.itemsize(), start));
+  put_back.release();
   impl.set_storage_offset(offset);
   set_shape(impl, size, strides);
   return self;

@@ -52,8 +52,8 @@ constexpr std::array<other_name, 2> other_names{{
 }};
 
 const other_name* find_other_name(const c10::OperatorHandle& op) {
-  for (const other_name& it : other_names) {
-    if (it.ours == op.schema().name()) return &it;
+  for (const other_name& name : other_names) {
+    if (name.ours == op.schema().name()) return &name;
   }
   return nullptr;
 }
@@ -70,14 +70,19 @@ struct recorded_call {
   };
   std::vector<random_argument> random;
   std::vector<lent_tensors::copied_result> copied;
+  std::vector<lent_tensors::changed_bits> bits;
 
   // Runs the kernel with the random numbers of one launch, and returns its results.
   torch::jit::Stack run(const core::host_program::positions& starts) const {
     torch::jit::Stack stack = arguments;
-    for (const random_argument& it : random) {
-      core::philox_position position = starts.at(it.numbers.generator);
-      position.offset += it.numbers.offset;
-      stack[it.index] = core::cpu_generator_at(position);
+    for (const random_argument& argument : random) {
+      core::philox_position position = starts.at(argument.numbers.generator);
+      position.offset += argument.numbers.offset;
+      stack[argument.index] = core::cpu_generator_at(position);
+    }
+    for (const lent_tensors::changed_bits& lent : bits) {
+      lent.alias._set_conj(lent.conj);
+      lent.alias._set_neg(lent.neg);
     }
     if (adapt != nullptr) adapt(stack);
     const c10::impl::ExcludeDispatchKeyGuard below(keys_above_replays);
@@ -146,7 +151,7 @@ recorded_call lend_arguments(const c10::OperatorHandle& op, const op_facts& fact
                              core::capture& open, c10::Device device, lent_tensors& lent,
                              torch::jit::Stack& arguments) {
   const bool may_be_pinned = takes_pinned(op, arguments);
-  recorded_call call{op, nullptr, {}, {}, {}};
+  recorded_call call{op, nullptr, {}, {}, {}, {}};
   for (size_t i = 0; i < arguments.size(); ++i) {
     const uint64_t bit = uint64_t{1} << i;
     c10::IValue& value = arguments[i];
@@ -187,13 +192,14 @@ void record_host_call(const c10::OperatorHandle& op, core::capture& open, c10::D
   recorded_call call = lend_arguments(op, facts, open, device, lent, arguments);
   // Runs once now, so that the results have shapes and values for the operators that follow.
   torch::jit::Stack results = call.run(open.program()->starts());
-  lent.carry_over_sizes();
+  lent.carry_over();
   if (!facts.results_stay_on_cpu) {
     for (c10::IValue& value : results) {
       for_each_tensor(value, [&](const at::Tensor& tensor) { return lent.take_back(tensor); });
     }
   }
   call.copied = lent.copied();
+  call.bits = lent.bits();
   lent.own_what_was_kept(call.arguments);
   // An operator that writes nothing and makes no new memory, a view say, has nothing to replay.
   if (lent.writes() || !call.copied.empty()) {

@@ -11,6 +11,7 @@
 #include "backend_template/core/memory/device_allocator.h"
 #include "backend_template/ops/in_place/adopt.h"
 #include "backend_template/ops/in_place/alias.h"
+#include "backend_template/ops/in_place/dimension_names.h"
 #include "backend_template/ops/in_place/tensor_fields.h"
 #include "backend_template/ops/recording/host_call.h"
 
@@ -157,7 +158,16 @@ void lent_tensors::replace_memory(storage_loan& loan) {
   note_use(loan.source, data);
 }
 
-void lent_tensors::carry_over_sizes() {
+void lent_tensors::carry_over_bits(const tensor_loan& loan) {
+  const at::Tensor& source = loan.source;
+  const at::Tensor& alias = loan.alias;
+  if (source.is_conj() == alias.is_conj() && source.is_neg() == alias.is_neg()) return;
+  bits_.push_back({alias, source.is_conj(), source.is_neg()});
+  source._set_conj(alias.is_conj());
+  source._set_neg(alias.is_neg());
+}
+
+void lent_tensors::carry_over() {
   for (storage_loan& loan : storages_) {
     if (loan.alias.data() != loan.data || loan.alias.nbytes() != loan.source.nbytes()) {
       replace_memory(loan);
@@ -173,6 +183,8 @@ void lent_tensors::carry_over_sizes() {
     if (!is_shaped_like(source, alias)) {
       source.set_sizes_and_strides(alias.sizes(), alias.strides(), alias.storage_offset());
     }
+    take_names(alias, source);
+    carry_over_bits(loan);
   }
 }
 

@@ -31,9 +31,10 @@ class lent_tensors {
   /// capture.
   at::Tensor lend(const at::Tensor& tensor, bool written, bool may_be_pinned);
 
-  /// When the kernel has returned: gives the written tensors the sizes and strides of their
-  /// aliases, and memory of the pool where the kernel made an alias grow. Before `take_back`.
-  void carry_over_sizes();
+  /// When the kernel has returned: gives the written tensors the sizes, strides, names, and conj
+  /// and neg bits of their aliases, and memory of the pool where the kernel made an alias grow.
+  /// Before `take_back`.
+  void carry_over();
 
   /// Returns `result` as a tensor of the device: the tensor that was lent, a view of it, or a
   /// tensor with new memory of the pool that holds a copy of the result. Throws c10::Error and
@@ -53,6 +54,14 @@ class lent_tensors {
   };
   /// In ascending order of `place`.
   const std::vector<copied_result>& copied() const noexcept { return copied_; }
+  /// An alias whose conj or neg bit the kernel changed, and the bits that it was lent with. Each
+  /// replay sets these first: linalg.lu_solve flips the conj bit that it finds.
+  struct changed_bits {
+    at::Tensor alias;
+    bool conj;
+    bool neg;
+  };
+  const std::vector<changed_bits>& bits() const noexcept { return bits_; }
   /// True if the operator writes one of its arguments.
   bool writes() const noexcept { return writes_; }
 
@@ -72,6 +81,7 @@ class lent_tensors {
   storage_loan& lend_storage(const c10::Storage& storage, bool written);
   const storage_loan* loan_of(const c10::StorageImpl* alias) const;
   void replace_memory(storage_loan& loan);
+  void carry_over_bits(const tensor_loan& loan);
   void note_use(const c10::Storage& storage, const void* data);
 
   const c10::OperatorHandle& op_;
@@ -83,6 +93,7 @@ class lent_tensors {
   // The kernel's storages, each with the storage of the pool that replaces it.
   c10::SmallVector<std::pair<c10::StorageImpl*, c10::Storage>, 2> results_;
   std::vector<copied_result> copied_;
+  std::vector<changed_bits> bits_;
   size_t taken_back_ = 0;
   bool writes_ = false;
 };

@@ -94,9 +94,11 @@ def _found(root: Path, key: Key) -> Path | None:
 def _names(root: Path, beginning: str) -> list[str]:
     if not root.is_dir():
         return []
-    names = [it for it in root.iterdir() if it.name.startswith(beginning) and it.is_dir()]
-    names.sort(key=lambda it: it.stat().st_mtime, reverse=True)
-    return [it.name for it in names if _MARK not in it.name]
+    names = [
+        entry for entry in root.iterdir() if entry.name.startswith(beginning) and entry.is_dir()
+    ]
+    names.sort(key=lambda entry: entry.stat().st_mtime, reverse=True)
+    return [entry.name for entry in names if _MARK not in entry.name]
 
 
 def _is_whole(folder: Path) -> bool:

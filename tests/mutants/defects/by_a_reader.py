@@ -114,8 +114,8 @@ _REST_OF_THE_BACKEND = (
         breaks="time_us in torch.acme.memory._snapshot() is a thousand times too large: the "
         "memory visualizer shows dates of the far future.",
         file="backend_template/module/memory/snapshot.cpp",
-        old="to_unix(it.time_.approx_t_) / 1000,",
-        new="to_unix(it.time_.approx_t_),",
+        old="to_unix(entry.time_.approx_t_) / 1000,",
+        new="to_unix(entry.time_.approx_t_),",
         found_by="tests/python/memory/test_history.py::"
         "test_allocations_and_frees_are_recorded_in_order",
     ),

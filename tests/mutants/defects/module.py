@@ -35,8 +35,8 @@ MUTANTS = (
         name="the_earlier_seed_wins",
         breaks="Of manual_seed and manual_seed_all that wait for the start, the first one holds.",
         file="backend_template/module/lazy_calls.cpp",
-        old="  if (it.seed_all_is_later) append(it.seed);",
-        new="  if (!it.seed_all_is_later) append(it.seed);",
+        old="  if (waiting.seed_all_is_later) append(waiting.seed);",
+        new="  if (!waiting.seed_all_is_later) append(waiting.seed);",
         found_by="tests/python/module/test_lazy_calls.py::"
         "test_the_last_seed_of_each_kind_comes_last",
     ),

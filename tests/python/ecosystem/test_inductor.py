@@ -249,8 +249,9 @@ def test_code_from_another_process_is_checked():
     before = torch.acme._before_compiled_kernel
     if ADDRESSABLE:
         before(0)
-        with pytest.raises(torch.AcceleratorError):
-            before(torch.acme.device_count())
+        for absent in (torch.acme.device_count(), 256):
+            with pytest.raises(torch.AcceleratorError):
+                before(absent)
     else:
         with pytest.raises(NotImplementedError, match="cannot address"):
             before(0)

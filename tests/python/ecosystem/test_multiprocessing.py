@@ -160,7 +160,7 @@ end(process)
     )
 
 
-def test_what_autograd_made_is_refused(run_processes):
+def test_what_autograd_made_is_refused_and_hooks_are_warned_of(run_processes):
     run_processes(
         """
 from multiprocessing.reduction import ForkingPickler
@@ -171,6 +171,12 @@ except RuntimeError as e:
     assert "detach" in str(e), e
 else:
     raise AssertionError("sent")
+x = torch.ones(2, device="acme", requires_grad=True)
+x.register_hook(lambda gradient: gradient)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    ForkingPickler.dumps(x)
+assert ["will not be serialized" in str(warning.message) for warning in caught] == [True], caught
 """
     )
 

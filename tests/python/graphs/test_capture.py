@@ -76,6 +76,25 @@ def test_an_operator_is_replayed_as_it_runs(what):
         assert torch.equal(result, expected)
 
 
+def test_a_conjugate_is_one_after_every_replay():
+    """The kernel writes the conjugate and flips the conj bit of the result that it is given."""
+    identity = torch.eye(3, dtype=torch.complex64, device="acme")
+    factors, pivots = torch.linalg.lu_factor(torch.randn_like(identity) + 4 * identity)
+    right = torch.randn(2, 3, dtype=torch.complex64, device="acme")
+
+    def solve():
+        out = torch.empty(0, dtype=torch.complex64, device="acme")
+        return torch.linalg.lu_solve(factors, pivots, right, left=False, out=out)
+
+    graph, result = captured(solve)
+    for _ in range(3):
+        right.copy_(torch.randn(2, 3, dtype=torch.complex64))
+        graph.replay()
+        expected = solve()
+        assert result.is_conj() and expected.is_conj()
+        assert torch.equal(result, expected)
+
+
 def test_a_scalar_of_the_cpus_is_taken_as_it_was_at_the_capture():
     x, scalar = torch.randn(5, device="acme"), torch.tensor(3.0)
     graph, result = captured(lambda: x * scalar)

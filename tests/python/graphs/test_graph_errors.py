@@ -201,6 +201,21 @@ def test_a_with_statement_that_leaves_another_stream_current_leaves_no_capture(c
     assert acme.current_stream() == before
     with acme.graph(graph):
         pass
+
+
+def test_a_context_is_left_as_often_as_it_is_entered(records):
+    x, graph = torch.ones(4, device="acme"), acme.CUDAGraph()
+    context = acme.graph(graph)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="this context was not entered"):
+            context.__exit__(None, None, None)
+        with context:
+            with pytest.raises(RuntimeError, match="this context was entered already: leave it"):
+                context.__enter__()
+            result = x + x
+        graph.replay()
+        assert result.tolist() == [2, 2, 2, 2]
+        graph.reset()
     works()
 
 

@@ -214,6 +214,21 @@ def test_without_caching_memory_goes_back_at_once():
     assert torch.acme.memory_stats()["segment.large_pool.current"] == 0
 
 
+def test_a_context_without_caching_can_be_entered_again():
+    context = torch.acme.caching_allocator_disabled()
+    for _ in range(2):
+        with context:
+            with context:
+                pass
+            bytes_of(5000)
+            assert torch.acme.memory_reserved() == 0
+        bytes_of(5000)
+        assert torch.acme.memory_reserved() > 0
+        torch.acme.empty_cache()
+    with pytest.raises(RuntimeError, match="this context was not entered"):
+        context.__exit__(None, None, None)
+
+
 def test_a_function_can_be_decorated_to_run_without_caching():
     @torch.acme.caching_allocator_disabled()
     def reserved_after(size: int) -> int:

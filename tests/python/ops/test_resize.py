@@ -21,10 +21,9 @@ def test_resize_takes_a_memory_format():
 
 def test_a_failed_resize_changes_nothing():
     x = torch.ones(3, device="acme")
-    with pytest.raises(RuntimeError):
-        x.resize_(1 << 50)
-    with pytest.raises(RuntimeError):
-        x.resize_(-1)
+    for size in ((1 << 50,), (1 << 60, 1 << 10), (-1,)):
+        with pytest.raises(RuntimeError):
+            x.resize_(size)
     assert x.shape == (3,) and x.cpu().eq(1).all()
 
 
@@ -75,6 +74,16 @@ def test_set_grows_the_storage_it_is_given():
     y = torch.arange(4.0, device="acme")
     x = torch.empty(0, device="acme").set_(y.untyped_storage(), 0, (8,), (1,))
     assert y.untyped_storage().nbytes() == 32 and x.cpu()[:4].tolist() == [0, 1, 2, 3]
+
+
+def test_a_set_that_fails_changes_nothing():
+    x = torch.ones(1000, device="acme")
+    small = torch.zeros(1, device="acme").untyped_storage()
+    for layout in (((1 << 50,),), ((1 << 60, 1 << 10),), ((1 << 60, 1 << 10), (0, 0))):
+        with pytest.raises(RuntimeError):
+            x.set_(small, 0, *layout)
+        assert x.shape == (1000,) and x.untyped_storage().nbytes() == 4000
+    assert small.nbytes() == 4 and x.cpu().eq(1).all()
 
 
 def test_set_refuses_another_devices_storage():

@@ -72,6 +72,20 @@ def test_a_stream_of_another_device_type_is_refused():
         Stream(stream_id=0, device_index=0, device_type=0)
 
 
+def test_numbers_beyond_8_bits_name_no_stream():
+    device_type = torch.acme.default_stream().device_type
+
+    def make(stream_id, device_index, device_type):
+        Stream(stream_id=stream_id, device_index=device_index, device_type=device_type)
+
+    for call in (make, torch.acme._set_stream_by_id):
+        for index in (256, 1 << 32, -256):
+            with pytest.raises(torch.AcceleratorError, match=f"acme:{index} does not exist"):
+                call(0, index, device_type)
+        with pytest.raises(ValueError, match="expected a stream of acme, whose device type is"):
+            call(0, 0, device_type + 256)
+
+
 @pytest.mark.parametrize(
     ("arguments", "keywords"), [((0, 0, 0), {}), ((), {"colour": 1}), ((0, "high"), {})]
 )

@@ -26,7 +26,9 @@ def amp_definitely_not_available() -> bool:
     """Whether there is no device to autocast on."""
 
 class autocast(torch.amp.autocast_mode.autocast):
-    """torch.autocast for this device: without `dtype`, to the first of get_amp_supported_dtype().
+    """torch.autocast for this device. Without `dtype` it casts to what torch.get_autocast_dtype()
+    answers in this thread: the first of get_amp_supported_dtype() in the thread that registered the
+    backend, float16 in others, until torch.set_autocast_dtype().
     """
     def __init__(
         self,
