@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <mutex>
 #include <set>
-#include <vector>
 
+#include "backend_template/layers/kept_list.hpp"
 #include "backend_template/layers/make.hpp"
 #include "outback/answer_check.hpp"
 
@@ -304,8 +304,8 @@ struct kept_streams {
   std::set<const void*> all;
 };
 kept_streams& kept() {
-  static auto& it = *new kept_streams;
-  return it;
+  static auto& streams = *new kept_streams;
+  return streams;
 }
 
 }  // namespace
@@ -335,19 +335,14 @@ struct at_exit {
   pid_t process;
 };
 
-// The layers that report at exit. Leaked, as the layers are.
-struct reports {
-  std::mutex mutex;
-  std::vector<at_exit> all;
-};
-reports& reports_at_exit() {
-  static auto& it = *new reports;
-  return it;
+// The layers that report at exit.
+kept_list<at_exit>& reports_at_exit() {
+  static auto& reports = *new kept_list<at_exit>;
+  return reports;
 }
 
 void report_leaks() {
-  const std::lock_guard lock(reports_at_exit().mutex);
-  for (const at_exit& each : reports_at_exit().all) {
+  for (const at_exit& each : reports_at_exit().all()) {
     if (each.process != getpid()) continue;  // a forked child: the objects are its parent's
     std::fputs(each.layer->leaks().c_str(), stderr);
   }
@@ -356,17 +351,13 @@ void report_leaks() {
 void report_at_exit(const validation& layer) {
   // Registered with the first layer, so that functions which are passed to std::atexit later, such
   // as those that give back caches, run before the report.
-  reports& it = reports_at_exit();
-  const std::lock_guard lock(it.mutex);
-  if (it.all.empty()) std::atexit(&report_leaks);
-  it.all.push_back({&layer, getpid()});
+  if (reports_at_exit().add({&layer, getpid()})) std::atexit(&report_leaks);
 }
 
 }  // namespace
 
 bool tells_leaks_at_exit() noexcept {
-  const std::lock_guard lock(reports_at_exit().mutex);
-  return !reports_at_exit().all.empty();
+  return !reports_at_exit().empty();
 }
 
 const outback_runtime* validate(const outback_runtime* below, const validation_options& options) {

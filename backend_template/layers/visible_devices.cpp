@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "backend_template/layers/kept_list.hpp"
 #include "backend_template/layers/layer.hpp"
 #include "backend_template/layers/make.hpp"
 #include "outback/answer_check.hpp"
@@ -192,11 +192,9 @@ const outback_runtime* select_devices(const outback_runtime* below,
   }
   if (has_twice(devices)) throw invalid_argument("a device is named twice");
   // Leaked, as every layer. The list keeps it reachable, so that leak checkers do not report it.
-  static auto& mutex = *new std::mutex;
-  static auto& all = *new std::vector<const selection*>;
+  static auto& all = *new kept_list<const selection*>;
   const auto* const made = new selection(*below, devices);
-  const std::lock_guard lock(mutex);
-  all.push_back(made);
+  all.add(made);
   return made->table();
 }
 
