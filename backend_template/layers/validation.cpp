@@ -150,6 +150,7 @@ validation::facts validation::facts_of(int32_t device) {
   {
     const std::lock_guard lock(mutex_);
     if (const auto found = facts_.find(device); found != facts_.end()) return found->second;
+    if (lost_.contains(device)) return {};  // it may not be asked any more
   }
   // Without the lock, since device_info may take long. Two threads may ask; both get the same
   // answer.
@@ -185,6 +186,7 @@ void validation::lose(const any_call& call) {
 }
 
 bool validation::is_lost(int32_t device) const {
+  if (!any_lost_.load(std::memory_order_acquire)) return false;
   const std::lock_guard lock(mutex_);
   return lost_.contains(device);
 }

@@ -218,7 +218,7 @@ class validation : public layer<validation> {
   /// Returns the number of devices; nullopt if the runtime cannot say. Asks until it gets an
   /// answer.
   std::optional<int32_t> device_count();
-  /// Returns what is known of a device. Asks until it gets an answer.
+  /// Returns what is known of a device. Asks until it gets an answer or the device is lost.
   facts facts_of(int32_t device);
 
   const complete_table devices_;  // the table to ask about devices
