@@ -225,9 +225,29 @@ void validation::receive_handle(const char* slot, const parameter& p, const void
 void validation::check(slots::event_create, int32_t, uint32_t flags, outback_event*) {
   constexpr uint32_t known =
       OUTBACK_EVENT_TIMING | OUTBACK_EVENT_BLOCKING | OUTBACK_EVENT_INTERPROCESS;
-  if ((flags & ~known) == 0) return;
+  constexpr uint32_t never_together = OUTBACK_EVENT_TIMING | OUTBACK_EVENT_INTERPROCESS;
+  if ((flags & ~known) == 0 && (flags & never_together) != never_together) return;
   refuse(slots::event_create::name, "flags", std::to_string(flags),
-         "a sum of OUTBACK_EVENT_TIMING, _BLOCKING and _INTERPROCESS");
+         "a sum of OUTBACK_EVENT_TIMING, _BLOCKING and _INTERPROCESS, and not both _TIMING and "
+         "_INTERPROCESS");
+}
+
+void validation::check(slots::event_elapsed, outback_event from, outback_event to, int64_t*) {
+  const char* slot = slots::event_elapsed::name;
+  const auto first = objects_.find_of_any_device(event_kind, from);
+  const auto second = objects_.find_of_any_device(event_kind, to);
+  if (!first || !second) return;  // another thread destroyed one; the runtime will refuse the call
+  const auto check_timing = [&](const char* argument, const made_handle& event) {
+    if ((event.state & OUTBACK_EVENT_TIMING) != 0) return;
+    refuse(slot, argument,
+           address_text(event.handle) + ", created with flags " + std::to_string(event.state),
+           "one created with OUTBACK_EVENT_TIMING");
+  };
+  check_timing("from", *first);
+  check_timing("to", *second);
+  if (first->device == second->device) return;
+  refuse(slot, "to", address_text(to) + ", of device " + std::to_string(second->device),
+         "one of device " + std::to_string(first->device) + ", as `from` is");
 }
 
 void validation::receive(slots::event_create, int32_t device, uint32_t flags,
