@@ -82,7 +82,7 @@ struct node : torch::autograd::Function<node> {
     variable_list outputs = now->forward(context_argument(ours, *context));
     if (!now->recorded) return outputs;
     c10::List<int64_t> saved({reinterpret_cast<int64_t>(&now->derivative)});
-    for (const int64_t slot : now->inputs.slots()) saved.push_back(slot);
+    for (const int64_t place : now->inputs.places()) saved.push_back(place);
     context->saved_data[saved_call] = std::move(saved);
     return outputs;
   }
@@ -116,8 +116,8 @@ struct node : torch::autograd::Function<node> {
 
 }  // namespace
 
-void autograd_inputs::add_slot(const at::Tensor& tensor) {
-  slots_.push_back(tensor.defined() ? 1 : 0);
+void autograd_inputs::add_place(const at::Tensor& tensor) {
+  places_.push_back(tensor.defined() ? 1 : 0);
   if (tensor.defined()) tensors_.push_back(tensor);
 }
 

@@ -56,11 +56,11 @@ void structured_outputs::set(size_t index, at::IntArrayRef size, at::IntArrayRef
                              const at::TensorOptions& options, bool exact_strides) {
   guard_.reset_device(options.device());
   at::Tensor& output = outputs_[index];
-  if (kind_ == variant::functional) {
+  if (kind_ == overload_kind::functional) {
     output = allocate(size, stride, options);
     return;
   }
-  if (kind_ == variant::out) {
+  if (kind_ == overload_kind::out) {
     resize_out(output, size, stride, options);
   } else {
     check_inplace(output, size, options);

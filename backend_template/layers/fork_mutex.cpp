@@ -15,8 +15,8 @@ struct all {
 };
 
 all& every_mutex() {
-  static auto& it = *new all;  // leaked: a fork may come after the destructors of static objects
-  return it;
+  static auto& mutexes = *new all;  // leaked: a fork may come after static destructors
+  return mutexes;
 }
 
 // In the parent, before the fork. A fork waits until no thread holds any of them.

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <mutex>
 #include <system_error>
-#include <vector>
 
+#include "backend_template/layers/kept_list.hpp"
 #include "backend_template/layers/trace_target.hpp"
 #include "outback/runtime_error.hpp"
 
@@ -20,18 +20,13 @@ constexpr std::size_t most_kept = std::size_t{64} << 10;
 constexpr auto longest_kept = std::chrono::milliseconds(250);
 
 // All files of the process, for std::atexit.
-struct files {
-  std::mutex mutex;
-  std::vector<trace_file*> all;
-};
-files& every_file() {
-  static auto& it = *new files;  // leaked, as the files are
-  return it;
+kept_list<trace_file*>& every_file() {
+  static auto& files = *new kept_list<trace_file*>;
+  return files;
 }
 
 void end_all() {
-  const std::lock_guard lock(every_file().mutex);
-  for (trace_file* file : every_file().all) file->end();
+  for (trace_file* file : every_file().all()) file->end();
 }
 
 // Returns the name of a forked child's own file: "calls.123.json" for "calls.json".
@@ -58,10 +53,7 @@ trace_file::trace_file(const std::string& path, format kind)
   if (const std::string problem = open(); !problem.empty()) {
     throw invalid_argument("the trace \"" + path + "\" cannot be written: " + problem);
   }
-  files& it = every_file();
-  const std::lock_guard lock(it.mutex);
-  if (it.all.empty()) std::atexit(&end_all);
-  it.all.push_back(this);
+  if (every_file().add(this)) std::atexit(&end_all);
 }
 
 std::string trace_file::open() {

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <mutex>
 #include <set>
-#include <vector>
 
+#include "backend_template/layers/kept_list.hpp"
 #include "backend_template/layers/make.hpp"
 #include "outback/answer_check.hpp"
 
@@ -152,6 +152,7 @@ validation::facts validation::facts_of(int32_t device) {
   {
     const std::lock_guard lock(mutex_);
     if (const auto found = facts_.find(device); found != facts_.end()) return found->second;
+    if (lost_.contains(device)) return {};  // it may not be asked any more
   }
   // Without the lock, since device_info may take long. Two threads may ask; both get the same
   // answer.
@@ -187,6 +188,7 @@ void validation::lose(const any_call& call) {
 }
 
 bool validation::is_lost(int32_t device) const {
+  if (!any_lost_.load(std::memory_order_acquire)) return false;
   const std::lock_guard lock(mutex_);
   return lost_.contains(device);
 }
@@ -225,9 +227,29 @@ void validation::receive_handle(const char* slot, const parameter& p, const void
 void validation::check(slots::event_create, int32_t, uint32_t flags, outback_event*) {
   constexpr uint32_t known =
       OUTBACK_EVENT_TIMING | OUTBACK_EVENT_BLOCKING | OUTBACK_EVENT_INTERPROCESS;
-  if ((flags & ~known) == 0) return;
+  constexpr uint32_t never_together = OUTBACK_EVENT_TIMING | OUTBACK_EVENT_INTERPROCESS;
+  if ((flags & ~known) == 0 && (flags & never_together) != never_together) return;
   refuse(slots::event_create::name, "flags", std::to_string(flags),
-         "a sum of OUTBACK_EVENT_TIMING, _BLOCKING and _INTERPROCESS");
+         "a sum of OUTBACK_EVENT_TIMING, _BLOCKING and _INTERPROCESS, and not both _TIMING and "
+         "_INTERPROCESS");
+}
+
+void validation::check(slots::event_elapsed, outback_event from, outback_event to, int64_t*) {
+  const char* slot = slots::event_elapsed::name;
+  const auto first = objects_.find_of_any_device(event_kind, from);
+  const auto second = objects_.find_of_any_device(event_kind, to);
+  if (!first || !second) return;  // another thread destroyed one; the runtime will refuse the call
+  const auto check_timing = [&](const char* argument, const made_handle& event) {
+    if ((event.state & OUTBACK_EVENT_TIMING) != 0) return;
+    refuse(slot, argument,
+           address_text(event.handle) + ", created with flags " + std::to_string(event.state),
+           "one created with OUTBACK_EVENT_TIMING");
+  };
+  check_timing("from", *first);
+  check_timing("to", *second);
+  if (first->device == second->device) return;
+  refuse(slot, "to", address_text(to) + ", of device " + std::to_string(second->device),
+         "one of device " + std::to_string(first->device) + ", as `from` is");
 }
 
 void validation::receive(slots::event_create, int32_t device, uint32_t flags,
@@ -311,8 +333,8 @@ struct kept_streams {
   std::set<const void*> all;
 };
 kept_streams& kept() {
-  static auto& it = *new kept_streams;
-  return it;
+  static auto& streams = *new kept_streams;
+  return streams;
 }
 
 }  // namespace
@@ -342,19 +364,14 @@ struct at_exit {
   pid_t process;
 };
 
-// The layers that report at exit. Leaked, as the layers are.
-struct reports {
-  std::mutex mutex;
-  std::vector<at_exit> all;
-};
-reports& reports_at_exit() {
-  static auto& it = *new reports;
-  return it;
+// The layers that report at exit.
+kept_list<at_exit>& reports_at_exit() {
+  static auto& reports = *new kept_list<at_exit>;
+  return reports;
 }
 
 void report_leaks() {
-  const std::lock_guard lock(reports_at_exit().mutex);
-  for (const at_exit& each : reports_at_exit().all) {
+  for (const at_exit& each : reports_at_exit().all()) {
     if (each.process != getpid()) continue;  // a forked child: the objects are its parent's
     std::fputs(each.layer->leaks().c_str(), stderr);
   }
@@ -363,17 +380,13 @@ void report_leaks() {
 void report_at_exit(const validation& layer) {
   // Registered with the first layer, so that functions which are passed to std::atexit later, such
   // as those that give back caches, run before the report.
-  reports& it = reports_at_exit();
-  const std::lock_guard lock(it.mutex);
-  if (it.all.empty()) std::atexit(&report_leaks);
-  it.all.push_back({&layer, getpid()});
+  if (reports_at_exit().add({&layer, getpid()})) std::atexit(&report_leaks);
 }
 
 }  // namespace
 
 bool tells_leaks_at_exit() noexcept {
-  const std::lock_guard lock(reports_at_exit().mutex);
-  return !reports_at_exit().all.empty();
+  return !reports_at_exit().empty();
 }
 
 const outback_runtime* validate(const outback_runtime* below, const validation_options& options) {

@@ -125,13 +125,14 @@ class validation : public layer<validation> {
   void check(slots::mem_fill, int32_t device, void* ptr, std::size_t size, const void* pattern,
              std::size_t pattern_size, outback_stream);
   void check(slots::event_create, int32_t device, uint32_t flags, outback_event*);
+  void check(slots::event_elapsed, outback_event from, outback_event to, int64_t*);
   void check(slots::host_register, void* ptr, std::size_t size);
   void check(slots::peer_enable, int32_t device, int32_t peer);
   void check(slots::peer_disable, int32_t device, int32_t peer);
   void check(slots::callback_enqueue, int32_t, outback_callback callback, void*, outback_stream);
-  void check(slots::ipc_get_memory, int32_t device, void* ptr, outback_ipc_handle*);
+  void check(slots::ipc_get_memory, int32_t device, void* ptr, outback_ipc_handle* handle);
   void check(slots::ipc_open_memory, int32_t, const outback_ipc_handle* handle, void**);
-  void check(slots::ipc_get_event, int32_t device, outback_event event, outback_ipc_handle*);
+  void check(slots::ipc_get_event, int32_t device, outback_event event, outback_ipc_handle* handle);
   void check(slots::ipc_open_event, int32_t, const outback_ipc_handle* handle, outback_event*);
   void check(slots::stream_destroy, int32_t device, outback_stream stream);
   void check(slots::graph_begin, int32_t device, outback_stream stream);
@@ -203,6 +204,8 @@ class validation : public layer<validation> {
 
   /// Refuses a device that is to be its own peer.
   static void check_two(const char* slot, int32_t device, int32_t peer);
+  /// Refuses a handle that is not whole.
+  static void check_whole(const char* slot, const outback_ipc_handle& handle);
   /// Refuses a handle that is null or not whole, for the slots that read one.
   static void check_given(const char* slot, const outback_ipc_handle* handle);
   /// Blames a handle with an impossible size or descriptor, for the slots that write one.
@@ -218,7 +221,7 @@ class validation : public layer<validation> {
   /// Returns the number of devices; nullopt if the runtime cannot say. Asks until it gets an
   /// answer.
   std::optional<int32_t> device_count();
-  /// Returns what is known of a device. Asks until it gets an answer.
+  /// Returns what is known of a device. Asks until it gets an answer or the device is lost.
   facts facts_of(int32_t device);
 
   const complete_table devices_;  // the table to ask about devices

@@ -42,10 +42,10 @@ void validation::give_more(slots::graph_end, giving&, int32_t device, outback_st
 }
 
 // The record has only the stream of graphs.begin. The runtime knows the streams that joined by
-// waiting for an event too, so it is asked.
+// waiting for an event too, so it is asked, unless the device is lost.
 void validation::check(slots::stream_destroy, int32_t device, outback_stream stream) {
   const outback_runtime& runtime = devices_.runtime();
-  if (runtime.graphs == nullptr) return;
+  if (runtime.graphs == nullptr || is_lost(device)) return;
   outback_capture capture = OUTBACK_CAPTURE_NONE;
   const outback_status status = runtime.graphs->status(runtime.self, device, stream, &capture);
   if (status != OUTBACK_OK || capture == OUTBACK_CAPTURE_NONE) return;

@@ -5,30 +5,35 @@
 
 namespace outback::layers {
 
-void validation::check(slots::ipc_get_memory, int32_t device, void* ptr, outback_ipc_handle*) {
+void validation::check(slots::ipc_get_memory, int32_t device, void* ptr,
+                       outback_ipc_handle* handle) {
+  check_whole(slots::ipc_get_memory::name, *handle);
   const auto found = objects_.find(ptr, device);
   const bool begins = found && found->begin == reinterpret_cast<uintptr_t>(ptr);
   if (!begins) refuse_memory(slots::ipc_get_memory::name, ptr, device, origin::allocated);
 }
 
 void validation::check(slots::ipc_get_event, int32_t device, outback_event event,
-                       outback_ipc_handle*) {
+                       outback_ipc_handle* handle) {
+  check_whole(slots::ipc_get_event::name, *handle);
   const auto found = objects_.find(event_kind, event, device);
   if (!found) return;  // another thread destroyed it; the runtime will refuse the call
-  const uint32_t asked = found->state & (OUTBACK_EVENT_INTERPROCESS | OUTBACK_EVENT_TIMING);
-  if (asked == OUTBACK_EVENT_INTERPROCESS) return;
+  if ((found->state & OUTBACK_EVENT_INTERPROCESS) != 0) return;
   refuse(slots::ipc_get_event::name, "event",
          address_text(event) + ", created with flags " + std::to_string(found->state),
-         "one created with OUTBACK_EVENT_INTERPROCESS and without OUTBACK_EVENT_TIMING");
+         "one created with OUTBACK_EVENT_INTERPROCESS");
+}
+
+void validation::check_whole(const char* slot, const outback_ipc_handle& handle) {
+  if (handle.struct_size >= sizeof(outback_ipc_handle)) return;
+  refuse(slot, "handle->struct_size", std::to_string(handle.struct_size),
+         "the size of the whole struct, " + std::to_string(sizeof(outback_ipc_handle)));
 }
 
 // A handle comes from another process and may be anything.
 void validation::check_given(const char* slot, const outback_ipc_handle* handle) {
   if (handle == nullptr) refuse(slot, "handle", "null", "what another process was given");
-  if (handle->struct_size < sizeof(outback_ipc_handle)) {
-    refuse(slot, "handle->struct_size", std::to_string(handle->struct_size),
-           "the size of the whole struct, " + std::to_string(sizeof(outback_ipc_handle)));
-  }
+  check_whole(slot, *handle);
   if (handle->size > sizeof(handle->bytes)) {
     refuse(slot, "handle->size", std::to_string(handle->size),
            "at most " + std::to_string(sizeof(handle->bytes)));

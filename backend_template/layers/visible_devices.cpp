@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "backend_template/layers/kept_list.hpp"
 #include "backend_template/layers/layer.hpp"
 #include "backend_template/layers/make.hpp"
 #include "outback/answer_check.hpp"
@@ -123,13 +123,18 @@ class selection : public layer<selection> {
   outback_status info(const void* ptr, outback_pointer_info* info) const {
     if (info == nullptr) return below<slots::host_info>(ptr, info);  // the runtime refuses it
     // Asks into a copy, so that the caller's struct stays as it was if the device is hidden. The
-    // caller may have an older struct, which ends earlier.
+    // caller's struct may be older and end earlier, or newer and longer. The runtime is told the
+    // size of the copy. Members that this layer does not know stay as the caller had them, since
+    // they might name a hidden device.
     const std::size_t size = std::min(std::size_t{info->struct_size}, sizeof(outback_pointer_info));
     outback_pointer_info answer = {};
+    answer.device = OUTBACK_HOST;  // what stays if the caller's struct ends before `device`
     std::memcpy(&answer, info, size);
+    answer.struct_size = uint32_t(size);
     const outback_status status = below<slots::host_info>(ptr, &answer);
     if (status != OUTBACK_OK) return status;
     if (answer.device != OUTBACK_HOST) answer.device = visible_number(answer.device);
+    answer.struct_size = info->struct_size;
     std::memcpy(info, &answer, size);
     return OUTBACK_OK;
   }
@@ -187,11 +192,9 @@ const outback_runtime* select_devices(const outback_runtime* below,
   }
   if (has_twice(devices)) throw invalid_argument("a device is named twice");
   // Leaked, as every layer. The list keeps it reachable, so that leak checkers do not report it.
-  static auto& mutex = *new std::mutex;
-  static auto& all = *new std::vector<const selection*>;
+  static auto& all = *new kept_list<const selection*>;
   const auto* const made = new selection(*below, devices);
-  const std::lock_guard lock(mutex);
-  all.push_back(made);
+  all.add(made);
   return made->table();
 }
 

@@ -179,6 +179,9 @@ class LayersProgram(unittest.TestCase):
     def test_a_forked_child_does_not_tell_its_parents_leaks(self):
         self.assertEqual(self.run_program("fork", validate=1).stderr.count("never freed"), 1)
 
+    def test_a_forked_child_ends_whatever_other_threads_did_at_the_fork(self):
+        self.run_program("busy", validate=1)
+
     def test_nothing_is_told_where_nothing_leaks_or_nobody_asked(self):
         self.assertEqual(self.run_program("plain", validate=1).stderr, "")
         self.assertEqual(self.run_program("leak").stderr, "")

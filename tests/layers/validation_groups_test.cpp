@@ -169,6 +169,30 @@ TEST_F(GraphsTest, NoStreamOfACaptureGoes) {
   EXPECT_EQ(leaks(table_), "");
 }
 
+TEST_F(GraphsTest, ALostDeviceIsAskedNothing) {
+  static const outback_runtime& runtime = *whole_table();
+  static int asked = 0;
+  open_table counting(runtime);
+  counting.graphs.status = [](void* self, int32_t device, outback_stream s,
+                              outback_capture* capture) -> outback_status {
+    return ++asked, runtime.graphs->status(self, device, s, capture);
+  };
+  counting.runtime.device_info = [](void* self, int32_t device,
+                                    outback_device_info* info) -> outback_status {
+    return ++asked, runtime.device_info(self, device, info);
+  };
+  use(&counting.runtime);
+  outback_stream s = stream();
+  set_faults(injected_, {{.slot = "device_sync", .status = OUTBACK_DEVICE_LOST}});
+  EXPECT_EQ(t_.device_sync(self_, 0), OUTBACK_DEVICE_LOST);
+  const std::string why =
+      "device 0 is lost since device_sync: injected fault: device_sync, call 1: device_lost";
+  asked = 0;
+  expect_refused([&] { return t_.streams->destroy(self_, 0, s); }, why, OUTBACK_DEVICE_LOST);
+  expect_refused([&] { return fill(0, this, 8); }, why, OUTBACK_DEVICE_LOST);
+  EXPECT_EQ(asked, 0);
+}
+
 TEST_F(GraphsTest, IsInstantiatedOnceAndThenLaunched) {
   outback_graph g = graph();
   expect_refused([&] { return launch(g); },

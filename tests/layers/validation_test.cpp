@@ -262,7 +262,21 @@ TEST_F(ValidationTest, EventsThatAreNone) {
                      "already");
   expect_refused([&] { return t_.events->create(self_, 0, 8, &e); },
                  "events.create: flags is 8: expected a sum of OUTBACK_EVENT_TIMING, _BLOCKING "
-                 "and _INTERPROCESS");
+                 "and _INTERPROCESS, and not both _TIMING and _INTERPROCESS");
+}
+
+TEST_F(ValidationTest, TimeIsBetweenTwoEventsOfOneDeviceThatHaveATime) {
+  outback_event timed = event(0), other = event(1), plain = event(0, OUTBACK_EVENT_BLOCKING);
+  int64_t ns = 0;
+  const std::string has_none =
+      at(plain) + ", created with flags 2: expected one created with OUTBACK_EVENT_TIMING";
+  expect_refused([&] { return t_.events->elapsed(self_, plain, timed, &ns); },
+                 "events.elapsed: from is " + has_none);
+  expect_refused([&] { return t_.events->elapsed(self_, timed, plain, &ns); },
+                 "events.elapsed: to is " + has_none);
+  expect_refused([&] { return t_.events->elapsed(self_, timed, other, &ns); },
+                 "events.elapsed: to is " + at(other) +
+                     ", of device 1: expected one of device 0, as `from` is");
 }
 
 TEST_F(ValidationTest, ALostDeviceIsNotCalledAgainAndTheOtherOneIs) {

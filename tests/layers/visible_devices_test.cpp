@@ -145,6 +145,46 @@ TEST_F(VisibleDevicesTest, MemoryAndItsInfoTakeTheNewNumbers) {
   EXPECT_EQ(table->mem_free(table->self, 0, ptr), OUTBACK_OK);
 }
 
+// A caller and a runtime that both know a longer struct: the layer between them does not.
+TEST_F(VisibleDevicesTest, ALongerStructIsWrittenAsFarAsItIsKnown) {
+  struct newer {
+    outback_pointer_info known = {};
+    std::byte appended[256] = {};
+  };
+  static void* runtimes_self = below_->self;
+  static const auto runtimes_info = below_->host_memory->info;
+  open_table open(*below_);
+  open.host_memory.info = [](void*, const void* ptr, outback_pointer_info* info) {
+    const outback_status status = runtimes_info(runtimes_self, ptr, info);
+    if (info->struct_size > sizeof(*info)) {  // no further than a `newer` goes
+      std::memset(info + 1, 0x77, info->struct_size - sizeof(*info));
+    }
+    return status;
+  };
+  const outback_runtime* table = select_devices(&open.runtime, {2, 0});
+  void* ptr = nullptr;
+  ASSERT_EQ(table->mem_alloc(table->self, 0, 64, &ptr), OUTBACK_OK);
+  newer asked;
+  asked.known.struct_size = sizeof(asked);
+  ASSERT_EQ(table->host_memory->info(table->self, ptr, &asked.known), OUTBACK_OK);
+  EXPECT_EQ(asked.known.struct_size, sizeof(asked));
+  EXPECT_EQ(asked.known.device, 0);
+  EXPECT_EQ(asked.known.base, ptr);
+  EXPECT_EQ(asked.appended[0], std::byte{0});
+  EXPECT_EQ(table->mem_free(table->self, 0, ptr), OUTBACK_OK);
+}
+
+// The hidden device 0 is what a struct of zeros names.
+TEST_F(VisibleDevicesTest, AStructWithoutADeviceNamesNoHiddenOne) {
+  const outback_runtime* table = select_devices(below_, {1});
+  void* ptr = nullptr;
+  ASSERT_EQ(table->mem_alloc(table->self, 0, 64, &ptr), OUTBACK_OK);
+  outback_pointer_info info = {};
+  info.struct_size = offsetof(outback_pointer_info, device);
+  EXPECT_EQ(table->host_memory->info(table->self, ptr, &info), OUTBACK_OK) << text_of(table);
+  EXPECT_EQ(table->mem_free(table->self, 0, ptr), OUTBACK_OK);
+}
+
 TEST_F(VisibleDevicesTest, MemoryOfAHiddenDeviceIsNamed) {
   const outback_runtime* table = select_devices(below_, {0});
   void* ptr = nullptr;

@@ -56,7 +56,7 @@ TEST_F(WrongRuntimeTest, AFailureThatWroteItsOutput) {
   EXPECT_EQ(ptr, this);
   outback_event e = nullptr;
   int64_t ns = -7;
-  ASSERT_EQ(t->events->create(t->self, 0, 0, &e), OUTBACK_OK);
+  ASSERT_EQ(t->events->create(t->self, 0, OUTBACK_EVENT_TIMING, &e), OUTBACK_OK);
   EXPECT_EQ(t->events->elapsed(t->self, e, e, &ns), OUTBACK_INTERNAL);
   EXPECT_THAT(text(), HasSubstr("answered not_ready and wrote *ns"));
   EXPECT_EQ(ns, -7);

@@ -76,7 +76,9 @@ struct runtime {
 
 #if OUTBACK_HAS(21)
   void* native_device(int32_t);
+#if OUTBACK_CASE != 17
   void* native_context(int32_t);
+#endif
   void* native_stream(int32_t, outback_stream);
   void* native_event(int32_t, outback_event);
 #if OUTBACK_CASE != 11

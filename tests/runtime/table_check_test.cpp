@@ -81,6 +81,21 @@ TEST_F(TableCheckTest, AGroupThatEndsEarlyIsRefused) {
   });
 }
 
+TEST_F(TableCheckTest, PaddingIsZeroUnlessTheTableIsNewer){
+#define OUTBACK_X(group)                                                      \
+  {                                                                           \
+    open_.group.reserved = 7;                                                 \
+    EXPECT_EQ(table_problem(&table_),                                         \
+              "the runtime's group " #group " has reserved 7: it must be 0"); \
+    table_.abi_minor = OUTBACK_ABI_MINOR + 1;                                 \
+    EXPECT_THAT(table_problem(&table_), IsEmpty()) << #group;                 \
+    table_.abi_minor = OUTBACK_ABI_MINOR;                                     \
+    open_.group.reserved = 0;                                                 \
+  }
+    OUTBACK_LAYER_GROUPS(OUTBACK_X)
+#undef OUTBACK_X
+}
+
 TEST_F(TableCheckTest, GroupsThatNoOtherNeedsMayBeAbsent) {
   EXPECT_THAT(without(table_.device_state), IsEmpty());
   EXPECT_THAT(without(table_.host_registration), IsEmpty());

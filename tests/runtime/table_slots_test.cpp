@@ -161,6 +161,27 @@ TEST_F(TableSlotsTest, NullIsRefusedBeforeTheClassIsCalled) {
   });
 }
 
+TEST_F(TableSlotsTest, AStructWithoutASizeIsRefusedBeforeTheClassIsCalled) {
+  int structs = 0;
+  layers::for_each_slot([&](auto slot) {
+    using Slot = decltype(slot);
+    call_of<Slot> call;
+    bool has_one = false;
+    call.each([&](std::size_t, argument, auto& value) {
+      if constexpr (requires { value->struct_size; }) {
+        static std::remove_cvref_t<decltype(*value)> unset = {};
+        value = &unset, has_one = true;
+      }
+    });
+    if (!has_one) return;
+    ++structs;
+    EXPECT_EQ(call(*table_), OUTBACK_INVALID_ARGUMENT) << Slot::name;
+    EXPECT_NE(text().find("struct_size is 0"), std::string::npos) << Slot::name << ": " << text();
+    EXPECT_EQ(calls_, 0) << Slot::name;
+  });
+  EXPECT_GE(structs, 7);
+}
+
 TEST_F(TableSlotsTest, ARegistrationIsNotEmpty) {
   std::byte host[64] = {};
   EXPECT_EQ(table_->host_registration->add(table_->self, host, 0), OUTBACK_INVALID_ARGUMENT);

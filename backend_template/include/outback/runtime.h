@@ -38,7 +38,7 @@
 //              text of such a failure says so.
 //   Growth     Members are only ever appended to a struct. `struct_size` says how much of the
 //              struct its maker knew. Both sides treat members beyond that size as absent. Members
-//              called `reserved` are padding: set them to 0.
+//              called `reserved` are padding: set them to 0. In a group, another value is refused.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -97,15 +97,20 @@ const Group* group_at(const outback_runtime& table, std::size_t offset) {
   return group;
 }
 
-/// Says which slot is missing in a group; "" if the group is whole or absent. `name` is the group's
-/// name in the message.
+/// Says what is wrong with a group: a missing slot, or a `reserved` that is not 0. "" if the group
+/// is right or absent. `name` is the group's name in the message. In a table that `is_newer` than
+/// this header, `reserved` may have a meaning.
 template <class Group, std::size_t N>
-std::string group_problem(const Group* group, const char* name, const slot (&slots)[N]) {
+std::string group_problem(const Group* group, const char* name, const slot (&slots)[N],
+                          bool is_newer) {
   if (group == nullptr) return {};
-  const char* missing = missing_slot(group, group->struct_size, slots);
-  if (missing == nullptr) return {};
-  return "the runtime's group " + std::string(name) + " has no " + missing + " (struct_size " +
-         std::to_string(group->struct_size) + "): a group is whole, or its pointer is null";
+  if (const char* missing = missing_slot(group, group->struct_size, slots)) {
+    return "the runtime's group " + std::string(name) + " has no " + missing + " (struct_size " +
+           std::to_string(group->struct_size) + "): a group is whole, or its pointer is null";
+  }
+  if (group->reserved == 0 || is_newer) return {};
+  return "the runtime's group " + std::string(name) + " has reserved " +
+         std::to_string(group->reserved) + ": it must be 0";
 }
 
 // X(group): every group, in the order of outback/runtime.h.
@@ -123,12 +128,12 @@ std::string group_problem(const Group* group, const char* name, const slot (&slo
 OUTBACK_GROUPS(OUTBACK_X)
 #undef OUTBACK_X
 
-/// Says which slot is missing in the first group that is not whole; "" if all groups are whole or
-/// absent.
+/// Says what is wrong with the first group that is not right; "" if all groups are right or absent.
 inline std::string groups_problem(const outback_runtime& t) {
+  const bool is_newer = t.abi_minor > OUTBACK_ABI_MINOR;
   std::string problem;
 #define OUTBACK_X(group) \
-  if (problem.empty()) problem = group_problem(group##_of(t), #group, group##_slots);
+  if (problem.empty()) problem = group_problem(group##_of(t), #group, group##_slots, is_newer);
   OUTBACK_GROUPS(OUTBACK_X)
 #undef OUTBACK_X
   return problem;

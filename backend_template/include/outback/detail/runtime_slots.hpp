@@ -2,9 +2,9 @@
 // a class should not have to check (null pointers, pattern sizes, struct sizes), calls one member
 // of R, and turns what that throws into a status.
 //
-// The order matters in every slot: null pointers are refused first, then the member runs, and the
-// output is written last. So a failure leaves the outputs as they were, as outback/runtime.h
-// demands.
+// The order matters in every slot: null pointers and structs without a size are refused first, then
+// the member runs, and the output is written last. So a failure leaves the outputs as they were, as
+// outback/runtime.h demands.
 #pragma once
 
 #include <algorithm>
@@ -26,27 +26,27 @@ inline void need(const void* pointer, const char* name) {
   if (pointer == nullptr) throw invalid_argument(std::string(name) + " is null");
 }
 
+/// Throws invalid_argument if the caller has not set the `struct_size` of its struct, which is less
+/// than `least` bytes then.
+inline void need_size(uint32_t struct_size, std::size_t least = sizeof(uint32_t)) {
+  if (struct_size >= least) return;
+  throw invalid_argument("struct_size is " + std::to_string(struct_size) +
+                         ": the caller must set it to the size of its struct");
+}
+
 /// Copies `value` to `*out`, but no further than the caller's `struct_size`, and leaves that member
-/// as it is. Throws invalid_argument if the caller has not set `struct_size`.
+/// as it is. `need_size` must have passed.
 template <class T>
 void write_sized(T* out, const T& value) {
-  if (out->struct_size < sizeof(uint32_t)) {
-    throw invalid_argument("struct_size is " + std::to_string(out->struct_size) +
-                           ": the caller must set it to the size of its struct");
-  }
   const std::size_t size = std::min<std::size_t>(out->struct_size, sizeof(T));
   std::memcpy(reinterpret_cast<char*>(out) + sizeof(uint32_t),
               reinterpret_cast<const char*>(&value) + sizeof(uint32_t), size - sizeof(uint32_t));
 }
 
-/// Writes the count of all processes, and as many of them as the caller has room for. Throws
-/// invalid_argument if the caller's struct does not even have room for the count.
+/// Writes the count of all processes, and as many of them as the caller has room for. `need_size`
+/// must have passed, with room for the count.
 inline void write_list(outback_processes* out, const std::vector<outback_process>& all) {
   constexpr std::size_t head = offsetof(outback_processes, list);
-  if (out->struct_size < head) {
-    throw invalid_argument("struct_size is " + std::to_string(out->struct_size) +
-                           ": the caller must set it to the size of its struct");
-  }
   const std::size_t room = (out->struct_size - head) / sizeof(outback_process);
   out->count = uint32_t(all.size());
   std::copy_n(all.begin(), std::min(all.size(), room),
@@ -77,7 +77,7 @@ struct slots {
   }
   static outback_status device_info(void* self, int32_t d, outback_device_info* info) noexcept {
     return run([&] {
-      need(info, "info");
+      need(info, "info"), need_size(info->struct_size);
       write_sized<outback_device_info>(info, of(self).device_info(d));
     });
   }
@@ -192,7 +192,7 @@ struct slots {
   static outback_status host_info(void* self, const void* ptr,
                                   outback_pointer_info* info) noexcept {
     return run([&] {
-      need(info, "info");
+      need(info, "info"), need_size(info->struct_size);
       write_sized<outback_pointer_info>(info, of(self).host_info(ptr));
     });
   }
@@ -367,6 +367,7 @@ struct slots {
                                             outback_processes* processes) noexcept {
     return run([&] {
       need(processes, "processes");
+      need_size(processes->struct_size, offsetof(outback_processes, list));
       write_list(processes, of(self).telemetry_processes(d));
     });
   }

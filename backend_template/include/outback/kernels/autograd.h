@@ -81,31 +81,32 @@ struct formula {
   variable_list (*backward)(context_argument context, const variable_list& grads);
 };
 
-/// The arguments of one call that may get a gradient: every tensor, and every tensor of a list. A
-/// "slot" here is one gradient that `backward` must return.
+/// The arguments of one call that may get a gradient: every tensor, and every tensor of a list.
+/// Each argument takes a place among the gradients that `backward` must return; a list takes one
+/// for each of its tensors.
 class autograd_inputs {
  public:
-  void add(const at::Tensor& tensor) { add_slot(tensor); }
-  void add(const std::optional<at::Tensor>& tensor) { add_slot(tensor ? *tensor : at::Tensor()); }
+  void add(const at::Tensor& tensor) { add_place(tensor); }
+  void add(const std::optional<at::Tensor>& tensor) { add_place(tensor ? *tensor : at::Tensor()); }
   void add(at::TensorList tensors) {
-    for (const at::Tensor& tensor : tensors) add_slot(tensor);
+    for (const at::Tensor& tensor : tensors) add_place(tensor);
   }
   /// An argument that is no tensor still takes a place among the gradients.
   template <class Argument>
   void add(const Argument& /*no tensor*/) {
-    add_slot({});
+    add_place({});
   }
 
   /// The defined tensors, in the order of the arguments.
   const variable_list& tensors() const { return tensors_; }
   /// For each gradient that the formula returns, 1 if it belongs to a defined tensor and 0 if not.
-  const std::vector<int64_t>& slots() const { return slots_; }
+  const std::vector<int64_t>& places() const { return places_; }
 
  private:
-  void add_slot(const at::Tensor& tensor);
+  void add_place(const at::Tensor& tensor);
 
   variable_list tensors_;
-  std::vector<int64_t> slots_;
+  std::vector<int64_t> places_;
 };
 
 /// Runs `forward` and returns its results as the outputs of a torch::autograd::Function whose

@@ -48,13 +48,14 @@ namespace outback::kernels {
 namespace detail {
 
 /// The three kinds of overloads of a structured operator: mm, mm.out, mm_.
-enum class variant { functional, out, inplace };
+enum class overload_kind { functional, out, inplace };
 
 /// The outputs of one call, of which `meta` says shape, strides and dtype. It does what torch's
 /// code generator (torchgen/dest/register_dispatch_key.py) writes for the CPU and CUDA.
 class structured_outputs {
  public:
-  structured_outputs(variant kind, size_t count) : kind_(kind), outputs_(count), proxies_(count) {}
+  structured_outputs(overload_kind kind, size_t count)
+      : kind_(kind), outputs_(count), proxies_(count) {}
 
   /// Keeps an output that the caller passed: `out`, or `self` of an in-place operator. Before
   /// `meta`.
@@ -80,7 +81,7 @@ class structured_outputs {
   at::Tensor take(size_t index) { return std::move(outputs_[index]); }
 
  private:
-  variant kind_;
+  overload_kind kind_;
   c10::SmallVector<at::Tensor, 2> outputs_;
   c10::SmallVector<at::Tensor, 2> proxies_;  // the temporaries; undefined for outputs without one
   c10::OptionalDeviceGuard guard_;           // restores the current device after the call
@@ -96,7 +97,7 @@ class with_outputs<Kernel, void (at::impl::MetaBase::*)(int64_t, at::IntArrayRef
                                                         at::TensorOptions, More...)>
     final : public Kernel {
  public:
-  with_outputs(variant kind, size_t count) : outputs(kind, count) {}
+  with_outputs(overload_kind kind, size_t count) : outputs(kind, count) {}
 
   /// For kernels that need exactly these strides.
   void set_output_strided(int64_t index, at::IntArrayRef size, at::IntArrayRef stride,
@@ -202,17 +203,17 @@ struct structured_kernel<Kernel, Operator, Result(Arguments...)> {
   // them.
   static constexpr size_t inputs = detail::arity_of<decltype(&Kernel::meta)>;
   static constexpr size_t outputs = detail::outputs_of<Result>;
-  static constexpr detail::variant kind =
-      detail::is_functional<Result>    ? detail::variant::functional
-      : sizeof...(Arguments) == inputs ? detail::variant::inplace
-                                       : detail::variant::out;
+  static constexpr detail::overload_kind kind =
+      detail::is_functional<Result>    ? detail::overload_kind::functional
+      : sizeof...(Arguments) == inputs ? detail::overload_kind::inplace
+                                       : detail::overload_kind::out;
   // A mistake here is an operator that does not belong to the class: at::_ops::mul with
   // structured_mm.
-  static_assert(sizeof...(Arguments) == inputs + (kind == detail::variant::out ? outputs : 0),
+  static_assert(sizeof...(Arguments) == inputs + (kind == detail::overload_kind::out ? outputs : 0),
                 "not a variant of the kernel's operator");
 
   // The index of the first output among the arguments: behind the inputs for out=, 0 for `self`.
-  static constexpr size_t first_output = kind == detail::variant::out ? inputs : 0;
+  static constexpr size_t first_output = kind == detail::overload_kind::out ? inputs : 0;
 
   // One call, from the device check to the result. `passed` are references to the arguments.
   template <class Passed, size_t... input, size_t... output>
@@ -226,12 +227,12 @@ struct structured_kernel<Kernel, Operator, Result(Arguments...)> {
           passed);
     }
     detail::with_outputs<Kernel> kernel(kind, outputs);
-    if constexpr (kind != detail::variant::functional) {
+    if constexpr (kind != detail::overload_kind::functional) {
       (kernel.outputs.bring(output, std::get<first_output + output>(passed)), ...);
     }
     run_kernel(kernel, detail::as_meta_argument(std::get<input>(passed))...);
     kernel.outputs.finish();
-    if constexpr (kind == detail::variant::functional) {
+    if constexpr (kind == detail::overload_kind::functional) {
       return Result{kernel.outputs.take(output)...};
     } else if constexpr (std::is_reference_v<Result>) {
       return std::get<first_output>(passed);
