@@ -30,6 +30,11 @@ ze_context_handle_t device::context() {
   return there;
 }
 
+bool device::gone() const noexcept {
+  const ze_result_t now = driver_.api().zeDeviceGetStatus(handle_);
+  return now == ZE_RESULT_ERROR_DEVICE_LOST || now == ZE_RESULT_ERROR_DEVICE_REQUIRES_RESET;
+}
+
 std::shared_ptr<queue> device::new_queue(int32_t priority) {
   const device_facts& known = facts();
   const bool in_order = driver_.keeps_order();

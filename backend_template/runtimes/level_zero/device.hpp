@@ -70,6 +70,8 @@ class device {
   /// Whether the driver said that the device is lost. `lose` makes it so, for good.
   bool lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
   void lose() noexcept { lost_.store(true, std::memory_order_relaxed); }
+  /// Asks the driver whether the device is lost.
+  bool gone() const noexcept;
 
   /// Returns the queue of the default stream; the first call makes it. It is never destroyed.
   queue& default_queue();

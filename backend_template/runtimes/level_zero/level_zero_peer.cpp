@@ -10,8 +10,10 @@ namespace outback::level_zero {
 bool level_zero_runtime::can_reach(device& from, device& to) {
   if (&from == &to || &from.of() != &to.of()) return false;
   ze_bool_t can = 0;
-  check(from.of().api().zeDeviceCanAccessPeer(from.handle(), to.handle(), &can),
-        "zeDeviceCanAccessPeer");
+  blame(from, to, [&] {
+    check(from.of().api().zeDeviceCanAccessPeer(from.handle(), to.handle(), &can),
+          "zeDeviceCanAccessPeer");
+  });
   return can != 0;
 }
 
@@ -58,9 +60,16 @@ void level_zero_runtime::make_resident(device& owner, void* ptr, std::size_t siz
   const std::lock_guard lock(peers_mutex_);
   for (const auto& [index, whose] : peers_) {
     if (whose != owner.index()) continue;
-    const device& d = *there().devices()[std::size_t(index)];
-    check(owner.of().api().zeContextMakeMemoryResident(owner.context(), d.handle(), ptr, size),
-          "zeContextMakeMemoryResident");
+    device& d = *there().devices()[std::size_t(index)];
+    if (d.lost()) continue;
+    try {
+      blame(d, [&] {
+        check(owner.of().api().zeContextMakeMemoryResident(owner.context(), d.handle(), ptr, size),
+              "zeContextMakeMemoryResident");
+      });
+    } catch (const noted_loss&) {
+      // A peer that is gone does not keep the owner from having memory.
+    }
   }
 }
 

@@ -41,8 +41,8 @@ device& level_zero_runtime::at(int32_t index) {
   all.check_not_forked();
   device& d = *all.devices()[std::size_t(index)];
   if (d.lost()) {
-    throw device_lost("device " + std::to_string(index) +
-                      " was lost before: the driver cannot use it again in this process");
+    throw noted_loss("device " + std::to_string(index) +
+                     " was lost before: the driver cannot use it again in this process");
   }
   return d;
 }

@@ -42,6 +42,7 @@
 #include <string>
 #include <utility>
 
+#include "backend_template/runtimes/level_zero/blame.hpp"
 #include "backend_template/runtimes/level_zero/options.hpp"
 #include "backend_template/runtimes/level_zero/platform.hpp"
 #include "backend_template/runtimes/level_zero/shared_memory.hpp"
@@ -103,7 +104,8 @@ class level_zero_runtime {
   void event_destroy(int32_t device, outback_event event);
   void event_record(int32_t device, outback_event event, outback_stream stream);
   /// `event` may belong to another device than `stream`. If it belongs to another driver, a thread
-  /// of the host waits for it.
+  /// of the host waits for it. If its device is lost meanwhile, the stream goes on, and its next
+  /// sync or query throws outback::runtime_error.
   void event_wait(int32_t device, outback_event event, outback_stream stream);
   bool event_query(int32_t device, outback_event event);
   void event_sync(int32_t device, outback_event event);
@@ -161,16 +163,12 @@ class level_zero_runtime {
   // The device with this index. Throws if there is none, if the process was forked, and if the
   // device was lost.
   device& at(int32_t index);
-  // Runs `body(device)`. If it throws outback::device_lost, the device is lost from then on.
+  // Runs `body(device)`. If it throws outback::device_lost, the device is lost from then on, unless
+  // the body has blamed another one.
   template <class Body>
   auto on(int32_t index, const Body& body) {
     device& d = at(index);
-    try {
-      return body(d);
-    } catch (const device_lost&) {
-      d.lose();
-      throw;
-    }
+    return blame(d, [&] { return body(d); });
   }
   // The device for calls about host memory. Throws outback::unsupported if there is none.
   device& first_device();

@@ -107,12 +107,22 @@ void level_zero_runtime::event_wait(int32_t index, outback_event handle, outback
       if (e.shared()->done(number)) return;
       return q.enqueue_host_work([shared = e.shared(), number] { shared->wait(number); });
     }
+    device& other = at(e.device());  // a lost one would never signal the event
     const slot_ref slot = e.current().slot;
-    if (!slot) return;
-    if (&slot->source->of() == &d.of()) return q.wait_for(slot);
+    if (!slot || blame(other, [&] { return slot.complete(); })) return;
+    if (&other.of() == &d.of()) return blame(d, other, [&] { q.wait_for(slot); });
     // The slot belongs to another driver, whose events this one cannot wait for. A thread of the
     // host waits instead.
-    if (!slot.complete()) q.enqueue_host_work([slot] { slot.wait(); });
+    q.enqueue_host_work([&other, slot] {
+      try {
+        blame(other, [&] { host_worker::await(slot); });
+      } catch (const device_lost& error) {
+        // Not DEVICE_LOST, which would be said of the device that waits.
+        throw runtime_error(OUTBACK_INTERNAL, "the stream waited for an event of device " +
+                                                  std::to_string(other.index()) +
+                                                  ", which was lost: " + error.what());
+      }
+    });
   });
 }
 

@@ -88,7 +88,6 @@ slot_ref queue::close_off() {
 }
 
 void queue::wait_for(const slot_ref& slot) {
-  if (slot.complete()) return;
   const std::lock_guard lock(mutex_);
   make_room_to_hold();
   check(barrier(nullptr, slot->event), "zeCommandListAppendBarrier");

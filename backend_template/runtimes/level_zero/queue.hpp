@@ -74,8 +74,8 @@ class queue {
   /// nothing was ever enqueued.
   slot_ref close_off();
 
-  /// Makes what is enqueued later wait until `slot`, which is of the same driver, is complete. The
-  /// caller does not wait.
+  /// Makes what is enqueued later wait until `slot`, which is of the same driver and was not
+  /// complete just now, is complete. The caller does not wait.
   void wait_for(const slot_ref& slot);
 
   /// Copies at most `staging_size` bytes from memory that the caller may change once this returned.
