@@ -87,7 +87,8 @@ class device {
   /// outback::invalid_argument for null.
   stream* wrap_stream(ze_command_list_handle_t handle);
   /// Forgets a stream; queued work still runs, and the call does not wait for it. Throws
-  /// outback::invalid_argument unless it is a stream of this device's.
+  /// outback::invalid_argument unless it is a stream of this device's. If the driver fails, the
+  /// stream is gone all the same.
   void destroy_stream(const stream* given);
   /// Returns when everything that was enqueued is done, on destroyed streams too.
   void sync();
@@ -132,6 +133,8 @@ class device {
   std::shared_ptr<queue> default_, transfer_;
   std::vector<entry> streams_;
   std::vector<retired> retired_;  // used again once they are idle
+  std::vector<std::shared_ptr<queue>>
+      abandoned_;  // foreign ones of which nobody knows when they are
   std::atomic<uint32_t> next_index_{0};
 };
 

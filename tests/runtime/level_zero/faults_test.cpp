@@ -155,6 +155,24 @@ TEST(FaultsTest, OutOfMemoryHasThreeNames) {
   });
 }
 
+TEST(FaultsTest, AStreamIsGoneAlsoIfItsEndFailed) {
+  OUTBACK_IN_ITS_OWN_PROCESS(({}), {
+    const outback_runtime& t = table();
+    void* ptr = nullptr;
+    outback_stream s = nullptr;
+    must(t.mem_alloc(t.self, 0, 4096, &ptr));
+    must(t.streams->create(t.self, 0, 0, &s));
+    must(t.mem_fill(t.self, 0, ptr, 4096, "x", 1, s));
+    OUTBACK_ZE_CONTROL(outback_ze_fail)("zeCommandListAppendBarrier", 1, 0x7ffffffe);
+    EXPECT_EQ(t.streams->destroy(t.self, 0, s), OUTBACK_INTERNAL);
+    EXPECT_EQ(t.streams->destroy(t.self, 0, s), OUTBACK_INVALID_ARGUMENT);
+    must(t.device_sync(t.self, 0));
+    must(t.streams->create(t.self, 0, 0, &s));  // the list is used again
+    EXPECT_EQ(live("command list"), 1u);
+    must(t.streams->destroy(t.self, 0, s));
+  });
+}
+
 // The queue goes on, the callback does not run, and the next sync says why, once.
 TEST(FaultsTest, ACallbackThatIsNotReached) {
   OUTBACK_IN_ITS_OWN_PROCESS(({}), {
