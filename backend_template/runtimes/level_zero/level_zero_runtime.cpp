@@ -47,11 +47,18 @@ device& level_zero_runtime::at(int32_t index) {
   return d;
 }
 
-device& level_zero_runtime::first_device() {
+const platform& level_zero_runtime::usable() {
   const platform& all = there();
   if (all.devices().empty()) throw unsupported(all.problem());
   all.check_not_forked();
-  return *all.devices().front();
+  return all;
+}
+
+device& level_zero_runtime::host_device() {
+  for (const auto& each : usable().devices()) {
+    if (!each->lost()) return *each;
+  }
+  return at(0);  // throws
 }
 
 int32_t level_zero_runtime::device_count() {

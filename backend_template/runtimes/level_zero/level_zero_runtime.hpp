@@ -36,6 +36,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -112,8 +113,9 @@ class level_zero_runtime {
   /// By the device's clock. Throws outback::invalid_argument for events of two devices.
   std::optional<int64_t> event_elapsed(outback_event from, outback_event to);
 
-  /// Pinned memory of the first device's driver.
+  /// Pinned memory of one driver: that of the first device that is not lost.
   void* host_alloc(std::size_t size);
+  /// Works as long as the process does, also once all devices are lost.
   void host_free(void* ptr);
   /// Asks each driver that has a context. In a forked child all memory is pageable.
   outback_pointer_info host_info(const void* ptr);
@@ -170,8 +172,11 @@ class level_zero_runtime {
     device& d = at(index);
     return blame(d, [&] { return body(d); });
   }
-  // The device for calls about host memory. Throws outback::unsupported if there is none.
-  device& first_device();
+  // The platform for calls about host memory, which belongs to no device. Throws
+  // outback::unsupported if there are no devices, and if the process was forked.
+  const platform& usable();
+  // The first device that is not lost. Throws outback::device_lost if all are.
+  device& host_device();
   // What a handle stands for; throws outback::invalid_argument if it is another device's.
   queue& queue_of(device& d, outback_stream stream);
   event& event_of(const device& d, outback_event handle) const;
@@ -195,7 +200,7 @@ class level_zero_runtime {
   std::atomic<platform*> platform_{nullptr};
 
   std::mutex pinned_mutex_;
-  std::set<void*> pinned_;
+  std::map<void*, driver*> pinned_;  // and whose memory it is
 
   // Guards peers_, and is held while memory is made resident or evicted. So memory that comes while
   // a peer is enabled is seen by mem_alloc or by peer_enable.

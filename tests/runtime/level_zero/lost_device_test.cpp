@@ -117,6 +117,21 @@ TEST(LostDeviceTest, WhatItMayAccessCanBeAllocated) {
   });
 }
 
+TEST(LostDeviceTest, PinnedMemoryIsAnotherDevices) {
+  OUTBACK_IN_ITS_OWN_PROCESS(({{"OUTBACK_ZE_LOADER", newer_loader}}), {
+    const outback_runtime& t = table();
+    void *before = nullptr, *after = nullptr;
+    must(t.host_memory->alloc(t.self, 4096, &before));
+    OUTBACK_ZE_CONTROL(outback_ze_lose_device)(0);
+    EXPECT_EQ(t.streams->create(t.self, 0, 0, reinterpret_cast<outback_stream*>(&after)),
+              OUTBACK_DEVICE_LOST);
+    EXPECT_EQ(t.host_memory->alloc(t.self, 4096, &after), OUTBACK_OK) << last_error();
+    EXPECT_EQ(t.host_memory->free(t.self, before), OUTBACK_OK) << last_error();
+    EXPECT_EQ(t.host_memory->free(t.self, after), OUTBACK_OK) << last_error();
+    EXPECT_EQ(t.host_memory->free(t.self, after), OUTBACK_INVALID_ARGUMENT);
+  });
+}
+
 // Two drivers: the software one, and a copy, because the loader would get the same library again.
 void expect_wait_for_another_driver_is_given_up() {
   const auto copied = std::filesystem::temp_directory_path() /
