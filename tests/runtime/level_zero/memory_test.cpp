@@ -1,6 +1,8 @@
 // Memory: how much one allocation may have, what a process may have, and what is refused.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <level_zero/ze_api.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <bit>
@@ -267,6 +269,27 @@ TEST(MemoryTest, AFillDoesNotWaitForABusyDevice) {
     must(t.mem_copy(t.self, back.data(), OUTBACK_HOST, ptr, 0, 64, nullptr));
     for (std::size_t i = 0; i < 64; ++i) EXPECT_EQ(back[i], '1' + i % 8);
     alarm(0);
+  });
+}
+
+// Whoever made a file could shrink it, and reading a page that is gone ends the process.
+TEST(MemoryTest, AnEventInAFileThatMayShrinkIsRefused) {
+  OUTBACK_IN_ITS_OWN_PROCESS(({}), {
+    const outback_runtime& t = table();
+    outback_event e = nullptr;
+    outback_event opened = nullptr;
+    must(t.events->create(t.self, 0, OUTBACK_EVENT_INTERPROCESS, &e));
+    outback_ipc_handle handle = {};
+    handle.struct_size = sizeof(handle);
+    must(t.ipc->get_event(t.self, 0, e, &handle));
+    must(t.ipc->open_event(t.self, 0, &handle, &opened));
+    must(t.events->destroy(t.self, 0, opened));
+    const int unsealed = memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    EXPECT_EQ(ftruncate(unsealed, lseek(handle.fd, 0, SEEK_END)), 0);
+    handle.fd = unsealed;
+    EXPECT_EQ(t.ipc->open_event(t.self, 0, &handle, &opened), OUTBACK_INVALID_ARGUMENT);
+    EXPECT_EQ(fcntl(unsealed, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SEAL), 0);
+    EXPECT_EQ(t.ipc->open_event(t.self, 0, &handle, &opened), OUTBACK_INVALID_ARGUMENT);
   });
 }
 
