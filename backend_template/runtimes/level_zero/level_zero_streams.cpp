@@ -1,5 +1,6 @@
 // The stream and event slots of the Level Zero runtime.
 #include <chrono>
+#include <memory>
 
 #include "backend_template/runtimes/level_zero/event.hpp"
 #include "backend_template/runtimes/level_zero/level_zero_runtime.hpp"
@@ -86,14 +87,11 @@ void level_zero_runtime::event_record(int32_t index, outback_event handle, outba
       // (timer.hpp).
       return e.replace({q.record(e.timed()), e.timed() ? steady_ns() : 0});
     }
-    // From here on other processes wait for this number, so it must be completed whatever happens.
-    const uint64_t number = e.shared()->begin();
-    try {
-      q.enqueue_host_work([shared = e.shared(), number] { shared->complete(number); });
-    } catch (...) {
-      e.shared()->complete(number);  // or those who wait for it would wait for ever
-      throw;
-    }
+    // Other processes wait for a number as soon as it is taken. So it is taken only once nothing
+    // can fail any more: completing it after a failure might block the caller.
+    const auto number = std::make_shared<uint64_t>(0);
+    q.enqueue_host_work([shared = e.shared(), number] { shared->complete(*number); },
+                        [&] { *number = e.shared()->begin(); });
   });
 }
 
