@@ -427,13 +427,14 @@ TEST_F(HostIpcTest, RecordingsDoNotOvertakeAWait) {
   owner_.event_destroy(0, e);
 }
 
-// In the child the stream's thread is missing, so nothing can be recorded there.
+// Recording 257 waits for the place of the first, and 601 would wait for a place behind it. In the
+// child the stream's thread is missing, so nothing can be recorded there.
 TEST_F(HostIpcTest, ARecordingThatFailsDoesNotWaitForOthers) {
   const outback_event e = owner_.event_create(0, OUTBACK_EVENT_INTERPROCESS);
   const outback_stream stuck = owner_.stream_create(0, 0), quick = owner_.stream_create(0, 0);
   gate_.close(stuck);
   owner_.event_record(0, e, stuck);
-  for (int i = 0; i < 300; ++i) owner_.event_record(0, e, quick);
+  for (int i = 0; i < 600; ++i) owner_.event_record(0, e, quick);
   EXPECT_TRUE(in_child([&] {
     try {
       owner_.event_record(0, e, quick);
