@@ -7,7 +7,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <string>
 
 namespace outback::level_zero {
 

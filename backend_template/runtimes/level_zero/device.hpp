@@ -8,8 +8,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "backend_template/runtimes/level_zero/allocations.hpp"

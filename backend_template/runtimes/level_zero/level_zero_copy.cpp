@@ -1,6 +1,7 @@
 // The copy and fill slots of the Level Zero runtime: which way a copy takes, and when the slot
 // returns.
 #include <algorithm>
+#include <cstddef>
 
 #include "backend_template/runtimes/fill_pattern.hpp"
 #include "backend_template/runtimes/level_zero/level_zero_runtime.hpp"

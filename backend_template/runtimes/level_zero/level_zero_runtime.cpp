@@ -1,5 +1,8 @@
 #include "backend_template/runtimes/level_zero/level_zero_runtime.hpp"
 
+#include <algorithm>
+#include <string>
+
 namespace outback::level_zero {
 namespace {
 

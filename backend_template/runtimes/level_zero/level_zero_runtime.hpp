@@ -42,6 +42,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "backend_template/runtimes/level_zero/blame.hpp"
 #include "backend_template/runtimes/level_zero/options.hpp"

@@ -1,6 +1,5 @@
 #include "backend_template/runtimes/level_zero/queue.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
