@@ -6,21 +6,44 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <functional>
 #include <future>
+#include <new>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "backend_template/runtimes/host/host_runtime.hpp"
 #include "tests/runtime/gate.hpp"
+
+namespace {
+
+// So many allocations of this thread succeed, and then one fails; -1: all succeed.
+thread_local int allocations_left = -1;
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+  if (allocations_left == 0) throw std::bad_alloc();
+  if (allocations_left > 0) --allocations_left;
+  if (void* const made = std::malloc(size)) return made;
+  throw std::bad_alloc();
+}
+void operator delete(void* ptr) noexcept {
+  std::free(ptr);
+}
+void operator delete(void* ptr, std::size_t) noexcept {
+  std::free(ptr);
+}
 
 namespace outback::host {
 namespace {
@@ -284,6 +307,50 @@ TEST_F(HostIpcTest, WrongHandlesAreRefused) {
   owner_.event_destroy(0, e);
 }
 
+TEST_F(HostIpcTest, WithoutDescriptorsTheHandleIsNotToBlame) {
+  ipc_handle handle(owner_.ipc_get_memory(0, alloc(4096, 1)));
+  for (const bool travelled : {true, false}) {
+    outback_ipc_handle given = handle;
+    if (!travelled) given.fd = -1;
+    EXPECT_TRUE(in_child([&] {
+      const rlimit few = {64, 64};
+      setrlimit(RLIMIT_NOFILE, &few);
+      while (dup(handle.fd) >= 0) {
+      }
+      try {
+        other_.ipc_open_memory(0, given);
+      } catch (const runtime_error& error) {
+        return error.status() == OUTBACK_INTERNAL &&
+               std::string(error.what()).find("Too many open files") != std::string::npos;
+      }
+      return false;
+    })) << travelled;
+  }
+}
+
+// Wherever memory is short while it is opened.
+TEST_F(HostIpcTest, WhatCouldNotBeOpenedIsNotThere) {
+  const ipc_handle handle(owner_.ipc_get_memory(0, alloc(4096, 1)));
+  void* const there = other_.ipc_open_memory(1, handle);
+  other_.ipc_close_memory(1, there);
+  bool opened = false;
+  for (int spared = 0; !opened; ++spared) {
+    SCOPED_TRACE(spared);
+    ASSERT_LT(spared, 100);
+    allocations_left = spared;
+    try {
+      opened = other_.ipc_open_memory(1, handle) != nullptr;
+    } catch (const std::bad_alloc&) {
+      allocations_left = -1;
+      EXPECT_EQ(other_.host_info(there).device, OUTBACK_HOST);
+      EXPECT_NE(refusal([&] { other_.ipc_close_memory(1, there); }), "accepted");
+    }
+    allocations_left = -1;
+  }
+  EXPECT_EQ(other_.host_info(there).device, 1) << "the address was another one";
+  other_.ipc_close_memory(1, there);
+}
+
 // Its pages could be taken away under a mapping of them.
 TEST_F(HostIpcTest, SharedFilesCannotShrink) {
   const ipc_handle handle(owner_.ipc_get_memory(0, alloc(8192, 1)));
@@ -357,6 +424,27 @@ TEST_F(HostIpcTest, RecordingsDoNotOvertakeAWait) {
   owner_.event_sync(0, e);
   EXPECT_TRUE(owner_.event_query(0, e));
   owner_.stream_sync(0, quick);
+  owner_.event_destroy(0, e);
+}
+
+// Recording 257 waits for the place of the first, and 601 would wait for a place behind it. In the
+// child the stream's thread is missing, so nothing can be recorded there.
+TEST_F(HostIpcTest, ARecordingThatFailsDoesNotWaitForOthers) {
+  const outback_event e = owner_.event_create(0, OUTBACK_EVENT_INTERPROCESS);
+  const outback_stream stuck = owner_.stream_create(0, 0), quick = owner_.stream_create(0, 0);
+  gate_.close(stuck);
+  owner_.event_record(0, e, stuck);
+  for (int i = 0; i < 600; ++i) owner_.event_record(0, e, quick);
+  EXPECT_TRUE(in_child([&] {
+    try {
+      owner_.event_record(0, e, quick);
+      return false;
+    } catch (const runtime_error&) {
+      return true;
+    }
+  }));
+  gate_.open();
+  owner_.event_sync(0, e);  // nobody waits for the one that failed
   owner_.event_destroy(0, e);
 }
 

@@ -1,5 +1,6 @@
 // The event slots of the CUDA runtime.
 #include <cmath>
+#include <memory>
 
 #include "backend_template/runtimes/cuda/cuda_runtime.hpp"
 #include "backend_template/runtimes/cuda/current.hpp"
@@ -71,6 +72,7 @@ void cuda_runtime::event_wait(int32_t index, outback_event handle, outback_strea
   device& d = at(index);
   // Not event_at: the event may belong to another device.
   const auto& e = *reinterpret_cast<event*>(handle);
+  e.of->check_not_lost();  // or the stream might wait for ever
   const on_device here(d);
   const stream& s = stream_at(d, waiting);
   const cudaError_t error = d.cuda().cudaStreamWaitEvent(s.handle, e.handle, 0);

@@ -1,4 +1,6 @@
 // The graph slots of the CUDA runtime.
+#include <memory>
+
 #include "backend_template/runtimes/cuda/cuda_runtime.hpp"
 #include "backend_template/runtimes/cuda/current.hpp"
 

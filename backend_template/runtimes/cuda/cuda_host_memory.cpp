@@ -55,7 +55,12 @@ void* cuda_runtime::host_alloc(std::size_t size) {
   void* ptr = nullptr;
   // Portable: pinned for all devices, since the contract's host memory belongs to none.
   d.call(d.cuda().cudaHostAlloc, &ptr, size, unsigned{cudaHostAllocPortable});
-  host_ranges_.add({.base = ptr, .size = size, .registered = false});
+  try {
+    host_ranges_.add({.base = ptr, .size = size, .registered = false});
+  } catch (...) {
+    d.cuda().cudaFreeHost(ptr);
+    throw;
+  }
   return ptr;
 }
 

@@ -1,5 +1,6 @@
 // The ipc slots of the CUDA runtime: memory and events that processes share.
 #include <cstring>
+#include <memory>
 #include <random>
 
 #include "backend_template/runtimes/cuda/cuda_runtime.hpp"

@@ -1,7 +1,7 @@
 #include "backend_template/runtimes/cuda/cuda_runtime.hpp"
 
-#include <algorithm>
 #include <cstdio>
+#include <memory>
 #include <string>
 
 #include "backend_template/runtimes/cuda/current.hpp"

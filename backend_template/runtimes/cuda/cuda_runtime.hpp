@@ -29,13 +29,12 @@
 //              are CUcontext, cudaStream_t and cudaEvent_t.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "backend_template/runtimes/cuda/device.hpp"
 #include "backend_template/runtimes/cuda/event.hpp"

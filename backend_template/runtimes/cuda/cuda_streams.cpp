@@ -1,5 +1,6 @@
 // The stream slots of the CUDA runtime, and the callback slot.
 #include <algorithm>
+#include <memory>
 
 #include "backend_template/runtimes/cuda/cuda_runtime.hpp"
 #include "backend_template/runtimes/cuda/current.hpp"

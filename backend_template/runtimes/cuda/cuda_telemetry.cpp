@@ -11,7 +11,7 @@
 namespace outback::cuda {
 namespace {
 
-void check(const nvml& nvml, nvml_result result, const char* function) {
+void check(const nvml& nvml, device& d, nvml_result result, const char* function) {
   if (result == nvml_success) return;
   const std::string text = std::string(function) + ": " + nvml.error_string(result);
   switch (result) {
@@ -20,15 +20,15 @@ void check(const nvml& nvml, nvml_result result, const char* function) {
     case nvml_not_found:
       throw unsupported(text);
     case nvml_gpu_is_lost:
-      throw device_lost(text);
+      d.lose(text);
     default:
       throw runtime_error(OUTBACK_INTERNAL, text);
   }
 }
 
 template <class F, class... Arguments>
-void ask(const nvml& nvml, const entry<F>& function, Arguments... arguments) {
-  check(nvml, function(arguments...), function.name);
+void ask(const nvml& nvml, device& d, const entry<F>& function, Arguments... arguments) {
+  check(nvml, d, function(arguments...), function.name);
 }
 
 // Finds the device in NVML by its UUID. CUDA has no prefix for it, so the UUID may be a whole
@@ -39,11 +39,11 @@ nvmlDevice_t nvml_device(const nvml& nvml, device& d) {
   const std::string uuid = d.uuid_text();
   if (nvml.by_uuid(uuid.c_str(), &found) == nvml_success) return found;
   if (nvml.by_uuid(("MIG-" + uuid.substr(4)).c_str(), &found) == nvml_success) return found;
-  ask(nvml, nvml.by_pci, d.pci_id().c_str(), &found);
+  ask(nvml, d, nvml.by_pci, d.pci_id().c_str(), &found);
   return found;
 }
 
-std::vector<outback_process> processes_of(const nvml& nvml, nvmlDevice_t gpu) {
+std::vector<outback_process> processes_of(const nvml& nvml, device& d, nvmlDevice_t gpu) {
   std::vector<nvml_process> processes(16);
   for (;;) {
     auto count = unsigned(processes.size());
@@ -54,7 +54,7 @@ std::vector<outback_process> processes_of(const nvml& nvml, nvmlDevice_t gpu) {
       processes.resize(std::max<std::size_t>(count, processes.size()) * 2);
       continue;
     }
-    check(nvml, result, nvml.processes.name);
+    check(nvml, d, result, nvml.processes.name);
     processes.resize(count);
     break;
   }
@@ -66,8 +66,8 @@ std::vector<outback_process> processes_of(const nvml& nvml, nvmlDevice_t gpu) {
   return all;
 }
 
-int64_t memory_of_this_process(const nvml& nvml, nvmlDevice_t gpu, device& d) {
-  for (const outback_process& process : processes_of(nvml, gpu)) {
+int64_t memory_of_this_process(const nvml& nvml, device& d, nvmlDevice_t gpu) {
+  for (const outback_process& process : processes_of(nvml, d, gpu)) {
     if (process.pid == getpid() && process.memory != OUTBACK_UNKNOWN_MEMORY) {
       return int64_t(process.memory);
     }
@@ -97,24 +97,24 @@ int64_t cuda_runtime::telemetry_read(int32_t index, outback_metric metric) {
   unsigned value = 0;
   switch (metric) {
     case OUTBACK_METRIC_UTILIZATION:
-      ask(nvml, nvml.utilization, gpu, &busy);
+      ask(nvml, d, nvml.utilization, gpu, &busy);
       return busy.gpu;
     case OUTBACK_METRIC_MEMORY_UTILIZATION:
-      ask(nvml, nvml.utilization, gpu, &busy);
+      ask(nvml, d, nvml.utilization, gpu, &busy);
       return busy.memory;
     case OUTBACK_METRIC_MEMORY_USED:
-      return memory_of_this_process(nvml, gpu, d);
+      return memory_of_this_process(nvml, d, gpu);
     case OUTBACK_METRIC_DEVICE_MEMORY_USED:
-      ask(nvml, nvml.memory, gpu, &memory);
+      ask(nvml, d, nvml.memory, gpu, &memory);
       return int64_t(memory.used);
     case OUTBACK_METRIC_TEMPERATURE:
-      ask(nvml, nvml.temperature, gpu, nvml_sensor_gpu, &value);
+      ask(nvml, d, nvml.temperature, gpu, nvml_sensor_gpu, &value);
       return int64_t{value} * 1000;
     case OUTBACK_METRIC_POWER:
-      ask(nvml, nvml.power, gpu, &value);
+      ask(nvml, d, nvml.power, gpu, &value);
       return value;
     case OUTBACK_METRIC_CLOCK:
-      ask(nvml, nvml.clock, gpu, nvml_clock_sm, &value);
+      ask(nvml, d, nvml.clock, gpu, nvml_clock_sm, &value);
       return int64_t{value} * 1'000'000;
     default:
       throw unsupported("there is no metric " + std::to_string(metric));
@@ -124,7 +124,7 @@ int64_t cuda_runtime::telemetry_read(int32_t index, outback_metric metric) {
 std::vector<outback_process> cuda_runtime::telemetry_processes(int32_t index) {
   device& d = at(index);
   const nvml& nvml = needed_nvml();
-  return processes_of(nvml, nvml_device(nvml, d));
+  return processes_of(nvml, d, nvml_device(nvml, d));
 }
 
 }  // namespace outback::cuda

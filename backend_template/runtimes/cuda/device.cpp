@@ -133,6 +133,10 @@ void device::fail(CUresult error, const char* call) {
 
 void device::fail_with(int error, const std::string& text) {
   if (!is_sticky(error)) throw runtime_error(status_of(error), text);
+  lose(text);
+}
+
+void device::lose(const std::string& text) {
   // The first error that ended the context is kept, and every later call reports it.
   auto why = std::make_unique<const std::string>(text);
   const std::string* none = nullptr;

@@ -89,6 +89,9 @@ class device {
   /// thread's last error of CUDA, and makes the device lost where `call` would.
   [[noreturn]] void fail(cudaError_t error, const char* call, const std::string& details = "");
   [[noreturn]] void fail(CUresult error, const char* call);
+  /// Makes the device lost for good and throws outback::device_lost, with `text`. For those who say
+  /// so beside CUDA, such as NVML.
+  [[noreturn]] void lose(const std::string& text);
 
  private:
   [[noreturn]] void fail_with(int error, const std::string& text);

@@ -2,6 +2,9 @@
 
 #include <dlfcn.h>
 
+#include <optional>
+#include <string>
+
 #include "outback/detail/variables.hpp"
 
 namespace outback::cuda {

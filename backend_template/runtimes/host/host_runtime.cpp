@@ -1,6 +1,5 @@
 #include "backend_template/runtimes/host/host_runtime.hpp"
 
-#include <algorithm>
 #include <cstdio>
 #include <thread>
 

@@ -41,18 +41,22 @@ ipc_event::~ipc_event() {
   munmap(state_, whole_pages(file_.size()));
 }
 
+// Other processes wait for a number as soon as it is taken. So it is taken only once nothing can
+// fail any more: completing it after a failure might block the caller.
 void ipc_event::record(stream& where) {
-  // From here on other processes wait for this number, so it must be completed whatever happens.
-  const uint64_t recording = state_->last.fetch_add(1) + 1;
+  uint64_t last = state_->last.load();
   // With a taken place `complete` would block, and the calling thread must not.
-  const bool place_is_free = recording <= places || done(recording - places);
-  if (place_is_free && where.try_run([&] { complete(recording); })) return;
-  try {
-    where.enqueue([self = shared_from_this(), recording] { self->complete(recording); });
-  } catch (...) {
-    complete(recording);  // or those who wait for it would wait for ever
-    throw;
-  }
+  const bool place_is_free = last < places || done(last + 1 - places);
+  bool recorded = false;
+  const auto record_now = [&] {
+    recorded = state_->last.compare_exchange_strong(last, last + 1);
+    if (recorded) complete(last + 1);
+  };
+  if (place_is_free && where.try_run(record_now) && recorded) return;
+  const auto number = std::make_shared<uint64_t>(0);
+  where.enqueue_uncaptured([self = shared_from_this(), number] { self->complete(*number); },
+                           "recording an event of several processes",
+                           [&] { *number = state_->last.fetch_add(1) + 1; });
 }
 
 void ipc_event::wait(stream& waiting) {

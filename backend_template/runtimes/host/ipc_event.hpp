@@ -28,8 +28,8 @@ class ipc_event : public std::enable_shared_from_this<ipc_event> {
   /// where no descriptors are left.
   outback_ipc_handle handle() const { return file_.handle(); }
 
-  /// Makes the event stand for the work that `where` has now, in all processes. Throws what
-  /// `stream::enqueue` throws; the recording then counts as complete.
+  /// Makes the event stand for the work that `where` has now, in all processes. The caller does not
+  /// wait. Throws what `stream::enqueue` throws; the event then stands for what it stood for.
   void record(stream& where);
   /// Makes later work of `waiting` wait for the recording that is the last one now, whichever
   /// process made it. The caller does not wait. Throws what `stream::enqueue` throws.

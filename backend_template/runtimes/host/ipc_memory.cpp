@@ -65,16 +65,22 @@ void* ipc_memory::open(const outback_ipc_handle& handle, int32_t device,
     ++opened_.at(before->second).count;
     return before->second;
   }
-  void* const bytes = file.map();
+  // Both entries are made first, so that nothing can fail once the memory was adopted.
+  std::map<void*, opened> made;
+  made.emplace(nullptr, opened{.from = from, .count = 1});
+  auto entry = made.extract(made.begin());
+  const auto place_of_base = bases_.emplace(from, nullptr).first;
+  void* bytes = nullptr;
   try {
-    void* const base = adopt(bytes, file.size());
-    opened_.insert_or_assign(base, opened{.from = from, .count = 1});
-    bases_.emplace(from, base);
-    return base;
+    bytes = file.map();
+    entry.key() = place_of_base->second = adopt(bytes, file.size());
   } catch (...) {
-    munmap(bytes, whole_pages(file.size()));
+    if (bytes != nullptr) munmap(bytes, whole_pages(file.size()));
+    bases_.erase(place_of_base);
     throw;
   }
+  opened_.insert(std::move(entry));
+  return place_of_base->second;
 }
 
 bool ipc_memory::close(void* base, int32_t device) {

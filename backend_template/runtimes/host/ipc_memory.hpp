@@ -8,7 +8,6 @@
 #include <functional>
 #include <map>
 #include <mutex>
-#include <set>
 #include <utility>
 
 #include "backend_template/runtimes/host/shared_file.hpp"

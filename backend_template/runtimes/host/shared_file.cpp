@@ -110,6 +110,9 @@ shared_file::shared_file(shared_kind kind, const outback_ipc_handle& handle) : k
   const message told = read_message(kind, handle);
   // A duplicate, because the caller closes its descriptor.
   fd_ = handle.fd == -1 ? open_in(told) : fcntl(handle.fd, F_DUPFD_CLOEXEC, 0);
+  if (fd_ < 0 && (errno == EMFILE || errno == ENFILE)) {
+    fail_with_errno("a descriptor for what another process shares");
+  }
   if (!is_the_file(fd_, told)) {
     if (fd_ >= 0) close(fd_);
     throw invalid_argument(

@@ -35,7 +35,7 @@ class shared_file {
 
   /// Opens the file that `handle` names. Throws outback::invalid_argument if `handle` is not of
   /// this kind or not of the host runtime, if its descriptor is of another file, or if the file is
-  /// gone; also where this process has no descriptors left.
+  /// gone; and outback::runtime_error where no descriptors are left.
   ///
   /// `handle.fd` is a descriptor of the file in this process, or -1. The caller keeps it and closes
   /// it; the object duplicates it. With -1 the object opens the file of the process that made the

@@ -53,11 +53,14 @@ uint64_t stream::enqueue(std::function<void()> work) {
   return enqueued_;
 }
 
-uint64_t stream::enqueue_uncaptured(std::function<void()> work, const char* what) {
+uint64_t stream::enqueue_uncaptured(std::function<void()> work, const char* what,
+                                    const std::function<void()>& accepted) {
   check_same_process();
   const std::lock_guard lock(mutex_);
   refuse_locked(what);
-  return enqueue_locked(std::move(work));
+  const uint64_t ticket = enqueue_locked(std::move(work));
+  if (accepted) accepted();  // the thread takes the work when the lock is open
+  return ticket;
 }
 
 uint64_t stream::enqueue_locked(std::function<void()> work) {

@@ -77,8 +77,10 @@ class stream : public std::enable_shared_from_this<stream> {
   uint64_t enqueue(std::function<void()> work);
 
   /// Does the same for work that no graph can keep. In a capture it breaks the capture and throws
-  /// outback::invalid_argument; `what` names the work in the text.
-  uint64_t enqueue_uncaptured(std::function<void()> work, const char* what);
+  /// outback::invalid_argument; `what` names the work in the text. `accepted` is called once the
+  /// work is sure to run, and before it runs; it must neither throw nor call the stream.
+  uint64_t enqueue_uncaptured(std::function<void()> work, const char* what,
+                              const std::function<void()>& accepted = nullptr);
 
   /// Blocks the caller until the work with this ticket has run. Throws outback::runtime_error in a
   /// forked child.

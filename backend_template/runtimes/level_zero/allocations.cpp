@@ -1,6 +1,7 @@
 #include "backend_template/runtimes/level_zero/allocations.hpp"
 
 #include <atomic>
+#include <string>
 
 #include "outback/runtime_error.hpp"
 

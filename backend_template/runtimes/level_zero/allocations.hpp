@@ -7,7 +7,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <string>
 
 namespace outback::level_zero {
 
@@ -19,7 +18,7 @@ struct allocation {
 };
 
 /// Keeps books; it does not allocate. May be used from any thread: each function holds one mutex
-/// briefly, `for_each` during its calls.
+/// briefly, `for_each_or_none` during its calls.
 class allocations {
  public:
   /// Adds `size` bytes to what is used, before the driver is asked for them. Throws
@@ -44,11 +43,18 @@ class allocations {
   std::optional<allocation> find(void* base) const;
 
   /// Calls `body(allocation)` for each allocation under the lock, so that none comes or goes
-  /// meanwhile. `body` must not call this object.
-  template <class Body>
-  void for_each(const Body& body) const {
+  /// meanwhile. If it throws, calls `undo(allocation)` for those that it was called for before, and
+  /// throws on: what is done is done for all of them or for none. Neither may call this object.
+  template <class Body, class Undo>
+  void for_each_or_none(const Body& body, const Undo& undo) const {
     const std::lock_guard lock(mutex_);
-    for (const auto& [base, each] : by_base_) body(each);
+    auto it = by_base_.begin();
+    try {
+      for (; it != by_base_.end(); ++it) body(it->second);
+    } catch (...) {
+      while (it != by_base_.begin()) undo((--it)->second);
+      throw;
+    }
   }
 
  private:

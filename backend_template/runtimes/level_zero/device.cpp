@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 
 #include "backend_template/runtimes/level_zero/result.hpp"
@@ -28,6 +29,11 @@ ze_context_handle_t device::context() {
   const ze_context_handle_t there = driver_.context();
   active_.store(true, std::memory_order_relaxed);
   return there;
+}
+
+bool device::gone() const noexcept {
+  const ze_result_t now = driver_.api().zeDeviceGetStatus(handle_);
+  return now == ZE_RESULT_ERROR_DEVICE_LOST || now == ZE_RESULT_ERROR_DEVICE_REQUIRES_RESET;
 }
 
 std::shared_ptr<queue> device::new_queue(int32_t priority) {
@@ -98,9 +104,15 @@ std::shared_ptr<queue> device::spare_queue(int32_t priority, std::unique_lock<st
 std::vector<std::shared_ptr<queue>> device::surplus_queues() {
   std::vector<std::shared_ptr<queue>> surplus;
   std::array<int, least_priority - greatest_priority + 1> kept = {};
+  const auto over = [](const retired& each) {
+    try {
+      return each.last ? each.last.complete() : each.work->idle();
+    } catch (const runtime_error&) {
+      return false;  // the stream that is destroyed now has nothing to do with it
+    }
+  };
   std::erase_if(retired_, [&](retired& each) {
-    const bool over = each.last ? each.last.complete() : each.work->idle();
-    if (!over) return false;
+    if (!over(each)) return false;
     int& kept_of_its_kind = kept[std::size_t(each.priority - greatest_priority)];
     if (!each.work->foreign() && kept_of_its_kind++ < spare_lists) return false;
     surplus.push_back(each.work);
@@ -150,19 +162,31 @@ void device::destroy_stream(const stream* given) {
                            " created: destroyed already, or of another device");
   }
   const std::shared_ptr<queue> work = found->handle->work;
+  const int32_t priority = found->priority;
   const bool in_use =
       work == default_ || std::any_of(streams_.begin(), streams_.end(), [&](const entry& each) {
         return each.handle.get() != given && each.handle->work == work;
       });
-  if (!in_use) {
-    surplus = surplus_queues();
+  retired_.reserve(retired_.size() + 1);
+  streams_.erase(found);  // whatever fails below, the stream is gone
+  if (in_use) return;
+  surplus = surplus_queues();
+  slot_ref last;
+  try {
     // Nothing of ours touches the list behind this slot. Once the slot is complete, the list may be
     // used again or destroyed, by us or by the owner of a foreign one.
-    slot_ref last = work->close_off();
-    if (last || !work->foreign())
-      retired_.push_back({work, std::move(last), found->priority, false});
+    last = work->close_off();
+  } catch (...) {
+    // The list may be busy still. Our own is asked later whether it is idle. A foreign one may be
+    // gone by then, so nothing touches it, nor what its last commands use.
+    if (work->foreign()) {
+      abandoned_.push_back(work);
+    } else {
+      retired_.push_back({work, slot_ref(), priority, false});
+    }
+    throw;
   }
-  streams_.erase(found);
+  if (last || !work->foreign()) retired_.push_back({work, std::move(last), priority, false});
 }
 
 void device::sync() {

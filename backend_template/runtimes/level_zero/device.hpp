@@ -8,8 +8,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "backend_template/runtimes/level_zero/allocations.hpp"
@@ -70,6 +68,8 @@ class device {
   /// Whether the driver said that the device is lost. `lose` makes it so, for good.
   bool lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
   void lose() noexcept { lost_.store(true, std::memory_order_relaxed); }
+  /// Asks the driver whether the device is lost.
+  bool gone() const noexcept;
 
   /// Returns the queue of the default stream; the first call makes it. It is never destroyed.
   queue& default_queue();
@@ -85,7 +85,8 @@ class device {
   /// outback::invalid_argument for null.
   stream* wrap_stream(ze_command_list_handle_t handle);
   /// Forgets a stream; queued work still runs, and the call does not wait for it. Throws
-  /// outback::invalid_argument unless it is a stream of this device's.
+  /// outback::invalid_argument unless it is a stream of this device's. If the driver fails, the
+  /// stream is gone all the same.
   void destroy_stream(const stream* given);
   /// Returns when everything that was enqueued is done, on destroyed streams too.
   void sync();
@@ -130,6 +131,8 @@ class device {
   std::shared_ptr<queue> default_, transfer_;
   std::vector<entry> streams_;
   std::vector<retired> retired_;  // used again once they are idle
+  std::vector<std::shared_ptr<queue>>
+      abandoned_;  // foreign ones of which nobody knows when they are
   std::atomic<uint32_t> next_index_{0};
 };
 

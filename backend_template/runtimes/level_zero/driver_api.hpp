@@ -24,6 +24,7 @@ namespace outback::level_zero {
   X(zeDeviceGetMemoryAccessProperties)       \
   X(zeDeviceGetCommandQueueGroupProperties)  \
   X(zeDeviceCanAccessPeer)                   \
+  X(zeDeviceGetStatus)                       \
   X(zeContextCreate)                         \
   X(zeContextMakeMemoryResident)             \
   X(zeContextEvictMemory)                    \

@@ -1,7 +1,6 @@
 #include "backend_template/runtimes/level_zero/event_slots.hpp"
 
 #include <memory>
-#include <vector>
 
 #include "backend_template/runtimes/level_zero/driver.hpp"
 #include "backend_template/runtimes/level_zero/result.hpp"

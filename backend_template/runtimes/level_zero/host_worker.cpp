@@ -100,13 +100,12 @@ void host_worker::run_jobs(const std::shared_ptr<state>& shared) noexcept {
   }
 }
 
-// Returns false if the process ends. It waits in short pieces, so that an exit need not wait for
-// the device.
-bool host_worker::await(const slot_ref& reached) {
+// It waits in short pieces, so that an exit need not wait for the device.
+bool host_worker::await(const slot_ref& slot) {
   for (;;) {
     const driver_call call;
     if (!call) return false;
-    if (reached.wait(longest_wait_ns)) return true;
+    if (slot.wait(longest_wait_ns)) return true;
   }
 }
 
@@ -116,13 +115,11 @@ void host_worker::run_job(state& shared, const job& one) noexcept {
     if (shared.problem == nullptr) shared.problem = std::current_exception();
     shared.failed.store(true, std::memory_order_release);
   };
-  bool reached = false;
   try {
-    reached = await(one.reached);
+    if (await(one.reached)) one.work();
   } catch (const std::exception&) {
     keep();
   }
-  if (reached) one.work();
   // More than once, because a gate that stays shut stops the queue for good.
   for (int attempt = 0; attempt < gate_attempts; ++attempt) {
     const driver_call call;

@@ -48,16 +48,20 @@ class host_worker {
   prepared prepare(std::function<void()> work);
 
   /// Queues the job. Jobs run in the order of these calls. If waiting for `reached` fails, the job
-  /// does not run; `gate` is signalled in any case, unless the process ends.
+  /// does not run; `gate` is signalled in any case, also if the job throws a std::exception, unless
+  /// the process ends.
   void push(prepared one, slot_ref reached, slot_ref gate) noexcept;
 
-  /// Throws what kept a job from running, or a gate from being signalled; each failure is thrown
-  /// once, and of several only the first.
+  /// Throws what kept a job from running, or a gate from being signalled, or what a job threw; each
+  /// failure is thrown once, and of several only the first.
   void rethrow();
+
+  /// Blocks the caller until `slot` is complete, but no longer than until the process ends: then it
+  /// returns false. For work of a queue, which runs on such a thread. Throws like `check`.
+  static bool await(const slot_ref& slot);
 
  private:
   static void run_jobs(const std::shared_ptr<state>& shared) noexcept;
-  static bool await(const slot_ref& reached);
   static void run_job(state& shared, const job& one) noexcept;
 
   const std::shared_ptr<state> state_;

@@ -1,6 +1,7 @@
 // The copy and fill slots of the Level Zero runtime: which way a copy takes, and when the slot
 // returns.
 #include <algorithm>
+#include <cstddef>
 
 #include "backend_template/runtimes/fill_pattern.hpp"
 #include "backend_template/runtimes/level_zero/level_zero_runtime.hpp"
@@ -76,14 +77,16 @@ void level_zero_runtime::copy_to_host(device& d, queue& q, void* dst, const void
 
 void level_zero_runtime::copy_between(device& from, queue& q, device& to, void* dst,
                                       const void* src, std::size_t size) {
-  if (&from == &to || can_reach(from, to)) return append_copy(q, dst, src, size);
+  if (&from == &to || can_reach(from, to)) {
+    return blame(from, to, [&] { append_copy(q, dst, src, size); });
+  }
   // The two devices share no order, so the host waits for each half. One block is enough then.
   const detour_blocks::block between(from.detours());
-  queue& onward = to.transfer_queue();
+  queue& onward = blame(to, [&]() -> queue& { return to.transfer_queue(); });
   for (std::size_t done = 0; done < size; done += detour_size) {
     const std::size_t part = std::min(detour_size, size - done);
     copy_and_wait(q, between.memory(), offset_by(src, done), part);
-    copy_and_wait(onward, offset_by(dst, done), between.memory(), part);
+    blame(to, [&] { copy_and_wait(onward, offset_by(dst, done), between.memory(), part); });
   }
 }
 

@@ -1,5 +1,6 @@
 // The memory slots of the Level Zero runtime: device memory and pinned host memory.
 #include <cstdint>
+#include <utility>
 
 #include "backend_template/runtimes/level_zero/level_zero_runtime.hpp"
 #include "backend_template/runtimes/level_zero/result.hpp"
@@ -62,7 +63,7 @@ void level_zero_runtime::mem_free(int32_t index, void* ptr) {
 void* level_zero_runtime::host_alloc(std::size_t size) {
   // Host memory belongs to no device, but the driver wants a context, and has one for all its
   // devices.
-  return on(first_device().index(), [&](device& d) -> void* {
+  return on(host_device().index(), [&](device& d) -> void* {
     if (size == 0) return nullptr;
     const ze_host_mem_alloc_desc_t desc = {ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
     const auto place = [&] {
@@ -73,7 +74,7 @@ void* level_zero_runtime::host_alloc(std::size_t size) {
     }();
     try {
       const std::lock_guard lock(pinned_mutex_);
-      pinned_.insert(place);
+      pinned_.emplace(place, &d.of());
     } catch (...) {
       d.of().api().zeMemFree(d.context(), place);
       throw;
@@ -83,24 +84,24 @@ void* level_zero_runtime::host_alloc(std::size_t size) {
 }
 
 void level_zero_runtime::host_free(void* ptr) {
-  on(first_device().index(), [&](device& d) {
-    if (ptr == nullptr) return;
-    // Out of the books first: another thread may get the same address as soon as it is free.
-    {
-      const std::lock_guard lock(pinned_mutex_);
-      if (pinned_.erase(ptr) == 0) {
-        throw invalid_argument(
-            "the pointer is not what host_memory.alloc answered: freed already?");
-      }
-    }
-    const ze_result_t result = d.of().api().zeMemFree(d.context(), ptr);
-    if (result == ZE_RESULT_SUCCESS) return;
-    {
-      const std::lock_guard lock(pinned_mutex_);
-      pinned_.insert(ptr);
-    }
-    check(result, "zeMemFree");
-  });
+  usable();
+  if (ptr == nullptr) return;
+  // Out of the books first: another thread may get the same address as soon as it is free.
+  auto taken = [&] {
+    const std::lock_guard lock(pinned_mutex_);
+    return pinned_.extract(ptr);
+  }();
+  if (taken.empty()) {
+    throw invalid_argument("the pointer is not what host_memory.alloc answered: freed already?");
+  }
+  driver& of = *taken.mapped();
+  const ze_result_t result = of.api().zeMemFree(of.context(), ptr);
+  if (result == ZE_RESULT_SUCCESS) return;
+  {
+    const std::lock_guard lock(pinned_mutex_);
+    pinned_.insert(std::move(taken));
+  }
+  check(result, "zeMemFree");
 }
 
 outback_pointer_info level_zero_runtime::host_info(const void* ptr) {
@@ -119,8 +120,11 @@ outback_pointer_info level_zero_runtime::host_info(const void* ptr) {
     check(each->api().zeMemGetAllocProperties(context, ptr, &properties, &owner),
           "zeMemGetAllocProperties");
     if (properties.type == ZE_MEMORY_TYPE_UNKNOWN) continue;
-    info.device = properties.type == ZE_MEMORY_TYPE_HOST ? OUTBACK_HOST : all.index_of(owner);
-    info.pinned = info.device == OUTBACK_HOST ? 1 : 0;
+    const bool of_host = properties.type == ZE_MEMORY_TYPE_HOST || owner == nullptr;
+    if (!of_host) info.device = all.index_of(owner);
+    // Memory of a device that is not listed, such as a tile of one: the runtime does not know it.
+    if (!of_host && info.device == OUTBACK_HOST) break;
+    info.pinned = of_host ? 1 : 0;
     check(each->api().zeMemGetAddressRange(context, ptr, &info.base, &info.size),
           "zeMemGetAddressRange");
     break;

@@ -6,12 +6,28 @@
 #include "backend_template/runtimes/level_zero/result.hpp"
 
 namespace outback::level_zero {
+namespace {
+
+void make_resident_on(device& d, device& owner, void* ptr, std::size_t size) {
+  blame(d, owner, [&] {
+    check(d.of().api().zeContextMakeMemoryResident(d.context(), d.handle(), ptr, size),
+          "zeContextMakeMemoryResident");
+  });
+}
+
+ze_result_t evict(device& d, const allocation& of) {
+  return d.of().api().zeContextEvictMemory(d.context(), d.handle(), of.base, of.size);
+}
+
+}  // namespace
 
 bool level_zero_runtime::can_reach(device& from, device& to) {
   if (&from == &to || &from.of() != &to.of()) return false;
   ze_bool_t can = 0;
-  check(from.of().api().zeDeviceCanAccessPeer(from.handle(), to.handle(), &can),
-        "zeDeviceCanAccessPeer");
+  blame(from, to, [&] {
+    check(from.of().api().zeDeviceCanAccessPeer(from.handle(), to.handle(), &can),
+          "zeDeviceCanAccessPeer");
+  });
   return can != 0;
 }
 
@@ -26,17 +42,21 @@ void level_zero_runtime::peer_enable(int32_t index, int32_t peer) {
       throw unsupported("device " + std::to_string(index) + " cannot access memory of device " +
                         std::to_string(peer));
     }
-    const ze_context_handle_t context = d.context();
+    d.context();  // notes that the device is in use
     const std::lock_guard lock(peers_mutex_);
     if (peers_.contains({index, peer})) return;
     // Before the allocations are looked at: an allocation that is made meanwhile either is in the
     // list already, or its mem_alloc sees this flag.
     any_peers_.store(true);
-    other.memory().for_each([&](const allocation& each) {
-      check(d.of().api().zeContextMakeMemoryResident(context, d.handle(), each.base, each.size),
-            "zeContextMakeMemoryResident");
-    });
-    peers_.insert({index, peer});
+    const auto entry = peers_.insert({index, peer}).first;
+    try {
+      other.memory().for_each_or_none(
+          [&](const allocation& each) { make_resident_on(d, other, each.base, each.size); },
+          [&](const allocation& each) { evict(d, each); });
+    } catch (...) {
+      peers_.erase(entry);
+      throw;
+    }
   });
 }
 
@@ -44,11 +64,17 @@ void level_zero_runtime::peer_disable(int32_t index, int32_t peer) {
   on(index, [&](device& d) {
     device& other = at(peer);
     const std::lock_guard lock(peers_mutex_);
-    if (peers_.erase({index, peer}) == 0) return;
-    other.memory().for_each([&](const allocation& each) {
-      check(d.of().api().zeContextEvictMemory(d.context(), d.handle(), each.base, each.size),
-            "zeContextEvictMemory");
-    });
+    const auto entry = peers_.find({index, peer});
+    if (entry == peers_.end()) return;
+    // After a failure access is enabled still, so that the caller may try again.
+    other.memory().for_each_or_none(
+        [&](const allocation& each) {
+          blame(d, other, [&] { check(evict(d, each), "zeContextEvictMemory"); });
+        },
+        [&](const allocation& each) {
+          d.of().api().zeContextMakeMemoryResident(d.context(), d.handle(), each.base, each.size);
+        });
+    peers_.erase(entry);
   });
 }
 
@@ -58,9 +84,13 @@ void level_zero_runtime::make_resident(device& owner, void* ptr, std::size_t siz
   const std::lock_guard lock(peers_mutex_);
   for (const auto& [index, whose] : peers_) {
     if (whose != owner.index()) continue;
-    const device& d = *there().devices()[std::size_t(index)];
-    check(owner.of().api().zeContextMakeMemoryResident(owner.context(), d.handle(), ptr, size),
-          "zeContextMakeMemoryResident");
+    device& d = *there().devices()[std::size_t(index)];
+    if (d.lost()) continue;
+    try {
+      make_resident_on(d, owner, ptr, size);
+    } catch (const noted_loss&) {
+      // A peer that is gone does not keep the owner from having memory.
+    }
   }
 }
 

@@ -1,5 +1,8 @@
 #include "backend_template/runtimes/level_zero/level_zero_runtime.hpp"
 
+#include <algorithm>
+#include <string>
+
 namespace outback::level_zero {
 namespace {
 
@@ -41,17 +44,24 @@ device& level_zero_runtime::at(int32_t index) {
   all.check_not_forked();
   device& d = *all.devices()[std::size_t(index)];
   if (d.lost()) {
-    throw device_lost("device " + std::to_string(index) +
-                      " was lost before: the driver cannot use it again in this process");
+    throw noted_loss("device " + std::to_string(index) +
+                     " was lost before: the driver cannot use it again in this process");
   }
   return d;
 }
 
-device& level_zero_runtime::first_device() {
+const platform& level_zero_runtime::usable() {
   const platform& all = there();
   if (all.devices().empty()) throw unsupported(all.problem());
   all.check_not_forked();
-  return *all.devices().front();
+  return all;
+}
+
+device& level_zero_runtime::host_device() {
+  for (const auto& each : usable().devices()) {
+    if (!each->lost()) return *each;
+  }
+  return at(0);  // throws
 }
 
 int32_t level_zero_runtime::device_count() {

@@ -36,12 +36,15 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "backend_template/runtimes/level_zero/blame.hpp"
 #include "backend_template/runtimes/level_zero/options.hpp"
 #include "backend_template/runtimes/level_zero/platform.hpp"
 #include "backend_template/runtimes/level_zero/shared_memory.hpp"
@@ -103,15 +106,17 @@ class level_zero_runtime {
   void event_destroy(int32_t device, outback_event event);
   void event_record(int32_t device, outback_event event, outback_stream stream);
   /// `event` may belong to another device than `stream`. If it belongs to another driver, a thread
-  /// of the host waits for it.
+  /// of the host waits for it. If its device is lost meanwhile, the stream goes on, and its next
+  /// sync or query throws outback::runtime_error.
   void event_wait(int32_t device, outback_event event, outback_stream stream);
   bool event_query(int32_t device, outback_event event);
   void event_sync(int32_t device, outback_event event);
   /// By the device's clock. Throws outback::invalid_argument for events of two devices.
   std::optional<int64_t> event_elapsed(outback_event from, outback_event to);
 
-  /// Pinned memory of the first device's driver.
+  /// Pinned memory of one driver: that of the first device that is not lost.
   void* host_alloc(std::size_t size);
+  /// Works as long as the process does, also once all devices are lost.
   void host_free(void* ptr);
   /// Asks each driver that has a context. In a forked child all memory is pageable.
   outback_pointer_info host_info(const void* ptr);
@@ -161,19 +166,18 @@ class level_zero_runtime {
   // The device with this index. Throws if there is none, if the process was forked, and if the
   // device was lost.
   device& at(int32_t index);
-  // Runs `body(device)`. If it throws outback::device_lost, the device is lost from then on.
+  // Runs `body(device)`. If it throws outback::device_lost, the device is lost from then on, unless
+  // the body has blamed another one.
   template <class Body>
   auto on(int32_t index, const Body& body) {
     device& d = at(index);
-    try {
-      return body(d);
-    } catch (const device_lost&) {
-      d.lose();
-      throw;
-    }
+    return blame(d, [&] { return body(d); });
   }
-  // The device for calls about host memory. Throws outback::unsupported if there is none.
-  device& first_device();
+  // The platform for calls about host memory, which belongs to no device. Throws
+  // outback::unsupported if there are no devices, and if the process was forked.
+  const platform& usable();
+  // The first device that is not lost. Throws outback::device_lost if all are.
+  device& host_device();
   // What a handle stands for; throws outback::invalid_argument if it is another device's.
   queue& queue_of(device& d, outback_stream stream);
   event& event_of(const device& d, outback_event handle) const;
@@ -197,7 +201,7 @@ class level_zero_runtime {
   std::atomic<platform*> platform_{nullptr};
 
   std::mutex pinned_mutex_;
-  std::set<void*> pinned_;
+  std::map<void*, driver*> pinned_;  // and whose memory it is
 
   // Guards peers_, and is held while memory is made resident or evicted. So memory that comes while
   // a peer is enabled is seen by mem_alloc or by peer_enable.

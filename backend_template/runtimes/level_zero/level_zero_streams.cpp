@@ -1,5 +1,6 @@
 // The stream and event slots of the Level Zero runtime.
 #include <chrono>
+#include <memory>
 
 #include "backend_template/runtimes/level_zero/event.hpp"
 #include "backend_template/runtimes/level_zero/level_zero_runtime.hpp"
@@ -86,14 +87,11 @@ void level_zero_runtime::event_record(int32_t index, outback_event handle, outba
       // (timer.hpp).
       return e.replace({q.record(e.timed()), e.timed() ? steady_ns() : 0});
     }
-    // From here on other processes wait for this number, so it must be completed whatever happens.
-    const uint64_t number = e.shared()->begin();
-    try {
-      q.enqueue_host_work([shared = e.shared(), number] { shared->complete(number); });
-    } catch (...) {
-      e.shared()->complete(number);  // or those who wait for it would wait for ever
-      throw;
-    }
+    // Other processes wait for a number as soon as it is taken. So it is taken only once nothing
+    // can fail any more: completing it after a failure might block the caller.
+    const auto number = std::make_shared<uint64_t>(0);
+    q.enqueue_host_work([shared = e.shared(), number] { shared->complete(*number); },
+                        [&] { *number = e.shared()->begin(); });
   });
 }
 
@@ -107,12 +105,22 @@ void level_zero_runtime::event_wait(int32_t index, outback_event handle, outback
       if (e.shared()->done(number)) return;
       return q.enqueue_host_work([shared = e.shared(), number] { shared->wait(number); });
     }
+    device& other = at(e.device());  // a lost one would never signal the event
     const slot_ref slot = e.current().slot;
-    if (!slot) return;
-    if (&slot->source->of() == &d.of()) return q.wait_for(slot);
+    if (!slot || blame(other, [&] { return slot.complete(); })) return;
+    if (&other.of() == &d.of()) return blame(d, other, [&] { q.wait_for(slot); });
     // The slot belongs to another driver, whose events this one cannot wait for. A thread of the
     // host waits instead.
-    if (!slot.complete()) q.enqueue_host_work([slot] { slot.wait(); });
+    q.enqueue_host_work([&other, slot] {
+      try {
+        blame(other, [&] { host_worker::await(slot); });
+      } catch (const device_lost& error) {
+        // Not DEVICE_LOST, which would be said of the device that waits.
+        throw runtime_error(OUTBACK_INTERNAL, "the stream waited for an event of device " +
+                                                  std::to_string(other.index()) +
+                                                  ", which was lost: " + error.what());
+      }
+    });
   });
 }
 

@@ -1,6 +1,5 @@
 #include "backend_template/runtimes/level_zero/queue.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -88,7 +87,6 @@ slot_ref queue::close_off() {
 }
 
 void queue::wait_for(const slot_ref& slot) {
-  if (slot.complete()) return;
   const std::lock_guard lock(mutex_);
   make_room_to_hold();
   check(barrier(nullptr, slot->event), "zeCommandListAppendBarrier");
@@ -152,7 +150,7 @@ bool queue::copy_staged(void* dst, const void* src, std::size_t size) {
   return true;
 }
 
-void queue::enqueue_host_work(std::function<void()> work) {
+void queue::enqueue_host_work(std::function<void()> work, const std::function<void()>& accepted) {
   // Whatever may fail comes first: once the gate is in the list, the job must come.
   host_worker::prepared job = worker_.prepare(std::move(work));
   const std::lock_guard lock(mutex_);
@@ -166,6 +164,7 @@ void queue::enqueue_host_work(std::function<void()> work) {
   gate->appended.store(true, std::memory_order_relaxed);
   after_command(leaves::ordered);
   hold(gate);
+  if (accepted) accepted();
   worker_.push(std::move(job), std::move(reached), std::move(gate));
 }
 

@@ -74,8 +74,8 @@ class queue {
   /// nothing was ever enqueued.
   slot_ref close_off();
 
-  /// Makes what is enqueued later wait until `slot`, which is of the same driver, is complete. The
-  /// caller does not wait.
+  /// Makes what is enqueued later wait until `slot`, which is of the same driver and was not
+  /// complete just now, is complete. The caller does not wait.
   void wait_for(const slot_ref& slot);
 
   /// Copies at most `staging_size` bytes from memory that the caller may change once this returned.
@@ -84,8 +84,10 @@ class queue {
 
   /// Runs `work` on this queue's own thread after everything that was enqueued before; what is
   /// enqueued later runs after `work` has returned. If the queue fails meanwhile, `work` does not
-  /// run.
-  void enqueue_host_work(std::function<void()> work);
+  /// run. `accepted` is called once nothing can keep the call from enqueueing `work`, and before it
+  /// runs; it must neither throw nor call the queue.
+  void enqueue_host_work(std::function<void()> work,
+                         const std::function<void()>& accepted = nullptr);
 
   /// Whether everything that was enqueued is done. One atomic load if that is known already. For an
   /// exposed queue it may wait up to 200 ms, unless loader and driver have

@@ -23,8 +23,17 @@ namespace {
 // one that has it. That one was recorded before, so such waits form no circle.
 constexpr std::size_t recordings_under_way = 256;
 
+// Sealed, so that no process can shrink the file: reading a mapped page that is gone is a SIGBUS.
+constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
 // The first bytes of a handle of an event; shared_memory.cpp has another text.
 constexpr char event_handle_kind[8] = {'o', 'b', 'z', 'e', 'e', 'v', 't', '1'};
+
+// False for a file that cannot be sealed, too: then the answer is -1.
+bool sealed(int fd) {
+  const int has = fcntl(fd, F_GET_SEALS);
+  return has >= 0 && (has & seals) == seals;
+}
 
 [[noreturn]] void throw_system_error(const char* what) {
   throw runtime_error(OUTBACK_INTERNAL, std::string(what) + ": " + std::strerror(errno));
@@ -64,9 +73,7 @@ shared_event::~shared_event() {
 std::shared_ptr<shared_event> shared_event::make() {
   const int fd = memfd_create("outback event", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) throw_system_error("memfd_create for an event of several processes");
-  // Sealed, so that no process can shrink the file: reading a mapped page that is gone is a SIGBUS.
-  if (ftruncate(fd, sizeof(state)) != 0 ||
-      fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+  if (ftruncate(fd, sizeof(state)) != 0 || fcntl(fd, F_ADD_SEALS, seals) != 0) {
     const int why = errno;
     close(fd);
     errno = why;
@@ -82,7 +89,8 @@ std::shared_ptr<shared_event> shared_event::open(const outback_ipc_handle& handl
   const bool is_event = handle.size == sizeof(event_handle_kind) &&
                         std::memcmp(handle.bytes, event_handle_kind, handle.size) == 0;
   if (!is_event || handle.fd < 0 || fstat(handle.fd, &file) != 0 ||
-      std::size_t(file.st_size) != sizeof(state) || fcntl(handle.fd, F_GET_SEALS) < 0) {
+      std::size_t(file.st_size) != sizeof(state) || !sealed(handle.fd) ||
+      (fcntl(handle.fd, F_GETFL) & O_ACCMODE) != O_RDWR) {
     throw invalid_argument(
         "the handle is not of an event of this runtime, or its descriptor did not come with it");
   }

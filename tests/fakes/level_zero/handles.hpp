@@ -74,8 +74,15 @@ class handle_table {
   static constexpr uint64_t tag_mask = uint64_t{0xffff} << 48;
   static constexpr uint64_t tag = uint64_t{0x5a00 | Object::handle_kind} << 48;
 
+  // The loader takes equal handles for the same object, also those of two drivers: of two copies of
+  // this library, each has numbers of its own. Its address says which one it is.
+  static constexpr char of_this_library = 0;
+  static uint64_t first() noexcept {
+    return (reinterpret_cast<uint64_t>(&of_this_library) >> 12 & 0xffff) << 28;
+  }
+
   mutable std::shared_mutex mutex_;
-  uint64_t last_ = 0;
+  uint64_t last_ = first();
   std::unordered_map<uint64_t, std::shared_ptr<Object>> objects_;
 };
 

@@ -111,6 +111,18 @@ TEST_P(CudaErrorTest, OneThatIsStickyLosesTheDevice) {
   }
 }
 
+TEST(CudaLostDeviceTest, ItsEventsAreNotWaitedFor) {
+  slot_world world;
+  const outback_runtime& t = world.t();
+  void* ptr = nullptr;
+  ASSERT_EQ(fake().fail("cudaMalloc", 1, sticky.error), 0);
+  EXPECT_EQ(t.mem_alloc(t.self, slot_world::device, 64, &ptr), OUTBACK_DEVICE_LOST);
+  EXPECT_EQ(t.events->wait(t.self, 0, world.last, nullptr), OUTBACK_DEVICE_LOST);
+  EXPECT_THAT(t.last_error(t.self), HasSubstr("was lost before"));
+  EXPECT_EQ(t.device_sync(t.self, 0), OUTBACK_OK) << "the one that waited is not lost";
+  fake().revive(slot_world::device);
+}
+
 // CUDA says of these that the process has to begin anew, or they end a context in another way.
 TEST(CudaStatusTest, WhateverEndsAContextLosesTheDevice) {
   for (const cudaError_t error :

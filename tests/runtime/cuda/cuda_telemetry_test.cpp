@@ -86,7 +86,6 @@ TEST_F(CudaTelemetryTest, EachErrorArrives) {
   for (const auto& [error, status, words] :
        {expected{NVML_ERROR_NOT_SUPPORTED, OUTBACK_UNSUPPORTED, "Not Supported"},
         expected{NVML_ERROR_NO_PERMISSION, OUTBACK_UNSUPPORTED, "Insufficient Permissions"},
-        expected{NVML_ERROR_GPU_IS_LOST, OUTBACK_DEVICE_LOST, "GPU is lost"},
         expected{NVML_ERROR_UNKNOWN, OUTBACK_INTERNAL, "Unknown Error"}}) {
     for (const auto& [metric, function] : functions) {
       SCOPED_TRACE(std::string(function) + ": " + words);
@@ -97,6 +96,24 @@ TEST_F(CudaTelemetryTest, EachErrorArrives) {
       EXPECT_THAT(t_.last_error(t_.self), AllOf(HasSubstr(function), HasSubstr(words)));
       value_of(metric);  // the next one is answered again
     }
+  }
+}
+
+// Once NVML has said so, CUDA is not asked any more.
+TEST_F(CudaTelemetryTest, ALostDeviceStaysLost) {
+  for (const auto& [metric, function] : functions) {
+    SCOPED_TRACE(function);
+    cuda_runtime runtime;
+    const outback_runtime& t = *table_of(runtime);
+    ASSERT_EQ(OUTBACK_NVML_CONTROL(fake_nvml_fail)(function, 1, NVML_ERROR_GPU_IS_LOST), 0);
+    int64_t value = -77;
+    EXPECT_EQ(t.telemetry->read(t.self, 0, metric, &value), OUTBACK_DEVICE_LOST);
+    EXPECT_EQ(value, -77);
+    EXPECT_THAT(t.last_error(t.self), AllOf(HasSubstr(function), HasSubstr("GPU is lost")));
+    EXPECT_EQ(t.telemetry->read(t.self, 0, metric, &value), OUTBACK_DEVICE_LOST);
+    EXPECT_EQ(t.device_sync(t.self, 0), OUTBACK_DEVICE_LOST);
+    EXPECT_THAT(t.last_error(t.self),
+                AllOf(HasSubstr("device 0 was lost before"), HasSubstr(function)));
   }
 }
 

@@ -1,6 +1,7 @@
 // Every entry point that the runtime calls fails once, in each of its first calls: the slot says
 // so, with the driver's name for it; nothing is lost, and everything goes on.
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -152,6 +153,42 @@ TEST(FaultsTest, OutOfMemoryHasThreeNames) {
       EXPECT_EQ(ptr, &ptr);
       EXPECT_THAT(last_error(), StartsWith("zeMemAllocDevice: ZE_RESULT_ERROR_"));
     }
+  });
+}
+
+TEST(FaultsTest, AStreamIsGoneAlsoIfItsEndFailed) {
+  OUTBACK_IN_ITS_OWN_PROCESS(({}), {
+    const outback_runtime& t = table();
+    void* ptr = nullptr;
+    outback_stream s = nullptr;
+    must(t.mem_alloc(t.self, 0, 4096, &ptr));
+    must(t.streams->create(t.self, 0, 0, &s));
+    must(t.mem_fill(t.self, 0, ptr, 4096, "x", 1, s));
+    OUTBACK_ZE_CONTROL(outback_ze_fail)("zeCommandListAppendBarrier", 1, 0x7ffffffe);
+    EXPECT_EQ(t.streams->destroy(t.self, 0, s), OUTBACK_INTERNAL);
+    EXPECT_EQ(t.streams->destroy(t.self, 0, s), OUTBACK_INVALID_ARGUMENT);
+    must(t.device_sync(t.self, 0));
+    must(t.streams->create(t.self, 0, 0, &s));  // the list is used again
+    EXPECT_EQ(live("command list"), 1u);
+    must(t.streams->destroy(t.self, 0, s));
+  });
+}
+
+// More recordings are pending than there are places for.
+TEST(FaultsTest, ARecordingThatFailsDoesNotWaitForOthers) {
+  OUTBACK_IN_ITS_OWN_PROCESS(({}), {
+    alarm(60);
+    const outback_runtime& t = table();
+    outback_event e = nullptr;
+    must(t.device_sync(t.self, 0));
+    must(t.events->create(t.self, 0, OUTBACK_EVENT_INTERPROCESS, &e));
+    OUTBACK_ZE_CONTROL(outback_ze_pause)();
+    for (int i = 0; i < 300; ++i) must(t.events->record(t.self, 0, e, nullptr));
+    OUTBACK_ZE_CONTROL(outback_ze_fail)("zeCommandListAppendBarrier", 1, 0x7ffffffe);
+    EXPECT_EQ(t.events->record(t.self, 0, e, nullptr), OUTBACK_INTERNAL);
+    OUTBACK_ZE_CONTROL(outback_ze_resume)();
+    must(t.events->sync(t.self, 0, e));  // nobody waits for the one that failed
+    must(t.device_sync(t.self, 0));
   });
 }
 

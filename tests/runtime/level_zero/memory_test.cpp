@@ -1,5 +1,8 @@
 // Memory: how much one allocation may have, what a process may have, and what is refused.
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <level_zero/ze_api.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <bit>
@@ -102,6 +105,57 @@ TEST(MemoryTest, PeersGetMemoryMadeResident) {
     must(t.mem_alloc(t.self, 1, 4096, &before));
     EXPECT_EQ(calls("zeContextMakeMemoryResident"), 2u);
   });
+}
+
+TEST(MemoryTest, AccessOfAPeerIsEnabledForAllMemoryOrForNone) {
+  OUTBACK_IN_ITS_OWN_PROCESS(({}), {
+    const outback_runtime& t = table();
+    void *first = nullptr, *second = nullptr;
+    must(t.mem_alloc(t.self, 1, 4096, &first));
+    must(t.mem_alloc(t.self, 1, 4096, &second));
+    const auto resident = [] {
+      return calls("zeContextMakeMemoryResident") - calls("zeContextEvictMemory");
+    };
+    OUTBACK_ZE_CONTROL(outback_ze_fail)("zeContextMakeMemoryResident", 2, 0x7ffffffe);
+    EXPECT_EQ(t.peer->enable(t.self, 0, 1), OUTBACK_INTERNAL);
+    EXPECT_EQ(resident() - 1, 0u);  // one of the calls failed
+    must(t.peer->enable(t.self, 0, 1));
+    EXPECT_EQ(resident() - 1, 2u);
+    OUTBACK_ZE_CONTROL(outback_ze_fail)("zeContextEvictMemory", 2, 0x7ffffffe);
+    EXPECT_EQ(t.peer->disable(t.self, 0, 1), OUTBACK_INTERNAL);
+    EXPECT_EQ(resident() - 1 + 1, 2u);
+    must(t.peer->disable(t.self, 0, 1));
+    EXPECT_EQ(resident() - 1 + 1, 0u);
+  });
+}
+
+// A tile's memory, where cards are listed: the runtime has no number for such a device.
+TEST(MemoryTest, MemoryOfADeviceThatIsNotListedIsNotPinned) {
+  OUTBACK_IN_ITS_OWN_PROCESS(
+      ({{"OUTBACK_ZE_TILES", "2"}, {"ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE"}}), {
+        const outback_runtime& t = table();
+        void *card = nullptr, *context = nullptr, *memory = nullptr;
+        must(t.native->device(t.self, 0, &card));
+        must(t.native->context(t.self, 0, &context));
+        ze_device_handle_t tile = nullptr;
+        uint32_t count = 1;
+        void* const loader = dlopen("libze_loader.so.1", RTLD_NOW);
+        const auto sub_devices = reinterpret_cast<decltype(&zeDeviceGetSubDevices)>(
+            dlsym(loader, "zeDeviceGetSubDevices"));
+        const auto allocate =
+            reinterpret_cast<decltype(&zeMemAllocDevice)>(dlsym(loader, "zeMemAllocDevice"));
+        EXPECT_EQ(sub_devices(static_cast<ze_device_handle_t>(card), &count, &tile), 0);
+        ze_device_mem_alloc_desc_t desc = {};
+        desc.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC;
+        EXPECT_EQ(
+            allocate(static_cast<ze_context_handle_t>(context), &desc, 4096, 64, tile, &memory), 0);
+        outback_pointer_info info = {};
+        info.struct_size = sizeof(info);
+        must(t.host_memory->info(t.self, memory, &info));
+        EXPECT_EQ(info.device, OUTBACK_HOST);
+        EXPECT_EQ(info.pinned, 0);
+        EXPECT_EQ(info.base, nullptr);
+      });
 }
 
 TEST(MemoryTest, DevicesThatAreNoPeersAreToldSo) {
@@ -215,6 +269,27 @@ TEST(MemoryTest, AFillDoesNotWaitForABusyDevice) {
     must(t.mem_copy(t.self, back.data(), OUTBACK_HOST, ptr, 0, 64, nullptr));
     for (std::size_t i = 0; i < 64; ++i) EXPECT_EQ(back[i], '1' + i % 8);
     alarm(0);
+  });
+}
+
+// Whoever made a file could shrink it, and reading a page that is gone ends the process.
+TEST(MemoryTest, AnEventInAFileThatMayShrinkIsRefused) {
+  OUTBACK_IN_ITS_OWN_PROCESS(({}), {
+    const outback_runtime& t = table();
+    outback_event e = nullptr;
+    outback_event opened = nullptr;
+    must(t.events->create(t.self, 0, OUTBACK_EVENT_INTERPROCESS, &e));
+    outback_ipc_handle handle = {};
+    handle.struct_size = sizeof(handle);
+    must(t.ipc->get_event(t.self, 0, e, &handle));
+    must(t.ipc->open_event(t.self, 0, &handle, &opened));
+    must(t.events->destroy(t.self, 0, opened));
+    const int unsealed = memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    EXPECT_EQ(ftruncate(unsealed, lseek(handle.fd, 0, SEEK_END)), 0);
+    handle.fd = unsealed;
+    EXPECT_EQ(t.ipc->open_event(t.self, 0, &handle, &opened), OUTBACK_INVALID_ARGUMENT);
+    EXPECT_EQ(fcntl(unsealed, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SEAL), 0);
+    EXPECT_EQ(t.ipc->open_event(t.self, 0, &handle, &opened), OUTBACK_INVALID_ARGUMENT);
   });
 }
 

@@ -138,9 +138,10 @@ void workload::give_back() {
   std::erase_if(events_, [&](outback_event each) {
     return attempt("events.destroy", t_.events->destroy(t_.self, 0, each));
   });
-  std::erase_if(streams_, [&](outback_stream each) {
-    return attempt("streams.destroy", t_.streams->destroy(t_.self, 0, each));
-  });
+  // A stream is gone also if that failed.
+  for (const outback_stream each : std::exchange(streams_, {})) {
+    attempt("streams.destroy", t_.streams->destroy(t_.self, 0, each));
+  }
 }
 
 }  // namespace outback::test_level_zero
