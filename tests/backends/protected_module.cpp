@@ -49,7 +49,6 @@ OUTBACK_MODULE(_C) {
   at::addGlobalCallback(
       at::RecordFunctionCallback(&enter, &leave).scopes({at::RecordScope::FUNCTION}));
   outback_host_runtime_describe_caller(&describe);
-  return {.name = "acme",
-          .runtime = outback_host_runtime(),
-          .amp_dtypes = {at::kHalf, at::kBFloat16}};
+  return {
+      .name = "acme", .runtime = outback_host_runtime(), .amp_dtypes = {at::kHalf, at::kBFloat16}};
 }

@@ -2,13 +2,13 @@
 #include <c10/util/Exception.h>
 #include <gmock/gmock.h>
 
-#include "backend_template/core/streams/native.h"
 #include "backend_template/core/devices/peer.h"
 #include "backend_template/core/devices/telemetry.h"
 #include "backend_template/core/graphs/graph.h"
 #include "backend_template/core/memory/ipc.h"
 #include "backend_template/core/streams/event.h"
 #include "backend_template/core/streams/host_callback.h"
+#include "backend_template/core/streams/native.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/runtimes/null/null.h"
 #include "outback/backend.h"

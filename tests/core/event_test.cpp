@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "backend_template/core/interfaces/guard.h"
-#include "backend_template/core/runtime/descriptor.h"
 #include "backend_template/core/memory/ipc.h"
+#include "backend_template/core/runtime/descriptor.h"
 #include "backend_template/core/streams/event_flag.h"
 #include "backend_template/core/streams/stream.h"
 #include "tests/core/test_backend.h"

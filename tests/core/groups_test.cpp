@@ -10,7 +10,6 @@
 #include <stdexcept>
 #include <vector>
 
-#include "backend_template/core/streams/native.h"
 #include "backend_template/core/devices/peer.h"
 #include "backend_template/core/devices/telemetry.h"
 #include "backend_template/core/graphs/graph.h"
@@ -20,6 +19,7 @@
 #include "backend_template/core/memory/ipc.h"
 #include "backend_template/core/streams/event.h"
 #include "backend_template/core/streams/host_callback.h"
+#include "backend_template/core/streams/native.h"
 #include "backend_template/core/streams/stream.h"
 #include "tests/core/test_backend.h"
 

@@ -1,7 +1,6 @@
-// A class that must not compile, by the number in OUTBACK_CASE: check_half_runtimes.py includes this
-// once for each, in a namespace of its own. Case 0 is whole and compiles, so that the others fail
-// for the right reason.
-// Cases from 20 on have one group, and not the one that it needs.
+// A class that must not compile, by the number in OUTBACK_CASE: check_half_runtimes.py includes
+// this once for each, in a namespace of its own. Case 0 is whole and compiles, so that the others
+// fail for the right reason. Cases from 20 on have one group, and not the one that it needs.
 #define OUTBACK_HAS(group_case) (OUTBACK_CASE < 20 || OUTBACK_CASE == group_case)
 #define OUTBACK_HAS_STREAMS (OUTBACK_CASE != 2 && OUTBACK_CASE != 22)
 #define OUTBACK_HAS_EVENTS (OUTBACK_CASE < 20)

@@ -77,8 +77,8 @@ TEST_F(VariablesTest, Numbers) {
 
 TEST_F(VariablesTest, Sizes) {
   EXPECT_EQ(size_variable(set("1")), 1u);
-  for (const auto& [letters, unit] : {std::pair{"Kk", 1ull << 10}, {"Mm", 1ull << 20},
-                                      {"Gg", 1ull << 30}}) {
+  for (const auto& [letters, unit] :
+       {std::pair{"Kk", 1ull << 10}, {"Mm", 1ull << 20}, {"Gg", 1ull << 30}}) {
     for (const char* letter = letters; *letter != '\0'; ++letter) {
       EXPECT_EQ(size_variable(set(std::string("3") + *letter)), 3 * unit);
     }

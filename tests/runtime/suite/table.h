@@ -1,4 +1,5 @@
-// The table that a program of the suite is about: the only part of it that is compiled for each one.
+// The table that a program of the suite is about: the only part of it that is compiled for each
+// one.
 #pragma once
 
 #include "outback/runtime.h"
