@@ -210,7 +210,7 @@ TEST(BusyClockTest, ThreadsThatEndedCount) {
   std::chrono::nanoseconds during{0};
   for (int times = 1; times <= 2; ++times) {
     std::thread([&] {
-      const busy_clock::thread measured(clock);
+      const busy_clock::counted_thread measured(clock);
       const auto before = clock.total();
       while (clock.total() - before < work) {
       }

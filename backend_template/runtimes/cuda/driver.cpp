@@ -28,7 +28,7 @@ void* find_function(const cudart& cuda, const char* name) {
 }
 
 template <class F>
-void find(const cudart& cuda, entry<F>& e) {
+void look_up(const cudart& cuda, entry<F>& e) {
   e.function = reinterpret_cast<decltype(e.function)>(find_function(cuda, e.name));
 }
 
@@ -36,9 +36,9 @@ void find(const cudart& cuda, entry<F>& e) {
 
 driver find_driver(const cudart& cuda) {
   driver found;
-#define OUTBACK_FIND(name) find(cuda, found.name);
-  OUTBACK_CUDA_DRIVER(OUTBACK_FIND)
-#undef OUTBACK_FIND
+#define OUTBACK_LOOK_UP(name) look_up(cuda, found.name);
+  OUTBACK_CUDA_DRIVER(OUTBACK_LOOK_UP)
+#undef OUTBACK_LOOK_UP
   return found;
 }
 

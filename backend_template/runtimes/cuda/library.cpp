@@ -75,21 +75,21 @@ void* open_library(std::string& problem) {
 }
 
 template <class F>
-bool find(void* handle, entry<F>& e) {
+bool look_up(void* handle, entry<F>& e) {
   e.function = reinterpret_cast<decltype(e.function)>(dlsym(handle, e.name));
   return bool(e);
 }
 
-std::string fill(void* handle, cudart& functions) {
+std::string look_up_all(void* handle, cudart& functions) {
   std::string missing;
-#define OUTBACK_FIND(name) \
-  if (!find(handle, functions.name)) missing += std::string(missing.empty() ? "" : ", ") + #name;
+#define OUTBACK_LOOK_UP(name) \
+  if (!look_up(handle, functions.name)) missing += std::string(missing.empty() ? "" : ", ") + #name;
   // All missing functions are named. Optional ones stay null.
-  OUTBACK_CUDART_REQUIRED(OUTBACK_FIND)
-#undef OUTBACK_FIND
-#define OUTBACK_FIND(name) find(handle, functions.name);
-  OUTBACK_CUDART_OPTIONAL(OUTBACK_FIND)
-#undef OUTBACK_FIND
+  OUTBACK_CUDART_REQUIRED(OUTBACK_LOOK_UP)
+#undef OUTBACK_LOOK_UP
+#define OUTBACK_LOOK_UP(name) look_up(handle, functions.name);
+  OUTBACK_CUDART_OPTIONAL(OUTBACK_LOOK_UP)
+#undef OUTBACK_LOOK_UP
   if (!missing.empty()) return "has no " + missing;
   int version = 0;
   if (const cudaError_t error = functions.cudaRuntimeGetVersion(&version); error != cudaSuccess) {
@@ -106,7 +106,7 @@ library load() {
   void* handle = open_library(found.problem);
   if (handle == nullptr) return found;
   found.path = path_of(handle);
-  if (const std::string problem = fill(handle, found.functions); !problem.empty()) {
+  if (const std::string problem = look_up_all(handle, found.functions); !problem.empty()) {
     found.problem = found.path + " " + problem;
     found.path.clear();
   }

@@ -28,13 +28,13 @@ nvml_library open_nvml() {
                       " cannot be opened: " + outback::detail::printable(dlerror());
     return library;
   }
-  const auto find = [&](auto& e) {
+  const auto look_up = [&](auto& e) {
     e.function = reinterpret_cast<decltype(e.function)>(dlsym(handle, e.name));
   };
   // The first function that is missing makes the library unusable, and the text names it.
   const auto need = [&](auto&... entries) {
     const auto one = [&](auto& e) {
-      find(e);
+      look_up(e);
       if (!e && library.problem.empty()) library.problem = chosen + " has no " + e.name;
     };
     (one(entries), ...);
@@ -42,8 +42,8 @@ nvml_library open_nvml() {
   nvml& f = library.functions;
   need(f.error_string, f.init, f.count, f.by_index, f.by_uuid, f.by_pci, f.uuid, f.utilization,
        f.memory, f.temperature, f.power, f.clock, f.processes);
-  find(f.cuda_version), find(f.mig_mode), find(f.most_mig_devices), find(f.mig_device);
-  find(f.gpu_instance), find(f.compute_instance);
+  look_up(f.cuda_version), look_up(f.mig_mode), look_up(f.most_mig_devices), look_up(f.mig_device);
+  look_up(f.gpu_instance), look_up(f.compute_instance);
   if (!library.problem.empty()) return library;
   // Initialising NVML does not start CUDA, and is safe before a fork.
   if (const nvml_result result = f.init()) {

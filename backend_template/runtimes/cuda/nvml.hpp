@@ -54,30 +54,31 @@ constexpr unsigned nvml_clock_sm = 1;
 /// NVML's functions. All entries up to `processes` are there once loaded_nvml() reports no problem.
 struct nvml {
   template <class... Arguments>
-  using function = entry<nvml_result(Arguments...)>;
+  using nvml_function = entry<nvml_result(Arguments...)>;
 
   entry<const char*(nvml_result)> error_string{"nvmlErrorString"};
-  function<> init{"nvmlInit_v2"};
-  function<unsigned*> count{"nvmlDeviceGetCount_v2"};
-  function<unsigned, nvmlDevice_t*> by_index{"nvmlDeviceGetHandleByIndex_v2"};
-  function<const char*, nvmlDevice_t*> by_uuid{"nvmlDeviceGetHandleByUUID"};
-  function<const char*, nvmlDevice_t*> by_pci{"nvmlDeviceGetHandleByPciBusId_v2"};
-  function<nvmlDevice_t, char*, unsigned> uuid{"nvmlDeviceGetUUID"};
-  function<nvmlDevice_t, nvml_utilization*> utilization{"nvmlDeviceGetUtilizationRates"};
-  function<nvmlDevice_t, nvml_memory*> memory{"nvmlDeviceGetMemoryInfo"};
-  function<nvmlDevice_t, unsigned, unsigned*> temperature{"nvmlDeviceGetTemperature"};
-  function<nvmlDevice_t, unsigned*> power{"nvmlDeviceGetPowerUsage"};
-  function<nvmlDevice_t, unsigned, unsigned*> clock{"nvmlDeviceGetClockInfo"};
-  function<nvmlDevice_t, unsigned*, nvml_process*> processes{
+  nvml_function<> init{"nvmlInit_v2"};
+  nvml_function<unsigned*> count{"nvmlDeviceGetCount_v2"};
+  nvml_function<unsigned, nvmlDevice_t*> by_index{"nvmlDeviceGetHandleByIndex_v2"};
+  nvml_function<const char*, nvmlDevice_t*> by_uuid{"nvmlDeviceGetHandleByUUID"};
+  nvml_function<const char*, nvmlDevice_t*> by_pci{"nvmlDeviceGetHandleByPciBusId_v2"};
+  nvml_function<nvmlDevice_t, char*, unsigned> uuid{"nvmlDeviceGetUUID"};
+  nvml_function<nvmlDevice_t, nvml_utilization*> utilization{"nvmlDeviceGetUtilizationRates"};
+  nvml_function<nvmlDevice_t, nvml_memory*> memory{"nvmlDeviceGetMemoryInfo"};
+  nvml_function<nvmlDevice_t, unsigned, unsigned*> temperature{"nvmlDeviceGetTemperature"};
+  nvml_function<nvmlDevice_t, unsigned*> power{"nvmlDeviceGetPowerUsage"};
+  nvml_function<nvmlDevice_t, unsigned, unsigned*> clock{"nvmlDeviceGetClockInfo"};
+  nvml_function<nvmlDevice_t, unsigned*, nvml_process*> processes{
       "nvmlDeviceGetComputeRunningProcesses_v3"};
 
   // These are null if the driver is too old to have them.
-  function<int*> cuda_version{"nvmlSystemGetCudaDriverVersion_v2"};
-  function<nvmlDevice_t, unsigned*, unsigned*> mig_mode{"nvmlDeviceGetMigMode"};
-  function<nvmlDevice_t, unsigned*> most_mig_devices{"nvmlDeviceGetMaxMigDeviceCount"};
-  function<nvmlDevice_t, unsigned, nvmlDevice_t*> mig_device{"nvmlDeviceGetMigDeviceHandleByIndex"};
-  function<nvmlDevice_t, unsigned*> gpu_instance{"nvmlDeviceGetGpuInstanceId"};
-  function<nvmlDevice_t, unsigned*> compute_instance{"nvmlDeviceGetComputeInstanceId"};
+  nvml_function<int*> cuda_version{"nvmlSystemGetCudaDriverVersion_v2"};
+  nvml_function<nvmlDevice_t, unsigned*, unsigned*> mig_mode{"nvmlDeviceGetMigMode"};
+  nvml_function<nvmlDevice_t, unsigned*> most_mig_devices{"nvmlDeviceGetMaxMigDeviceCount"};
+  nvml_function<nvmlDevice_t, unsigned, nvmlDevice_t*> mig_device{
+      "nvmlDeviceGetMigDeviceHandleByIndex"};
+  nvml_function<nvmlDevice_t, unsigned*> gpu_instance{"nvmlDeviceGetGpuInstanceId"};
+  nvml_function<nvmlDevice_t, unsigned*> compute_instance{"nvmlDeviceGetComputeInstanceId"};
 };
 
 /// The functions, or why they cannot be used.

@@ -23,12 +23,12 @@ clockid_t own_clock() {
 
 }  // namespace
 
-busy_clock::thread::thread(busy_clock& clock) noexcept : clock_(clock) {
+busy_clock::counted_thread::counted_thread(busy_clock& clock) noexcept : clock_(clock) {
   const std::lock_guard lock(clock_.mutex_);
   clock_.running_.push_back(own_clock());
 }
 
-busy_clock::thread::~thread() {
+busy_clock::counted_thread::~counted_thread() {
   const clockid_t own = own_clock();
   const std::lock_guard lock(clock_.mutex_);
   // The thread adds its time itself, because nobody can read its clock once it is gone.

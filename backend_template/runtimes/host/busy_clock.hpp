@@ -16,12 +16,12 @@ class busy_clock {
  public:
   /// Counts the processor time of the thread that made it, as long as the object lives. The thread
   /// makes it and destroys it itself; `clock` must outlive it.
-  class thread {
+  class counted_thread {
    public:
-    explicit thread(busy_clock& clock) noexcept;
-    ~thread();
-    thread(const thread&) = delete;
-    thread& operator=(const thread&) = delete;
+    explicit counted_thread(busy_clock& clock) noexcept;
+    ~counted_thread();
+    counted_thread(const counted_thread&) = delete;
+    counted_thread& operator=(const counted_thread&) = delete;
 
    private:
     busy_clock& clock_;

@@ -116,7 +116,7 @@ void stream::set_niceness() const noexcept {
 
 void stream::work_until_closed() noexcept {
   set_niceness();
-  const busy_clock::thread measured(*busy_);
+  const busy_clock::counted_thread measured(*busy_);
   std::unique_lock lock(mutex_);
   for (;;) {
     has_work_.wait(lock, [this] { return !inline_ && (closed_ || !queue_.empty()); });

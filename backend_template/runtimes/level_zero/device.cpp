@@ -36,7 +36,7 @@ bool device::gone() const noexcept {
   return now == ZE_RESULT_ERROR_DEVICE_LOST || now == ZE_RESULT_ERROR_DEVICE_REQUIRES_RESET;
 }
 
-std::shared_ptr<queue> device::new_queue(int32_t priority) {
+std::shared_ptr<command_queue> device::new_queue(int32_t priority) {
   const device_facts& known = facts();
   const bool in_order = driver_.keeps_order();
   ze_command_queue_desc_t desc = {};
@@ -50,28 +50,29 @@ std::shared_ptr<queue> device::new_queue(int32_t priority) {
   ze_command_list_handle_t list = nullptr;
   check(driver_.api().zeCommandListCreateImmediate(context(), handle_, &desc, &list),
         "zeCommandListCreateImmediate");
-  return std::make_shared<queue>(
-      driver_, list, in_order ? queue::order::by_list : queue::order::by_barriers, false);
+  return std::make_shared<command_queue>(
+      driver_, list, in_order ? command_queue::order::by_list : command_queue::order::by_barriers,
+      false);
 }
 
-std::shared_ptr<queue> device::made_once(std::shared_ptr<queue>& place) {
+std::shared_ptr<command_queue> device::made_once(std::shared_ptr<command_queue>& place) {
   const std::lock_guard lock(mutex_);
   if (place == nullptr) place = new_queue(0);
   return place;
 }
 
-queue& device::default_queue() {
-  if (queue* const there = default_queue_.load(std::memory_order_acquire)) return *there;
+command_queue& device::default_queue() {
+  if (command_queue* const there = default_queue_.load(std::memory_order_acquire)) return *there;
   const auto made = made_once(default_);
   default_queue_.store(made.get(), std::memory_order_release);
   return *made;
 }
 
-queue& device::transfer_queue() {
+command_queue& device::transfer_queue() {
   return *made_once(transfer_);
 }
 
-std::shared_ptr<queue> device::idle_queue(int32_t priority) {
+std::shared_ptr<command_queue> device::idle_queue(int32_t priority) {
   for (auto it = retired_.begin(); it != retired_.end(); ++it) {
     if (it->work->foreign() || it->priority != priority) continue;
     if (it->last ? !it->last.complete() : !it->work->idle()) continue;
@@ -86,7 +87,8 @@ std::shared_ptr<queue> device::idle_queue(int32_t priority) {
 // Waits a moment for a list that is almost idle rather than making another one: a program that
 // makes and destroys streams all the time would get more and more lists. Each list is waited for
 // once.
-std::shared_ptr<queue> device::spare_queue(int32_t priority, std::unique_lock<std::mutex>& lock) {
+std::shared_ptr<command_queue> device::spare_queue(int32_t priority,
+                                                   std::unique_lock<std::mutex>& lock) {
   if (auto found = idle_queue(priority)) return found;
   const auto busy = std::find_if(retired_.begin(), retired_.end(), [&](const retired& each) {
     return !each.work->foreign() && each.priority == priority && each.last && !each.waited_for;
@@ -94,15 +96,15 @@ std::shared_ptr<queue> device::spare_queue(int32_t priority, std::unique_lock<st
   if (busy == retired_.end()) return nullptr;
   busy->waited_for = true;
   // Copied, because retired_ may change while the lock is open.
-  const slot_ref last = busy->last;
+  const event_ref last = busy->last;
   lock.unlock();
   last.wait(moment_ns);
   lock.lock();
   return idle_queue(priority);
 }
 
-std::vector<std::shared_ptr<queue>> device::surplus_queues() {
-  std::vector<std::shared_ptr<queue>> surplus;
+std::vector<std::shared_ptr<command_queue>> device::surplus_queues() {
+  std::vector<std::shared_ptr<command_queue>> surplus;
   std::array<int, least_priority - greatest_priority + 1> kept = {};
   const auto over = [](const retired& each) {
     try {
@@ -133,7 +135,7 @@ stream* device::create_stream(int32_t priority) {
 stream* device::wrap_stream(ze_command_list_handle_t handle) {
   if (handle == nullptr) throw invalid_argument("handle is null: a command list was expected");
   const std::lock_guard lock(mutex_);
-  std::shared_ptr<queue> work;
+  std::shared_ptr<command_queue> work;
   int32_t priority = 0;
   if (default_ != nullptr && default_->list() == handle) work = default_;
   for (const entry& each : streams_) {
@@ -146,14 +148,15 @@ stream* device::wrap_stream(ze_command_list_handle_t handle) {
   if (work == nullptr) {
     // API 1.4 has no call that tells whether somebody else's list has the in-order flag. Barriers
     // are right for both kinds.
-    work = std::make_shared<queue>(driver_, handle, queue::order::by_barriers, true);
+    work =
+        std::make_shared<command_queue>(driver_, handle, command_queue::order::by_barriers, true);
   }
   streams_.push_back({std::make_unique<stream>(stream{index_, std::move(work)}), priority});
   return streams_.back().handle.get();
 }
 
 void device::destroy_stream(const stream* given) {
-  std::vector<std::shared_ptr<queue>> surplus;  // destroyed after the lock is released
+  std::vector<std::shared_ptr<command_queue>> surplus;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(streams_.begin(), streams_.end(),
                                   [&](const entry& each) { return each.handle.get() == given; });
@@ -161,7 +164,7 @@ void device::destroy_stream(const stream* given) {
     throw invalid_argument("the stream is not one that device " + std::to_string(index_) +
                            " created: destroyed already, or of another device");
   }
-  const std::shared_ptr<queue> work = found->handle->work;
+  const std::shared_ptr<command_queue> work = found->handle->work;
   const int32_t priority = found->priority;
   const bool in_use =
       work == default_ || std::any_of(streams_.begin(), streams_.end(), [&](const entry& each) {
@@ -171,10 +174,10 @@ void device::destroy_stream(const stream* given) {
   streams_.erase(found);  // whatever fails below, the stream is gone
   if (in_use) return;
   surplus = surplus_queues();
-  slot_ref last;
+  event_ref last;
   try {
-    // Nothing of ours touches the list behind this slot. Once the slot is complete, the list may be
-    // used again or destroyed, by us or by the owner of a foreign one.
+    // Nothing of ours touches the list behind this event. Once the event is complete, the list may
+    // be used again or destroyed, by us or by the owner of a foreign one.
     last = work->close_off();
   } catch (...) {
     // The list may be busy still. Our own is asked later whether it is idle. A foreign one may be
@@ -182,7 +185,7 @@ void device::destroy_stream(const stream* given) {
     if (work->foreign()) {
       abandoned_.push_back(work);
     } else {
-      retired_.push_back({work, slot_ref(), priority, false});
+      retired_.push_back({work, event_ref(), priority, false});
     }
     throw;
   }
@@ -190,8 +193,8 @@ void device::destroy_stream(const stream* given) {
 }
 
 void device::sync() {
-  std::vector<std::shared_ptr<queue>> all;
-  std::vector<slot_ref> last;
+  std::vector<std::shared_ptr<command_queue>> all;
+  std::vector<event_ref> last;
   {
     const std::lock_guard lock(mutex_);
     if (default_ != nullptr) all.push_back(default_);
@@ -203,7 +206,7 @@ void device::sync() {
   }
   // Without the lock: waiting may take long, and other threads make streams meanwhile.
   for (const auto& work : all) work->sync();
-  for (const auto& slot : last) slot.wait();
+  for (const auto& signal : last) signal.wait();
 }
 
 }  // namespace outback::level_zero

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "backend_template/runtimes/level_zero/allocations.hpp"
+#include "backend_template/runtimes/level_zero/command_queue.hpp"
 #include "backend_template/runtimes/level_zero/detour.hpp"
 #include "backend_template/runtimes/level_zero/driver.hpp"
-#include "backend_template/runtimes/level_zero/queue.hpp"
 #include "backend_template/runtimes/level_zero/sysman.hpp"
 #include "backend_template/runtimes/level_zero/timer.hpp"
 #include "outback/runtime.h"
@@ -40,7 +40,7 @@ struct device_facts {
 /// What `outback_stream` points to: a handle of a queue, which several streams may share.
 struct stream {
   int32_t device;
-  std::shared_ptr<queue> work;
+  std::shared_ptr<command_queue> work;
 };
 
 /// Lives as long as the process. May be used from any thread; throws like `check` (result.hpp).
@@ -72,9 +72,9 @@ class device {
   bool gone() const noexcept;
 
   /// Returns the queue of the default stream; the first call makes it. It is never destroyed.
-  queue& default_queue();
+  command_queue& default_queue();
   /// Returns the queue for copies that the runtime makes of its own accord and waits for.
-  queue& transfer_queue();
+  command_queue& transfer_queue();
 
   /// Makes a stream, which the device owns until `destroy_stream`. `priority` is clamped. Uses the
   /// list of a destroyed stream again if it can, and may wait up to 50 ms for one that is almost
@@ -94,8 +94,8 @@ class device {
  private:
   // A queue whose last stream was destroyed.
   struct retired {
-    std::shared_ptr<queue> work;
-    slot_ref last;  // complete when the queue is idle; empty: ask the queue
+    std::shared_ptr<command_queue> work;
+    event_ref last;  // complete when the queue is idle; empty: ask the queue
     int32_t priority;
     bool waited_for;  // a new stream has waited for it once
   };
@@ -104,16 +104,16 @@ class device {
     int32_t priority;
   };
 
-  std::shared_ptr<queue> new_queue(int32_t priority);
+  std::shared_ptr<command_queue> new_queue(int32_t priority);
   // Both return a retired queue that is idle, or null. The caller holds mutex_. `spare_queue` may
   // wait for one, and releases the lock meanwhile.
-  std::shared_ptr<queue> idle_queue(int32_t priority);
-  std::shared_ptr<queue> spare_queue(int32_t priority, std::unique_lock<std::mutex>& lock);
+  std::shared_ptr<command_queue> idle_queue(int32_t priority);
+  std::shared_ptr<command_queue> spare_queue(int32_t priority, std::unique_lock<std::mutex>& lock);
   // Removes and returns the retired queues that are idle and not worth keeping. The caller holds
   // mutex_.
-  std::vector<std::shared_ptr<queue>> surplus_queues();
+  std::vector<std::shared_ptr<command_queue>> surplus_queues();
   // The queue in `place`, made if there is none.
-  std::shared_ptr<queue> made_once(std::shared_ptr<queue>& place);
+  std::shared_ptr<command_queue> made_once(std::shared_ptr<command_queue>& place);
 
   driver& driver_;
   const ze_device_handle_t handle_;
@@ -127,11 +127,11 @@ class device {
   std::atomic<const device_facts*> facts_{nullptr};
 
   std::mutex mutex_;
-  std::atomic<queue*> default_queue_{nullptr};
-  std::shared_ptr<queue> default_, transfer_;
+  std::atomic<command_queue*> default_queue_{nullptr};
+  std::shared_ptr<command_queue> default_, transfer_;
   std::vector<entry> streams_;
   std::vector<retired> retired_;  // used again once they are idle
-  std::vector<std::shared_ptr<queue>>
+  std::vector<std::shared_ptr<command_queue>>
       abandoned_;  // foreign ones of which nobody knows when they are
   std::atomic<uint32_t> next_index_{0};
 };

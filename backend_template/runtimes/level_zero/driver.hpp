@@ -1,5 +1,5 @@
 // One driver of the loader's: what it supports, its one context, which all its devices share, and
-// its event slots.
+// its pooled events.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backend_template/runtimes/level_zero/driver_api.hpp"
-#include "backend_template/runtimes/level_zero/event_slots.hpp"
+#include "backend_template/runtimes/level_zero/event_pool.hpp"
 #include "backend_template/runtimes/level_zero/options.hpp"
 
 namespace outback::level_zero {
@@ -43,10 +43,10 @@ class driver {
   bool has_relaxed_limits() const noexcept { return relaxed_; }  // allocations of any size
   bool tells_clock_rate() const noexcept { return version_ >= newer::api_version(1, 2); }
 
-  /// Event slots that anybody may signal.
-  event_slots& slots() noexcept { return slots_; }
-  /// Event slots for lists with the in-order flag: counter-based ones if the driver has such.
-  event_slots& ordered_slots() noexcept { return counter_based_ ? counting_slots_ : slots_; }
+  /// Pooled events that anybody may signal.
+  event_pool& events() noexcept { return events_; }
+  /// Pooled events for lists with the in-order flag: counter-based ones if the driver has such.
+  event_pool& ordered_events() noexcept { return counter_based_ ? counting_events_ : events_; }
 
  private:
   bool has_extension(const char* name) const;
@@ -58,8 +58,8 @@ class driver {
   bool relaxed_ = false;
   std::mutex mutex_;
   std::atomic<ze_context_handle_t> context_{nullptr};
-  event_slots slots_{*this, false};
-  event_slots counting_slots_{*this, true};
+  event_pool events_{*this, false};
+  event_pool counting_events_{*this, true};
 };
 
 }  // namespace outback::level_zero

@@ -6,14 +6,14 @@
 #include <mutex>
 #include <utility>
 
-#include "backend_template/runtimes/level_zero/event_slots.hpp"
+#include "backend_template/runtimes/level_zero/event_pool.hpp"
 #include "backend_template/runtimes/level_zero/shared_event.hpp"
 
 namespace outback::level_zero {
 
 /// What one recording left. A copy keeps its meaning when the event is recorded again.
 struct recording {
-  slot_ref slot;        // empty: never recorded
+  event_ref signal;     // empty: never recorded
   int64_t host_ns = 0;  // of the call, by the host's steady clock; timed only
 };
 
@@ -35,13 +35,13 @@ class event {
     const std::lock_guard lock(mutex_);
     return current_;
   }
-  /// Returns the event slot of the last recording, for native.event. If there was none, returns one
-  /// that is complete, which `make()` provides once. The slot is the event's until the next
+  /// Returns the pooled event of the last recording, for native.event. If there was none, returns
+  /// one that is complete, which `make()` provides once. It is this event's until the next
   /// `replace`.
   template <class Make>
-  event_slot* native(const Make& make) {
+  pooled_event* native(const Make& make) {
     const std::lock_guard lock(mutex_);
-    if (current_.slot) return current_.slot.get();
+    if (current_.signal) return current_.signal.get();
     if (!stand_in_) stand_in_ = make();
     return stand_in_.get();
   }
@@ -59,7 +59,7 @@ class event {
   const std::shared_ptr<shared_event> shared_;
   mutable std::mutex mutex_;
   recording current_;
-  slot_ref stand_in_;
+  event_ref stand_in_;
 };
 
 }  // namespace outback::level_zero

@@ -41,7 +41,7 @@ host_worker::prepared::~prepared() {
 
 host_worker::prepared host_worker::prepare(std::function<void()> work) {
   std::list<job> one;
-  one.push_back({slot_ref(), slot_ref(), std::move(work)});
+  one.push_back({event_ref(), event_ref(), std::move(work)});
   const std::lock_guard lock(state_->mutex);
   if (!state_->has_thread) {
     // Here at the latest: the driver is loaded, and the new thread is not in it yet.
@@ -58,7 +58,7 @@ host_worker::prepared host_worker::prepare(std::function<void()> work) {
   return prepared(state_, std::move(one));
 }
 
-void host_worker::push(prepared one, slot_ref reached, slot_ref gate) noexcept {
+void host_worker::push(prepared one, event_ref reached, event_ref gate) noexcept {
   one.one_.front().reached = std::move(reached);
   one.one_.front().gate = std::move(gate);
   const std::lock_guard lock(state_->mutex);
@@ -101,11 +101,11 @@ void host_worker::run_jobs(const std::shared_ptr<state>& shared) noexcept {
 }
 
 // It waits in short pieces, so that an exit need not wait for the device.
-bool host_worker::await(const slot_ref& slot) {
+bool host_worker::await(const event_ref& signal) {
   for (;;) {
     const driver_call call;
     if (!call) return false;
-    if (slot.wait(longest_wait_ns)) return true;
+    if (signal.wait(longest_wait_ns)) return true;
   }
 }
 

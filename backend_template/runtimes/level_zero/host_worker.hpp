@@ -11,7 +11,7 @@
 #include <memory>
 #include <utility>
 
-#include "backend_template/runtimes/level_zero/event_slots.hpp"
+#include "backend_template/runtimes/level_zero/event_pool.hpp"
 
 namespace outback::level_zero {
 
@@ -20,14 +20,14 @@ namespace outback::level_zero {
 /// thread.
 class host_worker {
   struct job {
-    slot_ref reached;  // signalled when the queue gets to the work
-    slot_ref gate;     // signalled after the work: the queue goes on
+    event_ref reached;  // signalled when the queue gets to the work
+    event_ref gate;     // signalled after the work: the queue goes on
     std::function<void()> work;
   };
   struct state;
 
  public:
-  /// A job that lacks only its event slots. Whatever may fail has been done: memory was allocated
+  /// A job that lacks only its pooled events. Whatever may fail has been done: memory was allocated
   /// and the thread runs. If it is dropped, nothing runs.
   class prepared {
    public:
@@ -50,15 +50,15 @@ class host_worker {
   /// Queues the job. Jobs run in the order of these calls. If waiting for `reached` fails, the job
   /// does not run; `gate` is signalled in any case, also if the job throws a std::exception, unless
   /// the process ends.
-  void push(prepared one, slot_ref reached, slot_ref gate) noexcept;
+  void push(prepared one, event_ref reached, event_ref gate) noexcept;
 
   /// Throws what kept a job from running, or a gate from being signalled, or what a job threw; each
   /// failure is thrown once, and of several only the first.
   void rethrow();
 
-  /// Blocks the caller until `slot` is complete, but no longer than until the process ends: then it
-  /// returns false. For work of a queue, which runs on such a thread. Throws like `check`.
-  static bool await(const slot_ref& slot);
+  /// Blocks the caller until `signal` is complete, but no longer than until the process ends: then
+  /// it returns false. For work of a queue, which runs on such a thread. Throws like `check`.
+  static bool await(const event_ref& signal);
 
  private:
   static void run_jobs(const std::shared_ptr<state>& shared) noexcept;

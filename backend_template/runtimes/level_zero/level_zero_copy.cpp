@@ -10,21 +10,21 @@
 namespace outback::level_zero {
 namespace {
 
-auto copy_command(const queue& q, void* dst, const void* src, std::size_t size) {
+auto copy_command(const command_queue& q, void* dst, const void* src, std::size_t size) {
   return [&q, dst, src, size](ze_event_handle_t done) {
     return q.of().api().zeCommandListAppendMemoryCopy(q.list(), dst, src, size, done, 0, nullptr);
   };
 }
 
-void append_copy(queue& q, void* dst, const void* src, std::size_t size) {
+void append_copy(command_queue& q, void* dst, const void* src, std::size_t size) {
   q.append("zeCommandListAppendMemoryCopy", copy_command(q, dst, src, size));
 }
 
-void copy_and_wait(queue& q, void* dst, const void* src, std::size_t size) {
+void copy_and_wait(command_queue& q, void* dst, const void* src, std::size_t size) {
   q.append_signalling("zeCommandListAppendMemoryCopy", copy_command(q, dst, src, size)).wait();
 }
 
-void append_fill(queue& q, void* ptr, std::size_t size, const std::byte* pattern,
+void append_fill(command_queue& q, void* ptr, std::size_t size, const std::byte* pattern,
                  std::size_t pattern_size) {
   q.append("zeCommandListAppendMemoryFill", [&](ze_event_handle_t done) {
     return q.of().api().zeCommandListAppendMemoryFill(q.list(), ptr, pattern, pattern_size, size,
@@ -48,7 +48,7 @@ void level_zero_runtime::mem_copy(void* dst, int32_t dst_device, const void* src
   on(from_host ? dst_device : src_device, [&](device& d) {
     // Checked before anything is enqueued.
     device& other = from_host || to_host ? d : at(dst_device);
-    queue& q = queue_of(d, stream);
+    command_queue& q = queue_of(d, stream);
     if (size == 0) return;
     if (from_host) {
       copy_from_host(d, q, dst, src, size);
@@ -60,7 +60,7 @@ void level_zero_runtime::mem_copy(void* dst, int32_t dst_device, const void* src
   });
 }
 
-void level_zero_runtime::copy_from_host(device& d, queue& q, void* dst, const void* src,
+void level_zero_runtime::copy_from_host(device& d, command_queue& q, void* dst, const void* src,
                                         std::size_t size) {
   if (pinned(d, src, size)) return append_copy(q, dst, src, size);
   // If all staging blocks are in use, the caller waits: that also slows down a caller who is faster
@@ -69,20 +69,20 @@ void level_zero_runtime::copy_from_host(device& d, queue& q, void* dst, const vo
   copy_and_wait(q, dst, src, size);
 }
 
-void level_zero_runtime::copy_to_host(device& d, queue& q, void* dst, const void* src,
+void level_zero_runtime::copy_to_host(device& d, command_queue& q, void* dst, const void* src,
                                       std::size_t size) {
   if (pinned(d, dst, size)) return append_copy(q, dst, src, size);
   copy_and_wait(q, dst, src, size);
 }
 
-void level_zero_runtime::copy_between(device& from, queue& q, device& to, void* dst,
+void level_zero_runtime::copy_between(device& from, command_queue& q, device& to, void* dst,
                                       const void* src, std::size_t size) {
   if (&from == &to || can_reach(from, to)) {
     return blame(from, to, [&] { append_copy(q, dst, src, size); });
   }
   // The two devices share no order, so the host waits for each half. One block is enough then.
   const detour_blocks::block between(from.detours());
-  queue& onward = blame(to, [&]() -> queue& { return to.transfer_queue(); });
+  command_queue& onward = blame(to, [&]() -> command_queue& { return to.transfer_queue(); });
   for (std::size_t done = 0; done < size; done += detour_size) {
     const std::size_t part = std::min(detour_size, size - done);
     copy_and_wait(q, between.memory(), offset_by(src, done), part);
@@ -93,7 +93,7 @@ void level_zero_runtime::copy_between(device& from, queue& q, device& to, void* 
 void level_zero_runtime::mem_fill(int32_t index, void* ptr, std::size_t size, const void* pattern,
                                   std::size_t pattern_size, outback_stream stream) {
   on(index, [&](device& d) {
-    queue& q = queue_of(d, stream);
+    command_queue& q = queue_of(d, stream);
     if (size == 0) return;
     const auto* bytes = static_cast<const std::byte*>(pattern);
     const std::size_t period = pattern_period(bytes, pattern_size);

@@ -107,7 +107,7 @@ void* level_zero_runtime::native_context(int32_t index) {
 
 void* level_zero_runtime::native_stream(int32_t index, outback_stream handle) {
   return on(index, [&](device& d) -> void* {
-    queue& q = queue_of(d, handle);
+    command_queue& q = queue_of(d, handle);
     // Before the handle is out: from now on others may append to the list.
     q.expose();
     return q.list();

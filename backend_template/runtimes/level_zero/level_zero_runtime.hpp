@@ -9,9 +9,9 @@
 //              count. Each driver has one context, which is made when one of its devices is first
 //              used.
 //   Streams    Immediate command lists on the queue group that can compute. They keep their order
-//              by themselves if the driver can, and by barriers otherwise; see queue.hpp. When a
-//              stream is destroyed and its list is idle, another stream gets the list, or it is
-//              destroyed.
+//              by themselves if the driver can, and by barriers otherwise; see command_queue.hpp.
+//              When a stream is destroyed and its list is idle, another stream gets the list, or it
+//              is destroyed.
 //   Native     Handles are the driver's: device, context, command list, event. Commands that others
 //              append to a list keep their order with the runtime's own, but where barriers keep
 //              the order, whoever appends must append a barrier after each command. An event's
@@ -179,12 +179,12 @@ class level_zero_runtime {
   // The first device that is not lost. Throws outback::device_lost if all are.
   device& host_device();
   // What a handle stands for; throws outback::invalid_argument if it is another device's.
-  queue& queue_of(device& d, outback_stream stream);
+  command_queue& queue_of(device& d, outback_stream stream);
   event& event_of(const device& d, outback_event handle) const;
 
-  void copy_from_host(device& d, queue& q, void* dst, const void* src, std::size_t size);
-  void copy_to_host(device& d, queue& q, void* dst, const void* src, std::size_t size);
-  void copy_between(device& from, queue& q, device& to, void* dst, const void* src,
+  void copy_from_host(device& d, command_queue& q, void* dst, const void* src, std::size_t size);
+  void copy_to_host(device& d, command_queue& q, void* dst, const void* src, std::size_t size);
+  void copy_between(device& from, command_queue& q, device& to, void* dst, const void* src,
                     std::size_t size);
   // Whether the whole range lies in one allocation of the driver's, which copies can use
   // asynchronously.

@@ -14,7 +14,7 @@ int64_t steady_ns() {
 
 }  // namespace
 
-queue& level_zero_runtime::queue_of(device& d, outback_stream handle) {
+command_queue& level_zero_runtime::queue_of(device& d, outback_stream handle) {
   if (handle == nullptr) return d.default_queue();
   const auto& given = *reinterpret_cast<const stream*>(handle);
   if (given.device != d.index()) {
@@ -81,7 +81,7 @@ void level_zero_runtime::event_destroy(int32_t index, outback_event handle) {
 void level_zero_runtime::event_record(int32_t index, outback_event handle, outback_stream where) {
   on(index, [&](device& d) {
     event& e = event_of(d, handle);
-    queue& q = queue_of(d, where);
+    command_queue& q = queue_of(d, where);
     if (e.shared() == nullptr) {
       // The host's clock is read too: the device's clock wraps, and the host's tells how often
       // (timer.hpp).
@@ -99,21 +99,21 @@ void level_zero_runtime::event_wait(int32_t index, outback_event handle, outback
   on(index, [&](device& d) {
     // Not event_of: the event may belong to another device.
     const auto& e = *reinterpret_cast<const event*>(handle);
-    queue& q = queue_of(d, waiting);
+    command_queue& q = queue_of(d, waiting);
     if (e.shared() != nullptr) {
       const uint64_t number = e.shared()->last();
       if (e.shared()->done(number)) return;
       return q.enqueue_host_work([shared = e.shared(), number] { shared->wait(number); });
     }
     device& other = at(e.device());  // a lost one would never signal the event
-    const slot_ref slot = e.current().slot;
-    if (!slot || blame(other, [&] { return slot.complete(); })) return;
-    if (&other.of() == &d.of()) return blame(d, other, [&] { q.wait_for(slot); });
-    // The slot belongs to another driver, whose events this one cannot wait for. A thread of the
+    const event_ref signal = e.current().signal;
+    if (!signal || blame(other, [&] { return signal.complete(); })) return;
+    if (&other.of() == &d.of()) return blame(d, other, [&] { q.wait_for(signal); });
+    // The event belongs to another driver, whose events this one cannot wait for. A thread of the
     // host waits instead.
-    q.enqueue_host_work([&other, slot] {
+    q.enqueue_host_work([&other, signal] {
       try {
-        blame(other, [&] { host_worker::await(slot); });
+        blame(other, [&] { host_worker::await(signal); });
       } catch (const device_lost& error) {
         // Not DEVICE_LOST, which would be said of the device that waits.
         throw runtime_error(OUTBACK_INTERNAL, "the stream waited for an event of device " +
@@ -128,8 +128,8 @@ bool level_zero_runtime::event_query(int32_t index, outback_event handle) {
   return on(index, [&](device& d) {
     const event& e = event_of(d, handle);
     if (e.shared() != nullptr) return e.shared()->done(e.shared()->last());
-    const slot_ref slot = e.current().slot;
-    return !slot || slot.complete();
+    const event_ref signal = e.current().signal;
+    return !signal || signal.complete();
   });
 }
 
@@ -137,7 +137,7 @@ void level_zero_runtime::event_sync(int32_t index, outback_event handle) {
   on(index, [&](device& d) {
     const event& e = event_of(d, handle);
     if (e.shared() != nullptr) return e.shared()->wait(e.shared()->last());
-    if (const slot_ref slot = e.current().slot) slot.wait();
+    if (const event_ref signal = e.current().signal) signal.wait();
   });
 }
 
@@ -154,11 +154,11 @@ std::optional<int64_t> level_zero_runtime::event_elapsed(outback_event from_hand
                              " and " + std::to_string(second.device()) +
                              ", whose clocks have nothing to do with each other");
     }
-    // Copies, so that a recording meanwhile does not take the slots away.
+    // Copies, so that a recording meanwhile does not take the events away.
     const recording from = first.current(), to = second.current();
-    if (!from.slot || !to.slot) throw invalid_argument("both events must have been recorded");
-    if (!from.slot.complete() || !to.slot.complete()) return std::nullopt;
-    return d.facts().clock.elapsed(*from.slot->timestamp, *to.slot->timestamp,
+    if (!from.signal || !to.signal) throw invalid_argument("both events must have been recorded");
+    if (!from.signal.complete() || !to.signal.complete()) return std::nullopt;
+    return d.facts().clock.elapsed(*from.signal->timestamp, *to.signal->timestamp,
                                    to.host_ns - from.host_ns);
   });
 }
@@ -169,16 +169,16 @@ void* level_zero_runtime::native_event(int32_t index, outback_event handle) {
     if (e.shared() != nullptr) {
       throw unsupported("an event of several processes is none of the driver's");
     }
-    // Notes that the device is in use: acquiring an event slot makes the context.
+    // Notes that the device is in use: acquiring a pooled event makes the context.
     d.context();
     // An event that was never recorded counts as complete, so whoever waits for the handle must
     // wait for nothing.
-    const event_slot* const slot = e.native([&] {
-      slot_ref complete = d.of().slots().acquire();
+    const pooled_event* const signal = e.native([&] {
+      event_ref complete = d.of().events().acquire();
       complete.signal();
       return complete;
     });
-    return slot->event;
+    return signal->handle;
   });
 }
 

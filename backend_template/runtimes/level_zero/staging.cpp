@@ -19,7 +19,7 @@ void* staging::acquire() {
   block& oldest = blocks_[next_];
   if (oldest.until) {
     if (!oldest.until.complete()) return nullptr;
-    oldest.until = slot_ref();
+    oldest.until = event_ref();
   }
   if (oldest.memory == nullptr) {
     const ze_host_mem_alloc_desc_t desc = {ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
@@ -29,8 +29,8 @@ void* staging::acquire() {
   return oldest.memory;
 }
 
-void staging::use(slot_ref slot) noexcept {
-  blocks_[next_].until = std::move(slot);
+void staging::use(event_ref signal) noexcept {
+  blocks_[next_].until = std::move(signal);
   next_ = (next_ + 1) % blocks_.size();
 }
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstddef>
 
-#include "backend_template/runtimes/level_zero/event_slots.hpp"
+#include "backend_template/runtimes/level_zero/event_pool.hpp"
 
 namespace outback::level_zero {
 
@@ -29,13 +29,13 @@ class staging {
   /// in use. Throws like `check`.
   void* acquire();
 
-  /// Marks the block that `acquire` returned last as in use until `slot` is complete.
-  void use(slot_ref slot) noexcept;
+  /// Marks the block that `acquire` returned last as in use until `signal` is complete.
+  void use(event_ref signal) noexcept;
 
  private:
   struct block {
     void* memory = nullptr;
-    slot_ref until;
+    event_ref until;
   };
 
   driver& driver_;

@@ -85,7 +85,7 @@ MUTANTS = (
         name="every_command_orders_the_next",
         breaks="On Level Zero, work of a stream overtakes the work before it where the driver's "
         "lists keep no order.",
-        file="backend_template/runtimes/level_zero/queue.cpp",
+        file="backend_template/runtimes/level_zero/command_queue.cpp",
         old="  unordered_ = how == leaves::unordered &&",
         new="  unordered_ = how == leaves::ordered &&",
         found_by="ze_adversarial_barriers_suite.summary",

@@ -51,7 +51,7 @@ bool all_are(const unsigned char* memory, unsigned char value) {
 }
 
 // Asking enqueues something, which a machine at work may take a while to get to.
-void wait_until_idle(queue& q) {
+void wait_until_idle(command_queue& q) {
   while (!q.idle()) {
   }
 }
@@ -112,7 +112,7 @@ TEST(ForeignListTest, AListThatWasHandedOutIsNotBelievedToBeIdle) {
   for (const char* how : {"0", "1"}) {
     OUTBACK_IN_ITS_OWN_PROCESS(({{"OUTBACK_ZE_IN_ORDER", how}}), {
       foreign_list f;
-      queue& q = f.d.default_queue();
+      command_queue& q = f.d.default_queue();
       q.sync();
       q.expose();
       f.list = q.list();

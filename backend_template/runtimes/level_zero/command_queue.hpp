@@ -14,7 +14,7 @@
 #include <mutex>
 #include <vector>
 
-#include "backend_template/runtimes/level_zero/event_slots.hpp"
+#include "backend_template/runtimes/level_zero/event_pool.hpp"
 #include "backend_template/runtimes/level_zero/host_worker.hpp"
 #include "backend_template/runtimes/level_zero/result.hpp"
 #include "backend_template/runtimes/level_zero/staging.hpp"
@@ -23,18 +23,18 @@ namespace outback::level_zero {
 
 /// May be used from any thread. Functions throw like `check`; one that threw has enqueued no work.
 /// `idle` and `sync` also throw, once, what kept host work from running.
-class queue {
+class command_queue {
  public:
   enum class order { by_list, by_barriers };
 
   /// Takes over `list`, which the destructor destroys unless the list is foreign. A foreign list
   /// was made by somebody else, who may append to it too and destroys it.
-  queue(driver& of, ze_command_list_handle_t list, order how, bool foreign)
+  command_queue(driver& of, ze_command_list_handle_t list, order how, bool foreign)
       : driver_(of), list_(list), order_(how), foreign_(foreign), exposed_(foreign), staging_(of) {}
   /// The queue must be idle.
-  ~queue();
-  queue(const queue&) = delete;
-  queue& operator=(const queue&) = delete;
+  ~command_queue();
+  command_queue(const command_queue&) = delete;
+  command_queue& operator=(const command_queue&) = delete;
 
   ze_command_list_handle_t list() const noexcept { return list_; }
   driver& of() const noexcept { return driver_; }
@@ -57,26 +57,26 @@ class queue {
     after_command(leaves::unordered);
   }
 
-  /// Does the same, and returns an event slot that is complete when the command, and so all before
+  /// Does the same, and returns a pooled event that is complete when the command, and so all before
   /// it, is done.
   template <class Command>
-  slot_ref append_signalling(const char* call, const Command& command) {
+  event_ref append_signalling(const char* call, const Command& command) {
     const std::lock_guard lock(mutex_);
-    return append_slot(call, command);
+    return append_event(call, command);
   }
 
-  /// Returns an event slot that is complete when everything that was enqueued before is done. With
-  /// `timed`, the slot's timestamp then has the device's clock of that moment.
-  slot_ref record(bool timed);
+  /// Returns a pooled event that is complete when everything that was enqueued before is done. With
+  /// `timed`, the event's timestamp then has the device's clock of that moment.
+  event_ref record(bool timed);
 
-  /// Returns an event slot that is complete when the list has nothing left to do, for a stream that
-  /// goes. A slot of `record` may not do, since a barrier may follow the recording. Empty if
+  /// Returns a pooled event that is complete when the list has nothing left to do, for a stream
+  /// that goes. An event of `record` may not do, since a barrier may follow the recording. Empty if
   /// nothing was ever enqueued.
-  slot_ref close_off();
+  event_ref close_off();
 
-  /// Makes what is enqueued later wait until `slot`, which is of the same driver and was not
+  /// Makes what is enqueued later wait until `signal`, which is of the same driver and was not
   /// complete just now, is complete. The caller does not wait.
-  void wait_for(const slot_ref& slot);
+  void wait_for(const event_ref& signal);
 
   /// Copies at most `staging_size` bytes from memory that the caller may change once this returned.
   /// Returns false, and enqueues nothing, if all staging blocks are in use.
@@ -91,7 +91,7 @@ class queue {
 
   /// Whether everything that was enqueued is done. One atomic load if that is known already. For an
   /// exposed queue it may wait up to 200 ms, unless loader and driver have
-  /// zeCommandListHostSynchronize: see queue.cpp.
+  /// zeCommandListHostSynchronize: see command_queue.cpp.
   bool idle();
 
   /// Returns when everything that was enqueued before the call is done.
@@ -100,39 +100,39 @@ class queue {
  private:
   // Whether a command leaves the next one unordered, so that it needs a barrier in between.
   enum class leaves { unordered, ordered };
-  // A wait in the list. Its slot must not be used again before the device is past it.
+  // A wait in the list. Its event must not be used again before the device is past it.
   struct held {
-    uint64_t position;  // number of the command that waits for the slot
-    slot_ref slot;
+    uint64_t position;  // number of the command that waits for the event
+    event_ref signal;
   };
-  // A place in the list that an event slot stands for.
+  // A place in the list that a pooled event stands for.
   struct marked {
-    uint64_t position = 0;  // all commands up to here are done when the slot is complete
-    slot_ref slot;
+    uint64_t position = 0;  // all commands up to here are done when the event is complete
+    event_ref signal;
     bool is_last = false;  // no barrier follows the command that signals it
   };
 
   // The caller holds mutex_ for these.
   void before_command();
   void after_command(leaves how) noexcept;
-  slot_ref append_barrier_slot();
-  slot_ref mark();  // a slot behind all commands: the latest, or a new one
+  event_ref append_barrier_event();
+  event_ref mark();  // an event behind all commands: the latest, or a new one
   void make_room_to_hold();
-  void hold(const slot_ref& slot) noexcept;
+  void hold(const event_ref& signal) noexcept;
   void release_passed() noexcept;
 
   template <class Command>
-  slot_ref append_slot(const char* call, const Command& command) {
-    slot_ref slot = slots().acquire();
+  event_ref append_event(const char* call, const Command& command) {
+    event_ref signal = events().acquire();
     before_command();
-    check(command(slot->event), call);
-    slot->appended.store(true, std::memory_order_relaxed);
+    check(command(signal->handle), call);
+    signal->appended.store(true, std::memory_order_relaxed);
     after_command(leaves::unordered);
-    latest_ = {appended_.load(std::memory_order_relaxed), slot, order_ == order::by_list};
-    return slot;
+    latest_ = {appended_.load(std::memory_order_relaxed), signal, order_ == order::by_list};
+    return signal;
   }
 
-  event_slots& slots() noexcept;
+  event_pool& events() noexcept;
   bool known_idle(uint64_t goal) const noexcept {
     return !exposed() && completed_.load(std::memory_order_acquire) >= goal;
   }

@@ -1,4 +1,4 @@
-#include "backend_template/runtimes/level_zero/queue.hpp"
+#include "backend_template/runtimes/level_zero/command_queue.hpp"
 
 #include <cstring>
 #include <utility>
@@ -19,21 +19,21 @@ constexpr uint64_t look_ns = 200'000'000;
 
 }  // namespace
 
-queue::~queue() {
+command_queue::~command_queue() {
   // There is nobody to report a failure to.
   if (!foreign_) driver_.api().zeCommandListDestroy(list_);
 }
 
-event_slots& queue::slots() noexcept {
-  return order_ == order::by_list ? driver_.ordered_slots() : driver_.slots();
+event_pool& command_queue::events() noexcept {
+  return order_ == order::by_list ? driver_.ordered_events() : driver_.events();
 }
 
-ze_result_t queue::barrier(ze_event_handle_t signal, ze_event_handle_t wait) const {
+ze_result_t command_queue::barrier(ze_event_handle_t signal, ze_event_handle_t wait) const {
   return driver_.api().zeCommandListAppendBarrier(list_, signal, wait != nullptr ? 1 : 0,
                                                   wait != nullptr ? &wait : nullptr);
 }
 
-void queue::before_command() {
+void command_queue::before_command() {
   // Others may have appended a command without a barrier behind it, so an exposed list always gets
   // one first.
   if (order_ == order::by_list || (!unordered_ && !exposed())) return;
@@ -43,93 +43,93 @@ void queue::before_command() {
 
 // If this barrier cannot be appended, before_command appends it in front of the next command, where
 // the failure can be reported.
-void queue::after_command(leaves how) noexcept {
+void command_queue::after_command(leaves how) noexcept {
   appended_.fetch_add(1, std::memory_order_release);
   if (order_ == order::by_list) return;
   unordered_ = how == leaves::unordered && barrier(nullptr, nullptr) != ZE_RESULT_SUCCESS;
 }
 
-slot_ref queue::append_barrier_slot() {
-  slot_ref slot = slots().acquire();
-  check(barrier(slot->event, nullptr), "zeCommandListAppendBarrier");
-  slot->appended.store(true, std::memory_order_relaxed);
+event_ref command_queue::append_barrier_event() {
+  event_ref signal = events().acquire();
+  check(barrier(signal->handle, nullptr), "zeCommandListAppendBarrier");
+  signal->appended.store(true, std::memory_order_relaxed);
   after_command(leaves::ordered);
-  latest_ = {appended_.load(std::memory_order_relaxed), slot, true};
-  return slot;
+  latest_ = {appended_.load(std::memory_order_relaxed), signal, true};
+  return signal;
 }
 
-slot_ref queue::mark() {
+event_ref command_queue::mark() {
   const bool covers_all =
-      latest_.slot && latest_.position == appended_.load(std::memory_order_relaxed);
-  return covers_all && !exposed() ? latest_.slot : append_barrier_slot();
+      latest_.signal && latest_.position == appended_.load(std::memory_order_relaxed);
+  return covers_all && !exposed() ? latest_.signal : append_barrier_event();
 }
 
-slot_ref queue::record(bool timed) {
+event_ref command_queue::record(bool timed) {
   const std::lock_guard lock(mutex_);
-  if (!timed) return append_barrier_slot();
-  slot_ref slot = slots().acquire();
+  if (!timed) return append_barrier_event();
+  event_ref signal = events().acquire();
   before_command();
-  check(driver_.api().zeCommandListAppendWriteGlobalTimestamp(list_, slot->timestamp, slot->event,
-                                                              0, nullptr),
+  check(driver_.api().zeCommandListAppendWriteGlobalTimestamp(list_, signal->timestamp,
+                                                              signal->handle, 0, nullptr),
         "zeCommandListAppendWriteGlobalTimestamp");
-  slot->appended.store(true, std::memory_order_relaxed);
+  signal->appended.store(true, std::memory_order_relaxed);
   after_command(leaves::unordered);
-  latest_ = {appended_.load(std::memory_order_relaxed), slot, order_ == order::by_list};
-  return slot;
+  latest_ = {appended_.load(std::memory_order_relaxed), signal, order_ == order::by_list};
+  return signal;
 }
 
-slot_ref queue::close_off() {
+event_ref command_queue::close_off() {
   const std::lock_guard lock(mutex_);
   const uint64_t all = appended_.load(std::memory_order_relaxed);
-  if (all == 0 && !exposed()) return slot_ref();
-  const bool has_one = latest_.slot && latest_.position == all && latest_.is_last;
-  return has_one && !exposed() ? latest_.slot : append_barrier_slot();
+  if (all == 0 && !exposed()) return event_ref();
+  const bool has_one = latest_.signal && latest_.position == all && latest_.is_last;
+  return has_one && !exposed() ? latest_.signal : append_barrier_event();
 }
 
-void queue::wait_for(const slot_ref& slot) {
+void command_queue::wait_for(const event_ref& signal) {
   const std::lock_guard lock(mutex_);
   make_room_to_hold();
-  check(barrier(nullptr, slot->event), "zeCommandListAppendBarrier");
+  check(barrier(nullptr, signal->handle), "zeCommandListAppendBarrier");
   after_command(leaves::ordered);
-  hold(slot);
+  hold(signal);
 }
 
-void queue::make_room_to_hold() {
+void command_queue::make_room_to_hold() {
   // Now, so that `hold` cannot fail after the wait was appended.
   held_.reserve(held_.size() + 1);
   if (held_.size() < held_before_a_look) return;
-  if (passing_.slot && passing_.slot.complete()) {
+  if (passing_.signal && passing_.signal.complete()) {
     raise_completed(passing_.position);
     passing_ = {};
     release_passed();
   }
   // The place is not reached yet; the next wait looks again.
-  if (passing_.slot) return;
+  if (passing_.signal) return;
   mark();  // makes latest_ a place behind all waits that are held
   passing_ = latest_;
 }
 
-void queue::hold(const slot_ref& slot) noexcept {
+void command_queue::hold(const event_ref& signal) noexcept {
   // A counter-based event may be used again while a wait for it is in a list.
-  if (slot->source->counter_based()) return;
-  held_.push_back({appended_.load(std::memory_order_relaxed), slot});
+  if (signal->source->counter_based()) return;
+  held_.push_back({appended_.load(std::memory_order_relaxed), signal});
   holds_.store(true, std::memory_order_relaxed);
 }
 
-void queue::release_passed() noexcept {
+void command_queue::release_passed() noexcept {
   const uint64_t done = completed_.load(std::memory_order_acquire);
   std::erase_if(held_, [done](const held& each) { return each.position <= done; });
   holds_.store(!held_.empty(), std::memory_order_relaxed);
 }
 
-void queue::raise_completed(uint64_t position) noexcept {
+void command_queue::raise_completed(uint64_t position) noexcept {
   uint64_t known = completed_.load(std::memory_order_relaxed);
   while (known < position &&
          !completed_.compare_exchange_weak(known, position, std::memory_order_release)) {
   }
 }
 
-void queue::completed(uint64_t position) {
+void command_queue::completed(uint64_t position) {
   raise_completed(position);
   // Spares most calls the lock.
   if (holds_.load(std::memory_order_relaxed)) {
@@ -139,28 +139,29 @@ void queue::completed(uint64_t position) {
   worker_.rethrow();
 }
 
-bool queue::copy_staged(void* dst, const void* src, std::size_t size) {
+bool command_queue::copy_staged(void* dst, const void* src, std::size_t size) {
   const std::lock_guard lock(mutex_);
   void* const block = staging_.acquire();
   if (block == nullptr) return false;
   std::memcpy(block, src, size);
-  staging_.use(append_slot("zeCommandListAppendMemoryCopy", [&](ze_event_handle_t done) {
+  staging_.use(append_event("zeCommandListAppendMemoryCopy", [&](ze_event_handle_t done) {
     return driver_.api().zeCommandListAppendMemoryCopy(list_, dst, block, size, done, 0, nullptr);
   }));
   return true;
 }
 
-void queue::enqueue_host_work(std::function<void()> work, const std::function<void()>& accepted) {
+void command_queue::enqueue_host_work(std::function<void()> work,
+                                      const std::function<void()>& accepted) {
   // Whatever may fail comes first: once the gate is in the list, the job must come.
   host_worker::prepared job = worker_.prepare(std::move(work));
   const std::lock_guard lock(mutex_);
   make_room_to_hold();
   // Not of the counter-based kind, because the host signals the gate.
-  slot_ref reached = driver_.slots().acquire(), gate = driver_.slots().acquire();
-  check(barrier(reached->event, nullptr), "zeCommandListAppendBarrier");
+  event_ref reached = driver_.events().acquire(), gate = driver_.events().acquire();
+  check(barrier(reached->handle, nullptr), "zeCommandListAppendBarrier");
   reached->appended.store(true, std::memory_order_relaxed);
   after_command(leaves::ordered);
-  check(barrier(nullptr, gate->event), "zeCommandListAppendBarrier");
+  check(barrier(nullptr, gate->handle), "zeCommandListAppendBarrier");
   gate->appended.store(true, std::memory_order_relaxed);
   after_command(leaves::ordered);
   hold(gate);
@@ -168,7 +169,7 @@ void queue::enqueue_host_work(std::function<void()> work, const std::function<vo
   worker_.push(std::move(job), std::move(reached), std::move(gate));
 }
 
-bool queue::idle() {
+bool command_queue::idle() {
   const uint64_t goal = appended_.load(std::memory_order_acquire);
   if (known_idle(goal)) return true;
   if (driver_.syncs_lists()) {
@@ -177,10 +178,10 @@ bool queue::idle() {
       return false;
     }
   } else {
-    slot_ref last;
+    event_ref last;
     {
       const std::lock_guard lock(mutex_);
-      if (latest_.slot && !latest_.slot.complete()) return false;
+      if (latest_.signal && !latest_.signal.complete()) return false;
       last = mark();
     }
     if (!(exposed() ? last.wait(look_ns) : last.complete())) return false;
@@ -189,14 +190,14 @@ bool queue::idle() {
   return true;
 }
 
-void queue::sync() {
+void command_queue::sync() {
   const uint64_t goal = appended_.load(std::memory_order_acquire);
   if (known_idle(goal)) return;
   if (driver_.syncs_lists()) {
     check(driver_.api().zeCommandListHostSynchronize(list_, UINT64_MAX),
           "zeCommandListHostSynchronize");
   } else {
-    slot_ref last;
+    event_ref last;
     {
       const std::lock_guard lock(mutex_);
       last = mark();
