@@ -4,4 +4,4 @@
 WORKERS = 2
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 # Most of the C++ tests' time is waiting, for work that is late on purpose.
-CPP_WORKERS = 2 * WORKERS
+CPP_WORKERS = 4 * WORKERS
