@@ -67,7 +67,7 @@ def test_every_part_has_a_row():
 
 
 @pytest.mark.parametrize("part", MAY_INCLUDE)
-def test_a_part_includes_only_what_it_may(part):
+def test_a_folder_includes_only_what_is_below_it(part):
     allowed = MAY_INCLUDE[part] | {part, ""}
     of_part = [
         path for path in includes.files() if includes.part_of(str(path.relative_to(ROOT))) == part
