@@ -41,15 +41,16 @@ namespace {
 thread_local constinit bool memory_has_run_out = false;
 }  // namespace
 
-void* operator new(std::size_t size) {
+// Not inlined, or GCC warns of free() for memory of operator new.
+[[gnu::noinline]] void* operator new(std::size_t size) {
   void* const memory = memory_has_run_out ? nullptr : std::malloc(size);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
-void operator delete(void* memory) noexcept {
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
   std::free(memory);
 }
-void operator delete(void* memory, std::size_t) noexcept {
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
   std::free(memory);
 }
 

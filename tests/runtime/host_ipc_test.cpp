@@ -32,16 +32,17 @@ thread_local int allocations_left = -1;
 
 }  // namespace
 
-void* operator new(std::size_t size) {
+// Not inlined, or GCC warns of free() for memory of operator new.
+[[gnu::noinline]] void* operator new(std::size_t size) {
   if (allocations_left == 0) throw std::bad_alloc();
   if (allocations_left > 0) --allocations_left;
   if (void* const made = std::malloc(size)) return made;
   throw std::bad_alloc();
 }
-void operator delete(void* ptr) noexcept {
+[[gnu::noinline]] void operator delete(void* ptr) noexcept {
   std::free(ptr);
 }
-void operator delete(void* ptr, std::size_t) noexcept {
+[[gnu::noinline]] void operator delete(void* ptr, std::size_t) noexcept {
   std::free(ptr);
 }
 
