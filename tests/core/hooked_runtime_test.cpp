@@ -165,7 +165,8 @@ class BeforeTheStartTest : public HookedRuntimeTest {
 };
 
 TEST_F(BeforeTheStartTest, TheDriverGetsToKnowTheDeviceWhenItStarts) {
-  if (core::is_started()) GTEST_SKIP() << "another test has started the backend";
+  if (core::is_started())
+    GTEST_SKIP() << "needs a backend that no other test has started: run it first, or alone";
   std::promise<void> is_set, has_started;
   auto other = std::async(std::launch::async, [&] {
     return selected_by([&] {

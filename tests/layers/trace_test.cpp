@@ -124,7 +124,9 @@ locale_t with_a_comma() {
 
 TEST_F(ChromeTraceTest, TimesAreNumbersInEveryLocale) {
   const locale_t comma = with_a_comma();
-  if (comma == nullptr) GTEST_SKIP() << "there is no localedef";
+  if (comma == nullptr)
+    GTEST_SKIP()
+        << "needs localedef (Debian's libc-bin), which makes a locale with a decimal comma";
   const locale_t before = uselocale(comma);
   int32_t count = 0;
   EXPECT_EQ(t_.device_count(self_, &count), OUTBACK_OK);

@@ -117,6 +117,7 @@ class SuiteEnds(unittest.TestCase):
                     text=True,
                 )
                 suite.stdout.readline()  # it runs
+                # The signal may come at any moment; mostly it meets the test that hangs.
                 time.sleep(0.5)
                 suite.send_signal(number)
                 # At its end nobody has the pipe any more, the process of the tests neither.

@@ -193,10 +193,12 @@ TEST(Contexts, AThreadsStateIsThereInItsLastCalls) {
         others.push_back(std::memset(std::malloc(size), 0x5a, size));
       }
       cudaStream_t stream = nullptr;
+      void* more = nullptr;
       if (current_device() != 1) _exit(2);
-      if (cudaMalloc(&others[0], 4096) != cudaSuccess) _exit(3);
+      if (cudaMalloc(&more, 4096) != cudaSuccess) _exit(3);
       if (cudaSetDevice(0) != cudaSuccess || current_device() != 0) _exit(4);
       if (cudaStreamCreate(&stream) != cudaSuccess || active() != 3) _exit(5);
+      for (void* each : others) std::free(each);
     });
     void* memory = nullptr;
     EXPECT_CUDA(cudaSetDevice(1));
