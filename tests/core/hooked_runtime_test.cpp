@@ -41,6 +41,13 @@ namespace {
 thread_local constinit bool memory_has_run_out = false;
 }  // namespace
 
+// With the address sanitizer, memory of the other forms of new does not come from here, and may be
+// deleted here.
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the sanitizer's name
+extern "C" [[gnu::visibility("default")]] const char* __asan_default_options() {
+  return "alloc_dealloc_mismatch=0";
+}
+
 // Not inlined, or GCC warns of free() for memory of operator new.
 [[gnu::noinline]] void* operator new(std::size_t size) {
   void* const memory = memory_has_run_out ? nullptr : std::malloc(size);

@@ -13,6 +13,12 @@
 #include "backend_template/layers/text.hpp"
 #include "tests/layers/layers_testing.hpp"
 
+// glibc keeps a list that it made of LOCPATH.
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the sanitizer's name
+extern "C" [[gnu::visibility("default")]] const char* __lsan_default_suppressions() {
+  return "leak:newlocale\n";
+}
+
 namespace outback::layers {
 namespace {
 

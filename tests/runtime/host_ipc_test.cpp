@@ -32,6 +32,13 @@ thread_local int allocations_left = -1;
 
 }  // namespace
 
+// With the address sanitizer, memory of the other forms of new does not come from here, and may be
+// deleted here.
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the sanitizer's name
+extern "C" [[gnu::visibility("default")]] const char* __asan_default_options() {
+  return "alloc_dealloc_mismatch=0";
+}
+
 // Not inlined, or GCC warns of free() for memory of operator new.
 [[gnu::noinline]] void* operator new(std::size_t size) {
   if (allocations_left == 0) throw std::bad_alloc();

@@ -189,6 +189,7 @@ TEST(FaultsTest, ARecordingThatFailsDoesNotWaitForOthers) {
     OUTBACK_ZE_CONTROL(outback_ze_resume)();
     must(t.events->sync(t.self, 0, e));  // nobody waits for the one that failed
     must(t.device_sync(t.self, 0));
+    must(t.events->destroy(t.self, 0, e));
   });
 }
 

@@ -102,6 +102,7 @@ TEST(LostDeviceTest, AWaitForItsEventDoesNotLoseTheWaitingDevice) {
         [&] { EXPECT_EQ(t.events->wait(t.self, 0, e, nullptr), OUTBACK_DEVICE_LOST); });
     EXPECT_EQ(t.events->wait(t.self, 0, e, nullptr), OUTBACK_DEVICE_LOST);
     EXPECT_EQ(t.device_sync(t.self, 0), OUTBACK_OK) << last_error();
+    EXPECT_EQ(t.events->destroy(t.self, 1, e), OUTBACK_OK) << last_error();
   });
 }
 
@@ -166,6 +167,7 @@ void expect_wait_for_another_driver_is_given_up() {
   EXPECT_EQ(t.device_sync(t.self, here), OUTBACK_OK) << last_error();
   EXPECT_EQ(t.device_state->select(t.self, there), OUTBACK_DEVICE_LOST);
   EXPECT_EQ(t.device_state->select(t.self, there + 1), OUTBACK_OK) << last_error();
+  EXPECT_EQ(t.events->destroy(t.self, there, e), OUTBACK_OK) << last_error();
 }
 
 // A thread of the host waits for the event: its failure is told by the stream, and ends no process.

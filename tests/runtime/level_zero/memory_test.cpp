@@ -290,6 +290,8 @@ TEST(MemoryTest, AnEventInAFileThatMayShrinkIsRefused) {
     EXPECT_EQ(t.ipc->open_event(t.self, 0, &handle, &opened), OUTBACK_INVALID_ARGUMENT);
     EXPECT_EQ(fcntl(unsealed, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SEAL), 0);
     EXPECT_EQ(t.ipc->open_event(t.self, 0, &handle, &opened), OUTBACK_INVALID_ARGUMENT);
+    close(unsealed);
+    must(t.events->destroy(t.self, 0, e));
   });
 }
 

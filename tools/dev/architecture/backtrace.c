@@ -24,7 +24,6 @@ int backtrace_after(int milliseconds, int file) {
   backtrace(first, 1);  // loads the unwinder, which no signal handler may
   to = file;
   const struct sigaction action = {.sa_handler = write_frames, .sa_flags = SA_RESTART};
-  const struct itimerval when = {
-      .it_value = {milliseconds / 1000, milliseconds % 1000 * 1000L}};
+  const struct itimerval when = {.it_value = {milliseconds / 1000, milliseconds % 1000 * 1000L}};
   return sigaction(SIGALRM, &action, 0) != 0 ? -1 : setitimer(ITIMER_REAL, &when, 0);
 }
