@@ -1,4 +1,5 @@
-"""./dev lint and ./dev format: clang-format, clang-tidy and ruff over what git would commit."""
+"""./dev lint and ./dev format: clang-format, clang-tidy and ruff over what git would commit, and
+how many lines of code that is."""
 
 import re
 import shutil
@@ -6,7 +7,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from . import build, console, shell
+from . import build, code_lines, console, shell
 from .environment import Environment
 from .paths import ROOT
 from .report import Report
@@ -38,7 +39,15 @@ def run(environment: Environment, everything: bool) -> int:
     report.part("format of C++", lambda: _clang_format(environment))
     report.part("Python", lambda: _ruff(environment))
     report.part("clang-tidy", lambda: _tidy(environment, everything))
+    report.part("code lines", _code_lines)
     return report.finish()
+
+
+def _code_lines() -> str:
+    """The sum, and what is in each folder that counts."""
+    lines = code_lines.by_folder(_files(("*.py", *(f"*{suffix}" for suffix in code_lines.CPP))))
+    each = ", ".join(f"{folder} {count:,}" for folder, count in lines.items())
+    return f"{sum(lines.values()):,}: {each}"
 
 
 def check_format(environment: Environment, only: list[str]) -> str:
