@@ -16,41 +16,6 @@
 namespace outback::ops {
 namespace {
 
-// The device's keys, each with the CPU's key whose kernels can serve it.
-struct key_pair {
-  c10::DispatchKey ours;
-  c10::DispatchKey cpu;
-};
-
-constexpr std::array<key_pair, 5> served_keys{{
-    {c10::DispatchKey::PrivateUse1, c10::DispatchKey::CPU},
-    {c10::DispatchKey::SparsePrivateUse1, c10::DispatchKey::SparseCPU},
-    {c10::DispatchKey::SparseCsrPrivateUse1, c10::DispatchKey::SparseCsrCPU},
-    {c10::DispatchKey::QuantizedPrivateUse1, c10::DispatchKey::QuantizedCPU},
-    {c10::DispatchKey::NestedTensorPrivateUse1, c10::DispatchKey::NestedTensorCPU},
-}};
-
-// Registers a kernel for each operator instead of one fallback: the dispatcher prefers
-// CompositeExplicitAutograd kernels to a fallback, so a structured operator would first decompose
-// into its out= variant. Operators with a CompositeImplicitAutograd kernel stay composed, since
-// their derivative comes from their parts. Nested tensors are the exception: the parts do not take
-// them.
-void register_boxed(registrar& to) {
-  c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
-  for (const c10::OperatorName& name : dispatcher.getAllOpNames()) {
-    if (name.getNamespace() != "aten") continue;
-    const auto op = dispatcher.findSchema(name);
-    if (!op) continue;
-    const bool is_composed =
-        op->hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);
-    for (const key_pair& keys : served_keys) {
-      const bool is_nested = keys.ours == c10::DispatchKey::NestedTensorPrivateUse1;
-      if (op->hasKernelForDispatchKey(keys.cpu) && (is_nested || !is_composed))
-        to.add_boxed(*op, keys.ours, boxed_kernel(keys.cpu));
-    }
-  }
-}
-
 // Operators that torch composes for every device, though the composed form fails or checks less on
 // a device that torch does not know. `out` is the operator that they are composed of, if a vendor
 // may have a kernel for its out= variant: then the composed form works.
@@ -76,7 +41,7 @@ void register_choosy(registrar& to) {
   for (const choosy_operator& choosy : choosy_operators) {
     const auto op = registrar::find(choosy.name, choosy.overload);
     if (op && !has_kernel_for_out(choosy)) {
-      to.add_boxed(*op, c10::DispatchKey::PrivateUse1, boxed_kernel(c10::DispatchKey::CPU));
+      to.add_boxed(*op, c10::DispatchKey::PrivateUse1, boxed_kernel(c10::DispatchKey::Dense));
     }
   }
 }
@@ -113,7 +78,7 @@ void register_operators(operator_names excluded) {
   register_softmax(to);
   register_sparse(to);
   register_common_operators(to);
-  register_boxed(to);
+  register_kernels_of(cpu_target, to);
   to.add_fallback(c10::DispatchKey::PrivateUse1, boxed_fallback(kept));
   register_autocast(to);
   register_recorder();

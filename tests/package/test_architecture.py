@@ -10,7 +10,7 @@ from dev import console
 from dev.architecture import page, ways
 
 COPY = "backend_template/core/memory/copy.cpp"
-CALL = "backend_template/ops/in_place/cpu_call.cpp"
+CALL = "backend_template/ops/in_place/kernel_call.cpp"
 
 
 def test_a_short_way_through_each_part_is_right():

@@ -9,6 +9,7 @@
 #include "backend_template/core/memory/copy.h"
 #include "backend_template/core/memory/host_allocator.h"
 #include "backend_template/core/streams/stream.h"
+#include "backend_template/ops/in_place/tensor_fields.h"
 
 namespace outback::ops {
 namespace {
@@ -22,9 +23,22 @@ bool is_worth_pinning(size_t size, size_t used) {
 
 }  // namespace
 
-void stage::use(byte_range bytes, bool fetched) {
+// Gaps between the elements belong to other tensors and are written back too.
+void stage::use(const c10::TensorImpl& tensor, bool overwritten) {
+  const byte_range bytes = is_plain(tensor) ? bytes_of(tensor) : all();
   used_.add(bytes);
-  if (fetched) fetched_.add(bytes);
+  const bool is_all_new = overwritten && is_plain(tensor) && tensor.is_non_overlapping_and_dense();
+  if (!is_all_new) fetched_.add(bytes);
+}
+
+void stage::use_all() {
+  used_.add(all());
+  fetched_.add(all());
+  written_.add(all());
+}
+
+void stage::note_written(const c10::TensorImpl& alias) {
+  written_.add(is_plain(alias) ? bytes_of(alias) : byte_range{0, alias.unsafe_storage().nbytes()});
 }
 
 void stage::fill(c10::StorageImpl& alias) {

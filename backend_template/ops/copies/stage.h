@@ -1,16 +1,14 @@
 // The stage of a storage in memory apart: a CPU copy of it for the length of one operator's call.
 #pragma once
 
-#include <c10/core/Storage.h>
 #include <c10/core/StorageImpl.h>
-
-#include <utility>
+#include <c10/core/TensorImpl.h>
 
 #include "backend_template/ops/copies/byte_ranges.h"
 
 namespace outback::ops {
 
-/// cpu_call calls, in this order: `use` for each tensor of the call, `fill`, then the kernel,
+/// kernel_call calls, in this order: `use` for each tensor of the call, `fill`, then the kernel,
 /// `note_written` for each tensor that it wrote, and one of `write_back` and `complete`. `alias` is
 /// the CPU storage that the kernel sees; a byte has the same offset in both storages.
 ///
@@ -19,13 +17,15 @@ namespace outback::ops {
 /// thread-safe.
 class stage {
  public:
-  /// Keeps a reference to `source`, a storage of a device whose memory the CPU cannot address.
-  explicit stage(c10::Storage source)
-      : held_(std::move(source)), source_(*held_.unsafeGetStorageImpl()) {}
+  /// `source` is a storage of a device whose memory the CPU cannot address. It must outlive this
+  /// object.
+  explicit stage(c10::StorageImpl& source) : source_(source) {}
 
-  /// Says that the kernel uses these bytes, and whether they must be `fetched`: a kernel that only
-  /// overwrites them does not need their old values.
-  void use(byte_range bytes, bool fetched);
+  /// Says that the kernel uses `tensor`, a tensor over the storage. If it only overwrites it, and
+  /// all of it, the old bytes are not fetched.
+  void use(const c10::TensorImpl& tensor, bool overwritten);
+  /// Says that it may read and write all of the storage.
+  void use_all();
 
   /// Gives `alias` memory of the storage's size and enqueues the copies of the fetched bytes into
   /// it. The memory is pinned, and the copies asynchronous: the caller waits for the stream before
@@ -33,8 +33,8 @@ class stage {
   /// most of which the kernel does not use, and if the runtime has no group host_memory.
   void fill(c10::StorageImpl& alias);
 
-  /// Says that the kernel wrote these bytes of the alias.
-  void note_written(byte_range bytes) { written_.add(bytes); }
+  /// Says that the kernel wrote `alias`, a tensor over the alias.
+  void note_written(const c10::TensorImpl& alias);
 
   /// Enqueues the copies of the written bytes to the device. The alias's memory may be freed when
   /// this returns: pinned memory is not used again before the copies are done, and pageable memory
@@ -47,9 +47,9 @@ class stage {
   void complete(c10::StorageImpl& alias);
 
  private:
+  byte_range all() const { return {0, source_.nbytes()}; }
   void fetch(void* to, const byte_ranges& bytes);
 
-  const c10::Storage held_;
   c10::StorageImpl& source_;
   byte_ranges used_, fetched_, written_;
 };

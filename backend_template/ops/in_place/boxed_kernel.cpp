@@ -5,75 +5,37 @@
 #include <ATen/core/stack.h>
 #include <c10/util/Exception.h>
 
+#include <array>
 #include <atomic>
 #include <bit>
 #include <memory>
 #include <utility>
 
-#include "backend_template/core/interfaces/generator.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/sync_debug.h"
-#include "backend_template/ops/in_place/cpu_call.h"
+#include "backend_template/ops/in_place/kernel_call.h"
 #include "backend_template/ops/in_place/op_facts.h"
+#include "backend_template/ops/in_place/stack_tensors.h"
+#include "backend_template/ops/registrar.h"
 
 namespace outback::ops {
 namespace {
 
-// Replaces the device's tensors, storages and devices in `value` by the CPU's. A list is replaced
-// by a new one, since the caller may hold the old list too.
-void lend_value(cpu_call& call, c10::IValue& value, access how, mixing allowed) {
-  if (value.isTensor()) {
-    value = call.lend(std::move(value).toTensor(), how, allowed);
-  } else if (value.isTensorList()) {
-    c10::List<at::Tensor> lent;
-    const c10::List<at::Tensor> list = std::move(value).toTensorList();
-    lent.reserve(list.size());
-    for (const at::Tensor& tensor : list.vec()) lent.push_back(call.lend(tensor, how, allowed));
-    value = std::move(lent);
-  } else if (value.isOptionalTensorList()) {
-    c10::List<std::optional<at::Tensor>> lent;
-    const auto list = std::move(value).toOptionalTensorList();
-    lent.reserve(list.size());
-    for (const std::optional<at::Tensor>& tensor : list.vec()) {
-      lent.push_back(tensor ? std::optional(call.lend(*tensor, how, allowed)) : std::nullopt);
-    }
-    value = std::move(lent);
-  } else if (value.isDevice()) {
-    call.set_device(value.toDevice());
-    value = c10::Device(c10::kCPU);
+void lend_value(kernel_call& call, c10::IValue& value, access how, mixing allowed) {
+  if (value.isDevice()) {
+    value = call.lend(value.toDevice());
   } else if (value.isStorage()) {
     value = call.lend(value.toStorage());
+  } else {
+    replace_tensors(
+        value, [&](at::Tensor&& tensor) { return call.lend(std::move(tensor), how, allowed); });
   }
 }
 
-// Replaces a generator of the device, or a missing one, by a CPU generator that continues the
-// device's random numbers. After `call.begin()`, which settles the device.
-void lend_generator(const cpu_call& call, c10::IValue& value) {
-  const at::Generator given = value.isGenerator() ? value.toGenerator() : at::Generator();
-  std::optional<c10::Device> device = call.device();
-  if (!device && given.defined()) device = given.device();
-  if (!device || device->type() != core::device_type) return;
-  TORCH_CHECK(!given.defined() || given.device() == *device, "Expected a generator of ", *device,
-              " but found one of ", given.device());
-  value = core::shadow_generator(given, device->index());
-}
-
-void take_back_value(cpu_call& call, c10::IValue& value) {
-  if (value.isTensor()) {
-    value = call.take_back(std::move(value).toTensor());
-  } else if (value.isTensorList()) {
-    c10::List<at::Tensor> list = std::move(value).toTensorList();
-    for (size_t i = 0; i < list.size(); ++i) list.set(i, call.take_back(list.extract(i)));
-    value = std::move(list);
-  } else if (value.isOptionalTensorList()) {
-    auto list = std::move(value).toOptionalTensorList();
-    for (size_t i = 0; i < list.size(); ++i) {
-      if (std::optional<at::Tensor> tensor = list.extract(i)) {
-        list.set(i, call.take_back(*std::move(tensor)));
-      }
-    }
-    value = std::move(list);
-  }
+// A missing generator is replaced too.
+void lend_generator(const kernel_call& call, c10::IValue& value) {
+  const at::Generator lent = call.lend(value.isGenerator() ? value.toGenerator() : at::Generator());
+  if (lent.defined()) value = lent;
 }
 
 // Visits the numbers of the bits that are set, from the lowest on.
@@ -84,10 +46,10 @@ void for_each_bit(uint64_t bits, Visit visit) {
 
 // One call of a boxed kernel: the arguments are the last ones on the stack, and the results replace
 // them.
-void run(const op_facts& facts, const c10::OperatorHandle& op, c10::DispatchKey target,
-         torch::jit::Stack& stack) {
+void run(const op_facts& facts, const c10::OperatorHandle& op, const kernel_target& target,
+         c10::DispatchKey layout, torch::jit::Stack& stack) {
   if (C10_UNLIKELY(facts.tells_host)) core::note_synchronizing();
-  cpu_call call;
+  kernel_call call(target);
   if (C10_UNLIKELY(facts.asks_requires_grad)) call.keep_requires_grad();
   const size_t first = stack.size() - facts.arguments;
   for_each_bit(facts.handled, [&](size_t i) {
@@ -101,26 +63,28 @@ void run(const op_facts& facts, const c10::OperatorHandle& op, c10::DispatchKey 
   call.begin(facts.judged_as);
   for_each_bit(facts.generators, [&](size_t i) { lend_generator(call, stack[first + i]); });
 
-  // With `target` alone, so that no other key of the tensors takes part.
-  op.redispatchBoxed(c10::DispatchKeySet(target), &stack);
+  // With this key alone, so that no other key of the tensors takes part.
+  op.redispatchBoxed(c10::DispatchKeySet(target.key(layout)), &stack);
 
   call.finish();
   if (C10_UNLIKELY(facts.results_stay_on_cpu)) return;
   for (size_t i = stack.size() - facts.returns; i < stack.size(); ++i) {
-    take_back_value(call, stack[i]);
+    replace_tensors(stack[i],
+                    [&](at::Tensor&& result) { return call.take_back(std::move(result)); });
   }
 }
 
 class kernel_of_one final : public c10::OperatorKernel {
  public:
-  explicit kernel_of_one(c10::DispatchKey target) : target_(target) {}
+  kernel_of_one(const kernel_target& target, c10::DispatchKey layout)
+      : target_(target), layout_(layout) {}
   ~kernel_of_one() override { delete facts_.load(std::memory_order_relaxed); }
 
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/,
                   torch::jit::Stack* stack) {
     const op_facts* facts = facts_.load(std::memory_order_acquire);
     if (C10_UNLIKELY(facts == nullptr)) facts = learn(op);
-    run(*facts, op, target_, *stack);
+    run(*facts, op, target_, layout_, *stack);
   }
 
  private:
@@ -135,41 +99,71 @@ class kernel_of_one final : public c10::OperatorKernel {
   }
 
   std::atomic<const op_facts*> facts_{nullptr};
-  c10::DispatchKey target_;
+  const kernel_target& target_;
+  const c10::DispatchKey layout_;
 };
 
 // Works out the facts on each call: it serves many operators, and those that are called often have
 // a kernel of their own.
 class kernel_of_any final : public c10::OperatorKernel {
  public:
-  explicit kernel_of_any(const operator_names& excluded) : excluded_(excluded) {}
+  kernel_of_any(const operator_names& excluded, const kernel_target& target)
+      : excluded_(excluded), target_(target) {}
 
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/,
                   torch::jit::Stack* stack) {
     TORCH_CHECK_NOT_IMPLEMENTED(
-        op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU), op.operator_name(),
+        op.hasComputedKernelForDispatchKey(target_.key()), op.operator_name(),
         " is not implemented for ", core::backend_name(),
-        ": it has neither a kernel of its own for "
-        "this device (dispatch key PrivateUse1) nor one for the CPU that could run in its place");
+        ": it has neither a kernel of its own for this device (dispatch key PrivateUse1) nor one "
+        "for the ",
+        c10::DeviceTypeName(target_.type), " that could run in its place");
     TORCH_CHECK_NOT_IMPLEMENTED(
         excluded_.count(op.operator_name()) == 0, op.operator_name(), " is not implemented for ",
         core::backend_name(),
         ": the backend excludes it from what Outback serves, and has no kernel of its own for it");
-    run(facts_of(op), op, c10::DispatchKey::CPU, *stack);
+    run(facts_of(op), op, target_, c10::DispatchKey::Dense, *stack);
   }
 
  private:
   const operator_names& excluded_;
+  const kernel_target& target_;
 };
 
 }  // namespace
 
-c10::KernelFunction boxed_kernel(c10::DispatchKey target) {
-  return c10::KernelFunction::makeFromBoxedFunctor(std::make_unique<kernel_of_one>(target));
+c10::KernelFunction boxed_kernel(c10::DispatchKey layout, const kernel_target& target) {
+  return c10::KernelFunction::makeFromBoxedFunctor(std::make_unique<kernel_of_one>(target, layout));
 }
 
-c10::KernelFunction boxed_fallback(const operator_names& excluded) {
-  return c10::KernelFunction::makeFromBoxedFunctor(std::make_unique<kernel_of_any>(excluded));
+c10::KernelFunction boxed_fallback(const operator_names& excluded, const kernel_target& target) {
+  return c10::KernelFunction::makeFromBoxedFunctor(
+      std::make_unique<kernel_of_any>(excluded, target));
+}
+
+// Registers a kernel for each operator instead of one fallback: the dispatcher prefers
+// CompositeExplicitAutograd kernels to a fallback, so a structured operator would first decompose
+// into its out= variant. Operators with a CompositeImplicitAutograd kernel stay composed, since
+// their derivative comes from their parts. Nested tensors are the exception: the parts do not take
+// them.
+void register_kernels_of(const kernel_target& target, registrar& to) {
+  using c10::DispatchKey;
+  constexpr std::array layouts{DispatchKey::Dense, DispatchKey::Sparse, DispatchKey::SparseCsr,
+                               DispatchKey::Quantized, DispatchKey::NestedTensor};
+  c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
+  for (const c10::OperatorName& name : dispatcher.getAllOpNames()) {
+    if (name.getNamespace() != "aten") continue;
+    const auto op = dispatcher.findSchema(name);
+    if (!op) continue;
+    const bool is_composed = op->hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd);
+    for (const DispatchKey layout : layouts) {
+      if (!op->hasKernelForDispatchKey(target.key(layout))) continue;
+      if (is_composed && layout != DispatchKey::NestedTensor) continue;
+      const DispatchKey ours =
+          c10::toRuntimePerBackendFunctionalityKey(layout, c10::BackendComponent::PrivateUse1Bit);
+      to.add_boxed(*op, ours, boxed_kernel(layout, target));
+    }
+  }
 }
 
 }  // namespace outback::ops

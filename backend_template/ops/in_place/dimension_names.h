@@ -19,8 +19,8 @@ inline void take_names(const c10::TensorImpl& /*from*/, c10::TensorImpl& /*to*/)
 
 #else
 
-/// True if a dimension of `tensor` has a name. The fast paths leave such tensors to cpu_call, which
-/// carries the names over.
+/// True if a dimension of `tensor` has a name. The fast paths leave such tensors to kernel_call,
+/// which carries the names over.
 inline bool has_names(const at::TensorBase& tensor) {
   return tensor.unsafeGetTensorImpl()->has_named_tensor_meta();
 }

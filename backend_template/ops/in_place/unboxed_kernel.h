@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "backend_template/ops/in_place/cpu_call.h"
+#include "backend_template/ops/in_place/kernel_call.h"
 
 namespace outback::ops {
 
@@ -29,10 +29,10 @@ constexpr access write_of() {
   return is_result || is_fill ? access::overwrite : access::write;
 }
 
-/// Lends `argument` if it holds tensors, and returns what the CPU kernel gets in its place. Other
+/// Lends `argument` if it holds tensors, and returns what the kernel gets in its place. Other
 /// arguments are returned as they are. A tensor that is not const is written, with access `write`.
 template <access write, class Argument>
-decltype(auto) lend_argument(cpu_call& call, Argument&& argument) {
+decltype(auto) lend_argument(kernel_call& call, Argument&& argument) {
   using type = std::remove_cvref_t<Argument>;
   if constexpr (std::is_same_v<type, at::Tensor>) {
     constexpr bool is_written = !std::is_const_v<std::remove_reference_t<Argument>>;
@@ -61,7 +61,7 @@ decltype(auto) as_argument(Lent& lent) {
 
 /// Takes back a tensor, or each tensor of a tuple.
 template <class Result>
-Result take_back_result(cpu_call& call, Result result) {
+Result take_back_result(kernel_call& call, Result result) {
   if constexpr (std::is_same_v<Result, at::Tensor>) {
     return call.take_back(std::move(result));
   } else {
@@ -84,32 +84,33 @@ at::Tensor& written_argument(Arguments&&... arguments) {
 /// `unboxed_kernel<at::_ops::add_Tensor>::run` is a kernel for aten::add.Tensor on this device. For
 /// operators that return new tensors, or by reference the one tensor that they write, and whose
 /// schema names everything they write. No argument may be a Device or a Generator, which are not
-/// replaced here. Throws what cpu_call and the CPU kernel throw.
-template <class Operator, class Signature = typename Operator::schema>
+/// replaced here. Throws what kernel_call and the target's kernel throw.
+template <class Operator, const kernel_target& target = cpu_target,
+          class Signature = typename Operator::schema>
 struct unboxed_kernel;
 
-template <class Operator, class Result, class... Arguments>
-struct unboxed_kernel<Operator, Result(Arguments...)> {
+template <class Operator, const kernel_target& target, class Result, class... Arguments>
+struct unboxed_kernel<Operator, target, Result(Arguments...)> {
   static Result run(Arguments... arguments) {
     constexpr access write = write_of<Operator>();
-    cpu_call call;
+    kernel_call call(target);
     // In braces, since they evaluate from left to right: the first device is the one that a message
     // about several devices names first.
     std::tuple<decltype(lend_argument<write>(call, std::forward<Arguments>(arguments)))...> lent{
         lend_argument<write>(call, std::forward<Arguments>(arguments))...};
     call.begin(operator_text{Operator::name, Operator::overload_name});
-    const auto run_on_cpu = [&](auto&... passed) -> decltype(auto) {
-      return Operator::redispatch(c10::DispatchKeySet(c10::DispatchKey::CPU),
+    const auto run_there = [&](auto&... passed) -> decltype(auto) {
+      return Operator::redispatch(c10::DispatchKeySet(target.key()),
                                   as_argument<Arguments>(passed)...);
     };
     if constexpr (std::is_reference_v<Result>) {
-      std::apply(run_on_cpu, lent);
+      std::apply(run_there, lent);
       call.finish();
       // `lend_argument` moved from values alone, and `written_argument` looks at references alone.
       // NOLINTNEXTLINE(bugprone-use-after-move)
       return written_argument(std::forward<Arguments>(arguments)...);
     } else {
-      Result result = std::apply(run_on_cpu, lent);
+      Result result = std::apply(run_there, lent);
       return take_back_result(call, std::move(result));
     }
   }

@@ -6,7 +6,7 @@
 #include <optional>
 #include <tuple>
 
-#include "backend_template/ops/in_place/cpu_call.h"
+#include "backend_template/ops/in_place/kernel_call.h"
 #include "backend_template/ops/own/own.h"
 #include "backend_template/ops/registrar.h"
 
@@ -20,7 +20,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> batch_norm(
     const at::Tensor& input, const optional_tensor& weight, const optional_tensor& bias,
     const optional_tensor& running_mean, const optional_tensor& running_var, bool training,
     double momentum, double eps) {
-  cpu_call call;
+  kernel_call call;
   const access statistics = training ? access::write : access::read;
   const at::Tensor lent = call.lend(input);
   const optional_tensor lent_weight = call.lend(weight), lent_bias = call.lend(bias),

@@ -8,7 +8,7 @@
 #include <array>
 #include <tuple>
 
-#include "backend_template/ops/in_place/cpu_call.h"
+#include "backend_template/ops/in_place/kernel_call.h"
 #include "backend_template/ops/own/own.h"
 #include "backend_template/ops/registrar.h"
 
@@ -21,7 +21,7 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
                        const std::optional<at::Tensor>& bias, c10::SymIntArrayRef stride,
                        c10::SymIntArrayRef padding, c10::SymIntArrayRef dilation, bool transposed,
                        c10::SymIntArrayRef output_padding, c10::SymInt groups) {
-  cpu_call call;
+  kernel_call call;
   const at::Tensor input_alias = call.lend(input);
   const at::Tensor weight_alias = call.lend(weight);
   const std::optional<at::Tensor> bias_alias = call.lend(bias);
@@ -36,7 +36,7 @@ three_tensors convolution_backward(const at::Tensor& grad_output, const at::Tens
                                    at::IntArrayRef padding, at::IntArrayRef dilation,
                                    bool transposed, at::IntArrayRef output_padding, int64_t groups,
                                    std::array<bool, 3> output_mask) {
-  cpu_call call;
+  kernel_call call;
   const at::Tensor grad_alias = call.lend(grad_output);
   const at::Tensor input_alias = call.lend(input);
   const at::Tensor weight_alias = call.lend(weight);

@@ -21,7 +21,7 @@
 #include "backend_template/core/memory/copy.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/core/streams/sync_debug.h"
-#include "backend_template/ops/in_place/cpu_call.h"
+#include "backend_template/ops/in_place/kernel_call.h"
 #include "backend_template/ops/in_place/dimension_names.h"
 #include "backend_template/ops/in_place/tensor_fields.h"
 #include "backend_template/ops/own/own.h"
@@ -127,7 +127,7 @@ bool copy_small(const at::Tensor& dst, const at::Tensor& src) {
 }
 
 void copy_on_cpu(const at::Tensor& dst, const at::Tensor& src) {
-  cpu_call call(mixing::anything);
+  kernel_call call(mixing::anything);
   at::Tensor to = call.lend(dst, access::overwrite);
   const at::Tensor from = call.lend(src);
   call.begin();

@@ -15,7 +15,7 @@
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/memory/copy.h"
 #include "backend_template/core/streams/stream.h"
-#include "backend_template/ops/in_place/cpu_call.h"
+#include "backend_template/ops/in_place/kernel_call.h"
 #include "backend_template/ops/in_place/tensor_fields.h"
 #include "backend_template/ops/in_place/unboxed_kernel.h"
 #include "backend_template/ops/own/own.h"
@@ -45,7 +45,7 @@ bool zero_dense(const at::Tensor& self) {
 
 at::Tensor& zero_(at::Tensor& self) {
   if (self.numel() == 0 || zero_dense(self)) return self;
-  cpu_call call;
+  kernel_call call;
   const at::Tensor on_cpu = call.lend(self, access::overwrite);
   call.begin();
   on_cpu.zero_();  // for tensors with gaps, and for special layouts

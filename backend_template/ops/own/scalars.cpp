@@ -4,7 +4,7 @@
 #include <c10/core/CPUAllocator.h>
 
 #include "backend_template/core/streams/sync_debug.h"
-#include "backend_template/ops/in_place/cpu_call.h"
+#include "backend_template/ops/in_place/kernel_call.h"
 #include "backend_template/ops/own/own.h"
 #include "backend_template/ops/registrar.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 at::Scalar local_scalar_dense(const at::Tensor& self) {
   core::note_synchronizing();
-  cpu_call call;
+  kernel_call call;
   const at::Tensor on_cpu = call.lend(self);
   call.begin();
   return at::_local_scalar_dense(on_cpu);

@@ -18,16 +18,15 @@
 #include "backend_template/core/interfaces/generator.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/ops/in_place/op_facts.h"
-#include "backend_template/ops/recording/lent_tensors.h"
+#include "backend_template/ops/in_place/stack_tensors.h"
+#include "backend_template/ops/recording/recorded_loans.h"
 
 namespace outback::ops {
 namespace {
 
-// Like cpu_call's, and the recorder's key: the operators that the kernel calls are parts of this
-// one step.
+// With the recorder's key: the operators that the kernel calls are parts of this one step.
 constexpr c10::DispatchKeySet keys_above_replays =
-    c10::autograd_dispatch_keyset_with_ADInplaceOrView |
-    c10::DispatchKeySet({c10::DispatchKey::AutocastCPU, core::recorder_key});
+    cpu_target.keys_above() | c10::DispatchKeySet(core::recorder_key);
 
 // An operator for accelerators that the CPU has under another name; `adapt` changes the arguments.
 struct other_name {
@@ -69,8 +68,8 @@ struct recorded_call {
     core::host_program::draw numbers;
   };
   std::vector<random_argument> random;
-  std::vector<lent_tensors::copied_result> copied;
-  std::vector<lent_tensors::changed_bits> bits;
+  std::vector<recorded_loans::copied_result> copied;
+  std::vector<recorded_loans::changed_bits> bits;
 
   // Runs the kernel with the random numbers of one launch, and returns its results.
   torch::jit::Stack run(const core::host_program::positions& starts) const {
@@ -80,7 +79,7 @@ struct recorded_call {
       position.offset += argument.numbers.offset;
       stack[argument.index] = core::cpu_generator_at(position);
     }
-    for (const lent_tensors::changed_bits& lent : bits) {
+    for (const recorded_loans::changed_bits& lent : bits) {
       lent.alias._set_conj(lent.conj);
       lent.alias._set_neg(lent.neg);
     }
@@ -93,24 +92,6 @@ struct recorded_call {
   void replay(const core::host_program::positions& starts) const;
 };
 
-// Replaces each tensor in `value` by what `visit` returns for it.
-template <class Visit>
-void for_each_tensor(c10::IValue& value, Visit visit) {
-  if (value.isTensor()) {
-    value = visit(std::move(value).toTensor());
-  } else if (value.isTensorList()) {
-    c10::List<at::Tensor> made;
-    for (const at::Tensor& tensor : value.toTensorVector()) made.push_back(visit(tensor));
-    value = std::move(made);
-  } else if (value.isOptionalTensorList()) {
-    c10::List<std::optional<at::Tensor>> made;
-    for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorVector()) {
-      made.push_back(tensor ? std::optional(visit(*tensor)) : std::nullopt);
-    }
-    value = std::move(made);
-  }
-}
-
 // The aliases lie over the graph's memory, so what the kernel writes through them is in place. New
 // results are copied to the memory that the first ones got.
 void recorded_call::replay(const core::host_program::positions& starts) const {
@@ -118,7 +99,7 @@ void recorded_call::replay(const core::host_program::positions& starts) const {
   if (copied.empty()) return;
   size_t place = 0;
   auto next = copied.begin();
-  for (c10::IValue& value : results) {
+  for (const c10::IValue& value : results) {
     for_each_tensor(value, [&](const at::Tensor& result) {
       if (next != copied.end() && next->place == place) {
         const c10::Storage& storage = result.storage();
@@ -128,7 +109,6 @@ void recorded_call::replay(const core::host_program::positions& starts) const {
         ++next;
       }
       ++place;
-      return result;
     });
   }
 }
@@ -148,7 +128,7 @@ bool takes_pinned(const c10::OperatorHandle& op, const torch::jit::Stack& argume
 }
 
 recorded_call lend_arguments(const c10::OperatorHandle& op, const op_facts& facts,
-                             core::capture& open, c10::Device device, lent_tensors& lent,
+                             core::capture& open, c10::Device device, recorded_loans& lent,
                              torch::jit::Stack& arguments) {
   const bool may_be_pinned = takes_pinned(op, arguments);
   recorded_call call{op, nullptr, {}, {}, {}, {}};
@@ -156,8 +136,8 @@ recorded_call lend_arguments(const c10::OperatorHandle& op, const op_facts& fact
     const uint64_t bit = uint64_t{1} << i;
     c10::IValue& value = arguments[i];
     if (value.isStorage()) refuse_operator(open, op, "it takes a storage");
-    for_each_tensor(value, [&](const at::Tensor& tensor) {
-      return lent.lend(tensor, (facts.written & bit) != 0, may_be_pinned);
+    replace_tensors(value, [&](at::Tensor&& tensor) {
+      return lent.lend(std::move(tensor), (facts.written & bit) != 0, may_be_pinned);
     });
     if (value.isDevice()) value = c10::Device(c10::kCPU);
     if ((facts.generators & bit) != 0) call.random.push_back(take_random(value, i, open, device));
@@ -188,19 +168,21 @@ void record_host_call(const c10::OperatorHandle& op, core::capture& open, c10::D
   torch::jit::Stack arguments(std::make_move_iterator(stack.end() - facts.arguments),
                               std::make_move_iterator(stack.end()));
   stack.resize(stack.size() - facts.arguments);
-  lent_tensors lent(op, open, device);
+  recorded_loans lent(op, open, device);
   recorded_call call = lend_arguments(op, facts, open, device, lent, arguments);
   // Runs once now, so that the results have shapes and values for the operators that follow.
+  lent.begin();
   torch::jit::Stack results = call.run(open.program()->starts());
-  lent.carry_over();
+  lent.finish();
   if (!facts.results_stay_on_cpu) {
     for (c10::IValue& value : results) {
-      for_each_tensor(value, [&](const at::Tensor& tensor) { return lent.take_back(tensor); });
+      replace_tensors(value,
+                      [&](at::Tensor&& tensor) { return lent.take_back(std::move(tensor)); });
     }
   }
+  lent.leave_memory_to_graph(call.arguments);
   call.copied = lent.copied();
   call.bits = lent.bits();
-  lent.own_what_was_kept(call.arguments);
   // An operator that writes nothing and makes no new memory, a view say, has nothing to replay.
   if (lent.writes() || !call.copied.empty()) {
     const auto kept = std::make_shared<const recorded_call>(std::move(call));

@@ -14,42 +14,28 @@
 #include "backend_template/core/graphs/capture.h"
 #include "backend_template/core/graphs/device_graph.h"
 #include "backend_template/core/streams/stream.h"
+#include "backend_template/ops/in_place/stack_tensors.h"
+#include "backend_template/ops/in_place/tensor_fields.h"
 #include "backend_template/ops/recording/host_call.h"
 #include "backend_template/ops/recording/operator_kind.h"
 
 namespace outback::ops {
 namespace {
 
-// These find the first device of this backend that the arguments name. The capture to record in, if
+// Finds the first device of this backend that the arguments name. The capture to record in, if
 // there is one, is that of the current stream there.
-std::optional<c10::Device> device_named_by(const at::Tensor& tensor) {
-  if (!tensor.defined() || tensor.device().type() != core::device_type) return std::nullopt;
-  return tensor.device();
-}
-
-std::optional<c10::Device> device_named_by(const c10::IValue& value) {
-  if (value.isTensor()) return device_named_by(value.toTensor());
-  if (value.isTensorList()) {
-    for (const at::Tensor& tensor : value.toTensorVector()) {
-      if (const auto found = device_named_by(tensor)) return found;
-    }
-  } else if (value.isOptionalTensorList()) {
-    for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorVector()) {
-      if (!tensor) continue;
-      if (const auto found = device_named_by(*tensor)) return found;
-    }
-  } else if (value.isDevice() && value.toDevice().type() == core::device_type) {
-    return c10::Device(core::device_type, core::resolve_index(value.toDevice().index()));
-  }
-  return std::nullopt;
-}
-
 std::optional<c10::Device> device_named_by(const c10::OperatorHandle& op,
                                            const torch::jit::Stack& stack) {
-  for (size_t i = stack.size() - op.schema().arguments().size(); i < stack.size(); ++i) {
-    if (const auto found = device_named_by(stack[i])) return found;
+  std::optional<c10::Device> found;
+  for (size_t i = stack.size() - op.schema().arguments().size(); !found && i < stack.size(); ++i) {
+    for_each_tensor(stack[i], [&found](const at::Tensor& tensor) {
+      if (!found && tensor.defined() && is_ours(tensor)) found = tensor.device();
+    });
+    if (stack[i].isDevice() && stack[i].toDevice().type() == core::device_type) {
+      found = c10::Device(core::device_type, core::resolve_index(stack[i].toDevice().index()));
+    }
   }
-  return std::nullopt;
+  return found;
 }
 
 class recorder final : public c10::OperatorKernel {

@@ -62,9 +62,9 @@ _OPS = (
         name="a_captured_operator_keeps_the_cpu_scalar_and_not_its_value",
         breaks="A graph that was captured with a CPU tensor of no dimensions computes with "
         "whatever that tensor holds at the time of each replay.",
-        file="backend_template/ops/recording/lent_tensors.cpp",
-        old="is_wrapped_number() ? tensor : tensor.detach().clone();",
-        new="is_wrapped_number() ? tensor : tensor.detach();",
+        file="backend_template/ops/recording/recorded_loans.cpp",
+        old="is_number ? tensor : tensor.detach().clone()",
+        new="is_number ? tensor : tensor.detach()",
         found_by="tests/python/graphs/test_capture.py::"
         "test_a_scalar_of_the_cpus_is_taken_as_it_was_at_the_capture",
     ),

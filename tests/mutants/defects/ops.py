@@ -24,10 +24,19 @@ MUTANTS = (
         name="only_the_first_device_is_drained",
         breaks="An operator over two devices' tensors reads the second one's before its stream has "
         "written them.",
-        file="backend_template/ops/in_place/cpu_call.cpp",
-        old="    if (i == 0 || storages_[i - 1].device != device) core::drain(device.index());",
-        new="    if (i == 0) core::drain(device.index());",
+        file="backend_template/ops/in_place/kernel_call.cpp",
+        old="    if (waited == device) continue;",
+        new="    if (waited) continue;",
         found_by="OrderTest.AConvertingCopyWaitsForTheStreamsOfBothDevices",
+    ),
+    Mutant(
+        name="an_alias_holds_a_storage_and_not_its_memory",
+        breaks="A CPU kernel that keeps what it was lent reads memory that was given to others, once "
+        "the tensor was resized.",
+        file="backend_template/ops/in_place/alias.cpp",
+        old="  if (C10_LIKELY(owner.get() == data)) return owner;\n",
+        new="",
+        found_by="EngineTest.AnAliasKeepsTheMemoryThatItsStorageHasLost",
     ),
     Mutant(
         name="the_last_element_is_not_staged",
@@ -49,9 +58,9 @@ MUTANTS = (
     Mutant(
         name="a_graph_does_not_keep_its_inputs",
         breaks="A replay reads memory that was given to other tensors since the capture.",
-        file="backend_template/ops/recording/lent_tensors.cpp",
-        old="    open_.program()->keep_input(storage, data);\n",
-        new="    open_.program()->forget_input(storage.unsafeGetStorageImpl());\n",
+        file="backend_template/ops/recording/recorded_loans.cpp",
+        old="      open_.program()->keep_input(storage, storage.data());\n",
+        new="      open_.program()->forget_input(storage.unsafeGetStorageImpl());\n",
         found_by="tests/python/graphs/test_graph_memory.py::test_inputs_live_as_long_as_the_graph",
     ),
 )

@@ -1,26 +1,30 @@
-// One run of a CPU kernel on the device's tensors: what goes in, and what comes out of it. Every
-// operator that the CPU serves goes through a cpu_call, except for the fast paths of cpu_kernels/.
+// One run of another device type's kernel on the device's tensors: what goes in, and what comes out
+// of it. Every operator that the CPU serves goes through a kernel_call, except for the fast paths
+// of cpu_kernels/. So do the operators of a capture (recording/), and whatever other target there
+// is (kernel_target.h).
 //
-//   cpu_call call;
+//   kernel_call call;
 //   at::Tensor a = call.lend(self), o = call.lend(out, access::write);
 //   call.begin();                      // waits for the device, or copies from it
-//   at::Tensor r = <CPU operator>(a, o);
+//   at::Tensor r = <operator of the target>(a, o);
 //   call.finish();                     // copies back what was written, and takes over resizes
 //   return call.take_back(r);
 //
-// Where the CPU addresses the device's memory, what it lends are aliases, and nothing is copied:
-// the kernel runs in place. For memory apart it runs over copies: each storage gets one stage,
-// whichever of its views take part. If the kernel throws, the tensors that were lent keep their
-// sizes, strides and storages; only bytes that the kernel wrote in place are changed.
+// Where the target reaches the device's memory, what it lends are aliases, and nothing is copied:
+// the kernel runs in place. Each alias owns the memory that it lies over, so a kernel may keep it,
+// and results may lie over it. For memory apart the kernel runs over copies: each storage gets one
+// stage (copies/), whichever of its views take part. If the kernel throws, the tensors that were
+// lent keep their sizes, strides and storages; only bytes that the kernel wrote in place are
+// changed.
 #pragma once
 
+#include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 #include <c10/core/Storage.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <c10/util/SmallVector.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -28,6 +32,8 @@
 
 #include "backend_template/ops/copies/policy.h"
 #include "backend_template/ops/copies/stage.h"
+#include "backend_template/ops/in_place/cpu_target.h"
+#include "backend_template/ops/in_place/loan_list.h"
 
 namespace outback::ops {
 
@@ -39,7 +45,7 @@ enum class access : uint8_t {
 };
 
 /// Which tensors may meet in one call.
-enum class mixing {
+enum class mixing : uint8_t {
   refused,      // all on one device; CPU scalars may join, as with CUDA
   cpu_tensors,  // CPU tensors may join
   anything      // tensors of several devices too: for copies
@@ -47,20 +53,21 @@ enum class mixing {
 
 /// Lives on the stack for one call of one operator; not thread-safe. The tensors that it lends must
 /// not be used by others until `finish`.
-class cpu_call {
+class kernel_call {
  public:
-  explicit cpu_call(mixing allowed = mixing::refused) : mixing_(allowed) {}
-  cpu_call(const cpu_call&) = delete;
-  cpu_call& operator=(const cpu_call&) = delete;
-  ~cpu_call();
+  explicit kernel_call(mixing allowed = mixing::refused, const kernel_target& target = cpu_target)
+      : target_(target), mixing_(allowed) {}
+  explicit kernel_call(const kernel_target& target) : kernel_call(mixing::refused, target) {}
+  kernel_call(const kernel_call&) = delete;
+  kernel_call& operator=(const kernel_call&) = delete;
 
   /// Lets the aliases that are made from here on require a gradient if their tensors do. It makes
   /// them slower, and only one CPU kernel asks (op_facts::asks_requires_grad).
   void keep_requires_grad() { keep_requires_grad_ = true; }
 
-  /// Returns the CPU's view of `tensor`: an alias, or a tensor over a stage that `begin` fills.
-  /// A CPU tensor and an undefined one are returned as they are. The same tensor gives the same
-  /// alias, and views of one storage give views of one storage. Only before `begin`.
+  /// Returns the target's view of `tensor`: an alias, or a tensor over a stage that `begin` fills.
+  /// A tensor of another device type and an undefined one are returned as they are. The same tensor
+  /// gives the same alias, and views of one storage give views of one storage. Only before `begin`.
   at::Tensor lend(at::Tensor tensor, access how = access::read, mixing allowed = mixing::refused);
   std::optional<at::Tensor> lend(const std::optional<at::Tensor>& tensor,
                                  access how = access::read) {
@@ -68,23 +75,22 @@ class cpu_call {
   }
   /// The same for a storage, all of which the kernel may read and write.
   c10::Storage lend(const c10::Storage& storage);
-
-  /// Says where the results go, for an operator with a Device argument. Without this they go to the
+  /// The same for a Device argument, which says where the results go. Without one they go to the
   /// device of the tensors. Throws c10::AcceleratorError for an index out of range.
-  void set_device(c10::Device device);
+  c10::Device lend(c10::Device device);
 
-  /// Checks that the tensors may meet, then waits until the current streams of their devices are
-  /// idle; over copies it copies their bytes to the host first. From here until this object dies,
-  /// autograd and autocast are off in the calling thread: they come before this kernel.
+  /// Checks that the tensors may meet, then waits until kernels may use their devices' memory; over
+  /// copies it copies their bytes to the host first. From here until this object dies, autograd and
+  /// autocast are off in the calling thread: they come before this kernel.
   ///
   /// `op` says what runs, for the fallback mode to judge. Calls that only move data pass none.
-  /// Throws c10::Error if the tensors are on several devices or a stream is capturing, and
+  /// Throws c10::Error if the tensors are on several devices, what the target's wait throws, and
   /// c10::NotImplementedError if the call would need copies and the fallback mode is "error".
   void begin(std::optional<operator_text> op = std::nullopt);
 
-  /// The device where the results go; empty if no tensor and no argument names a device of this
-  /// backend. After `begin`.
-  const std::optional<c10::Device>& device() const { return device_; }
+  /// Returns what the kernel gets in place of `given`, a generator or undefined. After `begin`.
+  /// Throws c10::Error for a generator of another device.
+  at::Generator lend(const at::Generator& given) const;
 
   /// Writes back what the kernel wrote. Gives the lent tensors the storages, sizes and strides that
   /// the kernel gave their aliases. Once, when the kernel has returned and before `take_back`; an
@@ -92,7 +98,7 @@ class cpu_call {
   void finish();
 
   /// Returns `result`, a tensor that the kernel returned, as a tensor of the device: the tensor
-  /// that was lent, a view of it, or a new one over the CPU's memory (adopted or copied, adopt.h).
+  /// that was lent, a view of it, or a new one over the target's memory (adopted or copied).
   /// Throws c10::TypeError for a dtype that the device does not support.
   at::Tensor take_back(at::Tensor result);
 
@@ -103,33 +109,30 @@ class cpu_call {
     access how;
   };
   struct storage_loan {
-    c10::StorageImpl* source;  // not owned: the stage holds it, or else the alias
+    c10::Storage source;
     c10::Storage alias;
-    const void* data;  // the alias's memory at `begin`: a kernel that resizes replaces it
-    c10::Device device;
-    std::unique_ptr<stage> staged;  // null if the CPU addresses the memory
+    const void* data;               // the alias's memory at `begin`: a kernel may replace it
+    std::unique_ptr<stage> staged;  // null if the target reaches the memory
   };
 
-  void use_stage(const tensor_loan& loan);
-  void fill_stages();
-  bool makes_copies() const;
   void join(const at::Tensor& tensor, access how, mixing allowed);
   storage_loan& lend_storage(const c10::Storage& storage, access how);
-  storage_loan* loan_of(const c10::StorageImpl* alias);
-  static c10::Storage storage_of(const storage_loan& loan);
-  void note_written(const c10::TensorImpl& alias);
+  storage_loan* loan_of(const c10::TensorImpl& alias);
+  bool makes_copies() const;
+  void fill_stages();
   void finish_storage(storage_loan& loan);
-  static void replace_memory(storage_loan& loan);
+  void replace_memory(storage_loan& loan);
   void finish_tensor(const tensor_loan& loan);
   void take_back_storage(c10::TensorImpl& result, c10::Device device);
 
-  c10::SmallVector<tensor_loan, 4> tensors_;
-  c10::SmallVector<storage_loan, 4> storages_;
-  // CPU storages that several results share, each with the device's storage made of it.
+  const kernel_target& target_;
+  loan_list<tensor_loan> tensors_;
+  loan_list<storage_loan> storages_;
+  // The target's storages that several results share, each with the device's storage made of it.
   c10::SmallVector<std::pair<c10::StorageImpl*, c10::Storage>, 1> shared_;
   std::optional<c10::Device> tensors_device_;  // of the first tensor on this backend
-  std::optional<c10::Device> device_;
-  std::optional<c10::Device> stranger_;  // a device that may not meet the tensors'
+  std::optional<c10::Device> device_;          // where the results go
+  std::optional<c10::Device> stranger_;        // a device that may not meet the tensors'
   mixing mixing_;
   bool keep_requires_grad_ = false;
   bool has_stages_ = false;
