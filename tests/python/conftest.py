@@ -88,6 +88,21 @@ def run_python(fork_servers):
     return run
 
 
+@pytest.fixture(scope="session")
+def inductor(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The variables of what compiles with Inductor: a folder for this run of the tests, in which
+    the first puts the headers, and one compiler at a time. What the CPU can do is not tried out:
+    six calls of the compiler, for answers that are not asked for here."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    return {
+        "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"),
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",
+        "TORCHINDUCTOR_VEC_ISA_OK": "1",
+    }
+
+
 @pytest.fixture
 def run_interpreter():
     """As run_python, in an interpreter that is started for it, which costs seconds: for what

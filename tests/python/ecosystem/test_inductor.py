@@ -1,6 +1,5 @@
 """torch.compile's default backend, where the CPU can address the device's memory."""
 
-import os
 import shutil
 
 import pytest
@@ -26,36 +25,23 @@ warnings.simplefilter("ignore")
 """
 
 
-@pytest.fixture(scope="session")
-def cache(tmp_path_factory) -> dict[str, str]:
-    """What every program has of the compiler: a folder for this run of the tests, in which the
-    first puts the headers and what the CPU can do, and one compiler at a time."""
-    folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent
-    return {
-        "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"),
-        "TORCHINDUCTOR_COMPILE_THREADS": "1",
-    }
-
-
 @pytest.fixture
-def run_compiled(run_python, cache):
+def run_compiled(run_python, inductor):
     """Runs source text in a process that has imported the backend and then the compiler."""
 
     def run(source: str, **environment: str):
         imports = "import torch, torch_acme, torch._inductor.compile_fx"
-        return run_python(PRELUDE + source, imports=imports, **cache, **environment)
+        return run_python(PRELUDE + source, imports=imports, **inductor, **environment)
 
     return run
 
 
 @pytest.fixture
-def run_at_first_use(run_python, cache):
+def run_at_first_use(run_python, inductor):
     """Runs source text in a process that has not imported the compiler."""
 
     def run(source: str):
-        return run_python(PRELUDE + source, **cache)
+        return run_python(PRELUDE + source, **inductor)
 
     return run
 

@@ -110,7 +110,9 @@ def run(network, x):
 
 @pytest.mark.parametrize("name", ["attention", "encoder"])
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
-def test_compiled(name, backend):
+def test_compiled(name, backend, inductor, monkeypatch):
+    for variable, value in inductor.items():
+        monkeypatch.setenv(variable, value)
     if backend == "inductor" and not torch.acme.get_device_properties(0).is_host_addressable:
         pytest.skip("needs memory that the CPU can address")
     network, x = networks()[name], inputs("cpu")[0][0]
