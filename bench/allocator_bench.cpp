@@ -51,7 +51,7 @@ void allocate_and_free_on_own_streams(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(allocate_on(0, 4096));
   outback::core::exchange_stream(before);
 }
-BENCHMARK(allocate_and_free_on_own_streams)->Threads(1)->Threads(2)->Threads(8)->UseRealTime();
+BENCHMARK(allocate_and_free_on_own_streams)->Threads(1)->Threads(2)->UseRealTime();
 
 // While a stream still uses so many blocks that were freed.
 void allocate_and_free_beside_pending(benchmark::State& state) {

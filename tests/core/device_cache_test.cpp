@@ -157,7 +157,7 @@ TEST(DeviceCacheTest, StatisticsAgreeWithAModelOnAnyStreams) {
   std::mt19937 random(3);
   std::vector<block*> held;
   std::vector<block*> given_up;
-  const c10::StreamId streams[] = {0, 1, 5, 32, 33, 700};  // 0 and 32, and 1 and 33, share a cache
+  const c10::StreamId streams[] = {0, 1, 5, 32, 33, 700};
   for (int step = 0; step < 20000; ++step) {
     if (held.size() < 60 && random() % 100 < 52) {
       held.push_back(device.allocate(streams[random() % 6], random_size(random)));
@@ -362,7 +362,7 @@ TEST(DeviceCacheTest, TheStreamsOldestSegmentsGoFirst) {
     blocks.push_back(device.allocate(stream, 8 * mebibyte));
   }
   device.free(blocks[1]);
-  block* const other = device.allocate(4, 8 * mebibyte);  // time passes by segments
+  block* const other = device.allocate(4, 8 * mebibyte);
   device.free(blocks[0]);
   device.free(blocks[2]);
   block* const oldest = device.cache.take_oldest(1);

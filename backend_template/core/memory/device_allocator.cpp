@@ -59,7 +59,6 @@ cache_fate make_room(c10::DeviceIndex device, device_cache& cache, size_t size) 
   if (any_capture(device)) return cache_fate::kept_for_capture;  // nobody may wait for the device
   // In this order: pending blocks return to the cache, and the cache to the runtime.
   cache.count_retry();
-  cache.count_synchronization();
   process_pending(cache, /*wait=*/true);
   empty_cache(cache, device, {0, 0});
   // Other threads may hold memory that they are giving back.
@@ -74,10 +73,10 @@ cache_fate make_room_and_retry(c10::DeviceIndex device, device_cache& cache, siz
                                Attempt attempt) {
   constexpr int most_rounds = 64;
   for (int round = 1;; ++round) {
-    const uint64_t waited_for = cache.pending().newest();
+    const uint64_t waited_for = cache.newest_pending();
     const cache_fate fate = make_room(device, cache, size);
     if (attempt() || fate != cache_fate::emptied || round == most_rounds) return fate;
-    if (cache.pending().newest() == waited_for) return fate;
+    if (cache.newest_pending() == waited_for) return fate;
   }
 }
 
@@ -86,7 +85,7 @@ cache_fate make_room_and_retry(c10::DeviceIndex device, device_cache& cache, siz
 // cache was emptied; one without the rounding of the size; the pools that serve before memory runs
 // out.
 block* allocate_segment(c10::DeviceIndex device, device_cache& cache, const request& wanted) {
-  if (C10_UNLIKELY(cache.pending().any())) {
+  if (C10_UNLIKELY(cache.any_pending())) {
     process_pending(cache, /*wait=*/false);
     block* const found = wanted.bypasses_cache ? nullptr : cache.take(wanted);
     if (found != nullptr) return found;
@@ -133,14 +132,14 @@ block* allocate_segment(c10::DeviceIndex device, device_cache& cache, const requ
 }
 
 // Allocates on `device`, a valid index, after the backend has started. This is the hot path: most
-// requests are served by the cache, under one stream's lock and without a slot.
+// requests are served by the cache, under its lock and without a slot.
 c10::DataPtr allocate_there(c10::DeviceIndex device, size_t size) {
   const c10::Device where(device_type, device);
   if (size == 0) return c10::DataPtr(nullptr, nullptr, &free_block, where);
   device_cache& cache = cache_of(device);
   // Now and then also if the cache may serve: otherwise pending blocks would stay away until memory
   // runs out.
-  if (C10_UNLIKELY(cache.pending().should_ask())) process_pending(cache, /*wait=*/false);
+  if (C10_UNLIKELY(cache.should_ask())) process_pending(cache, /*wait=*/false);
   const c10::StreamId stream = current_stream_id(device);
   if (size > largest_request) {
     throw_out_of_memory(device, size, stream, cache, cache_fate::kept_as_useless, "");
@@ -269,7 +268,7 @@ c10::DataPtr adopt(c10::DataPtr&& memory, size_t size, c10::DeviceIndex device) 
     refuse_in_capture(open.get(), "an operator made its result on the host, which no replay would");
   }
   device_cache& cache = cache_of(device);
-  if (C10_UNLIKELY(cache.pending().should_ask())) process_pending(cache, /*wait=*/false);
+  if (C10_UNLIKELY(cache.should_ask())) process_pending(cache, /*wait=*/false);
   const c10::StreamId stream = current_stream_id(device);
   if (C10_UNLIKELY(size > room(device, cache))) {
     const cache_fate fate =

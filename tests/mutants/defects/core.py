@@ -93,8 +93,8 @@ MUTANTS = (
         name="no_event_serves_twice",
         breaks="Each block that a stream still uses when it is freed costs a new event.",
         file="backend_template/core/memory/allocator/pending_uses.cpp",
-        old="    if (spare_ != nullptr) {",
-        new="    if (spare_ != nullptr && lines_.empty()) {",
+        old="  if (spare_ == nullptr) return nullptr;",
+        new="  if (spare_ == nullptr || !lines_.empty()) return nullptr;",
         found_by="PendingMemoryTest.EventsServeAgain",
     ),
 )

@@ -102,7 +102,7 @@ AREAS = (
         ("backend_template/core/memory/allocator/*", "backend_template/core/memory/*allocator*"),
         python=("tests/python",),
         everywhere=(*_MEMORY, "tests/python/pinned", "tests/python/streams"),
-        near=r"^(core_test|allocator_trace_test|peak_escrow_test)$",
+        near=r"^(core_test|allocator_trace_test)$",
     ),
     Area(
         "the core",

@@ -4,19 +4,28 @@
 #pragma once
 
 #include <c10/core/CachingDeviceAllocator.h>
-#include <c10/util/flat_hash_map.h>
 
 #include <array>
-#include <memory>
+#include <cstddef>
+#include <unordered_map>
 
 #include "backend_template/core/memory/allocator/free_blocks.h"
-#include "backend_template/core/memory/allocator/memory_pools.h"
 
 namespace outback::core {
 
+/// One pool's part on one device: of the common pool, {0, 0}, which serves everybody, of a
+/// torch.<name>.MemPool, or of a graph's.
+struct memory_pool {
+  c10::MempoolId_t id{0, 0};
+  int uses = 0;             // MemPool objects, graphs, and threads that route allocations to it
+  bool use_on_oom = false;  // serves everybody before memory runs out
+  bool no_split = false;    // a segment serves one allocation
+  size_t segments = 0;      // how many it has
+};
+
 /// Free blocks of one kind. A request is served from the arena of its stream, pool and size class,
 /// so small requests do not break up the segments of large ones.
-struct alignas(cache_line) arena {
+struct arena {
   c10::StreamId stream = 0;
   bool is_small = false;
   memory_pool* pool = nullptr;
@@ -24,33 +33,30 @@ struct alignas(cache_line) arena {
   recent_blocks recent;  // stays empty in an arena of large blocks
 };
 
-/// The arenas of one stream_cache, whose mutex guards them. An arena stays where it is until
-/// `remove`.
+/// The arenas of one device. Not thread-safe. An arena stays where it is until `remove`.
 class arenas {
  public:
-  /// `most_used` is the stream whose arenas of the common pool are found without a hash table.
-  /// `common` must outlive this object.
-  arenas(c10::StreamId most_used, memory_pool& common);
-
   /// Returns the arena, or null if find_or_make() was never called for it.
   arena* find(c10::StreamId stream, bool small, c10::MempoolId_t pool) noexcept {
-    return C10_LIKELY(is_most_used(stream, pool)) ? &most_used_[small]
-                                                  : find_other(stream, small, pool);
+    // Most requests are for the arena of the one before, which is found without a hash table.
+    arena* const last = last_[small];
+    if (C10_LIKELY(last != nullptr && last->stream == stream && last->pool->id == pool)) {
+      return last;
+    }
+    return find_other(stream, small, pool);
   }
   /// Returns the arena, made if there is none. `pool` must live at least until `remove`.
   arena& find_or_make(c10::StreamId stream, bool small, memory_pool& pool);
-  /// Destroys the arenas of a pool, which must be empty. The common pool's stay.
+  /// Destroys the arenas of a pool, which must be empty.
   void remove(c10::MempoolId_t pool) noexcept;
 
   /// Calls `visit` with each arena, empty ones included.
   template <class F>
   void for_each(F visit) {
-    for (arena& each : most_used_) visit(each);
-    for (auto& [key, each] : others_) visit(*each);
+    for (auto& [key, each] : all_) visit(each);
   }
 
  private:
-  // Several streams may share a stream_cache, so the stream is a part of the key.
   struct key {
     c10::MempoolId_t pool;
     c10::StreamId stream;
@@ -61,14 +67,10 @@ class arenas {
     size_t operator()(const key& wanted) const noexcept;
   };
 
-  bool is_most_used(c10::StreamId stream, c10::MempoolId_t pool) const noexcept {
-    return stream == most_used_[0].stream && pool == c10::MempoolId_t{0, 0};
-  }
   arena* find_other(c10::StreamId stream, bool small, c10::MempoolId_t pool) noexcept;
 
-  std::array<arena, 2> most_used_;  // by is_small: large, small
-  // Pointers, since blocks point to their arena and the table moves its elements.
-  ska::flat_hash_map<key, std::unique_ptr<arena>, key_hash> others_;
+  std::array<arena*, 2> last_{};  // by is_small: what `find` found last, or null
+  std::unordered_map<key, arena, key_hash> all_;
 };
 
 }  // namespace outback::core

@@ -7,7 +7,6 @@
 #include <c10/util/SmallVector.h>
 
 #include <atomic>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,19 +14,6 @@
 namespace outback::core {
 
 struct arena;
-class stream_cache;
-
-/// When a block was freed; the oldest are given back to the runtime first. Within one stream the
-/// order is exact. Blocks of two streams are ordered by `epoch` alone, since an exact order would
-/// need a counter that all streams write.
-struct freeing_order {
-  uint64_t epoch = 0;  // how many segments the device had got by then
-  uint64_t turn = 0;   // how many blocks the stream had freed by then
-  auto operator<=>(const freeing_order&) const = default;
-};
-
-/// Bytes. What different threads write is kept this far apart.
-inline constexpr size_t cache_line = 64;
 
 enum class block_state : uint8_t {
   cached,     // free, and in its arena's free_blocks
@@ -38,11 +24,11 @@ enum class block_state : uint8_t {
 
 /// A segment, which is one mem_alloc of the runtime, or a part of one.
 ///
-/// The mutex of the block's stream_cache guards it, with two exceptions. `data`, `device`,
-/// `stream`, `keeper` and `is_adopted` do not change while a DataPtr owns the block, so its owner
-/// reads them without the mutex. So may the last owner read `size` and `also_used_on`, which nobody
-/// else changes any more. Blocks are aligned so that blocks of two streams share no cache line.
-struct alignas(cache_line) block {
+/// The lock of its device_cache guards it, with two exceptions. `data`, `device`, `stream`, and
+/// `is_adopted` do not change while a DataPtr owns the block, so its owner reads them without the
+/// lock. So may the last owner read `size` and `also_used_on`, which nobody else changes any more.
+/// Aligned so that what an allocation touches is on two lines of the cache.
+struct alignas(64) block {
   std::byte* data = nullptr;
   size_t size = 0;       // bytes that the block has
   size_t requested = 0;  // bytes that were asked for
@@ -55,7 +41,6 @@ struct alignas(cache_line) block {
   // The neighbours in the list that the block is in: a bin of free_blocks, or a list of spares.
   block* previous = nullptr;
   block* next = nullptr;
-  stream_cache* keeper = nullptr;
   // The stream whose work may use the memory without record_stream.
   c10::StreamId stream = 0;
   c10::DeviceIndex device = 0;
@@ -64,16 +49,17 @@ struct alignas(cache_line) block {
   bool bypasses_cache = false;      // goes back to the runtime as soon as it is free
   uint32_t uses_left = 0;           // uses that a pending block waits for; pending_uses guards it
   std::atomic<uint32_t> owners{1};  // how many DataPtrs own the memory: see share_memory
-  freeing_order cached_at;
+  uint64_t cached_at = 0;           // how many blocks of the device had been freed by then
   // Other streams that were named by record_stream.
   c10::SmallVector<c10::StreamId, 1> also_used_on;
   // The stack of whoever allocated the block, while the history records stacks.
   std::shared_ptr<c10::GatheredContext> context;
-  // The neighbours in the stream's list of segments. Only the first block of a segment is in it.
+  // The neighbours in the list of segments. Only the first block of a segment is in it.
   block* segment_previous = nullptr;
   block* segment_next = nullptr;
   c10::DataPtr foreign;  // owns adopted memory
 
   bool is_split() const noexcept { return before != nullptr || after != nullptr; }
 };
+
 }  // namespace outback::core

@@ -36,8 +36,7 @@ device_cache& make_cache(c10::DeviceIndex device) {
   std::lock_guard<std::mutex> lock(defaults().mutex);
   auto& slot = caches[static_cast<size_t>(device)];
   if (device_cache* const there = slot.load(std::memory_order_acquire)) return *there;
-  auto made = std::make_unique<device_cache>(device);
-  made->set_granule(granule);
+  auto made = std::make_unique<device_cache>(device, granule);
   made->configure_history(defaults().settings);
   made->set_metadata(defaults().metadata);
   // After the driver's start, so that the report runs before the driver's own functions at exit.

@@ -50,13 +50,6 @@ void release_all(device_cache& cache, block* list) noexcept {
   }
 }
 
-// Frees a block that nobody uses any more. Returns what `release` returns.
-c10::DataPtr finish(device_cache& cache, block* freed,
-                    std::shared_ptr<c10::GatheredContext> context) noexcept {
-  if (cache.put_back(freed, std::move(context))) return {};
-  return release(cache, freed);
-}
-
 // Returns true if the use is over, after waiting for it if `wait` is true.
 bool is_over(const event& use, bool wait) {
   if (!wait) return use.query();
@@ -69,15 +62,13 @@ void end_use(device_cache& cache, pending_use* over, size_t queue) noexcept {
   // Python's GIL, while the thread that holds the GIL waits for transits.
   c10::DataPtr owner;
   const memory_in_transit::one on_its_way(cache.in_transit());
-  if (block* const freed = cache.pending().end(over, queue)) owner = finish(cache, freed, nullptr);
+  if (block* const leaving = cache.end(over, queue)) owner = release(cache, leaving);
 }
 
-using recorded_uses = c10::SmallVector<pending_uses::recorded, 2>;
-
-void record_uses(pending_uses& pending, const block& freed, bool own_stream_too,
-                 recorded_uses& uses) {
+void record_uses(device_cache& cache, const block& freed, bool own_stream_too,
+                 pending_uses::uses& uses) {
   const auto record = [&](c10::StreamId stream) {
-    uses.emplace_back(stream, pending.make());
+    uses.emplace_back(stream, cache.make_use());
     uses.back().second->over.record(stream_on(freed.device, stream));
   };
   // Read without a lock: the block has no owner any more, so record_stream cannot add a stream.
@@ -95,12 +86,12 @@ void wait_for_uses(device_cache& cache, block* freed, bool own_stream_too) noexc
     for (;;) {
       const uint64_t captures = captures_so_far(device);
       if (defer_in_capture(freed, own_stream_too)) return;
-      recorded_uses uses;
-      record_uses(cache.pending(), *freed, own_stream_too, uses);
+      pending_uses::uses uses;
+      record_uses(cache, *freed, own_stream_too, uses);
       // A capture may have begun after defer_in_capture looked. Events that it recorded would never
       // be over, so try once more: then the block is deferred.
       if (captures_so_far(device) != captures) continue;
-      return cache.pending().add(freed, std::move(uses));
+      return cache.wait_for(freed, std::move(uses));
     }
   } catch (const c10::Error& e) {
     // The device is lost. Nobody knows when its work ends, so the memory is never freed. A deleter
@@ -164,17 +155,16 @@ void process_pending(device_cache& cache, bool wait) {
   if (any_capture(cache.device())) return;
   // What other threads hold may be about to become pending.
   if (wait) cache.in_transit().wait();
-  pending_uses& pending = cache.pending();
   // Only what is pending now: other threads may go on freeing, and this loop would never end.
-  const uint64_t newest = pending.newest();
+  const uint64_t newest = cache.newest_pending();
   size_t queue = 0;
   bool in_vain = true;
-  while (pending_use* const first = pending.ask(queue, newest)) {
+  while (pending_use* const first = cache.ask(queue, newest)) {
     bool over = false;
     try {
       over = is_over(first->over, wait);
     } catch (...) {
-      pending.leave(first);
+      cache.leave(first);
       throw;
     }
     if (over) {
@@ -182,11 +172,11 @@ void process_pending(device_cache& cache, bool wait) {
       end_use(cache, first, queue);
     } else {
       // What is behind it on this stream cannot be over either.
-      pending.leave(first);
+      cache.leave(first);
       ++queue;
     }
   }
-  if (in_vain) pending.asked_in_vain();
+  if (in_vain) cache.asked_in_vain();
   // Another thread may have found some of the uses over, and be about to free their blocks.
   if (wait) cache.in_transit().wait();
 }
@@ -207,7 +197,7 @@ void free_block(void* context) noexcept {
   const bool leaves = freed->is_adopted || freed->bypasses_cache;
   const bool own_pending = leaves && !is_idle(stream_on(device, freed->stream));
   if (C10_LIKELY(freed->also_used_on.empty() && !own_pending)) {
-    finish(cache, freed, std::move(who));
+    if (C10_UNLIKELY(!cache.put_back(freed, who))) release(cache, freed);
   } else {
     free_when_over(cache, freed, own_pending, std::move(who));
   }
@@ -226,7 +216,7 @@ void free_deferred() noexcept {
 }
 
 void empty_cache(device_cache& cache, c10::DeviceIndex device, c10::MempoolId_t pool) {
-  if (pool == c10::MempoolId_t{0, 0}) cache.pending().drop_spares();
+  if (pool == c10::MempoolId_t{0, 0}) cache.drop_spare_uses();
   const memory_in_transit::one on_its_way(cache.in_transit());
   release_when_idle(cache, device, cache.take_cached(pool));
 }

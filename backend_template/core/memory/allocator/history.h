@@ -37,8 +37,7 @@ struct history_settings {
   uint32_t skipped = 0;
 };
 
-/// A ring of entries. It is written with the device's mutex held. `enabled` changes only while all
-/// mutexes of the device_cache are held, so whoever holds one of them may read it.
+/// A ring of entries. Not thread-safe.
 class history {
  public:
   /// Applies the settings. Keeps the newest entries that they have room for; none with `clear`, and

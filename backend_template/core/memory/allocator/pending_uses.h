@@ -14,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -30,13 +29,15 @@ struct pending_use {
   block* freed = nullptr;
   uint64_t number = 0;          // counts up from 1, over all queues
   pending_use* next = nullptr;  // in its queue, or in the list of spares
-  std::atomic<int> holders{0};  // the queue, and the threads that ask
+  int holders = 0;              // the queue, and the threads that ask
 };
 
-/// The queues of one device. Thread-safe. Only members that say so call a slot.
+/// The queues of one device. They call no slot. The device_cache's lock guards them; only `any` and
+/// `should_ask` need no lock.
 class pending_uses {
  public:
   using recorded = std::pair<c10::StreamId, std::unique_ptr<pending_use>>;
+  using uses = c10::SmallVector<recorded, 2>;
 
   pending_uses() = default;
   pending_uses(const pending_uses&) = delete;
@@ -59,12 +60,12 @@ class pending_uses {
   /// Notes that nothing was over.
   void asked_in_vain() noexcept { rests_.store(most_rests, std::memory_order_relaxed); }
   /// Returns the number of the use that was added last.
-  uint64_t newest() const noexcept { return newest_.load(std::memory_order_relaxed); }
+  uint64_t newest() const noexcept { return newest_; }
 
-  /// Returns a use whose event the caller records: a spare one, or a new one.
-  std::unique_ptr<pending_use> make();
-  /// Enqueues the uses, at least one, that the block waits for.
-  void add(block* freed, c10::SmallVectorImpl<recorded>&& uses);
+  /// Returns a spare use, or null if there is none.
+  std::unique_ptr<pending_use> take_spare() noexcept;
+  /// Enqueues the uses, at least one, that the block waits for. Their events are recorded.
+  void add(block* freed, uses&& all);
 
   /// Returns the first use of the first queue, from number `queue` on, whose first use has a number
   /// of at most `until`; and sets `queue` to that queue. Returns null if there is none. The caller
@@ -76,8 +77,10 @@ class pending_uses {
   /// that its block waited for, returns the block, to one caller only; otherwise returns null.
   block* end(pending_use* asked, size_t queue) noexcept;
 
-  /// Destroys the spare uses and their events.
-  void drop_spares() noexcept;
+  /// Returns the spare uses as a list, for `destroy` after the lock is released.
+  pending_use* take_spares() noexcept { return std::exchange(spare_, nullptr); }
+  /// Destroys the uses of a list and their events, which calls a slot.
+  static void destroy(pending_use* list) noexcept;
 
  private:
   struct line {
@@ -86,20 +89,16 @@ class pending_uses {
     pending_use* last = nullptr;
   };
 
-  // With the mutex held, both.
   line& line_of(c10::StreamId stream);
-  void let_go(pending_use* held) noexcept;
 
   static constexpr int most_rests = 15;
 
-  std::atomic<int> rests_{0};  // how many allocations still skip asking
-  std::mutex mutex_;
   std::vector<line> lines_;       // by number; a queue is never removed
   pending_use* spare_ = nullptr;  // linked by `next`
-  // Written with the mutex held, and read without it.
-  std::atomic<size_t> count_{0};       // pending uses
-  std::atomic<size_t> line_count_{0};  // lines_.size()
-  std::atomic<uint64_t> newest_{0};
+  uint64_t newest_ = 0;
+  // Read without the lock.
+  std::atomic<size_t> count_{0};  // pending uses
+  std::atomic<int> rests_{0};     // how many allocations still skip asking
 };
 
 }  // namespace outback::core
