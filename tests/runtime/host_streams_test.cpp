@@ -9,6 +9,7 @@
 #include <future>
 #include <iterator>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -103,6 +104,33 @@ TEST_F(HostStreamsTest, FillsAndCopiesWaitForTheirTurn) {
     host_.stream_sync(0, s_);
     EXPECT_TRUE(all_are(to, size, 3));
   }
+}
+
+// Waking the stream's thread takes longer than a small copy, so who waits does the work meanwhile.
+TEST_F(HostStreamsTest, AWaiterRunsWhatItsThreadHasNotBegun) {
+  const auto queue = std::make_shared<stream>(0, std::make_shared<busy_clock>());
+  const std::thread::id here = std::this_thread::get_id();
+  int by_waiter = 0;
+  std::vector<int> order;
+  for (int i = 0; i < 2000; ++i) {
+    queue->enqueue(
+        [&, i] {
+          order.push_back(i);
+          if (std::this_thread::get_id() == here) ++by_waiter;
+        },
+        runner::a_waiter_too);
+    if (i % 3 == 0) {
+      queue->enqueue([&] { EXPECT_NE(std::this_thread::get_id(), here) << "needs its thread"; });
+    }
+    if (i % 2 == 0) queue->sync();
+  }
+  queue->sync();
+  EXPECT_TRUE(queue->idle());
+  queue->close();
+  std::vector<int> expected(2000);
+  std::iota(expected.begin(), expected.end(), 0);
+  EXPECT_EQ(order, expected);
+  EXPECT_GT(by_waiter, 0);
 }
 
 // Returns though its stream stands still, and does not read the source any more.

@@ -60,7 +60,8 @@ void event::record(stream& where) {
     // keeps its old meaning.
     fresh = std::make_shared<mark>();
     if (!where.try_run([&] { fresh->complete(); })) {
-      where.enqueue_uncaptured([fresh] { fresh->complete(); }, "recording an event");
+      where.enqueue_uncaptured([fresh] { fresh->complete(); }, "recording an event", nullptr,
+                               runner::a_waiter_too);
     }
   }
   const std::lock_guard lock(mutex_);

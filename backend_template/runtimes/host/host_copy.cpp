@@ -59,7 +59,7 @@ void host_runtime::mem_copy(void* dst, int32_t dst_device, const void* src, int3
   const void* host_side = from_host ? src : to_host ? dst : nullptr;
   constexpr const char* what = "a copy from or to pageable host memory";
   if (host_side == nullptr || pinned(host_side, size)) {
-    s.enqueue(copy);
+    s.enqueue(copy, runner::a_waiter_too);
   } else if (s.try_run(copy)) {
     // The caller would have to wait anyway, and copying here saves waking a thread.
     return;
@@ -83,7 +83,7 @@ void host_runtime::mem_fill(int32_t index, void* ptr, std::size_t size, const vo
     std::memcpy(word.data() + i, pattern, pattern_size);
   const auto work = [=] { fill(ptr, size, word); };
   if (size <= inline_size && s.try_run(work)) return;
-  s.enqueue(work);
+  s.enqueue(work, runner::a_waiter_too);
 }
 
 }  // namespace outback::host

@@ -37,6 +37,12 @@ struct stream_options {
   std::optional<randomness> adversary = std::nullopt;
 };
 
+/// Who runs a piece of work.
+enum class runner : uint8_t {
+  its_thread,    // the stream's thread alone
+  a_waiter_too,  // also a thread that waits for the stream, which saves waking the stream's
+};
+
 /// May be used from any thread; must be owned by a shared_ptr. Work must not throw: on the stream's
 /// thread an exception ends the process, and in `try_run` it leaves the stream busy for ever.
 class stream : public std::enable_shared_from_this<stream> {
@@ -69,21 +75,21 @@ class stream : public std::enable_shared_from_this<stream> {
     return true;
   }
 
-  /// Runs `work` on the stream's thread, after everything that was enqueued before; in a capture,
-  /// keeps it for the graph instead. Returns the ticket for `wait`. Throws
-  /// outback::invalid_argument if the stream's capture is broken, and outback::runtime_error if no
-  /// thread can start or if this is a child that was forked after the thread had started; nothing
-  /// is enqueued then.
-  uint64_t enqueue(std::function<void()> work);
+  /// Lets `by` run `work` after everything that was enqueued before; in a capture, keeps it for the
+  /// graph instead. Returns the ticket for `wait`. Throws outback::invalid_argument if the stream's
+  /// capture is broken, and outback::runtime_error if no thread can start or if this is a child
+  /// that was forked after the thread had started; nothing is enqueued then.
+  uint64_t enqueue(std::function<void()> work, runner by = runner::its_thread);
 
   /// Does the same for work that no graph can keep. In a capture it breaks the capture and throws
   /// outback::invalid_argument; `what` names the work in the text. `accepted` is called once the
   /// work is sure to run, and before it runs; it must neither throw nor call the stream.
   uint64_t enqueue_uncaptured(std::function<void()> work, const char* what,
-                              const std::function<void()>& accepted = nullptr);
+                              const std::function<void()>& accepted = nullptr,
+                              runner by = runner::its_thread);
 
-  /// Blocks the caller until the work with this ticket has run. Throws outback::runtime_error in a
-  /// forked child.
+  /// Blocks the caller until the work with this ticket has run; the caller may run some of it.
+  /// Throws outback::runtime_error in a forked child.
   void wait(uint64_t ticket);
 
   /// Blocks the caller until everything that was enqueued before the call has run. In a capture it
@@ -140,11 +146,20 @@ class stream : public std::enable_shared_from_this<stream> {
   bool same_process() const noexcept {
     return !has_thread_.load(std::memory_order_acquire) || fork_count() == forks_;
   }
-  // The caller holds mutex_ for these three.
-  uint64_t enqueue_locked(std::function<void()> work);
+  struct piece {
+    std::function<void()> work;
+    runner by;
+  };
+
+  // The caller holds mutex_ for these.
+  uint64_t enqueue_locked(std::function<void()> work, runner by);
   void refuse_locked(const char* what) const;
   void enter(std::shared_ptr<capture> given, const progress& seen);
   void leave(const capture& given);
+  // Returns when the work with this ticket has run, after running what it may of it itself.
+  void wait_locked(std::unique_lock<std::mutex>& lock, uint64_t ticket);
+  // Runs the first piece of the queue, with the mutex released meanwhile.
+  void run_first(std::unique_lock<std::mutex>& lock);
   void set_niceness() const noexcept;
   bool begin_inline();
   void end_inline() noexcept;
@@ -165,10 +180,10 @@ class stream : public std::enable_shared_from_this<stream> {
 
   mutable std::mutex mutex_;
   std::condition_variable has_work_, has_done_;
-  std::deque<std::function<void()>> queue_;
+  std::deque<piece> queue_;
   uint64_t enqueued_ = 0,
-           done_ = 0;    // both count from the beginning: a ticket is the value of enqueued_
-  bool inline_ = false;  // a caller of try_run works, so the thread waits
+           done_ = 0;     // both count from the beginning: a ticket is the value of enqueued_
+  bool running_ = false;  // a thread works: the stream's, a caller of try_run, or one that waits
   bool closed_ = false;
   std::shared_ptr<capture> capture_;  // null outside of captures
   std::size_t lane_ = 0;              // in capture_
