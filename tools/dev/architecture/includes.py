@@ -18,6 +18,7 @@ PARTS = {
     "contract": (f"{_HEADERS}outback/",),
     "API": tuple(f"{_HEADERS}outback/{name}.h" for name in ("backend", "module", "nn", "python")),
     "API for kernels": (f"{_HEADERS}outback/kernels/",),
+    "structured adapter": (f"{_HEADERS}outback/kernels/structured_adapter.h",),
     "runtimes": ("backend_template/runtimes/",),
     "runtimes/host": ("backend_template/runtimes/host/",),
     "runtimes/cuda": ("backend_template/runtimes/cuda/",),

@@ -26,7 +26,6 @@
 // Start at `impl_structured`, at the end of this file.
 #pragma once
 
-#include <ATen/TensorMeta.h>
 #include <ATen/core/IListRef.h>
 #include <ATen/core/Tensor.h>
 #include <c10/core/DeviceGuard.h>
@@ -40,9 +39,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace at {
-struct TensorIteratorBase;
-}  // namespace at
+#include "outback/kernels/structured_adapter.h"
 
 namespace outback::kernels {
 namespace detail {
@@ -85,47 +82,6 @@ class structured_outputs {
   c10::SmallVector<at::Tensor, 2> outputs_;
   c10::SmallVector<at::Tensor, 2> proxies_;  // the temporaries; undefined for outputs without one
   c10::OptionalDeviceGuard guard_;           // restores the current device after the call
-};
-
-/// `Kernel` with a place for its outputs: overrides the functions of at::impl::MetaBase by which
-/// `meta` sets an output. torch 2.11 passes dimension names too; they are `More`.
-template <class Kernel, class Method = decltype(&at::impl::MetaBase::set_output_raw_strided)>
-class with_outputs;
-
-template <class Kernel, class... More>
-class with_outputs<Kernel, void (at::impl::MetaBase::*)(int64_t, at::IntArrayRef, at::IntArrayRef,
-                                                        at::TensorOptions, More...)>
-    final : public Kernel {
- public:
-  with_outputs(overload_kind kind, size_t count) : outputs(kind, count) {}
-
-  /// For kernels that need exactly these strides.
-  void set_output_strided(int64_t index, at::IntArrayRef size, at::IntArrayRef stride,
-                          at::TensorOptions options, More... more) override {
-    set(index, size, stride, options, true, more...);
-  }
-
-  /// For kernels that can write any strides.
-  void set_output_raw_strided(int64_t index, at::IntArrayRef size, at::IntArrayRef stride,
-                              at::TensorOptions options, More... more) override {
-    set(index, size, stride, options, false, more...);
-  }
-
-  /// By which `meta` and TensorIterator look at an output.
-  const at::Tensor& maybe_get_output(int64_t index) override {
-    return outputs.at(static_cast<size_t>(index));
-  }
-
-  structured_outputs outputs;
-
- private:
-  void set(int64_t index, at::IntArrayRef size, at::IntArrayRef stride, at::TensorOptions options,
-           bool exact_strides, More... more) {
-    outputs.set(static_cast<size_t>(index), size, stride, options, exact_strides);
-    if constexpr (std::is_base_of_v<at::TensorIteratorBase, Kernel>) {
-      Kernel::set_output_raw_strided(index, size, stride, options, more...);  // it has its own list
-    }
-  }
 };
 
 /// Throws c10::Error unless `tensor` is on the device `common`; the first tensor sets `common`. An
@@ -226,7 +182,7 @@ struct structured_kernel<Kernel, Operator, Result(Arguments...)> {
           [&](const auto&... each) { (detail::check_devices(common, each, Operator::name), ...); },
           passed);
     }
-    detail::with_outputs<Kernel> kernel(kind, outputs);
+    detail::with_outputs<Kernel, detail::structured_outputs> kernel(kind, outputs);
     if constexpr (kind != detail::overload_kind::functional) {
       (kernel.outputs.bring(output, std::get<first_output + output>(passed)), ...);
     }
@@ -244,7 +200,8 @@ struct structured_kernel<Kernel, Operator, Result(Arguments...)> {
   // Calls `meta`, then `impl` with what `meta` returned, the inputs and the outputs. `meta` has set
   // all outputs when it returns.
   template <class... Passed>
-  static void run_kernel(detail::with_outputs<Kernel>& kernel, const Passed&... passed) {
+  static void run_kernel(detail::with_outputs<Kernel, detail::structured_outputs>& kernel,
+                         const Passed&... passed) {
     const auto run_impl = [&]<size_t... output>(std::index_sequence<output...>,
                                                 const auto&... worked_out) {
       kernel.impl(worked_out..., passed..., kernel.outputs.at(output)...);

@@ -81,8 +81,8 @@ struct elementwise<Kernel, Operator, at::Tensor(const at::Tensor&, Others...)> {
         if (!fits(self, self) || !(fits(self, *adapted) && ...)) return false;
         kernel_on_device<Kernel> kernel;
         kernel.meta(self, *adapted...);
-        kernel.impl(self, *adapted..., kernel.output());
-        result = std::move(kernel.output());
+        kernel.impl(self, *adapted..., kernel.outputs.tensor);
+        result = std::move(kernel.outputs.tensor);
         return true;
       };
       if (try_with(adapted(self, others)...)) return result;
@@ -99,7 +99,7 @@ struct elementwise<Kernel, Operator, at::Tensor&(at::Tensor&, Others...)> {
         if (!fits(self, self) || !((fits(self, *adapted) && has_size_of(self, *adapted)) && ...)) {
           return false;
         }
-        kernel_on_device<Kernel> kernel(self);
+        kernel_on_device<Kernel> kernel(device_output{self});
         kernel.meta(self, *adapted...);
         kernel.impl(self, *adapted..., self);
         return true;

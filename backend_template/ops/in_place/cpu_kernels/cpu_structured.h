@@ -10,8 +10,8 @@
 #include <ATen/TensorIterator.h>
 #include <ATen/core/Tensor.h>
 
+#include <cstddef>
 #include <optional>
-#include <type_traits>
 #include <utility>
 
 #include "backend_template/core/devices/device.h"
@@ -20,48 +20,27 @@
 #include "backend_template/ops/in_place/tensor_fields.h"
 #include "backend_template/ops/in_place/unboxed_kernel.h"
 #include "backend_template/ops/own/factories.h"
+#include "outback/kernels/structured_adapter.h"
 
 namespace outback::ops {
 
-/// `Kernel`, a structured kernel of the CPU, whose result comes from the device's allocator. For
-/// kernels with one result. Torch releases with named tensors pass the dimensions' names as one
-/// more argument, which is `More`; the tensors here have none.
-template <class Kernel, class Method = decltype(&at::impl::MetaBase::set_output_raw_strided)>
-class kernel_on_device;
+/// The one result of a structured kernel: made by the device's allocator, unless the kernel writes
+/// a tensor that is there. Its sizes must be right then: nothing is resized.
+struct device_output {
+  at::Tensor tensor;
 
-template <class Kernel, class... More>
-class kernel_on_device<Kernel,
-                       void (at::impl::MetaBase::*)(int64_t, at::IntArrayRef, at::IntArrayRef,
-                                                    at::TensorOptions, More...)>
-    final : public Kernel {
- public:
-  /// Without `output` the kernel makes its result. With `output` it writes there, and the sizes
-  /// must be right already: nothing is resized.
-  explicit kernel_on_device(const at::Tensor& output = {}) : output_(output) {}
-
-  void set_output_strided(int64_t index, at::IntArrayRef size, at::IntArrayRef stride,
-                          at::TensorOptions options, More... more) override {
-    set_output_raw_strided(index, size, stride, options, more...);
+  void set(size_t /*index*/, at::IntArrayRef size, at::IntArrayRef stride,
+           const at::TensorOptions& options, bool /*exact_strides*/) {
+    if (tensor.defined()) return;
+    tensor = new_tensor(size, stride, options.dtype().toScalarType(), options.device(),
+                        options.memory_format_opt());
   }
-
-  void set_output_raw_strided(int64_t index, at::IntArrayRef size, at::IntArrayRef stride,
-                              at::TensorOptions options, More... more) override {
-    if (!output_.defined()) {
-      output_ = new_tensor(size, stride, options.dtype().toScalarType(), options.device(),
-                           options.memory_format_opt());
-    }
-    if constexpr (std::is_base_of_v<at::TensorIteratorBase, Kernel>) {
-      Kernel::set_output_raw_strided(index, size, stride, options, more...);
-    }
-  }
-
-  const at::Tensor& maybe_get_output(int64_t /*index*/) override { return output_; }
-
-  at::Tensor& output() { return output_; }
-
- private:
-  at::Tensor output_;
+  const at::Tensor& at(size_t /*index*/) const { return tensor; }
 };
+
+/// `Kernel`, a structured kernel of the CPU with one result, which is `outputs.tensor`.
+template <class Kernel>
+using kernel_on_device = kernels::detail::with_outputs<Kernel, device_output>;
 
 /// True if `first` has a floating-point dtype and the CPU addresses its device's memory. Then it
 /// has also waited until the device's current stream is idle, as every CPU kernel must; that throws
@@ -120,8 +99,8 @@ struct structured_call<Kernel, Operator, at::Tensor(const at::Tensor&, Others...
     }
     kernel_on_device<Kernel> kernel;
     kernel.meta(self, others...);
-    kernel.impl(self, others..., kernel.output());
-    return std::move(kernel.output());
+    kernel.impl(self, others..., kernel.outputs.tensor);
+    return std::move(kernel.outputs.tensor);
   }
 };
 

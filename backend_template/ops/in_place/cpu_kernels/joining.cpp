@@ -28,8 +28,8 @@ at::Tensor cat(const at::ITensorListRef& tensors, int64_t dim) {
   kernel_on_device<at::native::structured_cat_out_cpu> kernel;
   auto known = kernel.meta(tensors, dim);  // what the generated code for the CPU passes on to impl
   kernel.impl(tensors, known.dim, known.valid, known.all_contiguous, known.all_same_dtype,
-              known.all_same_sizes_and_stride, known.memory_format, kernel.output());
-  return std::move(kernel.output());
+              known.all_same_sizes_and_stride, known.memory_format, kernel.outputs.tensor);
+  return std::move(kernel.outputs.tensor);
 }
 
 }  // namespace

@@ -79,11 +79,11 @@ at::Tensor addmm(const at::Tensor& self, const at::Tensor& mat1, const at::Tenso
   }
   kernel_on_device<at::native::structured_addmm_out_cpu> kernel;
   kernel.meta(self, mat1, mat2, beta, alpha);
-  const at::Tensor& result = kernel.output();
+  const at::Tensor& result = kernel.outputs.tensor;
   const auto expanded = at::expand_size(self, result.sizes(), "addmm_out");
   if (beta.toDouble() != 0) copy_by_loop(result, *expanded);
   kernel.impl(result, mat1, mat2, beta, alpha, result);
-  return std::move(kernel.output());
+  return std::move(kernel.outputs.tensor);
 }
 
 }  // namespace

@@ -1,0 +1,65 @@
+// The class that puts outputs under one of PyTorch's structured kernels: for structured.h, and for
+// Outback's own operators.
+#pragma once
+
+#include <ATen/TensorMeta.h>
+#include <ATen/core/Tensor.h>
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+namespace at {
+struct TensorIteratorBase;
+}  // namespace at
+
+namespace outback::kernels::detail {
+
+/// `Kernel` with a place for its outputs: overrides the functions of at::impl::MetaBase by which
+/// `meta` sets an output. `Outputs` has `set(index, size, stride, options, exact_strides)`, and
+/// `at(index)`, the tensor that the kernel writes. torch up to 2.12 passes dimension names too;
+/// they are `More`.
+template <class Kernel, class Outputs,
+          class Method = decltype(&at::impl::MetaBase::set_output_raw_strided)>
+class with_outputs;
+
+template <class Kernel, class Outputs, class... More>
+class with_outputs<Kernel, Outputs,
+                   void (at::impl::MetaBase::*)(int64_t, at::IntArrayRef, at::IntArrayRef,
+                                                at::TensorOptions, More...)>
+    final : public Kernel {
+ public:
+  template <class... Arguments>
+  explicit with_outputs(Arguments&&... arguments)
+      : outputs(std::forward<Arguments>(arguments)...) {}
+
+  /// For kernels that need exactly these strides.
+  void set_output_strided(int64_t index, at::IntArrayRef size, at::IntArrayRef stride,
+                          at::TensorOptions options, More... more) override {
+    set(index, size, stride, options, true, more...);
+  }
+
+  /// For kernels that can write any strides.
+  void set_output_raw_strided(int64_t index, at::IntArrayRef size, at::IntArrayRef stride,
+                              at::TensorOptions options, More... more) override {
+    set(index, size, stride, options, false, more...);
+  }
+
+  /// By which `meta` and TensorIterator look at an output.
+  const at::Tensor& maybe_get_output(int64_t index) override {
+    return outputs.at(static_cast<size_t>(index));
+  }
+
+  Outputs outputs;
+
+ private:
+  void set(int64_t index, at::IntArrayRef size, at::IntArrayRef stride, at::TensorOptions options,
+           bool exact_strides, More... more) {
+    outputs.set(static_cast<size_t>(index), size, stride, options, exact_strides);
+    if constexpr (std::is_base_of_v<at::TensorIteratorBase, Kernel>) {
+      Kernel::set_output_raw_strided(index, size, stride, options, more...);  // it has its own list
+    }
+  }
+};
+
+}  // namespace outback::kernels::detail
