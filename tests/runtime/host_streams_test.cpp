@@ -133,6 +133,17 @@ TEST_F(HostStreamsTest, AWaiterRunsWhatItsThreadHasNotBegun) {
   EXPECT_GT(by_waiter, 0);
 }
 
+TEST_F(HostStreamsTest, AThreadEndsWhoseWorkAWaiterHasDone) {
+  for (int i = 0; i < 200; ++i) {
+    const auto queue = std::make_shared<stream>(0, std::make_shared<busy_clock>());
+    queue->enqueue([] { std::this_thread::sleep_for(std::chrono::microseconds(200)); },
+                   runner::a_waiter_too);
+    queue->close();
+    queue->sync();
+  }
+  EXPECT_TRUE(threads_ended());
+}
+
 // Returns though its stream stands still, and does not read the source any more.
 TEST_F(HostStreamsTest, APageableSourceIsStaged) {
   unsigned char* data = alloc(1 << 20, 0);

@@ -106,7 +106,8 @@ void stream::wait_locked(std::unique_lock<std::mutex>& lock, uint64_t ticket) {
            queue_.front().by == runner::a_waiter_too;
   };
   while (may_run_first()) run_first(lock);
-  if (!queue_.empty()) has_work_.notify_one();
+  // The stream's thread may have woken meanwhile and gone to sleep again.
+  if (closed_ || !queue_.empty()) has_work_.notify_one();
   has_done_.wait(lock, [&] { return done_ >= ticket; });
 }
 
