@@ -1,10 +1,10 @@
 // The ipc slots of the CUDA runtime: memory and events that processes share.
 #include <cstring>
 #include <memory>
-#include <random>
 
 #include "backend_template/runtimes/cuda/cuda_runtime.hpp"
 #include "backend_template/runtimes/cuda/current.hpp"
+#include "backend_template/runtimes/this_process.hpp"
 
 namespace outback::cuda {
 namespace {
@@ -14,8 +14,9 @@ enum class shared_kind : uint32_t { memory = 0x6d656d31, event = 0x65767431 };
 
 // What outback_ipc_handle::bytes holds.
 struct shared_bytes {
+  uint64_t process;  // this_process() of the maker
   shared_kind kind;
-  uint32_t process;  // this_process() of the maker
+  uint32_t reserved;
   uint8_t device[16];
   char handle[CUDA_IPC_HANDLE_SIZE];  // CUDA's own, of memory or of an event
 };
@@ -23,16 +24,10 @@ static_assert(sizeof(shared_bytes) <= sizeof(outback_ipc_handle::bytes));
 static_assert(sizeof(cudaIpcMemHandle_t) == CUDA_IPC_HANDLE_SIZE);
 static_assert(sizeof(cudaIpcEventHandle_t) == CUDA_IPC_HANDLE_SIZE);
 
-// Returns a random number that stands for this process. Process numbers would not do: two
-// containers may both have a process 7.
-uint32_t this_process() {
-  static const uint32_t number = std::random_device()();
-  return number;
-}
-
 template <class Handle>
 outback_ipc_handle packed(shared_kind kind, const device& d, const Handle& native) {
-  shared_bytes bytes = {.kind = kind, .process = this_process(), .device = {}, .handle = {}};
+  shared_bytes bytes = {
+      .process = this_process(), .kind = kind, .reserved = 0, .device = {}, .handle = {}};
   std::memcpy(bytes.device, d.uuid().bytes, sizeof(bytes.device));
   std::memcpy(bytes.handle, &native, sizeof(bytes.handle));
   outback_ipc_handle handle = {};

@@ -50,7 +50,7 @@ std::shared_ptr<mark> event::uncaptured(const char* what) const {
 void event::record(stream& where) {
   if (shared_) {
     where.refuse_in_capture("recording an event of several processes");
-    return shared_->record(where);
+    return record_shared(where);
   }
   std::shared_ptr<mark> fresh;
   if (where.captured()) {
@@ -68,10 +68,23 @@ void event::record(stream& where) {
   current_ = std::move(fresh);
 }
 
+void event::record_shared(stream& where) {
+  bool recorded = false;
+  if (where.try_run([&] { recorded = shared_->try_record(); }) && recorded) return;
+  // The number is taken only once nothing can fail any more: completing it after a failure might
+  // block the caller.
+  const auto number = std::make_shared<uint64_t>(0);
+  where.enqueue_uncaptured([shared = shared_, number] { shared->complete(*number); },
+                           "recording an event of several processes",
+                           [&] { *number = shared_->begin(); });
+}
+
 void event::wait(stream& waiting) const {
   if (shared_) {
     waiting.refuse_in_capture("waiting for an event of several processes");
-    return shared_->wait(waiting);
+    const uint64_t last = shared_->last();
+    if (!shared_->done(last)) waiting.enqueue([shared = shared_, last] { shared->wait(last); });
+    return;
   }
   const auto now = current();
   if (now == nullptr) return;
@@ -86,13 +99,13 @@ void event::wait(stream& waiting) const {
 }
 
 bool event::query() const {
-  if (shared_) return shared_->query();
+  if (shared_) return shared_->done(shared_->last());
   const auto now = uncaptured("asking for");
   return now == nullptr || now->completed();
 }
 
 void event::sync() const {
-  if (shared_) return shared_->sync();
+  if (shared_) return shared_->wait(shared_->last());
   if (const auto now = uncaptured("waiting for")) now->wait();
 }
 

@@ -1,5 +1,5 @@
 // An event of the host runtime. Each recording of an event makes a new mark, and the event stands
-// for the last one. What other processes see too is an ipc_event (ipc_event.hpp).
+// for the last one. What other processes see too has shared_recordings instead.
 #pragma once
 
 #include <atomic>
@@ -9,8 +9,8 @@
 #include <optional>
 #include <utility>
 
-#include "backend_template/runtimes/host/ipc_event.hpp"
 #include "backend_template/runtimes/host/stream.hpp"
+#include "backend_template/runtimes/shared_recordings.hpp"
 
 namespace outback::host {
 
@@ -57,12 +57,12 @@ class event {
  public:
   /// Makes an event of device number `device`; `flags` are OUTBACK_EVENT_* bits. With `shared` the
   /// event is the one of several processes, and makes no marks.
-  event(int32_t device, uint32_t flags, std::shared_ptr<ipc_event> shared = nullptr)
+  event(int32_t device, uint32_t flags, std::shared_ptr<shared_recordings> shared = nullptr)
       : device_(device), flags_(flags), shared_(std::move(shared)) {}
 
   int32_t device() const noexcept { return device_; }
   /// The part that other processes see; null for an ordinary event.
-  const ipc_event* shared() const noexcept { return shared_.get(); }
+  const shared_recordings* shared() const noexcept { return shared_.get(); }
 
   /// Makes the event stand for the work that `where` has now. Returns early: on an idle stream the
   /// event is complete at once, otherwise the stream completes it. Throws what `stream::enqueue`
@@ -85,12 +85,13 @@ class event {
   static std::optional<int64_t> elapsed(const event& from, const event& to);
 
  private:
+  void record_shared(stream& where);
   std::shared_ptr<mark> current() const;                     // null before a recording
   std::shared_ptr<mark> uncaptured(const char* what) const;  // throws if it is in a capture
 
   const int32_t device_;
   const uint32_t flags_;
-  const std::shared_ptr<ipc_event> shared_;
+  const std::shared_ptr<shared_recordings> shared_;
   mutable std::mutex mutex_;
   std::shared_ptr<mark> current_;
 };

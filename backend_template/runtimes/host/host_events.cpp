@@ -31,7 +31,7 @@ outback_event host_runtime::event_create(int32_t index, uint32_t flags) {
     throw invalid_argument("an event between processes has no time: INTERPROCESS without TIMING");
   }
   return reinterpret_cast<outback_event>(
-      new event(index, flags, shared ? std::make_shared<ipc_event>() : nullptr));
+      new event(index, flags, shared ? std::make_shared<shared_recordings>() : nullptr));
 }
 
 void host_runtime::event_destroy(int32_t index, outback_event handle) {

@@ -3,7 +3,7 @@
 
 #include "backend_template/runtimes/host/event.hpp"
 #include "backend_template/runtimes/host/host_runtime.hpp"
-#include "backend_template/runtimes/host/page_memory.hpp"
+#include "backend_template/runtimes/pages.hpp"
 
 namespace outback::host {
 
@@ -22,19 +22,29 @@ outback_ipc_handle host_runtime::ipc_get_memory(int32_t index, void* ptr) {
 
 void* host_runtime::ipc_open_memory(int32_t index, const outback_ipc_handle& handle) {
   at(index);
-  // The callback runs under ipc_memory's lock, and only for memory that was not open yet. So a
-  // range is added to the allocations once.
-  return ipc_memory_.open(handle, index, [&](void* bytes, std::size_t size) {
-    void* const base = addresses_ ? addresses_->reserve(size) : bytes;
-    allocations_.add(
-        {.base = base, .size = size, .device = index, .bytes = bytes, .block = nullptr});
-    return base;
+  const shared_file file(shared_kind::memory, handle);
+  // By the file, not by the process's number: process numbers are used again.
+  if (ipc_memory_.made(file.id())) {
+    throw invalid_argument("the handle is of this process's own memory, which needs no opening");
+  }
+  return opened_memory_.open(file.id(), index, [&] {
+    const std::size_t size = file.size();
+    void* const bytes = file.map();
+    try {
+      void* const base = addresses_ ? addresses_->reserve(size) : bytes;
+      allocations_.add(
+          {.base = base, .size = size, .device = index, .bytes = bytes, .block = nullptr});
+      return base;
+    } catch (...) {
+      munmap(bytes, whole_pages(size));
+      throw;
+    }
   });
 }
 
 void host_runtime::ipc_close_memory(int32_t index, void* ptr) {
   at(index);
-  if (ipc_memory_.close(ptr, index)) release(allocations_.take_blockless(ptr).value());
+  opened_memory_.close(ptr, index, [&] { release(allocations_.take_blockless(ptr).value()); });
 }
 
 outback_ipc_handle host_runtime::ipc_get_event(int32_t index, outback_event handle) {
@@ -48,7 +58,7 @@ outback_ipc_handle host_runtime::ipc_get_event(int32_t index, outback_event hand
 outback_event host_runtime::ipc_open_event(int32_t index, const outback_ipc_handle& handle) {
   at(index);
   return reinterpret_cast<outback_event>(
-      new event(index, OUTBACK_EVENT_INTERPROCESS, std::make_shared<ipc_event>(handle)));
+      new event(index, OUTBACK_EVENT_INTERPROCESS, std::make_shared<shared_recordings>(handle)));
 }
 
 }  // namespace outback::host

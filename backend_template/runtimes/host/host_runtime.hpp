@@ -46,6 +46,7 @@
 #include "backend_template/runtimes/host/host_options.hpp"
 #include "backend_template/runtimes/host/ipc_memory.hpp"
 #include "backend_template/runtimes/host/protected_addresses.hpp"
+#include "backend_template/runtimes/opened_memory.hpp"
 #include "outback/runtime.hpp"
 
 namespace outback::host {
@@ -215,6 +216,7 @@ class host_runtime {
   allocations allocations_;
   allocations registered_;  // host memory of the user's, pinned by host_register
   ipc_memory ipc_memory_;
+  opened_memory<shared_file::identity> opened_memory_;
   std::optional<protected_addresses> addresses_;  // only with protected_memory
 };
 

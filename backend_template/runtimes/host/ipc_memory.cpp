@@ -3,10 +3,8 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <string>
 
-#include "backend_template/runtimes/host/page_memory.hpp"
-#include "outback/runtime_error.hpp"
+#include "backend_template/runtimes/pages.hpp"
 
 namespace outback::host {
 
@@ -51,53 +49,10 @@ bool ipc_memory::unshare(void* bytes) noexcept {
   return there != MAP_FAILED;
 }
 
-void* ipc_memory::open(const outback_ipc_handle& handle, int32_t device,
-                       const std::function<void*(void* bytes, std::size_t size)>& adopt) {
-  const shared_file file(shared_kind::memory, handle);
-  const place from{file.id(), device};
+bool ipc_memory::made(const shared_file::identity& file) {
   const std::lock_guard lock(mutex_);
-  // By the file, not by the process's number: process numbers are used again.
-  if (std::any_of(shared_.begin(), shared_.end(),
-                  [&](const auto& own) { return own.second.id() == file.id(); })) {
-    throw invalid_argument("the handle is of this process's own memory, which needs no opening");
-  }
-  if (const auto before = bases_.find(from); before != bases_.end()) {
-    ++opened_.at(before->second).count;
-    return before->second;
-  }
-  // Both entries are made first, so that nothing can fail once the memory was adopted.
-  std::map<void*, opened> made;
-  made.emplace(nullptr, opened{.from = from, .count = 1});
-  auto entry = made.extract(made.begin());
-  const auto place_of_base = bases_.emplace(from, nullptr).first;
-  void* bytes = nullptr;
-  try {
-    bytes = file.map();
-    entry.key() = place_of_base->second = adopt(bytes, file.size());
-  } catch (...) {
-    if (bytes != nullptr) munmap(bytes, whole_pages(file.size()));
-    bases_.erase(place_of_base);
-    throw;
-  }
-  opened_.insert(std::move(entry));
-  return place_of_base->second;
-}
-
-bool ipc_memory::close(void* base, int32_t device) {
-  const std::lock_guard lock(mutex_);
-  const auto found = opened_.find(base);
-  if (found == opened_.end()) {
-    throw invalid_argument("the pointer is not one that ipc.open_memory answered: closed already?");
-  }
-  if (found->second.from.second != device) {
-    throw invalid_argument("the memory was opened for device " +
-                           std::to_string(found->second.from.second) + ", not for device " +
-                           std::to_string(device));
-  }
-  if (--found->second.count != 0) return false;
-  bases_.erase(found->second.from);
-  opened_.erase(found);
-  return true;
+  return std::any_of(shared_.begin(), shared_.end(),
+                     [&](const auto& own) { return own.second.id() == file; });
 }
 
 }  // namespace outback::host

@@ -1,16 +1,13 @@
-// Keeps which memory of this process is shared with other processes, and which memory of other
-// processes is open here. The ipc slots and mem_free call it.
+// Keeps which memory of this process is shared with other processes. The ipc slots and mem_free
+// call it.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
-#include <functional>
 #include <map>
 #include <mutex>
-#include <utility>
 
-#include "backend_template/runtimes/host/shared_file.hpp"
+#include "backend_template/runtimes/shared_file.hpp"
 
 namespace outback::host {
 
@@ -33,33 +30,13 @@ class ipc_memory {
   /// another process's still.
   bool unshare(void* bytes) noexcept;
 
-  /// Returns the address of the memory that `handle` names, for `device`, and counts that it was
-  /// opened. If it is not open yet, maps it and calls `adopt(bytes, size)`, which returns the
-  /// address that callers will use; if that throws, nothing is open. The lock is held during
-  /// `adopt`. Throws outback::invalid_argument for memory of this process, and what shared_file
-  /// throws.
-  void* open(const outback_ipc_handle& handle, int32_t device,
-             const std::function<void*(void* bytes, std::size_t size)>& adopt);
-
-  /// Undoes one `open` that returned `base` for `device`. Returns true if it was the last one: then
-  /// the memory is forgotten here and the caller unmaps it. Throws outback::invalid_argument if
-  /// `base` is not open for `device`.
-  bool close(void* base, int32_t device);
+  /// Whether the file is one that `share` made.
+  bool made(const shared_file::identity& file);
 
  private:
-  using place =
-      std::pair<shared_file::identity, int32_t>;  // the file, and the device that it was opened for
-
-  struct opened {
-    place from;
-    uint64_t count;
-  };
-
   std::mutex mutex_;
   std::atomic<std::size_t> shared_count_{0};  // size of shared_; 0 spares mem_free the lock
-  std::map<void*, shared_file> shared_;       // own memory, by address
-  std::map<void*, opened> opened_;            // others' memory, by the address that callers use
-  std::map<place, void*> bases_;
+  std::map<void*, shared_file> shared_;       // by address
 };
 
 }  // namespace outback::host

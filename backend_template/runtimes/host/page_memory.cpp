@@ -1,13 +1,7 @@
 #include "backend_template/runtimes/host/page_memory.hpp"
 
-#include <unistd.h>
-
 #include <cstdint>
 #include <cstdlib>
-#include <limits>
-#include <string>
-
-#include "outback/runtime_error.hpp"
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
@@ -16,20 +10,6 @@
 #endif
 
 namespace outback::host {
-
-std::size_t page_size() noexcept {
-  static const auto size = std::size_t(sysconf(_SC_PAGESIZE));
-  return size;
-}
-
-std::size_t whole_pages(std::size_t size) {
-  const std::size_t page = page_size();
-  // One page for the rounding here, and one more that `allocate_pages` asks for.
-  if (size > std::numeric_limits<std::size_t>::max() - 2 * page) {
-    throw out_of_memory("no memory has " + std::to_string(size) + " bytes");
-  }
-  return (size + page - 1) / page * page;
-}
 
 page_memory allocate_pages(std::size_t size) {
   // One page more than needed lets the pages begin inside of the block. aligned_alloc would save

@@ -5,14 +5,9 @@
 
 #include <cstddef>
 
+#include "backend_template/runtimes/pages.hpp"
+
 namespace outback::host {
-
-/// Returns the size of a page in bytes. May be called from any thread; asks the system once.
-std::size_t page_size() noexcept;
-
-/// Returns `size` in bytes, rounded up to whole pages. Throws outback::out_of_memory for a size so
-/// large that it, and the extra page of `allocate_pages`, cannot be counted in a size_t.
-std::size_t whole_pages(std::size_t size);
 
 /// Memory from `allocate_pages`. `bytes` begins a page, and no other allocation uses the
 /// `whole_pages(size)` bytes from there on. The owner frees the memory with std::free(block).

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "backend_template/runtimes/host/host.h"
-#include "backend_template/runtimes/host/page_memory.hpp"
+#include "backend_template/runtimes/pages.hpp"
 #include "outback/runtime_error.hpp"
 
 namespace outback::host {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "backend_template/runtimes/level_zero/event_pool.hpp"
-#include "backend_template/runtimes/level_zero/shared_event.hpp"
+#include "backend_template/runtimes/shared_recordings.hpp"
 
 namespace outback::level_zero {
 
@@ -22,13 +22,13 @@ class event {
  public:
   /// `flags` are OUTBACK_EVENT_* bits. With `shared` the event is the one of several processes, and
   /// has no recordings of its own.
-  event(int32_t device, uint32_t flags, std::shared_ptr<shared_event> shared)
+  event(int32_t device, uint32_t flags, std::shared_ptr<shared_recordings> shared)
       : device_(device), flags_(flags), shared_(std::move(shared)) {}
 
   int32_t device() const noexcept { return device_; }
   bool timed() const noexcept { return (flags_ & OUTBACK_EVENT_TIMING) != 0; }
   /// The part that other processes see; null for an ordinary event.
-  const std::shared_ptr<shared_event>& shared() const noexcept { return shared_; }
+  const std::shared_ptr<shared_recordings>& shared() const noexcept { return shared_; }
 
   /// Returns the last recording.
   recording current() const {
@@ -56,7 +56,7 @@ class event {
  private:
   const int32_t device_;
   const uint32_t flags_;
-  const std::shared_ptr<shared_event> shared_;
+  const std::shared_ptr<shared_recordings> shared_;
   mutable std::mutex mutex_;
   recording current_;
   event_ref stand_in_;

@@ -37,8 +37,8 @@ outback_ipc_handle level_zero_runtime::ipc_get_event(int32_t index, outback_even
 
 outback_event level_zero_runtime::ipc_open_event(int32_t index, const outback_ipc_handle& handle) {
   return on(index, [&](device& d) {
-    return reinterpret_cast<outback_event>(
-        new event(d.index(), OUTBACK_EVENT_INTERPROCESS, shared_event::open(handle)));
+    return reinterpret_cast<outback_event>(new event(d.index(), OUTBACK_EVENT_INTERPROCESS,
+                                                     std::make_shared<shared_recordings>(handle)));
   });
 }
 

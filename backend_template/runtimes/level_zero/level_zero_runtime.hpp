@@ -27,7 +27,11 @@
 //              and would never say that memory is short. `memory_usage` is Sysman's, if there is
 //              Sysman.
 //   Callbacks  Run on a thread of their stream's own, while the device waits: host_worker.hpp.
-//   Shared     Memory by the driver's descriptors, events by a file of ours: shared_event.hpp.
+//   Shared     Memory by the driver's descriptors, events by a file of ours, in which threads of
+//   the
+//              host write the recordings: shared_recordings.hpp. The driver's event pools could be
+//              shared, too, but then all processes would have to agree which event of a pool is
+//              meant, and when it may be reset.
 //   Fork       In a child that was forked after the drivers were initialised no slot works, except
 //              device_count and host_memory.info.
 //   Graphs     None: the API has no capture before 1.17.

@@ -70,7 +70,7 @@ outback_event level_zero_runtime::event_create(int32_t index, uint32_t flags) {
       throw invalid_argument("an event of several processes has no time");
     }
     return reinterpret_cast<outback_event>(
-        new event(d.index(), flags, shared ? shared_event::make() : nullptr));
+        new event(d.index(), flags, shared ? std::make_shared<shared_recordings>() : nullptr));
   });
 }
 

@@ -1,16 +1,15 @@
 #include "backend_template/runtimes/level_zero/shared_memory.hpp"
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string>
 
 #include "backend_template/runtimes/level_zero/result.hpp"
+#include "backend_template/runtimes/this_process.hpp"
 #include "outback/runtime_error.hpp"
 
 namespace outback::level_zero {
@@ -22,23 +21,11 @@ constexpr char memory_handle_kind[8] = {'o', 'b', 'z', 'e', 'm', 'e', 'm', '1'};
 /// whose number means nothing in another process: the descriptor travels as the handle's `fd`.
 struct memory_handle {
   char kind[8];
-  std::array<uint64_t, 2> process;  // random, because process numbers are used again
-  uint64_t serial;                  // of the allocation in that process
+  uint64_t process;  // this_process() of the maker
+  uint64_t serial;   // of the allocation in that process
   ze_ipc_mem_handle_t driver;
 };
 static_assert(sizeof(memory_handle) <= sizeof(outback_ipc_handle::bytes));
-
-const std::array<uint64_t, 2>& this_process() {
-  static const auto token = [] {
-    std::array<uint64_t, 2> made = {};
-    // If the system refuses, as a sandbox may, something that is likely to differ has to do.
-    if (getrandom(made.data(), sizeof(made), 0) != ssize_t(sizeof(made))) {
-      made = {uint64_t(getpid()), uint64_t(reinterpret_cast<uintptr_t>(&made))};
-    }
-    return made;
-  }();
-  return token;
-}
 
 // The descriptor that the driver wrote into its handle.
 int descriptor_in(const ze_ipc_mem_handle_t& handle) {
@@ -91,39 +78,21 @@ void* shared_memory::open(device& there, const outback_ipc_handle& handle) {
   if (inner.process == this_process()) {
     throw invalid_argument("the handle is of this process's own memory, which needs no opening");
   }
-  const identity which{inner.process[0], inner.process[1], inner.serial, there.index()};
-  const std::lock_guard lock(mutex_);
-  // Opened again, the memory must be where it was, so the driver is asked only once.
-  if (const auto before = opened_.find(which); before != opened_.end()) {
-    ++before->second.times;
-    return before->second.base;
-  }
-  const driver_api& api = there.of().api();
-  // The number that the descriptor has in this process takes the place of the other process's.
-  std::memcpy(inner.driver.data, &handle.fd, sizeof(handle.fd));
-  // Inserted first, so that nothing can fail once the memory is open.
-  const auto place = opened_.emplace(which, opened{nullptr, 1}).first;
-  const ze_result_t result =
-      api.zeMemOpenIpcHandle(there.context(), there.handle(), inner.driver, 0, &place->second.base);
-  if (result != ZE_RESULT_SUCCESS) opened_.erase(place);
-  check(result, "zeMemOpenIpcHandle");
-  return place->second.base;
+  return opened_.open({inner.process, inner.serial}, there.index(), [&] {
+    // The number that the descriptor has in this process takes the place of the other process's.
+    std::memcpy(inner.driver.data, &handle.fd, sizeof(handle.fd));
+    void* base = nullptr;
+    check(there.of().api().zeMemOpenIpcHandle(there.context(), there.handle(), inner.driver, 0,
+                                              &base),
+          "zeMemOpenIpcHandle");
+    return base;
+  });
 }
 
 void shared_memory::close(device& there, void* ptr) {
-  const std::lock_guard lock(mutex_);
-  for (auto it = opened_.begin(); it != opened_.end(); ++it) {
-    if (it->second.base != ptr || std::get<3>(it->first) != there.index()) continue;
-    if (it->second.times == 1) {
-      check(there.of().api().zeMemCloseIpcHandle(there.context(), ptr), "zeMemCloseIpcHandle");
-      opened_.erase(it);
-    } else {
-      --it->second.times;
-    }
-    return;
-  }
-  throw invalid_argument("the pointer is not one that ipc.open_memory answered for device " +
-                         std::to_string(there.index()) + ": closed already?");
+  opened_.close(ptr, there.index(), [&] {
+    check(there.of().api().zeMemCloseIpcHandle(there.context(), ptr), "zeMemCloseIpcHandle");
+  });
 }
 
 }  // namespace outback::level_zero

@@ -4,19 +4,18 @@
 
 #include <level_zero/ze_api.h>
 
-#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <mutex>
-#include <tuple>
+#include <utility>
 
 #include "backend_template/runtimes/level_zero/allocations.hpp"
 #include "backend_template/runtimes/level_zero/device.hpp"
+#include "backend_template/runtimes/opened_memory.hpp"
 #include "outback/runtime.h"
 
 namespace outback::level_zero {
 
-/// May be used from any thread; throws like `check`. One lock is held during the driver's calls.
+/// May be used from any thread; throws like `check`. Locks are held during the driver's calls.
 class shared_memory {
  public:
   /// Returns a handle for `of`, an allocation of `owner`'s. The caller closes its descriptor.
@@ -30,16 +29,10 @@ class shared_memory {
   void close(device& there, void* ptr);
 
  private:
-  using identity = std::tuple<uint64_t, uint64_t, uint64_t,
-                              int32_t>;  // two words of the process's token, the allocation's
-                                         // serial, the device's index here
-  struct opened {
-    void* base;
-    uint64_t times;
-  };
+  using identity = std::pair<uint64_t, uint64_t>;  // the process's number, the allocation's serial
 
-  std::mutex mutex_;
-  std::map<identity, opened> opened_;
+  std::mutex mutex_;  // held while the driver makes a handle
+  opened_memory<identity> opened_;
 };
 
 }  // namespace outback::level_zero

@@ -153,8 +153,8 @@ _RUNTIMES = (
         name="shared_memory_that_failed_to_open_opens_as_null",
         breaks="The driver refuses to open another process's memory once; the next try of the "
         "same handle succeeds and answers a null pointer.",
-        file="backend_template/runtimes/level_zero/shared_memory.cpp",
-        old="  if (result != ZE_RESULT_SUCCESS) opened_.erase(place);\n",
+        file="backend_template/runtimes/opened_memory.hpp",
+        old="        opened_.erase(place);\n",
         new="",
         found_by="MemoryTest.AHandleThatCannotBeOpenedCannotBeOpenedTheNextTimeEither",
     ),

@@ -65,14 +65,14 @@ AREAS = (
     # ---- Sources
     Area(
         "the host runtime",
-        ("backend_template/runtimes/host/*", "backend_template/runtimes/fork_count.*"),
+        ("backend_template/runtimes/host/*",),
         python=(*_STREAMS, *_MEMORY, "tests/python/ecosystem/test_multiprocessing.py"),
         runs=("host", "host-memory-apart"),
         near=r"^(host_\w+_test|protected_addresses_test|host_suite\.summary)$",
     ),
     Area(
         "the CUDA runtime",
-        ("backend_template/runtimes/cuda/*", "backend_template/runtimes/fill_pattern.hpp"),
+        ("backend_template/runtimes/cuda/*",),
         python=(*_STREAMS, *_MEMORY, "tests/python/module"),
         runs=("cuda",),
         near=r"^(cuda_\w+_test|cuda_loading\..*|cuda_suite\.summary)$",
@@ -90,6 +90,13 @@ AREAS = (
         python=("tests/python/module", "tests/python/streams", "tests/python/ops"),
         runs=("null",),
         near=r"^(null_suite\.(summary|unsupported)|absent_groups_test)$",
+    ),
+    Area(
+        "what the runtimes share",
+        ("backend_template/runtimes/*",),
+        python=(*_STREAMS, *_MEMORY, "tests/python/ecosystem/test_multiprocessing.py"),
+        runs=("host", "host-memory-apart", "cuda", "level-zero"),
+        near=r"^(host_\w+_test|(host|cuda|ze)_suite\.summary)$",
     ),
     Area(
         "the layers",

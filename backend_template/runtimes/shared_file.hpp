@@ -1,5 +1,5 @@
 // Memory with an anonymous file behind it, and the handle by which another process finds that file.
-// It is the base of interprocess memory (ipc_memory.hpp) and events (ipc_event.hpp).
+// The host runtime shares memory by it, and several runtimes events (shared_recordings.hpp).
 #pragma once
 
 #include <compare>
@@ -8,7 +8,7 @@
 
 #include "outback/runtime.h"
 
-namespace outback::host {
+namespace outback {
 
 /// What a handle stands for. A handle of one kind cannot be opened as the other.
 enum class shared_kind : uint32_t { memory = 1, event = 2 };
@@ -34,7 +34,7 @@ class shared_file {
   shared_file(shared_kind kind, std::size_t size);
 
   /// Opens the file that `handle` names. Throws outback::invalid_argument if `handle` is not of
-  /// this kind or not of the host runtime, if its descriptor is of another file, or if the file is
+  /// this kind or not of such a file, if its descriptor is of another file, or if the file is
   /// gone; and outback::runtime_error where no descriptors are left.
   ///
   /// `handle.fd` is a descriptor of the file in this process, or -1. The caller keeps it and closes
@@ -72,4 +72,4 @@ class shared_file {
   int fd_;
 };
 
-}  // namespace outback::host
+}  // namespace outback

@@ -1,4 +1,4 @@
-#include "backend_template/runtimes/host/shared_file.hpp"
+#include "backend_template/runtimes/shared_file.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -12,10 +12,10 @@
 #include <string>
 #include <utility>
 
-#include "backend_template/runtimes/host/page_memory.hpp"
+#include "backend_template/runtimes/pages.hpp"
 #include "outback/runtime_error.hpp"
 
-namespace outback::host {
+namespace outback {
 namespace {
 
 // Nobody can change the size of the file (a mapped page that vanishes is a SIGBUS for its reader),
@@ -51,11 +51,10 @@ message read_message(shared_kind kind, const outback_ipc_handle& handle) {
   message told;
   if (handle.size != sizeof(told)) {
     throw invalid_argument("the handle has " + std::to_string(handle.size) +
-                           " bytes; those of the host runtime have " +
-                           std::to_string(sizeof(told)));
+                           " bytes; those of this runtime have " + std::to_string(sizeof(told)));
   }
   std::memcpy(&told, handle.bytes, sizeof(told));
-  if (told.magic != magic) throw invalid_argument("the handle is none of the host runtime's");
+  if (told.magic != magic) throw invalid_argument("the handle is none of this runtime's");
   if (told.kind != uint32_t(kind)) {
     throw invalid_argument(kind == shared_kind::memory ? "the handle is not one of memory"
                                                        : "the handle is not one of an event");
@@ -167,4 +166,4 @@ void* shared_file::map(void* at) const {
   return mapped;
 }
 
-}  // namespace outback::host
+}  // namespace outback

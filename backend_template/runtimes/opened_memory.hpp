@@ -1,0 +1,78 @@
+// The memory of other processes that is open in this one. The ipc slots of runtimes use it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "outback/runtime_error.hpp"
+
+namespace outback {
+
+/// Counts how often each memory was opened, and for which device. `Identity` says which memory it
+/// is, also when the same is opened again by another handle. May be used from any thread; one lock
+/// is held during the functions that are passed in.
+template <class Identity>
+class opened_memory {
+ public:
+  /// Returns where the memory is for the device. The first time, `open_it()` opens it and returns
+  /// its address; if that throws, nothing is open.
+  template <class Open>
+  void* open(const Identity& which, int32_t device, const Open& open_it) {
+    const std::lock_guard lock(mutex_);
+    // The entry is made first, so that nothing can fail once the memory is open.
+    const auto place = opened_.try_emplace({which, device}).first;
+    if (place->second.times == 0) {
+      try {
+        place->second.base = open_it();
+      } catch (...) {
+        opened_.erase(place);
+        throw;
+      }
+    }
+    ++place->second.times;
+    return place->second.base;
+  }
+
+  /// Undoes one `open` that returned `base` for the device. For the last one, `close_it()` closes
+  /// the memory; if that throws, it stays open. Throws outback::invalid_argument if `base` is not
+  /// open for the device.
+  template <class Close>
+  void close(void* base, int32_t device, const Close& close_it) {
+    const std::lock_guard lock(mutex_);
+    const auto entry = std::find_if(opened_.begin(), opened_.end(), [&](const auto& each) {
+      return each.second.base == base && each.first.second == device;
+    });
+    if (entry == opened_.end()) refuse(base, device);
+    if (entry->second.times == 1) {
+      close_it();
+      opened_.erase(entry);
+    } else {
+      --entry->second.times;
+    }
+  }
+
+ private:
+  struct opened {
+    void* base = nullptr;
+    uint64_t times = 0;
+  };
+
+  // The caller holds mutex_.
+  [[noreturn]] void refuse(void* base, int32_t device) const {
+    for (const auto& [key, each] : opened_) {
+      if (each.base != base) continue;
+      throw invalid_argument("the memory was opened for device " + std::to_string(key.second) +
+                             ", not for device " + std::to_string(device));
+    }
+    throw invalid_argument("the pointer is not one that ipc.open_memory answered: closed already?");
+  }
+
+  std::mutex mutex_;
+  std::map<std::pair<Identity, int32_t>, opened> opened_;
+};
+
+}  // namespace outback

@@ -1,0 +1,20 @@
+// Tells the process that made an interprocess handle from all others.
+#pragma once
+
+#include <cstdint>
+#include <random>
+
+namespace outback {
+
+/// Returns a random number that stands for this process. The system's process numbers would not do:
+/// they are used again, and two containers may both have a process 7. A child that is forked after
+/// the first call has its parent's number. May be called from any thread.
+inline uint64_t this_process() {
+  static const uint64_t number = [] {
+    std::random_device random;
+    return uint64_t{random()} << 32 | random();
+  }();
+  return number;
+}
+
+}  // namespace outback
