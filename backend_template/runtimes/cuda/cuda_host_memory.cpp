@@ -2,7 +2,6 @@
 // known of a pointer.
 #include <cstdint>
 #include <limits>
-#include <sstream>
 #include <string>
 
 #include "backend_template/runtimes/cuda/cuda_runtime.hpp"
@@ -11,12 +10,6 @@
 
 namespace outback::cuda {
 namespace {
-
-std::string range_name(const void* begin, std::size_t size) {
-  std::ostringstream text;
-  text << size << " bytes at " << begin;
-  return text.str();
-}
 
 outback_pointer_info pageable_info() {
   outback_pointer_info info = {};
@@ -56,7 +49,7 @@ void* cuda_runtime::host_alloc(std::size_t size) {
   // Portable: pinned for all devices, since the contract's host memory belongs to none.
   d.call(d.cuda().cudaHostAlloc, &ptr, size, unsigned{cudaHostAllocPortable});
   try {
-    host_ranges_.add({.base = ptr, .size = size, .registered = false});
+    pinned_.add({.base = ptr, .size = size, .registered = false});
   } catch (...) {
     d.cuda().cudaFreeHost(ptr);
     throw;
@@ -70,7 +63,7 @@ void cuda_runtime::host_free(void* ptr) {
   const on_device here(d);
   const beside_captures relaxed(d);
   // Forgotten before the memory is freed, because another thread may get the same address at once.
-  if (!host_ranges_.take(ptr, false)) {
+  if (!pinned_.take_if(ptr, [](const pinned_range& range) { return !range.registered; })) {
     throw invalid_argument("the pointer is not what host_memory.alloc answered");
   }
   d.call(d.cuda().cudaFreeHost, ptr);  // freed also if it returns an error of earlier work
@@ -78,20 +71,14 @@ void cuda_runtime::host_free(void* ptr) {
 
 void cuda_runtime::host_register(void* ptr, std::size_t size) {
   device& d = host_device();
-  if (size > std::numeric_limits<uintptr_t>::max() - reinterpret_cast<uintptr_t>(ptr)) {
-    throw invalid_argument("no memory has " + range_name(ptr, size));
-  }
   // Added before CUDA is called, so that of two threads with the same range one is refused here.
-  if (const auto met = host_ranges_.add({.base = ptr, .size = size, .registered = true})) {
-    throw invalid_argument("the " + range_name(ptr, size) + " meet " +
-                           range_name(met->base, met->size) + ", which are pinned already");
-  }
+  pinned_.add_registered(ptr, size);
   try {
     const on_device here(d);
     const beside_captures relaxed(d);
     d.call(d.cuda().cudaHostRegister, ptr, size, unsigned{cudaHostRegisterPortable});
   } catch (...) {
-    host_ranges_.take(ptr, true);
+    pinned_.take(ptr);
     throw;
   }
 }
@@ -100,12 +87,7 @@ void cuda_runtime::host_unregister(void* ptr) {
   device& d = host_device();
   const on_device here(d);
   const beside_captures relaxed(d);
-  if (!host_ranges_.take(ptr, true)) {
-    const auto around = host_ranges_.find(ptr);
-    throw invalid_argument(
-        "the pointer is not the beginning of a range that was registered" +
-        (around ? ", but inside of " + range_name(around->base, around->size) : std::string()));
-  }
+  pinned_.take_registered(ptr);
   d.call(d.cuda().cudaHostUnregister, ptr);
 }
 
@@ -115,7 +97,7 @@ outback_pointer_info cuda_runtime::host_info(const void* ptr) {
   // Before CUDA was started nobody has memory of it through this runtime. In a forked child CUDA
   // cannot be asked, so all memory counts as pageable there.
   if (m == nullptr || fork_count() != m->forks || ptr == nullptr) return info;
-  if (const auto known = host_ranges_.find(ptr)) {
+  if (const auto known = pinned_.find(ptr)) {
     info.pinned = 1;
     info.base = known->base;
     info.size = known->size;

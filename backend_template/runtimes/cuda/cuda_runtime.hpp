@@ -39,10 +39,10 @@
 #include "backend_template/runtimes/cuda/device.hpp"
 #include "backend_template/runtimes/cuda/event.hpp"
 #include "backend_template/runtimes/cuda/graph.hpp"
-#include "backend_template/runtimes/cuda/host_ranges.hpp"
 #include "backend_template/runtimes/cuda/machine.hpp"
 #include "backend_template/runtimes/cuda/peers.hpp"
 #include "backend_template/runtimes/cuda/stream.hpp"
+#include "backend_template/runtimes/pinned_ranges.hpp"
 #include "outback/runtime.hpp"
 
 namespace outback::cuda {
@@ -200,7 +200,9 @@ class cuda_runtime {
   std::atomic<int32_t> counted_{-1};        // NVML's count; -1: not asked, or NVML cannot tell
   std::atomic<bool> did_not_start_{false};  // CUDA was tried at least once
   std::atomic<int32_t> captures_{0};        // begun here and not ended; 0 spares copies a question
-  host_ranges host_ranges_;
+  // CUDA says of a pointer whether it is pinned, but for registered memory it does not say where
+  // the range begins and ends, which host_memory.info returns.
+  pinned_ranges pinned_;
   peers peers_;
 };
 

@@ -28,15 +28,7 @@ device::~device() {
 
 void device::reserve(uint64_t size) {
   active_.store(true, std::memory_order_relaxed);
-  uint64_t used = used_.load(std::memory_order_relaxed);
-  do {
-    if (size > memory_size_ - used) {
-      throw out_of_memory("device " + std::to_string(index_) + " was asked for " +
-                          std::to_string(size) + " bytes and has " +
-                          std::to_string(memory_size_ - used) + " free of " +
-                          std::to_string(memory_size_));
-    }
-  } while (!used_.compare_exchange_weak(used, used + size, std::memory_order_relaxed));
+  budget_.take(size, memory_size_, index_);
 }
 
 std::shared_ptr<stream> device::new_stream(int32_t priority) {

@@ -11,6 +11,7 @@
 
 #include "backend_template/runtimes/host/busy_clock.hpp"
 #include "backend_template/runtimes/host/stream.hpp"
+#include "backend_template/runtimes/memory_budget.hpp"
 
 namespace outback::host {
 
@@ -31,7 +32,7 @@ class device {
 
   int32_t index() const noexcept { return index_; }
   uint64_t memory_size() const noexcept { return memory_size_; }
-  uint64_t memory_used() const noexcept { return used_.load(std::memory_order_relaxed); }
+  uint64_t memory_used() const noexcept { return budget_.used(); }
   /// Whether memory was asked for or a stream was created on the device, by this process or by one
   /// that it was forked from.
   bool active() const noexcept { return active_.load(std::memory_order_relaxed); }
@@ -40,7 +41,7 @@ class device {
   /// are left. Takes no lock.
   void reserve(uint64_t size);
   /// Gives `size` bytes back to the budget.
-  void release(uint64_t size) noexcept { used_.fetch_sub(size, std::memory_order_relaxed); }
+  void release(uint64_t size) noexcept { budget_.give_back(size); }
 
   /// The stream that a null handle stands for. It lives as long as the device.
   stream& default_stream() noexcept { return *default_stream_; }
@@ -74,7 +75,7 @@ class device {
   const uint64_t memory_size_;
   const uint64_t adversarial_;
   uint64_t streams_made_ = 0;
-  std::atomic<uint64_t> used_{0};
+  memory_budget budget_;
   std::atomic<bool> active_{false};
   const std::shared_ptr<busy_clock> busy_ = std::make_shared<busy_clock>();
   const std::shared_ptr<stream> default_stream_;

@@ -44,7 +44,10 @@ void* host_runtime::ipc_open_memory(int32_t index, const outback_ipc_handle& han
 
 void host_runtime::ipc_close_memory(int32_t index, void* ptr) {
   at(index);
-  opened_memory_.close(ptr, index, [&] { release(allocations_.take_blockless(ptr).value()); });
+  opened_memory_.close(ptr, index, [&] {
+    const auto of_another = [](const allocation& there) { return there.block == nullptr; };
+    release(allocations_.take_if(ptr, of_another).value());
+  });
 }
 
 outback_ipc_handle host_runtime::ipc_get_event(int32_t index, outback_event handle) {

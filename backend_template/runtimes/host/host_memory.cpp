@@ -97,19 +97,21 @@ outback_pointer_info host_runtime::host_info(const void* ptr) const {
   check_accepted();
   outback_pointer_info info = {};
   info.device = OUTBACK_HOST;
-  auto found = allocations_.find(ptr);
-  if (!found) found = registered_.find(ptr);
-  if (found) {
+  if (const auto found = allocations_.find(ptr)) {
     info.device = found->device;
     info.pinned = found->device == OUTBACK_HOST ? 1 : 0;
     info.base = found->base;
     info.size = found->size;
+  } else if (const auto known = registered_.find(ptr)) {
+    info.pinned = 1;
+    info.base = known->base;
+    info.size = known->size;
   }
   return info;
 }
 
 bool host_runtime::pinned(const void* ptr, std::size_t size) const {
-  return allocations_.holds(OUTBACK_HOST, ptr, size) || registered_.holds(OUTBACK_HOST, ptr, size);
+  return allocations_.holds(OUTBACK_HOST, ptr, size) || registered_.find_around(ptr, size);
 }
 
 void host_runtime::check_range(int32_t index, const void* ptr, std::size_t size) const {
@@ -119,7 +121,9 @@ void host_runtime::check_range(int32_t index, const void* ptr, std::size_t size)
 }
 
 void* host_runtime::bytes_at(const void* ptr) const {
-  return addresses_ ? allocations_.bytes_at(ptr) : const_cast<void*>(ptr);
+  if (!addresses_) return const_cast<void*>(ptr);
+  const allocation found = allocations_.find(ptr).value();
+  return static_cast<std::byte*>(found.bytes) + allocations::offset(found, ptr);
 }
 
 }  // namespace outback::host

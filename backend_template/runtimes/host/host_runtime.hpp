@@ -47,6 +47,7 @@
 #include "backend_template/runtimes/host/ipc_memory.hpp"
 #include "backend_template/runtimes/host/protected_addresses.hpp"
 #include "backend_template/runtimes/opened_memory.hpp"
+#include "backend_template/runtimes/pinned_ranges.hpp"
 #include "outback/runtime.hpp"
 
 namespace outback::host {
@@ -214,7 +215,7 @@ class host_runtime {
   const std::string refusal_;
   std::vector<std::unique_ptr<device>> devices_;
   allocations allocations_;
-  allocations registered_;  // host memory of the user's, pinned by host_register
+  pinned_ranges registered_;  // the user's memory alone
   ipc_memory ipc_memory_;
   opened_memory<shared_file::identity> opened_memory_;
   std::optional<protected_addresses> addresses_;  // only with protected_memory

@@ -16,6 +16,7 @@
 #include "backend_template/runtimes/level_zero/driver.hpp"
 #include "backend_template/runtimes/level_zero/sysman.hpp"
 #include "backend_template/runtimes/level_zero/timer.hpp"
+#include "backend_template/runtimes/memory_budget.hpp"
 #include "outback/runtime.h"
 
 namespace outback::level_zero {
@@ -55,6 +56,8 @@ class device {
   ze_device_handle_t handle() const noexcept { return handle_; }
   int32_t index() const noexcept { return index_; }
   allocations& memory() noexcept { return memory_; }
+  /// The bytes that are allocated. A driver that oversubscribes its devices would never refuse.
+  memory_budget& budget() noexcept { return budget_; }
   sysman& sensors() noexcept { return sensors_; }
   detour_blocks& detours() noexcept { return detours_; }
 
@@ -119,6 +122,7 @@ class device {
   const ze_device_handle_t handle_;
   const int32_t index_;
   allocations memory_;
+  memory_budget budget_;
   sysman sensors_;
   detour_blocks detours_;
   std::atomic<bool> active_{false}, lost_{false};

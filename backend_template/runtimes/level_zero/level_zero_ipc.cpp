@@ -9,7 +9,7 @@ outback_ipc_handle level_zero_runtime::ipc_get_memory(int32_t index, void* ptr) 
     // Only the beginning of an allocation has a handle: the driver's would stand for the whole
     // allocation.
     const auto found = d.memory().find(ptr);
-    if (!found) {
+    if (!found || found->base != ptr) {
       throw invalid_argument("the pointer is not what mem_alloc answered for device " +
                              std::to_string(index));
     }

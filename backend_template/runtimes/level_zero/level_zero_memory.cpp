@@ -29,20 +29,20 @@ void* level_zero_runtime::mem_alloc(int32_t index, std::size_t size) {
   return on(index, [&](device& d) -> void* {
     if (size == 0) return nullptr;
     // Charged before the driver is asked, so that two threads cannot both take the last bytes.
-    d.memory().charge(size, d.facts().info.memory_size);
+    d.budget().take(size, d.facts().info.memory_size, index);
     void* base = nullptr;
     try {
       base = allocate_on(d, size);
-      d.memory().add(base, size);
+      d.memory().add({.base = base, .size = size, .serial = next_serial()});
       make_resident(d, base, size);
       return base;
     } catch (...) {
       // Undone in reverse order. make_resident may have failed after the driver gave the memory.
       if (base != nullptr) {
-        d.memory().forget(base);
+        d.memory().take(base);
         d.of().api().zeMemFree(d.context(), base);
       }
-      d.memory().discharge(size);
+      d.budget().give_back(size);
       throw;
     }
   });
@@ -51,12 +51,17 @@ void* level_zero_runtime::mem_alloc(int32_t index, std::size_t size) {
 void level_zero_runtime::mem_free(int32_t index, void* ptr) {
   on(index, [&](device& d) {
     if (ptr == nullptr) return;
-    const allocation taken = d.memory().take(ptr);
     // Out of the books first: another thread may get the same address as soon as it is free.
+    const auto taken = d.memory().take(ptr);
+    if (!taken) {
+      throw invalid_argument(
+          "the pointer is not what mem_alloc answered for this device: freed already, of another "
+          "device, or inside of an allocation");
+    }
     const ze_result_t result = d.of().api().zeMemFree(d.context(), ptr);
-    if (result != ZE_RESULT_SUCCESS) d.memory().restore(taken);
+    if (result != ZE_RESULT_SUCCESS) d.memory().add(*taken);
     check(result, "zeMemFree");
-    d.memory().discharge(taken.size);
+    d.budget().give_back(taken->size);
   });
 }
 

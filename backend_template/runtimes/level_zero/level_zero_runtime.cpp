@@ -86,7 +86,7 @@ bool level_zero_runtime::device_is_active(int32_t index) {
 
 memory_amount level_zero_runtime::memory_usage(int32_t index) {
   return on(index, [](device& d) {
-    const uint64_t size = d.facts().info.memory_size, used = d.memory().used();
+    const uint64_t size = d.facts().info.memory_size, used = d.budget().used();
     // The limit of mem_alloc counts, too: Sysman may report more as free than this process would
     // get.
     const std::size_t left = used < size ? size - used : 0;
@@ -132,7 +132,7 @@ int64_t level_zero_runtime::telemetry_read(int32_t index, outback_metric metric)
     switch (metric) {
       // Of this process. Sysman knows only the whole device.
       case OUTBACK_METRIC_MEMORY_USED:
-        return int64_t(d.memory().used());
+        return int64_t(d.budget().used());
       case OUTBACK_METRIC_DEVICE_MEMORY_USED:
         if (const auto whole = d.sensors().memory()) value = int64_t(whole->total - whole->free);
         break;

@@ -44,8 +44,9 @@ TEST(MemoryTest, ExhaustionSaysWhatIsLeft) {
     void *first = nullptr, *second = nullptr;
     must(t.mem_alloc(t.self, 0, 48 * mebibyte, &first));
     EXPECT_EQ(t.mem_alloc(t.self, 0, 32 * mebibyte, &second), OUTBACK_OUT_OF_MEMORY);
-    EXPECT_THAT(last_error(), HasSubstr("33554432 bytes were asked for, and this process may have "
-                                        "16777216 more of the device's 67108864"));
+    EXPECT_THAT(last_error(),
+                HasSubstr("device 0 was asked for 33554432 bytes, and this process has "
+                          "16777216 free of 67108864"));
     must(t.mem_alloc(t.self, 1, 32 * mebibyte, &second));  // another device's
     must(t.mem_free(t.self, 0, first));
     must(t.mem_alloc(t.self, 0, 32 * mebibyte, &first));
