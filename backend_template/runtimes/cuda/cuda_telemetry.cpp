@@ -27,7 +27,7 @@ void check(const nvml& nvml, device& d, nvml_result result, const char* function
 }
 
 template <class F, class... Arguments>
-void ask(const nvml& nvml, device& d, const entry<F>& function, Arguments... arguments) {
+void ask(const nvml& nvml, device& d, const library_function<F>& function, Arguments... arguments) {
   check(nvml, d, function(arguments...), function.name);
 }
 

@@ -9,7 +9,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "backend_template/runtimes/cuda/entry.hpp"
+#include "backend_template/runtimes/library_function.hpp"
 
 #if CUDART_VERSION < 12080
 #error "The CUDA runtime needs the headers of CUDA 12.8 or newer (OUTBACK_CUDA_INCLUDE_DIR)"
@@ -89,7 +89,7 @@ namespace outback::cuda {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 struct cudart {
-#define OUTBACK_ENTRY(name) entry<decltype(::name)> name{#name};
+#define OUTBACK_ENTRY(name) library_function<decltype(::name)> name{#name};
   OUTBACK_CUDART_REQUIRED(OUTBACK_ENTRY)
   OUTBACK_CUDART_OPTIONAL(OUTBACK_ENTRY)
 #undef OUTBACK_ENTRY

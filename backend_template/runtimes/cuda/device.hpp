@@ -70,7 +70,7 @@ class device {
   /// Calls a function of libcudart or of the driver and throws if it returns an error. An error
   /// that ends the context makes the device lost for good.
   template <class F, class... Arguments>
-  void call(const entry<F>& function, Arguments... arguments) {
+  void call(const library_function<F>& function, Arguments... arguments) {
     const auto error = function(arguments...);
     if (int(error) != 0) [[unlikely]]
       fail(error, function.name);
@@ -78,7 +78,7 @@ class device {
   /// Calls cudaStreamQuery or cudaEventQuery. Returns false while work is pending; throws for
   /// errors as `call` does.
   template <class F, class Handle>
-  bool query(const entry<F>& function, Handle handle) {
+  bool query(const library_function<F>& function, Handle handle) {
     const cudaError_t error = function(handle);
     if (error == cudaSuccess) return true;
     if (error != cudaErrorNotReady) fail(error, function.name);

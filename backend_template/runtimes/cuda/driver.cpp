@@ -27,16 +27,12 @@ void* find_function(const cudart& cuda, const char* name) {
                     ": one of CUDA 12.0 or newer is needed");
 }
 
-template <class F>
-void look_up(const cudart& cuda, entry<F>& e) {
-  e.function = reinterpret_cast<decltype(e.function)>(find_function(cuda, e.name));
-}
-
 }  // namespace
 
 driver find_driver(const cudart& cuda) {
   driver found;
-#define OUTBACK_LOOK_UP(name) look_up(cuda, found.name);
+  const auto find = [&](auto& function) { function.set(find_function(cuda, function.name)); };
+#define OUTBACK_LOOK_UP(name) find(found.name);
   OUTBACK_CUDA_DRIVER(OUTBACK_LOOK_UP)
 #undef OUTBACK_LOOK_UP
   return found;

@@ -33,7 +33,7 @@ namespace outback::cuda {
 /// One entry for each function above.
 struct driver {
   // cuda.h renames some of them to what they are called in the driver; #name is the plain name.
-#define OUTBACK_ENTRY(name) entry<decltype(::name)> name{#name};
+#define OUTBACK_ENTRY(name) library_function<decltype(::name)> name{#name};
   OUTBACK_CUDA_DRIVER(OUTBACK_ENTRY)
 #undef OUTBACK_ENTRY
 };

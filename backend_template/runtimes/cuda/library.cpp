@@ -74,22 +74,15 @@ void* open_library(std::string& problem) {
   return nullptr;
 }
 
-template <class F>
-bool look_up(void* handle, entry<F>& e) {
-  e.function = reinterpret_cast<decltype(e.function)>(dlsym(handle, e.name));
-  return bool(e);
-}
-
 std::string look_up_all(void* handle, cudart& functions) {
-  std::string missing;
-#define OUTBACK_LOOK_UP(name) \
-  if (!look_up(handle, functions.name)) missing += std::string(missing.empty() ? "" : ", ") + #name;
   // All missing functions are named. Optional ones stay null.
-  OUTBACK_CUDART_REQUIRED(OUTBACK_LOOK_UP)
-#undef OUTBACK_LOOK_UP
-#define OUTBACK_LOOK_UP(name) look_up(handle, functions.name);
-  OUTBACK_CUDART_OPTIONAL(OUTBACK_LOOK_UP)
-#undef OUTBACK_LOOK_UP
+  std::string missing;
+#define OUTBACK_FIND(name) look_up(handle, functions.name, &missing);
+#define OUTBACK_LOOK_FOR(name) look_up(handle, functions.name);
+  OUTBACK_CUDART_REQUIRED(OUTBACK_FIND)
+  OUTBACK_CUDART_OPTIONAL(OUTBACK_LOOK_FOR)
+#undef OUTBACK_FIND
+#undef OUTBACK_LOOK_FOR
   if (!missing.empty()) return "has no " + missing;
   int version = 0;
   if (const cudaError_t error = functions.cudaRuntimeGetVersion(&version); error != cudaSuccess) {

@@ -28,23 +28,18 @@ nvml_library open_nvml() {
                       " cannot be opened: " + outback::detail::printable(dlerror());
     return library;
   }
-  const auto look_up = [&](auto& e) {
-    e.function = reinterpret_cast<decltype(e.function)>(dlsym(handle, e.name));
-  };
-  // The first function that is missing makes the library unusable, and the text names it.
-  const auto need = [&](auto&... entries) {
-    const auto one = [&](auto& e) {
-      look_up(e);
-      if (!e && library.problem.empty()) library.problem = chosen + " has no " + e.name;
-    };
-    (one(entries), ...);
-  };
   nvml& f = library.functions;
+  std::string missing;
+  const auto need = [&](auto&... functions) { (look_up(handle, functions, &missing), ...); };
+  const auto look_for = [&](auto&... functions) { (look_up(handle, functions), ...); };
   need(f.error_string, f.init, f.count, f.by_index, f.by_uuid, f.by_pci, f.uuid, f.utilization,
        f.memory, f.temperature, f.power, f.clock, f.processes);
-  look_up(f.cuda_version), look_up(f.mig_mode), look_up(f.most_mig_devices), look_up(f.mig_device);
-  look_up(f.gpu_instance), look_up(f.compute_instance);
-  if (!library.problem.empty()) return library;
+  look_for(f.cuda_version, f.mig_mode, f.most_mig_devices, f.mig_device, f.gpu_instance,
+           f.compute_instance);
+  if (!missing.empty()) {
+    library.problem = chosen + " has no " + missing;
+    return library;
+  }
   // Initialising NVML does not start CUDA, and is safe before a fork.
   if (const nvml_result result = f.init()) {
     library.problem = std::string("nvmlInit_v2: ") + f.error_string(result);

@@ -9,7 +9,7 @@
 
 #include <string>
 
-#include "backend_template/runtimes/cuda/entry.hpp"
+#include "backend_template/runtimes/library_function.hpp"
 
 extern "C" {
 struct nvmlDevice_st;
@@ -51,12 +51,13 @@ constexpr unsigned nvml_uuid_size = 96;
 constexpr unsigned nvml_sensor_gpu = 0;
 constexpr unsigned nvml_clock_sm = 1;
 
-/// NVML's functions. All entries up to `processes` are there once loaded_nvml() reports no problem.
+/// NVML's functions. All functions up to `processes` are there once loaded_nvml() reports no
+/// problem.
 struct nvml {
   template <class... Arguments>
-  using nvml_function = entry<nvml_result(Arguments...)>;
+  using nvml_function = library_function<nvml_result(Arguments...)>;
 
-  entry<const char*(nvml_result)> error_string{"nvmlErrorString"};
+  library_function<const char*(nvml_result)> error_string{"nvmlErrorString"};
   nvml_function<> init{"nvmlInit_v2"};
   nvml_function<unsigned*> count{"nvmlDeviceGetCount_v2"};
   nvml_function<unsigned, nvmlDevice_t*> by_index{"nvmlDeviceGetHandleByIndex_v2"};

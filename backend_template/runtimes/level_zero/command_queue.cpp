@@ -69,9 +69,8 @@ event_ref command_queue::record(bool timed) {
   if (!timed) return append_barrier_event();
   event_ref signal = events().acquire();
   before_command();
-  check(driver_.api().zeCommandListAppendWriteGlobalTimestamp(list_, signal->timestamp,
-                                                              signal->handle, 0, nullptr),
-        "zeCommandListAppendWriteGlobalTimestamp");
+  call(driver_.api().zeCommandListAppendWriteGlobalTimestamp, list_, signal->timestamp,
+       signal->handle, 0, nullptr);
   signal->appended.store(true, std::memory_order_relaxed);
   after_command(leaves::unordered);
   latest_ = {appended_.load(std::memory_order_relaxed), signal, order_ == order::by_list};
@@ -173,8 +172,7 @@ bool command_queue::idle() {
   const uint64_t goal = appended_.load(std::memory_order_acquire);
   if (known_idle(goal)) return true;
   if (driver_.syncs_lists()) {
-    if (!check_ready(driver_.api().zeCommandListHostSynchronize(list_, 0),
-                     "zeCommandListHostSynchronize")) {
+    if (!call_ready(driver_.api().zeCommandListHostSynchronize, list_, 0)) {
       return false;
     }
   } else {
@@ -194,8 +192,7 @@ void command_queue::sync() {
   const uint64_t goal = appended_.load(std::memory_order_acquire);
   if (known_idle(goal)) return;
   if (driver_.syncs_lists()) {
-    check(driver_.api().zeCommandListHostSynchronize(list_, UINT64_MAX),
-          "zeCommandListHostSynchronize");
+    call(driver_.api().zeCommandListHostSynchronize, list_, UINT64_MAX);
   } else {
     event_ref last;
     {

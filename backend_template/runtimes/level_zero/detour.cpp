@@ -17,8 +17,7 @@ void* detour_blocks::take() {
   const ze_host_mem_alloc_desc_t desc = {ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
   void* made = nullptr;
   // Without the lock: allocating may take long, and other copies give blocks back meanwhile.
-  check(driver_.api().zeMemAllocHost(driver_.context(), &desc, detour_size, 64, &made),
-        "zeMemAllocHost");
+  call(driver_.api().zeMemAllocHost, driver_.context(), &desc, detour_size, 64, &made);
   const std::lock_guard lock(mutex_);
   free_.reserve(++made_);  // so that give_back never allocates
   return made;

@@ -48,8 +48,7 @@ std::shared_ptr<command_queue> device::new_queue(int32_t priority) {
   desc.mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS;
   desc.priority = driver_priority(priority);
   ze_command_list_handle_t list = nullptr;
-  check(driver_.api().zeCommandListCreateImmediate(context(), handle_, &desc, &list),
-        "zeCommandListCreateImmediate");
+  call(driver_.api().zeCommandListCreateImmediate, context(), handle_, &desc, &list);
   return std::make_shared<command_queue>(
       driver_, list, in_order ? command_queue::order::by_list : command_queue::order::by_barriers,
       false);

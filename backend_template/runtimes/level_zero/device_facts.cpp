@@ -10,32 +10,21 @@
 namespace outback::level_zero {
 namespace {
 
-// Calls a function of the driver twice, as such functions want it: for the count, and for the
-// properties.
-template <class Handle, class Properties, class Call>
-std::vector<Properties> listed_properties(Call call, const char* name, Handle device,
-                                          ze_structure_type_t stype) {
-  uint32_t count = 0;
-  check(call(device, &count, nullptr), name);
-  std::vector<Properties> all(count);
-  for (auto& each : all) each.stype = stype;
-  if (count != 0) check(call(device, &count, all.data()), name);
-  all.resize(count);
+template <class Properties, class F>
+std::vector<Properties> listed_properties(const library_function<F>& list,
+                                          ze_device_handle_t device, ze_structure_type_t stype) {
+  Properties blank = {};
+  blank.stype = stype;
+  std::vector<Properties> all;
+  check(list_all(all, [&](auto... to) { return list(device, to...); }, blank), list.name);
   return all;
-}
-
-std::vector<ze_command_queue_group_properties_t> queue_groups(const driver_api& api,
-                                                              ze_device_handle_t device) {
-  return listed_properties<ze_device_handle_t, ze_command_queue_group_properties_t>(
-      api.zeDeviceGetCommandQueueGroupProperties, "zeDeviceGetCommandQueueGroupProperties", device,
-      ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES);
 }
 
 void write_pci_id(const driver_api& api, ze_device_handle_t device, outback_device_info& info) {
   ze_pci_ext_properties_t pci = {};
   pci.stype = ZE_STRUCTURE_TYPE_PCI_EXT_PROPERTIES;
   // The PCI address is an extension of the API. Without it the field stays empty.
-  if (api.zeDevicePciGetPropertiesExt == nullptr ||
+  if (!api.zeDevicePciGetPropertiesExt ||
       api.zeDevicePciGetPropertiesExt(device, &pci) != ZE_RESULT_SUCCESS) {
     return;
   }
@@ -58,7 +47,7 @@ const device_facts& device::facts() {
   // The type of the structure decides the unit of timerResolution.
   device.stype = driver_.tells_clock_rate() ? ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2
                                             : ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
-  check(api.zeDeviceGetProperties(handle_, &device), "zeDeviceGetProperties");
+  call(api.zeDeviceGetProperties, handle_, &device);
   found->clock =
       make_timer(device.timerResolution, driver_.tells_clock_rate(), device.timestampValidBits);
   if ((device.flags & ZE_DEVICE_PROPERTY_FLAG_INTEGRATED) != 0) info.flags |= OUTBACK_INTEGRATED;
@@ -70,7 +59,7 @@ const device_facts& device::facts() {
 
   ze_device_compute_properties_t compute = {};
   compute.stype = ZE_STRUCTURE_TYPE_DEVICE_COMPUTE_PROPERTIES;
-  check(api.zeDeviceGetComputeProperties(handle_, &compute), "zeDeviceGetComputeProperties");
+  call(api.zeDeviceGetComputeProperties, handle_, &compute);
   info.max_group_size = compute.maxTotalGroupSize;
   for (uint32_t i = 0; i < compute.numSubGroupSizes; ++i) {
     info.subgroup_size = std::max(info.subgroup_size, compute.subGroupSizes[i]);
@@ -78,16 +67,14 @@ const device_facts& device::facts() {
 
   ze_device_memory_access_properties_t access = {};
   access.stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES;
-  check(api.zeDeviceGetMemoryAccessProperties(handle_, &access),
-        "zeDeviceGetMemoryAccessProperties");
+  call(api.zeDeviceGetMemoryAccessProperties, handle_, &access);
   // "Shared system" is the API's word for memory from malloc.
   if ((access.sharedSystemAllocCapabilities & ZE_MEMORY_ACCESS_CAP_FLAG_RW) != 0) {
     info.flags |= OUTBACK_ADDRESSES_HOST;
   }
 
-  const auto memories = listed_properties<ze_device_handle_t, ze_device_memory_properties_t>(
-      api.zeDeviceGetMemoryProperties, "zeDeviceGetMemoryProperties", handle_,
-      ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES);
+  const auto memories = listed_properties<ze_device_memory_properties_t>(
+      api.zeDeviceGetMemoryProperties, handle_, ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES);
   // Only memory of the first kind counts, because mem_alloc takes that. A kernel that meets more
   // than 4 GiB in one allocation has to be compiled for it.
   info.memory_size = memories.empty() ? device.maxMemAllocSize : memories.front().totalSize;
@@ -97,7 +84,9 @@ const device_facts& device::facts() {
                             : std::min(info.memory_size, device.maxMemAllocSize);
   info.alignment = memory_alignment;
 
-  const auto groups = queue_groups(api, handle_);
+  const auto groups = listed_properties<ze_command_queue_group_properties_t>(
+      api.zeDeviceGetCommandQueueGroupProperties, handle_,
+      ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES);
   const auto computing = std::find_if(groups.begin(), groups.end(), [](const auto& group) {
     return (group.flags & ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE) != 0;
   });

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "backend_template/runtimes/level_zero/newer_api.hpp"
+#include "backend_template/runtimes/library_function.hpp"
 
 namespace outback::level_zero {
 
@@ -51,7 +52,7 @@ namespace outback::level_zero {
   X(zeEventQueryStatus)                      \
   X(zeEventHostReset)
 
-// Sysman and extensions. An entry is null if the loader has not got it.
+// Sysman and extensions. A function is null if the loader has not got it.
 #define OUTBACK_ZE_OPTIONAL(X)       \
   X(zeDevicePciGetPropertiesExt)     \
   X(zesDeviceGetProperties)          \
@@ -72,8 +73,8 @@ namespace outback::level_zero {
   X(zesFrequencyGetProperties)       \
   X(zesFrequencyGetState)
 
-// Functions of API 1.5 to 1.10; an entry is null if the loader is older. A loader that has one may
-// still load a driver that has not: see driver.hpp.
+// Functions of API 1.5 to 1.10; a function is null if the loader is older. A loader that has one
+// may still load a driver that has not: see driver.hpp.
 #define OUTBACK_ZE_NEWER(X)                                             \
   X(zeCommandListHostSynchronize, newer::command_list_host_synchronize) \
   X(zeMemPutIpcHandle, newer::mem_put_ipc_handle)                       \
@@ -86,8 +87,8 @@ namespace outback::level_zero {
 
 /// The functions. Each member has the name of the function that it points to.
 struct driver_api {
-#define OUTBACK_ZE_MEMBER(name) decltype(&::name) name = nullptr;
-#define OUTBACK_ZE_NEWER_MEMBER(name, type) type* name = nullptr;
+#define OUTBACK_ZE_MEMBER(name) library_function<decltype(::name)> name{#name};
+#define OUTBACK_ZE_NEWER_MEMBER(name, type) library_function<type> name{#name};
   OUTBACK_ZE_REQUIRED(OUTBACK_ZE_MEMBER)
   OUTBACK_ZE_OPTIONAL(OUTBACK_ZE_MEMBER)
   OUTBACK_ZE_NEWER(OUTBACK_ZE_NEWER_MEMBER)

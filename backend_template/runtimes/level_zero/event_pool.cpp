@@ -26,7 +26,7 @@ event_ref::~event_ref() {
 bool event_ref::complete() const {
   if (event_->done.load(std::memory_order_acquire)) return true;
   const auto& api = event_->source->of().api();
-  if (!check_ready(api.zeEventQueryStatus(event_->handle), "zeEventQueryStatus")) return false;
+  if (!call_ready(api.zeEventQueryStatus, event_->handle)) return false;
   event_->done.store(true, std::memory_order_release);
   return true;
 }
@@ -34,7 +34,7 @@ bool event_ref::complete() const {
 bool event_ref::wait(uint64_t timeout) const {
   if (event_->done.load(std::memory_order_acquire)) return true;
   const auto& api = event_->source->of().api();
-  if (!check_ready(api.zeEventHostSynchronize(event_->handle, timeout), "zeEventHostSynchronize")) {
+  if (!call_ready(api.zeEventHostSynchronize, event_->handle, timeout)) {
     return false;
   }
   event_->done.store(true, std::memory_order_release);
@@ -42,7 +42,7 @@ bool event_ref::wait(uint64_t timeout) const {
 }
 
 void event_ref::signal() const {
-  check(event_->source->of().api().zeEventHostSignal(event_->handle), "zeEventHostSignal");
+  call(event_->source->of().api().zeEventHostSignal, event_->handle);
   event_->appended.store(true, std::memory_order_relaxed);
 }
 
@@ -123,7 +123,7 @@ void event_pool::grow() {
   desc.flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE;
   desc.count = events_of_a_pool;
   ze_event_pool_handle_t pool = nullptr;
-  check(api.zeEventPoolCreate(context, &desc, 0, nullptr, &pool), "zeEventPoolCreate");
+  call(api.zeEventPoolCreate, context, &desc, 0, nullptr, &pool);
 
   // Leaked on purpose, with the pool: work in flight refers to the events until the process ends.
   std::unique_ptr<pooled_event[]> events;
@@ -132,8 +132,7 @@ void event_pool::grow() {
   try {
     events = std::make_unique<pooled_event[]>(events_of_a_pool);
     const ze_host_mem_alloc_desc_t host = {ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
-    check(api.zeMemAllocHost(context, &host, events_of_a_pool * sizeof(uint64_t), 64, &timestamps),
-          "zeMemAllocHost");
+    call(api.zeMemAllocHost, context, &host, events_of_a_pool * sizeof(uint64_t), 64, &timestamps);
     for (; made < events_of_a_pool; ++made) {
       pooled_event& signal = events[made];
       ze_event_desc_t event = {};
@@ -142,7 +141,7 @@ void event_pool::grow() {
       // Scope "host", because the host reads what was copied. It includes other devices.
       event.signal = ZE_EVENT_SCOPE_FLAG_HOST;
       event.wait = ZE_EVENT_SCOPE_FLAG_HOST;
-      check(api.zeEventCreate(pool, &event, &signal.handle), "zeEventCreate");
+      call(api.zeEventCreate, pool, &event, &signal.handle);
       signal.timestamp = static_cast<uint64_t*>(timestamps) + made;
       signal.source = this;
     }

@@ -17,9 +17,8 @@ void* allocate_on(device& d, std::size_t size) {
   desc.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC;
   if (size > d.facts().largest_plain_alloc && d.of().has_relaxed_limits()) desc.pNext = &any_size;
   void* base = nullptr;
-  check(
-      d.of().api().zeMemAllocDevice(d.context(), &desc, size, memory_alignment, d.handle(), &base),
-      "zeMemAllocDevice");
+  call(d.of().api().zeMemAllocDevice, d.context(), &desc, size, memory_alignment, d.handle(),
+       &base);
   return base;
 }
 
@@ -73,8 +72,7 @@ void* level_zero_runtime::host_alloc(std::size_t size) {
     const ze_host_mem_alloc_desc_t desc = {ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
     const auto place = [&] {
       void* base = nullptr;
-      check(d.of().api().zeMemAllocHost(d.context(), &desc, size, memory_alignment, &base),
-            "zeMemAllocHost");
+      call(d.of().api().zeMemAllocHost, d.context(), &desc, size, memory_alignment, &base);
       return base;
     }();
     try {
@@ -122,16 +120,14 @@ outback_pointer_info level_zero_runtime::host_info(const void* ptr) {
     ze_memory_allocation_properties_t properties = {};
     properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
     ze_device_handle_t owner = nullptr;
-    check(each->api().zeMemGetAllocProperties(context, ptr, &properties, &owner),
-          "zeMemGetAllocProperties");
+    call(each->api().zeMemGetAllocProperties, context, ptr, &properties, &owner);
     if (properties.type == ZE_MEMORY_TYPE_UNKNOWN) continue;
     const bool of_host = properties.type == ZE_MEMORY_TYPE_HOST || owner == nullptr;
     if (!of_host) info.device = all.index_of(owner);
     // Memory of a device that is not listed, such as a tile of one: the runtime does not know it.
     if (!of_host && info.device == OUTBACK_HOST) break;
     info.pinned = of_host ? 1 : 0;
-    check(each->api().zeMemGetAddressRange(context, ptr, &info.base, &info.size),
-          "zeMemGetAddressRange");
+    call(each->api().zeMemGetAddressRange, context, ptr, &info.base, &info.size);
     break;
   }
   return info;
@@ -141,13 +137,12 @@ bool level_zero_runtime::pinned(device& d, const void* ptr, std::size_t size) {
   ze_memory_allocation_properties_t properties = {};
   properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
   const driver_api& api = d.of().api();
-  check(api.zeMemGetAllocProperties(d.context(), ptr, &properties, nullptr),
-        "zeMemGetAllocProperties");
+  call(api.zeMemGetAllocProperties, d.context(), ptr, &properties, nullptr);
   // Any memory that the driver knows will do, shared memory too.
   if (properties.type == ZE_MEMORY_TYPE_UNKNOWN) return false;
   void* base = nullptr;
   std::size_t whole = 0;
-  check(api.zeMemGetAddressRange(d.context(), ptr, &base, &whole), "zeMemGetAddressRange");
+  call(api.zeMemGetAddressRange, d.context(), ptr, &base, &whole);
   const auto offset = std::size_t(static_cast<const char*>(ptr) - static_cast<char*>(base));
   return offset <= whole && size <= whole - offset;
 }

@@ -10,8 +10,7 @@ namespace {
 
 void make_resident_on(device& d, device& owner, void* ptr, std::size_t size) {
   blame(d, owner, [&] {
-    check(d.of().api().zeContextMakeMemoryResident(d.context(), d.handle(), ptr, size),
-          "zeContextMakeMemoryResident");
+    call(d.of().api().zeContextMakeMemoryResident, d.context(), d.handle(), ptr, size);
   });
 }
 
@@ -24,10 +23,8 @@ ze_result_t evict(device& d, const allocation& of) {
 bool level_zero_runtime::can_reach(device& from, device& to) {
   if (&from == &to || &from.of() != &to.of()) return false;
   ze_bool_t can = 0;
-  blame(from, to, [&] {
-    check(from.of().api().zeDeviceCanAccessPeer(from.handle(), to.handle(), &can),
-          "zeDeviceCanAccessPeer");
-  });
+  blame(from, to,
+        [&] { call(from.of().api().zeDeviceCanAccessPeer, from.handle(), to.handle(), &can); });
   return can != 0;
 }
 

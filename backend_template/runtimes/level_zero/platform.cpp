@@ -33,26 +33,21 @@ platform::platform(const level_zero_options& options) {
 std::vector<ze_driver_handle_t> platform::drivers_of_now() {
   newer::init_driver_type_desc desc = {newer::init_driver_type, nullptr,
                                        newer::init_driver_type_gpu};
-  uint32_t count = 0;
-  check(api_.zeInitDrivers(&count, nullptr, &desc), "zeInitDrivers");
-  std::vector<ze_driver_handle_t> all(count);
-  if (count != 0) check(api_.zeInitDrivers(&count, all.data(), &desc), "zeInitDrivers");
-  all.resize(count);
+  std::vector<ze_driver_handle_t> all;
+  check(list_all(all, [&](auto... to) { return api_.zeInitDrivers(to..., &desc); }),
+        api_.zeInitDrivers.name);
   return all;
 }
 
 std::vector<ze_driver_handle_t> platform::drivers_of_old() {
-  uint32_t count = 0;
-  check(api_.zeInit(ZE_INIT_FLAG_GPU_ONLY), "zeInit");
-  check(api_.zeDriverGet(&count, nullptr), "zeDriverGet");
-  std::vector<ze_driver_handle_t> all(count);
-  if (count != 0) check(api_.zeDriverGet(&count, all.data()), "zeDriverGet");
-  all.resize(count);
+  call(api_.zeInit, ZE_INIT_FLAG_GPU_ONLY);
+  std::vector<ze_driver_handle_t> all;
+  check(list_all(all, [&](auto... to) { return api_.zeDriverGet(to...); }), api_.zeDriverGet.name);
   return all;
 }
 
 std::vector<ze_driver_handle_t> platform::initialise() {
-  if (api_.zeInitDrivers == nullptr) return drivers_of_old();
+  if (!api_.zeInitDrivers) return drivers_of_old();
   // A loader that has zeInitDrivers may still have older drivers, which know only zeInit. If both
   // fail, both texts are told.
   std::string refused;
@@ -82,7 +77,7 @@ void platform::list_devices(const level_zero_options& options) {
   for (const auto& each : devices_) {
     ze_device_properties_t properties = {};
     properties.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
-    check(api_.zeDeviceGetProperties(each->handle(), &properties), "zeDeviceGetProperties");
+    call(api_.zeDeviceGetProperties, each->handle(), &properties);
     each->sensors().attach(sysman.of(each->handle(), properties));
   }
 }

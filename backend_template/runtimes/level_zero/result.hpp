@@ -4,7 +4,11 @@
 
 #include <level_zero/ze_api.h>
 
+#include <cstdint>
 #include <string>
+#include <vector>
+
+#include "backend_template/runtimes/library_function.hpp"
 
 namespace outback::level_zero {
 
@@ -30,6 +34,32 @@ inline bool check_ready(ze_result_t result, const char* call) {
   if (result == ZE_RESULT_NOT_READY) return false;
   check(result, call);
   return true;
+}
+
+/// Calls a function of the driver, and throws as `check`.
+template <class F, class... Arguments>
+void call(const library_function<F>& function, Arguments... arguments) {
+  check(function(arguments...), function.name);
+}
+/// The same as `check_ready`.
+template <class F, class... Arguments>
+bool call_ready(const library_function<F>& function, Arguments... arguments) {
+  return check_ready(function(arguments...), function.name);
+}
+
+/// Fills `all` with what a function lists, which has to be called twice: for the count, and for the
+/// items. `list(count, items)` calls it; `blank` is what an item is before. Returns the last
+/// result; if that is no success, `all` is empty. Does not throw what `check` throws.
+template <class Item, class List>
+ze_result_t list_all(std::vector<Item>& all, const List& list, const Item& blank = {}) {
+  uint32_t count = 0;
+  ze_result_t result = list(&count, static_cast<Item*>(nullptr));
+  if (result == ZE_RESULT_SUCCESS && count != 0) {
+    all.assign(count, blank);
+    result = list(&count, all.data());
+  }
+  all.resize(result == ZE_RESULT_SUCCESS ? count : 0);
+  return result;
 }
 
 }  // namespace outback::level_zero

@@ -52,7 +52,7 @@ outback_ipc_handle shared_memory::share(device& owner, const allocation& of) {
   inner.process = this_process();
   inner.serial = of.serial;
   const std::lock_guard lock(mutex_);  // the driver has one descriptor for an allocation
-  check(api.zeMemGetIpcHandle(owner.context(), of.base, &inner.driver), "zeMemGetIpcHandle");
+  call(api.zeMemGetIpcHandle, owner.context(), of.base, &inner.driver);
   outback_ipc_handle made = {};
   made.struct_size = sizeof(made);
   made.size = sizeof(inner);
@@ -82,17 +82,15 @@ void* shared_memory::open(device& there, const outback_ipc_handle& handle) {
     // The number that the descriptor has in this process takes the place of the other process's.
     std::memcpy(inner.driver.data, &handle.fd, sizeof(handle.fd));
     void* base = nullptr;
-    check(there.of().api().zeMemOpenIpcHandle(there.context(), there.handle(), inner.driver, 0,
-                                              &base),
-          "zeMemOpenIpcHandle");
+    call(there.of().api().zeMemOpenIpcHandle, there.context(), there.handle(), inner.driver, 0,
+         &base);
     return base;
   });
 }
 
 void shared_memory::close(device& there, void* ptr) {
-  opened_.close(ptr, there.index(), [&] {
-    check(there.of().api().zeMemCloseIpcHandle(there.context(), ptr), "zeMemCloseIpcHandle");
-  });
+  opened_.close(ptr, there.index(),
+                [&] { call(there.of().api().zeMemCloseIpcHandle, there.context(), ptr); });
 }
 
 }  // namespace outback::level_zero

@@ -23,8 +23,7 @@ void* staging::acquire() {
   }
   if (oldest.memory == nullptr) {
     const ze_host_mem_alloc_desc_t desc = {ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
-    check(driver_.api().zeMemAllocHost(driver_.context(), &desc, staging_size, 64, &oldest.memory),
-          "zeMemAllocHost");
+    call(driver_.api().zeMemAllocHost, driver_.context(), &desc, staging_size, 64, &oldest.memory);
   }
   return oldest.memory;
 }

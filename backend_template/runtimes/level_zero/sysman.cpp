@@ -4,28 +4,27 @@
 #include <chrono>
 #include <thread>
 
+#include "backend_template/runtimes/level_zero/result.hpp"
+
 namespace outback::level_zero {
 namespace {
 
 // Returns all handles that `enumerate` lists, or none if the loader has no such function or the
 // driver refuses.
-template <class Handle, class Enumerate>
-std::vector<Handle> listed(Enumerate enumerate, zes_device_handle_t device) {
-  uint32_t count = 0;
-  if (device == nullptr || enumerate == nullptr) return {};
-  if (enumerate(device, &count, nullptr) != ZE_RESULT_SUCCESS) return {};
-  std::vector<Handle> all(count);
-  if (count != 0 && enumerate(device, &count, all.data()) != ZE_RESULT_SUCCESS) return {};
-  all.resize(count);
+template <class Handle, class F>
+std::vector<Handle> listed(const library_function<F>& enumerate, zes_device_handle_t device) {
+  std::vector<Handle> all;
+  if (device == nullptr || !enumerate) return all;
+  list_all(all, [&](auto... to) { return enumerate(device, to...); });
   return all;
 }
 
 }  // namespace
 
 template <class Handle, class Properties, class Enumerate, class Describe, class Fits>
-std::vector<Handle> sysman::own(Enumerate enumerate, Describe describe, zes_structure_type_t stype,
-                                const Fits& fits) const {
-  if (describe == nullptr) return {};
+std::vector<Handle> sysman::own(const Enumerate& enumerate, const Describe& describe,
+                                zes_structure_type_t stype, const Fits& fits) const {
+  if (!describe) return {};
   std::vector<Handle> of_device, of_tiles;
   for (const Handle each : listed<Handle>(enumerate, place_.device)) {
     Properties properties = {};
@@ -41,7 +40,7 @@ std::vector<Handle> sysman::own(Enumerate enumerate, Describe describe, zes_stru
 }
 
 std::optional<memory_amount> sysman::memory() {
-  if (api_.zesMemoryGetState == nullptr) return std::nullopt;
+  if (!api_.zesMemoryGetState) return std::nullopt;
   memory_amount amount = {};
   for (const auto module : own<zes_mem_handle_t, zes_mem_properties_t>(
            api_.zesDeviceEnumMemoryModules, api_.zesMemoryGetProperties,
@@ -56,7 +55,7 @@ std::optional<memory_amount> sysman::memory() {
 }
 
 std::optional<std::vector<outback_process>> sysman::processes() {
-  if (api_.zesDeviceProcessesGetState == nullptr || place_.device == nullptr) return std::nullopt;
+  if (!api_.zesDeviceProcessesGetState || place_.device == nullptr) return std::nullopt;
   zes_process_state_t blank = {};
   blank.stype = ZES_STRUCTURE_TYPE_PROCESS_STATE;
   std::vector<zes_process_state_t> states;
@@ -113,7 +112,7 @@ std::optional<sysman::reading> sysman::sum(const std::vector<Handle>& all, const
 }
 
 std::optional<int64_t> sysman::utilization() {
-  if (api_.zesEngineGetActivity == nullptr) return std::nullopt;
+  if (!api_.zesEngineGetActivity) return std::nullopt;
   const auto engines = own<zes_engine_handle_t, zes_engine_properties_t>(
       api_.zesDeviceEnumEngineGroups, api_.zesEngineGetProperties,
       ZES_STRUCTURE_TYPE_ENGINE_PROPERTIES,
@@ -133,7 +132,7 @@ std::optional<int64_t> sysman::utilization() {
 }
 
 std::optional<int64_t> sysman::temperature() {
-  if (api_.zesTemperatureGetState == nullptr) return std::nullopt;
+  if (!api_.zesTemperatureGetState) return std::nullopt;
   std::optional<int64_t> hottest;
   for (const auto sensor : own<zes_temp_handle_t, zes_temp_properties_t>(
            api_.zesDeviceEnumTemperatureSensors, api_.zesTemperatureGetProperties,
@@ -150,7 +149,7 @@ std::optional<int64_t> sysman::temperature() {
 }
 
 std::optional<int64_t> sysman::power() {
-  if (api_.zesPowerGetEnergyCounter == nullptr) return std::nullopt;
+  if (!api_.zesPowerGetEnergyCounter) return std::nullopt;
   const auto domains = own<zes_pwr_handle_t, zes_power_properties_t>(
       api_.zesDeviceEnumPowerDomains, api_.zesPowerGetProperties,
       ZES_STRUCTURE_TYPE_POWER_PROPERTIES, [](const auto&) { return true; });
@@ -166,7 +165,7 @@ std::optional<int64_t> sysman::power() {
 }
 
 std::optional<int64_t> sysman::clock_rate() {
-  if (api_.zesFrequencyGetState == nullptr) return std::nullopt;
+  if (!api_.zesFrequencyGetState) return std::nullopt;
   std::optional<int64_t> fastest;
   for (const auto domain : own<zes_freq_handle_t, zes_freq_properties_t>(
            api_.zesDeviceEnumFrequencyDomains, api_.zesFrequencyGetProperties,

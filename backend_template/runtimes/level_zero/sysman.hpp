@@ -49,8 +49,8 @@ class sysman {
   // Returns those of `enumerate`'s handles that measure this device (its tile, or the card) and
   // whose properties `fits` accepts.
   template <class Handle, class Properties, class Enumerate, class Describe, class Fits>
-  std::vector<Handle> own(Enumerate enumerate, Describe describe, zes_structure_type_t stype,
-                          const Fits& fits) const;
+  std::vector<Handle> own(const Enumerate& enumerate, const Describe& describe,
+                          zes_structure_type_t stype, const Fits& fits) const;
   // The sum of one reading each, or nullopt if one of them fails. They are read one after another.
   template <class Handle, class Read>
   static std::optional<reading> sum(const std::vector<Handle>& all, const Read& read);

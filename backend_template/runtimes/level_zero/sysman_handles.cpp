@@ -2,29 +2,22 @@
 
 #include <cstring>
 #include <optional>
-#include <utility>
+
+#include "backend_template/runtimes/level_zero/result.hpp"
 
 namespace outback::level_zero {
 
 sysman_handles::sysman_handles(const driver_api& api, bool in_core) : api_(api), in_core_(in_core) {
-  if (in_core || api.zesInit == nullptr || api.zesDriverGet == nullptr) return;
+  if (in_core || !api.zesInit || !api.zesDriverGet) return;
   if (api.zesInit(0) != ZE_RESULT_SUCCESS) return;
-  uint32_t count = 0;
-  if (api.zesDriverGet(&count, nullptr) != ZE_RESULT_SUCCESS) return;
-  std::vector<zes_driver_handle_t> drivers(count);
-  if (count == 0 || api.zesDriverGet(&count, drivers.data()) != ZE_RESULT_SUCCESS) return;
-  drivers.resize(count);
-  drivers_ = std::move(drivers);
+  list_all(drivers_, [&](auto... to) { return api.zesDriverGet(to...); });
   for (const auto driver : drivers_) list(driver);
 }
 
 void sysman_handles::list(zes_driver_handle_t driver) {
-  if (api_.zesDeviceGet == nullptr || api_.zesDeviceGetProperties == nullptr) return;
-  uint32_t count = 0;
-  if (api_.zesDeviceGet(driver, &count, nullptr) != ZE_RESULT_SUCCESS) return;
-  std::vector<zes_device_handle_t> all(count);
-  if (count == 0 || api_.zesDeviceGet(driver, &count, all.data()) != ZE_RESULT_SUCCESS) return;
-  all.resize(count);
+  if (!api_.zesDeviceGet || !api_.zesDeviceGetProperties) return;
+  std::vector<zes_device_handle_t> all;
+  list_all(all, [&](auto... to) { return api_.zesDeviceGet(driver, to...); });
   for (const auto device : all) {
     zes_device_properties_t properties = {};
     properties.stype = ZES_STRUCTURE_TYPE_DEVICE_PROPERTIES;
@@ -44,7 +37,7 @@ sysman_place sysman_handles::by_uuid(const ze_device_uuid_t& uuid) const {
   // Cards first. Only a newer loader can find a tile by its UUID, and says which of its card's
   // tiles it is.
   if (const auto card = card_of(uuid)) return {card};
-  if (api_.zesDriverGetDeviceByUuidExp == nullptr) return {};
+  if (!api_.zesDriverGetDeviceByUuidExp) return {};
   newer::sysman_uuid asked = {};
   std::memcpy(asked.id, uuid.id, sizeof(asked.id));
   for (const auto driver : drivers_) {
@@ -63,7 +56,7 @@ sysman_place sysman_handles::by_uuid(const ze_device_uuid_t& uuid) const {
 
 ze_device_handle_t sysman_handles::root_of(ze_device_handle_t device) const {
   ze_device_handle_t root = nullptr;
-  if (api_.zeDeviceGetRootDevice == nullptr ||
+  if (!api_.zeDeviceGetRootDevice ||
       api_.zeDeviceGetRootDevice(device, &root) != ZE_RESULT_SUCCESS) {
     return nullptr;
   }
