@@ -33,7 +33,7 @@ platform& level_zero_runtime::there() {
   return *made;
 }
 
-device& level_zero_runtime::at(int32_t index) {
+device& level_zero_runtime::listed(int32_t index) {
   const platform& all = there();
   const auto count = int32_t(all.devices().size());
   if (index < 0 || index >= count) {
@@ -42,7 +42,11 @@ device& level_zero_runtime::at(int32_t index) {
   }
   // After the index: the text for a wrong index is right in a child too.
   all.check_not_forked();
-  device& d = *all.devices()[std::size_t(index)];
+  return *all.devices()[std::size_t(index)];
+}
+
+device& level_zero_runtime::at(int32_t index) {
+  device& d = listed(index);
   if (d.lost()) {
     throw noted_loss("device " + std::to_string(index) +
                      " was lost before: the driver cannot use it again in this process");

@@ -167,8 +167,10 @@ class level_zero_runtime {
   // The platform, which the first call makes. Throws outback::invalid_argument for a refused
   // runtime.
   platform& there();
-  // The device with this index. Throws if there is none, if the process was forked, and if the
-  // device was lost.
+  // The device with this index, also a lost one. Throws if there is none, and if the process was
+  // forked.
+  device& listed(int32_t index);
+  // As `listed`, but throws outback::device_lost for a lost device.
   device& at(int32_t index);
   // Runs `body(device)`. If it throws outback::device_lost, the device is lost from then on, unless
   // the body has blamed another one.

@@ -75,7 +75,8 @@ outback_event level_zero_runtime::event_create(int32_t index, uint32_t flags) {
 }
 
 void level_zero_runtime::event_destroy(int32_t index, outback_event handle) {
-  on(index, [&](device& d) { delete &event_of(d, handle); });
+  // Also of a lost device: nothing of the driver is called.
+  delete &event_of(listed(index), handle);
 }
 
 void level_zero_runtime::event_record(int32_t index, outback_event handle, outback_stream where) {
