@@ -8,6 +8,7 @@
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/dtypes.h"
 #include "backend_template/core/graphs/graph.h"
+#include "backend_template/core/interfaces/thread_count.h"
 #include "backend_template/core/memory/device_allocator.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/runtime/torch_version.h"
@@ -67,7 +68,11 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
   c10::Stream getNewStream(c10::Device device, int priority) const override {
     return new_stream(index_of(device), priority);
   }
-  c10::Stream exchangeStream(c10::Stream stream) const override { return exchange_stream(stream); }
+  // Autograd calls it before each node of a backward pass.
+  c10::Stream exchangeStream(c10::Stream stream) const override {
+    follow_thread_count();
+    return exchange_stream(stream);
+  }
   void* getStreamNativeHandle(const c10::Stream stream) const override {
     if (runtime().native != nullptr) return native_stream(stream);
     TORCH_CHECK_NOT_IMPLEMENTED(

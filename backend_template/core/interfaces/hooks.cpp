@@ -12,6 +12,7 @@
 #include "backend_template/core/devices/dtypes.h"
 #include "backend_template/core/devices/lazy_start.h"
 #include "backend_template/core/interfaces/generator.h"
+#include "backend_template/core/interfaces/thread_count.h"
 #include "backend_template/core/kernel_services.h"
 #include "backend_template/core/memory/copy.h"
 #include "backend_template/core/memory/device_allocator.h"
@@ -30,7 +31,9 @@ struct hooks final : at::PrivateUse1HooksInterface, kernel_services {
   bool isAvailable() const override { return core::device_count() > 0; }
   void init() const override { ensure_started(); }
 
+  // Autograd asks it where a backward pass begins, in the thread that wants the gradients.
   bool hasPrimaryContext(c10::DeviceIndex device) const override {
+    note_thread_count();
     const outback_device_state* state = core::runtime().device_state;
     // Without the slot, assume that the start made a context on every device.
     if (state == nullptr) return is_started();

@@ -97,4 +97,13 @@ MUTANTS = (
         new="  if (spare_ == nullptr || !lines_.empty()) return nullptr;",
         found_by="PendingMemoryTest.EventsServeAgain",
     ),
+    Mutant(
+        name="autograd_never_gets_more_threads",
+        breaks="After torch.set_num_threads(8) a backward pass uses as few threads as before.",
+        file="backend_template/core/interfaces/thread_count.cpp",
+        old="wanted != at::get_num_threads()",
+        new="wanted < at::get_num_threads()",
+        found_by="tests/python/streams/test_thread_counts.py::"
+        "test_a_number_set_after_the_first_backward_pass_counts",
+    ),
 )

@@ -1,0 +1,35 @@
+#include "backend_template/core/interfaces/thread_count.h"
+
+#include <ATen/Parallel.h>
+#include <c10/util/thread_name.h>
+
+#include <atomic>
+#include <string_view>
+
+namespace outback::core {
+namespace {
+
+// 0: no backward pass has begun yet. Relaxed: the queue that hands the nodes to autograd's threads
+// orders this as well.
+std::atomic<int> wanted_threads{0};
+
+// Autograd names its threads, and tells them apart in no other way that is public.
+bool is_autograds() {
+  thread_local const bool is_one =
+      std::string_view(c10::getThreadName()).starts_with("pt_autograd_");
+  return is_one;
+}
+
+}  // namespace
+
+void note_thread_count() {
+  if (!is_autograds()) wanted_threads.store(at::get_num_threads(), std::memory_order_relaxed);
+}
+
+void follow_thread_count() {
+  if (!is_autograds()) return;
+  const int wanted = wanted_threads.load(std::memory_order_relaxed);
+  if (wanted > 0 && wanted != at::get_num_threads()) at::set_num_threads(wanted);
+}
+
+}  // namespace outback::core
