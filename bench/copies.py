@@ -16,7 +16,7 @@ def waited_sections(backend: Backend, seconds: float) -> list[Section]:
     return [
         Section(
             f"copies of {mebibytes} MiB, each waited for",
-            _rows(backend, mebibytes << 20, seconds, 1 / least, "; settle()"),
+            _rows(backend, mebibytes << 20, seconds, 1 / least, "; wait()"),
         )
         for mebibytes, least in WAITED.items()
     ]
@@ -33,7 +33,7 @@ def _rows(backend: Backend, size: int, seconds: float, limit: float, behind: str
     pinned = torch.ones(size, dtype=torch.uint8).pin_memory()
     here, here_result = (torch.ones(size, dtype=torch.uint8, device=backend.device) for _ in "ab")
     values = {"host": host, "host_result": host_result, "pinned": pinned}
-    values |= {"here": here, "here_result": here_result, "settle": backend.settle}
+    values |= {"here": here, "here_result": here_result, "wait": backend.settle}
     copies = {
         "host to device, pageable": "here_result.copy_(host)",
         "host to device, pinned": "here_result.copy_(pinned, non_blocking=True)",

@@ -25,7 +25,7 @@ def show(console: Console, section: Section) -> None:
     table = Table(title=section.title, title_justify="left", title_style="bold")
     for i, heading in enumerate(_headings(section)):
         table.add_column(heading, justify="left" if i == 0 else "right")
-    for row in section.rows:
+    for row in section.shown_rows():
         table.add_row(*_cells(section, row))
     mean = section.geometric_mean()
     if mean is not None:
@@ -75,7 +75,7 @@ def _markdown(backend: Backend, sections: list[Section]) -> str:
     for section in sections:
         lines += [f"## {section.title}\n", _line(_headings(section))]
         lines.append("|---|" + "---:|" * (len(_headings(section)) - 1))
-        lines += [_line(_cells(section, row)) for row in section.rows]
+        lines += [_line(_cells(section, row)) for row in section.shown_rows()]
         mean = section.geometric_mean()
         if mean is not None:
             lines.append(

@@ -27,6 +27,10 @@ class Section:
     rows: list[Row]
     summarized: bool = False  # by the geometric mean of its ratios
     mean_limit: float | None = None  # of that mean
+    shown: int | None = None  # rows that a table has, the first ones; none: all
+
+    def shown_rows(self) -> list[Row]:
+        return self.rows[: self.shown]
 
     def geometric_mean(self) -> float | None:
         if not self.summarized:

@@ -13,10 +13,12 @@ import fallback
 import memory
 import models
 import operators
+import programs
 import report
 import runtime
 import startup
 import streams
+import sweep
 import torch
 from backend import Backend
 from rich.console import Console
@@ -32,6 +34,8 @@ def main() -> int:
         "attributes": lambda: attributes.sections(backend, options.seconds),
         "operators": lambda: operators.sections(backend, options.sizes, options.seconds),
         "models": lambda: models.sections(backend, options.seconds),
+        "programs": lambda: programs.sections(backend, options.batches, options.seconds),
+        "sweep": lambda: sweep.sections(backend, options.seconds, options.operators),
         "fallback": lambda: fallback.sections(backend, options.seconds),
         "copies": lambda: copies.sections(backend, options.mebibytes, options.seconds),
         "streams": lambda: streams.sections(backend, options.seconds),
@@ -87,6 +91,8 @@ def _options() -> argparse.Namespace:
             "attributes",
             "operators",
             "models",
+            "programs",
+            "sweep",
             "fallback",
             "copies",
             "streams",
@@ -98,6 +104,8 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--seconds", type=float, default=1.0, help="for each row")
     parser.add_argument("--sizes", type=int, nargs="+", default=[4, 1024], help="of the matrices")
+    parser.add_argument("--operators", metavar="TEXT", help="of the sweep: names with this in them")
+    parser.add_argument("--batches", type=int, nargs="+", default=[1, 8, 64], help="of programs")
     parser.add_argument("--mebibytes", type=int, default=256, help="of a copy")
     parser.add_argument("--processes", type=int, default=9, help="that measure imports")
     parser.add_argument("--build", action="store_true", help="build the backend from scratch too")

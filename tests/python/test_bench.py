@@ -76,18 +76,30 @@ def test_it_runs_to_its_end_and_writes_what_it_prints(tmp_path):
     # A copy of its folder, since results are written beside it.
     copy = tmp_path / "bench"
     copy.mkdir()
-    (tmp_path / "examples").symlink_to(BENCH.parent / "examples")
+    for name in ("examples", "tests"):
+        (tmp_path / name).symlink_to(BENCH.parent / name)
     for file in BENCH.glob("*.py"):
         (copy / file.name).write_text(file.read_text())
     command = [sys.executable, copy / "run.py", "--seconds", "0.01", "--sizes", "4"]
-    command += ["--mebibytes", "1", "--processes", "2", "--save", "test"]
+    command += [
+        "--batches",
+        "1",
+        "--operators",
+        "logsumexp",
+        "--mebibytes",
+        "1",
+        "--processes",
+        "2",
+        "--save",
+        "test",
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     # In so short a time a limit may be missed.
     assert done.returncode == int("too slow:" in done.stdout), done.stdout + done.stderr
     (written,) = (copy / "results").glob("*-test.json")
     sections = json.loads(written.read_text())["sections"]
     is_in_place = torch.acme.get_device_properties(0).is_host_addressable
-    assert len(sections) == (8 if is_in_place else 9), "the fallback's come on top"
+    assert len(sections) == (15 if is_in_place else 16), "the fallback's come on top"
     assert all(row["measured"]["ns"] > 0 for section in sections for row in section["rows"])
     for section in sections:
         assert section["title"] in done.stdout
