@@ -68,13 +68,16 @@ void register_operators(operator_names excluded) {
   register_batch_norm(to);
   register_convolutions(to);
   register_recurrent_cells(to);
+  register_recurrent_layers(to);
   register_attention(to);
   register_dropout(to);
   register_elementwise(to);
+  register_fused_optimizers(to);
   register_index_select(to);
   register_joining(to);
   register_layer_norm(to);
   register_matrices(to);
+  register_reductions(to);
   register_softmax(to);
   register_sparse(to);
   register_common_operators(to);

@@ -49,6 +49,11 @@ inline constexpr c10::DispatchKeySet special_layout_keys{
     c10::DispatchKey::Sparse, c10::DispatchKey::SparseCsr, c10::DispatchKey::Quantized,
     c10::DispatchKey::NestedTensor};
 
+/// The keys of subclasses written in Python, and of the wrappers of transforms and tracers.
+inline constexpr c10::DispatchKeySet wrapper_keys{
+    c10::DispatchKey::Python, c10::DispatchKey::FuncTorchGradWrapper,
+    c10::DispatchKey::FuncTorchBatched, c10::DispatchKey::Functionalize};
+
 /// True if sizes, strides and a storage are all that the tensor consists of.
 inline bool is_plain(const c10::TensorImpl& tensor) {
   return (tensor.key_set() & special_layout_keys).empty();

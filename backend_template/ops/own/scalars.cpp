@@ -1,10 +1,13 @@
 // _local_scalar_dense: the value of a tensor of one element, as item() returns it. The host waits.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_local_scalar_dense.h>
-#include <c10/core/CPUAllocator.h>
+#include <ATen/ops/_local_scalar_dense_native.h>
 
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/streams/stream.h"
 #include "backend_template/core/streams/sync_debug.h"
 #include "backend_template/ops/in_place/kernel_call.h"
+#include "backend_template/ops/in_place/tensor_fields.h"
 #include "backend_template/ops/own/own.h"
 #include "backend_template/ops/registrar.h"
 
@@ -13,6 +16,12 @@ namespace {
 
 at::Scalar local_scalar_dense(const at::Tensor& self) {
   core::note_synchronizing();
+  const c10::DeviceIndex index = self.device().index();
+  if (core::is_host_addressable(index) && is_plain(*self.unsafeGetTensorImpl()) &&
+      !self.is_conj() && !self.is_neg() && !self._is_zerotensor()) {
+    core::drain(index);
+    return at::native::_local_scalar_dense_cpu(self);  // reads through the pointer
+  }
   kernel_call call;
   const at::Tensor on_cpu = call.lend(self);
   call.begin();

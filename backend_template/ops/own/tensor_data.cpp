@@ -11,10 +11,6 @@
 namespace outback::ops {
 namespace {
 
-constexpr c10::DispatchKeySet wrapper_keys{
-    c10::DispatchKey::Python, c10::DispatchKey::FuncTorchGradWrapper,
-    c10::DispatchKey::FuncTorchBatched, c10::DispatchKey::Functionalize};
-
 // True if the tensor has nothing that shallow_copy_from would lose: it is a dense TensorImpl
 // itself, not a subclass, and no wrapper of a transform.
 bool is_only_dense(const c10::TensorImpl& tensor) {

@@ -14,7 +14,7 @@ namespace {
 
 // Operators whose kernels in own/ use no memory, or only call operators that are recorded
 // themselves.
-constexpr std::array<std::string_view, 19> workless{"aten::empty",
+constexpr std::array<std::string_view, 23> workless{"aten::empty",
                                                     "aten::empty_strided",
                                                     "aten::_efficientzerotensor",
                                                     "aten::as_strided",
@@ -32,7 +32,11 @@ constexpr std::array<std::string_view, 19> workless{"aten::empty",
                                                     "aten::_thnn_fused_lstm_cell",
                                                     "aten::_thnn_fused_lstm_cell_backward_impl",
                                                     "aten::_thnn_fused_gru_cell",
-                                                    "aten::_thnn_fused_gru_cell_backward"};
+                                                    "aten::_thnn_fused_gru_cell_backward",
+                                                    "aten::lstm",
+                                                    "aten::gru",
+                                                    "aten::rnn_tanh",
+                                                    "aten::rnn_relu"};
 
 bool is_workless(std::string_view name) {
   return std::find(workless.begin(), workless.end(), name) != workless.end();

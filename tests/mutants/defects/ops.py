@@ -63,4 +63,20 @@ MUTANTS = (
         new="      open_.program()->forget_input(storage.unsafeGetStorageImpl());\n",
         found_by="tests/python/graphs/test_graph_memory.py::test_inputs_live_as_long_as_the_graph",
     ),
+    Mutant(
+        name="the_way_back_of_a_gru_goes_forward",
+        breaks="The second direction of a bidirectional GRU or RNN reads the steps from the first.",
+        file="backend_template/ops/own/recurrent_layers.cpp",
+        old="is_reversed ? steps.size() - 1 - i : i;",
+        new="is_reversed && steps.empty() ? 0 : i;",
+        found_by="tests/python/ops/test_recurrent_layers.py::test_equals_the_cpu",
+    ),
+    Mutant(
+        name="a_fused_step_does_not_wait",
+        breaks="A fused optimizer step reads parameters that the stream has yet to write.",
+        file="backend_template/ops/in_place/cpu_kernels/fused_optimizers.cpp",
+        old="(is_bare(self[0].device(), others) && ...) && ready(self[0]);",
+        new="(is_bare(self[0].device(), others) && ...);",
+        found_by="tests/python/ops/test_fused_optimizers.py::test_a_step_waits_for_the_stream",
+    ),
 )

@@ -287,3 +287,19 @@ def test_the_class_has_the_vendors_name_and_cudas():
     with acme.graph(mine):
         pass
     mine.replay()
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+@pytest.mark.parametrize("kind", [torch.nn.LSTM, torch.nn.GRU, torch.nn.RNN])
+def test_the_dropout_of_a_recurrent_layer_draws_anew_in_each_replay(kind, mode):
+    layer = kind(5, 6, num_layers=2, dropout=0.5).acme()
+    x = torch.randn(7, 3, 5, device="acme")
+    with mode():
+        graph, output = captured(lambda: layer(x)[0])
+        results = []
+        for seed in (1, 2, 1):
+            torch.manual_seed(seed)
+            graph.replay()
+            results.append(output.cpu())
+    assert torch.equal(results[0], results[2])
+    assert not torch.equal(results[0], results[1])

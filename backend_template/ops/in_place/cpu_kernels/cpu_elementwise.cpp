@@ -1,55 +1,16 @@
 #include "backend_template/ops/in_place/cpu_kernels/cpu_elementwise.h"
 
 #include <ATen/EmptyTensor.h>
+#include <ATen/NativeFunctions.h>
+#include <ATen/Operators.h>
+#include <ATen/ScalarOps.h>
 #include <ATen/native/Activation.h>
 #include <ATen/native/BinaryOps.h>
+#include <ATen/native/Lerp.h>
+#include <ATen/native/PointwiseOps.h>
+#include <ATen/native/Pow.h>
 #include <ATen/native/TensorCompare.h>
 #include <ATen/native/UnaryOps.h>
-#include <ATen/ops/add_native.h>
-#include <ATen/ops/add_ops.h>
-#include <ATen/ops/clamp_min_native.h>
-#include <ATen/ops/clamp_min_ops.h>
-#include <ATen/ops/cos_native.h>
-#include <ATen/ops/cos_ops.h>
-#include <ATen/ops/div_native.h>
-#include <ATen/ops/div_ops.h>
-#include <ATen/ops/exp_native.h>
-#include <ATen/ops/exp_ops.h>
-#include <ATen/ops/log_native.h>
-#include <ATen/ops/log_ops.h>
-#include <ATen/ops/maximum_native.h>
-#include <ATen/ops/maximum_ops.h>
-#include <ATen/ops/minimum_native.h>
-#include <ATen/ops/minimum_ops.h>
-#include <ATen/ops/mul_native.h>
-#include <ATen/ops/mul_ops.h>
-#include <ATen/ops/neg_native.h>
-#include <ATen/ops/neg_ops.h>
-#include <ATen/ops/reciprocal_native.h>
-#include <ATen/ops/reciprocal_ops.h>
-#include <ATen/ops/relu_ops.h>
-#include <ATen/ops/rsqrt_native.h>
-#include <ATen/ops/rsqrt_ops.h>
-#include <ATen/ops/sigmoid_backward_native.h>
-#include <ATen/ops/sigmoid_backward_ops.h>
-#include <ATen/ops/sigmoid_native.h>
-#include <ATen/ops/sigmoid_ops.h>
-#include <ATen/ops/silu_backward_native.h>
-#include <ATen/ops/silu_backward_ops.h>
-#include <ATen/ops/silu_native.h>
-#include <ATen/ops/silu_ops.h>
-#include <ATen/ops/sin_native.h>
-#include <ATen/ops/sin_ops.h>
-#include <ATen/ops/sqrt_native.h>
-#include <ATen/ops/sqrt_ops.h>
-#include <ATen/ops/sub_native.h>
-#include <ATen/ops/sub_ops.h>
-#include <ATen/ops/tanh_backward_native.h>
-#include <ATen/ops/tanh_backward_ops.h>
-#include <ATen/ops/tanh_native.h>
-#include <ATen/ops/tanh_ops.h>
-#include <ATen/ops/threshold_backward_native.h>
-#include <ATen/ops/threshold_backward_ops.h>
 
 #include "backend_template/ops/in_place/cpu_kernels/cpu_kernels.h"
 #include "backend_template/ops/in_place/cpu_kernels/stubs.h"
@@ -69,9 +30,27 @@ at::Tensor& relu_(at::Tensor& self) {
   return elementwise<at::native::structured_clamp_min_out, at::_ops::clamp_min_>::run(self, 0);
 }
 
-template <class Kernel, class Operator>
+template <class Kernel, class... Operators>
 void add_elementwise(registrar& to) {
-  to.add<&elementwise<Kernel, Operator>::run>(Operator::name + 6, Operator::overload_name);
+  (to.add<&elementwise<Kernel, Operators>::run>(Operators::name + 6, Operators::overload_name),
+   ...);
+}
+
+// x < 2: the number in the dtype of x, and then x < y.
+template <class Kernel, class OfTensors, class Operator>
+at::Tensor compare(const at::Tensor& self, const at::Scalar& other) {
+  const bool is_real = other.isFloatingPoint() || other.isIntegral(/*includeBool=*/false);
+  if (!is_real || !is_ours(self) || !fits(self, self) || !ready(self)) {
+    return unboxed_kernel<Operator>::run(self, other);
+  }
+  const at::Tensor number = number_like(self, c10::scalar_to_tensor(other));
+  return fits(self, number) ? elementwise<Kernel, OfTensors>::run(self, number)
+                            : unboxed_kernel<Operator>::run(self, other);
+}
+
+template <class Kernel, class OfTensors, class Operator>
+void add_comparison(registrar& to) {
+  to.add<&compare<Kernel, OfTensors, Operator>>(Operator::name + 6, Operator::overload_name);
 }
 
 // Converts in one step, as the CPU's loops do: an integer that goes through double is rounded
@@ -99,61 +78,75 @@ at::Tensor number_like(const at::Tensor& first, const at::Tensor& number) {
   return converted;
 }
 
+// Each structured kernel needs the stub that it calls. The lists are of torch's names.
+
+// clang-format off
+// The forms `op` and `op_`.
+#define OUTBACK_BOTH(op) \
+  fill_stub<op##_stub>(); add_elementwise<structured_##op##_out, ops::op, ops::op##_>(to);
+// `op` alone.
+#define OUTBACK_ALONE(op) \
+  fill_stub<op##_stub>(); add_elementwise<structured_##op##_out, ops::op>(to);
+// Of tensors, where numbers have an overload of their own.
+#define OUTBACK_TENSORS(op) \
+  fill_stub<op##_stub>(); \
+  add_elementwise<structured_##op##_out, ops::op##_Tensor, ops::op##__Tensor>(to);
+#define OUTBACK_COMPARE(op) \
+  fill_stub<op##_stub>(); add_elementwise<structured_##op##_Tensor_out, ops::op##_Tensor>(to); \
+  add_comparison<structured_##op##_Tensor_out, ops::op##_Tensor, ops::op##_Scalar>(to);
+
+#define OUTBACK_FOR_BOTH(F) \
+  F(acos) F(acosh) F(addcdiv) F(addcmul) F(asin) F(asinh) F(atan) F(atan2) F(atanh) F(ceil) \
+  F(cos) F(cosh) F(digamma) F(elu) F(erf) F(erfc) F(erfinv) F(exp) F(exp2) F(expm1) F(floor) \
+  F(frac) F(hardsigmoid) F(heaviside) F(hypot) F(i0) F(igamma) F(igammac) F(leaky_relu) \
+  F(lgamma) F(log) F(log10) F(log1p) F(log2) F(mish) F(neg) F(nextafter) F(reciprocal) \
+  F(round) F(rsqrt) F(sgn) F(sigmoid) F(sign) F(silu) F(sin) F(sinc) F(sinh) F(sqrt) F(tan) \
+  F(tanh) F(threshold) F(trunc)
+#define OUTBACK_FOR_ALONE(F) \
+  F(fmax) F(fmin) F(hardshrink) F(logaddexp) F(logaddexp2) F(maximum) F(minimum) \
+  F(sigmoid_backward) F(signbit) F(silu_backward) F(softplus) F(softshrink) \
+  F(special_airy_ai) F(special_bessel_j0) F(special_bessel_j1) F(special_bessel_y0) \
+  F(special_bessel_y1) F(special_entr) F(special_erfcx) F(special_i0e) F(special_i1) \
+  F(special_i1e) F(special_log_ndtr) F(special_modified_bessel_i0) \
+  F(special_modified_bessel_i1) F(special_modified_bessel_k0) F(special_modified_bessel_k1) \
+  F(special_ndtri) F(special_scaled_modified_bessel_k0) F(special_scaled_modified_bessel_k1) \
+  F(special_spherical_bessel_j0) F(tanh_backward)
+#define OUTBACK_FOR_TENSORS(F) F(copysign) F(fmod) F(mul) F(remainder) F(xlogy)
+#define OUTBACK_FOR_COMPARE(F) F(eq) F(ge) F(gt) F(le) F(lt) F(ne)
+// clang-format on
+
 void register_elementwise(registrar& to) {
   using namespace at::native;
   namespace ops = at::_ops;
 
-  // Each structured kernel needs the stub that it calls.
-  fill_stub<add_stub>();  // sub calls it too, with a negative alpha
-  add_elementwise<structured_ufunc_add_CPU, ops::add_Tensor>(to);
-  add_elementwise<structured_ufunc_add_CPU, ops::add__Tensor>(to);
-  add_elementwise<structured_sub_out, ops::sub_Tensor>(to);
-  add_elementwise<structured_sub_out, ops::sub__Tensor>(to);
-  fill_stub<mul_stub>();
-  add_elementwise<structured_mul_out, ops::mul_Tensor>(to);
-  add_elementwise<structured_mul_out, ops::mul__Tensor>(to);
-  fill_stub<div_true_stub>();
-  add_elementwise<structured_div_out, ops::div_Tensor>(to);
-  add_elementwise<structured_div_out, ops::div__Tensor>(to);
-  fill_stub<maximum_stub>();
-  add_elementwise<structured_maximum_out, ops::maximum>(to);
-  fill_stub<minimum_stub>();
-  add_elementwise<structured_minimum_out, ops::minimum>(to);
+  OUTBACK_FOR_BOTH(OUTBACK_BOTH)
+  OUTBACK_FOR_ALONE(OUTBACK_ALONE)
+  OUTBACK_FOR_TENSORS(OUTBACK_TENSORS)
+  OUTBACK_FOR_COMPARE(OUTBACK_COMPARE)
 
+  fill_stub<add_stub>();  // sub calls it too, with a negative alpha
+  add_elementwise<structured_ufunc_add_CPU, ops::add_Tensor, ops::add__Tensor>(to);
+  add_elementwise<structured_sub_out, ops::sub_Tensor, ops::sub__Tensor>(to);
+  fill_stub<div_true_stub>();
+  add_elementwise<structured_div_out, ops::div_Tensor, ops::div__Tensor>(to);
+  fill_stub<clamp_max_scalar_stub>();
+  add_elementwise<structured_clamp_max_out, ops::clamp_max, ops::clamp_max_>(to);
   fill_stub<clamp_min_scalar_stub>();
-  add_elementwise<structured_clamp_min_out, ops::clamp_min>(to);
+  add_elementwise<structured_clamp_min_out, ops::clamp_min, ops::clamp_min_>(to);
   to.add<&relu>("relu");
   to.add<&relu_>("relu_");
-  fill_stub<cos_stub>();
-  add_elementwise<structured_cos_out, ops::cos>(to);
-  fill_stub<exp_stub>();
-  add_elementwise<structured_exp_out, ops::exp>(to);
-  fill_stub<log_stub>();
-  add_elementwise<structured_log_out, ops::log>(to);
-  fill_stub<neg_stub>();
-  add_elementwise<structured_neg_out, ops::neg>(to);
-  fill_stub<reciprocal_stub>();
-  add_elementwise<structured_reciprocal_out, ops::reciprocal>(to);
-  fill_stub<rsqrt_stub>();
-  add_elementwise<structured_rsqrt_out, ops::rsqrt>(to);
-  fill_stub<sigmoid_stub>();
-  add_elementwise<structured_sigmoid_out, ops::sigmoid>(to);
-  fill_stub<silu_stub>();
-  add_elementwise<structured_silu_out, ops::silu>(to);
-  fill_stub<sin_stub>();
-  add_elementwise<structured_sin_out, ops::sin>(to);
-  fill_stub<sqrt_stub>();
-  add_elementwise<structured_sqrt_out, ops::sqrt>(to);
-  fill_stub<tanh_stub>();
-  add_elementwise<structured_tanh_out, ops::tanh>(to);
-
-  fill_stub<sigmoid_backward_stub>();
-  add_elementwise<structured_sigmoid_backward_out, ops::sigmoid_backward>(to);
-  fill_stub<silu_backward_stub>();
-  add_elementwise<structured_silu_backward_out, ops::silu_backward>(to);
-  fill_stub<tanh_backward_stub>();
-  add_elementwise<structured_tanh_backward_out, ops::tanh_backward>(to);
-  fill_stub<threshold_stub>();
+  fill_stub<lerp_kernel_scalar_weight>();
+  add_elementwise<structured_lerp_Scalar, ops::lerp_Scalar, ops::lerp__Scalar>(to);
+  fill_stub<lerp_kernel_tensor_weight>();
+  add_elementwise<structured_lerp_Tensor, ops::lerp_Tensor, ops::lerp__Tensor>(to);
+  fill_stub<pow_tensor_tensor_stub>();
+  add_elementwise<structured_pow_Tensor_Tensor_out, ops::pow_Tensor_Tensor>(to);
+  fill_stub<pow_tensor_scalar_stub>();
+  add_elementwise<structured_pow_Tensor_Scalar_out, ops::pow_Tensor_Scalar>(to);
+  fill_stub<xlog1py_stub>();
+  add_elementwise<structured_special_xlog1py_out, ops::special_xlog1py>(to);
+  fill_stub<zeta_stub>();
+  add_elementwise<structured_special_zeta_out, ops::special_zeta>(to);
   add_elementwise<structured_threshold_backward_out, ops::threshold_backward>(to);
 }
 

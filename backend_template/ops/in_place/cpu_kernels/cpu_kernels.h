@@ -6,11 +6,13 @@ namespace outback::ops {
 
 class registrar;
 
-void register_elementwise(registrar& to);   // add, mul, relu, sigmoid, ... and their derivatives
-void register_index_select(registrar& to);  // also under embedding
-void register_joining(registrar& to);       // cat
-void register_layer_norm(registrar& to);    // native_layer_norm
-void register_matrices(registrar& to);      // mm, bmm, addmm
-void register_softmax(registrar& to);       // _softmax, _log_softmax and their derivatives
+void register_elementwise(registrar& to);  // add, mul, relu, sigmoid, ... and their derivatives
+void register_fused_optimizers(registrar& to);  // _fused_adamw_ and its relatives
+void register_index_select(registrar& to);      // also under embedding
+void register_joining(registrar& to);           // cat
+void register_layer_norm(registrar& to);        // native_layer_norm
+void register_matrices(registrar& to);          // mm, bmm, addmm
+void register_reductions(registrar& to);        // sum, mean, amax, amin, linalg_vector_norm
+void register_softmax(registrar& to);           // _softmax, _log_softmax and their derivatives
 
 }  // namespace outback::ops

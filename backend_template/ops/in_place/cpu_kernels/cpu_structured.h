@@ -66,6 +66,11 @@ inline bool is_like(const at::Tensor& first, const std::optional<at::Tensor>& te
   return !tensor || !tensor->defined() || is_like(first, *tensor);
 }
 
+/// The dtype of a result that is asked for: another one than `first` has would be a conversion.
+inline bool is_like(const at::Tensor& first, const std::optional<c10::ScalarType>& dtype) {
+  return !dtype || *dtype == first.scalar_type();
+}
+
 template <class Other>
 bool is_like(const at::Tensor& /*first*/, const Other& /*not a tensor*/) {
   return true;

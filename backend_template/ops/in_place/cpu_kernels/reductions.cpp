@@ -1,0 +1,62 @@
+// Reductions: torch's structured kernels for the CPU hand a TensorIterator to a dispatch stub, so
+// they run in place.
+#include <ATen/core/Tensor.h>
+#include <ATen/native/ReduceOps.h>
+#include <ATen/ops/amax_native.h>
+#include <ATen/ops/amax_ops.h>
+#include <ATen/ops/amin_native.h>
+#include <ATen/ops/amin_ops.h>
+#include <ATen/ops/linalg_vector_norm_native.h>
+#include <ATen/ops/linalg_vector_norm_ops.h>
+#include <ATen/ops/mean_ops.h>
+#include <ATen/ops/sum_native.h>
+#include <ATen/ops/sum_ops.h>
+
+#include "backend_template/ops/in_place/cpu_kernels/cpu_kernels.h"
+#include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
+#include "backend_template/ops/in_place/cpu_kernels/stubs.h"
+#include "backend_template/ops/registrar.h"
+
+namespace outback::ops {
+namespace {
+
+using sum = structured_call<at::native::structured_sum_out, at::_ops::sum_dim_IntList>;
+
+// As the CPU does it: the sum over the count, which for float32 and float64 has no other dtype.
+at::Tensor mean(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
+                std::optional<c10::ScalarType> dtype) {
+  const bool is_simple =
+      (self.scalar_type() == c10::kFloat || self.scalar_type() == c10::kDouble) &&
+      is_like(self, dtype) && core::is_host_addressable(self.get_device());
+  if (!is_simple) return unboxed_kernel<at::_ops::mean_dim>::run(self, dim, keepdim, dtype);
+  const bool is_whole = !dim || dim->empty() || self.dim() == 0;
+  int64_t count = is_whole ? self.numel() : 1;
+  if (!is_whole) {
+    for (const int64_t d : *dim) count *= self.size(d);
+  }
+  return sum::run(self, dim, keepdim, dtype).div_(count);
+}
+
+template <class Kernel, class Operator>
+void add_reduction(registrar& to) {
+  to.add<&structured_call<Kernel, Operator>::run>(Operator::name + 6, Operator::overload_name);
+}
+
+}  // namespace
+
+void register_reductions(registrar& to) {
+  using namespace at::native;
+  namespace ops = at::_ops;
+
+  fill_stub<max_values_stub>();
+  add_reduction<structured_amax_out, ops::amax>(to);
+  fill_stub<min_values_stub>();
+  add_reduction<structured_amin_out, ops::amin>(to);
+  fill_stub<norm_stub>();
+  add_reduction<structured_linalg_vector_norm_out, ops::linalg_vector_norm>(to);
+  fill_stub<sum_stub>();
+  add_reduction<structured_sum_out, ops::sum_dim_IntList>(to);
+  to.add<&mean>("mean", "dim");
+}
+
+}  // namespace outback::ops

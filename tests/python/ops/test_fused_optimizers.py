@@ -1,0 +1,118 @@
+"""Fused steps of optimizers: to the bit the CPU's, over lists of tensors."""
+
+import pytest
+import torch
+
+pytestmark = pytest.mark.turns_on_memory
+
+OPTIMIZERS = {
+    "Adam": lambda p: torch.optim.Adam(p, lr=0.1, fused=True),
+    "Adam, amsgrad": lambda p: torch.optim.Adam(p, lr=0.1, amsgrad=True, fused=True),
+    "AdamW": lambda p: torch.optim.AdamW(p, lr=0.1, weight_decay=0.1, fused=True),
+    "AdamW, lr is a tensor": lambda p: torch.optim.AdamW(p, lr=torch.tensor(0.1), fused=True),
+    "AdamW, maximize": lambda p: torch.optim.AdamW(p, lr=0.1, maximize=True, fused=True),
+    "SGD": lambda p: torch.optim.SGD(p, lr=0.1, fused=True),
+    "SGD, momentum": lambda p: torch.optim.SGD(p, 0.1, 0.9, nesterov=True, fused=True),
+    "Adagrad": lambda p: torch.optim.Adagrad(p, lr=0.1, lr_decay=0.1, fused=True),
+}
+SIZES = [(3, 4), (17,), (), (2, 3, 5, 7), (0,), (300, 40)]
+
+
+def parameters(device: str, dtype: torch.dtype) -> list[torch.nn.Parameter]:
+    torch.manual_seed(0)
+    return [torch.nn.Parameter(torch.randn(size).to(dtype).to(device)) for size in SIZES]
+
+
+def train(make, device: str, dtype: torch.dtype, gradient=lambda g: g, steps: int = 3) -> list:
+    trained = parameters(device, dtype)
+    optimizer = make(trained)
+    for _ in range(steps):
+        for parameter in trained:
+            parameter.grad = gradient(torch.randn(parameter.shape).to(dtype).to(device))
+        optimizer.step()
+    return trained
+
+
+@pytest.mark.parametrize("make", OPTIMIZERS.values(), ids=OPTIMIZERS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
+def test_equals_the_cpu(make, dtype):
+    for result, want in zip(train(make, "acme", dtype), train(make, "cpu", dtype), strict=True):
+        assert result.is_acme
+        torch.testing.assert_close(result.detach().cpu(), want.detach(), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("name", ["AdamW", "SGD, momentum"])
+def test_gradients_that_are_not_contiguous(name):
+    def transposed(gradient):
+        return gradient.t().contiguous().t() if gradient.dim() == 2 else gradient
+
+    make = OPTIMIZERS[name]
+    results = train(make, "acme", torch.float32, transposed)
+    for result, want in zip(results, train(make, "cpu", torch.float32, transposed), strict=True):
+        torch.testing.assert_close(result.detach().cpu(), want.detach(), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("name", ["Adam", "AdamW", "SGD, momentum", "Adagrad"])
+def test_with_a_grad_scaler(name):
+    """It divides gradients in the step, and skips the step if one of them is infinite."""
+    results = {}
+    for device in ("cpu", "acme"):
+        trained = parameters(device, torch.float32)
+        optimizer = OPTIMIZERS[name](trained)
+        scaler = torch.amp.GradScaler(device, init_scale=8.0)
+        for factor in (1.0, float("inf"), 2.0):
+            for parameter in trained:
+                parameter.grad = scaler.scale(torch.randn(parameter.shape).to(device) * factor)
+            scaler.step(optimizer)
+            scaler.update()
+        results[device] = trained
+    for result, want in zip(results["acme"], results["cpu"], strict=True):
+        assert torch.isfinite(result).all()
+        torch.testing.assert_close(result.detach().cpu(), want.detach(), rtol=0, atol=0)
+
+
+def test_a_cpu_tensor_among_them_is_refused():
+    here, cpu = torch.ones(3, device="acme"), torch.ones(3)
+    step = torch.ones((), device="acme")
+    options = {"lr": 0.1, "beta1": 0.9, "beta2": 0.9, "weight_decay": 0.0, "eps": 1e-8}
+    options |= {"amsgrad": False, "maximize": False}
+    lists = [[here], [here], [here], [here], [], [step]]
+    torch._fused_adamw_(*lists, **options)
+    lists[1] = [cpu]
+    with pytest.raises(RuntimeError, match="same device"):
+        torch._fused_adamw_(*lists, **options)
+
+
+def test_a_step_is_no_wait_of_the_users():
+    if not torch.acme.get_device_properties(0).is_host_addressable:
+        pytest.skip("over copies the host waits indeed")
+    trained = parameters("acme", torch.float32)
+    for parameter in trained:
+        parameter.grad = torch.ones_like(parameter)
+    before = torch.acme.get_sync_debug_mode()
+    torch.acme.set_sync_debug_mode("error")
+    try:
+        torch._fused_adamw_(
+            [p.detach() for p in trained], [p.grad for p in trained],
+            [torch.zeros_like(p.grad) for p in trained],
+            [torch.zeros_like(p.grad) for p in trained], [],
+            [torch.ones((), device="acme") for _ in trained],
+            lr=0.1, beta1=0.9, beta2=0.9, weight_decay=0.0, eps=1e-8, amsgrad=False,
+            maximize=False,
+        )  # fmt: skip
+    finally:
+        torch.acme.set_sync_debug_mode(before)
+
+
+def test_a_step_waits_for_the_stream():
+    weights = torch.zeros(1 << 22, device="acme")
+    ones = torch.ones(1 << 22, device="acme")
+    for _ in range(20):
+        weights.copy_(ones)
+        torch._fused_sgd_(
+            [weights[-1:]], [ones[-1:]], [], weight_decay=0.0, momentum=0.0, lr=0.25,
+            dampening=0.0, nesterov=False, maximize=False, is_first_step=True,
+        )  # fmt: skip
+        assert weights[-1].item() == 0.75
+        weights.zero_()
+        assert weights[-1].item() == 0

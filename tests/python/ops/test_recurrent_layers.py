@@ -1,0 +1,192 @@
+"""LSTM, GRU and RNN take the CPU's way: to the bit its results, gradients and second gradients."""
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+pytestmark = pytest.mark.turns_on_memory
+
+KINDS = {
+    "LSTM": nn.LSTM,
+    "GRU": nn.GRU,
+    "RNN": nn.RNN,
+    "RNN of relu": lambda *sizes, **options: nn.RNN(*sizes, nonlinearity="relu", **options),
+}
+OPTIONS = {
+    "plain": {},
+    "batch first": {"batch_first": True},
+    "no bias": {"bias": False},
+    "two layers, both ways": {"num_layers": 2, "bidirectional": True},
+}
+
+
+def both(make, *size, dtype=torch.float32):
+    """A layer and its input, on the CPU and on the device."""
+    torch.manual_seed(0)
+    on_cpu = make().to(dtype)
+    x = torch.randn(size, dtype=dtype, requires_grad=True)
+    return (on_cpu, x), (copy.deepcopy(on_cpu).acme(), x.detach().acme().requires_grad_())
+
+
+def results_and_gradients(layer, x, *, twice=False):
+    leaves = torch.utils._pytree.tree_leaves(layer(x))
+    inputs = [x, *layer.parameters()]
+    loss = sum(leaf.square().sum() for leaf in leaves)
+    gradients = torch.autograd.grad(loss, inputs, create_graph=twice)
+    if twice:
+        loss = sum(gradient.square().sum() for gradient in gradients)
+        gradients = (*gradients, *torch.autograd.grad(loss, inputs))
+    return [*leaves, *gradients]
+
+
+def assert_same(results, expected, **tolerance):
+    for result, want in zip(results, expected, strict=True):
+        assert result.is_acme
+        assert result.stride() == want.stride()
+        torch.testing.assert_close(result.cpu(), want, **tolerance)
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_equals_the_cpu(kind, options, dtype):
+    cpu, here = both(lambda: KINDS[kind](5, 6, **options), 7, 3, 5, dtype=dtype)
+    # Torch has no oneDNN layer for float64, and the way of accelerators rounds otherwise.
+    is_composed = kind == "LSTM" and dtype == torch.float64
+    exactly = {"rtol": 1e-9, "atol": 1e-9} if is_composed else {"rtol": 0, "atol": 0}
+    assert_same(results_and_gradients(*here), results_and_gradients(*cpu), **exactly)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_second_gradients(kind):
+    cpu, here = both(lambda: KINDS[kind](3, 4), 4, 2, 3)
+    results = results_and_gradients(*here, twice=True)
+    assert_same(results, results_and_gradients(*cpu, twice=True), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_without_gradients(kind, mode):
+    cpu, here = both(lambda: KINDS[kind](5, 6, num_layers=2), 7, 3, 5)
+    with mode():
+        expected, results = (torch.utils._pytree.tree_leaves(f(x)) for f, x in (cpu, here))
+    assert not any(result.requires_grad for result in results)
+    assert_same(results, expected, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_dropout_between_the_layers(kind):
+    _, (layer, x) = both(lambda: KINDS[kind](5, 6, num_layers=2, dropout=0.5), 7, 3, 5)
+    torch.manual_seed(1)
+    first = layer(x)[0]
+    assert not torch.equal(first, layer(x)[0])
+    torch.manual_seed(1)
+    assert torch.equal(first, layer(x)[0])
+    layer.eval()
+    assert torch.equal(layer(x)[0], layer(x)[0])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_transforms(kind):
+    (_, _), (layer, x) = both(lambda: KINDS[kind](5, 6), 7, 3, 5)
+    parameters = dict(layer.named_parameters())
+
+    def loss(values):
+        return torch.func.functional_call(layer, values, (x.detach(),))[0].square().sum()
+
+    expected = torch.autograd.grad(loss(parameters), list(parameters.values()))
+    detached = {name: value.detach() for name, value in parameters.items()}
+    for transformed in (torch.func.grad(loss), torch.func.functionalize(torch.func.grad(loss))):
+        results = transformed(detached)
+        for name, want in zip(parameters, expected, strict=True):
+            torch.testing.assert_close(results[name], want, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_autocast_computes_in_the_lower_precision(kind):
+    (_, _), (layer, x) = both(lambda: KINDS[kind](5, 6), 7, 3, 5)
+    with torch.autocast("acme", dtype=torch.bfloat16):
+        result = layer(x)[0]
+    torch.testing.assert_close(result.float(), layer(x)[0], rtol=0.1, atol=0.1)
+    result.sum().backward()
+    assert x.grad.dtype == torch.float32
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_traced_program_has_the_accelerators_operators(kind):
+    """What is traced here may run on a device with kernels of its own."""
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    _, (layer, x) = both(lambda: KINDS[kind](5, 6), 3, 2, 5)
+    parameters = {name: value.detach() for name, value in layer.named_parameters()}
+
+    def run(parameters, x):
+        return torch.func.functional_call(layer, parameters, (x,))[0]
+
+    graph = make_fx(run, tracing_mode="fake")(parameters, x.detach())
+    torch.testing.assert_close(graph(parameters, x.detach()), layer(x)[0])
+    assert not any("mkldnn" in str(node.target) for node in graph.graph.nodes)
+
+
+class Seen(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.names.append(func.name())
+        return func(*args, **(kwargs or {}))
+
+
+def test_an_lstm_is_one_operator_a_layer():
+    _, (layer, x) = both(lambda: nn.LSTM(5, 6, num_layers=3), 7, 3, 5)
+    with torch.no_grad(), Seen() as seen:
+        layer(x)
+    assert seen.names.count("aten::mkldnn_rnn_layer") == 3
+    with torch.backends.mkldnn.flags(enabled=False), torch.no_grad(), Seen() as seen:
+        layer(x)
+    assert "aten::mkldnn_rnn_layer" not in seen.names
+
+
+def test_a_gru_multiplies_its_input_once():
+    _, (layer, x) = both(lambda: nn.GRU(5, 6), 7, 3, 5)
+    with torch.no_grad(), Seen() as seen:
+        layer(x)
+    assert seen.names.count("aten::addmm") == 1 + len(x)
+
+
+@pytest.mark.parametrize("wrong", ["input", "hidden", "weight", "bias"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_wrong_sizes_are_refused(kind, wrong):
+    """The CPU's fused LSTM reads beyond them."""
+    _, (layer, x) = both(lambda: KINDS[kind](5, 6), 7, 3, 5)
+    weights = [getattr(layer, name) for name in layer._all_weights[0]]
+    hidden = torch.zeros(1, 4 if wrong == "hidden" else 3, 6, device="acme")
+    if wrong in ("weight", "bias"):
+        which = 1 if wrong == "weight" else 3
+        weights[which] = weights[which][:-1]
+    operators = {"RNN": torch.rnn_tanh, "RNN of relu": torch.rnn_relu}
+    operator = operators.get(kind) or getattr(torch, kind.lower())
+    states = [hidden, hidden] if kind == "LSTM" else hidden
+    with pytest.raises(RuntimeError):
+        operator(
+            x[..., :4] if wrong == "input" else x,
+            states,
+            weights,
+            True,
+            1,
+            0.0,
+            False,
+            False,
+            False,
+        )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_cpu_tensor_among_them_is_refused(kind):
+    _, (layer, x) = both(lambda: KINDS[kind](5, 6), 7, 3, 5)
+    with pytest.raises(RuntimeError, match="same device"):
+        layer(x.detach().cpu())
