@@ -160,7 +160,7 @@ block* device_heap::count_in(block* found, const block_request& wanted) {
   if (C10_UNLIKELY(wanted.context != nullptr)) found->context = wanted.context;
   const bool small = is_small(*found);
   statistics_.allocate(found->size, found->requested, small);
-  if (!small && is_oversize(*found)) counts().oversize_allocations.increase(1);
+  if (!small && is_oversize(*found)) device_statistics::add_to(kept().oversize_allocations, 1);
   note(trace_entry::ALLOC, *found, found->requested, found->context);
   return found;
 }
@@ -180,8 +180,8 @@ block* device_heap::add_segment(void* data, size_t size, const block_request& wa
   link_segment(made);
   ++pool.segments;
   statistics_.add_segment(pool.id, size, home.is_small);
-  if (is_oversize(*made)) counts().oversize_segments.increase(1);
-  ++counts().num_device_alloc;
+  if (is_oversize(*made)) device_statistics::add_to(kept().oversize_segments, 1);
+  ++kept().num_device_alloc;
   note(trace_entry::SEGMENT_ALLOC, *made, size, wanted.context);
   return hand_out(made, wanted);
 }
@@ -213,7 +213,7 @@ void device_heap::record(block* used, c10::StreamId stream) {
 void device_heap::count_out(block* freed, const std::shared_ptr<c10::GatheredContext>& context) {
   const bool small = is_small(*freed);
   statistics_.give_up(freed->size, freed->requested, small);
-  if (!small && is_oversize(*freed)) counts().oversize_allocations.decrease(1);
+  if (!small && is_oversize(*freed)) device_statistics::remove_from(kept().oversize_allocations, 1);
   note(trace_entry::FREE_REQUESTED, *freed, freed->requested, context);
 }
 
@@ -338,11 +338,11 @@ void device_heap::keep_cached(block* list) {
 void device_heap::forget(block* gone) {
   note(trace_entry::SEGMENT_FREE, *gone, gone->size, nullptr);
   statistics_.remove_segment(pool_of(*gone), gone->size, is_small(*gone));
-  if (is_oversize(*gone)) counts().oversize_segments.decrease(1);
+  if (is_oversize(*gone)) device_statistics::remove_from(kept().oversize_segments, 1);
   if (gone->is_adopted) {
     adopted_ -= gone->size;
   } else {
-    ++counts().num_device_free;
+    ++kept().num_device_free;
     memory_pool& pool = *gone->home->pool;
     --pool.segments;
     drop_pool_if_unused(pool);

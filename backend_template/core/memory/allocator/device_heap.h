@@ -56,8 +56,8 @@ class device_heap {
   void keep_cached(block* list);
   void forget(block* gone);
 
-  size_t allocated() const noexcept { return in_bytes(counts().allocated_bytes); }
-  size_t reserved() const noexcept { return in_bytes(counts().reserved_bytes) - adopted_; }
+  size_t allocated() const noexcept { return in_bytes(kept().allocated_bytes); }
+  size_t reserved() const noexcept { return in_bytes(kept().reserved_bytes) - adopted_; }
   size_t adopted() const noexcept { return adopted_; }
   size_t largest_free();
 
@@ -79,8 +79,8 @@ class device_heap {
   std::vector<trace_entry> trace(std::shared_ptr<c10::GatheredContext> context);
 
  private:
-  device_stats& counts() noexcept { return statistics_.counts(); }
-  const device_stats& counts() const noexcept { return statistics_.counts(); }
+  device_stats& kept() noexcept { return statistics_.kept(); }
+  const device_stats& kept() const noexcept { return statistics_.kept(); }
   static size_t in_bytes(const c10::CachingAllocator::StatArray& all) noexcept {
     return static_cast<size_t>(all[0].current);
   }

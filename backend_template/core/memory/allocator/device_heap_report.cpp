@@ -17,7 +17,7 @@ size_t device_heap::largest_free() {
 // would have.
 device_stats device_heap::stats() {
   merge_all_recent();
-  device_stats all = counts();
+  device_stats all = statistics_.counts();
   all.max_split_size = static_cast<int64_t>(max_split_size());
   return all;
 }
@@ -33,13 +33,13 @@ void device_heap::reset_peak() {
 }
 
 void device_heap::count_retry() {
-  ++counts().num_alloc_retries;
-  ++counts().num_sync_all_streams;
+  ++kept().num_alloc_retries;
+  ++kept().num_sync_all_streams;
 }
 
 void device_heap::count_out_of_memory(size_t requested, size_t free, c10::StreamId stream,
                                       std::shared_ptr<c10::GatheredContext> context) {
-  ++counts().num_ooms;
+  ++kept().num_ooms;
   if (!history_.enabled()) return;
   // In an OOM entry the address is the number of free bytes: torch's TraceEntry says so.
   history_.add(trace_entry::OOM, device_, free, requested, stream, {0, 0}, std::move(context));

@@ -17,14 +17,14 @@ constexpr size_t row_of(bool small) {
   return static_cast<size_t>(small ? StatType::SMALL_POOL : StatType::LARGE_POOL);
 }
 
-void increase(StatArray& stats, bool small, size_t amount) {
-  stats[everything].increase(amount);
-  stats[row_of(small)].increase(amount);
+C10_ALWAYS_INLINE void increase(StatArray& stats, bool small, size_t amount) {
+  device_statistics::add_to(stats[everything], amount);
+  device_statistics::add_to(stats[row_of(small)], amount);
 }
 
-void decrease(StatArray& stats, bool small, size_t amount) {
-  stats[everything].decrease(amount);
-  stats[row_of(small)].decrease(amount);
+C10_ALWAYS_INLINE void decrease(StatArray& stats, bool small, size_t amount) {
+  device_statistics::remove_from(stats[everything], amount);
+  device_statistics::remove_from(stats[row_of(small)], amount);
 }
 
 // A statistic counts what was added and what was removed apart, so the sign decides.
@@ -115,8 +115,17 @@ void device_statistics::change_inactive_split(int64_t blocks, int64_t bytes, boo
   change(counts_.inactive_split_bytes, small, bytes);
 }
 
+device_stats device_statistics::counts() const {
+  device_stats all = counts_;
+  for_each(all, [](Stat& stat) { stat.freed += stat.allocated - stat.current; });
+  return all;
+}
+
 void device_statistics::reset_accumulated() {
-  for_each(counts_, [](Stat& stat) { stat.reset_accumulated(); });
+  for_each(counts_, [](Stat& stat) {
+    stat.allocated = 0;
+    stat.freed = stat.current;
+  });
   forget_gone_pools(counts_);
   counts_.num_alloc_retries = 0;
   counts_.num_ooms = 0;

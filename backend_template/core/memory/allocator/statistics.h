@@ -5,6 +5,7 @@
 
 #include <c10/core/CachingDeviceAllocator.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -32,9 +33,21 @@ class device_statistics {
   /// back to the runtime. Both numbers may be negative.
   void change_inactive_split(int64_t blocks, int64_t bytes, bool small);
 
-  /// Returns the sums, to read and for what has no function here.
-  device_stats& counts() noexcept { return counts_; }
-  const device_stats& counts() const noexcept { return counts_; }
+  /// Returns the counts as torch means them.
+  device_stats counts() const;
+  /// Returns the counts as they are kept, to add to and to read what is in use: see `remove_from`.
+  device_stats& kept() noexcept { return counts_; }
+  const device_stats& kept() const noexcept { return counts_; }
+  /// Change a statistic that is kept here. Its `freed` is what was in use at the last reset, and
+  /// `counts` makes of it what was freed since: so each change writes what it must and no more.
+  static void add_to(c10::CachingAllocator::Stat& kept, size_t amount) noexcept {
+    kept.current += static_cast<int64_t>(amount);
+    kept.allocated += static_cast<int64_t>(amount);
+    kept.peak = std::max(kept.peak, kept.current);
+  }
+  static void remove_from(c10::CachingAllocator::Stat& kept, size_t amount) noexcept {
+    kept.current -= static_cast<int64_t>(amount);
+  }
 
   /// Sets the sums of what was ever allocated and freed to 0, and the numbers of events. What is in
   /// use, and the peaks, stay.
