@@ -1,4 +1,4 @@
-"""Changes files of a project: all that are asked for, or none."""
+"""Writes files of a project: all that are asked for, or none."""
 
 import contextlib
 import errno
