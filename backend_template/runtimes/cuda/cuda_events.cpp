@@ -8,9 +8,6 @@
 namespace outback::cuda {
 namespace {
 
-constexpr uint32_t known_flags =
-    OUTBACK_EVENT_TIMING | OUTBACK_EVENT_BLOCKING | OUTBACK_EVENT_INTERPROCESS;
-
 unsigned cuda_flags(uint32_t flags) {
   unsigned result = 0;
   if ((flags & OUTBACK_EVENT_TIMING) == 0) result |= cudaEventDisableTiming;
@@ -28,19 +25,13 @@ void check_timed(const event& e) {
 
 event& cuda_runtime::event_at(device& d, outback_event handle) {
   auto& e = *reinterpret_cast<event*>(handle);
-  if (e.of == &d) return e;
-  throw invalid_argument("the event is of device " + std::to_string(e.of->index()) +
-                         ", not of device " + std::to_string(d.index()));
+  check_owner("event", e.of->index(), d.index());
+  return e;
 }
 
 outback_event cuda_runtime::event_create(int32_t index, uint32_t flags) {
   device& d = at(index);
-  if ((flags & ~known_flags) != 0) {
-    throw invalid_argument("unknown event flags " + std::to_string(flags));
-  }
-  if ((flags & OUTBACK_EVENT_INTERPROCESS) != 0 && (flags & OUTBACK_EVENT_TIMING) != 0) {
-    throw invalid_argument("an event between processes has no time: INTERPROCESS without TIMING");
-  }
+  check_event_flags(flags);
   const on_device here(d);
   auto e = std::make_unique<event>(event{.of = &d, .handle = nullptr, .flags = flags});
   d.call(d.cuda().cudaEventCreateWithFlags, &e->handle, cuda_flags(flags));
@@ -90,17 +81,15 @@ void cuda_runtime::event_wait(int32_t index, outback_event handle, outback_strea
 bool cuda_runtime::event_query(int32_t index, outback_event handle) {
   device& d = at(index);
   const event& e = event_at(d, handle);
-  const on_device here(d);
   // CUDA refuses a query as unsafe while some thread captures in the global mode.
-  const beside_captures relaxed(d);
+  const beside_captures here(d);
   return d.query(d.cuda().cudaEventQuery, e.handle);
 }
 
 void cuda_runtime::event_sync(int32_t index, outback_event handle) {
   device& d = at(index);
   const event& e = event_at(d, handle);
-  const on_device here(d);
-  const beside_captures relaxed(d);
+  const beside_captures here(d);
   d.call(d.cuda().cudaEventSynchronize, e.handle);
 }
 

@@ -8,9 +8,8 @@ namespace outback::cuda {
 
 graph& cuda_runtime::graph_at(device& d, outback_graph handle) {
   auto& g = *reinterpret_cast<graph*>(handle);
-  if (g.of == &d) return g;
-  throw invalid_argument("the graph is of device " + std::to_string(g.of->index()) +
-                         ", not of device " + std::to_string(d.index()));
+  check_owner("graph", g.of->index(), d.index());
+  return g;
 }
 
 void cuda_runtime::refuse_in_capture(device& d, const stream& s, const char* what) {
@@ -71,8 +70,7 @@ outback_graph cuda_runtime::graph_end(int32_t index, outback_stream where) {
 void cuda_runtime::graph_instantiate(int32_t index, outback_graph handle) {
   device& d = at(index);
   graph& g = graph_at(d, handle);
-  const on_device here(d);
-  const beside_captures relaxed(d);
+  const beside_captures here(d);
   const std::lock_guard lock(g.mutex);
   if (g.executable != nullptr) throw invalid_argument("the graph was instantiated already");
   d.call(d.cuda().cudaGraphInstantiateWithFlags, &g.executable, g.captured, 0ull);
@@ -97,8 +95,7 @@ void cuda_runtime::graph_destroy(int32_t index, outback_graph handle) {
     delete &g;
     d.check_not_lost();
   }
-  const on_device here(d);
-  const beside_captures relaxed(d);
+  const beside_captures here(d);
   const std::unique_ptr<graph> gone(&g);  // also if CUDA returns an error of earlier work
   const cudart& cuda = d.cuda();
   const cudaError_t error =

@@ -43,8 +43,7 @@ void* cuda_runtime::host_alloc(std::size_t size) {
   if (size > std::size_t(std::numeric_limits<std::ptrdiff_t>::max())) {
     throw out_of_memory("no memory has " + std::to_string(size) + " bytes");
   }
-  const on_device here(d);
-  const beside_captures relaxed(d);
+  const beside_captures here(d);
   void* ptr = nullptr;
   // Portable: pinned for all devices, since the contract's host memory belongs to none.
   d.call(d.cuda().cudaHostAlloc, &ptr, size, unsigned{cudaHostAllocPortable});
@@ -60,8 +59,7 @@ void* cuda_runtime::host_alloc(std::size_t size) {
 void cuda_runtime::host_free(void* ptr) {
   device& d = host_device();
   if (ptr == nullptr) return;
-  const on_device here(d);
-  const beside_captures relaxed(d);
+  const beside_captures here(d);
   // Forgotten before the memory is freed, because another thread may get the same address at once.
   if (!pinned_.take_if(ptr, [](const pinned_range& range) { return !range.registered; })) {
     throw invalid_argument("the pointer is not what host_memory.alloc answered");
@@ -74,8 +72,7 @@ void cuda_runtime::host_register(void* ptr, std::size_t size) {
   // Added before CUDA is called, so that of two threads with the same range one is refused here.
   pinned_.add_registered(ptr, size);
   try {
-    const on_device here(d);
-    const beside_captures relaxed(d);
+    const beside_captures here(d);
     d.call(d.cuda().cudaHostRegister, ptr, size, unsigned{cudaHostRegisterPortable});
   } catch (...) {
     pinned_.take(ptr);
@@ -85,8 +82,7 @@ void cuda_runtime::host_register(void* ptr, std::size_t size) {
 
 void cuda_runtime::host_unregister(void* ptr) {
   device& d = host_device();
-  const on_device here(d);
-  const beside_captures relaxed(d);
+  const beside_captures here(d);
   pinned_.take_registered(ptr);
   d.call(d.cuda().cudaHostUnregister, ptr);
 }

@@ -65,8 +65,7 @@ Handle unpacked(shared_kind kind, const device& d, const outback_ipc_handle& han
 
 outback_ipc_handle cuda_runtime::ipc_get_memory(int32_t index, void* ptr) {
   device& d = at(index);
-  const on_device here(d);
-  const beside_captures relaxed(d);
+  const beside_captures here(d);
   pointer_attributes attributes = {};
   d.call(d.cuda().cudaPointerGetAttributes, &attributes.known, static_cast<const void*>(ptr));
   CUdeviceptr base = 0;
@@ -88,8 +87,7 @@ outback_ipc_handle cuda_runtime::ipc_get_memory(int32_t index, void* ptr) {
 void* cuda_runtime::ipc_open_memory(int32_t index, const outback_ipc_handle& handle) {
   device& d = at(index);
   const auto native = unpacked<cudaIpcMemHandle_t>(shared_kind::memory, d, handle);
-  const on_device here(d);
-  const beside_captures relaxed(d);
+  const beside_captures here(d);
   void* ptr = nullptr;
   d.call(d.cuda().cudaIpcOpenMemHandle, &ptr, native, unsigned{cudaIpcMemLazyEnablePeerAccess});
   return ptr;
@@ -97,8 +95,7 @@ void* cuda_runtime::ipc_open_memory(int32_t index, const outback_ipc_handle& han
 
 void cuda_runtime::ipc_close_memory(int32_t index, void* ptr) {
   device& d = at(index);
-  const on_device here(d);
-  const beside_captures relaxed(d);
+  const beside_captures here(d);
   d.call(d.cuda().cudaIpcCloseMemHandle, ptr);
 }
 
@@ -117,8 +114,7 @@ outback_ipc_handle cuda_runtime::ipc_get_event(int32_t index, outback_event hand
 outback_event cuda_runtime::ipc_open_event(int32_t index, const outback_ipc_handle& handle) {
   device& d = at(index);
   const auto native = unpacked<cudaIpcEventHandle_t>(shared_kind::event, d, handle);
-  const on_device here(d);
-  const beside_captures relaxed(d);
+  const beside_captures here(d);
   auto e = std::make_unique<event>(
       event{.of = &d, .handle = nullptr, .flags = OUTBACK_EVENT_INTERPROCESS});
   d.call(d.cuda().cudaIpcOpenEventHandle, &e->handle, native);

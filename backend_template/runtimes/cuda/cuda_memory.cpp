@@ -26,8 +26,7 @@ void* cuda_runtime::mem_alloc(int32_t index, std::size_t size) {
   if (size > d.memory_size()) {
     throw out_of_memory("the device has " + std::to_string(d.memory_size()) + " bytes in all");
   }
-  const on_device here(d);
-  const beside_captures relaxed(d);
+  const beside_captures here(d);
   void* ptr = nullptr;
   const cudaError_t error = d.cuda().cudaMalloc(&ptr, size);
   if (error == cudaSuccess) return ptr;
@@ -40,8 +39,7 @@ void* cuda_runtime::mem_alloc(int32_t index, std::size_t size) {
 void cuda_runtime::mem_free(int32_t index, void* ptr) {
   device& d = at(index);
   if (ptr == nullptr) return;
-  const on_device here(d);
-  const beside_captures relaxed(d);
+  const beside_captures here(d);
   pointer_attributes attributes = {};
   d.call(d.cuda().cudaPointerGetAttributes, &attributes.known, static_cast<const void*>(ptr));
   // Otherwise a pointer of another device would reach cudaFree, and the caller's mistake might go

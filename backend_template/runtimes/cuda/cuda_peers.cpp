@@ -19,8 +19,7 @@ void cuda_runtime::peer_enable(int32_t index, int32_t peer) {
                       std::to_string(peer));
   }
   device& d = at(index);
-  const on_device here(d);
-  const beside_captures relaxed(d);
+  const beside_captures here(d);
   const cudaError_t error = d.cuda().cudaDeviceEnablePeerAccess(int(peer), 0);
   if (error == cudaSuccess) {
     peers_.add(index, peer);
@@ -38,8 +37,7 @@ void cuda_runtime::peer_disable(int32_t index, int32_t peer) {
   // pair is taken first, so that of two threads one calls CUDA.
   if (!peers_.take(index, peer)) return;
   try {
-    const on_device here(d);
-    const beside_captures relaxed(d);
+    const beside_captures here(d);
     const cudaError_t error = d.cuda().cudaDeviceDisablePeerAccess(int(peer));
     if (error == cudaErrorPeerAccessNotEnabled) {
       d.cuda().cudaGetLastError();  // another user of CUDA has disabled it

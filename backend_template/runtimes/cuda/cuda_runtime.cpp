@@ -65,11 +65,9 @@ device& cuda_runtime::at(int32_t index) {
 
 stream& cuda_runtime::stream_at(device& d, outback_stream handle) {
   if (handle == nullptr) return d.default_stream();
-  // The handle must be one of ours that still exists; only its device can be checked.
   auto& s = *reinterpret_cast<stream*>(handle);
-  if (s.of == &d) return s;
-  throw invalid_argument("the stream is of device " + std::to_string(s.of->index()) +
-                         ", not of device " + std::to_string(d.index()));
+  check_owner("stream", s.of->index(), d.index());
+  return s;
 }
 
 int32_t cuda_runtime::device_count() {
@@ -95,8 +93,7 @@ outback_device_info cuda_runtime::device_info(int32_t index) {
 
 void cuda_runtime::device_sync(int32_t index) {
   device& d = at(index);
-  const on_device here(d);
-  const beside_captures relaxed(d);
+  const beside_captures here(d);
   d.call(d.cuda().cudaDeviceSynchronize);
 }
 

@@ -42,6 +42,7 @@
 #include "backend_template/runtimes/cuda/machine.hpp"
 #include "backend_template/runtimes/cuda/peers.hpp"
 #include "backend_template/runtimes/cuda/stream.hpp"
+#include "backend_template/runtimes/handles.hpp"
 #include "backend_template/runtimes/pinned_ranges.hpp"
 #include "outback/runtime.hpp"
 

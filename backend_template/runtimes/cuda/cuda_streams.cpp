@@ -34,15 +34,13 @@ void cuda_runtime::stream_destroy(int32_t index, outback_stream handle) {
 
 bool cuda_runtime::stream_query(int32_t index, outback_stream handle) {
   device& d = at(index);
-  const on_device here(d);
-  const beside_captures relaxed(d);
+  const beside_captures here(d);
   return d.query(d.cuda().cudaStreamQuery, stream_at(d, handle).handle);
 }
 
 void cuda_runtime::stream_sync(int32_t index, outback_stream handle) {
   device& d = at(index);
-  const on_device here(d);
-  const beside_captures relaxed(d);
+  const beside_captures here(d);
   d.call(d.cuda().cudaStreamSynchronize, stream_at(d, handle).handle);
 }
 

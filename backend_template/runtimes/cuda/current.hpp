@@ -37,22 +37,29 @@ class on_device {
 /// that CUDA considers unsafe during captures (allocating, querying, waiting) would fail, and break
 /// the capture, because some other thread has a capture in the global mode, which torch.cuda.graph
 /// uses. A call that concerns a stream or an event of a capture itself still breaks it.
-class beside_captures {
+class relaxed_captures {
  public:
   /// Throws as `device::call`.
-  explicit beside_captures(device& d) : cuda_(d.cuda()) {
+  explicit relaxed_captures(device& d) : cuda_(d.cuda()) {
     d.call(cuda_.cudaThreadExchangeStreamCaptureMode, &mode_);
   }
-  ~beside_captures() {
+  ~relaxed_captures() {
     if (cuda_.cudaThreadExchangeStreamCaptureMode(&mode_) != cudaSuccess) cuda_.cudaGetLastError();
   }
-  beside_captures(const beside_captures&) = delete;
-  beside_captures& operator=(const beside_captures&) = delete;
+  relaxed_captures(const relaxed_captures&) = delete;
+  relaxed_captures& operator=(const relaxed_captures&) = delete;
 
  private:
   const cudart& cuda_;
   cudaStreamCaptureMode mode_ =
       cudaStreamCaptureModeRelaxed;  // after the exchange: the mode from before
+};
+
+/// Both of them, for a call that must work beside the captures of other threads.
+struct beside_captures {
+  explicit beside_captures(device& d) : current(d), relaxed(d) {}
+  const on_device current;
+  const relaxed_captures relaxed;
 };
 
 }  // namespace outback::cuda

@@ -13,23 +13,15 @@ event& of(outback_event handle) {
 
 event& host_runtime::event_at(int32_t index, outback_event handle) const {
   at(index);
-  // The handle must be one of ours that still exists; only its device can be checked.
   event& e = of(handle);
-  if (e.device() == index) return e;
-  throw invalid_argument("the event is of device " + std::to_string(e.device()) +
-                         ", not of device " + std::to_string(index));
+  check_owner("event", e.device(), index);
+  return e;
 }
 
 outback_event host_runtime::event_create(int32_t index, uint32_t flags) {
   at(index);
   const bool shared = (flags & OUTBACK_EVENT_INTERPROCESS) != 0;
-  if ((flags & ~uint32_t{OUTBACK_EVENT_TIMING | OUTBACK_EVENT_BLOCKING |
-                         OUTBACK_EVENT_INTERPROCESS}) != 0) {
-    throw invalid_argument("unknown event flags " + std::to_string(flags));
-  }
-  if (shared && (flags & OUTBACK_EVENT_TIMING) != 0) {
-    throw invalid_argument("an event between processes has no time: INTERPROCESS without TIMING");
-  }
+  check_event_flags(flags);
   return reinterpret_cast<outback_event>(
       new event(index, flags, shared ? std::make_shared<shared_recordings>() : nullptr));
 }

@@ -9,9 +9,8 @@ namespace {
 
 graph& own_graph(int32_t index, outback_graph handle) {
   auto& g = *reinterpret_cast<graph*>(handle);
-  if (g.device() == index) return g;
-  throw invalid_argument("the graph is of device " + std::to_string(g.device()) +
-                         ", not of device " + std::to_string(index));
+  check_owner("graph", g.device(), index);
+  return g;
 }
 
 }  // namespace

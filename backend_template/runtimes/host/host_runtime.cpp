@@ -37,12 +37,8 @@ device& host_runtime::at(int32_t index) const {
 stream& host_runtime::stream_at(int32_t index, outback_stream handle) const {
   device& d = at(index);
   if (handle == nullptr) return d.default_stream();
-  // The handle must be one of ours that still exists; only its device can be checked.
   auto& s = *reinterpret_cast<stream*>(handle);
-  if (s.device() != index) {
-    throw invalid_argument("the stream is of device " + std::to_string(s.device()) +
-                           ", not of device " + std::to_string(index));
-  }
+  check_owner("stream", s.device(), index);
   // A wrapped stream is another handle of a queue.
   return s.queue();
 }

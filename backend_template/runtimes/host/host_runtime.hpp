@@ -41,6 +41,7 @@
 #include <string>
 #include <vector>
 
+#include "backend_template/runtimes/handles.hpp"
 #include "backend_template/runtimes/host/allocations.hpp"
 #include "backend_template/runtimes/host/device.hpp"
 #include "backend_template/runtimes/host/host_options.hpp"

@@ -48,6 +48,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend_template/runtimes/handles.hpp"
 #include "backend_template/runtimes/level_zero/blame.hpp"
 #include "backend_template/runtimes/level_zero/options.hpp"
 #include "backend_template/runtimes/level_zero/platform.hpp"

@@ -17,10 +17,7 @@ int64_t steady_ns() {
 command_queue& level_zero_runtime::queue_of(device& d, outback_stream handle) {
   if (handle == nullptr) return d.default_queue();
   const auto& given = *reinterpret_cast<const stream*>(handle);
-  if (given.device != d.index()) {
-    throw invalid_argument("the stream is of device " + std::to_string(given.device) +
-                           ", not of device " + std::to_string(d.index()));
-  }
+  check_owner("stream", given.device, d.index());
   return *given.work;
 }
 
@@ -51,24 +48,14 @@ priority_range level_zero_runtime::stream_priorities(int32_t index) {
 
 event& level_zero_runtime::event_of(const device& d, outback_event handle) const {
   auto& given = *reinterpret_cast<event*>(handle);
-  if (given.device() != d.index()) {
-    throw invalid_argument("the event is of device " + std::to_string(given.device()) +
-                           ", not of device " + std::to_string(d.index()));
-  }
+  check_owner("event", given.device(), d.index());
   return given;
 }
 
 outback_event level_zero_runtime::event_create(int32_t index, uint32_t flags) {
   return on(index, [&](device& d) {
-    constexpr uint32_t known =
-        OUTBACK_EVENT_TIMING | OUTBACK_EVENT_BLOCKING | OUTBACK_EVENT_INTERPROCESS;
+    check_event_flags(flags);
     const bool shared = (flags & OUTBACK_EVENT_INTERPROCESS) != 0;
-    if ((flags & ~known) != 0) {
-      throw invalid_argument("there are no event flags " + std::to_string(flags & ~known));
-    }
-    if (shared && (flags & OUTBACK_EVENT_TIMING) != 0) {
-      throw invalid_argument("an event of several processes has no time");
-    }
     return reinterpret_cast<outback_event>(
         new event(d.index(), flags, shared ? std::make_shared<shared_recordings>() : nullptr));
   });

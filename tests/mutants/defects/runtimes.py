@@ -42,8 +42,8 @@ MUTANTS = (
         name="memory_is_of_the_current_device",
         breaks="On CUDA, memory for a device is taken from the one that is current.",
         file="backend_template/runtimes/cuda/cuda_memory.cpp",
-        old="const on_device here(d);\n  const beside_captures relaxed(d);\n  void* ptr = nullptr;",
-        new="const beside_captures relaxed(d);\n  void* ptr = nullptr;",
+        old="const beside_captures here(d);\n  void* ptr = nullptr;",
+        new="const relaxed_captures here(d);\n  void* ptr = nullptr;",
         found_by="cuda_suite.summary",
     ),
     Mutant(
