@@ -15,7 +15,7 @@
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/dtypes.h"
-#include "backend_template/core/interfaces/accelerator_graph.h"
+#include "backend_template/core/graphs/accelerator_graph.h"
 #include "backend_template/core/interfaces/ddp_timer.h"
 #include "backend_template/core/interfaces/guard.h"
 #include "backend_template/core/interfaces/hooks.h"

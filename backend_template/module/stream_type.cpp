@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "backend_template/core/devices/device.h"
-#include "backend_template/core/graphs/graph.h"
 #include "backend_template/core/interfaces/guard.h"
 #include "backend_template/core/runtime/format.h"
 #include "backend_template/core/streams/native.h"

@@ -5,7 +5,6 @@
 #include <thread>
 
 #include "backend_template/core/devices/device.h"
-#include "backend_template/core/graphs/graph.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/host_callback.h"
 #include "backend_template/core/streams/stream.h"

@@ -4,7 +4,7 @@
 
 #include "backend_template/core/devices/peer.h"
 #include "backend_template/core/devices/telemetry.h"
-#include "backend_template/core/graphs/graph.h"
+#include "backend_template/core/graphs/device_graph.h"
 #include "backend_template/core/memory/ipc.h"
 #include "backend_template/core/streams/event.h"
 #include "backend_template/core/streams/host_callback.h"
@@ -42,7 +42,7 @@ TEST_F(AbsentGroupTest, WhatCannotBeHadNamesTheGroup) {
   EXPECT_THAT([] { core::open_ipc_memory(0, {}); }, refuses("ipc"));
   EXPECT_THAT([] { core::ipc_handle_of(core::event()); }, refuses("ipc"));
   EXPECT_THAT([] { core::open_ipc_event(0, {}); }, refuses("ipc"));
-  EXPECT_THAT([] { core::graph().begin_capture(core::default_stream(0)); }, refuses("graphs"));
+  EXPECT_THAT([] { core::device_graph(/*keep_graph=*/false).capture_begin(); }, refuses("graphs"));
 }
 
 TEST_F(AbsentGroupTest, ThereAreNoPeers) {

@@ -12,7 +12,7 @@
 
 #include "backend_template/core/devices/peer.h"
 #include "backend_template/core/devices/telemetry.h"
-#include "backend_template/core/graphs/graph.h"
+#include "backend_template/core/graphs/device_graph.h"
 #include "backend_template/core/memory/copy.h"
 #include "backend_template/core/memory/device_allocator.h"
 #include "backend_template/core/memory/host_allocator.h"
@@ -139,11 +139,11 @@ TEST_F(GroupTest, AGraphReplaysWhatWasCaptured) {
   const c10::Stream stream = core::current_stream(0);
   const unsigned char ones = 1, twos = 2;
 
-  core::graph captured;
-  captured.begin_capture(stream);
+  core::device_graph captured(/*keep_graph=*/true);
+  captured.capture_begin();
   EXPECT_EQ(core::capture_status(stream), OUTBACK_CAPTURE_ACTIVE);
   core::fill_bytes(data.get(), 0, size, &twos, 1);
-  captured.end_capture();
+  captured.capture_end();
   EXPECT_EQ(core::capture_status(stream), OUTBACK_CAPTURE_NONE);
   captured.instantiate();
 
@@ -154,19 +154,18 @@ TEST_F(GroupTest, AGraphReplaysWhatWasCaptured) {
   for (int launches = 0; launches < 3; ++launches) {
     core::fill_bytes(data.get(), 0, size, &ones, 1);
     EXPECT_EQ(first_byte(), 1);
-    captured.launch(stream);
+    captured.replay();
     EXPECT_EQ(first_byte(), 2);
   }
-  EXPECT_THROW(captured.begin_capture(stream), c10::Error);
-  EXPECT_THROW(captured.launch(core::default_stream(1)), c10::Error);
+  EXPECT_THROW(captured.capture_begin(), c10::Error);
   core::exchange_stream(before);
 }
 
 TEST_F(GroupTest, AnEmptyGraphSaysSo) {
-  core::graph empty;
-  EXPECT_THAT([&] { empty.launch(core::default_stream(0)); },
-              ThrowsMessage<c10::Error>(HasSubstr("capture something first")));
-  EXPECT_THROW(empty.end_capture(), c10::Error);
+  core::device_graph empty(/*keep_graph=*/true);
+  EXPECT_THAT([&] { empty.replay(); },
+              ThrowsMessage<c10::Error>(HasSubstr("without a successful capture")));
+  EXPECT_THROW(empty.capture_end(), c10::Error);
   EXPECT_THROW(empty.instantiate(), c10::Error);
 }
 

@@ -19,9 +19,9 @@
 #include <utility>
 #include <vector>
 
+#include "backend_template/core/captures/capture.h"
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/lazy_start.h"
-#include "backend_template/core/graphs/capture.h"
 #include "backend_template/core/graphs/device_graph.h"
 #include "backend_template/core/interfaces/hooks.h"
 #include "backend_template/core/memory/allocator/freeing.h"
@@ -471,7 +471,8 @@ TEST_F(PendingMemoryTest, MemoryHasOwnersUntilTheLastOneGoes) {
 // ---- Captures that come in between
 
 std::shared_ptr<core::capture> capture_on(const c10::Stream& stream) {
-  return std::make_shared<core::capture>(stream, c10::MempoolId_t{0, 1 << 20}, true, nullptr);
+  return std::make_shared<core::capture>(
+      core::capture::properties{.first = stream, .pool = {0, 1 << 20}, .pool_is_fresh = true});
 }
 
 TEST_F(PendingMemoryTest, AnEventThatWentIntoACaptureSaysNothing) {
@@ -496,14 +497,15 @@ TEST_F(PendingMemoryTest, AnEventThatWentIntoACaptureSaysNothing) {
 
 TEST_F(PendingMemoryTest, ACaptureThatBeginsKeepsTheMemoryThatWasToGo) {
   busy_stream busy;
-  const auto open = capture_on(core::new_stream(0, 0));
+  const c10::Stream captured = core::new_stream(0, 0);
+  std::optional<core::open_capture> open;
   free_used(4 * mebibyte, {busy});
   allocate_on(0, 8 * mebibyte).clear();
   busy.finish();
-  runtime().after_event_sync = [&] { core::open_capture(open); };
+  runtime().after_event_sync = [&] { open.emplace(capture_on(captured)); };
   EXPECT_THROW(device_allocator().emptyCache(), c10::Error);
   runtime().after_event_sync = nullptr;
-  core::close_capture(open);
+  open.reset();
   EXPECT_EQ(stats().reserved_bytes[0].current, static_cast<int64_t>(12 * mebibyte));
   const c10::DataPtr whole = allocate_on(0, 8 * mebibyte);
   EXPECT_EQ(stats().reserved_bytes[0].current, static_cast<int64_t>(12 * mebibyte));
@@ -517,10 +519,7 @@ TEST_F(PendingMemoryTest, NothingIsForgottenThatIsFreedWhenACaptureEnds) {
     while (!is_over) free_used(512, {side});
   });
   for (int i = 0; i < 20000; ++i) {
-    const auto open = capture_on(captured);
-    core::open_capture(open);
-    core::close_capture(open);
-    core::free_deferred();
+    const core::open_capture open(capture_on(captured));
   }
   is_over = true;
   freeing.join();

@@ -57,6 +57,18 @@ MAY_INCLUDE = {
 }
 
 
+# The rooms of core, from the lowest on: what the files of each may include of the others.
+ROOMS_OF_CORE = {
+    "runtime": set(),
+    "devices": {"runtime"},
+    "captures": {"devices", "runtime"},
+    "streams": {"captures", "devices", "runtime"},
+    "memory": {"streams", "captures", "devices", "runtime"},
+    "interfaces": {"memory", "streams", "captures", "devices", "runtime"},
+    "graphs": {"interfaces", "memory", "streams", "captures", "devices", "runtime"},
+}
+
+
 def kind_of(name: str) -> str:
     """What a header outside of the tree belongs to; "" for the others."""
     if PYTHON.search(name):
@@ -93,6 +105,29 @@ def test_the_table_has_no_cycle():
         lowest = {part for part, below in above.items() if not below & above.keys()}
         assert lowest, f"each of these includes another one: {sorted(above)}"
         above = {part: below for part, below in above.items() if part not in lowest}
+
+
+def test_a_room_of_core_includes_only_rooms_below_it():
+    core = "backend_template/core/"
+    wrong, seen = [], set()
+    for path in sorted((ROOT / core).glob("*/**/*")):
+        if path.suffix not in SOURCES:
+            continue
+        room = path.relative_to(ROOT / core).parts[0]
+        seen.add(room)
+        for name, _ in includes.included(path):
+            other, inner, _ = name.removeprefix(core).partition("/")
+            if name.startswith(core) and inner and other not in {room, *ROOMS_OF_CORE[room]}:
+                wrong.append(f"{path.relative_to(ROOT)} includes {name}")
+    assert seen == set(ROOMS_OF_CORE)
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_rooms_of_core_have_an_order():
+    below = set()
+    for room, allowed in ROOMS_OF_CORE.items():
+        assert allowed <= below
+        below.add(room)
 
 
 def test_torch_versions_are_compared_in_one_header_only():

@@ -7,7 +7,6 @@
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/visible_devices.h"
-#include "backend_template/core/memory/exit.h"
 #include "backend_template/core/runtime/runtime.h"
 
 namespace outback::core {
@@ -55,9 +54,6 @@ void start_once() {
               visible_devices_text());
   static const int handler = pthread_atfork(nullptr, nullptr, &mark_forked);
   TORCH_CHECK(handler == 0, "pthread_atfork failed with code ", handler);
-  // After the driver's start: functions of std::atexit run in reverse order, so this one runs
-  // before the driver's own.
-  give_back_caches_at_exit();
   start_state_now.store(start_state::started, std::memory_order_release);
 }
 

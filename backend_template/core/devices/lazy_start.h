@@ -19,8 +19,8 @@ void start_slowly();
 }  // namespace detail
 
 /// Starts the backend on the first call: counts the devices, lets the runtime start its driver, and
-/// installs the handlers for forks and for the process's end. Later calls cost one load.
-/// Thread-safe: of several first callers one starts, and the others wait for it.
+/// installs the handler for forks. Later calls cost one load. Thread-safe: of several first callers
+/// one starts, and the others wait for it.
 ///
 /// Throws c10::Error (RuntimeError) if there is no device, with the runtime's reason; then the next
 /// call tries again. Throws it too in a child of a process that had started the backend, since the

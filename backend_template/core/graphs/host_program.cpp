@@ -46,17 +46,18 @@ std::string failure_text_now() noexcept try {
   return "unknown error";
 }
 
+void enqueue(const c10::Stream& stream, void (*callback)(void*), void* data) {
+  const c10::DeviceIndex device = stream.device_index();
+  check(runtime().callbacks->enqueue(runtime().self, device, callback, data, handle_of(stream)),
+        "callbacks.enqueue", device);
+}
+
 }  // namespace
 
 // Both directions are needed: a CPU kernel works on device memory, and what it allocates becomes
 // the memory of a device tensor.
 bool records_host_operators(c10::DeviceIndex device) {
   return runtime().callbacks != nullptr && is_host_addressable(device) && addresses_host(device);
-}
-
-void host_program::enqueue(const c10::Stream& stream, void (*callback)(void*), void* data) {
-  check(runtime().callbacks->enqueue(runtime().self, device_, callback, data, handle_of(stream)),
-        "callbacks.enqueue", device_);
 }
 
 void host_program::begin(const c10::Stream& stream) {
@@ -76,9 +77,10 @@ void host_program::add(const c10::Stream& stream, step work) {
   enqueue(stream, &run_node, added);
 }
 
-host_program::draw host_program::take_numbers(const at::Generator& device_generator) {
+host_program::draw host_program::take_numbers(const at::Generator& device_generator,
+                                              c10::DeviceIndex device) {
   const at::Generator& used =
-      device_generator.defined() ? device_generator : default_generator(device_);
+      device_generator.defined() ? device_generator : default_generator(device);
   auto* const taken = at::check_generator<generator>(used);
   const std::lock_guard<std::mutex> lock(mutex_);
   const std::lock_guard<std::mutex> numbers(taken->mutex_);

@@ -37,6 +37,7 @@ class host_program {
   /// wait for the device throws the text (host_failure.h).
   using step = std::function<void(const positions&)>;
 
+  /// `device` is that of the launches. The streams of the capture may be of others too.
   explicit host_program(c10::DeviceIndex device) : device_(device) {}
   host_program(const host_program&) = delete;
   host_program& operator=(const host_program&) = delete;
@@ -58,11 +59,12 @@ class host_program {
     uint64_t offset;
   };
   /// Reserves the numbers of one operator and moves the generator on, as running the operator
-  /// would. An undefined generator means the device's default one. Locks the generator.
+  /// would. An undefined generator means the default one of `device`, whose operator draws. Locks
+  /// the generator.
   ///
   /// Throws c10::Error (RuntimeError) for a generator of another device type, and for one that was
   /// seeded, or whose state was set, since this capture first used it.
-  draw take_numbers(const at::Generator& device_generator);
+  draw take_numbers(const at::Generator& device_generator, c10::DeviceIndex device);
   /// Returns where the generators stood when the capture first used them. The operators run with
   /// these positions while they are recorded.
   positions starts() const;
@@ -106,7 +108,6 @@ class host_program {
     const void* data;
   };
 
-  void enqueue(const c10::Stream& stream, void (*callback)(void*), void* data);
   static void start_launch(void* program) noexcept;
   static void run_node(void* data) noexcept;
   static void finish_launch(void* program) noexcept;

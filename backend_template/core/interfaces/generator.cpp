@@ -9,8 +9,8 @@
 #include <cstring>
 #include <mutex>
 
+#include "backend_template/core/captures/capture.h"
 #include "backend_template/core/devices/lazy_start.h"
-#include "backend_template/core/graphs/capture.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/stream.h"
 
@@ -93,8 +93,7 @@ c10::intrusive_ptr<c10::GeneratorImpl> generator::graphsafe_get_state() const {
 
 philox_position generator::advance(uint64_t draws) {
   // A capture on another stream does not matter: the kernel goes to the current one.
-  if (const auto open =
-          any_capture(device_.index()) ? capture_of(current_stream(device_.index())) : nullptr) {
+  if (const auto open = capture_of(current_stream(device_.index()))) {
     refuse_in_capture(open.get(),
                       "a kernel takes the position of its random numbers from the host, and would "
                       "draw the same ones in each replay");

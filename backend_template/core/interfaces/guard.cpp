@@ -7,7 +7,6 @@
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/dtypes.h"
-#include "backend_template/core/graphs/graph.h"
 #include "backend_template/core/interfaces/thread_count.h"
 #include "backend_template/core/memory/device_allocator.h"
 #include "backend_template/core/runtime/runtime.h"

@@ -8,8 +8,9 @@
 #include <limits>
 #include <utility>
 
+#include "backend_template/core/captures/capture.h"
 #include "backend_template/core/devices/lazy_start.h"
-#include "backend_template/core/graphs/capture.h"
+#include "backend_template/core/memory/allocator/arena.h"
 #include "backend_template/core/memory/allocator/caches.h"
 #include "backend_template/core/memory/allocator/freeing.h"
 #include "backend_template/core/memory/allocator/memory_limit.h"
@@ -279,6 +280,12 @@ c10::DataPtr adopt(c10::DataPtr&& memory, size_t size, c10::DeviceIndex device) 
       cache.add_adopted(std::move(memory), size, stream, gather_context(RecordContext::STATE));
   report_to_profiler(cache, device, made->data, static_cast<int64_t>(size));
   return c10::DataPtr(made->data, made, &free_block, where);
+}
+
+bool is_of_pool(const c10::DataPtr& memory, c10::MempoolId_t pool) noexcept {
+  if (memory.get_deleter() != &free_block || memory.get_context() == nullptr) return false;
+  const auto* const used = static_cast<const block*>(memory.get_context());
+  return used->home != nullptr && used->home->pool->id == pool;
 }
 
 c10::DataPtr share_memory(const c10::DataPtr& memory, c10::Device device) {

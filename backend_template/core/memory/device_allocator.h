@@ -36,6 +36,10 @@ c10::DataPtr allocate_on(c10::DeviceIndex device, size_t size);
 /// on the current stream: no replay would make the result again.
 c10::DataPtr adopt(c10::DataPtr&& memory, size_t size, c10::DeviceIndex device);
 
+/// Returns true if `memory` was allocated from the pool. False for memory that this allocator does
+/// not own. The caller must keep `memory` alive meanwhile.
+bool is_of_pool(const c10::DataPtr& memory, c10::MempoolId_t pool) noexcept;
+
 /// Returns another owner of `memory`, on `device`, which may be the CPU. The memory is freed when
 /// its last owner goes. Returns an empty DataPtr for memory that this allocator did not make.
 c10::DataPtr share_memory(const c10::DataPtr& memory, c10::Device device);

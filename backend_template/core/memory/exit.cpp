@@ -7,9 +7,9 @@
 #include <exception>
 #include <thread>
 
+#include "backend_template/core/captures/capture.h"
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/lazy_start.h"
-#include "backend_template/core/graphs/capture.h"
 #include "backend_template/core/memory/allocator/caches.h"
 #include "backend_template/core/memory/device_allocator.h"
 #include "backend_template/core/memory/host_allocator.h"

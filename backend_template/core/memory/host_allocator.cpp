@@ -9,8 +9,9 @@
 #include <optional>
 #include <vector>
 
+#include "backend_template/core/captures/capture.h"
 #include "backend_template/core/devices/lazy_start.h"
-#include "backend_template/core/graphs/capture.h"
+#include "backend_template/core/memory/exit.h"
 #include "backend_template/core/memory/runtime_memory.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/event.h"
@@ -33,6 +34,7 @@ class host_cache final : public at::CachingHostAllocatorImpl<c10::Stream, event,
       *ptr = ::operator new(size, pageable_alignment);
       return;
     }
+    give_back_caches_at_exit();
     check(allocate_pinned_memory(size, ptr), "host_memory.alloc", none, static_cast<int64_t>(size));
   }
 

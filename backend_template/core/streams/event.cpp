@@ -6,8 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "backend_template/core/captures/capture.h"
 #include "backend_template/core/devices/lazy_start.h"
-#include "backend_template/core/graphs/capture.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/stream.h"
 
@@ -95,6 +95,7 @@ void event::block(const c10::Stream& stream) const {
   if (handle_ == nullptr) return;
   const c10::DeviceIndex device = stream.device_index();
   const std::shared_ptr<capture> joined = any_capture(device_) ? recorded_in() : nullptr;
+  if (joined != nullptr) joined->spread_to(device);
   // The stream is about to join a capture that records CPU operators, and these compute while they
   // are recorded. So what the stream was given before has to be done.
   if (joined != nullptr && joined->program() != nullptr && capture_of(stream) == nullptr &&

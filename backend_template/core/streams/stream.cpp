@@ -10,8 +10,8 @@
 #include <memory>
 #include <mutex>
 
+#include "backend_template/core/captures/capture.h"
 #include "backend_template/core/devices/lazy_start.h"
-#include "backend_template/core/graphs/capture.h"
 #include "backend_template/core/runtime/format.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/host_failure.h"
@@ -38,11 +38,10 @@ struct stream_state {
   // An external stream: others put work there too, which is not counted. Written before the stream
   // is given out, so it needs no atomic.
   bool is_external = false;
-  // The stream's work goes into a graph and does not run, so there is nothing to wait for.
-  std::atomic<bool> is_captured{false};
 
+  // False while the stream is in a capture, where it has work that nobody may wait for.
   bool idle() const noexcept {
-    return !is_external && !is_captured.load(std::memory_order_relaxed) &&
+    return !is_external &&
            completed.load(std::memory_order_acquire) >= enqueued.load(std::memory_order_acquire);
   }
 
@@ -139,15 +138,16 @@ int ask_priorities(c10::DeviceIndex device) {
   return least * max_priorities - greatest;
 }
 
-void refuse_if_captured(const stream_state& state, const c10::Stream& stream) {
-  if (C10_LIKELY(!state.is_captured.load(std::memory_order_relaxed))) return;
-  refuse_in_capture(capture_of(stream).get(),
+void refuse_if_captured(const c10::Stream& stream) {
+  const auto open = capture_of(stream);
+  if (C10_LIKELY(open == nullptr)) return;
+  refuse_in_capture(open.get(),
                     "the host cannot wait for a stream whose work is recorded and not run. item(), "
                     "copies to pageable memory, and kernels that run on the host do so");
 }
 
 void wait_for(stream_state& state, const c10::Stream& stream) {
-  refuse_if_captured(state, stream);
+  refuse_if_captured(stream);
   const c10::DeviceIndex device = stream.device_index();
   // Read before the wait: what other threads enqueue meanwhile may not be done after it.
   const uint64_t count = state.enqueued.load(std::memory_order_acquire);
@@ -322,7 +322,7 @@ bool query_stream(const c10::Stream& stream) {
   stream_state& state = state_of(stream);
   // Without streams every call is synchronous; before the start there is no work.
   if (runtime().streams == nullptr || !is_started()) return true;
-  refuse_if_captured(state, stream);
+  refuse_if_captured(stream);
   const uint64_t count = state.enqueued.load(std::memory_order_acquire);
   const bool ready =
       check_ready(runtime().streams->query(runtime().self, stream.device_index(), state.handle),
@@ -367,9 +367,20 @@ bool query_device(c10::DeviceIndex device) {
   return true;
 }
 
-void set_captured(const c10::Stream& stream, bool captured) noexcept {
-  stream_state* const state = find(stream);
-  if (state != nullptr) state->is_captured.store(captured, std::memory_order_relaxed);
+outback_capture capture_status(const c10::Stream& stream) {
+  const outback_graphs* graphs = runtime().graphs;
+  if (graphs == nullptr || !is_started()) return OUTBACK_CAPTURE_NONE;
+  // No OUTBACK_CAPTURE_* is negative.
+  constexpr outback_capture unwritten = -1;
+  outback_capture status = unwritten;
+  check(graphs->status(runtime().self, stream.device_index(), handle_of(stream), &status),
+        "graphs.status", stream.device_index());
+  check_written(status, unwritten, "capture", "graphs.status", stream.device_index());
+  if (C10_UNLIKELY(status < OUTBACK_CAPTURE_NONE || status > OUTBACK_CAPTURE_BROKEN)) {
+    blame(core::format("made *capture {}, which there is not", status), "graphs.status",
+          stream.device_index());
+  }
+  return status;
 }
 
 bool is_idle(const c10::Stream& stream) noexcept {

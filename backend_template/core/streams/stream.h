@@ -95,18 +95,20 @@ void synchronize_stream(const c10::Stream& stream);
 /// negative index means the current device.
 void synchronize_device(c10::DeviceIndex device);
 
-/// Marks the stream as captured or not. A captured stream is never idle: its work is recorded and
-/// does not run. For capture.cpp.
-void set_captured(const c10::Stream& stream, bool captured) noexcept;
-
 /// Returns true if the work of all streams of `device` that torch knows is done. Does not wait.
 /// Asks the runtime for one stream after another. Throws what `query_stream` throws.
 bool query_device(c10::DeviceIndex device);
 
 /// Returns true if all work that core put on the stream is known to be done. Asks nobody, so it may
-/// return false for a stream that has just finished. Always false for an external stream, and true
-/// for one that does not exist.
+/// return false for a stream that has just finished. Always false for an external stream and for
+/// one that is in a capture, and true for one that does not exist.
 bool is_idle(const c10::Stream& stream) noexcept;
+
+/// Returns what the runtime says of the stream, an OUTBACK_CAPTURE_*, also of a capture that torch
+/// knows nothing of. Returns OUTBACK_CAPTURE_NONE if the runtime does not have the group graphs,
+/// and before the backend has started. Throws what `check` throws, and what `blame` throws for a
+/// value that does not exist.
+outback_capture capture_status(const c10::Stream& stream);
 
 // ---- Priorities
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "backend_template/core/devices/device.h"
-#include "backend_template/core/graphs/device_graph.h"
 #include "backend_template/core/graphs/host_program.h"
+#include "backend_template/core/graphs/recording.h"
 #include "backend_template/core/interfaces/generator.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/ops/in_place/op_facts.h"
@@ -118,7 +118,7 @@ recorded_call::random_argument take_random(const c10::IValue& given, size_t inde
   const at::Generator generator = given.isGenerator() ? given.toGenerator() : at::Generator();
   TORCH_CHECK(!generator.defined() || generator.device() == device, "Expected a generator of ",
               device, " but found one of ", generator.device());
-  return {index, open.program()->take_numbers(generator)};
+  return {index, open.program()->take_numbers(generator, device.index())};
 }
 
 // True if pinned CPU tensors may take part: in a copy_ with non_blocking=True, its argument 2. Any

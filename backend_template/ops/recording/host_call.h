@@ -6,7 +6,7 @@
 #include <ATen/core/stack.h>
 #include <c10/core/Device.h>
 
-#include "backend_template/core/graphs/capture.h"
+#include "backend_template/core/captures/capture.h"
 
 namespace outback::ops {
 

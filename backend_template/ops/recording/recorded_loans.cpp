@@ -8,7 +8,6 @@
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/graphs/host_program.h"
-#include "backend_template/core/memory/allocator/capture_pools.h"
 #include "backend_template/core/memory/copy.h"
 #include "backend_template/core/memory/device_allocator.h"
 #include "backend_template/ops/in_place/stack_tensors.h"

@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-#include "backend_template/core/graphs/capture.h"
+#include "backend_template/core/captures/capture.h"
 #include "backend_template/ops/in_place/kernel_call.h"
 
 namespace outback::ops {

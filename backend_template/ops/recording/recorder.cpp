@@ -10,9 +10,10 @@
 #include <optional>
 #include <vector>
 
+#include "backend_template/core/captures/capture.h"
 #include "backend_template/core/devices/device.h"
-#include "backend_template/core/graphs/capture.h"
-#include "backend_template/core/graphs/device_graph.h"
+#include "backend_template/core/graphs/host_program.h"
+#include "backend_template/core/graphs/recording.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/ops/in_place/stack_tensors.h"
 #include "backend_template/ops/in_place/tensor_fields.h"
@@ -47,7 +48,8 @@ class recorder final : public c10::OperatorKernel {
     if (open == nullptr) {
       // Perhaps another thread ended the capture: then this thread's operators need not come here.
       core::leave_recorder_if_over();
-    } else if (open->program() != nullptr && record(op, *open, *device, *stack)) {
+    } else if (open->program() != nullptr && core::records_host_operators(device->index()) &&
+               record(op, *open, *device, *stack)) {
       return;
     }
     constexpr c10::DispatchKeySet below(c10::DispatchKeySet::FULL_AFTER, core::recorder_key);

@@ -8,8 +8,9 @@ _CORE = (
         breaks="Operators fail in replays on two devices; once device 0's failure was raised, "
         "waiting for device 1 succeeds as if its results were good.",
         file="backend_template/core/streams/host_failure.cpp",
-        old="std::any_of(reported().of.begin(), reported().of.end(),",
-        new="std::any_of(reported().of.begin(), reported().of.begin() + device,",
+        old="    has_host_failure[static_cast<size_t>(device)].store(false, "
+        "std::memory_order_release);",
+        new="    for (auto& each : has_host_failure) each.store(false, std::memory_order_release);",
         found_by="HookedRuntimeTest.TheFailuresOfTwoDevicesAreBothTold",
     ),
     Mutant(
@@ -41,7 +42,7 @@ _CORE = (
         breaks="After a replay that the driver refused, every further one draws the random "
         "numbers of the one before it, and the graph's program is never freed.",
         file="backend_template/core/graphs/device_graph.cpp",
-        old="    program_->cancel_launch();\n",
+        old="    if (program_ != nullptr) program_->cancel_launch();\n",
         new="",
         found_by="tests/python/graphs/test_graph_faults.py::"
         "test_a_launch_that_was_refused_takes_no_later_launchs_numbers",

@@ -73,11 +73,29 @@ MUTANTS = (
         name="what_was_freed_in_a_capture_stays_away",
         breaks="Memory that a stream used, and that was freed while a graph was captured, is never "
         "used again.",
-        file="backend_template/core/graphs/device_graph.cpp",
-        old="  free_deferred();\n",
+        file="backend_template/core/captures/capture.cpp",
+        old="    for (const auto& work : now) work();\n",
         new="",
         found_by="tests/python/graphs/test_graph_memory.py::"
         "test_what_another_stream_uses_is_not_reused_before_the_capture_ends",
+    ),
+    Mutant(
+        name="a_graph_keeps_its_pool_on_one_device_alone",
+        breaks="What a capture allocated on a second device's stream goes back to the runtime, and "
+        "replays write to memory that is not theirs.",
+        file="backend_template/core/captures/capture.cpp",
+        old="  if (of_.hold_pool != nullptr) of_.hold_pool(device);\n",
+        new="",
+        found_by="DeviceGraphTest.EachStreamThatACaptureSpreadsToAllocatesFromItsPoolWhichIsKept",
+    ),
+    Mutant(
+        name="a_forked_child_is_in_its_parents_captures",
+        breaks="A child that was forked while a graph is captured waits for ever for a lock that "
+        "another thread of the parent held.",
+        file="backend_template/core/captures/capture.cpp",
+        old="    each.now.store(0, std::memory_order_relaxed);\n",
+        new="    each.ever.store(0, std::memory_order_relaxed);\n",
+        found_by="DeviceGraphTest.AForkedChildIsInNoCapture",
     ),
     Mutant(
         name="a_capture_stops_the_memory_of_all_devices",

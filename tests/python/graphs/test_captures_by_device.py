@@ -177,6 +177,49 @@ def test_two_threads_capture_on_two_devices_at_once(records, two_devices):
     assert not problems
 
 
+def test_a_capture_takes_in_streams_of_other_devices(records, two_devices):
+    """What is computed there is a part of each replay, and its memory stays where it is."""
+    x, far = torch.ones(1000, device="acme:0"), torch.ones(1000, device="acme:1")
+    streams = [acme.Stream(0), acme.Stream(1), acme.Stream(1)]
+    graph = acme.CUDAGraph()
+    with acme.graph(graph):
+        here = acme.current_stream()
+        for stream in streams:
+            stream.wait_stream(here)
+        with acme.stream(streams[0]):
+            y = x + 1
+        with acme.stream(streams[1]):
+            z = (far * 2).sqrt()
+        with acme.stream(streams[2]):
+            drawn = torch.rand(1000, device="acme:1")
+        for stream in streams:
+            here.wait_stream(stream)
+    assert far.eq(1).all()
+    acme.set_device(1)
+    acme.manual_seed(3)
+    expected = torch.rand(1000, device="acme:1")
+    acme.manual_seed(3)
+    acme.set_device(0)
+    acme.empty_cache()
+    others = [torch.full((1000,), 7.0, device="acme:1") for _ in range(100)]
+    x.fill_(4)
+    far.fill_(8)
+    acme.synchronize(1)
+    graph.replay()
+    acme.synchronize()
+    assert y.eq(5).all()
+    assert z.eq(4).all()
+    assert torch.equal(drawn, expected)
+    pool = tuple(graph.pool())
+    of_pool = {s["device"] for s in acme.memory_snapshot() if tuple(s["segment_pool_id"]) == pool}
+    assert of_pool == {0, 1}
+    del others, y, z, drawn
+    graph.reset()
+    acme.synchronize(1)
+    acme.empty_cache()
+    assert not [s for s in acme.memory_snapshot() if tuple(s["segment_pool_id"]) == pool]
+
+
 def recorder_is_on():
     return torch._C._dispatch_tls_is_dispatch_key_included("CustomRNGKeyId")
 

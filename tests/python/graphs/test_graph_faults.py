@@ -125,3 +125,31 @@ print(y.sum().item())
 
 def test_a_forked_child_neither_replays_nor_destroys(run_python, records):
     assert run_python(FORK).output == "20.0"
+
+
+FORK_IN_A_CAPTURE = """
+import os
+import torch
+import torch_acme
+x = torch.ones(10, device="acme")
+graph = torch.acme.CUDAGraph()
+with torch.acme.graph(graph):
+    y = x * 2
+    child = os.fork()
+    if child == 0:
+        refused = 0
+        for call in (graph.capture_end, graph.replay, lambda: x * 3):
+            try:
+                call()
+            except RuntimeError:
+                refused += 1
+        del graph
+        os._exit(refused)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
+graph.replay()
+print(y.sum().item())
+"""
+
+
+def test_a_forked_child_of_a_capture_leaves_it_alone(run_python, records):
+    assert run_python(FORK_IN_A_CAPTURE).output == "20.0"

@@ -7,6 +7,7 @@
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/memory/allocator/leak_report.h"
+#include "backend_template/core/memory/exit.h"
 
 namespace outback::core {
 namespace {
@@ -39,7 +40,9 @@ device_cache& make_cache(c10::DeviceIndex device) {
   auto made = std::make_unique<device_cache>(device, granule);
   made->configure_history(defaults().settings);
   made->set_metadata(defaults().metadata);
-  // After the driver's start, so that the report runs before the driver's own functions at exit.
+  // After the driver's start, so that both run before the driver's own functions at exit, which run
+  // in the reverse order. The report comes first then.
+  give_back_caches_at_exit();
   report_leaks_at_exit();
   device_cache* const cache = made.release();
   slot.store(cache, std::memory_order_release);

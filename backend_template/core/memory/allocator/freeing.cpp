@@ -7,11 +7,10 @@
 #include <exception>
 #include <utility>
 
+#include "backend_template/core/captures/capture.h"
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/lazy_start.h"
-#include "backend_template/core/graphs/capture.h"
 #include "backend_template/core/memory/allocator/caches.h"
-#include "backend_template/core/memory/allocator/capture_pools.h"
 #include "backend_template/core/memory/runtime_memory.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/stream.h"
@@ -85,11 +84,14 @@ void wait_for_uses(device_cache& cache, block* freed, bool own_stream_too) noexc
   try {
     for (;;) {
       const uint64_t captures = captures_so_far(device);
-      if (defer_in_capture(freed, own_stream_too)) return;
+      const auto later = [freed, own_stream_too] {
+        wait_for_uses(cache_of(freed->device), freed, own_stream_too);
+      };
+      if (any_capture(device) && defer_past_captures(device, later)) return;
       pending_uses::uses uses;
       record_uses(cache, *freed, own_stream_too, uses);
-      // A capture may have begun after defer_in_capture looked. Events that it recorded would never
-      // be over, so try once more: then the block is deferred.
+      // A capture may have begun after defer_past_captures looked. Events that it recorded would
+      // never be over, so try once more: then the block is deferred.
       if (captures_so_far(device) != captures) continue;
       return cache.wait_for(freed, std::move(uses));
     }
@@ -202,17 +204,6 @@ void free_block(void* context) noexcept {
     free_when_over(cache, freed, own_pending, std::move(who));
   }
   report_to_profiler(cache, device, data, -size);
-}
-
-void free_deferred() noexcept {
-  for (c10::DeviceIndex device = 0; device < device_count(); ++device) {
-    device_cache* const cache = cache_if_used(device);
-    if (cache == nullptr) continue;
-    const memory_in_transit::one on_its_way(cache->in_transit());
-    while (const auto deferred = take_deferred(device)) {
-      wait_for_uses(*cache, deferred->freed, deferred->own_stream_too);
-    }
-  }
 }
 
 void empty_cache(device_cache& cache, c10::DeviceIndex device, c10::MempoolId_t pool) {

@@ -18,10 +18,6 @@ void free_block(void* context) noexcept;
 /// cannot say whether work is done; the blocks then stay pending.
 void process_pending(device_cache& cache, bool wait);
 
-/// Lets the blocks that were freed during captures wait for their streams, on each device on which
-/// no capture is open any more. Call it after each close_capture().
-void free_deferred() noexcept;
-
 /// Gives the cached segments of a pool back to the runtime, after it has waited for the device.
 /// `pool` is as for device_cache::take_cached. Throws what the wait threw: after giving the memory
 /// back if the device is lost, and without it if a capture has begun meanwhile.

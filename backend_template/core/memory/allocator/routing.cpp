@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "backend_template/core/captures/capture.h"
 #include "backend_template/core/devices/lazy_start.h"
-#include "backend_template/core/graphs/capture.h"
 #include "backend_template/core/memory/allocator/caches.h"
-#include "backend_template/core/memory/allocator/capture_pools.h"
 #include "backend_template/core/runtime/runtime.h"
+#include "backend_template/core/streams/stream.h"
 
 namespace outback::core {
 namespace {
@@ -32,6 +32,12 @@ struct thread_routes {
 thread_local thread_routes here;
 
 std::atomic<c10::CaptureId_t> last_pool{0};
+
+// The pool of the capture that the calling thread's current stream is in; {0, 0} if it is in none.
+c10::MempoolId_t pool_of_capture(c10::DeviceIndex device) {
+  const auto open = capture_of(current_stream(device));
+  return open == nullptr ? c10::MempoolId_t{0, 0} : open->pool();
+}
 
 }  // namespace
 
@@ -67,13 +73,13 @@ void end_allocate_to_pool(c10::DeviceIndex device, c10::MempoolId_t pool) {
 
 c10::MempoolId_t pool_for(c10::DeviceIndex device) noexcept {
   if (C10_LIKELY(route_count == 0)) {
-    return any_capture(device) ? capture_pool_for(device) : c10::MempoolId_t{0, 0};
+    return any_capture(device) ? pool_of_capture(device) : c10::MempoolId_t{0, 0};
   }
   const std::vector<route>& routes = here.all;
   const auto last = std::find_if(routes.rbegin(), routes.rend(), [device](const route& entered) {
     return entered.device == device;
   });
-  return last == routes.rend() ? capture_pool_for(device) : last->pool;
+  return last == routes.rend() ? pool_of_capture(device) : last->pool;
 }
 
 void enable_caching(bool on) noexcept {

@@ -1,4 +1,4 @@
-#include "backend_template/core/interfaces/accelerator_graph.h"
+#include "backend_template/core/graphs/accelerator_graph.h"
 
 #include "backend_template/core/runtime/torch_version.h"
 

@@ -1,4 +1,4 @@
-#include "backend_template/core/graphs/capture_rollback.h"
+#include "backend_template/core/captures/capture_rollback.h"
 
 #include <algorithm>
 #include <cstring>
