@@ -13,6 +13,24 @@ MUTANTS = (
         found_by="HostStreamsTest.APageableSourceIsStaged",
     ),
     Mutant(
+        name="a_waiter_runs_what_needs_the_streams_thread",
+        breaks="On the host runtime, who waits for a stream runs its callbacks, and may hold a "
+        "lock that they take.",
+        file="backend_template/runtimes/host/stream.cpp",
+        old="queue_.front().by == runner::a_waiter_too;",
+        new="!queue_.empty();",
+        found_by="HostStreamsTest.AWaiterRunsWhatItsThreadHasNotBegun",
+    ),
+    Mutant(
+        name="a_closed_streams_thread_is_not_told",
+        breaks="On the host runtime, the thread of a destroyed stream whose last work a waiter has "
+        "done lives as long as the process.",
+        file="backend_template/runtimes/host/stream.cpp",
+        old="  if (closed_ || !queue_.empty()) has_work_.notify_one();",
+        new="  if (!queue_.empty()) has_work_.notify_one();",
+        found_by="HostStreamsTest.AThreadEndsWhoseWorkAWaiterHasDone",
+    ),
+    Mutant(
         name="freed_memory_stays_charged",
         breaks="The host runtime's device fills up, though everything is freed: sizes are charged "
         "rounded and given back as they were asked for.",
