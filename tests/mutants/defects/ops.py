@@ -31,8 +31,8 @@ MUTANTS = (
     ),
     Mutant(
         name="an_alias_holds_a_storage_and_not_its_memory",
-        breaks="A CPU kernel that keeps what it was lent reads memory that was given to others, once "
-        "the tensor was resized.",
+        breaks="A CPU kernel that keeps what it was lent reads memory that was given to others, "
+        "once the tensor was resized.",
         file="backend_template/ops/in_place/alias.cpp",
         old="  if (C10_LIKELY(owner.get() == data)) return owner;\n",
         new="",
