@@ -8,7 +8,7 @@ if(NOT FILES)
     "${ROOT}/backend_template/layers/*.hpp" "${ROOT}/backend_template/layers/*.cpp"
     "${ROOT}/backend_template/include/outback/detail/*" "${ROOT}/tests/runtime/*.[ch]" "${ROOT}/tests/runtime/*.[ch]pp"
     "${ROOT}/tests/layers/*.[ch]pp")
-  foreach(header layers.hpp runtime.h runtime.hpp runtime_error.hpp table_check.hpp)
+  foreach(header layers.hpp runtime.h runtime.hpp runtime_error.hpp slot_list.hpp table_check.hpp)
     list(APPEND FILES "${ROOT}/backend_template/include/outback/${header}")
   endforeach()
 endif()

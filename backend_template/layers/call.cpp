@@ -1,26 +1,14 @@
 #include "backend_template/layers/call.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 namespace outback::layers {
 
-void device_set::add(int32_t device) {
-  if (contains(device)) return;
-  std::size_t i = count_++;
-  for (; i > 0 && all_[i - 1] > device; --i) all_[i] = all_[i - 1];
-  all_[i] = device;
-}
-
-bool device_set::contains(int32_t device) const {
-  return std::find(begin(), end(), device) != end();
-}
-
-device_set devices_of(const any_call& call) {
-  device_set all;
+std::set<int32_t> devices_of(const any_call& call) {
+  std::set<int32_t> all;
   for_each_argument(call, [&](const parameter& p, word value) {
     const bool names_one = p.is == role::device || p.is == role::side;
-    if (names_one && value.device() != OUTBACK_HOST) all.add(value.device());
+    if (names_one && value.device() != OUTBACK_HOST) all.insert(value.device());
   });
   return all;
 }

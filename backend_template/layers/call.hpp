@@ -7,17 +7,18 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string_view>
 #include <type_traits>
 
-#include "backend_template/layers/slots.hpp"
+#include "outback/detail/slots.hpp"
 
 namespace outback::layers {
 
-/// Whether the slot writes to what the argument points to.
-constexpr bool is_output(role r) {
-  return r == role::output || r == role::makes;
-}
+using slots::argument;
+using slots::handle_name;
+using slots::is_output;
+using slots::role;
 
 /// What kind of value an argument is: how a trace prints it, and how validation reads it.
 enum class form : uint8_t {
@@ -43,13 +44,12 @@ struct parameter : argument {
 /// Everything about a slot, without its type. There is one constant for each slot, `slot_facts_of`,
 /// so its address identifies the slot.
 struct slot_facts {
-  static constexpr std::size_t most_arguments = 6, most_outputs = 2;
+  static constexpr std::size_t most_arguments = 6;
 
   const char* name;             // as in outback/runtime.h: streams.create
-  const char* other_name;       // as in outback/runtime.hpp: stream_create
+  const char* member_name;      // as in outback/runtime.hpp: stream_create
   bool may_be_not_ready;        // OUTBACK_NOT_READY is an answer
   bool names_a_device = false;  // one of its arguments is a device index
-  bool fits = true;  // each role suits its argument's type, and there are at most most_outputs
   std::size_t argument_count = 0;
   std::array<parameter, most_arguments> parameters = {};
 };
@@ -99,61 +99,27 @@ consteval parameter parameter_of(argument a) {
   return {a, form_of<Arg>(), 0, kind_of<Arg>()};
 }
 
-/// Whether an argument of type `Arg` can have the role that the list gives it. A wrong role would
-/// not fail at run time: the argument would just go unchecked. So layer.hpp asserts this.
-template <class Arg>
-consteval bool fits(role is) {
-  switch (is) {
-    case role::value:
-      return true;
-    case role::device:
-    case role::side:
-      return std::is_same_v<Arg, int32_t>;
-    case role::output:
-      return std::is_pointer_v<Arg> && handle_name<std::remove_pointer_t<Arg>> == nullptr;
-    case role::makes:
-      return handle_name<std::remove_pointer_t<Arg>> != nullptr;
-    case role::handle:
-    case role::or_null:
-    case role::of_any:
-    case role::ends:
-      return handle_name<Arg> != nullptr;
-  }
-  return false;
-}
-
-/// Makes the facts of a slot of its type, a pointer to a member of its struct, and its arguments in
-/// the list. `facts` has what does not follow from these.
-template <class Owner, class... Args, std::size_t N>
-consteval slot_facts facts_of(outback_status (*Owner::*)(void*, Args...), slot_facts facts,
-                              const argument (&arguments)[N]) {
-  static_assert(sizeof...(Args) == N,
-                "OUTBACK_LAYER_SLOTS has another number of arguments than outback/runtime.h");
-  static_assert(N <= slot_facts::most_arguments);
-  std::size_t i = 0;
-  facts.fits = (fits<Args>(arguments[i++].is) && ...);
-  i = 0;
-  ((facts.parameters[i] = parameter_of<Args>(arguments[i]), ++i), ...);
-  facts.argument_count = N;
-  std::size_t outputs = 0;
-  for (const argument& a : arguments) {
+/// Makes the facts of a slot of its type and of the types of its arguments.
+template <class Slot, class Owner, class... Args>
+consteval slot_facts facts_of(outback_status (*Owner::*)(void*, Args...)) {
+  slot_facts facts = {.name = Slot::name,
+                      .member_name = Slot::member_name,
+                      .may_be_not_ready = Slot::may_be_not_ready};
+  for (const argument& a : Slot::arguments) {
     if (a.is == role::device || a.is == role::side) facts.names_a_device = true;
-    if (is_output(a.is)) ++outputs;
   }
-  if (outputs > slot_facts::most_outputs) facts.fits = false;
+  ((facts.parameters[facts.argument_count] =
+        parameter_of<Args>(Slot::arguments[facts.argument_count]),
+    ++facts.argument_count),
+   ...);
   return facts;
 }
 
 }  // namespace detail
 
-/// The facts of a slot: `Slot` is one of namespace `slots`.
+/// The facts of a slot: `Slot` is one of namespace `outback::slots`.
 template <class Slot>
-inline constexpr slot_facts slot_facts_of =
-    detail::facts_of(Slot::pointer,
-                     {.name = Slot::name,
-                      .other_name = Slot::other_name,
-                      .may_be_not_ready = Slot::may_be_not_ready},
-                     Slot::arguments);
+inline constexpr slot_facts slot_facts_of = detail::facts_of<Slot>(Slot::pointer);
 
 /// The value of one argument as 64 bits: a number or an address. It does not know which; the
 /// `parameter` does. A signed number is extended with its sign.
@@ -188,24 +154,8 @@ void for_each_argument(const any_call& call, Visit&& visit) {
   }
 }
 
-/// A small set of device indices, in ascending order and without allocations: at most one for each
-/// argument of a call.
-class device_set {
- public:
-  /// Does nothing if `device` is in the set.
-  void add(int32_t device);
-  std::size_t size() const { return count_; }
-  bool contains(int32_t device) const;
-  const int32_t* begin() const { return all_.data(); }
-  const int32_t* end() const { return all_.data() + count_; }
-
- private:
-  std::array<int32_t, slot_facts::most_arguments> all_;  // no argument adds more than one
-  std::size_t count_ = 0;
-};
-
 /// Returns the devices that the arguments of the call name, without OUTBACK_HOST.
-device_set devices_of(const any_call& call);
+std::set<int32_t> devices_of(const any_call& call);
 
 /// Returns the device that the call's stream, event or graph belongs to; OUTBACK_HOST if the call
 /// names no device. For a copy it is the source's device, or the destination's if the source is the

@@ -1,6 +1,7 @@
 // The grammar of OUTBACK_FAULTS: `parse_faults`, and the check that a fault is possible.
 #include "backend_template/layers/fault_rules.hpp"
 
+#include <array>
 #include <charconv>
 #include <cstddef>
 #include <string>
@@ -11,23 +12,17 @@
 namespace outback::layers {
 namespace {
 
-// Where a name is looked up. "*" stands for all slots: a fault of it may name a device, and cannot
-// be not_ready.
-constexpr const slot_facts* every_slot[] = {
-#define OUTBACK_X(group, member, id, ...) &slot_facts_of<slots::id>,
-    OUTBACK_LAYER_SLOTS(OUTBACK_X)
-#undef OUTBACK_X
-};
+// What "*" stands for: a fault of all slots may name a device, and cannot be not_ready.
 constexpr slot_facts all_slots = {
-    .name = "*", .other_name = "*", .may_be_not_ready = false, .names_a_device = true};
+    .name = "*", .member_name = "*", .may_be_not_ready = false, .names_a_device = true};
 
 // Returns null if there is no such slot. Both names of a slot are accepted.
 const slot_facts* slot_of_name(std::string_view name) {
-  if (name == all_slots.name) return &all_slots;
-  for (const slot_facts* each : every_slot) {
-    if (name == each->name || name == each->other_name) return each;
-  }
-  return nullptr;
+  const slot_facts* found = name == all_slots.name ? &all_slots : nullptr;
+  slots::for_each_slot([&]<class Slot>(Slot) {
+    if (name == Slot::name || name == Slot::member_name) found = &slot_facts_of<Slot>;
+  });
+  return found;
 }
 
 // The parts of a fault in the text.
@@ -80,25 +75,24 @@ class reader {
  private:
   fault one() {
     fault made;
-    const std::size_t slot = place();
+    places_.fill(place());
     made.slot = take_word("_.*");
     if (made.slot.empty()) fail("expected a slot, such as mem_alloc or streams.sync, or *");
     if (slot_of_name(made.slot) != nullptr && !take(':')) fail("expected : and which calls");
-    check(made, slot, slot, slot, slot);  // an unknown slot, before what comes after it is read
-    const std::size_t which = place();
+    check(made);  // an unknown slot, before what comes after it is read
+    place_of(part::which) = place();
     read_which(made);
     if (!take('=')) fail("expected = and what happens");
-    const std::size_t what = place();
+    place_of(part::what) = place();
     read_what(made);
-    std::size_t device = place();
     if (take('@')) {
-      device = place();
+      place_of(part::device) = place();
       const uint64_t number = take_number("a device");
       // Far more than PyTorch can number, which is 127.
-      if (number > 32767) fail_at(device, "expected a device");
+      if (number > 32767) fail_at(place_of(part::device), "expected a device");
       made.device = int32_t(number);
     }
-    check(made, slot, which, what, device);
+    check(made);
     return made;
   }
 
@@ -146,17 +140,14 @@ class reader {
     if (!take(')')) fail("expected )");
   }
 
-  void check(const fault& made, std::size_t slot, std::size_t which, std::size_t what,
-             std::size_t device) const {
+  void check(const fault& made) {
     part at;
     const std::string problem = fault_problem(made, at);
-    if (problem.empty()) return;
-    fail_at(at == part::slot    ? slot
-            : at == part::which ? which
-            : at == part::what  ? what
-                                : device,
-            problem);
+    if (!problem.empty()) fail_at(place_of(at), problem);
   }
+
+  // Where a part of the fault that is being read began.
+  std::size_t& place_of(part of) { return places_[std::size_t(of)]; }
 
   // ---- Characters. Each function skips spaces and tabs before what it reads.
 
@@ -203,6 +194,7 @@ class reader {
 
   const std::string_view text_;
   std::size_t at_ = 0;
+  std::array<std::size_t, 4> places_ = {};
   std::size_t last_ = 0;  // where the part that was read last began
 };
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -61,10 +62,10 @@ class injector : public layer<injector> {
   // One fault and how many calls it has counted.
   struct rule {
     explicit rule(const fault& given) : how(given), slot(slot_of(given)) {}
-    bool counts(const slot_facts& called, const device_set& devices) const {
+    bool counts(const slot_facts& called, const std::set<int32_t>& devices) const {
       if (slot != nullptr && slot != &called) return false;
       // Only a call that names a device can lose one; with "*" there are others.
-      if (how.status == OUTBACK_DEVICE_LOST && devices.size() == 0) return false;
+      if (how.status == OUTBACK_DEVICE_LOST && devices.empty()) return false;
       return how.device == fault::any_device || devices.contains(how.device);
     }
     const fault how;
@@ -84,7 +85,7 @@ class injector : public layer<injector> {
   // lock while it sleeps.
   happening next(const any_call& call) {
     const std::shared_ptr<rules> now = current();
-    const device_set devices = devices_of(call);
+    const std::set<int32_t> devices = devices_of(call);
     check_not_lost(*now, devices);
 
     const rule* failing = nullptr;
@@ -127,7 +128,7 @@ class injector : public layer<injector> {
     return rules_;
   }
 
-  void check_not_lost(rules& now, const device_set& devices) {
+  void check_not_lost(rules& now, const std::set<int32_t>& devices) {
     if (!now.any_lost.load(std::memory_order_acquire)) return;
     const std::lock_guard lock(mutex_);
     for (const int32_t device : devices) {

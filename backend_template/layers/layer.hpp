@@ -3,25 +3,27 @@
 // (faults.cpp) is the shortest example.
 #pragma once
 
-#include <cstdint>
-#include <type_traits>
-
-#include "backend_template/layers/call.hpp"
-#include "backend_template/layers/own_error.hpp"
-#include "backend_template/layers/slots.hpp"
+#include "outback/detail/slots.hpp"
+#include "outback/runtime_error.hpp"
 #include "outback/table_check.hpp"
 
 namespace outback::layers {
+
+/// Which layer the calling thread's `outback::detail::error_text` is of, if that layer refused a
+/// call itself; null if the last failure came from below all layers. The layers above it see that
+/// the text is not theirs, and ask the table below.
+inline thread_local constinit const void* refused_by = nullptr;
 
 /// The base class of `Layer` (a class that passes itself as the parameter). `Layer` must have the
 /// member
 ///
 ///   template <class Slot, class... Args> outback_status call(Args... args);
 ///
-/// which gets each call of each slot: `Slot` is its type in slots.hpp, `args` are the arguments
-/// after `self`. It is called from any thread, also by several at once, and calls the table below
-/// with `below`, or does not. It may throw what a runtime may throw (outback/runtime_error.hpp):
-/// the exception becomes the status, and its text becomes that of `last_error`.
+/// which gets each call of each slot: `Slot` is its type in outback::slots, `args` are the
+/// arguments after `self`. It is called from any thread, also by several at once, and calls the
+/// table below with `below`, or does not. It may throw what a runtime may throw
+/// (outback/runtime_error.hpp): the exception becomes the status, and its text becomes that of
+/// `last_error`.
 ///
 /// `last_error` itself does not go through `call`.
 ///
@@ -30,9 +32,9 @@ namespace outback::layers {
 template <class Layer>
 class layer {
  public:
-  /// The table that callers get. It has the same groups as the table below, and lives as long as
-  /// the layer.
-  const outback_runtime* table() const noexcept { return &runtime_; }
+  /// The table that callers get. It has the same groups and slots as the table below, and lives as
+  /// long as the layer.
+  const outback_runtime* table() const noexcept { return &table_.runtime(); }
 
   /// Returns the layer whose `table()` it is; null if the table is another one or null. The
   /// function `last_error` identifies the type of the layer: each type has its own.
@@ -42,17 +44,11 @@ class layer {
   }
 
  protected:
-  /// Calls the same slot of the table below and returns its status. Only for slots of groups that
-  /// the table below has.
+  /// Calls the same slot of the table below and returns its status. Only for slots that the table
+  /// below has.
   template <class Slot, class... Args>
   outback_status below(Args... args) const {
-    const outback_runtime& table = below_.runtime();
-    // A required slot is a member of the table, any other a member of the group it points to.
-    if constexpr (std::is_same_v<typename Slot::owner, outback_runtime>) {
-      return (table.*Slot::pointer)(table.self, args...);
-    } else {
-      return (table.*group_member<typename Slot::owner>->*Slot::pointer)(table.self, args...);
-    }
+    return slots::function_in<Slot>(below_.runtime())(below_.runtime().self, args...);
   }
 
   /// Returns the text of the calling thread's last failure below; never null. Valid until that
@@ -67,19 +63,14 @@ class layer {
 
   /// Copies `below`, which must pass `outback::table_problem`. Private, so that only `Layer` itself
   /// can derive from layer<Layer>.
-  explicit layer(const outback_runtime& below) : below_(below), runtime_(below_.runtime()) {
-    // Every slot of every group gets its thunk. The groups that the table below has not stay null
-    // in runtime_, so nobody can call their thunks.
-    runtime_.self = this;
-    runtime_.last_error = &last_error;
-#define OUTBACK_X(group, member, id, ...) group##_.member = &thunk<slots::id>;
-    OUTBACK_LAYER_SLOTS(OUTBACK_X)
-#undef OUTBACK_X
-#define OUTBACK_X(group)                          \
-  group##_.struct_size = sizeof(outback_##group); \
-  if (runtime_.group != nullptr) runtime_.group = &group##_;
-    OUTBACK_LAYER_GROUPS(OUTBACK_X)
-#undef OUTBACK_X
+  explicit layer(const outback_runtime& below) : below_(below), table_(below) {
+    table_.runtime().self = this;
+    table_.runtime().last_error = &last_error;
+    // What the table below does not have stays null.
+    slots::for_each_slot([this]<class Slot>(Slot) {
+      auto*& function = table_.template function<Slot>();
+      if (function != nullptr) function = &thunk<Slot>;
+    });
   }
   ~layer() = default;
   layer(const layer&) = delete;
@@ -88,30 +79,26 @@ class layer {
   // The C function that stands in the table for a slot. No exception may leave it.
   template <class Slot, class... Args>
   static outback_status thunk(void* self, Args... args) noexcept {
-    static_assert(slot_facts_of<Slot>.fits,
-                  "OUTBACK_LAYER_SLOTS says of an argument what its type cannot be, its type of "
-                  "handle has no handle_name, or there are more outputs than most_outputs");
     auto* me = static_cast<layer*>(self);
     try {
       const outback_status status = static_cast<Layer*>(me)->template call<Slot>(args...);
       // A failure without an exception came from below, so from now on last_error asks below.
-      if (status != OUTBACK_OK && status != OUTBACK_NOT_READY) own_error::forget(me);
+      const bool failed = status != OUTBACK_OK && status != OUTBACK_NOT_READY;
+      if (failed && refused_by == me) refused_by = nullptr;
       return status;
     } catch (...) {
-      return own_error::keep_exception(me);
+      refused_by = me;
+      return outback::detail::status_of_exception();
     }
   }
 
   static const char* last_error(void* self) {
-    const char* own = own_error::text_of(self);
-    return own != nullptr ? own : static_cast<layer*>(self)->error_below();
+    return refused_by == self ? outback::detail::error_text
+                              : static_cast<layer*>(self)->error_below();
   }
 
   const complete_table below_;
-  outback_runtime runtime_;  // and the groups that it points to: streams_, events_, ...
-#define OUTBACK_X(group) outback_##group group##_ = {};
-  OUTBACK_LAYER_GROUPS(OUTBACK_X)
-#undef OUTBACK_X
+  complete_table table_;
 };
 
 }  // namespace outback::layers

@@ -63,43 +63,13 @@ bool own_output::differs(std::size_t begin, std::size_t size) const {
   return std::memcmp(now, now + size_ + beyond, size) != 0;
 }
 
-outputs::outputs(const any_call& call) {
-  std::size_t i = 0;
+std::vector<own_output> outputs_of(const any_call& call) {
+  std::vector<own_output> all;
   for_each_argument(call, [&](const parameter& p, word value) {
-    if (is_output(p.is)) {
-      // `word` keeps addresses as const; an output's was not.
-      all_[count_] = own_output(call.slot.name, p, const_cast<void*>(value.address()));
-      places_[i] = all_[count_++].place();
-    }
-    ++i;
+    // `word` keeps addresses as const; an output's was not.
+    if (is_output(p.is)) all.emplace_back(call.slot.name, p, const_cast<void*>(value.address()));
   });
-}
-
-outputs::~outputs() = default;
-
-const char* outputs::written() const {
-  for (const own_output& each : *this) {
-    if (each.written()) return each.is().name;
-  }
-  return nullptr;
-}
-
-const char* outputs::untouched() const {
-  for (const own_output& each : *this) {
-    if (each.untouched()) return each.is().name;
-  }
-  return nullptr;
-}
-
-const char* outputs::overrun() const {
-  for (const own_output& each : *this) {
-    if (each.overrun()) return each.is().name;
-  }
-  return nullptr;
-}
-
-void outputs::commit() const {
-  for (const own_output& each : *this) each.commit();
+  return all;
 }
 
 }  // namespace outback::layers

@@ -74,20 +74,4 @@ std::string json_escaped(std::string_view text) {
   return out;
 }
 
-std::string in_one_line(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '\\') {
-      out += "\\\\";
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += "\\x" + hex(static_cast<unsigned char>(c), 2);
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
 }  // namespace outback::layers

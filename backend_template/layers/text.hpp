@@ -31,7 +31,4 @@ std::string place_text(int32_t device);
 /// that is no part of UTF-8 becomes U+FFFD.
 std::string json_escaped(std::string_view text);
 
-/// Returns `text` in one line: backslashes and control characters are escaped (\n, \x1b).
-std::string in_one_line(std::string_view text);
-
 }  // namespace outback::layers

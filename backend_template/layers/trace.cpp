@@ -15,6 +15,7 @@
 #include "backend_template/layers/make.hpp"
 #include "backend_template/layers/text.hpp"
 #include "backend_template/layers/trace_file.hpp"
+#include "outback/detail/utf8.hpp"
 #include "outback/layers.hpp"
 
 namespace outback::layers {
@@ -163,7 +164,8 @@ class tracer : public layer<tracer> {
     } else {
       entry = fixed(start / 1e6, 6) + " " + thread + " " + slot + "(" + given.text() +
               ") = " + answer + (results.text().empty() ? "" : " (" + results.text() + ")") +
-              (error.empty() ? "" : ": " + in_one_line(error)) + ", " + fixed(duration, 3) + " us";
+              (error.empty() ? "" : ": " + outback::detail::printable(error)) + ", " +
+              fixed(duration, 3) + " us";
     }
     // A failure is written at once: it may be the last call before a crash.
     file_.add(entry, known == nullptr || status > OUTBACK_NOT_READY);

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <mutex>
 #include <set>
 
@@ -21,8 +22,12 @@ validation::validation(const outback_runtime& below, const outback_runtime& devi
 
 void validation::refuse(const char* slot, const char* argument, std::string_view is,
                         std::string_view expected) {
-  throw invalid_argument("validation: " + std::string(slot) + ": " + argument + " is " +
-                         std::string(is) + ": expected " + std::string(expected));
+  refuse(slot,
+         std::string(argument) + " is " + std::string(is) + ": expected " + std::string(expected));
+}
+
+void validation::refuse(const char* slot, std::string_view why) {
+  throw invalid_argument("validation: " + std::string(slot) + ": " + std::string(why));
 }
 
 void validation::blame(const char* slot, std::string_view what) {
@@ -54,18 +59,21 @@ void validation::check_arguments(const any_call& call) {
   });
   const int32_t device = stream_device(call);
   for_each_argument(call, [&](const parameter& p, word value) {
+    if (p.is == role::needed && value.address() == nullptr) {
+      refuse(call.slot.name, p.name, "null", "a pointer");
+    }
     if (p.kind.empty() || is_output(p.is)) return;
     if (value.address() == nullptr && p.is == role::or_null) return;
     check_handle(call.slot.name, p, value.address(), device);
   });
 }
 
-device_set validation::involved(const any_call& call) const {
-  device_set all = devices_of(call);
+std::set<int32_t> validation::involved(const any_call& call) const {
+  std::set<int32_t> all = devices_of(call);
   for_each_argument(call, [&](const parameter& p, word value) {
     if (p.is != role::of_any) return;
     if (const auto found = objects_.find_of_any_device(p.kind, value.address())) {
-      all.add(found->device);
+      all.insert(found->device);
     }
   });
   return all;
@@ -84,7 +92,12 @@ validation::giving validation::give(const any_call& call) {
 }
 
 void validation::check_answer(const any_call& call, outback_status status, const giving& given,
-                              const outputs& own) {
+                              const std::vector<own_output>& own) {
+  // The name of an output of which it is so.
+  const auto which = [&](bool (own_output::*is)() const) -> const char* {
+    const auto found = std::find_if(own.begin(), own.end(), std::mem_fn(is));
+    return found == own.end() ? nullptr : found->is().name;
+  };
   // After any other failure the object is gone (outback/runtime.h, "Ownership").
   if (status == OUTBACK_INVALID_ARGUMENT) {
     if (given.memory) objects_.put_back(*given.memory);
@@ -99,14 +112,14 @@ void validation::check_answer(const any_call& call, outback_status status, const
       (status == OUTBACK_NOT_READY && !call.slot.may_be_not_ready)) {
     blame_status(slot, status);
   }
-  if (const char* name = own.overrun()) {
+  if (const char* name = which(&own_output::overrun)) {
     blame(slot, "wrote beyond the end of *" + std::string(name));
   }
   if (status != OUTBACK_OK) {
-    if (const char* name = own.written()) blame_written(slot, status, name);
+    if (const char* name = which(&own_output::written)) blame_written(slot, status, name);
     return;
   }
-  if (const char* name = own.untouched()) {
+  if (const char* name = which(&own_output::untouched)) {
     blame(slot, "answered ok and wrote nothing to *" + std::string(name));
   }
   for (const own_output& each : own) {
@@ -167,7 +180,7 @@ validation::facts validation::facts_of(int32_t device) {
 
 void validation::check_not_lost(const any_call& call) const {
   if (!any_lost_.load(std::memory_order_acquire)) return;
-  const device_set devices = involved(call);
+  const std::set<int32_t> devices = involved(call);
   const std::lock_guard lock(mutex_);
   for (const int32_t device : devices) {
     if (const auto found = lost_.find(device); found != lost_.end()) {
@@ -178,7 +191,7 @@ void validation::check_not_lost(const any_call& call) const {
 }
 
 void validation::lose(const any_call& call) {
-  const device_set devices = involved(call);
+  const std::set<int32_t> devices = involved(call);
   if (devices.size() != 1) return;  // of two, the status does not say which one
   const char* why = error_below();
   const std::lock_guard lock(mutex_);
@@ -298,28 +311,10 @@ void validation::receive(slots::stream_priorities, int32_t, int32_t* least, int3
                                             ": expected *least >= 0 >= *greatest");
 }
 
-void validation::check(slots::peer_enable, int32_t device, int32_t peer) {
-  check_two(slots::peer_enable::name, device, peer);
-}
-
-void validation::check(slots::peer_disable, int32_t device, int32_t peer) {
-  check_two(slots::peer_disable::name, device, peer);
-}
-
-void validation::check_two(const char* slot, int32_t device, int32_t peer) {
-  if (device == peer) refuse(slot, "peer", std::to_string(peer), "another device than `device`");
-}
-
 void validation::receive(slots::peer_can_access, int32_t device, int32_t peer, int32_t* can) {
   if (device != peer || *can == 0) return;
   blame(slots::peer_can_access::name,
         "made device " + std::to_string(device) + " a peer of itself");
-}
-
-void validation::check(slots::callback_enqueue, int32_t, outback_callback callback, void*,
-                       outback_stream) {
-  if (callback != nullptr) return;
-  refuse(slots::callback_enqueue::name, "callback", "null", "a function to call");
 }
 
 // ---- Leaks

@@ -8,8 +8,10 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "backend_template/layers/call.hpp"
 #include "backend_template/layers/fork_mutex.hpp"
@@ -18,6 +20,7 @@
 #include "backend_template/layers/opened_memory.hpp"
 #include "backend_template/layers/outputs.hpp"
 #include "backend_template/layers/text.hpp"
+#include "outback/detail/call_check.hpp"
 #include "outback/layers.hpp"
 #include "outback/runtime_error.hpp"
 
@@ -45,10 +48,11 @@ class validation : public layer<validation> {
   outback_status call(Args... args) {
     const any_call call = {slot_facts_of<Slot>, {args...}};
     check_arguments(call);
-    outputs own(call);  // refuses null outputs
-    std::size_t i = 0;
-    (own.replace(i++, args), ...);
+    std::vector<own_output> own = outputs_of(call);  // refuses null outputs
+    std::size_t from_end = sizeof...(args);
+    (replace_output(args, own, from_end--), ...);
     check(Slot(), args...);
+    check_rules(Slot(), args...);
     check_not_lost(call);  // last, so that a wrong argument is reported also for a lost device
 
     giving given = give(call);
@@ -57,7 +61,7 @@ class validation : public layer<validation> {
     check_answer(call, status, given, own);
     if (status != OUTBACK_OK) return status;
     receive(Slot(), args...);
-    own.commit();
+    for (const own_output& each : own) each.commit();
     return status;
   }
 
@@ -84,6 +88,8 @@ class validation : public layer<validation> {
   /// The caller is wrong: throws "validation: <slot>: <argument> is <is>: expected <expected>".
   [[noreturn]] static void refuse(const char* slot, const char* argument, std::string_view is,
                                   std::string_view expected);
+  /// The same with the whole sentence, "<argument> is <is>: expected <expected>".
+  [[noreturn]] static void refuse(const char* slot, std::string_view why);
   /// The runtime is wrong: throws "validation: <slot>: the runtime is wrong: it <what>".
   [[noreturn]] static void blame(const char* slot, std::string_view what);
 
@@ -100,7 +106,7 @@ class validation : public layer<validation> {
   /// or that is gone. Null is refused too.
   void check_handle(const char* slot, const parameter& p, const void* handle, int32_t device) const;
   /// Returns the devices that the call needs: those it names, and those of its handles.
-  device_set involved(const any_call& call) const;
+  std::set<int32_t> involved(const any_call& call) const;
   /// Removes the records of the handles that the call ends.
   giving give(const any_call& call);
 
@@ -109,7 +115,7 @@ class validation : public layer<validation> {
   /// Checks status and outputs. Records new handles if nothing is wrong. After
   /// OUTBACK_INVALID_ARGUMENT, puts the records of `given` back. Notes a device that was lost.
   void check_answer(const any_call& call, outback_status status, const giving& given,
-                    const outputs& own);
+                    const std::vector<own_output>& own);
   /// Records a new handle; blames null and a handle that is alive already.
   void receive_handle(const char* slot, const parameter& p, const void* handle, int32_t device);
   [[noreturn]] void blame_status(const char* slot, outback_status status) const;
@@ -117,7 +123,17 @@ class validation : public layer<validation> {
 
   // ---- Overloads for single slots. The templates do nothing, for all other slots.
 
-  /// Refuses wrong arguments that the roles do not cover.
+  /// Refuses what no runtime accepts.
+  template <class Slot, class... Args>
+  static void check_rules(Slot slot, Args... args) {
+    try {
+      outback::detail::check_call(slot, args...);
+    } catch (const invalid_argument& error) {
+      refuse(Slot::name, error.what());
+    }
+  }
+
+  /// Refuses other wrong arguments that the roles do not cover.
   template <class Slot, class... Args>
   void check(Slot, Args...) {}
   void check(slots::mem_copy, void* dst, int32_t dst_device, const void* src, int32_t src_device,
@@ -127,13 +143,8 @@ class validation : public layer<validation> {
   void check(slots::event_create, int32_t device, uint32_t flags, outback_event*);
   void check(slots::event_elapsed, outback_event from, outback_event to, int64_t*);
   void check(slots::host_register, void* ptr, std::size_t size);
-  void check(slots::peer_enable, int32_t device, int32_t peer);
-  void check(slots::peer_disable, int32_t device, int32_t peer);
-  void check(slots::callback_enqueue, int32_t, outback_callback callback, void*, outback_stream);
   void check(slots::ipc_get_memory, int32_t device, void* ptr, outback_ipc_handle* handle);
-  void check(slots::ipc_open_memory, int32_t, const outback_ipc_handle* handle, void**);
   void check(slots::ipc_get_event, int32_t device, outback_event event, outback_ipc_handle* handle);
-  void check(slots::ipc_open_event, int32_t, const outback_ipc_handle* handle, outback_event*);
   void check(slots::stream_destroy, int32_t device, outback_stream stream);
   void check(slots::graph_begin, int32_t device, outback_stream stream);
   void check(slots::graph_instantiate, int32_t device, outback_graph graph);
@@ -200,14 +211,6 @@ class validation : public layer<validation> {
   /// Removes and returns the record of such memory, or refuses `ptr`.
   block take_memory(const char* slot, const void* ptr, int32_t device, origin from);
 
-  // ---- Peers, IPC handles
-
-  /// Refuses a device that is to be its own peer.
-  static void check_two(const char* slot, int32_t device, int32_t peer);
-  /// Refuses a handle that is not whole.
-  static void check_whole(const char* slot, const outback_ipc_handle& handle);
-  /// Refuses a handle that is null or not whole, for the slots that read one.
-  static void check_given(const char* slot, const outback_ipc_handle* handle);
   /// Blames a handle with an impossible size or descriptor, for the slots that write one.
   static void check_made(const char* slot, const outback_ipc_handle& handle);
 

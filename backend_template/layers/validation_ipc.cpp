@@ -5,17 +5,14 @@
 
 namespace outback::layers {
 
-void validation::check(slots::ipc_get_memory, int32_t device, void* ptr,
-                       outback_ipc_handle* handle) {
-  check_whole(slots::ipc_get_memory::name, *handle);
+void validation::check(slots::ipc_get_memory, int32_t device, void* ptr, outback_ipc_handle*) {
   const auto found = objects_.find(ptr, device);
   const bool begins = found && found->begin == reinterpret_cast<uintptr_t>(ptr);
   if (!begins) refuse_memory(slots::ipc_get_memory::name, ptr, device, origin::allocated);
 }
 
 void validation::check(slots::ipc_get_event, int32_t device, outback_event event,
-                       outback_ipc_handle* handle) {
-  check_whole(slots::ipc_get_event::name, *handle);
+                       outback_ipc_handle*) {
   const auto found = objects_.find(event_kind, event, device);
   if (!found) return;  // another thread destroyed it; the runtime will refuse the call
   if ((found->state & OUTBACK_EVENT_INTERPROCESS) != 0) return;
@@ -24,37 +21,12 @@ void validation::check(slots::ipc_get_event, int32_t device, outback_event event
          "one created with OUTBACK_EVENT_INTERPROCESS");
 }
 
-void validation::check_whole(const char* slot, const outback_ipc_handle& handle) {
-  if (handle.struct_size >= sizeof(outback_ipc_handle)) return;
-  refuse(slot, "handle->struct_size", std::to_string(handle.struct_size),
-         "the size of the whole struct, " + std::to_string(sizeof(outback_ipc_handle)));
-}
-
-// A handle comes from another process and may be anything.
-void validation::check_given(const char* slot, const outback_ipc_handle* handle) {
-  if (handle == nullptr) refuse(slot, "handle", "null", "what another process was given");
-  check_whole(slot, *handle);
-  if (handle->size > sizeof(handle->bytes)) {
-    refuse(slot, "handle->size", std::to_string(handle->size),
-           "at most " + std::to_string(sizeof(handle->bytes)));
-  }
-}
-
 void validation::check_made(const char* slot, const outback_ipc_handle& handle) {
   if (handle.size > sizeof(handle.bytes)) {
     blame(slot, "made a handle of " + bytes_text(handle.size) + ", and there is room for " +
                     std::to_string(sizeof(handle.bytes)));
   }
   if (handle.fd < -1) blame(slot, "made a handle with the descriptor " + std::to_string(handle.fd));
-}
-
-void validation::check(slots::ipc_open_memory, int32_t, const outback_ipc_handle* handle, void**) {
-  check_given(slots::ipc_open_memory::name, handle);
-}
-
-void validation::check(slots::ipc_open_event, int32_t, const outback_ipc_handle* handle,
-                       outback_event*) {
-  check_given(slots::ipc_open_event::name, handle);
 }
 
 void validation::receive(slots::ipc_get_memory, int32_t, void*, outback_ipc_handle* handle) {

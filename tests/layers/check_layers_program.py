@@ -117,7 +117,7 @@ class LayersProgram(unittest.TestCase):
         path = self.folder / "calls.txt"
         self.run_program("strange", trace=path)
         [line] = path.read_bytes().splitlines()[1:]
-        self.assertIn(b'"quoted" \\\\ \\n\\x01 caf\xc3\xa9 \xff', line)
+        self.assertIn(b'"quoted" \\ \\x0a\\x01 caf\xc3\xa9 \\xff', line)
 
     def test_a_trace_may_go_where_nothing_is_rewritten(self):
         ran = self.run_program("plain", trace="/dev/stderr")

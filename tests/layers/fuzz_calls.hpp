@@ -21,8 +21,9 @@
 #include <utility>
 #include <vector>
 
-#include "backend_template/layers/slots.hpp"
+#include "backend_template/layers/call.hpp"
 #include "backend_template/layers/text.hpp"
+#include "outback/detail/slots.hpp"
 #include "outback/layers.hpp"
 
 namespace outback::layers {
@@ -284,7 +285,7 @@ class fuzz_run {
     constexpr auto slots_before = []<class Slot>(std::type_identity<Slot>) {
       std::size_t n = 0;
       bool found = false;
-      for_each_slot([&](auto slot) {
+      slots::for_each_slot([&](auto slot) {
         found = found || std::is_same_v<decltype(slot), Slot>;
         if (!found) ++n;
       });
@@ -298,7 +299,7 @@ class fuzz_run {
     // By chance alone hardly any capture gets to its end, and no graph to a launch.
     if (byte() < 48) which = first_of_graphs + byte() % slots_of_graphs;
     std::size_t i = 0;
-    for_each_slot([&](auto slot) {
+    slots::for_each_slot([&](auto slot) {
       if (i++ == which) one_call<decltype(slot)>(decltype(slot)::pointer);
     });
   }
@@ -337,12 +338,7 @@ class fuzz_run {
   }
   template <class Slot>
   auto function_of() const {
-    if constexpr (std::is_same_v<typename Slot::owner, outback_runtime>) {
-      return t_.*Slot::pointer;
-    } else {
-      const auto* group = t_.*group_member<typename Slot::owner>;
-      return group == nullptr ? nullptr : group->*Slot::pointer;
-    }
+    return slots::function_in<Slot>(t_);
   }
 
   template <class Slot, class Outs>

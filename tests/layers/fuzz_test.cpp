@@ -97,11 +97,9 @@ TEST_P(FuzzTest, RandomCalls) {
   for (const auto& [slot, count] : successes) all += count;
   EXPECT_LT(all, calls / 10 * 9);
   if (wanted < 60000) return;
-  for_each_slot([&](auto slot) {
+  slots::for_each_slot([&](auto slot) {
     using Slot = decltype(slot);
-    if constexpr (!std::is_same_v<typename Slot::owner, outback_runtime>) {
-      if (table.validated->*group_member<typename Slot::owner> == nullptr) return;
-    }
+    if (slots::function_in<Slot>(*table.validated) == nullptr) return;
     // Memory of another process needs one.
     constexpr bool foreign = std::is_same_v<Slot, slots::ipc_open_memory> ||
                              std::is_same_v<Slot, slots::ipc_close_memory> ||

@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "backend_template/layers/slots.hpp"
 #include "backend_template/runtimes/null/null.h"
+#include "outback/detail/slots.hpp"
 #include "tests/layers/layers_testing.hpp"
 
 namespace outback::layers {
@@ -26,24 +26,15 @@ std::vector<const outback_runtime*> each_layer_over(const outback_runtime* below
           select_devices(below, {0})};
 }
 
-template <class Slot>
-auto function_of(const outback_runtime& table) {
-  if constexpr (std::is_same_v<typename Slot::owner, outback_runtime>) {
-    return table.*Slot::pointer;
-  } else {
-    return table.*group_member<typename Slot::owner>->*Slot::pointer;
-  }
-}
-
 TEST(LayerTest, EverySlotGoesThroughTheLayer) {
   const outback_runtime* below = whole_table();
   for (const outback_runtime* table : each_layer_over(below)) {
     EXPECT_EQ(table_problem(table), "");
     EXPECT_NE(table->self, below->self);
     EXPECT_NE(table->last_error, below->last_error);
-    for_each_slot([&](auto slot) {
+    slots::for_each_slot([&](auto slot) {
       using Slot = decltype(slot);
-      EXPECT_NE(function_of<Slot>(*table), function_of<Slot>(*below)) << Slot::name;
+      EXPECT_NE(slots::function_in<Slot>(*table), slots::function_in<Slot>(*below)) << Slot::name;
     });
   }
 }
@@ -56,9 +47,10 @@ TEST(LayerTest, TheGroupsAreThoseBelow) {
                                        static_cast<const outback_runtime*>(&some)}) {
     for (const outback_runtime* table : each_layer_over(below)) {
       EXPECT_EQ(table->struct_size, sizeof(outback_runtime));
-#define OUTBACK_X(group) EXPECT_EQ(table->group == nullptr, below->group == nullptr) << #group;
-      OUTBACK_LAYER_GROUPS(OUTBACK_X)
-#undef OUTBACK_X
+      slots::for_each_group([&]<class Group>(Group) {
+        EXPECT_EQ(table->*Group::pointer == nullptr, below->*Group::pointer == nullptr)
+            << Group::name;
+      });
     }
   }
 }

@@ -32,10 +32,6 @@ TEST(JsonEscapeTest, WhatIsNotUtf8IsReplaced) {
   EXPECT_EQ(json_escaped("\xf4\x90\x80\x80"), "\\ufffd\\ufffd\\ufffd\\ufffd") << "beyond the last";
 }
 
-TEST(LineTest, ALineIsOneLine) {
-  EXPECT_EQ(in_one_line("a\nb\\c\r\u00e9"), "a\\nb\\\\c\\x0d\u00e9");
-}
-
 TEST(StatusTest, NamesGoBothWays) {
   for (outback_status status = OUTBACK_OK; status <= OUTBACK_INTERNAL; ++status) {
     ASSERT_NE(status_name(status), nullptr);

@@ -81,7 +81,7 @@ TEST_F(GroupsTest, TheDriversObjectsAreOfLivingOnes) {
 
 TEST_F(GroupsTest, ACallbackIsAFunction) {
   expect_refused([&] { return t_.callbacks->enqueue(self_, 0, nullptr, this, nullptr); },
-                 "callbacks.enqueue: callback is null: expected a function to call");
+                 "callbacks.enqueue: callback is null: expected a pointer");
   int called = 0;
   const auto call = [](void* data) { ++*static_cast<int*>(data); };
   EXPECT_TRUE(ok(t_.callbacks->enqueue(self_, 0, call, &called, nullptr)));

@@ -68,7 +68,7 @@ TEST_F(ValidationTest, PatternsAndSizes) {
   expect_refused([&] { return fill(0, ptr, 30, 4); },
                  "mem_fill: size is 30: expected a multiple of pattern_size, 4");
   expect_refused([&] { return t_.mem_fill(self_, 0, ptr, 64, nullptr, 1, nullptr); },
-                 "mem_fill: pattern is null: expected the bytes to fill with");
+                 "mem_fill: pattern is null: expected a pointer");
   expect_refused([&] { return fill(0, nullptr, 64); },
                  "mem_fill: ptr is null, 64 bytes: expected memory of device 0");
   const std::size_t most = std::numeric_limits<std::size_t>::max();

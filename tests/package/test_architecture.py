@@ -29,7 +29,7 @@ def test_a_part_that_is_entered_twice_is_said():
 
 
 def test_a_long_file_is_said():
-    long = "backend_template/include/outback/detail/runtime_slots.hpp"
+    long = "backend_template/include/outback/runtime.h"
     (problem,) = page.problems_of("A method", [long])
     assert "lines, at most 400 are wanted" in problem
 

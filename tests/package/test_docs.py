@@ -135,7 +135,7 @@ def test_a_link_to_a_source_is_its_text(docs):
     done = build()
     assert done.returncode == 0, done.stderr
     page = (folder.parent / "build/docs/contract.html").read_text()
-    assert "<code>outback/runtime.hpp</code> lists them" in page
+    assert "<code>outback/slot_list.hpp</code> lists them" in page
 
 
 def test_tables_have_a_line_for_each_row():

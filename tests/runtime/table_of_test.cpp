@@ -11,7 +11,6 @@
 #include <thread>
 #include <vector>
 
-#include "backend_template/layers/slots.hpp"
 #include "outback/runtime.hpp"
 #include "outback/table_check.hpp"
 #include "tests/runtime/whole_runtime.hpp"
@@ -157,9 +156,9 @@ std::vector<std::string> groups_of() {
   static Class object;
   const outback_runtime& table = *table_of(object);
   std::vector<std::string> names;
-#define OUTBACK_X(group) \
+#define OUTBACK_X(group, ...) \
   if (table.group != nullptr) names.emplace_back(#group);
-  OUTBACK_LAYER_GROUPS(OUTBACK_X)
+  OUTBACK_GROUPS(OUTBACK_X)
 #undef OUTBACK_X
   return names;
 }

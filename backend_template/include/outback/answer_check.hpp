@@ -26,16 +26,19 @@ namespace outback {
 /// that pinned memory has at least.
 inline constexpr uint32_t least_alignment = 64;
 
-namespace detail {
-
-/// Returns how many bytes the first character of `text` has; 0 if `text` does not begin with valid
-/// UTF-8. `text` must not be empty.
-inline std::size_t utf8_character(std::string_view text) {
-  std::string_view rest = text;
-  const uint32_t character = take_character(rest);
-  const std::size_t size = text.size() - rest.size();
-  return character == no_character && size == 1 ? 0 : size;
+/// Returns `text` with U+FFFD in place of each byte that is no part of valid UTF-8, so that Python
+/// accepts it. For texts of last_error.
+inline std::string as_utf8(std::string_view text) {
+  std::string valid;
+  valid.reserve(text.size());
+  while (!text.empty()) {
+    const std::string_view character = detail::take_bytes(text);
+    valid += character.empty() ? "\xef\xbf\xbd" : character;
+  }
+  return valid;
 }
+
+namespace detail {
 
 /// Returns the number as "0x1f".
 inline std::string hex_text(uint64_t number) {
@@ -45,49 +48,19 @@ inline std::string hex_text(uint64_t number) {
 }
 
 /// Checks a text in a struct that the runtime filled: it must end within `field` and must be UTF-8.
-/// `name` is the name of the member in the message. The message shows other bytes as \xHH, so that
-/// the message itself is UTF-8.
+/// `name` is the name of the member in the message, which is UTF-8 itself.
 template <std::size_t N>
 std::string text_problem(const char* name, const char (&field)[N]) {
   if (std::memchr(field, 0, N) == nullptr) {
     return "left " + std::string(name) + " without an end: expected a null character within " +
            std::to_string(N) + " bytes";
   }
-  std::string shown;
-  bool valid = true;
-  for (std::string_view rest = field; !rest.empty();) {
-    const std::size_t size = utf8_character(rest);
-    if (size != 0) {
-      shown += rest.substr(0, size);
-    } else {
-      char escaped[8];
-      std::snprintf(escaped, sizeof(escaped), "\\x%02x", static_cast<unsigned char>(rest[0]));
-      shown += escaped;
-      valid = false;
-    }
-    rest.remove_prefix(size == 0 ? 1 : size);
-  }
-  return valid ? "" : "made " + std::string(name) + " \"" + shown + "\": expected UTF-8";
+  return as_utf8(field) == field
+             ? ""
+             : "made " + std::string(name) + " \"" + printable(field) + "\": expected UTF-8";
 }
 
 }  // namespace detail
-
-/// Returns `text` with U+FFFD in place of each byte that is no part of valid UTF-8, so that Python
-/// accepts it. For texts of last_error.
-inline std::string as_utf8(std::string_view text) {
-  std::string valid;
-  valid.reserve(text.size());
-  while (!text.empty()) {
-    const std::size_t size = detail::utf8_character(text);
-    if (size == 0) {
-      valid += "\xef\xbf\xbd";
-    } else {
-      valid += text.substr(0, size);
-    }
-    text.remove_prefix(size == 0 ? 1 : size);
-  }
-  return valid;
-}
 
 /// Checks what `device_count` wrote. `before` is what it wrote in an earlier call, -1 if there was
 /// none: the number must not change as long as the process runs.

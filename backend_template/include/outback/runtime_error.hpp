@@ -110,16 +110,5 @@ inline outback_status status_of_exception() noexcept {
   }
 }
 
-/// Runs `body`, which returns a status, and turns whatever it throws into a status: no exception
-/// may reach the C functions of the table.
-template <class Body>
-outback_status guarded(Body&& body) noexcept {
-  try {
-    return body();
-  } catch (...) {
-    return status_of_exception();
-  }
-}
-
 }  // namespace detail
 }  // namespace outback

@@ -8,155 +8,64 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <tuple>
+#include <type_traits>
 
 #include "outback/detail/refused_table.hpp"
+#include "outback/detail/slots.hpp"
 #include "outback/runtime.h"
 
 namespace outback {
 namespace detail {
 
-/// Where a slot lies in its struct, and what messages call it.
-struct slot {
-  const char* name;
-  std::size_t offset;  // in bytes
-};
-
-#define OUTBACK_SLOT(type, name) \
-  slot {                         \
-    #name, offsetof(type, name)  \
-  }
-/// The slots that every table must have.
-inline constexpr slot required_slots[] = {
-    OUTBACK_SLOT(outback_runtime, last_error),  OUTBACK_SLOT(outback_runtime, device_count),
-    OUTBACK_SLOT(outback_runtime, device_info), OUTBACK_SLOT(outback_runtime, device_sync),
-    OUTBACK_SLOT(outback_runtime, mem_alloc),   OUTBACK_SLOT(outback_runtime, mem_free),
-    OUTBACK_SLOT(outback_runtime, mem_copy),    OUTBACK_SLOT(outback_runtime, mem_fill)};
-// For each group, the slots that it had when the group was introduced: a table must have all of
-// them or none. Slots that are appended to a group later must not be added here, since older tables
-// do not have them.
-inline constexpr slot streams_slots[] = {
-    OUTBACK_SLOT(outback_streams, create), OUTBACK_SLOT(outback_streams, destroy),
-    OUTBACK_SLOT(outback_streams, query), OUTBACK_SLOT(outback_streams, sync),
-    OUTBACK_SLOT(outback_streams, priorities)};
-inline constexpr slot events_slots[] = {
-    OUTBACK_SLOT(outback_events, create), OUTBACK_SLOT(outback_events, destroy),
-    OUTBACK_SLOT(outback_events, record), OUTBACK_SLOT(outback_events, wait),
-    OUTBACK_SLOT(outback_events, query),  OUTBACK_SLOT(outback_events, sync),
-    OUTBACK_SLOT(outback_events, elapsed)};
-inline constexpr slot host_memory_slots[] = {OUTBACK_SLOT(outback_host_memory, alloc),
-                                             OUTBACK_SLOT(outback_host_memory, free),
-                                             OUTBACK_SLOT(outback_host_memory, info)};
-inline constexpr slot device_state_slots[] = {OUTBACK_SLOT(outback_device_state, select),
-                                              OUTBACK_SLOT(outback_device_state, is_active),
-                                              OUTBACK_SLOT(outback_device_state, memory_usage)};
-inline constexpr slot host_registration_slots[] = {OUTBACK_SLOT(outback_host_registration, add),
-                                                   OUTBACK_SLOT(outback_host_registration, remove)};
-inline constexpr slot peer_slots[] = {OUTBACK_SLOT(outback_peer, can_access),
-                                      OUTBACK_SLOT(outback_peer, enable),
-                                      OUTBACK_SLOT(outback_peer, disable)};
-inline constexpr slot native_slots[] = {
-    OUTBACK_SLOT(outback_native, device), OUTBACK_SLOT(outback_native, context),
-    OUTBACK_SLOT(outback_native, stream), OUTBACK_SLOT(outback_native, event),
-    OUTBACK_SLOT(outback_native, wrap_stream)};
-inline constexpr slot callbacks_slots[] = {OUTBACK_SLOT(outback_callbacks, enqueue)};
-inline constexpr slot ipc_slots[] = {
-    OUTBACK_SLOT(outback_ipc, get_memory), OUTBACK_SLOT(outback_ipc, open_memory),
-    OUTBACK_SLOT(outback_ipc, close_memory), OUTBACK_SLOT(outback_ipc, get_event),
-    OUTBACK_SLOT(outback_ipc, open_event)};
-inline constexpr slot graphs_slots[] = {
-    OUTBACK_SLOT(outback_graphs, begin),  OUTBACK_SLOT(outback_graphs, status),
-    OUTBACK_SLOT(outback_graphs, end),    OUTBACK_SLOT(outback_graphs, instantiate),
-    OUTBACK_SLOT(outback_graphs, launch), OUTBACK_SLOT(outback_graphs, destroy)};
-inline constexpr slot telemetry_slots[] = {OUTBACK_SLOT(outback_telemetry, read),
-                                           OUTBACK_SLOT(outback_telemetry, processes)};
-#undef OUTBACK_SLOT
-
-/// Returns the name of the first of `slots` that is missing in `object`, null if none is. A slot is
-/// missing if it is null or lies beyond `struct_size`, the size that `object` says it has.
-template <std::size_t N>
-const char* missing_slot(const void* object, uint32_t struct_size, const slot (&slots)[N]) {
-  for (const slot& s : slots) {
-    // Read by memcpy: the slots have many types, and all function pointers have one size.
-    void (*function)() = nullptr;
-    if (s.offset + sizeof(function) <= struct_size) {
-      std::memcpy(&function, static_cast<const char*>(object) + s.offset, sizeof(function));
-    }
-    if (function == nullptr) return s.name;
-  }
-  return nullptr;
+/// Returns a copy of a table or a group whose maker may have known less of it, or more: as much as
+/// both sides know. The rest is zero, which means absent. All zero for null.
+template <class T>
+T whole(const T* given) {
+  T copy = {};
+  if (given == nullptr) return copy;
+  const std::size_t size = std::min<std::size_t>(given->struct_size, sizeof(T));
+  std::memcpy(&copy, given, size - size % sizeof(void*));  // half a pointer is none
+  copy.struct_size = sizeof(T);
+  return copy;
 }
 
-/// Returns the pointer to a group, which lies `offset` bytes into the table; null if the table is
-/// older than the group and ends before it.
-template <class Group>
-const Group* group_at(const outback_runtime& table, std::size_t offset) {
-  const Group* group = nullptr;
-  if (offset + sizeof(group) <= table.struct_size) {
-    std::memcpy(&group, reinterpret_cast<const char*>(&table) + offset, sizeof(group));
-  }
-  return group;
-}
-
-/// Says what is wrong with a group: a missing slot, or a `reserved` that is not 0. "" if the group
-/// is right or absent. `name` is the group's name in the message. In a table that `is_newer` than
-/// this header, `reserved` may have a meaning.
-template <class Group, std::size_t N>
-std::string group_problem(const Group* group, const char* name, const slot (&slots)[N],
-                          bool is_newer) {
-  if (group == nullptr) return {};
-  if (const char* missing = missing_slot(group, group->struct_size, slots)) {
-    return "the runtime's group " + std::string(name) + " has no " + missing + " (struct_size " +
-           std::to_string(group->struct_size) + "): a group is whole, or its pointer is null";
-  }
-  if (group->reserved == 0 || is_newer) return {};
-  return "the runtime's group " + std::string(name) + " has reserved " +
-         std::to_string(group->reserved) + ": it must be 0";
-}
-
-// X(group): every group, in the order of outback/runtime.h.
-#define OUTBACK_GROUPS(X) \
-  X(streams)              \
-  X(events)               \
-  X(host_memory)          \
-  X(device_state) X(host_registration) X(peer) X(native) X(callbacks) X(ipc) X(graphs) X(telemetry)
-
-// streams_of(table), events_of(table), ...: the group of a table, or null.
-#define OUTBACK_X(group)                                                   \
-  inline const outback_##group* group##_of(const outback_runtime& t) {     \
-    return group_at<outback_##group>(t, offsetof(outback_runtime, group)); \
-  }
-OUTBACK_GROUPS(OUTBACK_X)
-#undef OUTBACK_X
-
-/// Says what is wrong with the first group that is not right; "" if all groups are right or absent.
-inline std::string groups_problem(const outback_runtime& t) {
-  const bool is_newer = t.abi_minor > OUTBACK_ABI_MINOR;
-  std::string problem;
-#define OUTBACK_X(group) \
-  if (problem.empty()) problem = group_problem(group##_of(t), #group, group##_slots, is_newer);
-  OUTBACK_GROUPS(OUTBACK_X)
-#undef OUTBACK_X
-  return problem;
-}
-
-/// Says which group the first group needs that lacks one; "" if every group has what it needs. The
-/// comments of outback_runtime are the rule. `events` stands for `streams` too, which it needs.
-inline std::string needs_problem(const outback_runtime& t) {
-  std::string problem;
-  const auto needs = [&](const void* group, const char* name, const void* other,
-                         const char* other_name) {
-    if (problem.empty() && group != nullptr && other == nullptr) {
-      problem = "the runtime's table has the group " + std::string(name) + " without the group " +
-                other_name + ", which it needs";
-    }
+/// Returns the name of the first slot that `object` must have and has not, null if there is none.
+/// `object` is whole. Slots that were appended to a group may be absent.
+template <class Owner>
+const char* missing_slot(const Owner& object) {
+  const char* missing = nullptr;
+  const auto look = [&]<class Slot>(Slot) {
+    const bool may_be = slots::is_appended<Slot> || object.*Slot::pointer != nullptr;
+    if (missing == nullptr && !may_be) missing = Slot::name_in_group;
   };
-  needs(events_of(t), "events", streams_of(t), "streams");
-  needs(host_registration_of(t), "host_registration", host_memory_of(t), "host_memory");
-  needs(native_of(t), "native", events_of(t), "events");
-  needs(callbacks_of(t), "callbacks", streams_of(t), "streams");
-  needs(ipc_of(t), "ipc", events_of(t), "events");
-  needs(graphs_of(t), "graphs", events_of(t), "events");
-  return problem;
+  slots::group<Owner>::all::apply([&](auto... slot) { (look(slot), ...); });
+  return missing;
+}
+
+/// Says what is wrong with a group of `table`, which is whole: a missing slot, a `reserved` that is
+/// not 0, or another group that it needs. "" if the group is right or absent. In a table that is
+/// newer than this header, `reserved` may have a meaning.
+template <class Group>
+std::string group_problem(Group, const outback_runtime& table) {
+  const auto* const group = table.*Group::pointer;
+  if (group == nullptr) return {};
+  const std::string what = std::string("the runtime's group ") + Group::name;
+  if (const char* missing = missing_slot(whole(group))) {
+    return what + " has no " + missing + " (struct_size " + std::to_string(group->struct_size) +
+           "): a group is whole, or its pointer is null";
+  }
+  if (group->reserved != 0 && table.abi_minor <= OUTBACK_ABI_MINOR) {
+    return what + " has reserved " + std::to_string(group->reserved) + ": it must be 0";
+  }
+  if constexpr (!std::is_same_v<typename Group::needs, outback_runtime>) {
+    using needed = slots::group<typename Group::needs>;
+    if (table.*needed::pointer == nullptr) {
+      return std::string("the runtime's table has the group ") + Group::name +
+             " without the group " + needed::name + ", which it needs";
+    }
+  }
+  return {};
 }
 
 }  // namespace detail
@@ -183,13 +92,18 @@ inline std::string table_problem(const outback_runtime* table) {
            std::to_string(OUTBACK_ABI_MAJOR) + "." + std::to_string(OUTBACK_ABI_MINOR) +
            ": compile the runtime with this header, or use an Outback of the runtime's version";
   }
-  if (const char* missing =
-          detail::missing_slot(table, table->struct_size, detail::required_slots)) {
+  const outback_runtime known = detail::whole(table);
+  const char* missing = detail::missing_slot(known);
+  if (known.last_error == nullptr) missing = "last_error";
+  if (missing != nullptr) {
     return "the runtime's table has no " + std::string(missing) +
            ", which is required (struct_size " + std::to_string(table->struct_size) + ")";
   }
-  const std::string problem = detail::groups_problem(*table);
-  return problem.empty() ? detail::needs_problem(*table) : problem;
+  std::string problem;
+  slots::for_each_group([&](auto group) {
+    if (problem.empty()) problem = detail::group_problem(group, known);
+  });
+  return problem;
 }
 
 /// A copy of a table, in the size that this header knows, whichever version the table was compiled
@@ -201,12 +115,13 @@ inline std::string table_problem(const outback_runtime* table) {
 class complete_table {
  public:
   /// `table_problem(&table)` must be empty. Calls no slot.
-  explicit complete_table(const outback_runtime& table) : table_(whole(&table)) {
-#define OUTBACK_X(group)                       \
-  group##_ = whole(detail::group##_of(table)); \
-  if (table_.group != nullptr) table_.group = &group##_;
-    OUTBACK_GROUPS(OUTBACK_X)
-#undef OUTBACK_X
+  explicit complete_table(const outback_runtime& table) : table_(detail::whole(&table)) {
+    slots::for_each_group([&]<class Group>(Group) {
+      auto*& group = table_.*Group::pointer;
+      auto& copy = std::get<typename Group::owner>(groups_);
+      copy = detail::whole(group);
+      if (group != nullptr) group = &copy;
+    });
   }
   // Not copied and not moved: the copied table points to the groups in this object.
   complete_table(const complete_table&) = delete;
@@ -214,25 +129,22 @@ class complete_table {
 
   /// The copied table, which is valid as long as this object.
   const outback_runtime& runtime() const noexcept { return table_; }
-
- private:
-  // Copies as much as both sides know. The rest stays zero, which means absent.
-  template <class T>
-  static T whole(const T* given) {
-    T copy = {};
-    if (given == nullptr) return copy;
-    std::memcpy(&copy, given, std::min<std::size_t>(given->struct_size, sizeof(T)));
-    copy.struct_size = sizeof(T);
-    return copy;
+  /// The same, for a table that is to differ from the one that was copied.
+  outback_runtime& runtime() noexcept { return table_; }
+  /// The function of a slot (of outback::slots) in the copy; null if the table does not have it.
+  template <class Slot>
+  auto& function() noexcept {
+    if constexpr (Slot::is_required) {
+      return table_.*Slot::pointer;
+    } else {
+      return std::get<typename Slot::owner>(groups_).*Slot::pointer;
+    }
   }
 
-  // The table, then a copy of each group: streams_, events_, ... A group that the table does not
-  // have is copied as zeros, and table_ has a null pointer for it.
+ private:
   outback_runtime table_;
-#define OUTBACK_X(group) outback_##group group##_;
-  OUTBACK_GROUPS(OUTBACK_X)
-#undef OUTBACK_X
+  // A group that the table does not have is zero, and table_ has a null pointer for it.
+  slots::group_structs groups_;
 };
 
 }  // namespace outback
-#undef OUTBACK_GROUPS

@@ -83,7 +83,7 @@ class acme_device {
   // out_of_memory, device_lost, unsupported or any other outback::runtime_error.
 
   // From here on all is optional. A class that has a whole group of members has the group, a part
-  // of one does not compile, and outback/runtime.hpp lists them all. In the order that pays off:
+  // of one does not compile, and outback/slot_list.hpp lists them all. In the order that pays off:
   //
   // Step 5: streams. mem_copy and mem_fill then return before they are done, and what is on one
   // stream happens in order.

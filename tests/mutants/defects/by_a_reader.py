@@ -124,9 +124,10 @@ _REST_OF_THE_BACKEND = (
         name="disabling_a_device_as_its_own_peer_is_no_error",
         breaks="peer.disable(device, device) of a C++ runtime's table reaches the vendor's "
         "class, which was promised two devices.",
-        file="backend_template/include/outback/detail/runtime_slots.hpp",
-        old="need_two(d, peer), of(self).peer_disable(d, peer);",
-        new="of(self).peer_disable(d, peer);",
+        file="backend_template/include/outback/detail/call_check.hpp",
+        old="slots::peer_disable, int32_t device, int32_t peer) {\n"
+        "  check_rule(slots::peer_enable(), device, peer);\n}",
+        new="slots::peer_disable, int32_t, int32_t) {}",
         found_by="TableSlotsTest.ADeviceIsNoPeerOfItself",
     ),
 )

@@ -1,8 +1,10 @@
-// Reads text from outside, such as a variable or a driver's message, that may not be valid UTF-8.
+// Reads and shows text from outside, such as a variable or a driver's message, that may not be
+// valid UTF-8.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace outback::detail {
@@ -29,6 +31,33 @@ inline uint32_t take_character(std::string_view& text) {
           !(code >= 0xd800 && code < 0xe000) && code < 0x110000;
   text.remove_prefix(valid ? size : 1);
   return valid ? code : no_character;
+}
+
+/// Removes the first character as `take_character` does, and returns its bytes; "" if it is a byte
+/// that is no part of valid UTF-8.
+inline std::string_view take_bytes(std::string_view& text) {
+  const std::string_view rest = text;
+  const uint32_t character = take_character(text);
+  const std::size_t size = rest.size() - text.size();
+  return rest.substr(0, character == no_character && size == 1 ? 0 : size);
+}
+
+/// Returns `text` in one line and as valid UTF-8: every control character and every byte that is no
+/// part of UTF-8 becomes \xHH. Error messages need it, since Python cannot make an exception of
+/// text that is not UTF-8.
+inline std::string printable(std::string_view text) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string out;
+  while (!text.empty()) {
+    const auto byte = static_cast<unsigned char>(text.front());
+    const std::string_view character = take_bytes(text);
+    if (!character.empty() && byte >= 0x20 && byte != 0x7f) {
+      out += character;
+    } else {
+      out += {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
+    }
+  }
+  return out;
 }
 
 }  // namespace outback::detail

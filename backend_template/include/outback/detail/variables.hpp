@@ -36,26 +36,6 @@
 
 namespace outback::detail {
 
-/// Returns `text` in one line and as valid UTF-8: every control character and every byte that is no
-/// part of UTF-8 becomes \xHH. Error messages need it, since Python cannot make an exception of
-/// text that is not UTF-8.
-inline std::string printable(std::string_view text) {
-  constexpr char digits[] = "0123456789abcdef";
-  std::string out;
-  while (!text.empty()) {
-    const std::string_view rest = text;
-    const uint32_t c = take_character(text);
-    const std::string_view taken = rest.substr(0, rest.size() - text.size());
-    if (c >= 0x20 && c != 0x7f && (c != no_character || taken.size() > 1)) {
-      out += taken;
-    } else {
-      const auto byte = static_cast<unsigned char>(taken.front());
-      out += {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
-    }
-  }
-  return out;
-}
-
 /// Returns `printable` of the first 400 bytes of `text`, with "..." if there are more. A value may
 /// be of any length, and the part of the message that follows it must stay in sight.
 inline std::string shown(std::string_view text) {

@@ -1,0 +1,78 @@
+// What no caller may pass to a slot, whatever the runtime is. The table of a class refuses it, and
+// so does validation, in the same words. Null pointers are not among it, since an argument's role
+// says where they may be.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "outback/detail/slots.hpp"
+#include "outback/runtime.h"
+#include "outback/runtime_error.hpp"
+
+namespace outback::detail {
+
+/// Throws invalid_argument: "size is 0: expected a range that is not empty".
+[[noreturn]] inline void refuse_argument(const char* name, uint64_t is,
+                                         const std::string& expected) {
+  throw invalid_argument(std::string(name) + " is " + std::to_string(is) + ": expected " +
+                         expected);
+}
+
+// Overloads for the slots that have such a rule, each with all arguments of its slot.
+
+inline void check_rule(slots::mem_fill, int32_t, void*, std::size_t size, const void*,
+                       std::size_t width, outback_stream) {
+  if (width != 1 && width != 2 && width != 4 && width != 8) {
+    refuse_argument("pattern_size", width, "1, 2, 4 or 8");
+  }
+  if (size % width == 0) return;
+  refuse_argument("size", size, "a multiple of pattern_size, " + std::to_string(width));
+}
+inline void check_rule(slots::host_register, void*, std::size_t size) {
+  if (size == 0) refuse_argument("size", size, "a range that is not empty");
+}
+// `can_access` is a question and may ask about one device.
+inline void check_rule(slots::peer_enable, int32_t device, int32_t peer) {
+  if (device == peer) refuse_argument("peer", uint64_t(peer), "another device than `device`");
+}
+inline void check_rule(slots::peer_disable, int32_t device, int32_t peer) {
+  check_rule(slots::peer_enable(), device, peer);
+}
+
+// A part of a handle opens nothing. So, unlike other structs, a handle must have its whole size.
+inline void check_handle(const outback_ipc_handle& handle) {
+  if (handle.struct_size >= sizeof(handle)) return;
+  refuse_argument("handle->struct_size", handle.struct_size,
+                  "the size of the whole struct, " + std::to_string(sizeof(handle)));
+}
+// A handle that is given comes from another process and may be anything. Who reads it may then read
+// `size` bytes without a check of its own.
+inline void check_given_handle(const outback_ipc_handle& handle) {
+  check_handle(handle);
+  if (handle.size <= sizeof(handle.bytes)) return;
+  refuse_argument("handle->size", handle.size, "at most " + std::to_string(sizeof(handle.bytes)));
+}
+inline void check_rule(slots::ipc_get_memory, int32_t, void*, outback_ipc_handle* handle) {
+  check_handle(*handle);
+}
+inline void check_rule(slots::ipc_get_event, int32_t, outback_event, outback_ipc_handle* handle) {
+  check_handle(*handle);
+}
+inline void check_rule(slots::ipc_open_memory, int32_t, const outback_ipc_handle* handle, void**) {
+  check_given_handle(*handle);
+}
+inline void check_rule(slots::ipc_open_event, int32_t, const outback_ipc_handle* handle,
+                       outback_event*) {
+  check_given_handle(*handle);
+}
+
+/// Throws invalid_argument if the arguments break a rule of the slot. What must not be null by its
+/// role is not.
+template <class Slot, class... Args>
+void check_call(Slot slot, const Args&... args) {
+  if constexpr (requires { check_rule(slot, args...); }) check_rule(slot, args...);
+}
+
+}  // namespace outback::detail

@@ -1,0 +1,157 @@
+// The list of all slots: which member of a C++ class stands for a slot of outback/runtime.h, and
+// what each argument of the slot means. Everything that has to know all slots is made from it: the
+// check of a table, the table of a class and the messages about its members, and the layers.
+//
+// A new slot has two places, its declaration in outback/runtime.h and its row here. Nothing that
+// includes outback/detail/slots.hpp compiles as long as the two differ. This file has only macros.
+#pragma once
+
+// Rows: X(group, slot, member, result, (parameters), arguments...)
+//
+//   group, slot         where the slot is in outback/runtime.h. The required slots, which are in no
+//                       group, say "runtime".
+//   member              the member of a C++ class (outback/runtime.hpp) that the slot calls. The
+//                       type of the slot in namespace outback::slots has the same name.
+//   result, parameters  how that member is declared. Messages quote it.
+//   arguments           what the slot takes after `self`: the member's parameters, then the outputs
+//                       that the member's result is written to. Each has a role: see `slots::role`.
+//
+// What a result means, beyond the type: a bool without an output, and a std::optional, say whether
+// the work is done (false and nullopt are OUTBACK_NOT_READY). A bool with an output becomes 1 or 0.
+
+#define OUTBACK_SLOTS_OF_runtime(X)                                                              \
+  X(runtime, device_count, device_count, int32_t, (), output("count"))                           \
+  X(runtime, device_info, device_info, outback_device_info, (int32_t device), device,            \
+    output("info"))                                                                              \
+  X(runtime, device_sync, device_sync, void, (int32_t device), device)                           \
+  X(runtime, mem_alloc, mem_alloc, void*, (int32_t device, std::size_t size), device,            \
+    value("size"), output("ptr"))                                                                \
+  X(runtime, mem_free, mem_free, void, (int32_t device, void* ptr), device, value("ptr"))        \
+  X(runtime, mem_copy, mem_copy, void,                                                           \
+    (void* dst, int32_t dst_device, const void* src, int32_t src_device, std::size_t size,       \
+     outback_stream stream),                                                                     \
+    value("dst"), side("dst_device"), value("src"), side("src_device"), value("size"),           \
+    or_null("stream"))                                                                           \
+  X(runtime, mem_fill, mem_fill, void,                                                           \
+    (int32_t device, void* ptr, std::size_t size, const void* pattern, std::size_t pattern_size, \
+     outback_stream stream),                                                                     \
+    device, value("ptr"), value("size"), needed("pattern"), value("pattern_size"),               \
+    or_null("stream"))
+
+#define OUTBACK_SLOTS_OF_streams(X)                                                             \
+  X(streams, create, stream_create, outback_stream, (int32_t device, int32_t priority), device, \
+    value("priority"), makes("stream"))                                                         \
+  X(streams, destroy, stream_destroy, void, (int32_t device, outback_stream stream), device,    \
+    ends("stream"))                                                                             \
+  X(streams, query, stream_query, bool, (int32_t device, outback_stream stream), device,        \
+    or_null("stream"))                                                                          \
+  X(streams, sync, stream_sync, void, (int32_t device, outback_stream stream), device,          \
+    or_null("stream"))                                                                          \
+  X(streams, priorities, stream_priorities, outback::priority_range, (int32_t device), device,  \
+    output("least"), output("greatest"))
+
+#define OUTBACK_SLOTS_OF_events(X)                                                                \
+  X(events, create, event_create, outback_event, (int32_t device, uint32_t flags), device,        \
+    value("flags"), makes("event"))                                                               \
+  X(events, destroy, event_destroy, void, (int32_t device, outback_event event), device,          \
+    ends("event"))                                                                                \
+  X(events, record, event_record, void,                                                           \
+    (int32_t device, outback_event event, outback_stream stream), device, handle("event"),        \
+    or_null("stream"))                                                                            \
+  X(events, wait, event_wait, void, (int32_t device, outback_event event, outback_stream stream), \
+    device, of_any("event"), or_null("stream"))                                                   \
+  X(events, query, event_query, bool, (int32_t device, outback_event event), device,              \
+    handle("event"))                                                                              \
+  X(events, sync, event_sync, void, (int32_t device, outback_event event), device,                \
+    handle("event"))                                                                              \
+  X(events, elapsed, event_elapsed, std::optional<int64_t>,                                       \
+    (outback_event from, outback_event to), of_any("from"), of_any("to"), output("ns"))
+
+#define OUTBACK_SLOTS_OF_host_memory(X)                                                      \
+  X(host_memory, alloc, host_alloc, void*, (std::size_t size), value("size"), output("ptr")) \
+  X(host_memory, free, host_free, void, (void* ptr), value("ptr"))                           \
+  X(host_memory, info, host_info, outback_pointer_info, (const void* ptr), value("ptr"),     \
+    output("info"))
+
+#define OUTBACK_SLOTS_OF_device_state(X)                                                         \
+  X(device_state, select, device_select, void, (int32_t device), device)                         \
+  X(device_state, is_active, device_is_active, bool, (int32_t device), device, output("active")) \
+  X(device_state, memory_usage, memory_usage, outback::memory_amount, (int32_t device), device,  \
+    output("free"), output("total"))
+
+#define OUTBACK_SLOTS_OF_host_registration(X)                                                  \
+  X(host_registration, add, host_register, void, (void* ptr, std::size_t size), needed("ptr"), \
+    value("size"))                                                                             \
+  X(host_registration, remove, host_unregister, void, (void* ptr), needed("ptr"))
+
+#define OUTBACK_SLOTS_OF_peer(X)                                                           \
+  X(peer, can_access, peer_can_access, bool, (int32_t device, int32_t peer), device, peer, \
+    output("can"))                                                                         \
+  X(peer, enable, peer_enable, void, (int32_t device, int32_t peer), device, peer)         \
+  X(peer, disable, peer_disable, void, (int32_t device, int32_t peer), device, peer)
+
+#define OUTBACK_SLOTS_OF_native(X)                                                           \
+  X(native, device, native_device, void*, (int32_t device), device, output("handle"))        \
+  X(native, context, native_context, void*, (int32_t device), device, output("handle"))      \
+  X(native, stream, native_stream, void*, (int32_t device, outback_stream stream), device,   \
+    or_null("stream"), output("handle"))                                                     \
+  X(native, event, native_event, void*, (int32_t device, outback_event event), device,       \
+    handle("event"), output("handle"))                                                       \
+  X(native, wrap_stream, native_wrap_stream, outback_stream, (int32_t device, void* handle), \
+    device, value("handle"), makes("stream"))
+
+#define OUTBACK_SLOTS_OF_callbacks(X)                                                       \
+  X(callbacks, enqueue, callback_enqueue, void,                                             \
+    (int32_t device, outback_callback callback, void* data, outback_stream stream), device, \
+    needed("callback"), value("data"), or_null("stream"))
+
+#define OUTBACK_SLOTS_OF_ipc(X)                                                                    \
+  X(ipc, get_memory, ipc_get_memory, outback_ipc_handle, (int32_t device, void* ptr), device,      \
+    needed("ptr"), output("handle"))                                                               \
+  X(ipc, open_memory, ipc_open_memory, void*, (int32_t device, const outback_ipc_handle& handle),  \
+    device, needed("handle"), output("ptr"))                                                       \
+  X(ipc, close_memory, ipc_close_memory, void, (int32_t device, void* ptr), device, needed("ptr")) \
+  X(ipc, get_event, ipc_get_event, outback_ipc_handle, (int32_t device, outback_event event),      \
+    device, handle("event"), output("handle"))                                                     \
+  X(ipc, open_event, ipc_open_event, outback_event,                                                \
+    (int32_t device, const outback_ipc_handle& handle), device, needed("handle"), makes("event"))
+
+#define OUTBACK_SLOTS_OF_graphs(X)                                                               \
+  X(graphs, begin, graph_begin, void, (int32_t device, outback_stream stream), device,           \
+    or_null("stream"))                                                                           \
+  X(graphs, status, graph_status, outback_capture, (int32_t device, outback_stream stream),      \
+    device, or_null("stream"), output("capture"))                                                \
+  X(graphs, end, graph_end, outback_graph, (int32_t device, outback_stream stream), device,      \
+    or_null("stream"), makes("graph"))                                                           \
+  X(graphs, instantiate, graph_instantiate, void, (int32_t device, outback_graph graph), device, \
+    handle("graph"))                                                                             \
+  X(graphs, launch, graph_launch, void,                                                          \
+    (int32_t device, outback_graph graph, outback_stream stream), device, handle("graph"),       \
+    or_null("stream"))                                                                           \
+  X(graphs, destroy, graph_destroy, void, (int32_t device, outback_graph graph), device,         \
+    ends("graph"))
+
+#define OUTBACK_SLOTS_OF_telemetry(X)                                                          \
+  X(telemetry, read, telemetry_read, int64_t, (int32_t device, outback_metric metric), device, \
+    value("metric"), output("value"))                                                          \
+  X(telemetry, processes, telemetry_processes, std::vector<outback_process>, (int32_t device), \
+    device, output("processes"))
+
+// X(group, introduced, needs): every group, in the order of outback/runtime.h.
+//
+//   introduced  how many slots the group had when it was introduced. A table has all of these or
+//               not the group. Each slot after them was appended later and may be absent.
+//   needs       the group that a table with this one must have too, or "runtime" for none. `events`
+//               stands for `streams` too, which it needs.
+#define OUTBACK_GROUPS(X)              \
+  X(streams, 5, runtime)               \
+  X(events, 7, streams)                \
+  X(host_memory, 3, runtime)           \
+  X(device_state, 3, runtime)          \
+  X(host_registration, 2, host_memory) \
+  X(peer, 3, runtime)                  \
+  X(native, 5, events)                 \
+  X(callbacks, 1, streams)             \
+  X(ipc, 5, events)                    \
+  X(graphs, 6, events)                 \
+  X(telemetry, 2, runtime)
