@@ -19,9 +19,12 @@ void add_unboxed(registrar& to) {
 // Each entry costs compile time and code, so the list holds only what training and inference of
 // usual models call often.
 void register_common_operators(registrar& to) {
+  add_unboxed<at::_ops::_adaptive_avg_pool2d>(to);
+  add_unboxed<at::_ops::_fft_c2c>(to);
+  add_unboxed<at::_ops::_fft_c2r>(to);
+  add_unboxed<at::_ops::_fft_r2c>(to);
+  add_unboxed<at::_ops::_linalg_svd>(to);
   add_unboxed<at::_ops::_scaled_dot_product_flash_attention_for_cpu>(to);
-  add_unboxed<at::_ops::abs>(to);
-  add_unboxed<at::_ops::abs_>(to);
   add_unboxed<at::_ops::add_out>(to);
   add_unboxed<at::_ops::addmv>(to);
   add_unboxed<at::_ops::all>(to);
@@ -35,6 +38,7 @@ void register_common_operators(registrar& to) {
   add_unboxed<at::_ops::bitwise_and_Tensor>(to);
   add_unboxed<at::_ops::clamp>(to);
   add_unboxed<at::_ops::clamp_>(to);
+  add_unboxed<at::_ops::clamp_Tensor>(to);
   add_unboxed<at::_ops::cumprod>(to);
   add_unboxed<at::_ops::cumsum>(to);
   add_unboxed<at::_ops::div_out>(to);
@@ -48,11 +52,11 @@ void register_common_operators(registrar& to) {
   add_unboxed<at::_ops::hardtanh>(to);
   add_unboxed<at::_ops::index_add>(to);
   add_unboxed<at::_ops::isin_Tensor_Tensor>(to);
+  add_unboxed<at::_ops::linalg_lu_factor_ex>(to);
   add_unboxed<at::_ops::logical_and>(to);
   add_unboxed<at::_ops::logical_not>(to);
   add_unboxed<at::_ops::logical_not_out>(to);
   add_unboxed<at::_ops::logical_or>(to);
-  add_unboxed<at::_ops::masked_fill__Scalar>(to);
   add_unboxed<at::_ops::masked_fill__Tensor>(to);
   add_unboxed<at::_ops::max>(to);
   add_unboxed<at::_ops::max_dim>(to);
@@ -70,6 +74,7 @@ void register_common_operators(registrar& to) {
   add_unboxed<at::_ops::nll_loss_forward>(to);
   add_unboxed<at::_ops::prod>(to);
   add_unboxed<at::_ops::prod_dim_int>(to);
+  add_unboxed<at::_ops::roll>(to);
   add_unboxed<at::_ops::scatter_add>(to);
   add_unboxed<at::_ops::scatter_src>(to);
   add_unboxed<at::_ops::sort_stable>(to);
@@ -80,7 +85,6 @@ void register_common_operators(registrar& to) {
   add_unboxed<at::_ops::tril>(to);
   add_unboxed<at::_ops::triu>(to);
   add_unboxed<at::_ops::var_correction>(to);
-  add_unboxed<at::_ops::where_self>(to);
 }
 
 }  // namespace outback::ops

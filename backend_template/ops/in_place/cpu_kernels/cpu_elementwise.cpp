@@ -129,6 +129,9 @@ void register_elementwise(registrar& to) {
   add_elementwise<structured_sub_out, ops::sub_Tensor, ops::sub__Tensor>(to);
   fill_stub<div_true_stub>();
   add_elementwise<structured_div_out, ops::div_Tensor, ops::div__Tensor>(to);
+  fill_stub<div_floor_stub>();
+  fill_stub<div_trunc_stub>();
+  add_elementwise<structured_div_out_mode, ops::div_Tensor_mode, ops::div__Tensor_mode>(to);
   fill_stub<clamp_max_scalar_stub>();
   add_elementwise<structured_clamp_max_out, ops::clamp_max, ops::clamp_max_>(to);
   fill_stub<clamp_min_scalar_stub>();

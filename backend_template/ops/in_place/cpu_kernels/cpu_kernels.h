@@ -6,6 +6,7 @@ namespace outback::ops {
 
 class registrar;
 
+void register_choices(registrar& to);      // where, masked_fill_, abs
 void register_elementwise(registrar& to);  // add, mul, relu, sigmoid, ... and their derivatives
 void register_fused_optimizers(registrar& to);  // _fused_adamw_ and its relatives
 void register_index_select(registrar& to);      // also under embedding
