@@ -145,7 +145,7 @@ struct makes_one_stream : base {
 // What it says of any pointer.
 template <void (*Change)(outback_pointer_info&)>
 struct points : base {
-  outback_pointer_info host_info(const void* ptr) const {
+  outback_pointer_info host_info(const void* ptr) {
     outback_pointer_info info = base::host_info(ptr);
     Change(info);
     return info;
@@ -163,7 +163,7 @@ void holds_other_memory(outback_pointer_info& info) {
 }
 
 struct points_to_no_device : base {
-  outback_pointer_info host_info(const void* ptr) const {
+  outback_pointer_info host_info(const void* ptr) {
     outback_pointer_info info = base::host_info(ptr);
     info.device = 7;
     return info;

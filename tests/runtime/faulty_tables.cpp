@@ -220,7 +220,7 @@ struct takes_any_device : base {
 };
 
 struct knows_no_interior_pointers : base {
-  outback_pointer_info host_info(const void* ptr) const {
+  outback_pointer_info host_info(const void* ptr) {
     outback_pointer_info info = host_runtime::host_info(ptr);
     if (info.base != ptr)
       info = {.struct_size = 0,

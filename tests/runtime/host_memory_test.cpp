@@ -26,7 +26,7 @@ class HostMemoryTest : public testing::Test {
     return "accepted";
   }
 
-  std::size_t used(int32_t device) const {
+  std::size_t used(int32_t device) {
     const memory_amount amount = host_.memory_usage(device);
     return amount.total - amount.free;
   }

@@ -120,13 +120,13 @@ TEST_F(HostOptionsTest, TheDefaultMemoryIsAnEqualShare) {
 }
 
 TEST_F(HostOptionsTest, DevicesShowTheirOptions) {
-  const host_runtime whole({.devices = 1, .memory_size = 4096});
+  host_runtime whole({.devices = 1, .memory_size = 4096});
   const outback_device_info info = whole.device_info(0);
   EXPECT_EQ(info.flags, OUTBACK_HOST_ADDRESSABLE | OUTBACK_ADDRESSES_HOST | OUTBACK_INTEGRATED);
   EXPECT_EQ(info.kernels_of, 1);
   EXPECT_EQ(info.memory_size, 4096u);
 
-  const host_runtime apart({.devices = 1, .host_addressable = false, .addresses_host = false});
+  host_runtime apart({.devices = 1, .host_addressable = false, .addresses_host = false});
   EXPECT_EQ(apart.device_info(0).flags, 0u);
   EXPECT_EQ(apart.device_info(0).kernels_of, 0);
 
@@ -191,7 +191,7 @@ TEST_F(HostProcessTest, TheInstanceIsMadeFromTheEnvironment) {
         int32_t count = 0;
         const outback_runtime* t = outback_host_runtime();
         const bool good =
-            t->device_count(t->self, &count) == OUTBACK_OK && count == 3 && t == table();
+            t->device_count(t->self, &count) == OUTBACK_OK && count == 3 && t == outback_host_runtime();
         std::_Exit(good ? 0 : 1);
       },
       testing::ExitedWithCode(0), "");

@@ -56,14 +56,14 @@ TEST_F(ProtectedDeathTest, FreedMemoryGoesOnFaulting) {
 }
 
 TEST_F(ProtectedDeathTest, OtherFaultsAreNotItsBusiness) {
-  const host_runtime host(options);
+  host_runtime host(options);
   volatile uintptr_t nowhere = 8;
   EXPECT_DEATH(touch(reinterpret_cast<const void*>(nowhere)),
                testing::Not(HasSubstr("the CPU touched")));
 }
 
 TEST_F(ProtectedDeathTest, ASignalThatIsSentIsNotItsBusiness) {
-  const host_runtime host(options);
+  host_runtime host(options);
   EXPECT_DEATH(raise(SIGSEGV), testing::Not(HasSubstr("the CPU touched")));
 }
 

@@ -44,15 +44,63 @@
 #include "backend_template/runtimes/cuda/stream.hpp"
 #include "backend_template/runtimes/handles.hpp"
 #include "backend_template/runtimes/pinned_ranges.hpp"
+#include "backend_template/runtimes/slot_members.hpp"
 #include "outback/runtime.hpp"
 
 namespace outback::cuda {
 
-/// A class for `outback::table_of`. outback/runtime.h says what each member must do; the comments
-/// here say what this runtime adds. Members may be called from any thread at any time. They throw
-/// outback::runtime_error with the status for CUDA's error (errors.hpp), outback::device_lost for a
-/// device that was lost, and outback::invalid_argument for a device that does not exist and for a
-/// stream, event or graph of another device.
+/// A class for `outback::table_of`. outback/runtime.h says what each member must do. Members may be
+/// called from any thread at any time. They throw outback::runtime_error with the status for CUDA's
+/// error (errors.hpp), outback::device_lost for a device that was lost, and
+/// outback::invalid_argument for a device that does not exist and for a stream, event or graph of
+/// another device. Beyond the contract:
+///
+///   device_count       Asks NVML before CUDA is started, and CUDA if NVML cannot tell. Returns 0
+///                      where CUDA does not start. If NVML and CUDA disagree, the number changes
+///                      when CUDA starts, and a line on stderr says so.
+///   device_info        Starts CUDA, as all others but host_info do. Makes no context, and neither
+///                      do device_is_active and peer_can_access.
+///   mem_alloc          Throws outback::out_of_memory with the free and the total bytes. Allowed
+///                      during captures.
+///   mem_free           Throws outback::invalid_argument unless `ptr` is null or device memory of
+///                      this device. cudaFree may wait for the device.
+///   mem_copy           May wait for the stream if one side is pageable host memory. In a capture
+///                      that began here, pageable host memory breaks the capture and throws
+///                      outback::invalid_argument.
+///   mem_fill           Enqueues one fill, or a few fills and copies. Does not wait.
+///   stream_create      `priority` is clamped to CUDA's range.
+///   stream_destroy     Leaves a wrapped stream's handle as it is. If CUDA reports an error of
+///                      earlier work, the stream is gone all the same. On a lost device the call
+///                      frees what is ours and throws outback::device_lost. The same holds for
+///                      event_destroy and graph_destroy.
+///   event_elapsed      To half a microsecond or so for intervals of a few seconds. CUDA refuses
+///                      events of two devices.
+///   host_alloc         Pinned for all devices (cudaHostAllocPortable). Makes a context on some
+///                      device if there is none.
+///   host_info          Asks the runtime's own table first, then CUDA. Starts nothing and makes no
+///                      context: without a context of ours, all memory is pageable.
+///   host_register      Throws outback::invalid_argument if the range overlaps memory that this
+///                      runtime pinned, and what CUDA says of other overlaps.
+///   device_select      Calls cudaSetDevice, which makes the context. The only member that changes
+///                      the thread's current device.
+///   memory_usage       Of the whole device, all processes included. Makes a context.
+///   peer_enable        Makes a context. Access that somebody else enabled is no error, and stays
+///                      when it is disabled here.
+///   native_device      The CUdevice, a number; device 0's is a null pointer.
+///   native_context     The primary context, which the call makes if there is none. The runtime
+///                      keeps it.
+///   native_wrap_stream Throws outback::invalid_argument for a stream of another device. The caller
+///                      keeps the stream alive.
+///   callback_enqueue   Runs the callback on a thread of CUDA's.
+///   ipc_get_memory, ipc_get_event
+///                      CUDA's interprocess handles, with the device's UUID and the process in
+///                      front. There is no descriptor.
+///   ipc_open_memory    Throws outback::invalid_argument for a handle of this process, and for one
+///                      of another device than `device`.
+///   graph_status       Also reports captures that others began on the stream.
+///   graph_launch       Throws outback::invalid_argument in a capture, which breaks.
+///   telemetry_read     NVML's measurements. Throws outback::unsupported where NVML is missing or
+///                      does not measure it.
 class cuda_runtime {
  public:
   cuda_runtime() = default;
@@ -62,110 +110,7 @@ class cuda_runtime {
   cuda_runtime(const cuda_runtime&) = delete;
   cuda_runtime& operator=(const cuda_runtime&) = delete;
 
-  /// Asks NVML before CUDA is started, and CUDA if NVML cannot tell. Returns 0 where CUDA does not
-  /// start. If NVML and CUDA disagree, the number changes when CUDA starts, and a line on stderr
-  /// says so.
-  int32_t device_count();
-  /// Starts CUDA, as all members below but host_info do. Makes no context.
-  outback_device_info device_info(int32_t device);
-  void device_sync(int32_t device);
-
-  /// Throws outback::out_of_memory with the free and the total bytes. Allowed during captures.
-  void* mem_alloc(int32_t device, std::size_t size);
-  /// Throws outback::invalid_argument unless `ptr` is null or device memory of this device.
-  /// cudaFree may wait for the device.
-  void mem_free(int32_t device, void* ptr);
-  /// May wait for the stream if one side is pageable host memory. In a capture that began here,
-  /// pageable host memory breaks the capture and throws outback::invalid_argument.
-  void mem_copy(void* dst, int32_t dst_device, const void* src, int32_t src_device,
-                std::size_t size, outback_stream stream);
-  /// Enqueues one fill, or a few fills and copies. Does not wait.
-  void mem_fill(int32_t device, void* ptr, std::size_t size, const void* pattern,
-                std::size_t pattern_size, outback_stream stream);
-
-  /// `priority` is clamped to CUDA's range.
-  outback_stream stream_create(int32_t device, int32_t priority);
-  /// Leaves a wrapped stream's handle as it is. If CUDA reports an error of earlier work, the
-  /// stream is gone all the same. On a lost device the call frees what is ours and throws
-  /// outback::device_lost. The same holds for event_destroy and graph_destroy.
-  void stream_destroy(int32_t device, outback_stream stream);
-  bool stream_query(int32_t device, outback_stream stream);
-  void stream_sync(int32_t device, outback_stream stream);
-  priority_range stream_priorities(int32_t device);
-
-  outback_event event_create(int32_t device, uint32_t flags);
-  void event_destroy(int32_t device, outback_event event);
-  void event_record(int32_t device, outback_event event, outback_stream stream);
-  /// `event` may belong to another device than `stream`.
-  void event_wait(int32_t device, outback_event event, outback_stream stream);
-  bool event_query(int32_t device, outback_event event);
-  void event_sync(int32_t device, outback_event event);
-  /// To half a microsecond or so for intervals of a few seconds. CUDA refuses events of two
-  /// devices.
-  std::optional<int64_t> event_elapsed(outback_event from, outback_event to);
-
-  /// Pinned for all devices (cudaHostAllocPortable). Makes a context on some device if there is
-  /// none.
-  void* host_alloc(std::size_t size);
-  void host_free(void* ptr);
-  /// Asks the runtime's own table first, then CUDA. Starts nothing and makes no context: without a
-  /// context of ours, all memory is pageable.
-  outback_pointer_info host_info(const void* ptr);
-  /// Throws outback::invalid_argument if the range overlaps memory that this runtime pinned, and
-  /// what CUDA says of other overlaps.
-  void host_register(void* ptr, std::size_t size);
-  void host_unregister(void* ptr);
-
-  /// Calls cudaSetDevice, which makes the context. The only member that changes the thread's
-  /// current device.
-  void device_select(int32_t device);
-  /// Makes no context.
-  bool device_is_active(int32_t device);
-  /// Of the whole device, all processes included. Makes a context.
-  memory_amount memory_usage(int32_t device);
-
-  bool peer_can_access(int32_t device, int32_t peer);
-  /// Makes a context. Access that somebody else enabled is no error, and stays when it is disabled
-  /// here.
-  void peer_enable(int32_t device, int32_t peer);
-  void peer_disable(int32_t device, int32_t peer);
-
-  /// The CUdevice, a number; device 0's is a null pointer.
-  void* native_device(int32_t device);
-  /// The primary context, which the call makes if there is none. The runtime keeps it.
-  void* native_context(int32_t device);
-  void* native_stream(int32_t device, outback_stream stream);
-  void* native_event(int32_t device, outback_event event);
-  /// Throws outback::invalid_argument for a stream of another device. The caller keeps the stream
-  /// alive.
-  outback_stream native_wrap_stream(int32_t device, void* handle);
-
-  /// Runs the callback on a thread of CUDA's.
-  void callback_enqueue(int32_t device, outback_callback callback, void* data,
-                        outback_stream stream);
-
-  /// CUDA's interprocess handles, with the device's UUID and the process in front. There is no
-  /// descriptor.
-  outback_ipc_handle ipc_get_memory(int32_t device, void* ptr);
-  /// Throws outback::invalid_argument for a handle of this process, and for one of another device
-  /// than `device`.
-  void* ipc_open_memory(int32_t device, const outback_ipc_handle& handle);
-  void ipc_close_memory(int32_t device, void* ptr);
-  outback_ipc_handle ipc_get_event(int32_t device, outback_event event);
-  outback_event ipc_open_event(int32_t device, const outback_ipc_handle& handle);
-
-  void graph_begin(int32_t device, outback_stream stream);
-  /// Also reports captures that others began on the stream.
-  outback_capture graph_status(int32_t device, outback_stream stream);
-  outback_graph graph_end(int32_t device, outback_stream stream);
-  void graph_instantiate(int32_t device, outback_graph graph);
-  /// Throws outback::invalid_argument in a capture, which breaks.
-  void graph_launch(int32_t device, outback_graph graph, outback_stream stream);
-  void graph_destroy(int32_t device, outback_graph graph);
-
-  /// NVML's measurements. Throws outback::unsupported where NVML is missing or does not measure it.
-  int64_t telemetry_read(int32_t device, outback_metric metric);
-  std::vector<outback_process> telemetry_processes(int32_t device);
+  OUTBACK_ALL_MEMBERS
 
  private:
   // CUDA, which the first call starts. Throws what start_cuda throws.

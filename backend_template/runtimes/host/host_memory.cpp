@@ -84,17 +84,14 @@ void host_runtime::mem_free(int32_t index, void* ptr) {
 }
 
 void* host_runtime::host_alloc(std::size_t size) {
-  check_accepted();
   return size == 0 ? nullptr : allocate(size, OUTBACK_HOST);
 }
 
 void host_runtime::host_free(void* ptr) {
-  check_accepted();
   if (ptr != nullptr) std::free(allocations_.take(ptr, OUTBACK_HOST).block);
 }
 
-outback_pointer_info host_runtime::host_info(const void* ptr) const {
-  check_accepted();
+outback_pointer_info host_runtime::host_info(const void* ptr) {
   outback_pointer_info info = {};
   info.device = OUTBACK_HOST;
   if (const auto found = allocations_.find(ptr)) {

@@ -5,7 +5,7 @@
 
 namespace outback::host {
 
-void* host_runtime::native_device(int32_t index) const {
+void* host_runtime::native_device(int32_t index) {
   return &at(index);
 }
 
@@ -14,11 +14,11 @@ void* host_runtime::native_context(int32_t index) {
   return this;  // what all its devices have in common
 }
 
-void* host_runtime::native_stream(int32_t index, outback_stream handle) const {
+void* host_runtime::native_stream(int32_t index, outback_stream handle) {
   return &stream_at(index, handle);
 }
 
-void* host_runtime::native_event(int32_t index, outback_event handle) const {
+void* host_runtime::native_event(int32_t index, outback_event handle) {
   return &event_at(index, handle);
 }
 

@@ -21,15 +21,7 @@ host_runtime::host_runtime(const host_options& options) : options_(options) {
   }
 }
 
-host_runtime::host_runtime(const refusal& why) : refusal_(why.text) {}
-
-void host_runtime::check_accepted() const {
-  // Every member comes here, so that each says what is wrong with the environment.
-  if (!refusal_.empty()) throw invalid_argument(refusal_);
-}
-
 device& host_runtime::at(int32_t index) const {
-  check_accepted();
   check_device(index, int32_t(devices_.size()));
   return *devices_[std::size_t(index)];
 }
@@ -43,12 +35,11 @@ stream& host_runtime::stream_at(int32_t index, outback_stream handle) const {
   return s.queue();
 }
 
-int32_t host_runtime::device_count() const {
-  check_accepted();
+int32_t host_runtime::device_count() {
   return int32_t(devices_.size());
 }
 
-outback_device_info host_runtime::device_info(int32_t index) const {
+outback_device_info host_runtime::device_info(int32_t index) {
   const device& d = at(index);
   outback_device_info info = {};
   if (options_.host_addressable) info.flags |= OUTBACK_HOST_ADDRESSABLE;
@@ -83,20 +74,20 @@ void host_runtime::stream_sync(int32_t index, outback_stream handle) {
   stream_at(index, handle).sync();
 }
 
-priority_range host_runtime::stream_priorities(int32_t index) const {
+priority_range host_runtime::stream_priorities(int32_t index) {
   at(index);
   return {.least = least_priority, .greatest = greatest_priority};
 }
 
-void host_runtime::device_select(int32_t index) const {
+void host_runtime::device_select(int32_t index) {
   at(index);
 }
 
-bool host_runtime::device_is_active(int32_t index) const {
+bool host_runtime::device_is_active(int32_t index) {
   return at(index).active();
 }
 
-memory_amount host_runtime::memory_usage(int32_t index) const {
+memory_amount host_runtime::memory_usage(int32_t index) {
   const device& d = at(index);
   return {.free = std::size_t(d.memory_size() - d.memory_used()),
           .total = std::size_t(d.memory_size())};

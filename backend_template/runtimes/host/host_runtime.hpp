@@ -38,7 +38,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "backend_template/runtimes/handles.hpp"
@@ -49,22 +48,65 @@
 #include "backend_template/runtimes/host/protected_addresses.hpp"
 #include "backend_template/runtimes/opened_memory.hpp"
 #include "backend_template/runtimes/pinned_ranges.hpp"
+#include "backend_template/runtimes/slot_members.hpp"
 #include "outback/runtime.hpp"
 
 namespace outback::host {
 
 class event;
 
-/// Why a runtime has no devices: the text that last_error then has.
-struct refusal {
-  std::string text;
-};
-
-/// A class for `outback::table_of`. outback/runtime.h says what each member must do; the comments
-/// here say what this runtime adds. Members may be called from any thread at any time. They throw
-/// outback::invalid_argument for a device index that does not exist, and for a stream, event or
-/// graph of another device. A handle that is no longer valid, or another runtime's, is not
-/// recognised as such.
+/// A class for `outback::table_of`. outback/runtime.h says what each member must do. Members may be
+/// called from any thread at any time. They throw outback::invalid_argument for a device index that
+/// does not exist, and for a stream, event or graph of another device. A handle that is no longer
+/// valid, or another runtime's, is not recognised as such. Beyond the contract:
+///
+///   device_info        Flags and `kernels_of` follow the options; `compute_units` is the number of
+///                      the machine's hardware threads. There is no UUID and no PCI id.
+///   device_sync        Waits for all streams of the device, destroyed ones included. If a stream
+///                      is in a capture, breaks the capture and throws outback::invalid_argument.
+///   mem_alloc          Returns memory that begins a page. It is charged in multiples of 64 bytes.
+///                      Throws outback::out_of_memory when the device's budget, or the machine, has
+///                      too little left. Waits for no stream, and neither does mem_free.
+///   mem_copy           Waits for the stream only if one side is pageable host memory, the stream
+///                      is busy, and the copy is to the host or larger than 1 MiB. Throws
+///                      outback::invalid_argument for host to host, for a range that is not the
+///                      device's (see Addresses above), and for pageable host memory in a capture,
+///                      which breaks.
+///   mem_fill           Runs on the calling thread up to 256 KiB if the stream is idle, and on the
+///                      stream's thread otherwise. Never waits.
+///   stream_create      Starts no thread: a stream gets one with its first asynchronous work.
+///   stream_destroy     Throws outback::invalid_argument for the default stream. Returns early;
+///                      queued work still runs.
+///   stream_query, stream_sync
+///                      In a capture they break it and throw outback::invalid_argument.
+///   event_create       Timed events are read from CLOCK_MONOTONIC. OUTBACK_EVENT_BLOCKING changes
+///                      nothing: a thread that waits sleeps in any case.
+///   host_alloc         Returns ordinary memory, aligned to 64 bytes, which no device is charged
+///                      for.
+///   host_info          Knows pinned, registered and device memory, interior pointers included.
+///   host_register      Only notes the range. Throws outback::invalid_argument if it overlaps
+///                      memory that is pinned or a device's; a shared page is no overlap.
+///   device_select      Does nothing but check the index: the host has no current device.
+///   device_is_active   True once memory was asked for or a stream was created on the device.
+///   memory_usage       Of the device's budget, which is this process's alone.
+///   callback_enqueue   Runs the callback on the stream's thread, never on the calling one.
+///   graph_end          Throws outback::invalid_argument if the capture is broken or a stream of it
+///                      was not joined; the capture has ended then.
+///   graph_launch       Enqueues one piece of work, which waits for the launch of this graph before
+///                      it.
+///   peer_can_access    True for two different devices, unless memory is protected. peer_enable
+///                      then throws outback::unsupported.
+///   native_context     Returns the address of this object, for every device.
+///   native_wrap_stream Throws outback::invalid_argument unless `handle` is one that native_stream
+///                      returned for a stream of this device which is still there.
+///   ipc_get_memory     Waits for the device the first time that the memory is shared, since a
+///                      write during the exchange of pages would be lost.
+///   telemetry_read     Utilization and memory are the runtime's own counts; clock and temperature
+///                      are the machine's. Throws outback::unsupported for the other metrics, and
+///                      for what the machine does not report.
+///   telemetry_processes
+///                      This process, if it has memory of the device; no other process can have
+///                      any.
 class host_runtime {
  public:
   /// Makes the devices. Starts no thread and allocates no device memory. Throws
@@ -72,126 +114,14 @@ class host_runtime {
   /// meets host_addressable or addresses_host; throws outback::out_of_memory if protected memory
   /// finds no addresses.
   explicit host_runtime(const host_options& options = {});
-  /// Makes a runtime in which every member throws outback::invalid_argument with the text of `why`.
-  explicit host_runtime(const refusal& why);
   /// Waits for queued work and frees what was not freed. Destroy all events first.
   ~host_runtime();
   host_runtime(const host_runtime&) = delete;
   host_runtime& operator=(const host_runtime&) = delete;
 
-  /// Returns host_options::devices.
-  int32_t device_count() const;
-  /// Flags and `kernels_of` follow the options; `compute_units` is the number of the machine's
-  /// hardware threads. There is no UUID and no PCI id.
-  outback_device_info device_info(int32_t device) const;
-  /// Waits for all streams of the device, destroyed ones included. If a stream is in a capture,
-  /// breaks the capture and throws outback::invalid_argument.
-  void device_sync(int32_t device);
-
-  /// Returns memory that begins a page. It is charged in multiples of 64 bytes. Throws
-  /// outback::out_of_memory when the device's budget, or the machine, has too little left. Waits
-  /// for no stream.
-  void* mem_alloc(int32_t device, std::size_t size);
-  /// Throws outback::invalid_argument unless `ptr` is null or what mem_alloc returned for this
-  /// device. Waits for no stream.
-  void mem_free(int32_t device, void* ptr);
-  /// Waits for the stream only if one side is pageable host memory, the stream is busy, and the
-  /// copy is to the host or larger than 1 MiB. Throws outback::invalid_argument for host to host,
-  /// for a range that is not the device's (see Addresses above), and for pageable host memory in a
-  /// capture, which breaks.
-  void mem_copy(void* dst, int32_t dst_device, const void* src, int32_t src_device,
-                std::size_t size, outback_stream stream);
-  /// Runs on the calling thread up to 256 KiB if the stream is idle, and on the stream's thread
-  /// otherwise. Never waits.
-  void mem_fill(int32_t device, void* ptr, std::size_t size, const void* pattern,
-                std::size_t pattern_size, outback_stream stream);
-
-  /// Starts no thread: a stream gets one with its first asynchronous work.
-  outback_stream stream_create(int32_t device, int32_t priority);
-  /// Throws outback::invalid_argument for null, the default stream. Returns early; queued work
-  /// still runs.
-  void stream_destroy(int32_t device, outback_stream stream);
-  /// In a capture, stream_query and stream_sync break the capture and throw
-  /// outback::invalid_argument.
-  bool stream_query(int32_t device, outback_stream stream);
-  void stream_sync(int32_t device, outback_stream stream);
-  priority_range stream_priorities(int32_t device) const;
-
-  /// Timed events are read from CLOCK_MONOTONIC. OUTBACK_EVENT_BLOCKING changes nothing: a thread
-  /// that waits sleeps in any case.
-  outback_event event_create(int32_t device, uint32_t flags);
-  void event_destroy(int32_t device, outback_event event);
-  void event_record(int32_t device, outback_event event, outback_stream stream);
-  /// `event` may belong to another device than `stream`.
-  void event_wait(int32_t device, outback_event event, outback_stream stream);
-  bool event_query(int32_t device, outback_event event);
-  void event_sync(int32_t device, outback_event event);
-  std::optional<int64_t> event_elapsed(outback_event from, outback_event to);
-
-  /// Pinned memory is ordinary memory, aligned to 64 bytes, and is charged to no device.
-  void* host_alloc(std::size_t size);
-  void host_free(void* ptr);
-  /// Knows pinned, registered and device memory, interior pointers included.
-  outback_pointer_info host_info(const void* ptr) const;
-
-  /// Does nothing but check the index: the host has no current device.
-  void device_select(int32_t device) const;
-  /// True once memory was asked for or a stream was created on the device.
-  bool device_is_active(int32_t device) const;
-  /// Of the device's budget, which is this process's alone.
-  memory_amount memory_usage(int32_t device) const;
-
-  /// Runs the callback on the stream's thread, never on the calling one.
-  void callback_enqueue(int32_t device, outback_callback callback, void* data,
-                        outback_stream stream);
-
-  void graph_begin(int32_t device, outback_stream stream);
-  outback_capture graph_status(int32_t device, outback_stream stream);
-  /// Throws outback::invalid_argument if the capture is broken or a stream of it was not joined;
-  /// the capture has ended then.
-  outback_graph graph_end(int32_t device, outback_stream stream);
-  void graph_instantiate(int32_t device, outback_graph graph);
-  /// Enqueues one piece of work, which waits for the launch of this graph before it.
-  void graph_launch(int32_t device, outback_graph graph, outback_stream stream);
-  void graph_destroy(int32_t device, outback_graph graph);
-
-  /// Registering only notes the range. Throws outback::invalid_argument if it overlaps memory that
-  /// is pinned or a device's; a shared page is no overlap.
-  void host_register(void* ptr, std::size_t size);
-  void host_unregister(void* ptr);
-
-  /// True for two different devices, unless memory is protected.
-  bool peer_can_access(int32_t device, int32_t peer) const;
-  /// Throws outback::unsupported where memory is protected; does nothing otherwise.
-  void peer_enable(int32_t device, int32_t peer);
-  void peer_disable(int32_t device, int32_t peer);
-
-  void* native_device(int32_t device) const;
-  /// Returns the address of this object, for every device.
-  void* native_context(int32_t device);
-  void* native_stream(int32_t device, outback_stream stream) const;
-  void* native_event(int32_t device, outback_event event) const;
-  /// Throws outback::invalid_argument unless `handle` is one that native_stream returned for a
-  /// stream of this device which is still there.
-  outback_stream native_wrap_stream(int32_t device, void* handle);
-
-  /// Waits for the device the first time that `ptr` is shared, since a write during the exchange of
-  /// pages would be lost.
-  outback_ipc_handle ipc_get_memory(int32_t device, void* ptr);
-  void* ipc_open_memory(int32_t device, const outback_ipc_handle& handle);
-  void ipc_close_memory(int32_t device, void* ptr);
-  outback_ipc_handle ipc_get_event(int32_t device, outback_event event);
-  outback_event ipc_open_event(int32_t device, const outback_ipc_handle& handle);
-
-  /// Utilization and memory are the runtime's own counts; clock and temperature are the machine's.
-  /// Throws outback::unsupported for the other metrics, and for what the machine does not report.
-  int64_t telemetry_read(int32_t device, outback_metric metric);
-  /// This process, if it has memory of the device; no other process can have any.
-  std::vector<outback_process> telemetry_processes(int32_t device);
+  OUTBACK_ALL_MEMBERS
 
  private:
-  // Throws if the runtime was made from a refusal.
-  void check_accepted() const;
   // The device with this index; throws outback::invalid_argument if there is none.
   device& at(int32_t index) const;
   // The stream of device `index` that `handle` stands for: its default stream for null.
@@ -213,7 +143,6 @@ class host_runtime {
   bool pinned(const void* ptr, std::size_t size) const;
 
   const host_options options_;
-  const std::string refusal_;
   std::vector<std::unique_ptr<device>> devices_;
   allocations allocations_;
   pinned_ranges registered_;  // the user's memory alone
@@ -221,8 +150,5 @@ class host_runtime {
   opened_memory<shared_file::identity> opened_memory_;
   std::optional<protected_addresses> addresses_;  // only with protected_memory
 };
-
-/// Returns the table of the process's one instance; see outback_host_runtime in host.h.
-const outback_runtime* table();
 
 }  // namespace outback::host

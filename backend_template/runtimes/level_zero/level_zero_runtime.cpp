@@ -22,7 +22,6 @@ static_assert(device_runtime<level_zero_runtime>);
 
 platform& level_zero_runtime::there() {
   if (platform* const made = platform_.load(std::memory_order_acquire)) return *made;
-  if (!refusal_.empty()) throw invalid_argument(refusal_);
   const std::lock_guard lock(platform_mutex_);
   platform* made = platform_.load(std::memory_order_relaxed);
   if (made == nullptr) {

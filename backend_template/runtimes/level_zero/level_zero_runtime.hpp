@@ -44,7 +44,6 @@
 #include <mutex>
 #include <optional>
 #include <set>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -53,120 +52,73 @@
 #include "backend_template/runtimes/level_zero/options.hpp"
 #include "backend_template/runtimes/level_zero/platform.hpp"
 #include "backend_template/runtimes/level_zero/shared_memory.hpp"
+#include "backend_template/runtimes/slot_members.hpp"
 #include "outback/runtime.hpp"
 
 namespace outback::level_zero {
 
 class event;
 
-/// Why a runtime has no devices: the text that last_error then has.
-struct refusal {
-  std::string text;
-};
-
-/// A class for `outback::table_of`. outback/runtime.h says what each member must do; the comments
-/// here say what this runtime adds. It lives as long as the process and exists once, because
-/// drivers are initialised once. Members may be called from any thread at any time. They throw like
-/// `check` (result.hpp), outback::device_lost for a device that was lost, and
-/// outback::invalid_argument for a device that does not exist and for a stream or event of another
-/// device.
+/// A class for `outback::table_of`. outback/runtime.h says what each member must do. It lives as
+/// long as the process and exists once, because drivers are initialised once. Members may be called
+/// from any thread at any time. They throw like `check` (result.hpp), outback::device_lost for a
+/// device that was lost, and outback::invalid_argument for a device that does not exist and for a
+/// stream or event of another device. Beyond the contract:
+///
+///   device_count       Initialises the drivers: a child that is forked afterwards cannot use the
+///                      devices. Makes no context.
+///   mem_alloc          Throws outback::out_of_memory also if the process would get more than the
+///                      device has. Makes the memory resident on the devices that may access this
+///                      one.
+///   mem_free           Throws outback::invalid_argument unless `ptr` is null or what mem_alloc
+///                      returned for this device. If the driver fails, the memory stays allocated.
+///   mem_copy           Waits for the stream if one side is pageable memory, unless the copy was
+///                      staged (from the host, up to 64 KiB), and between devices that cannot reach
+///                      each other.
+///   stream_create      May wait up to 50 ms for the list of a destroyed stream.
+///   stream_query       For a stream whose list somebody else has, it may wait up to 200 ms where
+///                      loader or driver are older than API 1.6.
+///   event_wait         If `event` belongs to another driver, a thread of the host waits for it. If
+///                      its device is lost meanwhile, the stream goes on, and its next sync or
+///                      query throws outback::runtime_error.
+///   event_elapsed      By the device's clock. Throws outback::invalid_argument for events of two
+///                      devices.
+///   host_alloc         Pinned memory of one driver: that of the first device that is not lost.
+///   host_free          Works as long as the process does, also once all devices are lost.
+///   host_info          Asks each driver that has a context. In a forked child all memory is
+///                      pageable.
+///   device_select      Only checks the index: the driver has no current device.
+///   memory_usage       Sysman's numbers; without Sysman the device's size, less what this process
+///                      has. Never says that more is free than mem_alloc would give.
+///   peer_can_access    Devices of two drivers are no peers.
+///   peer_enable        Makes all memory of `peer` resident on `device`.
+///   native_stream      Returns the command list. From then on the runtime expects that others
+///                      append to it, so it can no longer tell cheaply whether the stream is idle.
+///   native_event       The event is complete if `event` was never recorded. Throws
+///                      outback::unsupported for an event of several processes.
+///   native_wrap_stream Does not check that the list is one of `device`.
+///   telemetry_read     Sysman's measurements, but OUTBACK_METRIC_MEMORY_USED is the runtime's own
+///                      count. Throws outback::unsupported without Sysman.
 class level_zero_runtime {
  public:
   /// Loads nothing yet.
   explicit level_zero_runtime(const level_zero_options& options) : options_(options) {}
-  /// Makes a runtime in which every member throws outback::invalid_argument with the text of `why`.
-  explicit level_zero_runtime(const refusal& why) : refusal_(why.text) {}
   level_zero_runtime(const level_zero_runtime&) = delete;
   level_zero_runtime& operator=(const level_zero_runtime&) = delete;
 
-  /// Initialises the drivers: a child that is forked afterwards cannot use the devices. Makes no
-  /// context.
-  int32_t device_count();
-  outback_device_info device_info(int32_t device);
-  void device_sync(int32_t device);
-
-  /// Throws outback::out_of_memory also if the process would get more than the device has. Makes
-  /// the memory resident on the devices that may access this one.
-  void* mem_alloc(int32_t device, std::size_t size);
-  /// Throws outback::invalid_argument unless `ptr` is null or what mem_alloc returned for this
-  /// device. If the driver fails, the memory stays allocated.
-  void mem_free(int32_t device, void* ptr);
-  /// Waits for the stream if one side is pageable memory, unless the copy was staged (from the
-  /// host, up to 64 KiB), and between devices that cannot reach each other.
-  void mem_copy(void* dst, int32_t dst_device, const void* src, int32_t src_device,
-                std::size_t size, outback_stream stream);
-  void mem_fill(int32_t device, void* ptr, std::size_t size, const void* pattern,
-                std::size_t pattern_size, outback_stream stream);
-
-  /// May wait up to 50 ms for the list of a destroyed stream.
-  outback_stream stream_create(int32_t device, int32_t priority);
-  void stream_destroy(int32_t device, outback_stream stream);
-  /// For a stream whose list somebody else has, it may wait up to 200 ms where loader or driver are
-  /// older than API 1.6.
-  bool stream_query(int32_t device, outback_stream stream);
-  void stream_sync(int32_t device, outback_stream stream);
-  priority_range stream_priorities(int32_t device);
-
-  outback_event event_create(int32_t device, uint32_t flags);
-  void event_destroy(int32_t device, outback_event event);
-  void event_record(int32_t device, outback_event event, outback_stream stream);
-  /// `event` may belong to another device than `stream`. If it belongs to another driver, a thread
-  /// of the host waits for it. If its device is lost meanwhile, the stream goes on, and its next
-  /// sync or query throws outback::runtime_error.
-  void event_wait(int32_t device, outback_event event, outback_stream stream);
-  bool event_query(int32_t device, outback_event event);
-  void event_sync(int32_t device, outback_event event);
-  /// By the device's clock. Throws outback::invalid_argument for events of two devices.
-  std::optional<int64_t> event_elapsed(outback_event from, outback_event to);
-
-  /// Pinned memory of one driver: that of the first device that is not lost.
-  void* host_alloc(std::size_t size);
-  /// Works as long as the process does, also once all devices are lost.
-  void host_free(void* ptr);
-  /// Asks each driver that has a context. In a forked child all memory is pageable.
-  outback_pointer_info host_info(const void* ptr);
-
-  /// Only checks the index: the driver has no current device.
-  void device_select(int32_t device);
-  bool device_is_active(int32_t device);
-  /// Sysman's numbers; without Sysman the device's size, less what this process has. Never says
-  /// that more is free than mem_alloc would give.
-  memory_amount memory_usage(int32_t device);
-
-  /// Devices of two drivers are no peers.
-  bool peer_can_access(int32_t device, int32_t peer);
-  /// Makes all memory of `peer` resident on `device`.
-  void peer_enable(int32_t device, int32_t peer);
-  void peer_disable(int32_t device, int32_t peer);
-
-  void* native_device(int32_t device);
-  void* native_context(int32_t device);
-  /// Returns the command list. From then on the runtime expects that others append to it, so it can
-  /// no longer tell cheaply whether the stream is idle.
-  void* native_stream(int32_t device, outback_stream stream);
-  /// The event is complete if `event` was never recorded. Throws outback::unsupported for an event
-  /// of several processes.
-  void* native_event(int32_t device, outback_event event);
-  /// Does not check that the list is one of `device`.
-  outback_stream native_wrap_stream(int32_t device, void* handle);
-
-  void callback_enqueue(int32_t device, outback_callback callback, void* data,
-                        outback_stream stream);
-
-  outback_ipc_handle ipc_get_memory(int32_t device, void* ptr);
-  void* ipc_open_memory(int32_t device, const outback_ipc_handle& handle);
-  void ipc_close_memory(int32_t device, void* ptr);
-  outback_ipc_handle ipc_get_event(int32_t device, outback_event event);
-  outback_event ipc_open_event(int32_t device, const outback_ipc_handle& handle);
-
-  /// Sysman's measurements, but OUTBACK_METRIC_MEMORY_USED is the runtime's own count. Throws
-  /// outback::unsupported without Sysman.
-  int64_t telemetry_read(int32_t device, outback_metric metric);
-  std::vector<outback_process> telemetry_processes(int32_t device);
+  OUTBACK_MEMBERS_OF(runtime)
+  OUTBACK_MEMBERS_OF(streams)
+  OUTBACK_MEMBERS_OF(events)
+  OUTBACK_MEMBERS_OF(host_memory)
+  OUTBACK_MEMBERS_OF(device_state)
+  OUTBACK_MEMBERS_OF(peer)
+  OUTBACK_MEMBERS_OF(native)
+  OUTBACK_MEMBERS_OF(callbacks)
+  OUTBACK_MEMBERS_OF(ipc)
+  OUTBACK_MEMBERS_OF(telemetry)
 
  private:
-  // The platform, which the first call makes. Throws outback::invalid_argument for a refused
-  // runtime.
+  // The platform, which the first call makes.
   platform& there();
   // The device with this index, also a lost one. Throws if there is none, and if the process was
   // forked.
@@ -203,7 +155,6 @@ class level_zero_runtime {
   void make_resident(device& owner, void* ptr, std::size_t size);
 
   const level_zero_options options_;
-  const std::string refusal_;
   std::mutex platform_mutex_;
   std::atomic<platform*> platform_{nullptr};
 
