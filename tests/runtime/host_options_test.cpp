@@ -190,8 +190,8 @@ TEST_F(HostProcessTest, TheInstanceIsMadeFromTheEnvironment) {
         setenv("OUTBACK_HOST_DEVICES", "3", 1);
         int32_t count = 0;
         const outback_runtime* t = outback_host_runtime();
-        const bool good =
-            t->device_count(t->self, &count) == OUTBACK_OK && count == 3 && t == outback_host_runtime();
+        const bool good = t->device_count(t->self, &count) == OUTBACK_OK && count == 3 &&
+                          t == outback_host_runtime();
         std::_Exit(good ? 0 : 1);
       },
       testing::ExitedWithCode(0), "");

@@ -9,15 +9,6 @@
 #include "backend_template/runtimes/fork_count.hpp"
 
 namespace outback::cuda {
-namespace {
-
-outback_pointer_info pageable_info() {
-  outback_pointer_info info = {};
-  info.device = OUTBACK_HOST;
-  return info;
-}
-
-}  // namespace
 
 device& cuda_runtime::host_device() {
   const machine& m = usable();
@@ -88,7 +79,8 @@ void cuda_runtime::host_unregister(void* ptr) {
 }
 
 outback_pointer_info cuda_runtime::host_info(const void* ptr) {
-  outback_pointer_info info = pageable_info();
+  outback_pointer_info info = {};  // of pageable memory
+  info.device = OUTBACK_HOST;
   const machine* m = machine_.load(std::memory_order_acquire);
   // Before CUDA was started nobody has memory of it through this runtime. In a forked child CUDA
   // cannot be asked, so all memory counts as pageable there.

@@ -22,7 +22,8 @@ void cuda_runtime::peer_enable(int32_t index, int32_t peer) {
   const beside_captures here(d);
   const cudaError_t error = d.cuda().cudaDeviceEnablePeerAccess(int(peer), 0);
   if (error == cudaSuccess) {
-    peers_.add(index, peer);
+    const std::lock_guard lock(peers_mutex_);
+    peers_.emplace(index, peer);
   } else if (error == cudaErrorPeerAccessAlreadyEnabled) {
     d.cuda().cudaGetLastError();
   } else {
@@ -35,7 +36,10 @@ void cuda_runtime::peer_disable(int32_t index, int32_t peer) {
   at(peer);
   // Only what was enabled here is disabled: another user of the context may rely on the rest. The
   // pair is taken first, so that of two threads one calls CUDA.
-  if (!peers_.take(index, peer)) return;
+  {
+    const std::lock_guard lock(peers_mutex_);
+    if (peers_.erase({index, peer}) == 0) return;
+  }
   try {
     const beside_captures here(d);
     const cudaError_t error = d.cuda().cudaDeviceDisablePeerAccess(int(peer));
@@ -45,7 +49,8 @@ void cuda_runtime::peer_disable(int32_t index, int32_t peer) {
       d.fail(error, d.cuda().cudaDeviceDisablePeerAccess.name);
     }
   } catch (...) {
-    peers_.add(index, peer);  // so that the caller may try again
+    const std::lock_guard lock(peers_mutex_);
+    peers_.emplace(index, peer);  // so that the caller may try again
     throw;
   }
 }

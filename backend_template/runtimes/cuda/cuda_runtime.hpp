@@ -34,13 +34,14 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "backend_template/runtimes/cuda/device.hpp"
 #include "backend_template/runtimes/cuda/event.hpp"
 #include "backend_template/runtimes/cuda/graph.hpp"
 #include "backend_template/runtimes/cuda/machine.hpp"
-#include "backend_template/runtimes/cuda/peers.hpp"
 #include "backend_template/runtimes/cuda/stream.hpp"
 #include "backend_template/runtimes/handles.hpp"
 #include "backend_template/runtimes/pinned_ranges.hpp"
@@ -149,7 +150,10 @@ class cuda_runtime {
   // CUDA says of a pointer whether it is pinned, but for registered memory it does not say where
   // the range begins and ends, which host_memory.info returns.
   pinned_ranges pinned_;
-  peers peers_;
+  // The devices, and the peers whose memory this runtime let them access. What another user of CUDA
+  // enabled on the same context stays enabled when a backend disables its own peers.
+  std::mutex peers_mutex_;
+  std::set<std::pair<int32_t, int32_t>> peers_;
 };
 
 }  // namespace outback::cuda

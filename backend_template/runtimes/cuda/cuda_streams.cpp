@@ -19,7 +19,6 @@ outback_stream cuda_runtime::stream_create(int32_t index, int32_t priority) {
 
 void cuda_runtime::stream_destroy(int32_t index, outback_stream handle) {
   device& d = listed(index);
-  if (handle == nullptr) throw invalid_argument("the default stream is not destroyed");
   stream& s = stream_at(d, handle);
   // A wrapped stream is its maker's. What a lost context had, CUDA cannot destroy any more; only
   // our own object goes.

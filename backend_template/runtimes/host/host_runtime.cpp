@@ -79,6 +79,13 @@ priority_range host_runtime::stream_priorities(int32_t index) {
   return {.least = least_priority, .greatest = greatest_priority};
 }
 
+// The callback always runs on the stream's thread, even if the stream is idle: the caller may hold
+// a lock that the callback takes (Python's GIL, say).
+void host_runtime::callback_enqueue(int32_t index, outback_callback callback, void* data,
+                                    outback_stream where) {
+  stream_at(index, where).enqueue([=] { callback(data); });
+}
+
 void host_runtime::device_select(int32_t index) {
   at(index);
 }

@@ -27,10 +27,7 @@ outback_stream level_zero_runtime::stream_create(int32_t index, int32_t priority
 }
 
 void level_zero_runtime::stream_destroy(int32_t index, outback_stream handle) {
-  on(index, [&](device& d) {
-    if (handle == nullptr) throw invalid_argument("the default stream is not destroyed");
-    d.destroy_stream(reinterpret_cast<const stream*>(handle));
-  });
+  on(index, [&](device& d) { d.destroy_stream(reinterpret_cast<const stream*>(handle)); });
 }
 
 bool level_zero_runtime::stream_query(int32_t index, outback_stream handle) {
