@@ -80,7 +80,7 @@ class hooked_runtime : public host::host_runtime {
     if (device == refused) throw invalid_argument("the driver does not know this device");
     return host_runtime::device_is_active(device);
   }
-  outback_pointer_info host_info(const void* memory) const {
+  outback_pointer_info host_info(const void* memory) {
     outback_pointer_info info = host_runtime::host_info(memory);
     if (wrong_device != 0) info.device = wrong_device;
     return info;
