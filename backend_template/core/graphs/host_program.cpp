@@ -1,5 +1,6 @@
 #include "backend_template/core/graphs/host_program.h"
 
+#include <ATen/Parallel.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
@@ -151,7 +152,7 @@ void host_program::prepare_launch() {
     const std::lock_guard<std::mutex> numbers(used->mutex_);
     here.push_back(used->take(drawn_from.drawn));
   }
-  prepared_.push_back(std::move(here));
+  prepared_.push_back({std::move(here), at::get_num_threads()});
   pending_.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -177,7 +178,10 @@ void host_program::run_node(void* data) noexcept {
   // After a failure, skip the rest of this launch: it would read results that were not computed.
   if (program.failed_.load(std::memory_order_relaxed)) return;
   try {
-    called.work(program.current_);
+    // The number of a thread of the runtime's is otherwise the one that it began with.
+    const int threads = program.current_.threads;
+    if (at::get_num_threads() != threads) at::set_num_threads(threads);
+    called.work(program.current_.starts);
   } catch (...) {
     // There is nobody to throw it to: this is a thread of the runtime's.
     program.failed_.store(true, std::memory_order_relaxed);

@@ -103,6 +103,10 @@ class host_program {
     philox_position start;  // when the capture first used it
     uint64_t drawn = 0;     // how far one launch moves the generator's offset
   };
+  struct launch {
+    positions starts;
+    int threads = 1;  // how many a CPU kernel may use: the number of the thread that launches
+  };
   struct input {
     c10::Storage storage;
     const void* data;
@@ -118,11 +122,10 @@ class host_program {
   std::deque<node> nodes_;
   std::vector<source> sources_;
   std::vector<input> inputs_;
-  // The positions of the launches that are enqueued and have not begun, in their order.
-  std::deque<positions> prepared_;
+  std::deque<launch> prepared_;  // those that are enqueued and have not begun, in their order
   std::atomic<int> pending_{0};  // launches that are enqueued or running
   // State of the launch that runs. The contract runs launches of one graph one after another.
-  positions current_;
+  launch current_;
   std::atomic<bool> failed_{false};
 };
 

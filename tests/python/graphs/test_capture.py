@@ -303,3 +303,30 @@ def test_the_dropout_of_a_recurrent_layer_draws_anew_in_each_replay(kind, mode):
             results.append(output.cpu())
     assert torch.equal(results[0], results[2])
     assert not torch.equal(results[0], results[1])
+
+
+THREADS = """
+import torch
+import torch_acme
+seen = []
+
+@torch.library.custom_op("outback_graphs::notes_threads", mutates_args=(), device_types="cpu")
+def notes_threads(x: torch.Tensor) -> torch.Tensor:
+    seen.append(torch.get_num_threads())
+    return x + 1
+
+x = torch.ones(3, device="acme")
+graph = torch.acme.CUDAGraph()
+with torch.acme.graph(graph):
+    notes_threads(x)
+seen.clear()
+for count in (1, 3, 2):
+    torch.set_num_threads(count)
+    graph.replay()
+    torch.acme.synchronize()
+print(seen)
+"""
+
+
+def test_a_replay_has_as_many_threads_as_the_thread_that_asks_for_it(run_python):
+    assert run_python(THREADS).output == "[1, 3, 2]"
