@@ -5,12 +5,18 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import socket
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import torch
 from opinfo import catalog, cli, compact, gate, listing, results
+from opinfo import fork_server as fork_server_process
+from opinfo.forked import ForkServer
+from opinfo.process import fork_server
 from opinfo.settings import PHASES, Settings, Shard
 from opinfo.subjects import key_of
 from opinfo.supervisor import Supervisor, WorkerFailed
@@ -25,25 +31,33 @@ OPTIONS = [f"--{name.replace('_', '-')}={address}" for name, address in BROKEN.i
 OP_PHASES = PHASES["ops"]
 
 
-def run(timeout: float = 10, **settings) -> dict:
-    settings = Settings(device="cpu", **BROKEN, **settings)
-    outcome = Supervisor(settings, jobs=2, timeout=timeout, progress=lambda *_: None).run()
-    return results.build(outcome, settings, "test")
+@pytest.fixture(scope="session")
+def server() -> Iterator[ForkServer]:
+    with fork_server() as server:
+        yield server
 
 
-def command(*arguments: str) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [sys.executable, str(HERE / "run.py"), "--device=cpu", "--jobs=1", *OPTIONS, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env=os.environ | {"COLUMNS": "200"},
-    )
+def run(server: ForkServer, timeout: float = 10, jobs: int = 2, **settings) -> dict:
+    settings = Settings(**{"device": "cpu", **BROKEN, **settings})
+    supervisor = Supervisor(settings, jobs, timeout, lambda *_: None, server)
+    return results.build(supervisor.run(), settings, "test")
+
+
+@pytest.fixture
+def command(server, capsys) -> Callable[..., tuple[int, str]]:
+    """The command in this process: its exit code, and what it prints."""
+
+    def call(*arguments: str) -> tuple[int, str]:
+        with pytest.raises(SystemExit) as ended:
+            cli.main(["--device=cpu", "--jobs=1", *OPTIONS, *arguments], server)
+        return ended.value.code, capsys.readouterr().out
+
+    return call
 
 
 @pytest.fixture(scope="session")
-def document(tmp_path_factory: pytest.TempPathFactory) -> dict:
-    """One run of everything, shared by the processes of pytest-xdist: crashes take seconds."""
+def document(server: ForkServer, tmp_path_factory: pytest.TempPathFactory) -> dict:
+    """One run of everything, shared by the processes of pytest-xdist: it takes a while."""
     shared = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         shared = shared.parent
@@ -51,7 +65,8 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> dict:
         fcntl.flock(lock, fcntl.LOCK_EX)
         file = shared / "harness.json"
         if not file.exists():
-            file.write_text(json.dumps(run()))  # whole: a result file says less of the passes
+            # Whole: a result file says less of the passes.
+            file.write_text(json.dumps(run(server)))
         return json.loads(file.read_text())
 
 
@@ -267,21 +282,49 @@ def test_shards_are_disjoint_and_complete():
     assert sum(map(len, parts)) == len(set.union(*parts)) == len(everything)
 
 
-def test_a_backend_that_cannot_be_imported_is_not_a_result():
+def test_a_backend_that_cannot_be_imported_is_not_a_result(server):
     with pytest.raises(WorkerFailed, match="no_such_backend"):
-        run(imports=("no_such_backend",))
+        run(server, imports=("no_such_backend",))
 
 
-def test_an_unknown_operator_is_named():
+def test_an_unknown_operator_is_named(server):
     with pytest.raises(WorkerFailed, match="no such operator, module or optimizer: no_such_op"):
-        run(ops=("no_such_op",))
+        run(server, ops=("no_such_op",))
 
 
-def test_the_file_is_the_same_each_time_and_refuses_edits(tmp_path):
+def test_a_worker_has_the_backend_that_torch_loads_by_itself(server):
+    entry = op_entry(run(server, device="acme", ops=("wrong_value",)), "wrong_value", "forward")
+    assert entry["status"] == "failed" and "Mismatched elements: 1 / 4" in entry["error"]
+
+
+def test_where_there_is_nobody_to_fork_workers_they_are_started():
+    with ForkServer(os.environ, "no_such_module") as nobody:
+        found = run(nobody, jobs=1, ops=("wrong_value",))
+    assert "Mismatched elements: 1 / 4" in op_entry(found, "wrong_value", "forward")["error"]
+
+
+def test_what_torch_has_started_is_not_forked(monkeypatch):
+    """An accelerator of torch's own: its driver may have been started by an import."""
+    monkeypatch.setattr(fork_server_process, "make_imports", lambda: None)
+    monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
+    monkeypatch.setattr(os, "fork", lambda: pytest.fail("it forked"))
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ours:
+        monkeypatch.setattr(sys, "argv", ["", str(theirs.detach())])
+        ours.send(b"w")
+        fork_server_process.main()
+
+
+def test_the_file_is_the_same_each_time_and_refuses_edits(tmp_path, command):
     files = [tmp_path / "one.json", tmp_path / "two.json"]
-    for file in files:
-        done = command("--ops", "a_right_one,wrong_value", "--out", str(file))
-        assert done.returncode == 0, done.stderr
+    arguments = ["--ops", "a_right_one,wrong_value", "--out"]
+    code, printed = command(*arguments, str(files[0]))
+    assert code == 0, printed
+    program = [sys.executable, str(HERE / "run.py"), "--device=cpu", "--jobs=1", *OPTIONS]
+    done = subprocess.run(
+        [*program, *arguments, str(files[1])], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
     assert files[0].read_text() == files[1].read_text()
     results.load(files[0])
     files[0].write_text(files[0].read_text().replace('"failed"', '"passed"'))
@@ -336,17 +379,17 @@ def test_a_number_with_which_nothing_would_run_is_refused(monkeypatch, capsys, g
     assert f"argument {given.replace('=', ': ')}: expected " in capsys.readouterr().err
 
 
-def test_the_gate_fails_on_a_regression_and_only_then(tmp_path, document):
+def test_the_gate_fails_on_a_regression_and_only_then(tmp_path, document, command):
     committed = tmp_path / "committed.json"
     results.save(document, committed)
     assert not gate.compare(results.load(committed), document).regressions
-    assert command("--ops", "a_right_one", "--check", str(committed)).returncode == 0
+    assert command("--ops", "a_right_one", "--check", str(committed))[0] == 0
 
     better = changed(document, "passed", "wrong_value", "forward")
     results.save(better, committed)
-    failed = command("--ops", "wrong_value", "--check", str(committed))
-    assert failed.returncode == 1
-    assert "regression wrong_value, float32, forward: passed, now failed" in failed.stdout
+    code, printed = command("--ops", "wrong_value", "--check", str(committed))
+    assert code == 1
+    assert "regression wrong_value, float32, forward: passed, now failed" in printed
 
 
 def changed(document: dict, status: str, op: str, phase: str) -> dict:

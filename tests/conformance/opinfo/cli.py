@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from . import gate, report, results
 from .exemptions import Exemptions, WrongExemptions
+from .forked import ForkServer
 from .settings import (
     DEFAULT_EXEMPTIONS,
     DEFAULT_MODULE_DB,
@@ -37,7 +38,8 @@ with --strict if anything did not pass; 2 if the run could not be made and says 
 """
 
 
-def main(arguments: list[str] | None = None) -> None:
+def main(arguments: list[str] | None = None, server: ForkServer | None = None) -> None:
+    """`server` is for who runs more than one command."""
     options = _parser().parse_args(arguments)
     # Never narrower than its tables: a log is read later, on another screen.
     console = Console(soft_wrap=True, width=None if sys.stdout.isatty() else 120)
@@ -51,7 +53,7 @@ def main(arguments: list[str] | None = None) -> None:
         Exemptions.load(settings.exemptions)
         if options.out is not None:
             results.check_writable(options.out)
-        outcome = _run(console, settings, options.jobs, options.timeout)
+        outcome = _run(console, settings, options.jobs, options.timeout, server)
         label = options.label or (baseline["label"] if baseline else "unlabelled")
         document = results.build(outcome, settings, label)
         verdict = gate.compare(baseline, document) if baseline is not None else None
@@ -71,7 +73,9 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(1 if bad else 0)
 
 
-def _run(console: Console, settings: Settings, jobs: int, timeout: float) -> Outcome:
+def _run(
+    console: Console, settings: Settings, jobs: int, timeout: float, server: ForkServer | None
+) -> Outcome:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     off = not console.is_terminal
     with Progress(
@@ -82,7 +86,7 @@ def _run(console: Console, settings: Settings, jobs: int, timeout: float) -> Out
         def progress(finished: int, selected: int, subject: str) -> None:
             bar.update(task, completed=finished, total=selected, description=subject)
 
-        return Supervisor(settings, jobs, timeout, progress).run()
+        return Supervisor(settings, jobs, timeout, progress, server).run()
 
 
 # The options that make up the Settings; the others are about this machine and what to print.

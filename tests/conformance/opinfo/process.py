@@ -14,11 +14,13 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+from typing import IO
 
+from .forked import Forked, ForkServer
 from .worker import Plan
 
 GRACE_SECONDS = 60.0  # for a worker to leave after its last subject, or to die once aborted
-START_SECONDS = 300.0  # for a worker to import everything, on a slow and busy machine
+START_SECONDS = 300.0  # for all imports, on a slow and busy machine
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,40 +30,54 @@ class Death:
     trace: str
 
 
+_PACKAGE = __package__ or "opinfo"
+
+
+def fork_server() -> ForkServer:
+    """For the workers of this process."""
+    return ForkServer(_environment(), f"{_PACKAGE}.fork_server")
+
+
+def _environment() -> dict[str, str]:
+    root = Path(__file__).resolve().parents[_PACKAGE.count(".") + 1]
+    return os.environ | {
+        "OMP_NUM_THREADS": "1",  # one thread a worker: the same sums in the same order
+        "MKL_NUM_THREADS": "1",
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(root), os.getenv("PYTHONPATH")])),
+    }
+
+
+def _started(stdin: IO[bytes], events: int, printed: IO[bytes]) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, "-m", f"{_PACKAGE}.worker", str(events)],
+        stdin=stdin,
+        stdout=printed,
+        stderr=printed,
+        pass_fds=[events],
+        env=_environment(),
+    )
+
+
 class Worker:
     """One worker process and the pipe that it reports on."""
 
-    def __init__(self, plan: Plan, timeout: float):
+    def __init__(self, plan: Plan, timeout: float, server: ForkServer):
+        """Forked by `server`, or where it cannot, a process that makes all imports by itself."""
         self._timeout = timeout
-        self._deadline = time.monotonic() + START_SECONDS
         self._buffer = b""
         self._timed_out = False
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (__exit__ closes it)
         self._pipe, writer = os.pipe()
-        package = __package__ or "opinfo"
-        root = Path(__file__).resolve().parents[package.count(".") + 1]
-        environment = os.environ | {
-            "OMP_NUM_THREADS": "1",  # one thread a worker: the same sums in the same order
-            "MKL_NUM_THREADS": "1",
-            "PYTHONPATH": os.pathsep.join(filter(None, [str(root), os.getenv("PYTHONPATH")])),
-        }
         try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", f"{package}.worker", str(writer)],
-                stdin=subprocess.PIPE,
-                stdout=self._stderr,
-                stderr=self._stderr,
-                pass_fds=[writer],
-                env=environment,
-            )
+            with tempfile.TemporaryFile() as stdin:
+                stdin.write(plan.to_json().encode())
+                stdin.seek(0)
+                files = stdin, writer, self._stderr
+                forked = server.start(*files, START_SECONDS)
+                self._process = forked or _started(*files)
         finally:
             os.close(writer)
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(plan.to_json().encode())
-            self._process.stdin.close()
-        except BrokenPipeError:
-            pass  # it is dead already, which the events will show
+        self._deadline = time.monotonic() + START_SECONDS
 
     def __enter__(self) -> Worker:
         return self
@@ -70,6 +86,8 @@ class Worker:
         if self._process.poll() is None:
             self._process.kill()
         self._process.wait()
+        if isinstance(self._process, Forked):
+            self._process.close()
         os.close(self._pipe)
         self._stderr.close()
 

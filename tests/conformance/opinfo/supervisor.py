@@ -6,8 +6,10 @@ import dataclasses
 import threading
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 
-from .process import Death, Worker
+from .forked import ForkServer
+from .process import Death, Worker, fork_server
 from .settings import Settings, Shard
 from .worker import Plan
 
@@ -34,11 +36,20 @@ Progress = Callable[[int, int, str], None]  # phases finished, phases in all, su
 class Supervisor:
     """Runs all selected subjects in `jobs` processes at a time."""
 
-    def __init__(self, settings: Settings, jobs: int, timeout: float, progress: Progress):
+    def __init__(
+        self,
+        settings: Settings,
+        jobs: int,
+        timeout: float,
+        progress: Progress,
+        server: ForkServer | None = None,
+    ):
+        """`server` forks the workers, as long as run() takes; without one run() starts its own."""
         self._settings = settings
         self._jobs = jobs
         self._timeout = timeout
         self._progress = progress
+        self._server = server
         self._lock = threading.Lock()
         self._outcome = Outcome()
         self._errors: list[BaseException] = []
@@ -46,8 +57,12 @@ class Supervisor:
         self._finished = self._total = 0
 
     def run(self) -> Outcome:
+        with fork_server() if self._server is None else nullcontext(self._server) as server:
+            return self._run(server)
+
+    def _run(self, server: ForkServer) -> Outcome:
         parts = [Shard(i, self._jobs) for i in range(1, self._jobs + 1)]
-        threads = [threading.Thread(target=self._guarded, args=(part,)) for part in parts]
+        threads = [threading.Thread(target=self._guarded, args=(part, server)) for part in parts]
         for thread in threads:
             thread.start()
         try:
@@ -59,18 +74,19 @@ class Supervisor:
             raise self._errors[0]
         return self._outcome
 
-    def _guarded(self, part: Shard) -> None:
+    def _guarded(self, part: Shard, server: ForkServer) -> None:
         try:
-            self._run_part(part)
+            self._run_part(part, server)
         except BaseException as error:
             self._errors.append(error)
             self._stop.set()
 
-    def _run_part(self, part: Shard) -> None:
+    def _run_part(self, part: Shard, server: ForkServer) -> None:
         done: list[tuple[str, str]] = []
         through = False
         while not through and not self._stop.is_set():
-            with Worker(Plan(self._settings, part, tuple(done)), self._timeout) as worker:
+            plan = Plan(self._settings, part, tuple(done))
+            with Worker(plan, self._timeout, server) as worker:
                 through = self._listen(worker, done)
 
     def _listen(self, worker: Worker, done: list[tuple[str, str]]) -> bool:

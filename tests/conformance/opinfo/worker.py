@@ -46,10 +46,10 @@ class Plan:
         )
 
 
-def main() -> None:
+def main(pipe: int) -> None:
     faulthandler.enable(sys.stderr)  # says where a crash happened; also on the abort of a time-out
     warnings.simplefilter("ignore")
-    events = os.fdopen(int(sys.argv[1]), "w", buffering=1, encoding="utf-8")
+    events = os.fdopen(pipe, "w", buffering=1, encoding="utf-8")
     plan = Plan.from_json(sys.stdin.read())
 
     def emit(event: str, **fields: object) -> None:
@@ -109,4 +109,4 @@ def versions(settings: Settings) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    main()
+    main(int(sys.argv[1]))
