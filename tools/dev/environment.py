@@ -135,7 +135,9 @@ def _install_torch(environment: Environment, version: str, index: str | None) ->
 
 
 def _pip(environment: Environment) -> list[str | Path]:
-    options = ["--disable-pip-version-check", "--no-input", "install"]
+    """Compiles nothing to bytecode: of torch and what comes with it, most is never imported, and
+    what is imported is compiled then, once (shell.py)."""
+    options = ["--disable-pip-version-check", "--no-input", "install", "--no-compile"]
     return [environment.python, "-m", "pip", *options, "-c", _constraints(environment)]
 
 

@@ -65,7 +65,7 @@ def _mypy(environment: Environment, home: Path) -> None:
     (site / "torch.pth").write_text(f"{_purelib(environment.python)}\n", encoding="utf-8")
     shutil.copytree(PROJECT / _PACKAGE, site / _PACKAGE)
     shutil.copytree(PROJECT / "torch_acme", site / "torch_acme")
-    options = ["--python-executable", python, "--cache-dir", home / "cache"]
+    options = ["--python-executable", python, "--cache-dir", os.devnull]
     # scikit-learn, which an example loads its data with, has no types.
     options += ["--disable-error-code", "import-untyped", "--warn-unused-ignores"]
     command = [environment.python, "-m", "mypy", *options, *(ROOT / path for path in _CHECKED)]
