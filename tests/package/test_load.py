@@ -10,6 +10,9 @@ import pytest
 from conftest import ROOT, call, clean_environment
 from torch_outback import cache, cache_key
 
+sys.path.append(str(ROOT / "tests/python"))
+from forked import ForkServers
+
 RUNTIME = ROOT / "generators/project/src/runtime.c"
 # What the torch half is made of.
 COMPILED = ("backend_template", "cmake", "generators", "registration")
@@ -28,9 +31,19 @@ def library(tmp_path):
     return compiled(tmp_path, RUNTIME.read_text())
 
 
+@pytest.fixture(scope="module")
+def fork_servers():
+    servers = ForkServers()
+    yield servers
+    servers.close()
+
+
 @pytest.fixture
-def python(build_tree, tmp_path, monkeypatch):
-    """Runs code with `load` and a cache that has the torch half of the build tree in it."""
+def python(build_tree, tmp_path, monkeypatch, fork_servers):
+    """Runs code with `load` and a cache that has the torch half of the build tree in it.
+
+    In a fork of a process that has imported torch, which takes longer than all the rest.
+    """
     monkeypatch.setenv("OUTBACK_CACHE_DIR", str(tmp_path / "cache"))
     folder = tmp_path / "cache" / cache_key.of_this_process().name
     (folder / "lib").mkdir(parents=True)
@@ -39,14 +52,12 @@ def python(build_tree, tmp_path, monkeypatch):
     cache.seal(folder)
 
     def run(code: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-c", f"import torch\nfrom torch_outback import load\n{code}"],
-            env=clean_environment(
+        done = fork_servers.run(
+            f"import os\nos.chdir({str(tmp_path)!r})\n"
+            f"import torch\nfrom torch_outback import load\n{code}",
+            clean_environment(
                 PYTHONPATH=str(ROOT / "generators/cli"), TORCH_DEVICE_BACKEND_AUTOLOAD="0"
             ),
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
             timeout=120,
         )
         assert done.returncode == 0, done.stderr
