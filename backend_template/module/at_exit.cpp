@@ -1,6 +1,7 @@
 #include "backend_template/module/at_exit.h"
 
 #include <ATen/ops/empty.h>
+#include <c10/core/AutogradState.h>
 #include <pybind11/pybind11.h>
 #include <torch/csrc/autograd/autograd.h>
 
@@ -42,6 +43,9 @@ void run_empty_backward() {
     roots.push_back(leaf.view({0}));
     gradients.push_back(at::empty({0}, options));
   }
+  // Through those threads also where a backward pass would run in this one
+  // (core/interfaces/guard.cpp).
+  c10::AutogradState::get_tls_state().set_multithreading_enabled(true);
   torch::autograd::backward(roots, gradients);
 }
 

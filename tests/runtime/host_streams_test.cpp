@@ -1,16 +1,19 @@
 // What the host runtime promises beyond the contract: when it is asynchronous, when it waits, and
 // its threads.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <future>
 #include <iterator>
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -142,6 +145,32 @@ TEST_F(HostStreamsTest, AThreadEndsWhoseWorkAWaiterHasDone) {
     queue->sync();
   }
   EXPECT_TRUE(threads_ended());
+}
+
+// As often as the thread with this id has gone to sleep.
+long sleeps_of(pid_t thread) {
+  std::ifstream status("/proc/self/task/" + std::to_string(thread) + "/status");
+  for (std::string word; status >> word;) {
+    if (word == "voluntary_ctxt_switches:") break;
+  }
+  long count = -1;
+  status >> count;
+  return count;
+}
+
+TEST_F(HostStreamsTest, WorkOnTheCallingThreadWakesNoOther) {
+  const auto queue = std::make_shared<stream>(0, std::make_shared<busy_clock>());
+  pid_t thread = 0;
+  queue->enqueue([&] { thread = gettid(); });
+  queue->sync();
+  std::this_thread::sleep_for(milliseconds(50));
+  const long before = sleeps_of(thread);
+  for (int i = 0; i < 200; ++i) {
+    EXPECT_TRUE(queue->try_run([] {}));
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  EXPECT_LE(sleeps_of(thread), before + 10);
+  queue->close();
 }
 
 // Returns though its stream stands still, and does not read the source any more.

@@ -1,5 +1,6 @@
 #include "backend_template/core/interfaces/guard.h"
 
+#include <c10/core/AutogradState.h>
 #include <c10/util/Exception.h>
 
 #include <memory>
@@ -32,6 +33,14 @@ event& event_of(void* handle) {
 // can be used by static destructors, which run after the main thread's other variables are gone.
 thread_local constinit event* adopted_next = nullptr;
 
+// Lets the backward passes that this thread begins run in it, as the CPU's do. By default autograd
+// has a thread for each device, which is well for devices that compute by themselves: it only
+// enqueues. Here a CPU computes, and would do so on another core, away from what the forward pass
+// has in the caches, while the caller sleeps.
+void keep_backward_in_this_thread() {
+  c10::AutogradState::get_tls_state().set_multithreading_enabled(false);
+}
+
 class guard final : public c10::impl::DeviceGuardImplInterface {
  public:
   c10::DeviceType type() const override { return device_type; }
@@ -55,8 +64,11 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
     return capability();
   }
 
+  // Autograd calls it for each node that it records.
   c10::Stream getStream(c10::Device device) const override {
-    return current_stream(index_of(device));
+    const c10::Stream stream = current_stream(index_of(device));
+    if (is_host_addressable(stream.device_index())) keep_backward_in_this_thread();
+    return stream;
   }
   c10::Stream getDefaultStream(c10::Device device) const override {
     return default_stream(index_of(device));

@@ -31,8 +31,8 @@
 namespace outback::ops {
 namespace {
 
-// In bytes. The calling thread copies less than this faster than it can enqueue a copy.
-constexpr size_t worth_a_stream = size_t{256} << 10;
+// In bytes. What a thread is worth waking for.
+constexpr int64_t share_of_a_thread = int64_t{256} << 10;
 
 // True if the CPU can use the tensor's memory at once.
 bool is_idle_for_cpu(const at::Tensor& tensor) {
@@ -67,7 +67,7 @@ bool belongs_on_stream(const at::Tensor& dst, const at::Tensor& src, size_t size
                        bool non_blocking) {
   if (!can_wait_for_cpu(dst) || !can_wait_for_cpu(src)) return true;
   if (is_ours(dst) && is_ours(src)) {
-    return size >= worth_a_stream || !is_idle_for_cpu(dst) || !is_idle_for_cpu(src);
+    return size > too_small_for_a_stream || !is_idle_for_cpu(dst) || !is_idle_for_cpu(src);
   }
   return non_blocking &&
          core::is_pinned(is_ours(dst) ? src.const_data_ptr() : dst.const_data_ptr());
@@ -81,7 +81,7 @@ void wait_for(const at::Tensor& tensor) {
 // writes around the cache, which the CPU's own copy kernel does not do.
 void copy_on_threads(void* to, const void* from, size_t size) {
   at::parallel_for(
-      0, static_cast<int64_t>(size), int64_t{worth_a_stream}, [&](int64_t begin, int64_t end) {
+      0, static_cast<int64_t>(size), share_of_a_thread, [&](int64_t begin, int64_t end) {
         std::memcpy(static_cast<std::byte*>(to) + begin,
                     static_cast<const std::byte*>(from) + begin, static_cast<size_t>(end - begin));
       });

@@ -19,20 +19,17 @@
 #include "backend_template/ops/in_place/tensor_fields.h"
 #include "backend_template/ops/in_place/unboxed_kernel.h"
 #include "backend_template/ops/own/own.h"
+#include "backend_template/ops/own/small_copy.h"
 #include "backend_template/ops/registrar.h"
 
 namespace outback::ops {
 namespace {
 
-// In bytes. Below this, and if the stream is idle, the calling thread fills memory faster than it
-// can enqueue a fill and the stream can start it.
-constexpr size_t worth_a_fill = size_t{256} << 10;
-
 bool zero_dense(const at::Tensor& self) {
   if (!self.is_non_overlapping_and_dense()) return false;
   const c10::DeviceIndex index = self.device().index();
   const size_t size = static_cast<size_t>(self.numel()) * self.itemsize();
-  const bool cpu_is_faster = core::is_host_addressable(index) && size < worth_a_fill &&
+  const bool cpu_is_faster = core::is_host_addressable(index) && size <= too_small_for_a_stream &&
                              core::is_idle(core::current_stream(index));
   if (cpu_is_faster) {
     std::memset(self.mutable_data_ptr(), 0, size);

@@ -11,7 +11,7 @@ namespace {
 
 // In bytes. Up to this size a copy on the calling thread ends before the thread could have woken
 // another one and gone on with other work.
-constexpr std::size_t inline_size = std::size_t{256} << 10;
+constexpr std::size_t inline_size = std::size_t{1} << 20;
 
 // In bytes. Up to this size a pageable source is staged if its stream is busy; above it, the caller
 // waits for the copy, which saves the memory and the second copy.

@@ -40,7 +40,12 @@ void stream::end_inline() noexcept {
   ++done_;
   pending_.fetch_sub(1, std::memory_order_release);
   has_done_.notify_all();
-  has_work_.notify_one();
+  wake_thread();
+}
+
+// If there is something for it. To wake it for nothing costs as much as a small copy.
+void stream::wake_thread() noexcept {
+  if (closed_ || !queue_.empty()) has_work_.notify_one();
 }
 
 uint64_t stream::enqueue(std::function<void()> work, runner by) {
@@ -106,8 +111,7 @@ void stream::wait_locked(std::unique_lock<std::mutex>& lock, uint64_t ticket) {
            queue_.front().by == runner::a_waiter_too;
   };
   while (may_run_first()) run_first(lock);
-  // The stream's thread may have woken meanwhile and gone to sleep again.
-  if (closed_ || !queue_.empty()) has_work_.notify_one();
+  wake_thread();  // it may have woken meanwhile and gone to sleep again
   has_done_.wait(lock, [&] { return done_ >= ticket; });
 }
 

@@ -153,6 +153,7 @@ class stream : public std::enable_shared_from_this<stream> {
 
   // The caller holds mutex_ for these.
   uint64_t enqueue_locked(std::function<void()> work, runner by);
+  void wake_thread() noexcept;
   void refuse_locked(const char* what) const;
   void enter(std::shared_ptr<capture> given, const progress& seen);
   void leave(const capture& given);

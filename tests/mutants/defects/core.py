@@ -131,5 +131,6 @@ MUTANTS = (
         new="wanted < at::get_num_threads()",
         found_by="tests/python/streams/test_thread_counts.py::"
         "test_a_number_set_after_the_first_backward_pass_counts",
+        on="host-memory-apart",
     ),
 )

@@ -1,8 +1,8 @@
-"""torch.set_num_threads reaches the threads in which autograd runs."""
+"""In which thread a backward pass runs, and that torch.set_num_threads reaches it."""
 
 import pytest
 
-pytestmark = pytest.mark.any_runtime
+pytestmark = pytest.mark.turns_on_memory
 
 COUNTED = """
 import threading
@@ -69,5 +69,37 @@ thread = threading.Thread(target=other)
 thread.start()
 thread.join()
 assert found == [2]
+"""
+    )
+
+
+def test_where_the_cpu_computes_it_is_the_thread_that_asks(run_python):
+    run_python(
+        """
+import threading
+import torch
+
+def thread_of_a_backward_pass():
+    seen = []
+    x = torch.ones(3, device="acme", requires_grad=True)
+    y = x * 2
+    y.register_hook(lambda gradient: seen.append(threading.get_ident()))
+    y.sum().backward()
+    return seen
+
+def check():
+    is_here = thread_of_a_backward_pass() == [threading.get_ident()]
+    assert is_here == torch.acme.get_device_properties(0).is_host_addressable
+    checked.append(True)
+
+checked = []
+check()
+with torch.inference_mode():  # changes what autograd's settings are, for a while
+    torch.ones(3, device="acme") * 2
+check()
+thread = threading.Thread(target=check)
+thread.start()
+thread.join()
+assert len(checked) == 3
 """
     )
