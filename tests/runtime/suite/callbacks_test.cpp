@@ -22,7 +22,7 @@ class CallbackTest : public RuntimeTest {
     if (!IsSkipped()) OUTBACK_NEEDS_CALLBACKS();
   }
 
-  busy_work busy_;
+  busy_work busy_{busy_by::filling};
 };
 
 // A callback that does not return before it is let go. Declare it after what the work behind it

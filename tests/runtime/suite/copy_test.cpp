@@ -104,7 +104,7 @@ TEST_F(CopyTest, HostToHostIsRefused) {
 }
 
 TEST_F(CopyTest, APageableSourceMayBeReusedOnReturn) {
-  busy_work busy;
+  busy_work busy(busy_by::filling);
   for (const std::size_t size : sizes()) {
     SCOPED_TRACE(size);
     memory data(size);
@@ -118,7 +118,7 @@ TEST_F(CopyTest, APageableSourceMayBeReusedOnReturn) {
 
 // In order on one stream, whatever the directions: no wait in between.
 TEST_F(CopyTest, DirectionsKeepTheirOrder) {
-  busy_work busy;
+  busy_work busy(busy_by::filling);
   for (const std::size_t size : sizes()) {
     SCOPED_TRACE(size);
     memory a(size), b(size);

@@ -62,7 +62,7 @@ TEST_F(FillTest, ZeroBytesChangeNothing) {
 }
 
 TEST_F(FillTest, ThePatternIsReadBeforeTheCallReturns) {
-  busy_work busy;
+  busy_work busy(busy_by::filling);
   for (const std::size_t size : {std::size_t(8), big()}) {
     SCOPED_TRACE(size);
     memory data(size);

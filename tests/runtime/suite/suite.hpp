@@ -153,11 +153,20 @@ class memory {
   int32_t device_;
 };
 
+/// How work passes the time.
+enum class busy_by {
+  sleeping,  // a callback sleeps between two fills; by filling where callbacks are absent or do not
+             // run
+  filling    // fills alone: for tests of what callbacks are built on, and of callbacks
+};
+
 /// Work that takes a while, on memory of its own. It must outlive that work: make it before the
-/// streams.
+/// streams, and outside of captures. On a device in software, fills keep a core of the machine from
+/// whoever waits for them, and sleep does not.
 class busy_work {
  public:
-  explicit busy_work(int32_t device = 0) : device_(device) {}
+  explicit busy_work(int32_t device = 0, busy_by how = busy_by::sleeping);
+  explicit busy_work(busy_by how) : busy_work(0, how) {}
   ~busy_work();
   void enqueue(outback_stream s);
   /// Fills `target`, a while later. `target` is of the same device.
@@ -165,6 +174,7 @@ class busy_work {
 
  private:
   int32_t device_;
+  bool sleeps_;
   std::map<outback_stream, memory> scratch_;  // one for each stream: they work at the same time
 };
 

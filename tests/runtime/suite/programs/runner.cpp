@@ -93,14 +93,21 @@ class runner {
   }
 
   static void until_ready(const std::function<outback_status()>& query, const char* slot) {
-    const auto end = std::chrono::steady_clock::now() + patience() / 3;
+    const auto begin = std::chrono::steady_clock::now(), end = begin + patience() / 3;
     for (;;) {
       const outback_status status = query();
       if (status != OUTBACK_NOT_READY) return must(status, slot);
-      if (std::chrono::steady_clock::now() > end)
+      const auto now = std::chrono::steady_clock::now();
+      if (now > end)
         throw wrong{std::string(slot) + ": not ready after " +
                     std::to_string(patience().count() / 3) + " s"};
-      std::this_thread::yield();
+      // At once at first, to see what is ready too early; later without the core of a thread that
+      // works, or that it never comes to.
+      if (now - begin < std::chrono::milliseconds(1)) {
+        std::this_thread::yield();
+      } else {
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+      }
     }
   }
 
