@@ -2,6 +2,8 @@
 
 import re
 import sys
+import threading
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -84,6 +86,35 @@ def test_without_a_build_nothing_that_needs_it_runs(environment, ran, part, monk
     assert runner.run(environment, chosen, resume=False) == console.NotBuilt.exit_code
     assert ran == ["site"]
     assert Results(environment.build / "results", "2.13.0").last("cpp") is None
+
+
+def test_parts_that_need_one_core_run_two_at_a_time(environment, ran):
+    both, left = threading.Barrier(2, timeout=60), threading.Event()
+
+    def meets(work):
+        both.wait()
+        ran.append("met")
+        return "fine"
+
+    def alone(work):
+        assert ran == ["build dev", "met", "met"]
+        left.set()
+        return "fine"
+
+    chosen = [Part(name, "of a test", meets, one_core=True) for name in ("null", "cuda")]
+    chosen.append(Part("cpp", "of a test", alone))
+    assert runner.run(environment, chosen, resume=False) == 0
+    assert left.is_set()
+    results = Results(environment.build / "results", "2.13.0")
+    assert [results.last(name).state for name in ("null", "cuda", "cpp")] == ["passed"] * 3
+
+
+def test_what_fails_beside_another_part_is_its_own_failure(environment, part):
+    chosen = [part("null", console.Failure("no such group")), part("cuda")]
+    chosen = [replace(each, one_core=True) for each in chosen]
+    assert runner.run(environment, chosen, resume=False) == 1
+    results = Results(environment.build / "results", "2.13.0")
+    assert [results.last(name).state for name in ("null", "cuda")] == ["failed", "passed"]
 
 
 def test_resuming_leaves_out_what_has_passed(environment, ran, part, capsys):

@@ -22,6 +22,7 @@ from ..environment import DEFAULT_TORCH, Environment
 from ..paths import ROOT
 from ..stand_ins import STAND_INS, StandIn
 from . import ctest, samples, sanitizers
+from .limits import WORKERS
 from .near import near
 from .pytest_run import run_pytest
 from .suites import OTHER_SUITES, PYTHON_SUITES, Suite
@@ -45,25 +46,27 @@ class Part:
     run: Callable[[Work], str]  # returns its outcome in a few words, or raises Failure or NotRun
     runs: frozenset[str] = frozenset({SHORT, LONG})
     on_dev: bool = True  # it needs the build tree dev
+    one_core: bool = False  # it keeps no more busy: two such parts run at a time
 
 
 def _long(name: str, title: str, run: Callable[[Work], str], on_dev: bool = True) -> Part:
     return Part(name, title, run, frozenset({LONG}), on_dev)
 
 
-def _on(suite: Suite, name: str, *options: str) -> Callable[[Work], str]:
+def _on(suite: Suite, name: str, *options: str, workers: int = WORKERS) -> Callable[[Work], str]:
     def run(work: Work) -> str:
         if why := suite.missing(work.folder):
             raise console.NotRun(why)
         variables = suite.variables(work.folder)
-        return run_pytest(work.environment, name, suite.tests, variables, *options)
+        return run_pytest(work.environment, name, suite.tests, variables, *options, workers=workers)
 
     return run
 
 
 def _short_python(suite: Suite) -> Part:
-    run = _on(suite, suite.name.replace("-", ", ", 1), *suite.options)
-    return Part(suite.name, suite.title, run, frozenset({SHORT}))
+    name = suite.name.replace("-", ", ", 1)
+    run = _on(suite, name, *suite.options, workers=1 if suite.few else WORKERS)
+    return Part(suite.name, suite.title, run, frozenset({SHORT}), one_core=suite.few)
 
 
 def _whole_python(suite: Suite) -> Part:
@@ -80,7 +83,8 @@ def _whole_python(suite: Suite) -> Part:
 
 
 def _suite(suite: Suite) -> Part:
-    return Part(suite.name, suite.title, _on(suite, suite.name, *suite.options))
+    run = _on(suite, suite.name, *suite.options, workers=1 if suite.few else WORKERS)
+    return Part(suite.name, suite.title, run, one_core=suite.few)
 
 
 def _slow(suite: Suite) -> Part:
@@ -130,28 +134,33 @@ PARTS = (
         "runtimes-page",
         "docs/runtimes.md says what the runtime suite finds",
         lambda it: runtime_table.check(it.folder),
+        one_core=True,
     ),
     Part(
         "contract-page",
         "docs/contract.md says what the contract's header does",
         lambda it: contract_page.check(),
         on_dev=False,
+        one_core=True,
     ),
     Part(
         "architecture-page",
         "docs/architecture.md says what includes what, and which way calls go",
         lambda it: architecture_page.check(it.environment, it.folder),
+        one_core=True,
     ),
     Part(
         "site",
         "the documentation as a site, whose links lead somewhere",
         lambda it: documentation.build(it.environment),
         on_dev=False,
+        one_core=True,
     ),
     Part(
         "stubs",
         "the type stubs are up to date, and mypy is content with them",
         lambda it: stubs.check(it.environment, it.folder),
+        one_core=True,
     ),
     *map(_short_python, PYTHON_SUITES),
     *map(_whole_python, PYTHON_SUITES),
@@ -160,6 +169,7 @@ PARTS = (
         "the tables of what works name the tests that there are",
         lambda it: works_table.check(),
         on_dev=False,
+        one_core=True,
     ),
     *map(_suite, OTHER_SUITES),
     *(_slow(suite) for suite in OTHER_SUITES if suite.marks),

@@ -20,6 +20,7 @@ class Suite:
     needs: tuple[str, ...]  # folders of the build tree, as patterns: what is built there is used
     always: bool = True  # or only by tests that ask for the fixture build_tree
     marks: str = ""  # pytest's -m in a short run
+    few: bool = False  # there: the imports of a second worker take longer than half of the tests
     missing: Callable[[Path], str] = lambda folder: ""  # why it cannot run on this build tree
 
     @property
@@ -38,6 +39,7 @@ def _of(run: Run) -> Suite:
         variables=run.variables,
         needs=(run.package,),
         marks=run.marks,
+        few=run.few,
         missing=missing,
     )
 
@@ -63,6 +65,7 @@ OTHER_SUITES = (
         tests="tests/kernels",
         variables=lambda folder: build.python_path(folder, "python_kernels"),
         needs=("python_kernels",),
+        few=True,
     ),
     Suite(
         name="kernels-later",
@@ -70,6 +73,7 @@ OTHER_SUITES = (
         tests="tests/kernels",
         variables=_later,
         needs=("python_protected", "later_kernels"),
+        few=True,
     ),
     Suite(
         name="conformance",
