@@ -50,7 +50,8 @@ std::optional<block> objects::find_in(const blocks& where, uintptr_t address, in
   const auto next = where.upper_bound({device, address});
   if (next == where.begin()) return std::nullopt;
   const block& before = std::prev(next)->second;
-  if (before.device != device || address - before.begin >= before.size) return std::nullopt;
+  if (before.device != device) return std::nullopt;
+  if (before.size != 0 && address - before.begin >= before.size) return std::nullopt;
   return before;
 }
 
@@ -89,24 +90,52 @@ std::optional<block> objects::add(const void* ptr, std::size_t size, int32_t dev
 
 std::optional<block> objects::take(const void* ptr, int32_t device, origin from) {
   const std::lock_guard lock(mutex_);
-  const auto found = blocks_.find({device, address_of(ptr)});
-  if (found == blocks_.end() || found->second.from != from) return std::nullopt;
-  if (freed_.size() >= most_remembered) freed_.clear();
-  freed_[found->first] = found->second;
+  blocks& living = from == origin::opened ? opened_ : blocks_;
+  const auto found = living.find({device, address_of(ptr)});
+  if (found == living.end() || found->second.from != from) return std::nullopt;
   const block taken = found->second;
-  blocks_.erase(found);
+  if (from != origin::opened) {
+    if (freed_.size() >= most_remembered) freed_.clear();
+    freed_[found->first] = taken;
+  } else if (--found->second.times != 0) {
+    return taken;
+  } else {
+    if (closed_.size() >= most_remembered) closed_.clear();
+    closed_.insert(found->first);
+  }
+  living.erase(found);
   return taken;
 }
 
 void objects::put_back(const block& taken) {
   const std::lock_guard lock(mutex_);
+  if (taken.from == origin::opened) return open_once(taken);
   blocks_.emplace(place{taken.device, taken.begin}, taken);
   freed_.erase({taken.device, taken.begin});
 }
 
+void objects::open(const void* ptr, std::size_t size, int32_t device) {
+  const std::lock_guard lock(mutex_);
+  open_once({address_of(ptr), size, device, ++last_number_, origin::opened});
+}
+
+void objects::open_once(const block& memory) {
+  const place where = {memory.device, memory.begin};
+  const auto [there, is_first] = opened_.try_emplace(where, memory);
+  if (is_first) there->second.times = 0;
+  ++there->second.times;
+  closed_.erase(where);
+}
+
+bool objects::was_closed(const void* ptr, int32_t device) const {
+  const std::lock_guard lock(mutex_);
+  return closed_.contains({device, address_of(ptr)});
+}
+
 std::optional<block> objects::find(const void* ptr, int32_t device) const {
   const std::lock_guard lock(mutex_);
-  return find_in(blocks_, address_of(ptr), device);
+  const auto inside = find_in(blocks_, address_of(ptr), device);
+  return inside ? inside : find_in(opened_, address_of(ptr), device);
 }
 
 std::optional<block> objects::find_elsewhere(const void* ptr, int32_t device) const {
@@ -152,7 +181,7 @@ std::optional<made_handle> objects::take(std::string_view kind, const void* hand
   const auto found = handles_.find({kind, address_of(handle), device});
   if (found == handles_.end()) return std::nullopt;
   if (ended_.size() >= most_remembered) ended_.clear();
-  ended_[{kind, found->second.handle}] = found->second.number;
+  ended_.insert({kind, found->second.handle});
   const made_handle taken = found->second;
   handles_.erase(found);
   return taken;
@@ -191,11 +220,6 @@ bool objects::was_ended(std::string_view kind, const void* handle) const {
   return ended_.contains({kind, address_of(handle)});
 }
 
-uint64_t objects::next_number() {
-  const std::lock_guard lock(mutex_);
-  return ++last_number_;
-}
-
 std::string objects::report(bool (*lost)(const void* context, int32_t device), const void* context,
                             bool (*kept)(std::string_view kind, uintptr_t handle)) const {
   // Copies all objects under the lock and sorts them afterwards, because `lost` and `kept` take
@@ -212,8 +236,10 @@ std::string objects::report(bool (*lost)(const void* context, int32_t device), c
     auto operator<=>(const object&) const = default;
   };
   std::vector<object> left;
+  blocks opened;
   {
     const std::lock_guard lock(mutex_);
+    opened = opened_;
     for (const auto& [where, b] : blocks_) {
       const bool registered = b.from == origin::registered;
       left.push_back(
@@ -248,6 +274,13 @@ std::string objects::report(bool (*lost)(const void* context, int32_t device), c
                                                     : "memory of device " + std::to_string(device);
     text += "  " + count_of(end - first, kind) + " of " + of +
             (bytes != 0 ? ", " + bytes_text(bytes) : "") + ":\n" + told;
+  }
+  for (const auto& [where, b] : opened) {
+    if (lost(context, b.device)) continue;
+    text += "  " + memory_text(b.device, b.from) + " and not closed:\n    " +
+            address_text(b.begin) + ", " + (b.size == 0 ? "of unknown size" : bytes_text(b.size)) +
+            (b.times == 1 ? "" : ", opened " + std::to_string(b.times) + " times") + ", object " +
+            std::to_string(b.number) + "\n";
   }
   return text;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -28,6 +29,7 @@ struct block {
   int32_t device;    // or OUTBACK_HOST
   uint64_t number;   // counts all objects of the table, from 1; messages say "object 3"
   origin from = origin::allocated;
+  std::size_t times = 0;  // how often opened memory has to be closed
 };
 
 /// Returns "an allocation of device 1", "pinned host memory", "registered host memory" or "memory
@@ -60,12 +62,21 @@ class objects {
                            origin from = origin::allocated);
   /// Returns the block that `add` would return.
   std::optional<block> overlapping(const void* ptr, std::size_t size, int32_t device) const;
+  /// Records one more opening of another process's memory. `size` is in bytes, 0 if unknown. Such
+  /// memory is counted, and may overlap what is recorded otherwise.
+  void open(const void* ptr, std::size_t size, int32_t device);
+
+  /// Returns whether opened memory that began at `ptr` was closed as often as it was opened.
+  bool was_closed(const void* ptr, int32_t device) const;
+
   /// Removes and returns the block that begins at `ptr` and has this origin, if there is one.
+  /// Opened memory stays until it was taken as often as it was opened.
   std::optional<block> take(const void* ptr, int32_t device, origin from = origin::allocated);
   /// Undoes `take`: the runtime refused to free the block.
   void put_back(const block& taken);
 
-  /// Returns the living block of `device` that contains `ptr`.
+  /// Returns the living block of `device` that contains `ptr`, or else the opened memory. Memory of
+  /// unknown size counts as reaching up to the next opened memory.
   std::optional<block> find(const void* ptr, int32_t device) const;
   /// Returns a living block that contains `ptr` and belongs to another device, or to the host, than
   /// `device`.
@@ -89,9 +100,6 @@ class objects {
   /// Returns whether the handle was alive once and is remembered.
   bool was_ended(std::string_view kind, const void* handle) const;
 
-  /// Returns the next number, for an object that is recorded elsewhere.
-  uint64_t next_number();
-
   /// Returns a text about all living objects: a line for each kind and device, then a line for each
   /// of the first ten. "" if there is none. Leaves out devices for which `lost(context, device)` is
   /// true, and objects for which `kept` is true (`kind` is "" for memory). Calls both without the
@@ -104,15 +112,18 @@ class objects {
   using name = std::tuple<std::string_view, uintptr_t, int32_t>;  // kind, handle, device
   using blocks = std::map<place, block>;
 
-  // Both need the lock.
+  // These need the lock.
+  void open_once(const block& memory);
   static std::optional<block> find_in(const blocks& where, uintptr_t address, int32_t device);
   std::optional<block> in_the_way(uintptr_t begin, std::size_t size, int32_t device) const;
 
   mutable fork_mutex mutex_;
   uint64_t last_number_ = 0;
-  blocks blocks_, freed_;  // the living blocks never overlap; nor do the freed ones
+  blocks blocks_, freed_;   // the living blocks never overlap; nor do the freed ones
+  blocks opened_;           // memory of other processes
+  std::set<place> closed_;  // where opened memory was
   std::map<name, made_handle> handles_;
-  std::map<std::pair<std::string_view, uintptr_t>, uint64_t> ended_;  // kind and handle; number
+  std::set<std::pair<std::string_view, uintptr_t>> ended_;  // kind and handle
 };
 
 }  // namespace outback::layers

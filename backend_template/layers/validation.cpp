@@ -102,7 +102,6 @@ void validation::check_answer(const any_call& call, outback_status status, const
   if (status == OUTBACK_INVALID_ARGUMENT) {
     if (given.memory) objects_.put_back(*given.memory);
     if (given.handle) objects_.put_back(*given.handle);
-    if (given.opened) opened_.put_back(*given.opened);
   }
   // Before the checks, which may throw: the device is lost all the same.
   if (status == OUTBACK_DEVICE_LOST) lose(call);
@@ -132,9 +131,9 @@ void validation::check_answer(const any_call& call, outback_status status, const
 // ---- Devices
 
 std::optional<int32_t> validation::device_count() {
-  // A failure is not kept: a driver that comes up later is asked again.
+  // Neither a failure nor a 0 is kept: a driver that comes up later is asked again.
   int32_t count = count_.load(std::memory_order_relaxed);
-  if (count >= 0) return count;
+  if (count > 0) return count;
   const outback_runtime& table = devices_.runtime();
   if (table.device_count(table.self, &count) != OUTBACK_OK || count < 0) return std::nullopt;
   count_.store(count, std::memory_order_relaxed);
@@ -237,16 +236,6 @@ void validation::receive_handle(const char* slot, const parameter& p, const void
 
 // ---- Single slots
 
-void validation::check(slots::event_create, int32_t, uint32_t flags, outback_event*) {
-  constexpr uint32_t known =
-      OUTBACK_EVENT_TIMING | OUTBACK_EVENT_BLOCKING | OUTBACK_EVENT_INTERPROCESS;
-  constexpr uint32_t never_together = OUTBACK_EVENT_TIMING | OUTBACK_EVENT_INTERPROCESS;
-  if ((flags & ~known) == 0 && (flags & never_together) != never_together) return;
-  refuse(slots::event_create::name, "flags", std::to_string(flags),
-         "a sum of OUTBACK_EVENT_TIMING, _BLOCKING and _INTERPROCESS, and not both _TIMING and "
-         "_INTERPROCESS");
-}
-
 void validation::check(slots::event_elapsed, outback_event from, outback_event to, int64_t*) {
   const char* slot = slots::event_elapsed::name;
   const auto first = objects_.find_of_any_device(event_kind, from);
@@ -275,9 +264,9 @@ void validation::receive(slots::native_wrap_stream, int32_t device, void*, outba
 }
 
 void validation::receive(slots::device_count, int32_t* count) {
-  // If a count is known, the exchange fails and puts it into `before`.
-  int32_t before = -1;
-  if (*count >= 0) count_.compare_exchange_strong(before, *count, std::memory_order_relaxed);
+  // Another number than before is told once and counts from then on: a driver may find fewer
+  // devices when it starts, and the calls after that have to go on.
+  const int32_t before = *count < 0 ? -1 : count_.exchange(*count, std::memory_order_relaxed);
   const std::string problem = device_count_problem(*count, before);
   if (!problem.empty()) blame(slots::device_count::name, problem);
 }
@@ -348,7 +337,7 @@ std::string validation::leaks() const {
   const auto lost = [](const void* me, int32_t device) {
     return static_cast<const validation*>(me)->is_lost(device);
   };
-  const std::string left = objects_.report(lost, this, is_kept) + opened_.report(lost, this);
+  const std::string left = objects_.report(lost, this, is_kept);
   return left.empty() ? left : "outback: never freed or destroyed:\n" + left;
 }
 

@@ -17,7 +17,6 @@
 #include "backend_template/layers/fork_mutex.hpp"
 #include "backend_template/layers/layer.hpp"
 #include "backend_template/layers/objects.hpp"
-#include "backend_template/layers/opened_memory.hpp"
 #include "backend_template/layers/outputs.hpp"
 #include "backend_template/layers/text.hpp"
 #include "outback/detail/call_check.hpp"
@@ -51,8 +50,8 @@ class validation : public layer<validation> {
     std::vector<own_output> own = outputs_of(call);  // refuses null outputs
     std::size_t from_end = sizeof...(args);
     (replace_output(args, own, from_end--), ...);
-    check(Slot(), args...);
     check_rules(Slot(), args...);
+    check(Slot(), args...);
     check_not_lost(call);  // last, so that a wrong argument is reported also for a lost device
 
     giving given = give(call);
@@ -81,7 +80,7 @@ class validation : public layer<validation> {
   /// If the runtime refuses the call, `check_answer` puts the record back.
   struct giving {
     giving() {}  // not "= default", so that no initialization clears all of it first, in every call
-    std::optional<block> memory, opened;
+    std::optional<block> memory;
     std::optional<made_handle> handle;
   };
 
@@ -140,7 +139,6 @@ class validation : public layer<validation> {
              std::size_t size, outback_stream);
   void check(slots::mem_fill, int32_t device, void* ptr, std::size_t size, const void* pattern,
              std::size_t pattern_size, outback_stream);
-  void check(slots::event_create, int32_t device, uint32_t flags, outback_event*);
   void check(slots::event_elapsed, outback_event from, outback_event to, int64_t*);
   void check(slots::host_register, void* ptr, std::size_t size);
   void check(slots::ipc_get_memory, int32_t device, void* ptr, outback_ipc_handle* handle);
@@ -229,7 +227,6 @@ class validation : public layer<validation> {
 
   const complete_table devices_;  // the table to ask about devices
   objects objects_;               // memory, registrations, handles and captures
-  opened_memory opened_;          // memory of other processes
   mutable fork_mutex mutex_;      // guards the two maps
   std::map<int32_t, facts> facts_;
   std::map<int32_t, std::string> lost_;  // the slot that lost the device, and the runtime's text

@@ -7,7 +7,8 @@ namespace outback::layers {
 
 void validation::check(slots::ipc_get_memory, int32_t device, void* ptr, outback_ipc_handle*) {
   const auto found = objects_.find(ptr, device);
-  const bool begins = found && found->begin == reinterpret_cast<uintptr_t>(ptr);
+  const bool begins =
+      found && found->from == origin::allocated && found->begin == reinterpret_cast<uintptr_t>(ptr);
   if (!begins) refuse_memory(slots::ipc_get_memory::name, ptr, device, origin::allocated);
 }
 
@@ -61,12 +62,11 @@ void validation::receive(slots::ipc_open_memory, int32_t device, const outback_i
     const auto offset = reinterpret_cast<uintptr_t>(ptr) - reinterpret_cast<uintptr_t>(info.base);
     size = offset < info.size ? info.size - offset : 0;
   }
-  opened_.open(ptr, size, device, objects_.next_number());
+  objects_.open(ptr, size, device);
 }
 
 void validation::give_more(slots::ipc_close_memory, giving& given, int32_t device, void* ptr) {
-  given.opened = opened_.close(ptr, device);
-  if (!given.opened) refuse_memory(slots::ipc_close_memory::name, ptr, device, origin::opened);
+  given.memory = take_memory(slots::ipc_close_memory::name, ptr, device, origin::opened);
 }
 
 }  // namespace outback::layers

@@ -56,11 +56,11 @@ void validation::refuse_memory(const char* slot, const void* ptr, int32_t device
   const auto begins = [&](const block& b) { return b.begin == reinterpret_cast<uintptr_t>(ptr); };
   std::string but = "it is none of this runtime's";
   if (const auto inside = objects_.find(ptr, device)) {
-    but = (begins(*inside) ? "it is " : "it points into ") + block_text(*inside);
-  } else if (const auto opened = opened_.find(ptr, device)) {
-    but = (begins(*opened) ? "it is " : "it points into ") + memory_text(device, origin::opened) +
-          " (object " + std::to_string(opened->number) + ")";
-  } else if (wanted == origin::opened && opened_.was_closed(ptr, device)) {
+    but = (begins(*inside) ? "it is " : "it points into ") +
+          (inside->from == origin::opened ? memory_text(device, origin::opened) + " (object " +
+                                                std::to_string(inside->number) + ")"
+                                          : block_text(*inside));
+  } else if (wanted == origin::opened && objects_.was_closed(ptr, device)) {
     but = "it was closed already";
   } else if (const auto elsewhere = objects_.find_elsewhere(ptr, device)) {
     but = "it is " + block_text(*elsewhere);
@@ -118,8 +118,7 @@ void validation::check_range(const char* slot, const char* argument, const void*
   const std::string range = address_text(ptr) + ", " + bytes_text(size);
   if (ptr == nullptr) refuse(slot, argument, range, "memory of " + place_text(device));
   check_addresses(slot, argument, ptr, size);
-  auto inside = objects_.find(ptr, device);
-  if (!inside) inside = opened_.find(ptr, device);
+  const auto inside = objects_.find(ptr, device);
   // A registered range is a part of host memory that goes on behind it, so its end is no limit.
   // Opened memory may have an unknown size.
   if (inside && inside->from != origin::registered) {
@@ -146,9 +145,6 @@ void validation::check_range(const char* slot, const char* argument, const void*
 void validation::check(slots::mem_copy, void* dst, int32_t dst_device, const void* src,
                        int32_t src_device, std::size_t size, outback_stream) {
   const char* slot = slots::mem_copy::name;
-  if (dst_device == OUTBACK_HOST && src_device == OUTBACK_HOST) {
-    refuse(slot, "src_device", "the host, as dst_device is", "a device on one side at least");
-  }
   if (size == 0) return;
   check_range(slot, "dst", dst, size, dst_device);
   check_range(slot, "src", src, size, src_device);
@@ -169,7 +165,6 @@ void validation::check(slots::mem_fill, int32_t device, void* ptr, std::size_t s
 
 void validation::check(slots::host_register, void* ptr, std::size_t size) {
   const char* slot = slots::host_register::name;
-  if (size == 0) return;  // which no runtime accepts
   check_addresses(slot, "ptr", ptr, size);
   check_host_memory(slot, "ptr", ptr, size);
   if (const auto there = objects_.overlapping(ptr, size, OUTBACK_HOST)) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <set>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -18,8 +19,6 @@
 
 namespace outback::layers {
 namespace {
-
-constexpr std::string_view uuid_prefix = "GPU-";
 
 // Throws the failure of a slot of the table below, with that table's text.
 void check_below(const outback_runtime& below, outback_status status, const char* slot) {
@@ -37,59 +36,15 @@ int32_t count_of(const outback_runtime& below) {
   return count;
 }
 
-// Quadratic, for lists of a few devices.
-template <class T>
-bool has_twice(const std::vector<T>& all) {
-  for (auto it = all.begin(); it != all.end(); ++it) {
-    if (std::find(it + 1, all.end(), *it) != all.end()) return true;
+std::vector<std::string> uuids_of(const outback_runtime& below, int32_t count) {
+  std::vector<std::string> all;
+  for (int32_t device = 0; device < count; ++device) {
+    outback_device_info info = {};
+    info.struct_size = sizeof(info);
+    check_below(below, below.device_info(below.self, device, &info), "device_info");
+    all.push_back(outback::detail::uuid_text(info.uuid));
   }
-  return false;
-}
-
-// Numbers are compared before the ones that are too large end the list, as torch.cuda does: "0,9,0"
-// is empty also if there is no device 9.
-std::vector<int32_t> by_number(const std::vector<std::string_view>& entries, int32_t count) {
-  std::vector<uint64_t> numbers;
-  for (const std::string_view entry : entries) {
-    const auto number = outback::detail::device_list_number(entry);
-    if (!number) break;
-    numbers.push_back(*number);
-  }
-  if (has_twice(numbers)) return {};
-  const auto end = std::find_if(numbers.begin(), numbers.end(),
-                                [&](uint64_t n) { return n >= uint64_t(count); });
-  return {numbers.begin(), end};
-}
-
-// In the form of nvidia-smi: "GPU-" and groups of 8, 4, 4, 4 and 12 digits.
-std::string uuid_text(const outback_runtime& below, int32_t device) {
-  outback_device_info info = {};
-  info.struct_size = sizeof(info);
-  check_below(below, below.device_info(below.self, device, &info), "device_info");
-  constexpr char digits[] = "0123456789abcdef";
-  std::string text(uuid_prefix);
-  for (std::size_t i = 0; i < sizeof(info.uuid); ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    text += digits[info.uuid[i] >> 4];
-    text += digits[info.uuid[i] & 0xf];
-  }
-  return text;
-}
-
-std::vector<int32_t> by_uuid(const std::vector<std::string_view>& entries,
-                             const outback_runtime& below, int32_t count) {
-  std::vector<std::string> uuids;
-  for (int32_t device = 0; device < count; ++device) uuids.push_back(uuid_text(below, device));
-  std::vector<int32_t> devices;
-  for (const std::string_view entry : entries) {
-    if (!entry.starts_with(uuid_prefix)) break;
-    const auto is_one = [&](const std::string& uuid) { return uuid.starts_with(entry); };
-    const auto found = std::find_if(uuids.begin(), uuids.end(), is_one);
-    // A beginning that fits several devices names none.
-    if (found == uuids.end() || std::any_of(found + 1, uuids.end(), is_one)) break;
-    devices.push_back(int32_t(found - uuids.begin()));
-  }
-  return has_twice(devices) ? std::vector<int32_t>() : devices;
+  return all;
 }
 
 // The layer. It translates the device indices among the arguments, by their roles. Handles need no
@@ -175,9 +130,7 @@ class selection : public layer<selection> {
 std::vector<int32_t> parse_visible_devices(const outback_runtime* below, std::string_view list) {
   check_table(below);
   const int32_t count = count_of(*below);
-  const std::vector<std::string_view> entries = outback::detail::device_list_entries(list);
-  return entries.front().starts_with(uuid_prefix) ? by_uuid(entries, *below, count)
-                                                  : by_number(entries, count);
+  return outback::detail::listed_devices(list, count, [&] { return uuids_of(*below, count); });
 }
 
 const outback_runtime* select_devices(const outback_runtime* below,
@@ -190,7 +143,9 @@ const outback_runtime* select_devices(const outback_runtime* below,
                              std::to_string(count) + " devices");
     }
   }
-  if (has_twice(devices)) throw invalid_argument("a device is named twice");
+  if (std::set<int32_t>(devices.begin(), devices.end()).size() != devices.size()) {
+    throw invalid_argument("a device is named twice");
+  }
   // Leaked, as every layer. The list keeps it reachable, so that leak checkers do not report it.
   static auto& all = *new kept_list<const selection*>;
   const auto* const made = new selection(*below, devices);

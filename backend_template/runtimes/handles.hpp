@@ -1,8 +1,11 @@
-// Checks of handles and flags that all runtimes make alike.
+// Checks of device numbers and handles that the runtimes make alike.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "outback/runtime.h"
 #include "outback/runtime_error.hpp"
@@ -18,17 +21,16 @@ inline void check_owner(const char* what, int32_t of, int32_t device) {
                          ", not of device " + std::to_string(device));
 }
 
-/// Throws outback::invalid_argument for flags that events.create must refuse.
-inline void check_event_flags(uint32_t flags) {
-  constexpr uint32_t known =
-      OUTBACK_EVENT_TIMING | OUTBACK_EVENT_BLOCKING | OUTBACK_EVENT_INTERPROCESS;
-  constexpr uint32_t not_both = OUTBACK_EVENT_INTERPROCESS | OUTBACK_EVENT_TIMING;
-  if ((flags & ~known) != 0) {
-    throw invalid_argument("unknown event flags " + std::to_string(flags & ~known));
+/// Returns device number `index` of a runtime's list. Throws outback::invalid_argument if there is
+/// none; `absence` says why there are none at all.
+template <class Device>
+Device& device_at(const std::vector<std::unique_ptr<Device>>& all, int32_t index,
+                  const std::string& absence) {
+  if (all.empty()) {
+    throw invalid_argument("there is no device " + std::to_string(index) + ": " + absence);
   }
-  if ((flags & not_both) == not_both) {
-    throw invalid_argument("an event between processes has no time: INTERPROCESS without TIMING");
-  }
+  check_device(index, int32_t(all.size()));
+  return *all[std::size_t(index)];
 }
 
 }  // namespace outback

@@ -171,6 +171,29 @@ TEST_F(WrongRuntimeTest, ANumberOfDevicesThatChanges) {
   EXPECT_EQ(t->device_count(t->self, &count), OUTBACK_INTERNAL);
   EXPECT_THAT(text(), HasSubstr("it counted 1 devices, and 2 before"));
   EXPECT_EQ(count, 2);
+  // Told once: from then on the calls are checked against the number that there is.
+  EXPECT_EQ(t->device_count(t->self, &count), OUTBACK_OK) << text();
+  EXPECT_EQ(count, 1);
+  EXPECT_EQ(t->device_sync(t->self, 0), OUTBACK_OK) << text();
+  EXPECT_EQ(t->device_sync(t->self, 1), OUTBACK_INVALID_ARGUMENT);
+  EXPECT_THAT(text(), HasSubstr("device is 1: expected 0, the only device"));
+}
+
+TEST_F(WrongRuntimeTest, ADriverThatComesUpLater) {
+  static int32_t devices = 0;
+  devices = 0;
+  wrong_.runtime.device_count = [](void*, int32_t* count) -> outback_status {
+    *count = devices;
+    return OUTBACK_OK;
+  };
+  const outback_runtime* t = validated();
+  int32_t count = 7;
+  ASSERT_EQ(t->device_count(t->self, &count), OUTBACK_OK) << text();
+  EXPECT_EQ(t->device_sync(t->self, 1), OUTBACK_INVALID_ARGUMENT);
+  devices = 2;
+  EXPECT_EQ(t->device_sync(t->self, 1), OUTBACK_OK) << text();
+  EXPECT_EQ(t->device_count(t->self, &count), OUTBACK_OK) << text();
+  EXPECT_EQ(count, 2);
 }
 
 TEST_F(WrongRuntimeTest, APointerOfADeviceThatThereIsNot) {

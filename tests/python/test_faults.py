@@ -209,7 +209,7 @@ torch.acme.can_device_access_peer(0, 1); s.native_handle; e.native_handle
 shared = torch.acme.Event(interprocess=True); shared.record()
 handle = shared.ipc_handle()
 torch.acme.Event.from_ipc_handle("acme:0", handle).query()
-torch.acme.utilization(); torch.acme.clock_rate(1); torch.acme.device_memory_used()
+torch.acme.utilization(); torch.acme.utilization(1); torch.acme.device_memory_used()
 torch.acme.list_gpu_processes()
 torch.acme.ExternalStream(torch.acme.Stream().native_handle).synchronize()
 y.to_sparse().to_dense(); y.is_pinned(); pinned.is_pinned()

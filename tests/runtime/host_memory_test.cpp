@@ -147,14 +147,6 @@ TEST_F(HostMemoryTest, StreamsAndEventsBelongToTheirDevice) {
   host_.event_destroy(1, event);
 }
 
-TEST_F(HostMemoryTest, EventFlags) {
-  EXPECT_THAT(refusal<invalid_argument>([&] {
-                host_.event_create(0, OUTBACK_EVENT_INTERPROCESS | OUTBACK_EVENT_TIMING);
-              }),
-              HasSubstr("without TIMING"));
-  EXPECT_NE(refusal<invalid_argument>([&] { host_.event_create(0, 8); }), "accepted");
-}
-
 // As on a device with memory of its own: what is not an allocation of that device is refused, part
 // of it too.
 TEST_F(HostMemoryTest, WithoutAddressesHostRangesAreChecked) {

@@ -7,8 +7,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <future>
 #include <memory>
@@ -17,7 +15,6 @@
 #include <thread>
 
 #include "backend_template/runtimes/host/host_runtime.hpp"
-#include "backend_template/runtimes/host/machine_sensors.hpp"
 #include "tests/runtime/gate.hpp"
 
 namespace outback::host {
@@ -172,6 +169,8 @@ TEST_F(HostNativeTest, MemoryUsedIsTheDevicesOwn) {
   EXPECT_EQ(host_.telemetry_read(1, OUTBACK_METRIC_MEMORY_USED), 0);
   host_.mem_free(0, data);
   EXPECT_THAT(refusal<unsupported>([&] { host_.telemetry_read(0, 4711); }), HasSubstr("4711"));
+  EXPECT_THAT(refusal<unsupported>([&] { host_.telemetry_read(0, OUTBACK_METRIC_CLOCK); }),
+              HasSubstr("the host does not measure metric"));
 }
 
 // Reads until `good`, or for a minute.
@@ -220,44 +219,6 @@ TEST(BusyClockTest, ThreadsThatEndedCount) {
     EXPECT_GE(clock.total(), during);
   }
   EXPECT_EQ(clock.total(), clock.total());
-}
-
-class MachineSensorsTest : public testing::Test {
- protected:
-  ~MachineSensorsTest() override { std::filesystem::remove_all(root_); }
-
-  void write(const std::string& path, const std::string& text) const {
-    std::filesystem::create_directories((root_ / path).parent_path());
-    std::ofstream(root_ / path) << text;
-  }
-
-  const std::filesystem::path root_ = [] {
-    std::string name = (std::filesystem::temp_directory_path() / "outback-XXXXXX").string();
-    return std::filesystem::path(mkdtemp(name.data()));
-  }();
-};
-
-TEST_F(MachineSensorsTest, ClockRate) {
-  EXPECT_EQ(clock_rate(root_), std::nullopt);
-  write("proc/cpuinfo", "model name\t: x\n");
-  EXPECT_EQ(clock_rate(root_), std::nullopt);
-  write("proc/cpuinfo", "model name\t: x\ncpu MHz\t\t: 2294.5\ncpu MHz\t\t: 1.0\n");
-  EXPECT_EQ(clock_rate(root_), 2'294'500'000);
-  write("proc/cpuinfo", "cpu MHz\t\t: unknown\n");
-  EXPECT_EQ(clock_rate(root_), std::nullopt);
-  write("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "3100000\n");
-  EXPECT_EQ(clock_rate(root_), 3'100'000'000);
-}
-
-TEST_F(MachineSensorsTest, Temperature) {
-  EXPECT_EQ(temperature(root_), std::nullopt);
-  write("sys/class/thermal/thermal_zone0/type", "acpitz\n");
-  EXPECT_EQ(temperature(root_), std::nullopt);
-  write("sys/class/thermal/thermal_zone0/temp", "20000\n");
-  EXPECT_EQ(temperature(root_), 20'000);
-  write("sys/class/thermal/thermal_zone1/type", "x86_pkg_temp\n");
-  write("sys/class/thermal/thermal_zone1/temp", "61500\n");
-  EXPECT_EQ(temperature(root_), 61'500);
 }
 
 }  // namespace

@@ -51,7 +51,8 @@ class call_of {
         value = reinterpret_cast<Value>(places_[i].bytes.data());
       } else {
         const bool names_a_device = a.is == role::device || a.is == role::side;
-        value = !names_a_device ? Value{8} : a.name == std::string("peer") ? Value{1} : Value{0};
+        const std::string name = a.name;
+        value = name == "peer" || name == "flags" ? Value{1} : Value(names_a_device ? 0 : 8);
       }
     });
   }
@@ -179,6 +180,29 @@ TEST_F(TableSlotsTest, ARegistrationIsNotEmpty) {
   std::byte host[64] = {};
   EXPECT_EQ(table_->host_registration->add(table_->self, host, 0), OUTBACK_INVALID_ARGUMENT);
   EXPECT_EQ(text(), "size is 0: expected a range that is not empty");
+  EXPECT_EQ(calls_, 0);
+}
+
+TEST_F(TableSlotsTest, EventFlagsAreThoseThatThereAreAndFitTogether) {
+  // One that there is not, and TIMING with INTERPROCESS.
+  for (const uint32_t flags : {8u, 5u}) {
+    outback_event event = nullptr;
+    EXPECT_EQ(table_->events->create(table_->self, 0, flags, &event), OUTBACK_INVALID_ARGUMENT);
+    EXPECT_EQ(text(), "flags is " + std::to_string(flags) +
+                          ": expected a sum of OUTBACK_EVENT_TIMING, _BLOCKING and _INTERPROCESS, "
+                          "and not both _TIMING and _INTERPROCESS");
+    EXPECT_EQ(event, nullptr);
+  }
+  EXPECT_EQ(calls_, 0);
+}
+
+TEST_F(TableSlotsTest, ACopyHasADeviceOnOneSide) {
+  std::byte bytes[2] = {};
+  EXPECT_EQ(
+      table_->mem_copy(table_->self, &bytes[0], OUTBACK_HOST, &bytes[1], OUTBACK_HOST, 1, nullptr),
+      OUTBACK_INVALID_ARGUMENT);
+  EXPECT_EQ(text(),
+            "src_device is the host, as dst_device is: expected a device on one side at least");
   EXPECT_EQ(calls_, 0);
 }
 

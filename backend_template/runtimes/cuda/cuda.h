@@ -14,8 +14,8 @@ extern "C" {
 // Neither this call nor device_count starts CUDA, as long as NVML can count the devices, so both
 // are safe before a fork. Where there is no libcudart, no driver or no device, or CUDA does not
 // start, device_count returns 0, every other slot that needs a device fails, and last_error says
-// why. library.hpp lists where libcudart is looked for. A malformed OUTBACK_CUDART or OUTBACK_NVML
-// makes a registration of the table fail.
+// why. library.hpp lists where libcudart is looked for. If OUTBACK_CUDART or OUTBACK_NVML is
+// malformed, every slot fails with a text that names it, and so does a registration of the table.
 const outback_runtime* outback_cuda_runtime(void);
 
 #ifdef __cplusplus

@@ -31,7 +31,6 @@ event& cuda_runtime::event_at(device& d, outback_event handle) {
 
 outback_event cuda_runtime::event_create(int32_t index, uint32_t flags) {
   device& d = at(index);
-  check_event_flags(flags);
   const on_device here(d);
   auto e = std::make_unique<event>(event{.of = &d, .handle = nullptr, .flags = flags});
   d.call(d.cuda().cudaEventCreateWithFlags, &e->handle, cuda_flags(flags));

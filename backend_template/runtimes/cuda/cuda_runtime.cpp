@@ -43,18 +43,13 @@ const machine& cuda_runtime::started() {
 const machine& cuda_runtime::usable() {
   const machine& m = started();
   // CUDA does not work in a forked child, and may hang instead of saying so.
-  if (fork_count() == m.forks) return m;
-  throw runtime_error(OUTBACK_INTERNAL,
-                      "this process was forked after CUDA had been started, and CUDA does not work "
-                      "in it; use the device first in the child, or start the child without fork "
-                      "(\"spawn\")");
+  check_not_forked(m.forks, "CUDA had been started");
+  return m;
 }
 
 device& cuda_runtime::listed(int32_t index) {
   const machine& m = usable();
-  if (index >= 0 && std::size_t(index) < m.devices.size()) return *m.devices[std::size_t(index)];
-  if (!m.devices.empty()) check_device(index, int32_t(m.devices.size()));
-  throw invalid_argument("there is no device " + std::to_string(index) + ": " + m.absence);
+  return device_at(m.devices, index, m.absence);
 }
 
 device& cuda_runtime::at(int32_t index) {

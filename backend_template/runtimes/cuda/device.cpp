@@ -6,6 +6,8 @@
 #include <cstring>
 #include <memory>
 
+#include "outback/detail/device_list.hpp"
+
 namespace outback::cuda {
 namespace {
 
@@ -71,14 +73,7 @@ outback_device_info device::info() {
 }
 
 std::string device::uuid_text() const {
-  std::string text = "GPU-";
-  for (std::size_t i = 0; i < sizeof(uuid_.bytes); ++i) {
-    char two[3];
-    std::snprintf(two, sizeof(two), "%02x", static_cast<unsigned char>(uuid_.bytes[i]));
-    text += two;
-    if (i == 3 || i == 5 || i == 7 || i == 9) text += '-';
-  }
-  return text;
+  return outback::detail::uuid_text(uuid_.bytes);
 }
 
 bool device::active() {
@@ -124,14 +119,7 @@ void device::check_not_lost() const {
 
 void device::fail(cudaError_t error, const char* call, const std::string& details) {
   cuda_.cudaGetLastError();  // or another user of CUDA would get this error
-  fail_with(error, describe(cuda_, error, call) + details);
-}
-
-void device::fail(CUresult error, const char* call) {
-  fail_with(error, describe(driver_, error, call));
-}
-
-void device::fail_with(int error, const std::string& text) {
+  const std::string text = describe(cuda_, error, call) + details;
   if (!is_sticky(error)) throw runtime_error(status_of(error), text);
   lose(text);
 }

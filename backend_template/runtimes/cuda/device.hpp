@@ -71,8 +71,9 @@ class device {
   /// that ends the context makes the device lost for good.
   template <class F, class... Arguments>
   void call(const library_function<F>& function, Arguments... arguments) {
-    const auto error = function(arguments...);
-    if (int(error) != 0) [[unlikely]]
+    // The driver's errors have the numbers of libcudart's.
+    const auto error = static_cast<cudaError_t>(function(arguments...));
+    if (error != cudaSuccess) [[unlikely]]
       fail(error, function.name);
   }
   /// Calls cudaStreamQuery or cudaEventQuery. Returns false while work is pending; throws for
@@ -88,13 +89,11 @@ class device {
   /// Throws for an error that CUDA returned in `call`; `details` follows the text. Clears the
   /// thread's last error of CUDA, and makes the device lost where `call` would.
   [[noreturn]] void fail(cudaError_t error, const char* call, const std::string& details = "");
-  [[noreturn]] void fail(CUresult error, const char* call);
   /// Makes the device lost for good and throws outback::device_lost, with `text`. For those who say
   /// so beside CUDA, such as NVML.
   [[noreturn]] void lose(const std::string& text);
 
  private:
-  [[noreturn]] void fail_with(int error, const std::string& text);
   int attribute(cudaDeviceAttr which);
 
   const cudart& cuda_;

@@ -10,8 +10,6 @@
 
 // clang-format off: a line each.
 #define OUTBACK_CUDA_DRIVER(X)  \
-  X(cuGetErrorName)             \
-  X(cuGetErrorString)           \
   X(cuDeviceGet)                \
   X(cuDeviceGetName)            \
   X(cuDeviceGetUuid)            \

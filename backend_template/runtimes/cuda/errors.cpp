@@ -31,13 +31,6 @@ const char* advice(int error) {
   }
 }
 
-std::string described(const char* name, int error, const char* text, const char* call) {
-  const std::string what_to_do = advice(error);
-  return std::string(name == nullptr ? "an error without a name" : name) + " (" +
-         std::to_string(error) + "): " + (text == nullptr ? "no text" : text) + ", in " + call +
-         (what_to_do.empty() ? "" : ". " + what_to_do);
-}
-
 }  // namespace
 
 outback_status status_of(int error) noexcept {
@@ -116,21 +109,18 @@ outback_status status_of(int error) noexcept {
 }
 
 std::string describe(const cudart& cuda, cudaError_t error, const char* call) {
-  return described(cuda.cudaGetErrorName(error), error, cuda.cudaGetErrorString(error), call);
+  const char* const name = cuda.cudaGetErrorName(error);
+  const char* const text = cuda.cudaGetErrorString(error);
+  const std::string what_to_do = advice(error);
+  return std::string(name == nullptr ? "an error without a name" : name) + " (" +
+         std::to_string(error) + "): " + (text == nullptr ? "no text" : text) + ", in " + call +
+         (what_to_do.empty() ? "" : ". " + what_to_do);
 }
 
-std::string describe(const driver& driver, CUresult error, const char* call) {
-  // Both stay null for a number that the driver does not know.
-  const char *name = nullptr, *text = nullptr;
-  driver.cuGetErrorName(error, &name);
-  driver.cuGetErrorString(error, &text);
-  return described(name, error, text, call);
-}
-
-void check(const cudart& cuda, cudaError_t error, const char* call, const std::string& details) {
+void check(const cudart& cuda, cudaError_t error, const char* call) {
   if (error == cudaSuccess) return;
   cuda.cudaGetLastError();
-  throw runtime_error(status_of(error), describe(cuda, error, call) + details);
+  throw runtime_error(status_of(error), describe(cuda, error, call));
 }
 
 }  // namespace outback::cuda

@@ -21,12 +21,10 @@ inline bool is_sticky(int error) noexcept {
 /// in cudaMalloc". If the machine is to blame and not the call, a second sentence says what to do
 /// about it. `call` is the function's name.
 std::string describe(const cudart& cuda, cudaError_t error, const char* call);
-std::string describe(const driver& driver, CUresult error, const char* call);
 
 /// Throws outback::runtime_error with the status and the text for `error`, unless that is
-/// cudaSuccess. `details` follows the text. It also clears the thread's last error of CUDA: another
+/// cudaSuccess. It also clears the thread's last error of CUDA: another
 /// user of CUDA, such as torch, would otherwise get our error from its next cudaGetLastError.
-void check(const cudart& cuda, cudaError_t error, const char* call,
-           const std::string& details = "");
+void check(const cudart& cuda, cudaError_t error, const char* call);
 
 }  // namespace outback::cuda

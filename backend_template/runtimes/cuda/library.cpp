@@ -41,13 +41,7 @@ void* open_library(std::string& problem) {
   // RTLD_LOCAL: only lookups through this handle see its functions, so they hide no other
   // library's.
   constexpr int flags = RTLD_LAZY | RTLD_LOCAL;
-  std::optional<std::string> chosen;
-  try {
-    chosen = outback::detail::library_variable("OUTBACK_CUDART");
-  } catch (const invalid_argument& error) {
-    problem = error.what();
-    return nullptr;
-  }
+  const auto chosen = outback::detail::library_variable("OUTBACK_CUDART");
   // A library that was named and cannot be opened is an error: falling back to another would hide
   // it.
   if (chosen) {

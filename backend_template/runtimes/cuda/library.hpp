@@ -26,8 +26,9 @@ struct library {
 
 /// Opens the library on the first call, with the environment of that time, and returns the same
 /// object from then on. It calls no function of the library but cudaRuntimeGetVersion, so it does
-/// not start CUDA. Lives until the process ends. May be called from any thread; does not throw for
-/// a missing library.
+/// not start CUDA. Lives until the process ends. May be called from any thread; throws
+/// outback::invalid_argument for a malformed OUTBACK_CUDART, and does not throw for a missing
+/// library.
 const library& loaded_library();
 
 /// Returns "12.8" for 12080, CUDA's way of numbering its versions.

@@ -1,8 +1,14 @@
 #include "backend_template/runtimes/cuda/machine.hpp"
 
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
 #include "backend_template/runtimes/cuda/errors.hpp"
-#include "backend_template/runtimes/cuda/visible_devices.hpp"
+#include "backend_template/runtimes/cuda/library.hpp"
+#include "backend_template/runtimes/cuda/nvml.hpp"
 #include "backend_template/runtimes/fork_count.hpp"
+#include "outback/detail/device_list.hpp"
 #include "outback/detail/variables.hpp"
 
 namespace outback::cuda {
@@ -61,6 +67,24 @@ bool driver_serves(const cudart& cuda, const nvml& nvml) {
   return driver / 1000 >= runtime / 1000;
 }
 
+// Lists all devices in NVML's order. Returns nullopt if NVML fails.
+std::optional<std::vector<nvmlDevice_t>> gpus_of(const nvml& nvml) {
+  unsigned count = 0;
+  if (nvml.count(&count) != nvml_success) return std::nullopt;
+  std::vector<nvmlDevice_t> all(count);
+  for (unsigned i = 0; i < count; ++i) {
+    if (nvml.by_index(i, &all[i]) != nvml_success) return std::nullopt;
+  }
+  return all;
+}
+
+// Whether the device is in MIG mode, in which CUDA sees its instances only. NVML also tells the
+// mode after the next reboot, which does not count yet.
+bool is_divided(const nvml& nvml, nvmlDevice_t gpu) {
+  unsigned now = 0, after_reboot = 0;
+  return nvml.mig_mode && nvml.mig_mode(gpu, &now, &after_reboot) == nvml_success && now == 1;
+}
+
 }  // namespace
 
 std::unique_ptr<machine> start_cuda() {
@@ -98,13 +122,37 @@ int32_t count_without_cuda() {
   if (!found.problem.empty()) return 0;
   const nvml_library& library = loaded_nvml();
   if (!library.problem.empty() || !driver_serves(found.functions, library.functions)) return -1;
-  const auto gpus = gpus_of_machine(library.functions);
-  if (!gpus) return -1;
+  const nvml& nvml = library.functions;
   // Read as the driver reads it, also in a setuid program: otherwise the two would count
   // differently.
   const auto list = outback::detail::variable_of_driver("CUDA_VISIBLE_DEVICES");
-  const auto visible = visible_devices(list ? list->c_str() : nullptr, *gpus);
-  return visible ? int32_t(visible->size()) : -1;
+  const std::string first(list ? outback::detail::device_list_entries(*list).front() : "");
+  if (first.starts_with("MIG-")) {
+    // Of MIG instances a process sees one, the first of the list. It has older names, too, which
+    // NVML does not know.
+    nvmlDevice_t instance = nullptr;
+    return nvml.by_uuid(first.c_str(), &instance) == nvml_success ? 1 : -1;
+  }
+  const auto gpus = gpus_of(nvml);
+  bool is_known = gpus.has_value();
+  if (!is_known) return -1;
+  const auto uuids = [&] {
+    std::vector<std::string> all;
+    for (const nvmlDevice_t gpu : *gpus) {
+      char text[nvml_uuid_size] = {};
+      is_known = nvml.uuid(gpu, text, sizeof(text)) == nvml_success && is_known;
+      all.emplace_back(text);
+    }
+    return all;
+  };
+  std::vector<int32_t> visible(gpus->size());
+  std::iota(visible.begin(), visible.end(), 0);
+  if (list) visible = outback::detail::listed_devices(*list, int32_t(gpus->size()), uuids);
+  // Only CUDA can tell which instance the process gets of a divided device.
+  const bool has_divided = std::any_of(visible.begin(), visible.end(), [&](int32_t index) {
+    return is_divided(nvml, (*gpus)[std::size_t(index)]);
+  });
+  return is_known && !has_divided ? int32_t(visible.size()) : -1;
 }
 
 }  // namespace outback::cuda

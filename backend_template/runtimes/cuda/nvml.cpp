@@ -14,13 +14,7 @@ constexpr const char* nvml_name = "libnvidia-ml.so.1";
 
 nvml_library open_nvml() {
   nvml_library library;
-  std::optional<std::string> named;
-  try {
-    named = outback::detail::library_variable("OUTBACK_NVML");
-  } catch (const invalid_argument& error) {
-    library.problem = error.what();
-    return library;
-  }
+  const auto named = outback::detail::library_variable("OUTBACK_NVML");
   const std::string chosen = named.value_or(nvml_name);
   void* handle = dlopen(chosen.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (handle == nullptr) {
@@ -31,11 +25,10 @@ nvml_library open_nvml() {
   nvml& f = library.functions;
   std::string missing;
   const auto need = [&](auto&... functions) { (look_up(handle, functions, &missing), ...); };
-  const auto look_for = [&](auto&... functions) { (look_up(handle, functions), ...); };
   need(f.error_string, f.init, f.count, f.by_index, f.by_uuid, f.by_pci, f.uuid, f.utilization,
        f.memory, f.temperature, f.power, f.clock, f.processes);
-  look_for(f.cuda_version, f.mig_mode, f.most_mig_devices, f.mig_device, f.gpu_instance,
-           f.compute_instance);
+  look_up(handle, f.cuda_version);
+  look_up(handle, f.mig_mode);
   if (!missing.empty()) {
     library.problem = chosen + " has no " + missing;
     return library;

@@ -75,11 +75,6 @@ struct nvml {
   // These are null if the driver is too old to have them.
   nvml_function<int*> cuda_version{"nvmlSystemGetCudaDriverVersion_v2"};
   nvml_function<nvmlDevice_t, unsigned*, unsigned*> mig_mode{"nvmlDeviceGetMigMode"};
-  nvml_function<nvmlDevice_t, unsigned*> most_mig_devices{"nvmlDeviceGetMaxMigDeviceCount"};
-  nvml_function<nvmlDevice_t, unsigned, nvmlDevice_t*> mig_device{
-      "nvmlDeviceGetMigDeviceHandleByIndex"};
-  nvml_function<nvmlDevice_t, unsigned*> gpu_instance{"nvmlDeviceGetGpuInstanceId"};
-  nvml_function<nvmlDevice_t, unsigned*> compute_instance{"nvmlDeviceGetComputeInstanceId"};
 };
 
 /// The functions, or why they cannot be used.
@@ -89,8 +84,9 @@ struct nvml_library {
 };
 
 /// Opens and initialises NVML on the first call, with the environment of that time, and returns the
-/// same object from then on. It lives until the process ends. May be called from any thread; does
-/// not throw for a missing library.
+/// same object from then on. It lives until the process ends. May be called from any thread; throws
+/// outback::invalid_argument for a malformed OUTBACK_NVML, and does not throw for a missing
+/// library.
 const nvml_library& loaded_nvml();
 
 }  // namespace outback::cuda

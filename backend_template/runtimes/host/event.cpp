@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "backend_template/runtimes/fork_count.hpp"
-#include "backend_template/runtimes/host/forked.hpp"
 #include "outback/runtime_error.hpp"
 
 namespace outback::host {
@@ -24,12 +23,12 @@ void mark::complete() noexcept {
 }
 
 void mark::check_reachable() const {
-  if (!completed()) check_not_forked(forks_);
+  if (!completed()) check_not_forked(forks_, used_before_fork);
 }
 
 void mark::wait() const {
   if (completed()) return;
-  check_not_forked(forks_);
+  check_not_forked(forks_, used_before_fork);
   done_.wait(0, std::memory_order_acquire);
 }
 

@@ -21,7 +21,6 @@ event& host_runtime::event_at(int32_t index, outback_event handle) const {
 outback_event host_runtime::event_create(int32_t index, uint32_t flags) {
   at(index);
   const bool shared = (flags & OUTBACK_EVENT_INTERPROCESS) != 0;
-  check_event_flags(flags);
   return reinterpret_cast<outback_event>(
       new event(index, flags, shared ? std::make_shared<shared_recordings>() : nullptr));
 }

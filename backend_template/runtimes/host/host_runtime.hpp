@@ -101,9 +101,8 @@ class event;
 ///                      returned for a stream of this device which is still there.
 ///   ipc_get_memory     Waits for the device the first time that the memory is shared, since a
 ///                      write during the exchange of pages would be lost.
-///   telemetry_read     Utilization and memory are the runtime's own counts; clock and temperature
-///                      are the machine's. Throws outback::unsupported for the other metrics, and
-///                      for what the machine does not report.
+///   telemetry_read     Utilization and memory in use, which are the runtime's own counts. Throws
+///                      outback::unsupported for the other metrics.
 ///   telemetry_processes
 ///                      This process, if it has memory of the device; no other process can have
 ///                      any.

@@ -23,11 +23,13 @@
 #include "backend_template/runtimes/fork_count.hpp"
 #include "backend_template/runtimes/host/busy_clock.hpp"
 #include "backend_template/runtimes/host/capture.hpp"
-#include "backend_template/runtimes/host/forked.hpp"
 #include "backend_template/runtimes/host/randomness.hpp"
 #include "outback/runtime.h"
 
 namespace outback::host {
+
+/// What `check_not_forked` says of a stream that has a thread.
+inline constexpr const char* used_before_fork = "the device had started work in the background";
 
 /// What a stream is made with, beyond its device.
 struct stream_options {
@@ -141,7 +143,7 @@ class stream : public std::enable_shared_from_this<stream> {
   // In a forked child a thread that does not exist there may hold the mutex for ever. So each
   // function that locks asks first whether this is still the process that started the thread.
   void check_same_process() const {
-    if (has_thread_.load(std::memory_order_acquire)) check_not_forked(forks_);
+    if (has_thread_.load(std::memory_order_acquire)) check_not_forked(forks_, used_before_fork);
   }
   bool same_process() const noexcept {
     return !has_thread_.load(std::memory_order_acquire) || fork_count() == forks_;

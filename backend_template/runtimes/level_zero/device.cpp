@@ -11,9 +11,6 @@
 namespace outback::level_zero {
 namespace {
 
-// How long a new stream waits for a list that is almost idle: 50 ms.
-constexpr uint64_t moment_ns = 50'000'000;
-
 // So many idle lists of each priority are kept for new streams, beside the one that was destroyed
 // last.
 constexpr int spare_lists = 1;
@@ -74,7 +71,7 @@ command_queue& device::transfer_queue() {
 std::shared_ptr<command_queue> device::idle_queue(int32_t priority) {
   for (auto it = retired_.begin(); it != retired_.end(); ++it) {
     if (it->work->foreign() || it->priority != priority) continue;
-    if (it->last ? !it->last.complete() : !it->work->idle()) continue;
+    if (!it->idle()) continue;
     auto found = std::move(it->work);
     found->reclaim();
     retired_.erase(it);
@@ -83,31 +80,12 @@ std::shared_ptr<command_queue> device::idle_queue(int32_t priority) {
   return nullptr;
 }
 
-// Waits a moment for a list that is almost idle rather than making another one: a program that
-// makes and destroys streams all the time would get more and more lists. Each list is waited for
-// once.
-std::shared_ptr<command_queue> device::spare_queue(int32_t priority,
-                                                   std::unique_lock<std::mutex>& lock) {
-  if (auto found = idle_queue(priority)) return found;
-  const auto busy = std::find_if(retired_.begin(), retired_.end(), [&](const retired& each) {
-    return !each.work->foreign() && each.priority == priority && each.last && !each.waited_for;
-  });
-  if (busy == retired_.end()) return nullptr;
-  busy->waited_for = true;
-  // Copied, because retired_ may change while the lock is open.
-  const event_ref last = busy->last;
-  lock.unlock();
-  last.wait(moment_ns);
-  lock.lock();
-  return idle_queue(priority);
-}
-
 std::vector<std::shared_ptr<command_queue>> device::surplus_queues() {
   std::vector<std::shared_ptr<command_queue>> surplus;
   std::array<int, least_priority - greatest_priority + 1> kept = {};
   const auto over = [](const retired& each) {
     try {
-      return each.last ? each.last.complete() : each.work->idle();
+      return each.idle();
     } catch (const runtime_error&) {
       return false;  // the stream that is destroyed now has nothing to do with it
     }
@@ -124,8 +102,8 @@ std::vector<std::shared_ptr<command_queue>> device::surplus_queues() {
 
 stream* device::create_stream(int32_t priority) {
   priority = std::clamp(priority, greatest_priority, least_priority);
-  std::unique_lock lock(mutex_);
-  auto work = spare_queue(priority, lock);
+  const std::lock_guard lock(mutex_);
+  auto work = idle_queue(priority);
   if (work == nullptr) work = new_queue(priority);
   streams_.push_back({std::make_unique<stream>(stream{index_, std::move(work)}), priority});
   return streams_.back().handle.get();
@@ -184,11 +162,11 @@ void device::destroy_stream(const stream* given) {
     if (work->foreign()) {
       abandoned_.push_back(work);
     } else {
-      retired_.push_back({work, event_ref(), priority, false});
+      retired_.push_back({work, event_ref(), priority});
     }
     throw;
   }
-  if (last || !work->foreign()) retired_.push_back({work, std::move(last), priority, false});
+  if (last || !work->foreign()) retired_.push_back({work, std::move(last), priority});
 }
 
 void device::sync() {

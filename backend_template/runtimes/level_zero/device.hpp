@@ -80,8 +80,7 @@ class device {
   command_queue& transfer_queue();
 
   /// Makes a stream, which the device owns until `destroy_stream`. `priority` is clamped. Uses the
-  /// list of a destroyed stream again if it can, and may wait up to 50 ms for one that is almost
-  /// idle.
+  /// list of a destroyed stream again if one is idle.
   stream* create_stream(int32_t priority);
   /// Makes a stream for a command list: another handle of the queue if the list is ours, otherwise
   /// a queue for somebody else's list, which the caller keeps alive. Throws
@@ -100,7 +99,7 @@ class device {
     std::shared_ptr<command_queue> work;
     event_ref last;  // complete when the queue is idle; empty: ask the queue
     int32_t priority;
-    bool waited_for;  // a new stream has waited for it once
+    bool idle() const { return last ? last.complete() : work->idle(); }
   };
   struct entry {
     std::unique_ptr<stream> handle;
@@ -108,10 +107,8 @@ class device {
   };
 
   std::shared_ptr<command_queue> new_queue(int32_t priority);
-  // Both return a retired queue that is idle, or null. The caller holds mutex_. `spare_queue` may
-  // wait for one, and releases the lock meanwhile.
+  // Removes and returns a retired queue that is idle, or returns null. The caller holds mutex_.
   std::shared_ptr<command_queue> idle_queue(int32_t priority);
-  std::shared_ptr<command_queue> spare_queue(int32_t priority, std::unique_lock<std::mutex>& lock);
   // Removes and returns the retired queues that are idle and not worth keeping. The caller holds
   // mutex_.
   std::vector<std::shared_ptr<command_queue>> surplus_queues();

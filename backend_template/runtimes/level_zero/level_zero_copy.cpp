@@ -44,7 +44,6 @@ const void* offset_by(const void* ptr, std::size_t offset) {
 void level_zero_runtime::mem_copy(void* dst, int32_t dst_device, const void* src,
                                   int32_t src_device, std::size_t size, outback_stream stream) {
   const bool from_host = src_device == OUTBACK_HOST, to_host = dst_device == OUTBACK_HOST;
-  if (from_host && to_host) throw invalid_argument("both sides of the copy are host memory");
   on(from_host ? dst_device : src_device, [&](device& d) {
     // Checked before anything is enqueued.
     device& other = from_host || to_host ? d : at(dst_device);

@@ -34,14 +34,10 @@ platform& level_zero_runtime::there() {
 
 device& level_zero_runtime::listed(int32_t index) {
   const platform& all = there();
-  const auto count = int32_t(all.devices().size());
-  if (index < 0 || index >= count) {
-    if (count != 0) check_device(index, count);
-    throw invalid_argument("there is no device " + std::to_string(index) + ": " + all.problem());
-  }
+  device& found = device_at(all.devices(), index, all.problem());
   // After the index: the text for a wrong index is right in a child too.
   all.check_not_forked();
-  return *all.devices()[std::size_t(index)];
+  return found;
 }
 
 device& level_zero_runtime::at(int32_t index) {

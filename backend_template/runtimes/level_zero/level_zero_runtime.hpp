@@ -75,7 +75,6 @@ class event;
 ///   mem_copy           Waits for the stream if one side is pageable memory, unless the copy was
 ///                      staged (from the host, up to 64 KiB), and between devices that cannot reach
 ///                      each other.
-///   stream_create      May wait up to 50 ms for the list of a destroyed stream.
 ///   stream_query       For a stream whose list somebody else has, it may wait up to 200 ms where
 ///                      loader or driver are older than API 1.6.
 ///   event_wait         If `event` belongs to another driver, a thread of the host waits for it. If

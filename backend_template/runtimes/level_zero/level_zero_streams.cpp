@@ -51,7 +51,6 @@ event& level_zero_runtime::event_of(const device& d, outback_event handle) const
 
 outback_event level_zero_runtime::event_create(int32_t index, uint32_t flags) {
   return on(index, [&](device& d) {
-    check_event_flags(flags);
     const bool shared = (flags & OUTBACK_EVENT_INTERPROCESS) != 0;
     return reinterpret_cast<outback_event>(
         new event(d.index(), flags, shared ? std::make_shared<shared_recordings>() : nullptr));

@@ -82,15 +82,6 @@ void platform::list_devices(const level_zero_options& options) {
   }
 }
 
-void platform::check_not_forked() const {
-  if (!forked()) [[likely]]
-    return;
-  throw runtime_error(OUTBACK_INTERNAL,
-                      "this process was forked after Level Zero had been initialised, which the "
-                      "driver does not survive: start the child without fork (\"spawn\" or "
-                      "\"forkserver\")");
-}
-
 int32_t platform::index_of(ze_device_handle_t handle) const noexcept {
   for (const auto& each : devices_) {
     if (each->handle() == handle) return each->index();

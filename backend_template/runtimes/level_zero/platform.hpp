@@ -30,7 +30,9 @@ class platform {
   /// notice: it would wait for ever for threads and contexts that only the parent has.
   bool forked() const noexcept { return fork_count() != forks_; }
   /// Throws outback::runtime_error in a forked child; the text says what to do instead.
-  void check_not_forked() const;
+  void check_not_forked() const {
+    outback::check_not_forked(forks_, "Level Zero had been initialised");
+  }
 
   const std::vector<std::unique_ptr<driver>>& drivers() const noexcept { return drivers_; }
 

@@ -5,21 +5,16 @@
 #include <level_zero/ze_api.h>
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "backend_template/runtimes/library_function.hpp"
 
 namespace outback::level_zero {
 
-/// Returns "ZE_RESULT_ERROR_DEVICE_LOST (0x70000001)"; for a number without a known name, just the
-/// number.
-std::string result_text(ze_result_t result);
-
-/// Throws the exception for `result`, which `call` returned: outback::device_lost,
-/// outback::out_of_memory (of the device, of the host, or a size that the driver cannot serve),
-/// outback::unsupported, outback::invalid_argument, or outback::runtime_error for all others. The
-/// text is "<call>: <result_text>".
+/// Throws outback::device_lost, or outback::runtime_error with another status, for `result`, which
+/// `call` returned. OUTBACK_OUT_OF_MEMORY stands for memory of the device, of the host, and for a
+/// size that the driver cannot serve. The text is "<call>: ZE_RESULT_ERROR_DEVICE_LOST
+/// (0x70000001)"; of a result without a known name it has just the number.
 [[noreturn]] void throw_result(ze_result_t result, const char* call);
 
 /// Throws as `throw_result` unless `result` is a success. `call` is the name of the driver's
@@ -29,22 +24,18 @@ inline void check(ze_result_t result, const char* call) {
     throw_result(result, call);
 }
 
-/// The same for calls that may return "not ready": returns false for that, and true for a success.
-inline bool check_ready(ze_result_t result, const char* call) {
-  if (result == ZE_RESULT_NOT_READY) return false;
-  check(result, call);
-  return true;
-}
-
 /// Calls a function of the driver, and throws as `check`.
 template <class F, class... Arguments>
 void call(const library_function<F>& function, Arguments... arguments) {
   check(function(arguments...), function.name);
 }
-/// The same as `check_ready`.
+/// The same for calls that may return "not ready": returns false for that, and true for a success.
 template <class F, class... Arguments>
 bool call_ready(const library_function<F>& function, Arguments... arguments) {
-  return check_ready(function(arguments...), function.name);
+  const ze_result_t result = function(arguments...);
+  if (result == ZE_RESULT_NOT_READY) return false;
+  check(result, function.name);
+  return true;
 }
 
 /// Fills `all` with what a function lists, which has to be called twice: for the count, and for the

@@ -7,49 +7,43 @@
 #include "backend_template/runtimes/level_zero/result.hpp"
 
 namespace outback::level_zero {
-namespace {
 
-// Returns all handles that `enumerate` lists, or none if the loader has no such function or the
-// driver refuses.
-template <class Handle, class F>
-std::vector<Handle> listed(const library_function<F>& enumerate, zes_device_handle_t device) {
+template <class Handle, class Properties, class State, class Fits>
+std::vector<std::optional<State>> sysman::states(
+    const library_function<ze_result_t(zes_device_handle_t, uint32_t*, Handle*)>& enumerate,
+    const library_function<ze_result_t(Handle, Properties*)>& describe, zes_structure_type_t stype,
+    const Fits& fits, const library_function<ze_result_t(Handle, State*)>& read,
+    const State& blank) const {
+  std::vector<std::optional<State>> of_device, of_tiles;
+  if (place_.device == nullptr || !enumerate || !describe || !read) return {};
   std::vector<Handle> all;
-  if (device == nullptr || !enumerate) return all;
-  list_all(all, [&](auto... to) { return enumerate(device, to...); });
-  return all;
-}
-
-}  // namespace
-
-template <class Handle, class Properties, class Enumerate, class Describe, class Fits>
-std::vector<Handle> sysman::own(const Enumerate& enumerate, const Describe& describe,
-                                zes_structure_type_t stype, const Fits& fits) const {
-  if (!describe) return {};
-  std::vector<Handle> of_device, of_tiles;
-  for (const Handle each : listed<Handle>(enumerate, place_.device)) {
+  list_all(all, [&](auto... to) { return enumerate(place_.device, to...); });
+  for (const Handle each : all) {
     Properties properties = {};
     properties.stype = stype;
     if (describe(each, &properties) != ZE_RESULT_SUCCESS || !fits(properties)) continue;
     // Sysman lists the sensors of a card and those of its tiles together.
-    if (!properties.onSubdevice) of_device.push_back(each);
-    const bool ours = !place_.tile || *place_.tile == properties.subdeviceId;
-    if (properties.onSubdevice && ours) of_tiles.push_back(each);
+    const bool of_tile = properties.onSubdevice;
+    if (place_.tile && !(of_tile && properties.subdeviceId == *place_.tile)) continue;
+    State state = blank;
+    const bool is_read = read(each, &state) == ZE_RESULT_SUCCESS;
+    (of_tile ? of_tiles : of_device).push_back(is_read ? std::optional(state) : std::nullopt);
   }
   // A card's own sensors are used if it has any, and otherwise those of all its tiles.
-  return place_.tile || of_device.empty() ? of_tiles : of_device;
+  return of_device.empty() ? of_tiles : of_device;
 }
 
 std::optional<memory_amount> sysman::memory() {
-  if (!api_.zesMemoryGetState) return std::nullopt;
+  zes_mem_state_t blank = {};
+  blank.stype = ZES_STRUCTURE_TYPE_MEM_STATE;
   memory_amount amount = {};
-  for (const auto module : own<zes_mem_handle_t, zes_mem_properties_t>(
+  for (const auto& state : states(
            api_.zesDeviceEnumMemoryModules, api_.zesMemoryGetProperties,
-           ZES_STRUCTURE_TYPE_MEM_PROPERTIES, [](const auto&) { return true; })) {
-    zes_mem_state_t state = {};
-    state.stype = ZES_STRUCTURE_TYPE_MEM_STATE;
-    if (api_.zesMemoryGetState(module, &state) != ZE_RESULT_SUCCESS) return std::nullopt;
-    amount.free += state.free;
-    amount.total += state.size;
+           ZES_STRUCTURE_TYPE_MEM_PROPERTIES, [](const auto&) { return true; },
+           api_.zesMemoryGetState, blank)) {
+    if (!state) return std::nullopt;
+    amount.free += state->free;
+    amount.total += state->size;
   }
   return amount.total != 0 ? std::optional(amount) : std::nullopt;
 }
@@ -99,83 +93,75 @@ std::optional<double> sysman::growth(std::optional<reading>& last, const Read& r
   return double(now->amount - before->amount) / double(now->time_us - before->time_us);
 }
 
-template <class Handle, class Read>
-std::optional<sysman::reading> sysman::sum(const std::vector<Handle>& all, const Read& read) {
+template <class State, class Read>
+std::optional<sysman::reading> sysman::sum(const std::vector<std::optional<State>>& all,
+                                           const Read& read) {
   reading total = {0, 0};
-  for (const Handle each : all) {
-    const std::optional<reading> one = read(each);
-    if (!one) return std::nullopt;
-    total.amount += one->amount;
-    total.time_us = one->time_us;
+  for (const std::optional<State>& each : all) {
+    if (!each) return std::nullopt;
+    const reading one = read(*each);
+    total = {total.amount + one.amount, one.time_us};
   }
   return all.empty() ? std::nullopt : std::optional(total);
 }
 
 std::optional<int64_t> sysman::utilization() {
-  if (!api_.zesEngineGetActivity) return std::nullopt;
-  const auto engines = own<zes_engine_handle_t, zes_engine_properties_t>(
-      api_.zesDeviceEnumEngineGroups, api_.zesEngineGetProperties,
-      ZES_STRUCTURE_TYPE_ENGINE_PROPERTIES,
-      // The group that stands for all engines together.
-      [](const auto& properties) { return properties.type == ZES_ENGINE_GROUP_ALL; });
   const auto busy = growth(last_activity_, [&] {
-    return sum(engines, [&](zes_engine_handle_t engine) -> std::optional<reading> {
-      zes_engine_stats_t stats = {};
-      if (api_.zesEngineGetActivity(engine, &stats) != ZE_RESULT_SUCCESS) return std::nullopt;
-      return reading{stats.activeTime, stats.timestamp};
-    });
+    const auto engines = states(
+        api_.zesDeviceEnumEngineGroups, api_.zesEngineGetProperties,
+        ZES_STRUCTURE_TYPE_ENGINE_PROPERTIES,
+        // The group that stands for all engines together.
+        [](const auto& properties) { return properties.type == ZES_ENGINE_GROUP_ALL; },
+        api_.zesEngineGetActivity, zes_engine_stats_t{});
+    auto mean = sum(
+        engines, [](const auto& engine) { return reading{engine.activeTime, engine.timestamp}; });
+    if (mean) mean->amount /= engines.size();  // one for each tile
+    return mean;
   });
-  if (!busy) return std::nullopt;
-  // The mean of the tiles. Rounding, and reading one after another, may give a little more than
-  // 100.
-  return std::clamp<int64_t>(int64_t(*busy * 100 / double(engines.size())), 0, 100);
+  // Rounding, and reading one after another, may give a little more than 100.
+  return busy ? std::optional(std::clamp<int64_t>(int64_t(*busy * 100), 0, 100)) : std::nullopt;
 }
 
 std::optional<int64_t> sysman::temperature() {
-  if (!api_.zesTemperatureGetState) return std::nullopt;
   std::optional<int64_t> hottest;
-  for (const auto sensor : own<zes_temp_handle_t, zes_temp_properties_t>(
+  for (const auto& celsius : states(
            api_.zesDeviceEnumTemperatureSensors, api_.zesTemperatureGetProperties,
-           ZES_STRUCTURE_TYPE_TEMP_PROPERTIES, [](const auto& properties) {
+           ZES_STRUCTURE_TYPE_TEMP_PROPERTIES,
+           [](const auto& properties) {
              return properties.type == ZES_TEMP_SENSORS_GPU ||
                     properties.type == ZES_TEMP_SENSORS_GLOBAL;
-           })) {
-    double celsius = 0;
-    if (api_.zesTemperatureGetState(sensor, &celsius) != ZE_RESULT_SUCCESS) continue;
+           },
+           api_.zesTemperatureGetState, 0.0)) {
     // Tiles may have a sensor each.
-    hottest = std::max(hottest.value_or(INT64_MIN), int64_t(celsius * 1000));
+    if (celsius) hottest = std::max(hottest.value_or(INT64_MIN), int64_t(*celsius * 1000));
   }
   return hottest;
 }
 
 std::optional<int64_t> sysman::power() {
-  if (!api_.zesPowerGetEnergyCounter) return std::nullopt;
-  const auto domains = own<zes_pwr_handle_t, zes_power_properties_t>(
-      api_.zesDeviceEnumPowerDomains, api_.zesPowerGetProperties,
-      ZES_STRUCTURE_TYPE_POWER_PROPERTIES, [](const auto&) { return true; });
-  // Microjoules per microsecond are watts.
   const auto watts = growth(last_energy_, [&] {
-    return sum(domains, [&](zes_pwr_handle_t domain) -> std::optional<reading> {
-      zes_power_energy_counter_t counter = {};
-      if (api_.zesPowerGetEnergyCounter(domain, &counter) != ZE_RESULT_SUCCESS) return std::nullopt;
-      return reading{counter.energy, counter.timestamp};
-    });
+    const auto domains = states(
+        api_.zesDeviceEnumPowerDomains, api_.zesPowerGetProperties,
+        ZES_STRUCTURE_TYPE_POWER_PROPERTIES, [](const auto&) { return true; },
+        api_.zesPowerGetEnergyCounter, zes_power_energy_counter_t{});
+    // Microjoules per microsecond are watts.
+    return sum(domains,
+               [](const auto& counter) { return reading{counter.energy, counter.timestamp}; });
   });
   return watts ? std::optional(int64_t(*watts * 1000)) : std::nullopt;
 }
 
 std::optional<int64_t> sysman::clock_rate() {
-  if (!api_.zesFrequencyGetState) return std::nullopt;
+  zes_freq_state_t blank = {};
+  blank.stype = ZES_STRUCTURE_TYPE_FREQ_STATE;
   std::optional<int64_t> fastest;
-  for (const auto domain : own<zes_freq_handle_t, zes_freq_properties_t>(
+  for (const auto& state : states(
            api_.zesDeviceEnumFrequencyDomains, api_.zesFrequencyGetProperties,
            ZES_STRUCTURE_TYPE_FREQ_PROPERTIES,
-           [](const auto& properties) { return properties.type == ZES_FREQ_DOMAIN_GPU; })) {
-    zes_freq_state_t state = {};
-    state.stype = ZES_STRUCTURE_TYPE_FREQ_STATE;
-    if (api_.zesFrequencyGetState(domain, &state) != ZE_RESULT_SUCCESS) continue;
-    if (state.actual <= 0) continue;                                       // not known
-    fastest = std::max(fastest.value_or(0), int64_t(state.actual * 1e6));  // from MHz
+           [](const auto& properties) { return properties.type == ZES_FREQ_DOMAIN_GPU; },
+           api_.zesFrequencyGetState, blank)) {
+    if (!state || state->actual <= 0) continue;                             // not known
+    fastest = std::max(fastest.value_or(0), int64_t(state->actual * 1e6));  // from MHz
   }
   return fastest;
 }

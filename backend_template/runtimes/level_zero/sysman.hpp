@@ -46,14 +46,19 @@ class sysman {
   struct reading {
     uint64_t amount, time_us;
   };
-  // Returns those of `enumerate`'s handles that measure this device (its tile, or the card) and
-  // whose properties `fits` accepts.
-  template <class Handle, class Properties, class Enumerate, class Describe, class Fits>
-  std::vector<Handle> own(const Enumerate& enumerate, const Describe& describe,
-                          zes_structure_type_t stype, const Fits& fits) const;
-  // The sum of one reading each, or nullopt if one of them fails. They are read one after another.
-  template <class Handle, class Read>
-  static std::optional<reading> sum(const std::vector<Handle>& all, const Read& read);
+  // Returns what `read` says of each sensor that measures this device (its tile, or the card) and
+  // whose properties `fits` accepts; nullopt for one that cannot be read. `blank` is a state before
+  // it is read. Nothing if the loader lacks one of the functions.
+  template <class Handle, class Properties, class State, class Fits>
+  std::vector<std::optional<State>> states(
+      const library_function<ze_result_t(zes_device_handle_t, uint32_t*, Handle*)>& enumerate,
+      const library_function<ze_result_t(Handle, Properties*)>& describe,
+      zes_structure_type_t stype, const Fits& fits,
+      const library_function<ze_result_t(Handle, State*)>& read, const State& blank) const;
+  // The sum of one reading each, or nullopt if one of them failed. They were read one after
+  // another.
+  template <class State, class Read>
+  static std::optional<reading> sum(const std::vector<std::optional<State>>& all, const Read& read);
   // How much the counter grew per microsecond since `last`, which becomes the new reading.
   template <class Read>
   std::optional<double> growth(std::optional<reading>& last, const Read& read);

@@ -105,9 +105,9 @@ _REST_OF_THE_BACKEND = (
         name="a_refused_close_is_taken_for_one_that_closed",
         breaks="Under OUTBACK_VALIDATE=1 memory of another process that the runtime would not "
         "close counts as closed: closing it again is refused, and the leak report leaves it out.",
-        file="backend_template/layers/validation.cpp",
-        old="    if (given.opened) opened_.put_back(*given.opened);\n",
-        new="",
+        file="backend_template/layers/objects.cpp",
+        old="  if (taken.from == origin::opened) return open_once(taken);\n",
+        new="  if (taken.from == origin::opened) return;\n",
         found_by="IpcTest.IsClosedAsOftenAsItWasOpened",
     ),
     Mutant(

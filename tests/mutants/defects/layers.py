@@ -31,7 +31,7 @@ MUTANTS = (
         name="the_device_behind_the_last_is_visible",
         breaks="ACME_VISIBLE_DEVICES=0,2 on a machine with two devices has a device that there is "
         "not.",
-        file="backend_template/layers/visible_devices.cpp",
+        file="backend_template/include/outback/detail/device_list.hpp",
         old="[&](uint64_t n) { return n >= uint64_t(count); });",
         new="[&](uint64_t n) { return n > uint64_t(count); });",
         found_by="VisibleDevicesTest.AnInvalidEntryEndsTheList",

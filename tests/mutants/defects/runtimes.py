@@ -86,8 +86,8 @@ MUTANTS = (
         name="a_tile_has_the_sensors_of_its_card",
         breaks="On Level Zero, a tile that is a device shows the other tile's temperature.",
         file="backend_template/runtimes/level_zero/sysman.cpp",
-        old="    const bool ours = !place_.tile || *place_.tile == properties.subdeviceId;\n",
-        new="    const bool ours = true;\n",
+        old="    if (place_.tile && !(of_tile && properties.subdeviceId == *place_.tile)) continue;\n",
+        new="    if (place_.tile && !of_tile) continue;\n",
         found_by="TelemetryTest.TilesThatAreDevicesHaveTheirOwnSensors",
     ),
     Mutant(
@@ -113,8 +113,8 @@ MUTANTS = (
         breaks="On Level Zero, torch.OutOfMemoryError is an internal error where one allocation "
         "asks for more than the driver gives at once.",
         file="backend_template/runtimes/level_zero/result.cpp",
-        old="    case ZE_RESULT_ERROR_UNSUPPORTED_SIZE:\n",
-        new="",
+        old='OUTBACK_OUT_OF_MEMORY, "ZE_RESULT_ERROR_UNSUPPORTED_SIZE"',
+        new='OUTBACK_INTERNAL, "ZE_RESULT_ERROR_UNSUPPORTED_SIZE"',
         found_by="FaultsTest.OutOfMemoryHasThreeNames",
     ),
     Mutant(

@@ -27,9 +27,8 @@ const std::vector<std::string>& entry_points() {
 
 // Those whose failure changes nothing: they make texts, they put back what was before, or, the
 // last, they tell more of a pointer than has to be known.
-const std::set<std::string> harmless = {"cudaGetLastError",   "cudaGetErrorName",
-                                        "cudaGetErrorString", "cuGetErrorName",
-                                        "cuGetErrorString",   "cuCtxPopCurrent"};
+const std::set<std::string> harmless = {"cudaGetLastError", "cudaGetErrorName",
+                                        "cudaGetErrorString", "cuCtxPopCurrent"};
 
 bool is_harmless(const slot_case& slot, const std::string& entry) {
   return harmless.contains(entry) ||
@@ -48,7 +47,6 @@ struct planted {
   outback_status status;
   const char* words;
 };
-// The names differ: cudart's, and the driver's.
 constexpr planted plain = {cudaErrorNotSupported, OUTBACK_UNSUPPORTED, "(801): "};
 constexpr planted sticky = {cudaErrorLaunchFailure, OUTBACK_DEVICE_LOST, "(719): "};
 

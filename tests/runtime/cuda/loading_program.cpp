@@ -3,9 +3,11 @@
 #include <dlfcn.h>
 
 #include <cstdio>
+#include <string>
 
 #include "backend_template/runtimes/cuda/cuda.h"
 #include "backend_template/runtimes/cuda/library.hpp"
+#include "outback/runtime_error.hpp"
 
 int main(int argc, char** argv) {
   if (argc > 1 && dlopen(argv[1], RTLD_LAZY | RTLD_GLOBAL) == nullptr) {
@@ -15,9 +17,16 @@ int main(int argc, char** argv) {
   const outback_runtime& t = *outback_cuda_runtime();
   int32_t count = -1;
   const outback_status status = t.device_count(t.self, &count);
-  const outback::cuda::library& found = outback::cuda::loaded_library();
-  std::printf("path=%s\nproblem=%s\nstatus=%d\ncount=%d\n", found.path.c_str(),
-              found.problem.c_str(), status, count);
+  std::string path, problem;
+  try {
+    const outback::cuda::library& found = outback::cuda::loaded_library();
+    path = found.path;
+    problem = found.problem;
+  } catch (const outback::invalid_argument& error) {
+    problem = error.what();
+  }
+  std::printf("path=%s\nproblem=%s\nstatus=%d\ncount=%d\n", path.c_str(), problem.c_str(), status,
+              count);
   void* ptr = nullptr;
   if (t.mem_alloc(t.self, 0, 64, &ptr) != OUTBACK_OK) {
     std::printf("error=%s\n", t.last_error(t.self));

@@ -22,6 +22,12 @@ namespace outback::detail {
 
 // Overloads for the slots that have such a rule, each with all arguments of its slot.
 
+inline void check_rule(slots::mem_copy, void*, int32_t dst_device, const void*, int32_t src_device,
+                       std::size_t, outback_stream) {
+  if (dst_device != OUTBACK_HOST || src_device != OUTBACK_HOST) return;
+  throw invalid_argument(
+      "src_device is the host, as dst_device is: expected a device on one side at least");
+}
 inline void check_rule(slots::mem_fill, int32_t, void*, std::size_t size, const void*,
                        std::size_t width, outback_stream) {
   if (width != 1 && width != 2 && width != 4 && width != 8) {
@@ -29,6 +35,15 @@ inline void check_rule(slots::mem_fill, int32_t, void*, std::size_t size, const 
   }
   if (size % width == 0) return;
   refuse_argument("size", size, "a multiple of pattern_size, " + std::to_string(width));
+}
+inline void check_rule(slots::event_create, int32_t, uint32_t flags, outback_event*) {
+  constexpr uint32_t known =
+      OUTBACK_EVENT_TIMING | OUTBACK_EVENT_BLOCKING | OUTBACK_EVENT_INTERPROCESS;
+  constexpr uint32_t never_together = OUTBACK_EVENT_TIMING | OUTBACK_EVENT_INTERPROCESS;
+  if ((flags & ~known) == 0 && (flags & never_together) != never_together) return;
+  refuse_argument("flags", flags,
+                  "a sum of OUTBACK_EVENT_TIMING, _BLOCKING and _INTERPROCESS, and not both "
+                  "_TIMING and _INTERPROCESS");
 }
 inline void check_rule(slots::host_register, void*, std::size_t size) {
   if (size == 0) refuse_argument("size", size, "a range that is not empty");

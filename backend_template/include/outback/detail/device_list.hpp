@@ -1,11 +1,20 @@
-// Splits a list of devices in the syntax of CUDA_VISIBLE_DEVICES, as CUDA and torch.cuda read it.
-// The CUDA runtime and the layer that hides devices (layers/visible_devices.cpp) use it.
+// Reads a list of devices in the syntax of CUDA_VISIBLE_DEVICES, as CUDA (programming guide, "CUDA
+// environment variables") and torch.cuda (torch/cuda/__init__.py) read it. The CUDA runtime and the
+// layer that hides devices (layers/visible_devices.cpp) use it.
+//
+// - A list has indices, or UUIDs ("GPU-..."), which may be cut short as long as only one device
+// fits.
+//   All entries are of the kind of the first one.
+// - The first entry that names no device ends the list; what came before counts.
+// - A list that names a device twice names none at all.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -43,6 +52,53 @@ inline std::optional<uint64_t> device_list_number(std::string_view entry) {
   const auto read = std::from_chars(entry.data(), entry.data() + entry.size(), number);
   if (read.ec == std::errc::result_out_of_range) return UINT64_MAX;
   return read.ec == std::errc() ? std::optional(number) : std::nullopt;
+}
+
+inline constexpr std::string_view uuid_prefix = "GPU-";
+
+/// Returns a UUID of 16 bytes in the form of nvidia-smi: "GPU-" and groups of 8, 4, 4, 4 and 12
+/// hexadecimal digits.
+inline std::string uuid_text(const void* uuid) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string text(uuid_prefix);
+  for (std::size_t i = 0; i < 16; ++i) {
+    const auto byte = static_cast<const unsigned char*>(uuid)[i];
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += digits[byte >> 4];
+    text += digits[byte & 0xf];
+  }
+  return text;
+}
+
+/// Returns the index of the one UUID that begins with `entry`; nullopt if none or several do.
+inline std::optional<uint64_t> device_of_uuid(std::string_view entry,
+                                              const std::vector<std::string>& uuids) {
+  const auto fits = [&](const std::string& uuid) { return uuid.starts_with(entry); };
+  const auto found = std::find_if(uuids.begin(), uuids.end(), fits);
+  const bool is_one = entry.starts_with(uuid_prefix) && found != uuids.end() &&
+                      std::none_of(found + 1, uuids.end(), fits);
+  return is_one ? std::optional(uint64_t(found - uuids.begin())) : std::nullopt;
+}
+
+/// Returns the indices, below `count`, of the devices that the list names, in its order. `uuids()`
+/// returns the UUIDs of all devices, and is called only if the list begins with one.
+template <class Uuids>
+std::vector<int32_t> listed_devices(std::string_view list, int32_t count, const Uuids& uuids) {
+  const std::vector<std::string_view> entries = device_list_entries(list);
+  const bool by_uuid = entries.front().starts_with(uuid_prefix);
+  const std::vector<std::string> known = by_uuid ? uuids() : std::vector<std::string>();
+  std::vector<uint64_t> numbers;
+  for (const std::string_view entry : entries) {
+    const auto number = by_uuid ? device_of_uuid(entry, known) : device_list_number(entry);
+    if (!number) break;
+    if (std::find(numbers.begin(), numbers.end(), *number) != numbers.end()) return {};
+    numbers.push_back(*number);
+  }
+  // Only now do numbers that are too large end the list: "0,9,9" names a device twice, also if
+  // there is no device 9.
+  const auto end = std::find_if(numbers.begin(), numbers.end(),
+                                [&](uint64_t n) { return n >= uint64_t(count); });
+  return {numbers.begin(), end};
 }
 
 }  // namespace outback::detail
