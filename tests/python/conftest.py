@@ -77,12 +77,23 @@ def run_python(fork_servers):
     It must end with code 0 and say nothing on stderr, unless `check` is false.
 
     The process is a fork of one that has imported torch, and `imports` where a program asks for
-    them; so torch has been imported already, and loads the backend before the first line.
+    them; so torch has been imported already, and loads the backend before the first line. It ends
+    with the interpreter and the backend, and not with torch's libraries: see run_to_the_end.
     """
+    return in_forks(fork_servers)
 
+
+@pytest.fixture
+def run_to_the_end(fork_servers):
+    """As run_python, in a process that runs the destructors of torch's libraries too, as any other
+    process does: twice the time, for what is about the end."""
+    return in_forks(fork_servers, ends_torch=True)
+
+
+def in_forks(servers: ForkServers, **how: bool):
     def run(source: str, *, check: bool = True, imports: str = "", **environment: str) -> Finished:
         whole = os.environ | FAULT_HANDLER | environment
-        process = fork_servers.run(textwrap.dedent(source), whole, TIMEOUT, imports)
+        process = servers.run(textwrap.dedent(source), whole, TIMEOUT, imports, **how)
         return completed(process, check)
 
     return run

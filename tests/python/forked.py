@@ -28,12 +28,20 @@ class ForkServers:
         self._servers: dict[tuple[str, frozenset], _ForkServer] = {}
 
     def run(
-        self, source: str, environment: Mapping[str, str], timeout: float, imports: str = ""
+        self,
+        source: str,
+        environment: Mapping[str, str],
+        timeout: float,
+        imports: str = "",
+        ends_torch: bool = False,
     ) -> subprocess.CompletedProcess:
         """In that environment and no other. Raises TimeoutExpired for a program that does not end.
 
         `imports` are made once for all programs of a server, beside that of torch. The backend may
         be one of them, so a program that asks for imports shares its server with its like only.
+
+        A program ends as after `python -c`, but for the destructors of torch's libraries, which run
+        if `ends_torch`, and where the server has made imports: one of those may be the backend's.
         """
         own = "PYTEST_CURRENT_TEST" if imports else _OF_A_PROGRAM
         shared = {name: environment[name] for name in environment if not name.startswith(own)}
@@ -41,7 +49,9 @@ class ForkServers:
         if key not in self._servers:
             self._servers[key] = _ForkServer(imports or "import torch", shared)
         try:
-            return self._servers[key].run(source, environment, timeout)
+            return self._servers[key].run(
+                source, environment, timeout, ends_torch=ends_torch or bool(imports)
+            )
         except subprocess.TimeoutExpired:
             del self._servers[key]
             raise
@@ -68,13 +78,14 @@ class _ForkServer:
         )
 
     def run(
-        self, source: str, environment: Mapping[str, str], timeout: float
+        self, source: str, environment: Mapping[str, str], timeout: float, ends_torch: bool
     ) -> subprocess.CompletedProcess:
         """Raises TimeoutExpired for a program that does not end, and is of no use after that."""
         with tempfile.NamedTemporaryFile() as out, tempfile.NamedTemporaryFile() as err:
             request = {"source": source, "environment": dict(environment)}
+            request |= {"ends_torch": ends_torch, "stdout": out.name, "stderr": err.name}
             print(
-                json.dumps(request | {"stdout": out.name, "stderr": err.name}),
+                json.dumps(request),
                 file=self._process.stdin,
                 flush=True,
             )

@@ -64,25 +64,25 @@ y = f(torch.ones(3, device='acme'))""",
 
 
 @pytest.mark.parametrize("what", ALIVE)
-def test_in_globals(run_python, what):
-    run_python("import torch, torch_acme\n" + ALIVE[what])
+def test_in_globals(run_to_the_end, what):
+    run_to_the_end("import torch, torch_acme\n" + ALIVE[what])
 
 
 def test_of_a_process_that_was_started_for_it(run_interpreter):
     run_interpreter("import torch, torch_acme\n" + "\n".join(ALIVE.values()))
 
 
-def test_an_exception_is_the_only_thing_said(run_python):
-    run = run_python(
+def test_an_exception_is_the_only_thing_said(run_to_the_end):
+    run = run_to_the_end(
         "import torch, torch_acme\nx = torch.ones(9, device='acme')\nraise SystemExit(3)",
         check=False,
     )
     assert (run.code, run.errors) == (3, "")
 
 
-def test_in_a_daemon_thread_that_sleeps(run_python):
+def test_in_a_daemon_thread_that_sleeps(run_to_the_end):
     # One that computes ends in std::terminate with CPU tensors too: Python unwinds it in C++.
-    run_python(
+    run_to_the_end(
         """
         import threading, time, torch, torch_acme
         ready = threading.Event()
@@ -97,8 +97,8 @@ def test_in_a_daemon_thread_that_sleeps(run_python):
     )
 
 
-def test_in_a_thread_that_has_ended(run_python):
-    run_python(
+def test_in_a_thread_that_has_ended(run_to_the_end):
+    run_to_the_end(
         """
         import threading, torch, torch_acme
         kept = []
@@ -113,7 +113,7 @@ def test_in_a_thread_that_has_ended(run_python):
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["registered first", "registered last"])
-def test_in_an_exit_handler(run_interpreter, run_python, before):
+def test_in_an_exit_handler(run_interpreter, run_to_the_end, before):
     imports = "import torch, torch_acme"
     handler = """
 import atexit
@@ -128,11 +128,11 @@ atexit.register(last)
     if before:
         run_interpreter(handler + imports)
     else:
-        run_python(f"{imports}\n{handler}")
+        run_to_the_end(f"{imports}\n{handler}")
 
 
-def test_in_a_destructor_at_the_very_end(run_python):
-    run_python(
+def test_in_a_destructor_at_the_very_end(run_to_the_end):
+    run_to_the_end(
         """
         import torch, torch_acme
         class Last:
@@ -148,8 +148,8 @@ def test_in_a_destructor_at_the_very_end(run_python):
     )
 
 
-def test_while_autograd_threads_sleep(run_python):
-    run_python(
+def test_while_autograd_threads_sleep(run_to_the_end):
+    run_to_the_end(
         """
         import torch, torch_acme
         for device in range(torch.acme.device_count()):
@@ -159,10 +159,10 @@ def test_while_autograd_threads_sleep(run_python):
     )
 
 
-def test_right_after_a_backward(run_python):
+def test_right_after_a_backward(run_to_the_end):
     # The thread that finished the backward may still hold a Python object.
     for _ in range(10):
-        run_python(
+        run_to_the_end(
             """
             import torch, torch_acme
             x = torch.ones(9, device='acme', requires_grad=True)
@@ -171,8 +171,8 @@ def test_right_after_a_backward(run_python):
         )
 
 
-def test_from_another_thread_than_the_first(run_python):
-    run_python(
+def test_from_another_thread_than_the_first(run_to_the_end):
+    run_to_the_end(
         """
         import os, threading, torch, torch_acme
         x = torch.ones(9, device='acme')

@@ -27,6 +27,10 @@ ENDS = {
     "with a code": "raise SystemExit(3)",
     "with an exception": "raise ValueError('wrong')",
     "by a signal": f"import os\nos.kill(os.getpid(), {int(signal.SIGTERM)})",
+    "with text that C has not written yet": """
+import ctypes
+ctypes.CDLL(None).printf(b"kept")
+""",
     "with handlers": """
 import atexit, sys, threading, torch
 class Last:
