@@ -1,12 +1,14 @@
 """Appends a slot to a group of the contract, in copies of the two files that have to know it, and
 runs what appended_slot.cpp says of it. One of the two edits alone does not compile.
 
-    python check_appended_slot.py COMPILER REPOSITORY
+    python check_appended_slot.py FOLDER REPOSITORY COMPILER...
+
+FOLDER is made anew, and is the same each time, with what COMPILER begins with: a compiler's cache.
 """
 
+import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 DECLARATION = "outback/runtime.h"
@@ -27,8 +29,8 @@ EDITS = {
 
 
 class Check:
-    def __init__(self, compiler: str, root: Path, folder: Path) -> None:
-        self.compiler, self.root, self.folder = compiler, root, folder
+    def __init__(self, folder: Path, root: Path, compiler: list[str]) -> None:
+        self.folder, self.root, self.compiler = folder, root, compiler
         self.include = root / "backend_template/include"
 
     def edit(self, files: list[str]) -> Path:
@@ -45,24 +47,27 @@ class Check:
     def compile(self, edited: Path, *arguments: str) -> str:
         """What the compiler says; "" if nothing."""
         folders = [f"-I{folder}" for folder in (edited, self.include, self.root)]
-        command = [self.compiler, "-std=c++20", "-O0", "-Wall", "-Wextra", *folders, *arguments]
+        command = [*self.compiler, "-std=c++20", "-O0", "-Wall", "-Wextra", *folders, *arguments]
         return subprocess.run(command, capture_output=True, text=True).stderr
 
     def layers(self) -> Path:
         """All sources of the layers in one, which compiles sooner."""
         sources = sorted((self.root / "backend_template/layers").glob("*.cpp"))
         one = self.folder / "layers.cpp"
-        one.write_text("".join(f'#include "{source}"\n' for source in sources), "utf-8")
+        lines = (f'#include "{source.relative_to(self.root)}"\n' for source in sources)
+        one.write_text("".join(lines), "utf-8")
         return one
 
     def problems(self) -> list[str]:
         tests = self.root / "tests/runtime"
         program, source = str(self.folder / "program"), "appended_slot.cpp"
         both = self.edit([DECLARATION, ROW])
-        said = self.compile(
-            both, str(tests / source), str(self.layers()), "-pthread", "-o", program
-        )
-        if said:
+        objects = []
+        for file in (tests / source, self.layers()):
+            objects.append(str(self.folder / file.name) + ".o")
+            if said := self.compile(both, "-pthread", "-c", str(file), "-o", objects[-1]):
+                return [said]
+        if said := self.compile(both, "-pthread", *objects, "-o", program):
             return [said]
         wrong = []
         done = subprocess.run([program], capture_output=True, text=True)
@@ -82,8 +87,10 @@ class Check:
 
 
 def main() -> int:
-    with tempfile.TemporaryDirectory() as folder:
-        wrong = Check(sys.argv[1], Path(sys.argv[2]), Path(folder)).problems()
+    folder, root, *compiler = sys.argv[1:]
+    shutil.rmtree(folder, ignore_errors=True)
+    Path(folder).mkdir()
+    wrong = Check(Path(folder), Path(root), compiler).problems()
     print("\n".join(wrong) or "a slot was appended by two edits")
     return 1 if wrong else 0
 
