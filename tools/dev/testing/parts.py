@@ -130,6 +130,13 @@ def _mutants(work: Work) -> str:
 
 PARTS = (
     Part("cpp", "the C++ tests", lambda it: ctest.run(it.folder, "dev")),
+    # The pages run two at a time: what takes longest first.
+    Part(
+        "stubs",
+        "the type stubs are up to date, and mypy is content with them",
+        lambda it: stubs.check(it.environment, it.folder),
+        one_core=True,
+    ),
     Part(
         "runtimes-page",
         "docs/runtimes.md says what the runtime suite finds",
@@ -154,12 +161,6 @@ PARTS = (
         "the documentation as a site, whose links lead somewhere",
         lambda it: documentation.build(it.environment),
         on_dev=False,
-        one_core=True,
-    ),
-    Part(
-        "stubs",
-        "the type stubs are up to date, and mypy is content with them",
-        lambda it: stubs.check(it.environment, it.folder),
         one_core=True,
     ),
     *map(_short_python, PYTHON_SUITES),
