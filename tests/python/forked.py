@@ -37,21 +37,20 @@ class ForkServers:
     ) -> subprocess.CompletedProcess:
         """In that environment and no other. Raises TimeoutExpired for a program that does not end.
 
-        `imports` are made once for all programs of a server, beside that of torch. The backend may
-        be one of them, so a program that asks for imports shares its server with its like only.
+        `imports` are made once for all programs of a server, beside that of torch, before a program
+        loads the backend. They must not import it: it reads variables that programs differ in.
 
-        A program ends as after `python -c`, but for the destructors of torch's libraries, which run
-        if `ends_torch`, and where the server has made imports: one of those may be the backend's.
+        A program ends as after `python -c`, but for the destructors of libraries that its server
+        has loaded, torch's above all. They run too if `ends_torch`.
         """
-        own = "PYTEST_CURRENT_TEST" if imports else _OF_A_PROGRAM
-        shared = {name: environment[name] for name in environment if not name.startswith(own)}
+        shared = {
+            name: environment[name] for name in environment if not name.startswith(_OF_A_PROGRAM)
+        }
         key = imports, frozenset(shared.items())
         if key not in self._servers:
             self._servers[key] = _ForkServer(imports or "import torch", shared)
         try:
-            return self._servers[key].run(
-                source, environment, timeout, ends_torch=ends_torch or bool(imports)
-            )
+            return self._servers[key].run(source, environment, timeout, ends_torch)
         except subprocess.TimeoutExpired:
             del self._servers[key]
             raise

@@ -27,10 +27,10 @@ warnings.simplefilter("ignore")
 
 @pytest.fixture
 def run_compiled(run_python, inductor):
-    """Runs source text in a process that has imported the backend and then the compiler."""
+    """Runs source text in a process that has imported the compiler and then the backend."""
 
     def run(source: str, **environment: str):
-        imports = "import torch, torch_acme, torch._inductor.compile_fx"
+        imports = "import torch, torch._inductor.compile_fx"
         return run_python(PRELUDE + source, imports=imports, **inductor, **environment)
 
     return run
@@ -38,7 +38,7 @@ def run_compiled(run_python, inductor):
 
 @pytest.fixture
 def run_at_first_use(run_python, inductor):
-    """Runs source text in a process that has not imported the compiler."""
+    """Runs source text in a process that has imported the backend, and not the compiler."""
 
     def run(source: str):
         return run_python(PRELUDE + source, **inductor)
