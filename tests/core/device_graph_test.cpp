@@ -207,6 +207,21 @@ TEST(CaptureRollbackTest, ALargerStorageAtTheSameAddressIsKeptToo) {
   EXPECT_EQ(memory, std::vector<uint8_t>(64, 1));
 }
 
+TEST(CaptureRollbackTest, EachOfTwoCapturesKeepsWhatWasThereBeforeBoth) {
+  for (const bool first_ends_first : {true, false}) {
+    std::vector<uint8_t> memory(64, 1);
+    core::capture_rollback first;
+    first.keep(storage_over(memory, 32));
+    std::fill(memory.begin(), memory.begin() + 32, uint8_t{2});
+    core::capture_rollback second;
+    second.keep(storage_over(memory, 64));
+    std::fill(memory.begin(), memory.end(), uint8_t{3});
+    (first_ends_first ? first : second).roll_back();
+    (first_ends_first ? second : first).roll_back();
+    EXPECT_EQ(memory, std::vector<uint8_t>(64, 1));
+  }
+}
+
 TEST(CaptureRollbackTest, MemoryThatItsStorageHasLostIsKeptForItsNextOwner) {
   std::vector<uint8_t> memory(64, 1);
   std::vector<uint8_t> others(64, 1);

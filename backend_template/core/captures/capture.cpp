@@ -141,7 +141,9 @@ bool any_capture_records(uint64_t thread) noexcept {
   for (size_t device = 0; device < max_devices; ++device) {
     const auto index = static_cast<c10::DeviceIndex>(device);
     if (!any_capture(index)) continue;
-    const auto records = [&](const auto& member) { return member.of->records_for(thread); };
+    const auto records = [&](const auto& member) {
+      return thread == 0 ? member.of->program() != nullptr : member.of->records_for(thread);
+    };
     if (capture_registry::of(index).find(records) != nullptr) return true;
   }
   return false;

@@ -115,7 +115,8 @@ std::shared_ptr<capture> capture_of(const c10::Stream& stream);
 /// Returns one of the captures that have a stream of the device, or null.
 std::shared_ptr<capture> capture_on(c10::DeviceIndex device);
 
-/// Returns true if an open capture records the operators of that thread (recording.h).
+/// Returns true if an open capture records the operators of that thread (recording.h); of any
+/// thread for 0.
 bool any_capture_records(uint64_t thread) noexcept;
 
 /// Keeps `work` and returns true if a stream of the device is in a capture. Whoever ends the last

@@ -5,34 +5,28 @@
 
 #include <c10/core/Storage.h>
 
-#include <cstddef>
-#include <memory>
-#include <mutex>
-#include <vector>
-
 namespace outback::core {
 
 /// Copies of the bytes of storages, which must be in memory that the CPU addresses. Thread-safe.
+///
+/// Several captures may be open at once and write to the same memory. Each of them then keeps what
+/// was there before all of them, so that it does not matter which one ends first.
 class capture_rollback {
  public:
-  /// Copies what the storage holds now, and keeps the storage alive. Does nothing if there is a
-  /// copy of all of it already. Call it before the capture first writes to the storage.
+  capture_rollback() = default;
+  capture_rollback(const capture_rollback&) = delete;
+  capture_rollback& operator=(const capture_rollback&) = delete;
+  /// Drops the copies that `roll_back` has not written back.
+  ~capture_rollback();
+
+  /// Copies what the storage held before the open captures wrote to it, and keeps the storage
+  /// alive. Does nothing if there is a copy of all of it already. Call it before the capture first
+  /// writes to the storage.
   void keep(const c10::Storage& storage);
 
   /// Writes all copies back and drops them, the latest one first. Leaves a storage as it is if it
   /// has got other memory since its copy was made.
   void roll_back() noexcept;
-
- private:
-  struct kept {
-    c10::Storage storage;
-    const void* data;  // the storage's memory at the time of the copy
-    std::size_t size;  // in bytes
-    std::unique_ptr<std::byte[]> bytes;
-  };
-
-  std::mutex mutex_;
-  std::vector<kept> all_;
 };
 
 }  // namespace outback::core

@@ -115,7 +115,7 @@ void host_program::rewind_generators() noexcept {
   for (const source& drawn_from : sources_) {
     auto* const used = static_cast<generator*>(drawn_from.generator.unsafeGetGeneratorImpl());
     const std::lock_guard<std::mutex> numbers(used->mutex_);
-    used->put_back(drawn_from.start);
+    used->put_back(drawn_from.start, drawn_from.drawn);
   }
 }
 

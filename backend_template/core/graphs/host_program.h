@@ -68,7 +68,7 @@ class host_program {
   /// Returns where the generators stood when the capture first used them. The operators run with
   /// these positions while they are recorded.
   positions starts() const;
-  /// Puts the generators back to `starts`, at the end of the capture: it has drawn nothing then.
+  /// Puts the generators back, at the end of the capture: it has drawn nothing then.
   void rewind_generators() noexcept;
 
   /// Notes that the operators use `data`, the memory of a storage that existed before the capture.

@@ -33,7 +33,9 @@ uint64_t enter_recorder() noexcept {
 }
 
 void leave_recorder_if_over() noexcept {
-  if (number_here == 0 || any_capture_records(number_here)) return;
+  // Without a number the key may be there all the same: lent by autograd, or put back by a guard,
+  // such as inference_mode's, that was open when the capture ended.
+  if (any_capture_records(number_here)) return;
   number_here = 0;
   c10::impl::tls_set_dispatch_key_included(recorder_key, false);
 }

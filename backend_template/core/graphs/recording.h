@@ -30,10 +30,10 @@ recorder_preparation operator_recorder() noexcept;
 /// capture is opened with (capture::properties::recorded_by): no other thread has it.
 uint64_t enter_recorder() noexcept;
 
-/// Takes the calling thread's operators away from the recorder, if `enter_recorder` brought them
-/// there and no capture is open any more that records them. Whoever ends a capture calls it; and
-/// the recorder does, for an operator that is in no capture, since another thread may have ended
-/// the capture by destroying the graph, and cannot change this thread's dispatch keys.
+/// Takes the calling thread's operators away from the recorder, if no capture is open any more that
+/// records them. Whoever ends a capture calls it; and the recorder does, for an operator that is in
+/// no capture: another thread, which cannot change this thread's dispatch keys, may have ended the
+/// capture by destroying the graph, or a guard may have put the keys back that it found.
 void leave_recorder_if_over() noexcept;
 
 }  // namespace outback::core

@@ -108,6 +108,14 @@ philox_position generator::take(uint64_t draws) {
   return position;
 }
 
+void generator::put_back(philox_position start, uint64_t drawn) noexcept {
+  if (position_->seed == start.seed && position_->offset >= drawn) {
+    position_->offset -= drawn;
+  } else {
+    *position_ = start;
+  }
+}
+
 generator* generator::clone_impl() const {
   auto* copy = new generator(device_.index());
   *copy->position_ = *position_;

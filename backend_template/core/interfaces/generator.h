@@ -59,8 +59,10 @@ class generator final : public c10::GeneratorImpl {
   /// Does what `advance` does, without the look at captures. For host_program, which gives each
   /// launch a position of its own.
   philox_position take(uint64_t draws);
-  /// Sets the position. For host_program, at the end of a capture.
-  void put_back(philox_position position) noexcept { *position_ = position; }
+  /// Undoes draws that moved the offset by `drawn` from `start` on. For host_program, at the end of
+  /// a capture. What others have drawn or put back meanwhile stays so. If the generator was seeded
+  /// meanwhile, it gets the position `start`.
+  void put_back(philox_position start, uint64_t drawn) noexcept;
 
   /// Lets at::check_generator recognize this type.
   static c10::DeviceType device_type() { return core::device_type; }

@@ -97,6 +97,14 @@ MUTANTS = (
         found_by="DeviceGraphTest.EachStreamThatACaptureSpreadsToAllocatesFromItsPoolWhichIsKept",
     ),
     Mutant(
+        name="a_capture_puts_back_what_another_one_wrote",
+        breaks="After two captures that were open at once, memory holds what one of them wrote.",
+        file="backend_template/core/captures/capture_rollback.cpp",
+        old="    if (copy->is_valid()) write_common(*copy, data, size, bytes.get());\n",
+        new="",
+        found_by="CaptureRollbackTest.EachOfTwoCapturesKeepsWhatWasThereBeforeBoth",
+    ),
+    Mutant(
         name="a_forked_child_is_in_its_parents_captures",
         breaks="A child that was forked while a graph is captured waits for ever for a lock that "
         "another thread of the parent held.",

@@ -1,5 +1,6 @@
 """What is captured is not run, and each replay runs it on the same memory."""
 
+import contextlib
 import threading
 
 import pytest
@@ -330,3 +331,63 @@ print(seen)
 
 def test_a_replay_has_as_many_threads_as_the_thread_that_asks_for_it(run_python):
     assert run_python(THREADS).output == "[1, 3, 2]"
+
+
+@pytest.fixture
+def two_captures():
+    """Enters each of two captures, on streams of their own, that are open at the same time."""
+    graphs, streams = [acme.CUDAGraph(), acme.CUDAGraph()], [acme.Stream(), acme.Stream()]
+
+    @contextlib.contextmanager
+    def entered(which):
+        with acme.stream(streams[which]):
+            yield graphs[which]
+
+    return entered
+
+
+@pytest.mark.parametrize("ends_first", [0, 1])
+def test_captures_that_overlap_leave_memory_as_it_was_before_both(two_captures, ends_first):
+    x, y = torch.zeros(4, device="acme"), torch.zeros(4, device="acme")
+    acme.synchronize()
+    for which, written in (0, x), (1, y), (1, x), (0, y):
+        with two_captures(which) as graph:
+            if written is (x, y)[which]:
+                graph.capture_begin()
+            written.add_(1)
+    for which in ends_first, 1 - ends_first:
+        with two_captures(which) as graph:
+            graph.capture_end()
+    assert x.eq(0).all() and y.eq(0).all()
+    for which in 0, 1:
+        with two_captures(which) as graph:
+            graph.replay()
+            acme.synchronize()
+    assert x.eq(2).all() and y.eq(2).all()
+
+
+@pytest.mark.parametrize("ends_first", [0, 1])
+def test_captures_that_overlap_draw_no_numbers(two_captures, ends_first):
+    before = acme.get_rng_state()
+    for which in 0, 1:
+        with two_captures(which) as graph:
+            graph.capture_begin()
+            torch.rand(3, device="acme")
+    for which in ends_first, 1 - ends_first:
+        with two_captures(which) as graph:
+            graph.capture_end()
+    assert torch.equal(acme.get_rng_state(), before)
+
+
+def test_no_operator_goes_to_the_recorder_once_a_guard_has_put_the_keys_back():
+    x = torch.ones(4, device="acme")
+    graph = acme.CUDAGraph()
+    with acme.stream(acme.Stream()):
+        graph.capture_begin()
+        with torch.inference_mode():
+            y = x + 1
+            graph.capture_end()
+    x.add_(2)  # notices it
+    assert "CustomRNGKeyId" not in str(torch._C._dispatch_tls_local_include_set())
+    graph.replay()
+    assert y.eq(4).all()
