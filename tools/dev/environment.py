@@ -45,6 +45,7 @@ def provide(version: str, index: str | None, *groups: str) -> Environment:
     `groups` are the files of requirements/ that this work needs; each is installed when it is first
     asked for, or has changed.
     """
+    _keep_bytecode()
     home, found = _place(version)
     keys = _keys(version, index, groups)
     with _kept_up_to_date(home, "python", keys["python"]) as stale:
@@ -65,9 +66,16 @@ def provide(version: str, index: str | None, *groups: str) -> Environment:
 
 def found(version: str, index: str | None, *groups: str) -> Environment | None:
     """What `provide` would return, where it would have nothing to do for it."""
+    _keep_bytecode()
     home, there = _place(version)
     keys = _keys(version, index, groups)
     return there if all(_is_up_to_date(home, what, key) for what, key in keys.items()) else None
+
+
+def _keep_bytecode() -> None:
+    """Python writes the bytecode of what it imports, whatever our variables say: pip has compiled
+    none of it, and each of a test run's hundreds of interpreters would compile torch."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def _place(version: str) -> tuple[Path, Environment]:
@@ -136,7 +144,7 @@ def _install_torch(environment: Environment, version: str, index: str | None) ->
 
 def _pip(environment: Environment) -> list[str | Path]:
     """Compiles nothing to bytecode: of torch and what comes with it, most is never imported, and
-    what is imported is compiled then, once (shell.py)."""
+    what is imported is compiled then, once."""
     options = ["--disable-pip-version-check", "--no-input", "install", "--no-compile"]
     return [environment.python, "-m", "pip", *options, "-c", _constraints(environment)]
 

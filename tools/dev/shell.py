@@ -34,7 +34,7 @@ def run(
             process = subprocess.Popen(
                 words,
                 cwd=cwd,
-                env=variables(env or {}),
+                env={**os.environ, **(env or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -83,18 +83,8 @@ def stream(
     return subprocess.call(
         [os.fspath(word) for word in command],
         cwd=cwd,
-        env=variables(env or {}),
+        env={**os.environ, **(env or {})},
     )
-
-
-def variables(own: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a program that is started: ours, with its `own`.
-
-    Python keeps the bytecode of what it imports, whatever ours says: without, each of the hundreds
-    of interpreters that a test run starts would compile torch.
-    """
-    ours = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return {**ours, **own}
 
 
 def output(command: Sequence[str | Path]) -> str:
@@ -103,7 +93,6 @@ def output(command: Sequence[str | Path]) -> str:
         done = subprocess.run(
             [os.fspath(word) for word in command],
             cwd=ROOT,
-            env=variables({}),
             capture_output=True,
             text=True,
             stdin=subprocess.DEVNULL,

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from .. import build, console, shell
+from .. import build, console
 from ..environment import Environment
 from ..paths import ROOT
 from .includes import part_of
@@ -91,7 +91,7 @@ def files_of(way: Way, library: Path, tree: Path, python: str = sys.executable) 
     }
     command = [python, _HERE / "ways_probe.py", library, str(_MILLISECONDS), way.before, way.call]
     done = subprocess.run(
-        command, env=shell.variables(variables), capture_output=True, text=True, timeout=300
+        command, env=os.environ | variables, capture_output=True, text=True, timeout=300
     )
     if done.returncode:
         raise console.Failure(f"{way.title}: {way.call}: {done.stderr.strip()}")

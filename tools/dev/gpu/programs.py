@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .. import console, shell
+from .. import console
 from ..paths import ROOT
 
 _TAIL = 60
@@ -79,7 +79,7 @@ def run(
             process = subprocess.Popen(
                 words,
                 cwd=ROOT,
-                env=shell.variables(env or {}),
+                env={**os.environ, **(env or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,

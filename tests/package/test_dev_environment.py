@@ -1,0 +1,32 @@
+"""The Python that ./dev sets up, and the one that it is given."""
+
+import os
+import sys
+
+import pytest
+from conftest import ROOT
+
+sys.path.insert(0, str(ROOT / "tools"))
+from dev import environment
+
+UNWANTED = "PYTHONDONTWRITEBYTECODE"
+
+
+@pytest.fixture
+def no_bytecode(monkeypatch):
+    monkeypatch.setenv(UNWANTED, "1")
+
+
+@pytest.mark.parametrize("how", [environment.provide, environment.found])
+def test_its_own_keeps_the_bytecode_that_pip_did_not_make(no_bytecode, monkeypatch, how):
+    """Else torch would be compiled at each import."""
+    monkeypatch.setattr(environment, "_is_up_to_date", lambda *_: True)
+    assert how(environment.DEFAULT_TORCH, None, "run").torch == environment.DEFAULT_TORCH
+    assert UNWANTED not in os.environ
+    assert "--no-compile" in environment._pip(how(environment.DEFAULT_TORCH, None))
+
+
+def test_anothers_writes_what_its_owner_wants(no_bytecode):
+    """tests/mutants: a source that changes twice in a second must not be read from a cache."""
+    environment.active(())
+    assert os.environ[UNWANTED] == "1"
