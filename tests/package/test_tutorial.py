@@ -27,12 +27,14 @@ def reader(tmp_path):
     """A new folder with Outback's sources beside it, and a pip that finds the torch of this Python.
 
     The virtual environments that the tutorial makes get a wheel of torch that has no more in it
-    than the path of this one: what pip would download again is there already.
+    than the path to this one: what pip would download again is there already. The path leads
+    through a link beside the folder, so that what is compiled is the same wherever this Python is.
     """
     folder = tmp_path / "thirty minutes"
     folder.mkdir()
     (folder / "outback").symlink_to(ROOT)
-    borrowed = Path(importlib.util.find_spec("torch").origin).parents[1]
+    borrowed = tmp_path / "borrowed"
+    borrowed.symlink_to(Path(importlib.util.find_spec("torch").origin).parents[1])
     info = f"torch-{TORCH}.dist-info"
     with zipfile.ZipFile(tmp_path / f"torch-{TORCH}-py3-none-any.whl", "w") as wheel:
         wheel.writestr("borrowed.pth", f"{borrowed}\n")
@@ -43,7 +45,7 @@ def reader(tmp_path):
         wheel.writestr(f"{info}/RECORD", "")
     variables = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": tmp_path.as_uri()}
     # What ccache has of an earlier run, in another folder, is the same.
-    variables |= {"CCACHE_BASEDIR": os.fspath(folder), "CCACHE_NOHASHDIR": "1"}
+    variables |= {"CCACHE_BASEDIR": os.fspath(tmp_path), "CCACHE_NOHASHDIR": "1"}
     return Reader(folder, **variables)
 
 
