@@ -36,16 +36,11 @@ void register_common_operators(registrar& to) {
   add_unboxed<at::_ops::avg_pool2d>(to);
   add_unboxed<at::_ops::baddbmm>(to);
   add_unboxed<at::_ops::bitwise_and_Tensor>(to);
-  add_unboxed<at::_ops::clamp>(to);
-  add_unboxed<at::_ops::clamp_>(to);
-  add_unboxed<at::_ops::clamp_Tensor>(to);
   add_unboxed<at::_ops::cumprod>(to);
   add_unboxed<at::_ops::cumsum>(to);
   add_unboxed<at::_ops::div_out>(to);
-  add_unboxed<at::_ops::dot>(to);
   add_unboxed<at::_ops::embedding_dense_backward>(to);
   add_unboxed<at::_ops::flip>(to);
-  add_unboxed<at::_ops::gather>(to);
   add_unboxed<at::_ops::gelu>(to);
   add_unboxed<at::_ops::gelu_backward>(to);
   add_unboxed<at::_ops::hardswish>(to);

@@ -1,8 +1,6 @@
 #include "backend_template/ops/in_place/cpu_kernels/cpu_elementwise.h"
 
 #include <ATen/EmptyTensor.h>
-#include <ATen/NativeFunctions.h>
-#include <ATen/Operators.h>
 #include <ATen/ScalarOps.h>
 #include <ATen/native/Activation.h>
 #include <ATen/native/BinaryOps.h>
@@ -136,6 +134,13 @@ void register_elementwise(registrar& to) {
   add_elementwise<structured_clamp_max_out, ops::clamp_max, ops::clamp_max_>(to);
   fill_stub<clamp_min_scalar_stub>();
   add_elementwise<structured_clamp_min_out, ops::clamp_min, ops::clamp_min_>(to);
+  fill_stub<clamp_scalar_stub>();
+  add_elementwise<structured_clamp_out, ops::clamp, ops::clamp_>(to);
+  fill_stub<clamp_stub>();
+  add_elementwise<structured_clamp_Tensor_out, ops::clamp_Tensor, ops::clamp__Tensor>(to);
+  // They call the stubs of maximum and minimum.
+  add_elementwise<structured_clamp_max_Tensor_out, ops::clamp_max_Tensor>(to);
+  add_elementwise<structured_clamp_min_Tensor_out, ops::clamp_min_Tensor>(to);
   to.add<&relu>("relu");
   to.add<&relu_>("relu_");
   fill_stub<lerp_kernel_scalar_weight>();

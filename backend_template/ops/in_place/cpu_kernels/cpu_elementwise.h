@@ -10,8 +10,10 @@
 
 #include <ATen/TensorIterator.h>
 #include <ATen/core/Tensor.h>
+#include <c10/core/Scalar.h>
 #include <c10/util/MaybeOwned.h>
 
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -31,6 +33,10 @@ inline bool fits(const at::Tensor& first, const at::Tensor& tensor) {
          (impl.device() == first.device() || (impl.is_cpu() && impl.dim() == 0));
 }
 
+inline bool fits(const at::Tensor& first, const at::OptionalTensorRef& tensor) {
+  return !tensor.has_value() || is_like(first, *tensor);  // not even a number of the CPU's
+}
+
 template <class Other>
 bool fits(const at::Tensor& /*first*/, const Other& /*not a tensor*/) {
   return true;
@@ -43,13 +49,19 @@ bool fits(const at::Tensor& /*first*/, const Other& /*not a tensor*/) {
 at::Tensor number_like(const at::Tensor& first, const at::Tensor& number);
 
 /// Returns something to dereference in place of `other`: a tensor as MaybeOwned, converted if it is
-/// a wrapped number; the address of anything else.
+/// a wrapped number; an optional tensor or number as structured kernels take it; the address of
+/// anything else.
 template <class Other>
 decltype(auto) adapted(const at::Tensor& first, const Other& other) {
   if constexpr (std::is_same_v<Other, at::Tensor>) {
     const bool is_number = other.unsafeGetTensorImpl()->is_wrapped_number();
     return C10_LIKELY(!is_number) ? c10::MaybeOwned<at::Tensor>::borrowed(other)
                                   : c10::MaybeOwned<at::Tensor>::owned(number_like(first, other));
+  } else if constexpr (std::is_same_v<Other, std::optional<at::Tensor>>) {
+    const bool is_there = other && other->defined();
+    return std::optional(is_there ? at::OptionalTensorRef(*other) : at::OptionalTensorRef());
+  } else if constexpr (std::is_same_v<Other, std::optional<at::Scalar>>) {
+    return std::optional(other ? at::OptionalScalarRef(&*other) : at::OptionalScalarRef());
   } else {
     return &other;
   }
@@ -61,6 +73,8 @@ template <class Other>
 bool has_size_of(const at::Tensor& first, const Other& other) {
   if constexpr (std::is_same_v<Other, at::Tensor>) {
     return other.sizes() == first.sizes() || other.dim() == 0;
+  } else if constexpr (std::is_same_v<Other, at::OptionalTensorRef>) {
+    return !other.has_value() || has_size_of(first, *other);
   }
   return true;
 }

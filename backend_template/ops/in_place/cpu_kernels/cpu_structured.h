@@ -10,6 +10,10 @@
 #include <ATen/TensorIterator.h>
 #include <ATen/core/Tensor.h>
 
+// All of torch's kernels and operators, behind what these headers need and do not include.
+#include <ATen/NativeFunctions.h>
+#include <ATen/Operators.h>
+
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -20,6 +24,7 @@
 #include "backend_template/ops/in_place/tensor_fields.h"
 #include "backend_template/ops/in_place/unboxed_kernel.h"
 #include "backend_template/ops/own/factories.h"
+#include "backend_template/ops/registrar.h"
 #include "outback/kernels/structured_adapter.h"
 
 namespace outback::ops {
@@ -88,6 +93,50 @@ inline bool is_contiguous(const std::optional<at::Tensor>& tensor) {
 template <class Other>
 bool is_contiguous(const Other& /*not a tensor*/) {
   return true;
+}
+
+/// What a function of torch's for the CPU wants of tensors that it gets as they are.
+struct native_rules {
+  bool contiguous = false;  // it makes them contiguous first, which is an operator
+  bool indices = false;     // they may be indices or masks too
+};
+
+/// True if `tensor` may be an index or a mask beside `first`.
+inline bool is_index_of(const at::Tensor& first, const at::Tensor& tensor) {
+  return (tensor.scalar_type() == c10::kLong || tensor.scalar_type() == c10::kBool) &&
+         is_like(tensor, tensor) && tensor.device() == first.device();
+}
+
+template <class Other>
+bool is_index_of(const at::Tensor& /*first*/, const Other& /*not a tensor*/) {
+  return false;
+}
+
+/// `native_call<at::_ops::dot, &at::native::dot>::run` is a kernel for aten::dot on this device:
+/// torch's function for the CPU itself for dense floating-point tensors of one dtype and device,
+/// else unboxed_kernel. For functions that make their result by an operator and otherwise use
+/// pointers and filled stubs.
+template <class Operator, typename Operator::schema* function, native_rules rules = {},
+          class Signature = typename Operator::schema>
+struct native_call;
+
+template <class Operator, typename Operator::schema* function, native_rules rules, class Result,
+          class First, class... Others>
+struct native_call<Operator, function, rules, Result(First, Others...)> {
+  static Result run(First first, Others... others) {
+    const auto fits = [&](const auto& other) {
+      return (is_like(first, other) || (rules.indices && is_index_of(first, other))) &&
+             (!rules.contiguous || is_contiguous(other));
+    };
+    return is_ours(first) && fits(first) && (fits(others) && ...) && ready(first)
+               ? function(first, std::forward<Others>(others)...)
+               : unboxed_kernel<Operator>::run(first, std::forward<Others>(others)...);
+  }
+};
+
+template <class Operator, typename Operator::schema* function, native_rules rules = {}>
+void add_native(registrar& to) {
+  to.add<&native_call<Operator, function, rules>::run>(Operator::name + 6, Operator::overload_name);
 }
 
 /// `structured_call<at::native::structured_mm_out_cpu, at::_ops::mm>::run` is a kernel for aten::mm

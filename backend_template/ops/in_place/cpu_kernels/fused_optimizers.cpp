@@ -2,23 +2,14 @@
 // pointers, so they run in place. A model has hundreds of parameters, with four or five tensors
 // each, and lending them all would cost as much as the step.
 #include <ATen/core/Tensor.h>
-#include <ATen/core/boxing/KernelFunction.h>
-#include <ATen/ops/_fused_adagrad_native.h>
-#include <ATen/ops/_fused_adagrad_ops.h>
-#include <ATen/ops/_fused_adam_native.h>
-#include <ATen/ops/_fused_adam_ops.h>
-#include <ATen/ops/_fused_adamw_native.h>
-#include <ATen/ops/_fused_adamw_ops.h>
-#include <ATen/ops/_fused_sgd_native.h>
-#include <ATen/ops/_fused_sgd_ops.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "backend_template/core/streams/sync_debug.h"
-#include "backend_template/ops/in_place/boxed_kernel.h"
 #include "backend_template/ops/in_place/cpu_kernels/cpu_kernels.h"
 #include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
+#include "backend_template/ops/in_place/cpu_kernels/lent_call.h"
 #include "backend_template/ops/registrar.h"
 
 namespace outback::ops {
@@ -59,12 +50,7 @@ struct list_call<Operator, kernel, void(at::TensorList, Others...)> {
                                   is_bare(self[0].device(), self) &&
                                   (is_bare(self[0].device(), others) && ...) && ready(self[0]);
     if (runs_on_pointers) return kernel(self, others...);
-    static const auto& lending =
-        *new c10::KernelFunction(boxed_kernel(c10::DispatchKey::Dense));  // leaked: may run at exit
-    static const auto op = *registrar::find(Operator::name + 6, Operator::overload_name);
-    lending.call<void, at::TensorList, Others...>(
-        op, c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), self,
-        std::forward<Others>(others)...);
+    lent_call<Operator>::run(self, std::forward<Others>(others)...);
   }
 };
 

@@ -2,8 +2,6 @@
 #include <ATen/core/IListRef.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/native/Copy.h>
-#include <ATen/ops/cat_native.h>
-#include <ATen/ops/cat_ops.h>
 
 #include "backend_template/ops/in_place/cpu_kernels/cpu_kernels.h"
 #include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"

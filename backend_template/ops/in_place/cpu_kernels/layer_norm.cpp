@@ -2,8 +2,6 @@
 // fills them through pointers, so it runs in place as it is. The kernel of its derivative zeroes a
 // tensor on the way, which is an operator, so it takes aliases (common_operators.cpp).
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/native_layer_norm_native.h>
-#include <ATen/ops/native_layer_norm_ops.h>
 
 #include <optional>
 #include <tuple>

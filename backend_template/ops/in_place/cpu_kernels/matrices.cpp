@@ -4,12 +4,6 @@
 #include <ATen/Context.h>
 #include <ATen/ExpandUtils.h>
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/addmm_native.h>
-#include <ATen/ops/addmm_ops.h>
-#include <ATen/ops/bmm_native.h>
-#include <ATen/ops/bmm_ops.h>
-#include <ATen/ops/mm_native.h>
-#include <ATen/ops/mm_ops.h>
 
 #include "backend_template/ops/in_place/cpu_kernels/cpu_kernels.h"
 #include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
@@ -86,12 +80,20 @@ at::Tensor addmm(const at::Tensor& self, const at::Tensor& mat1, const at::Tenso
   return std::move(kernel.outputs.tensor);
 }
 
+at::Tensor dot(const at::Tensor& self, const at::Tensor& other) {
+  using on_pointers = native_call<at::_ops::dot, &at::native::dot>;
+  return is_for_blas(self.scalar_type()) ? on_pointers::run(self, other)
+                                         : unboxed_kernel<at::_ops::dot>::run(self, other);
+}
+
 }  // namespace
 
 void register_matrices(registrar& to) {
   to.add<&addmm>("addmm");
   to.add<&bmm>("bmm");
+  to.add<&dot>("dot");
   to.add<&mm>("mm");
+  to.add<&native_call<at::_ops::vdot, &at::native::vdot>::run>("vdot");  // dot, of real numbers
 }
 
 }  // namespace outback::ops

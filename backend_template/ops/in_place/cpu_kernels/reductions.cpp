@@ -2,15 +2,6 @@
 // they run in place.
 #include <ATen/core/Tensor.h>
 #include <ATen/native/ReduceOps.h>
-#include <ATen/ops/amax_native.h>
-#include <ATen/ops/amax_ops.h>
-#include <ATen/ops/amin_native.h>
-#include <ATen/ops/amin_ops.h>
-#include <ATen/ops/linalg_vector_norm_native.h>
-#include <ATen/ops/linalg_vector_norm_ops.h>
-#include <ATen/ops/mean_ops.h>
-#include <ATen/ops/sum_native.h>
-#include <ATen/ops/sum_ops.h>
 
 #include "backend_template/ops/in_place/cpu_kernels/cpu_kernels.h"
 #include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"

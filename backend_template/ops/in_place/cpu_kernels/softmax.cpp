@@ -1,14 +1,6 @@
 // softmax, log_softmax and their derivatives: torch's structured kernels for the CPU work on
 // pointers if their arguments are contiguous, so they run in place.
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/_log_softmax_backward_data_native.h>
-#include <ATen/ops/_log_softmax_backward_data_ops.h>
-#include <ATen/ops/_log_softmax_native.h>
-#include <ATen/ops/_log_softmax_ops.h>
-#include <ATen/ops/_softmax_backward_data_native.h>
-#include <ATen/ops/_softmax_backward_data_ops.h>
-#include <ATen/ops/_softmax_native.h>
-#include <ATen/ops/_softmax_ops.h>
 
 #include "backend_template/ops/in_place/cpu_kernels/cpu_kernels.h"
 #include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
