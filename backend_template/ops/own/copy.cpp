@@ -33,6 +33,9 @@ namespace {
 
 // In bytes. What a thread is worth waking for.
 constexpr int64_t share_of_a_thread = int64_t{256} << 10;
+// In bytes. A copy to another device makes two streams wait for each other, which wakes a thread of
+// each of them.
+constexpr size_t too_small_for_two_streams = size_t{32} << 20;
 
 // True if the CPU can use the tensor's memory at once.
 bool is_idle_for_cpu(const at::Tensor& tensor) {
@@ -67,7 +70,9 @@ bool belongs_on_stream(const at::Tensor& dst, const at::Tensor& src, size_t size
                        bool non_blocking) {
   if (!can_wait_for_cpu(dst) || !can_wait_for_cpu(src)) return true;
   if (is_ours(dst) && is_ours(src)) {
-    return size > too_small_for_a_stream || !is_idle_for_cpu(dst) || !is_idle_for_cpu(src);
+    const bool is_small =
+        size <= (dst.device() == src.device() ? too_small_for_a_stream : too_small_for_two_streams);
+    return !is_small || !is_idle_for_cpu(dst) || !is_idle_for_cpu(src);
   }
   return non_blocking &&
          core::is_pinned(is_ours(dst) ? src.const_data_ptr() : dst.const_data_ptr());

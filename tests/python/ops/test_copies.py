@@ -102,6 +102,17 @@ def test_copies_to_and_from_other_kinds_of_device_are_refused():
         torch.zeros(2, device="acme").copy_(torch.zeros(2, device="meta"))
 
 
+def test_a_copy_to_another_idle_device_is_done_at_once_where_the_cpu_does_it(two_devices):
+    if not all(torch.acme.get_device_properties(i).is_host_addressable for i in range(2)):
+        pytest.skip("the CPU cannot address the memory")
+    here, there = (torch.ones(16 << 20, dtype=torch.uint8, device=f"acme:{i}") for i in range(2))
+    torch.acme.synchronize(0)
+    torch.acme.synchronize(1)
+    for _ in range(10):
+        there.copy_(here)
+        assert torch.acme.current_stream(0).query() and torch.acme.current_stream(1).query()
+
+
 def test_gradients_cross_devices(two_devices):
     x = torch.ones(3, requires_grad=True)
     (x.to("acme:0") * 2).to("acme:1").mul(3).cpu().sum().backward()
