@@ -303,6 +303,17 @@ def test_where_there_is_nobody_to_fork_workers_they_are_started():
     assert "Mismatched elements: 1 / 4" in op_entry(found, "wrong_value", "forward")["error"]
 
 
+def test_a_worker_that_may_still_be_forked_is_not_started_twice(tmp_path, monkeypatch):
+    """By a server that takes a request, and answers as late as never."""
+    server = "requests = socket.socket(fileno=int(sys.argv[1]))\n"
+    server += "held = socket.recv_fds(requests, 1, 4)\nrequests.recv(1)\n"
+    (tmp_path / "late.py").write_text(f"import socket, sys\n{server}")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with ForkServer(os.environ, "late") as late, (tmp_path / "any").open("w+b") as file:
+        with pytest.raises(TimeoutError, match=r"not imported in 0\.2 s"):
+            late.start(file, file.fileno(), file, 0.2)
+
+
 def test_what_torch_has_started_is_not_forked(monkeypatch):
     """An accelerator of torch's own: its driver may have been started by an import."""
     monkeypatch.setattr(fork_server_process, "make_imports", lambda: None)

@@ -38,7 +38,8 @@ class ForkServer:
     ) -> Forked | None:
         """A worker that reads `plan`; None where none can be forked.
 
-        Waits until the server has made its imports, for `timeout` seconds at most.
+        Waits until the server has made its imports. Raises TimeoutError where that takes longer
+        than `timeout` seconds: the worker may still be forked, and a second one must not run.
         """
         ours, waiting = socket.socketpair()
         files = [plan.fileno(), events, printed.fileno(), waiting.fileno()]
@@ -46,6 +47,9 @@ class ForkServer:
             with waiting:
                 socket.send_fds(self._requests, [b"w"], files)
             return Forked(ours, timeout)
+        except TimeoutError:
+            ours.close()
+            raise TimeoutError(f"torch's samples were not imported in {timeout:g} s") from None
         except OSError:  # the server has ended
             ours.close()
             return None
