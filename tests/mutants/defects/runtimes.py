@@ -86,7 +86,8 @@ MUTANTS = (
         name="a_tile_has_the_sensors_of_its_card",
         breaks="On Level Zero, a tile that is a device shows the other tile's temperature.",
         file="backend_template/runtimes/level_zero/sysman.cpp",
-        old="    if (place_.tile && !(of_tile && properties.subdeviceId == *place_.tile)) continue;\n",
+        old="    if (place_.tile && !(of_tile && properties.subdeviceId == *place_.tile)) "
+        "continue;\n",
         new="    if (place_.tile && !of_tile) continue;\n",
         found_by="TelemetryTest.TilesThatAreDevicesHaveTheirOwnSensors",
     ),
