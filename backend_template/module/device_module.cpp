@@ -8,9 +8,9 @@
 #include "backend_template/core/devices/lazy_start.h"
 #include "backend_template/module/lazy_calls.h"
 #include "backend_template/module/left_out.h"
-#include "backend_template/module/legacy_types.h"
 #include "backend_template/module/random.h"
 #include "backend_template/module/submodule.h"
+#include "backend_template/python/embedded.h"
 
 namespace py = pybind11;
 
@@ -63,9 +63,11 @@ void define_device_module(py::module_& module, const std::string& name) {
   define_peer(module);
   define_telemetry(module);
   define_sync_debug(module);
-  define_legacy_types(module);
-  define_inductor(module);
   define_graphs(module);
+  py::module_ package = define_package(module);
+  define_native(module, package);
+  part("legacy_types").attr("define")();
+  part("graphs").attr("define")();
   rename_members(module, "torch." + name);
   define_submodules(module);
   module.def("__getattr__",

@@ -1,9 +1,8 @@
 // torch.<name>: what torch.cuda is to CUDA, in C++. The extension module itself becomes the device
 // module, so a vendor's own functions in it are reached as `torch.<name>.<function>` too.
 //
-// The registration calls the first four functions once each, after the C++ registration; the first
-// one before the others. Everything here needs the GIL, and throws pybind11::error_already_set for
-// an error in Python.
+// The registration calls the first function once, after the C++ registration. Everything here needs
+// the GIL, and throws pybind11::error_already_set for an error in Python.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -12,22 +11,9 @@
 
 namespace outback::python {
 
-/// Fills `module` with the names of torch.cuda that have a meaning for every device. Starts
-/// nothing. `name` is the registered name of the backend, here and below.
+/// Fills `module` with the names of torch.cuda that have a meaning for every device, and makes the
+/// package torch.<name>._outback. Starts nothing. `name` is the registered name of the backend.
 void define_device_module(pybind11::module_& module, const std::string& name);
-
-/// Tells torch.compile what it needs to know of the device, when torch._dynamo is imported. Only
-/// after torch knows the module as torch.<name>.
-void register_dynamo_interface(const std::string& name);
-
-/// Makes torch.compile's default backend, Inductor, work on a device whose memory the CPU
-/// addresses, and refuse other devices with NotImplementedError. Takes effect when Inductor is
-/// imported, and not at all if the vendor has a code generator.
-void register_inductor_backend(const std::string& name);
-
-/// Copies tensors, parameters and storages of the device when torch.multiprocessing sends them to
-/// another process. `module` is the one that the receiving process imports to rebuild them.
-void register_reducers(pybind11::module_& module);
 
 /// Starts the backend, as its first tensor does, tells torch about it, and runs the queued calls
 /// (lazy_calls.h). Releases the GIL while the driver starts. Throws c10::Error if there is no
@@ -49,7 +35,10 @@ void define_fallback(pybind11::module_& module);     // set_fallback_mode
 void define_peer(pybind11::module_& module);         // can_device_access_peer, ipc_collect
 void define_telemetry(pybind11::module_& module);    // utilization, temperature, ...
 void define_sync_debug(pybind11::module_& module);   // set_sync_debug_mode
-void define_inductor(pybind11::module_& module);     // the function that generated code calls
-void define_graphs(pybind11::module_& module);       // torch.<name>.graphs, in graphs/
+void define_graphs(pybind11::module_& module);       // CUDAGraph, in graphs/
+
+/// Gives `package`, torch.<name>._outback, its part `_native`: the functions of this library that
+/// the sources in Python call. Adds the one that generated code calls to the device module.
+void define_native(pybind11::module_& module, pybind11::module_& package);
 
 }  // namespace outback::python

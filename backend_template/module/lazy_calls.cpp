@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "backend_template/core/devices/lazy_start.h"
-#include "backend_template/module/python_class.h"
 #include "outback/backend.h"
 
 namespace py = pybind11;
@@ -139,10 +138,12 @@ void run_lazy_calls() {
 }
 
 void define_lazy_calls(py::module_& module) {
-  queue().error_type = new_class(
-      "DeferredCallError", py::make_tuple(py::handle(PyExc_Exception)), "torch." + backend_name(),
+  queue().error_type = py::reinterpret_steal<py::object>(PyErr_NewExceptionWithDoc(
+      ("torch." + backend_name() + ".DeferredCallError").c_str(),
       "A call that was queued until the backend's start has failed; the text shows where it was "
-      "queued.");
+      "queued.",
+      nullptr, nullptr));
+  if (!queue().error_type) throw py::error_already_set();
   module.attr("DeferredCallError") = queue().error_type;
   module.def("_lazy_call", &lazy_call, py::arg("callable"),
              py::doc("Calls it now if the backend is started, else at its start."));

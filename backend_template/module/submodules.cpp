@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "backend_template/module/amp.h"
 #include "backend_template/module/submodule.h"
+#include "backend_template/python/embedded.h"
 
 namespace py = pybind11;
 
@@ -41,7 +41,7 @@ void define_submodules(py::module_& module) {
                "make_graphed_callables"});
   py::module_ amp =
       add_submodule(module, "amp", "torch.amp's names, with the device filled in already.");
-  define_amp(amp);
+  part("amp").attr("define")(amp);
 }
 
 }  // namespace outback::python

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "backend_template/python/import_hook.h"
+#include "backend_template/python/imported.h"
 
 namespace py = pybind11;
 

@@ -15,7 +15,7 @@
 #include "backend_template/python/arguments.h"
 #include "backend_template/python/device_argument.h"
 #include "backend_template/python/errors.h"
-#include "backend_template/python/import_hook.h"
+#include "backend_template/python/imported.h"
 #include "generators/methods/descriptors.h"
 #include "generators/methods/docstrings.h"
 #include "generators/methods/methods.h"

@@ -7,6 +7,7 @@
 
 #include "backend_template/module/at_exit.h"
 #include "backend_template/module/device_module.h"
+#include "backend_template/python/embedded.h"
 #include "backend_template/python/errors.h"
 #include "backend_template/python/names.h"
 #include "backend_template/python/normalize.h"
@@ -62,9 +63,8 @@ void register_in_python(py::module_& module, const backend_options& options) {
   if (options.storage_methods) python::add_storage_methods(options.name);
   python::add_dlpack_methods();
   python::teach_printing();
-  python::register_reducers(module);
-  python::register_dynamo_interface(options.name);
-  python::register_inductor_backend(options.name);
+  python::part("reducers").attr("register")();
+  python::part("compilers").attr("register")();
   python::register_exit_handler();
 }
 

@@ -49,6 +49,23 @@ def test_autoload_can_be_turned_off(installed):
     assert done.stdout == "False False\n", done.stderr
 
 
+def test_what_is_written_in_python_comes_with_the_library(installed):
+    done = installed.run(
+        """
+import importlib.util, traceback
+import torch
+assert importlib.util.find_spec("torch_outback") is None
+try:
+    torch.acme.make_graphed_callables(None, (), enable_annotations=True)
+except NotImplementedError:
+    print(traceback.format_exc())
+"""
+    )
+    assert done.returncode == 0, done.stderr
+    assert 'File "<torch.acme._outback>/graphs.py", line ' in done.stdout
+    assert "refuse_annotations(enable_annotations)" in done.stdout
+
+
 def test_plain_import_names_the_other_torch(for_another_torch):
     done = for_another_torch.run("import torch_acme")
     assert done.returncode == 1

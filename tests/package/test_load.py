@@ -80,6 +80,24 @@ print([name for name in dir(acme) if "register" in name])
     assert said == "True acme:0 Acme device\n[torch.float16, torch.bfloat16]\n[]\n"
 
 
+def test_it_has_its_sources_in_python(python, library):
+    said = python(
+        f"""
+import inspect, pickle, traceback
+acme = load("acme", {str(library)!r})
+graph_all = acme.make_graphed_callables
+print(pickle.loads(pickle.dumps(graph_all)) is graph_all, inspect.getsource(graph_all)[:26])
+try:
+    graph_all(None, (), enable_annotations=True)
+except NotImplementedError:
+    print(traceback.format_exc())
+"""
+    )
+    assert said.startswith("True def make_graphed_callables\n")
+    assert 'File "<torch.acme._outback>/graphs.py", line ' in said
+    assert "refuse_annotations(enable_annotations)" in said
+
+
 def test_a_second_call_does_nothing_and_another_is_refused(python, library):
     other = shutil.copy(library, library.with_name("libother.so"))
     said = python(

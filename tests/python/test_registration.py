@@ -172,6 +172,27 @@ assert torch.ones(1).acme().is_acme
     )
 
 
+def test_the_sources_in_python_are_those_of_the_backend_that_was_registered(run_probe):
+    run_probe(
+        """
+import sys, traceback
+probe.register("beta")
+refused(lambda: probe.register("acme"), "acme", "beta", "already")
+from torch.beta._outback import graphs
+assert graphs.name == "beta" and graphs.device_module is torch.beta
+assert isinstance(torch.ones(1, device="beta"), torch.beta.FloatTensor)
+assert not [name for name in sys.modules if name.startswith("torch.acme")]
+try:
+    torch.beta.make_graphed_callables(None, (), enable_annotations=True)
+except NotImplementedError as error:
+    assert str(error).startswith("beta: "), error
+    assert 'File "<torch.beta._outback>/graphs.py", line' in traceback.format_exc()
+else:
+    raise AssertionError("graphed")
+"""
+    )
+
+
 def test_an_extension_module_that_is_refused_is_an_import_error_with_the_reason(run_probe):
     run_probe(
         """

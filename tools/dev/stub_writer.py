@@ -192,11 +192,11 @@ def _from_docstring(name: str, value: object):
 
 def _from_signature(name: str, value: object):
     try:
-        parameters = inspect.signature(value).parameters.values()
+        signature = inspect.signature(value)
     except ValueError:
         return ["*args: typing.Any", "**kwargs: typing.Any"], "typing.Any", value.__doc__ or ""
     arguments, is_keyword_only = [], False
-    for it in parameters:
+    for it in signature.parameters.values():
         text = str(it)
         if it.kind is it.KEYWORD_ONLY and not is_keyword_only:
             arguments.append("*")
@@ -205,14 +205,24 @@ def _from_signature(name: str, value: object):
             is_keyword_only = True
         if it.name not in ("self", "cls"):
             bare = text.split("=")[0].split(":")[0].strip()
-            text = f"{bare}: {_ARGUMENTS.get(it.name, 'typing.Any')}"
+            text = f"{bare}: {_ARGUMENTS.get(it.name) or _annotation(value, it.annotation)}"
             text += "" if it.default is it.empty else " = ..."
         arguments.append(text)
         if it.kind is it.POSITIONAL_ONLY and it.name != "self":
             arguments.append("/")
     source = getattr(value, "func", value)  # of a functools.partial
     doc = (source.__doc__ or "").partition("--\n\n")[2] or source.__doc__ or ""
-    return arguments, _RESULTS.get(name, "typing.Any"), doc
+    result = _RESULTS.get(name) or _annotation(value, signature.return_annotation)
+    return arguments, result, doc
+
+
+def _annotation(function: object, annotation: object) -> str:
+    """Of a function in Python, which says its types itself; torch's own say more than they keep."""
+    if annotation is inspect.Parameter.empty or not inspect.isfunction(function):
+        return "typing.Any"
+    if annotation is None:
+        return "None"
+    return _name_of(annotation) if type(annotation) is type else repr(annotation)
 
 
 def _split(text: str) -> list[str]:
@@ -272,8 +282,9 @@ def _class(name: str, cls: type) -> str:
 def _constructor(cls: type) -> list[str]:
     if "__init__" in cls.__dict__ and callable(cls.__init__):
         found = _from_docstring("__init__", cls.__init__)
-        if found is None:
+        if found is None and not inspect.isfunction(cls.__init__):
             return []
+        found = found or _from_signature("__init__", cls.__init__)
         arguments = ["self", *(each for each in found[0] if not each.startswith("self"))]
         return [_signature("__init__", arguments, "None", "    ") + " ...\n"]
     if "__new__" not in cls.__dict__:

@@ -21,6 +21,7 @@ _CHECKED = (
     "examples/transformer/gpt.py",
     "examples/two_devices/split.py",
     "tests/types/uses_device_module.py",
+    "backend_template/module/_outback",
 )
 
 

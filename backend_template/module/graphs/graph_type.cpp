@@ -13,7 +13,6 @@
 #include "backend_template/core/graphs/device_graph.h"
 #include "backend_template/core/memory/allocator/routing.h"
 #include "backend_template/module/device_module.h"
-#include "backend_template/module/graphs/graphs.h"
 #include "backend_template/module/memory/memory.h"
 #include "outback/backend.h"
 
@@ -53,6 +52,17 @@ py::tuple pool_tuple(c10::MempoolId_t pool) {
   return py::make_tuple(pool.first, pool.second);
 }
 
+// The id of the pool that `pool` names: {0, 0} for None, the id itself for a pair of integers, or
+// the id of a MemPool.
+c10::MempoolId_t graph_pool_argument(py::handle pool) {
+  if (pool.is_none()) return {0, 0};
+  if (py::isinstance<py::tuple>(pool)) return pool_id_argument(pool);
+  TORCH_CHECK_TYPE(py::hasattr(pool, "id"), "expected a pool of graphs: None, what ",
+                   "graph_pool_handle() or a graph's pool() answered, or a MemPool; got ",
+                   Py_TYPE(pool.ptr())->tp_name);
+  return pool_id_argument(pool.attr("id"));
+}
+
 void begin_capture(graph_handle& graph, py::handle pool, const std::string& mode, bool liveness) {
   check_mode(mode);
   TORCH_CHECK_NOT_IMPLEMENTED(
@@ -88,24 +98,7 @@ void without_gil(graph_handle& graph) {
 
 }  // namespace
 
-c10::MempoolId_t graph_pool_argument(py::handle pool) {
-  if (pool.is_none()) return {0, 0};
-  if (py::isinstance<py::tuple>(pool)) return pool_id_argument(pool);
-  TORCH_CHECK_TYPE(py::hasattr(pool, "id"), "expected a pool of graphs: None, what ",
-                   "graph_pool_handle() or a graph's pool() answered, or a MemPool; got ",
-                   Py_TYPE(pool.ptr())->tp_name);
-  return pool_id_argument(pool.attr("id"));
-}
-
-bool abandon_capture(const py::object& graph) {
-  if (!py::isinstance<graph_handle>(graph)) return false;
-  auto& ours = graph.cast<graph_handle&>();
-  const py::gil_scoped_release no_gil;
-  (*ours).abandon_capture();
-  return true;
-}
-
-void define_graph_type(py::module_& module) {
+void define_graphs(py::module_& module) {
   const std::string name = class_name();
   py::class_<graph_handle>(module, name.c_str(), py::module_local(), py::dynamic_attr(),
                            R"(Work that was captured on a stream, to be replayed as one piece.
@@ -151,7 +144,11 @@ Args:
             core::refuse_graph_description();
           },
           py::arg("debug_path"),
-          py::doc("Raises NotImplementedError: a runtime cannot describe a graph."));
+          py::doc("Raises NotImplementedError: a runtime cannot describe a graph."))
+      // For _outback/graphs.py. Ends an open capture without a graph and without an error of its
+      // own.
+      .def("_abandon_capture", &without_gil<&core::device_graph::abandon_capture>)
+      .def_static("_check_pool", [](py::handle pool) { graph_pool_argument(pool); });
   // The name that code written for torch.cuda uses.
   module.attr("CUDAGraph") = module.attr(name.c_str());
   module.def(

@@ -12,7 +12,7 @@ from pathlib import Path
 from . import toolkit, variables
 
 _SOURCES = ("CMakeLists.txt", "backend_template", "cmake", "generators", "registration")
-_SUFFIXES = {".h", ".hpp", ".cpp", ".txt", ".cmake", ".in"}
+_SUFFIXES = {".h", ".hpp", ".cpp", ".py", ".txt", ".cmake", ".in"}
 _COMPILERS = ("c++", "g++", "clang++")  # where CXX is not set, in CMake's order
 _PROCESSORS = Path("/proc/cpuinfo")
 _FLAGS = ("CXXFLAGS", "LDFLAGS", "CMAKE_TOOLCHAIN_FILE")

@@ -51,9 +51,9 @@ MUTANTS = (
     Mutant(
         name="a_sent_tensor_forgets_its_gradient",
         breaks="A tensor that requires grad arrives in another process as one that does not.",
-        file="backend_template/module/multiprocessing.cpp",
-        old="    } else if (requires_grad != 0) {",
-        new="    } else if (requires_grad == 2) {",
+        file="backend_template/module/_outback/reducers.py",
+        old="    return tensor.requires_grad_() if requires_grad else tensor",
+        new="    return tensor",
         found_by="tests/python/ecosystem/test_multiprocessing.py::test_what_is_kept",
     ),
 )

@@ -433,12 +433,13 @@ class graph:
 
     Args:
         cuda_graph: the graph that captures.
-        pool: shares the memory of other graphs: what `graph_pool_handle()` or their `pool()` answered.
+        pool: shares the memory of other graphs: what `graph_pool_handle()` or their `pool()`
+            answered.
         stream: current inside it; not a default one. None: a stream of its own.
         capture_error_mode: as for the graph's `capture_begin`.
 
-    It waits for the device first, and gives cached memory back. What the body raises ends the capture
-    without a graph.
+    It waits for the device first, and gives cached memory back. What the body raises ends the
+    capture without a graph.
     """
     def __init__(
         self,
@@ -450,7 +451,7 @@ class graph:
         check_input_liveness: bool = ...,
     ) -> None: ...
     def __enter__(self) -> None: ...
-    def __exit__(self, *args: typing.Any) -> bool: ...
+    def __exit__(self, *args: typing.Any) -> typing.Literal[False]: ...
 
 def graph_pool_handle() -> tuple[int, int]:
     """A pool that graphs may share, for their `capture_begin` or for `graph`."""
@@ -500,7 +501,8 @@ def make_graphed_callables(
 
     Args:
         callables: a function or torch.nn.Module, or a tuple of them in the order in which they run.
-        sample_args: a tuple of tensors, or one for each callable; later calls take tensors like them.
+        sample_args: a tuple of tensors, or one for each callable; later calls take tensors like
+            them.
         num_warmup_iters: how often each runs before its capture.
         allow_unused_input: inputs that the outputs do not depend on are no error.
         pool: shares the memory of other graphs.

@@ -1,0 +1,66 @@
+"""What of a backend only talks to torch's Python.
+
+The library of the backend holds these sources as texts, since it may come without a folder, and
+makes a package torch.<name>._outback of them. This file is executed when the backend is registered,
+and finds and loads the others when they are imported. A traceback names them as
+"<torch.<name>._outback>/graphs.py", and shows their lines.
+"""
+
+import linecache
+import sys
+from collections.abc import Callable, Sequence
+from importlib.abc import ExecutionLoader
+from importlib.machinery import ModuleSpec
+from types import CodeType, ModuleType
+from typing import Any
+
+# The library sets these before it executes this file, and _texts and _code_of.
+name: str  # of the backend
+device_module: Any  # torch.<name>
+
+
+class _Sources(ExecutionLoader):
+    """A finder too, the last one in sys.meta_path."""
+
+    def __init__(self, texts: dict[str, str], code_of: Callable[[str, str], CodeType]) -> None:
+        """`texts`: of each file by its name, "graphs"; `code_of`: what that compiles to, which was
+        done when the library was built."""
+        self._texts = texts
+        self._code_of = code_of
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        package, _, part = fullname.rpartition(".")
+        if package != __name__ or part not in self._texts:
+            return None
+        return ModuleSpec(fullname, self, origin=self.get_filename(fullname))
+
+    def get_source(self, fullname: str) -> str:
+        return self._texts[self._part(fullname)]
+
+    def get_filename(self, fullname: str) -> str:
+        return f"<{__name__}>/{self._part(fullname)}.py"
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self._code_of(self._part(fullname), self.get_filename(fullname))
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__file__ = self.get_filename(module.__name__)
+        self.remember_lines(module)
+        super().exec_module(module)
+
+    def remember_lines(self, module: ModuleType) -> None:
+        """For functions whose __module__ is another one, where nobody would look for the loader."""
+        linecache.lazycache(self.get_filename(module.__name__), vars(module))
+
+    @staticmethod
+    def _part(fullname: str) -> str:
+        return "__init__" if fullname == __name__ else fullname.rpartition(".")[2]
+
+
+_loader = _Sources(globals().pop("_texts"), globals().pop("_code_of"))
+__loader__, __path__ = _loader, []
+__spec__ = ModuleSpec(__name__, _loader, origin=_loader.get_filename(__name__), is_package=True)
+_loader.remember_lines(sys.modules[__name__])
+sys.meta_path.append(_loader)

@@ -1,0 +1,21 @@
+"""What the sources beside this file call of the library (module/native.cpp)."""
+
+from typing import Any
+
+import torch
+
+def check_addressable(device: int) -> None:
+    """Raises NotImplementedError, which says what to do, where the CPU cannot address the device's
+    memory."""
+
+def device_properties(device: int) -> Any:
+    """As get_device_properties, but starts nothing, and `device` is not checked."""
+
+def qualify_name(cls: type) -> None:
+    """Makes "torch.acme.FloatTensor" the name that C sees, which is else "FloatTensor"."""
+
+def raw_stream(device_idx: Any) -> int:
+    """The runtime's handle of the current stream, which compiled code passes to kernels."""
+
+def supports(dtype: torch.dtype) -> bool:
+    """Whether the device can have tensors of this dtype. Raises TypeError for what is no dtype."""

@@ -1,0 +1,50 @@
+"""torch.<name>.amp: torch.amp's names, with this device as their device type already."""
+
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from . import device_module, name
+
+
+class autocast(torch.amp.autocast):
+    """torch.autocast for this device. Without `dtype` it casts to what torch.get_autocast_dtype()
+    answers in this thread: the first of get_amp_supported_dtype() in the thread that registered the
+    backend, float16 in others, until torch.set_autocast_dtype()."""
+
+    def __init__(
+        self, enabled: bool = True, dtype: torch.dtype | None = None, cache_enabled: bool = True
+    ) -> None:
+        super().__init__(name, enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)
+
+
+class GradScaler(torch.amp.GradScaler):
+    """torch.amp.GradScaler for this device."""
+
+    def __init__(
+        self,
+        init_scale: float = 65536.0,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        numbers = (init_scale, growth_factor, backoff_factor, growth_interval)
+        super().__init__(name, *numbers, enabled=enabled)
+
+
+def amp_definitely_not_available() -> bool:
+    """Whether there is no device to autocast on."""
+    return not device_module.is_available()
+
+
+def define(amp: ModuleType) -> None:
+    own: tuple[Any, ...] = (autocast, GradScaler, amp_definitely_not_available)
+    members = {member.__name__: member for member in own}
+    for member in own:
+        member.__module__ = amp.__name__
+    for decorator in ("custom_fwd", "custom_bwd"):
+        members[decorator] = partial(getattr(torch.amp, decorator), device_type=name)
+    vars(amp).update(members, __all__=list(members))

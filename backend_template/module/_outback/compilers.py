@@ -1,0 +1,39 @@
+"""What torch.compile has to know of the device, told when its parts are imported: they take
+seconds, and most programs never import them."""
+
+import sys
+
+from . import name
+from .import_hook import when_imported
+
+
+def _leave_untraced() -> None:
+    """As torch.cuda's functions and those of a library in C++: a call is a graph break."""
+    sys.modules["torch._dynamo.trace_rules"].add(__package__)
+
+
+def _register_interface() -> None:
+    from . import dynamo
+
+    dynamo.register()
+
+
+def _register_random_state() -> None:
+    """Lets compiled graphs draw the same random numbers again in the backward pass. torch 2.13 and
+    newer have this function for devices other than CUDA."""
+    utilities = sys.modules["torch._functorch._aot_autograd.utils"]
+    if hasattr(utilities, "register_graphsafe_rng_device_type"):
+        utilities.register_graphsafe_rng_device_type(name)
+
+
+def _register_generator() -> None:
+    from . import inductor
+
+    inductor.register()
+
+
+def register() -> None:
+    when_imported("torch._dynamo.trace_rules", _leave_untraced)
+    when_imported("torch._dynamo.device_interface", _register_interface)
+    when_imported("torch._functorch._aot_autograd.utils", _register_random_state)
+    when_imported("torch._inductor.codegen.cpp", _register_generator)

@@ -1,0 +1,154 @@
+"""What captures work into graphs: torch.<name>.graph and make_graphed_callables."""
+
+import gc
+from typing import Any, Literal
+
+import torch
+
+from . import device_module, name
+
+_capture_streams: dict[int, Any] = {}  # by device, for captures that name no stream
+
+
+def refuse_annotations(asked_for: bool) -> None:
+    if asked_for:
+        raise NotImplementedError(
+            f"{name}: enable_annotations: it marks the kernels of CUDA's graphs; expected False"
+        )
+
+
+def _default_capture_stream() -> Any:
+    device = device_module.current_device()
+    if device not in _capture_streams:
+        _capture_streams.setdefault(device, device_module.Stream())
+    return _capture_streams[device]
+
+
+def _free_memory() -> None:
+    """As torch.cuda.graph does before a capture: the graph's pool keeps its memory, so cached
+    memory of others goes back first."""
+    device_module.synchronize()
+    if torch.compiler.config.force_cudagraph_gc:
+        gc.collect()
+    device_module.empty_cache()
+    if hasattr(torch.accelerator, "empty_host_cache"):
+        torch.accelerator.empty_host_cache()
+
+
+class graph:
+    """Context manager: what is put on the stream inside it goes into a graph.
+
+    Args:
+        cuda_graph: the graph that captures.
+        pool: shares the memory of other graphs: what `graph_pool_handle()` or their `pool()`
+            answered.
+        stream: current inside it; not a default one. None: a stream of its own.
+        capture_error_mode: as for the graph's `capture_begin`.
+
+    It waits for the device first, and gives cached memory back. What the body raises ends the
+    capture without a graph.
+    """
+
+    def __init__(
+        self,
+        cuda_graph: Any,
+        pool: Any = None,
+        stream: torch.Stream | None = None,
+        capture_error_mode: str = "global",
+        enable_annotations: bool = False,
+        check_input_liveness: bool = False,
+    ) -> None:
+        refuse_annotations(enable_annotations)
+        device_module.CUDAGraph._check_pool(pool)
+        self._graph = cuda_graph
+        self._options = {
+            "pool": pool,
+            "capture_error_mode": capture_error_mode,
+            "check_input_liveness": check_input_liveness,
+        }
+        # None until the first entry chooses one.
+        self._stream: Any = None if stream is None else device_module.StreamContext(stream)
+        self._is_entered = False
+
+    def __enter__(self) -> None:
+        if self._is_entered:
+            raise RuntimeError(
+                "this context was entered already: leave it before it is entered again"
+            )
+        device_module.init()
+        if self._stream is None:
+            self._stream = device_module.StreamContext(_default_capture_stream())
+        _free_memory()
+        self._stream.__enter__()
+        self._is_entered = True
+        try:
+            self._graph.capture_begin(**self._options)
+        except BaseException:
+            self._leave_stream()
+            raise
+
+    def __exit__(self, *args: Any) -> Literal[False]:
+        # With an error of the body, which goes on, the capture is thrown away without an error of
+        # its own: the body's may have broken it.
+        if not self._is_entered:
+            raise RuntimeError("this context was not entered")
+        has_failed = bool(args) and args[0] is not None
+        try:
+            if not (has_failed and self._abandon()):
+                self._graph.capture_end()
+        except BaseException:
+            # A body that leaves another stream current is refused, with the capture still open; and
+            # nobody is left to end it.
+            self._abandon()
+            raise
+        finally:
+            self._leave_stream()
+        return False
+
+    def _abandon(self) -> bool:
+        """Ends an open capture without a graph; False for a graph of another class, which has its
+        own way."""
+        if not isinstance(self._graph, device_module.CUDAGraph):
+            return False
+        self._graph._abandon_capture()
+        return True
+
+    def _leave_stream(self) -> None:
+        self._is_entered = False
+        self._stream.__exit__(None, None, None)
+
+
+def make_graphed_callables(
+    callables: Any,
+    sample_args: tuple[Any, ...],
+    num_warmup_iters: int = 3,
+    allow_unused_input: bool = False,
+    pool: Any = None,
+    capture_error_mode: str = "global",
+    enable_annotations: bool = False,
+) -> Any:
+    """Functions and modules whose forward and backward passes are replays of graphs.
+
+    Args:
+        callables: a function or torch.nn.Module, or a tuple of them in the order in which they run.
+        sample_args: a tuple of tensors, or one for each callable; later calls take tensors like
+            them.
+        num_warmup_iters: how often each runs before its capture.
+        allow_unused_input: inputs that the outputs do not depend on are no error.
+        pool: shares the memory of other graphs.
+        capture_error_mode: as for the graph's `capture_begin`.
+
+    Returns the callables, modules changed in place. A module goes on as before in the other mode
+    (training, evaluation) than it was captured in. There are no second derivatives.
+    """
+    refuse_annotations(enable_annotations)
+    from .graphed_callables import graph_all
+
+    options = {"pool": pool, "capture_error_mode": capture_error_mode}
+    return graph_all(callables, sample_args, num_warmup_iters, allow_unused_input, options)
+
+
+def define() -> None:
+    for member in (graph, make_graphed_callables):
+        member.__module__ = device_module.__name__
+        setattr(device_module, member.__name__, member)

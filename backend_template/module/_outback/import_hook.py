@@ -1,0 +1,66 @@
+"""Runs an action when a module is imported, without importing it for that: parts of torch such as
+torch._dynamo take seconds to import, and most programs never need them.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import ModuleType
+
+
+class _Watch:
+    """A finder, put first in sys.meta_path, which wraps what the others find."""
+
+    def __init__(self, wanted: str, action: Callable[[], None]) -> None:
+        self._wanted = wanted
+        self._action = action
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Returns the others' spec, with a loader that runs the action at the end of the import.
+        The watch goes on until the action has run: the caller may only want to know whether the
+        module exists, and an import that failed may be tried again."""
+        if fullname != self._wanted:
+            return None
+        spec = self._spec_of_others()
+        if fullname in sys.modules:
+            # The search imports the module's package, which may import the module.
+            self._act()
+        elif spec is not None and spec.loader is not None:
+            # Python made this loader for this one module, so no other import sees the change.
+            loader, execute = spec.loader, spec.loader.exec_module
+
+            def exec_module(module: ModuleType) -> None:
+                execute(module)
+                self._act()
+
+            loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+    def _spec_of_others(self) -> ModuleSpec | None:
+        self._stop()  # else the search would come back here
+        try:
+            return find_spec(self._wanted)
+        finally:
+            sys.meta_path.insert(0, self)
+
+    def _act(self) -> None:
+        self._action()
+        self._stop()
+
+    def _stop(self) -> None:
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+
+
+def when_imported(wanted: str, action: Callable[[], None]) -> None:
+    """Calls `action` once: now if the module `wanted` is imported already, else at the end of its
+    import. If `action` raises then, the import fails with that error. After an import that failed,
+    the next one calls `action` again, so what an `action` did before it raised must not keep it
+    from succeeding."""
+    if wanted in sys.modules:
+        action()
+    else:
+        sys.meta_path.insert(0, _Watch(wanted, action))

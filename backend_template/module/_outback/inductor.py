@@ -1,0 +1,141 @@
+"""torch.compile's default code generator, Inductor, for a device whose memory the CPU addresses:
+the kernels that it generates for the CPU run in place on that memory. Imported when Inductor is.
+"""
+
+from types import SimpleNamespace
+from typing import Any
+
+from torch._inductor import utils
+from torch._inductor.codegen import common
+from torch._inductor.codegen.cpp import CppScheduling
+from torch._inductor.codegen.cpu_device_op_overrides import CpuDeviceOpOverrides
+from torch._inductor.codegen.wrapper import PythonWrapperCodegen, SubgraphPythonWrapperCodegen
+from torch._inductor.scheduler import BaseSchedulerNode
+from torch._inductor.virtualized import V
+
+from . import _native, device_module, name
+
+_MODULE = f"torch.{name}"
+
+
+def _is_ours(device: Any) -> bool:
+    return device is not None and device.type == name
+
+
+# ---- The Python code around the kernels
+
+
+class OutbackWrapper(PythonWrapperCodegen):
+    """Writes the Python around generated kernels."""
+
+    @staticmethod
+    def create(
+        is_subgraph: bool,
+        subgraph_name: Any,
+        parent_wrapper: Any,
+        partition_signatures: Any = None,
+    ) -> Any:
+        if is_subgraph:
+            return OutbackSubgraphWrapper(subgraph_name, parent_wrapper, partition_signatures)
+        return OutbackWrapper()
+
+    def make_allocation(self, name: Any, device: Any, *rest: Any, **named: Any) -> Any:
+        """Inductor writes a device that it does not know by its type alone, which would mean device
+        0. What is passed on here stands for the device with the text "acme:1" as its type."""
+        if _is_ours(device):
+            device = SimpleNamespace(type=str(device), index=device.index)
+        return super().make_allocation(name, device, *rest, **named)
+
+    def _generate_kernel_call_helper(self, kernel_name: Any, call_args: Any, **named: Any) -> None:
+        """Writes the call as for a kernel on the CPU, with a call before it that waits until the
+        device's current stream is idle. Kernels in Triton go the usual way."""
+        device = named.get("device") or V.graph.get_current_device_or_throw()
+        if named.get("triton", True) or not _is_ours(device):
+            super()._generate_kernel_call_helper(kernel_name, call_args, **named)
+            return
+        self.writeline(f"{_MODULE}._before_compiled_kernel({device.index})")
+        self.writeline(self.wrap_kernel_call(kernel_name, call_args))
+
+
+class OutbackSubgraphWrapper(OutbackWrapper, SubgraphPythonWrapperCodegen):
+    """The same for a graph within the graph."""
+
+
+class OutbackDeviceOpOverrides(CpuDeviceOpOverrides):
+    """Writes calls of the device's. An index is a number, or, from torch 2.14 on, the name of a
+    variable in the generated code."""
+
+    def set_device(self, device_idx: Any) -> str:
+        return f"{_MODULE}.set_device({device_idx})"
+
+    def device_guard(self, device_idx: Any) -> str:
+        return f"{_MODULE}.device({device_idx})"
+
+    def synchronize(self) -> str:
+        return f"{_MODULE}.synchronize()"
+
+
+# ---- Registration
+
+
+class OutbackScheduling(CppScheduling):
+    """The CPU's code generator, for memory that the CPU can address. It derives from that, since
+    torch asks for the base class."""
+
+    def __init__(self, scheduler: Any) -> None:
+        _native.check_addressable(device_module.current_device())
+        super().__init__(scheduler)
+
+
+def _is_generated_here(device_type: str) -> bool:
+    """Whether this generator still serves the device: a vendor may register another one later."""
+    return device_type == name and common.get_scheduling_for_device(name) is OutbackScheduling
+
+
+# In some places torch asks whether a device is the CPU, and takes every device that it does not
+# know for a GPU. The functions below make it answer as for the CPU.
+
+
+def _count_nodes_as_cpu() -> None:
+    """The scheduler decides by this which loops may be fused and reordered."""
+    is_cpu_of_torch = BaseSchedulerNode.is_cpu
+
+    def is_cpu(self: BaseSchedulerNode) -> bool:
+        if is_cpu_of_torch(self):
+            return True
+        device = self.get_device()
+        return device is not None and _is_generated_here(device.type)
+
+    BaseSchedulerNode.is_cpu = is_cpu  # type: ignore[method-assign]
+
+
+def _write_in_cpp() -> None:
+    """The writer of a kernel decides by the language which dtypes intermediate values have."""
+    backend_of_torch = utils.get_current_backend
+
+    def get_current_backend(device_type: str | None = None) -> str:
+        kind = device_type or V.graph.get_current_device_or_throw().type
+        return "cpp" if _is_generated_here(kind) else backend_of_torch(kind)
+
+    # In both modules, since the second one imported the function from the first.
+    for module in (utils, common):
+        module.get_current_backend = get_current_backend  # type: ignore[attr-defined]
+
+
+def _has_another_generator() -> bool:
+    """True if the vendor has a code generator: one that is registered already, or one under the
+    names that torch looks for in the device module."""
+    return common.get_scheduling_for_device(name) is not None or any(
+        hasattr(device_module, own) for own in ("Scheduling", "_inductor_backend_init")
+    )
+
+
+def register() -> None:
+    if _has_another_generator():
+        return
+    _count_nodes_as_cpu()
+    _write_in_cpp()
+    common.register_device_op_overrides(name, OutbackDeviceOpOverrides())
+    # Last: _has_another_generator would stop a second try if something above had failed in the
+    # first.
+    common.register_backend_for_device(name, OutbackScheduling, OutbackWrapper)

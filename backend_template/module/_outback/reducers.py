@@ -1,0 +1,84 @@
+"""How torch.multiprocessing sends the device's tensors to another process: as copies in shared
+memory of the host, which the receiver copies to its device of the same index. torch 2.11 to 2.15
+have no hook for that and would take such a tensor for one of the CPU.
+
+The arguments of a process that is being spawned go as bytes instead. A spawned process inherits the
+descriptors of shared memory, which must stay open until then, but the copy that owns them would be
+gone.
+"""
+
+import io
+from collections.abc import Callable
+from multiprocessing.context import get_spawning_popen
+from multiprocessing.reduction import ForkingPickler
+from typing import Any
+
+import torch
+from torch.multiprocessing import reductions
+from torch.utils.hooks import warn_if_has_hooks
+
+from . import device_module, name
+
+
+def _packed(copy: torch.Tensor) -> torch.Tensor | bytes:
+    """What pickle is to send: the tensor, whose memory torch shares, or its bytes."""
+    if get_spawning_popen() is None:
+        return copy
+    file = io.BytesIO()
+    torch.save(copy, file)
+    return file.getvalue()
+
+
+def _unpacked(sent: torch.Tensor | bytes) -> torch.Tensor:
+    return torch.load(io.BytesIO(sent)) if isinstance(sent, bytes) else sent
+
+
+def reduce_tensor(tensor: torch.Tensor) -> Any:
+    """What pickle calls for every torch.Tensor: those of other devices go to torch's own function.
+    It refuses and warns of the same tensors as that."""
+    if tensor.device.type != name:
+        return reductions.reduce_tensor(tensor)
+    if tensor.requires_grad and not tensor.is_leaf:
+        raise RuntimeError(
+            "cannot send a tensor that requires grad and is no leaf to another process, since "
+            "autograd does not reach across processes; send tensor.detach()"
+        )
+    warn_if_has_hooks(tensor)
+    copy = _packed(tensor.detach().cpu())
+    arguments = (type(tensor), copy, str(tensor.device), tensor.requires_grad)
+    return _rebuild_sent_tensor, arguments
+
+
+def reduce_storage(storage: torch.UntypedStorage) -> Any:
+    """The same for every torch.UntypedStorage; it travels as a tensor of bytes."""
+    if storage.device.type != name:
+        return reductions.reduce_storage(storage)
+    copy = torch.empty(0, dtype=torch.uint8).set_(storage.cpu())
+    return _rebuild_sent_storage, (_packed(copy), str(storage.device))
+
+
+# ---- In the receiving process
+
+
+def _rebuild_sent_tensor(
+    kind: type, sent: torch.Tensor | bytes, device: str, requires_grad: bool
+) -> torch.Tensor:
+    tensor = _unpacked(sent).to(device)
+    if kind is torch.nn.Parameter:
+        return torch.nn.Parameter(tensor, requires_grad=requires_grad)
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def _rebuild_sent_storage(sent: torch.Tensor | bytes, device: str) -> torch.UntypedStorage:
+    return _unpacked(sent).to(device).untyped_storage()
+
+
+def register() -> None:
+    add: Callable[..., None] = ForkingPickler.register
+    add(torch.Tensor, reduce_tensor)
+    add(torch.nn.Parameter, reduce_tensor)
+    add(torch.UntypedStorage, reduce_storage)
+    # pickle finds these by the extension module: importing that registers the backend there.
+    for function in (_rebuild_sent_tensor, _rebuild_sent_storage):
+        function.__module__ = device_module.__name__
+        setattr(device_module, function.__name__, function)

@@ -1,0 +1,93 @@
+"""torch.acme._outback: the sources in Python that are a part of the backend's library."""
+
+import importlib
+import importlib.util
+import inspect
+import pickle
+import sys
+import traceback
+
+import pytest
+import torch
+
+acme = torch.acme
+pytestmark = pytest.mark.any_runtime
+
+PACKAGE = "torch.acme._outback"
+PARTS = ["amp", "compilers", "graphed_callables", "graphs", "import_hook", "reducers"]
+FUNCTIONS = [
+    acme.make_graphed_callables,
+    acme.amp.amp_definitely_not_available,
+    acme._rebuild_sent_tensor,
+]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_is_a_module_that_can_be_imported(part):
+    module = importlib.import_module(f"{PACKAGE}.{part}")
+    assert module is sys.modules[f"{PACKAGE}.{part}"] is getattr(acme._outback, part)
+    assert module.__spec__.origin == f"<{PACKAGE}>/{part}.py"
+    assert inspect.getsource(module).startswith('"""')
+
+
+def test_the_package_itself_has_a_source_and_no_other_parts():
+    package = importlib.import_module(PACKAGE)
+    assert package is acme._outback and package.name == "acme"
+    assert package.device_module is acme
+    assert inspect.getsource(package).startswith('"""What of a backend')
+    assert importlib.util.find_spec(f"{PACKAGE}.graphs").origin == f"<{PACKAGE}>/graphs.py"
+    assert importlib.util.find_spec(f"{PACKAGE}.no_such_part") is None
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module(f"{PACKAGE}.no_such_part")
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+def test_a_public_function_shows_its_source_and_is_pickled_by_name(function):
+    assert inspect.getsource(function).startswith(f"def {function.__name__}(")
+    assert pickle.loads(pickle.dumps(function)) is function
+
+
+def test_a_public_class_says_the_module_that_a_user_knows():
+    assert acme.graph.__module__ == "torch.acme"
+    assert acme.amp.GradScaler.__module__ == "torch.acme.amp"
+    for public in (acme.graph, acme.amp.autocast, acme.FloatTensor, acme.HalfStorage):
+        assert pickle.loads(pickle.dumps(public)) is public
+
+
+def test_a_traceback_shows_file_line_and_text():
+    with pytest.raises(NotImplementedError) as caught:
+        acme.make_graphed_callables(lambda x: x, (), enable_annotations=True)
+    frame = traceback.extract_tb(caught.value.__traceback__)[-1]
+    assert frame.filename == f"<{PACKAGE}>/graphs.py" and frame.name == "refuse_annotations"
+    assert frame.line == "raise NotImplementedError("
+    lines = inspect.getsource(acme._outback.graphs).splitlines()
+    assert lines[frame.lineno - 1].strip() == frame.line
+
+
+def test_a_program_that_fails_says_where(run_python):
+    said = run_python(
+        """
+        import traceback
+        import torch, torch_acme
+        try:
+            with torch.acme.graph(torch.acme.CUDAGraph(), pool="none"):
+                pass
+        except TypeError:
+            print(traceback.format_exc())
+        """
+    ).stdout
+    assert f'File "<{PACKAGE}>/graphs.py", line ' in said
+    assert "device_module.CUDAGraph._check_pool(pool)" in said
+
+
+def test_nothing_is_imported_before_it_is_used(run_interpreter):
+    run_interpreter(
+        f"""
+import sys
+import torch, torch_acme
+late = {{"dynamo", "graphed_callables", "inductor"}}
+assert not late & {{name.rpartition(".")[2] for name in sys.modules if "_outback" in name}}
+assert not [name for name in sys.modules if name.startswith("torch_outback")]
+assert sys.meta_path[-1] is sys.modules["{PACKAGE}"].__loader__
+"""
+    )
