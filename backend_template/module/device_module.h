@@ -7,13 +7,11 @@
 
 #include <pybind11/pybind11.h>
 
-#include <string>
-
 namespace outback::python {
 
 /// Fills `module` with the names of torch.cuda that have a meaning for every device, and makes the
-/// package torch.<name>._outback. Starts nothing. `name` is the registered name of the backend.
-void define_device_module(pybind11::module_& module, const std::string& name);
+/// package torch.<name>._outback. Starts nothing.
+void define_device_module(pybind11::module_& module);
 
 /// Starts the backend, as its first tensor does, tells torch about it, and runs the queued calls
 /// (lazy_calls.h). Releases the GIL while the driver starts. Throws c10::Error if there is no
@@ -28,9 +26,7 @@ void define_devices(pybind11::module_& module);      // device_count, set_device
 void define_properties(pybind11::module_& module);   // get_device_properties and its kin
 void define_contexts(pybind11::module_& module);     // device, device_of, stream
 void define_streams(pybind11::module_& module);      // Stream, Event, current_stream, ...
-void define_random(pybind11::module_& module);       // manual_seed, get_rng_state, ...
-void define_memory(pybind11::module_& module);       // torch.<name>.memory, in memory/
-void define_host_memory(pybind11::module_& module);  // host_memory_stats and its kin
+void define_host_memory(pybind11::module_& module);  // host_memory_stats_as_nested_dict, ...
 void define_fallback(pybind11::module_& module);     // set_fallback_mode
 void define_peer(pybind11::module_& module);         // can_device_access_peer, ipc_collect
 void define_telemetry(pybind11::module_& module);    // utilization, temperature, ...

@@ -2,9 +2,6 @@
 // torch's CachingHostAllocator, under torch.cuda's keys.
 #include <ATen/core/CachingHostAllocator.h>
 
-#include <map>
-#include <string>
-
 #include "backend_template/core/devices/lazy_start.h"
 #include "backend_template/core/memory/host_allocator.h"
 #include "backend_template/module/device_module.h"
@@ -41,30 +38,9 @@ py::dict nested_host_stats() {
       "host_free_time"_a = timed(stats.host_free_time));
 }
 
-py::object flat_stats() {
-  std::map<std::string, py::object> sorted;
-  for (const auto& [name, value] : nested_host_stats()) {
-    const auto prefix = name.cast<std::string>();
-    if (!py::isinstance<py::dict>(value)) {
-      sorted[prefix] = py::reinterpret_borrow<py::object>(value);
-      continue;
-    }
-    for (const auto& [key, number] : py::reinterpret_borrow<py::dict>(value)) {
-      sorted[prefix + "." + key.cast<std::string>()] = py::reinterpret_borrow<py::object>(number);
-    }
-  }
-  py::object flat = py::module_::import("collections").attr("OrderedDict")();
-  for (const auto& [key, value] : sorted) flat[py::str(key)] = value;
-  return flat;
-}
-
 }  // namespace
 
 void define_host_memory(py::module_& module) {
-  module.def(
-      "host_memory_stats", &flat_stats,
-      py::doc("What the pinned allocator counts, in blocks, bytes and microseconds, under "
-              "torch.cuda.host_memory_stats's keys. Empty before the first use of the backend."));
   module.def("host_memory_stats_as_nested_dict", &nested_host_stats,
              py::doc("The same as host_memory_stats, one dict a counter."));
   module.def(

@@ -11,7 +11,6 @@
 #include "backend_template/python/errors.h"
 #include "backend_template/python/names.h"
 #include "backend_template/python/normalize.h"
-#include "backend_template/python/printing.h"
 #include "generators/methods/methods.h"
 #include "outback/python.h"
 #include "registration/checks.h"
@@ -54,7 +53,7 @@ void register_in_python(py::module_& module, const backend_options& options) {
   register_backend(options);
   python::translate_bound_exceptions();
   python::rename_in_python(options.name);
-  python::define_device_module(module, options.name);
+  python::define_device_module(module);
   python::define_normalization(module);
   register_device_module(module, options.name);
   if (options.tensor_methods) python::add_tensor_methods(options.name);
@@ -62,7 +61,7 @@ void register_in_python(py::module_& module, const backend_options& options) {
   if (options.packed_sequence_methods) python::add_packed_sequence_methods(options.name);
   if (options.storage_methods) python::add_storage_methods(options.name);
   python::add_dlpack_methods();
-  python::teach_printing();
+  python::part("printing").attr("teach")();
   python::part("reducers").attr("register")();
   python::part("compilers").attr("register")();
   python::register_exit_handler();

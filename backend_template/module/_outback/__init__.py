@@ -59,6 +59,13 @@ class _Sources(ExecutionLoader):
         return "__init__" if fullname == __name__ else fullname.rpartition(".")[2]
 
 
+def publish(owner: ModuleType, *members: Any) -> None:
+    """Makes functions and classes members of a module that users know: pickle names it."""
+    for member in members:
+        member.__module__ = owner.__name__
+        setattr(owner, member.__name__, member)
+
+
 _loader = _Sources(globals().pop("_texts"), globals().pop("_code_of"))
 __loader__, __path__ = _loader, []
 __spec__ = ModuleSpec(__name__, _loader, origin=_loader.get_filename(__name__), is_package=True)

@@ -8,6 +8,9 @@ def check_addressable(device: int) -> None:
     """Raises NotImplementedError, which says what to do, where the CPU cannot address the device's
     memory."""
 
+def default_generators() -> tuple[torch.Generator, ...]:
+    """Those that operators use when the caller gives none, one for each device. Starts nothing."""
+
 def device_properties(device: int) -> Any:
     """As get_device_properties, but starts nothing, and `device` is not checked."""
 
@@ -19,3 +22,9 @@ def raw_stream(device_idx: Any) -> int:
 
 def supports(dtype: torch.dtype) -> bool:
     """Whether the device can have tensors of this dtype. Raises TypeError for what is no dtype."""
+
+def supports_all() -> bool:
+    """Whether there is no dtype that the device cannot have."""
+
+def take_snapshot() -> dict[str, Any]:
+    """What the allocator holds and what was recorded of it, as the dict of torch.cuda's."""

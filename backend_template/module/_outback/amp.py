@@ -1,12 +1,11 @@
 """torch.<name>.amp: torch.amp's names, with this device as their device type already."""
 
 from functools import partial
-from types import ModuleType
 from typing import Any
 
 import torch
 
-from . import device_module, name
+from . import device_module, name, publish
 
 
 class autocast(torch.amp.autocast):
@@ -40,11 +39,10 @@ def amp_definitely_not_available() -> bool:
     return not device_module.is_available()
 
 
-def define(amp: ModuleType) -> None:
-    own: tuple[Any, ...] = (autocast, GradScaler, amp_definitely_not_available)
-    members = {member.__name__: member for member in own}
-    for member in own:
-        member.__module__ = amp.__name__
-    for decorator in ("custom_fwd", "custom_bwd"):
-        members[decorator] = partial(getattr(torch.amp, decorator), device_type=name)
-    vars(amp).update(members, __all__=list(members))
+def define(amp: Any) -> None:
+    own = (autocast, GradScaler, amp_definitely_not_available)
+    publish(amp, *own)
+    decorators = ("custom_fwd", "custom_bwd")
+    for decorator in decorators:
+        setattr(amp, decorator, partial(getattr(torch.amp, decorator), device_type=name))
+    amp.__all__ = [*(member.__name__ for member in own), *decorators]

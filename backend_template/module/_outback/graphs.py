@@ -146,9 +146,3 @@ def make_graphed_callables(
 
     options = {"pool": pool, "capture_error_mode": capture_error_mode}
     return graph_all(callables, sample_args, num_warmup_iters, allow_unused_input, options)
-
-
-def define() -> None:
-    for member in (graph, make_graphed_callables):
-        member.__module__ = device_module.__name__
-        setattr(device_module, member.__name__, member)

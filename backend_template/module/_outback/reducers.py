@@ -17,7 +17,7 @@ import torch
 from torch.multiprocessing import reductions
 from torch.utils.hooks import warn_if_has_hooks
 
-from . import device_module, name
+from . import device_module, name, publish
 
 
 def _packed(copy: torch.Tensor) -> torch.Tensor | bytes:
@@ -79,6 +79,4 @@ def register() -> None:
     add(torch.nn.Parameter, reduce_tensor)
     add(torch.UntypedStorage, reduce_storage)
     # pickle finds these by the extension module: importing that registers the backend there.
-    for function in (_rebuild_sent_tensor, _rebuild_sent_storage):
-        function.__module__ = device_module.__name__
-        setattr(device_module, function.__name__, function)
+    publish(device_module, _rebuild_sent_tensor, _rebuild_sent_storage)

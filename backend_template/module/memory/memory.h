@@ -23,9 +23,8 @@ c10::MempoolId_t pool_id_argument(pybind11::handle id);
 /// GIL while it takes the allocator's locks.
 pybind11::dict take_snapshot(c10::MempoolId_t pool, bool with_traces);
 
-// The parts of the module `torch.<name>.memory`; `qualified_name` is "torch.<name>", for warnings.
-void define_memory_counters(pybind11::module_& memory, const std::string& qualified_name);
-void define_memory_summary(pybind11::module_& memory);
+// The parts of the module `torch.<name>.memory` in C++; the others are in _outback/memory.py.
+void define_memory_counters(pybind11::module_& memory);
 void define_memory_limits(pybind11::module_& memory);
 void define_raw_memory(pybind11::module_& memory);
 void define_memory_pools(pybind11::module_& memory);

@@ -202,26 +202,6 @@ py::object allocation_traceback(size_t address) {
   return py::none();
 }
 
-py::object snapshot(py::handle /*device*/, bool augment_with_fx_traces) {
-  py::dict all = take_snapshot({0, 0}, true);
-  if (!augment_with_fx_traces) return all;
-  return py::module_::import("torch._utils").attr("_augment_memory_snapshot_stack_traces")(all);
-}
-
-void dump_snapshot(const py::object& file, bool augment_with_fx_traces) {
-  const py::object all = snapshot(py::none(), augment_with_fx_traces);
-  const py::object bytes = py::module_::import("pickle").attr("dumps")(all);
-  py::module_::import("pathlib").attr("Path")(file).attr("write_bytes")(bytes);
-}
-
-// `drawing` names a function of torch.cuda._memory_viz that returns the drawing as text.
-void save_drawing(const char* drawing, const py::object& file, const py::object& given) {
-  const py::object all = given.is_none() ? snapshot(py::none(), false) : given;
-  const py::object text = py::module_::import("torch.cuda._memory_viz").attr(drawing)(all);
-  const py::object path = py::module_::import("pathlib").attr("Path")(file);
-  path.attr("write_text")(text);
-}
-
 py::object memory_snapshot(py::handle pool, bool include_traces) {
   const c10::MempoolId_t id = pool.is_none() ? c10::MempoolId_t{0, 0} : pool_id_argument(pool);
   return take_snapshot(id, include_traces)["segments"];
@@ -259,27 +239,11 @@ py::dict take_snapshot(c10::MempoolId_t pool, bool with_traces) {
 }
 
 void define_memory_snapshots(py::module_& memory) {
-  const auto file = py::arg("filename") = "output.svg";
-  const auto given = py::arg("snapshot") = py::none();
-  const auto fx = py::arg("augment_with_fx_traces") = false;
   memory.def(
       "memory_snapshot", &memory_snapshot, py::arg("mempool_id") = py::none(),
       py::arg("include_traces") = true,
       py::doc("The allocator's segments on all devices, a list of dicts with their blocks; of one "
               "pool where `mempool_id` names it."));
-  memory.def("_snapshot", &snapshot, py::arg("device") = py::none(), fx,
-             py::doc("A dict of the segments of all devices and of their history, as "
-                     "torch.cuda.memory._snapshot's."));
-  memory.def("_dump_snapshot", &dump_snapshot, py::arg("filename") = "dump_snapshot.pickle", fx,
-             py::doc("Pickles _snapshot() into a file that pytorch.org/memory_viz opens."));
-  memory.def(
-      "_save_segment_usage",
-      [](const py::object& path, const py::object& all) { save_drawing("segments", path, all); },
-      file, given, py::doc("Draws the segments as a flame graph (SVG)."));
-  memory.def(
-      "_save_memory_usage",
-      [](const py::object& path, const py::object& all) { save_drawing("memory", path, all); },
-      file, given, py::doc("Draws who holds memory as a flame graph (SVG)."));
   memory.def(
       "_allocation_traceback", &allocation_traceback, py::arg("data_ptr"),
       py::doc("The stack that allocated the memory at this address, a list of frames; None where "

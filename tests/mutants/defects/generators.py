@@ -16,27 +16,27 @@ MUTANTS = (
         name="a_module_moves_by_halves",
         breaks="A module with a buffer of an unsupported dtype is left with its parameters on the "
         "device and the rest on the CPU.",
-        file="generators/methods/module_methods.cpp",
-        old='  for (const char* const list : {"named_parameters", "named_buffers"}) {',
-        new='  for (const char* const list : {"named_parameters"}) {',
+        file="backend_template/module/_outback/module_methods.py",
+        old="    for tensors in (module.named_parameters(), module.named_buffers()):",
+        new="    for tensors in (module.named_parameters(),):",
         found_by="tests/python/methods/test_storage_methods.py::"
         "test_a_module_with_an_unsupported_dtype_does_not_move_by_halves",
     ),
     Mutant(
         name="a_sequence_goes_to_the_current_device",
         breaks="sequence.acme() moves a sequence away that is on another device of the backend.",
-        file="generators/methods/packed_sequence_methods.cpp",
-        old='    if (device.attr("type").cast<std::string>() != backend_name()) {',
-        new='    if (device.equal(data.attr("device"))) {',
+        file="backend_template/module/_outback/packed_sequence.py",
+        old="    if device.type != name:",
+        new="    if device == data.device:",
         found_by="tests/python/methods/test_packed_sequence_methods.py::"
         "test_without_a_device_it_stays_on_the_one_it_is_on",
     ),
     Mutant(
         name="a_sequence_of_the_cpu_stays_there",
         breaks="sequence.acme() does not move a sequence that is on the CPU.",
-        file="generators/methods/packed_sequence_methods.cpp",
-        old='py::arg("device") = data.attr("device"));',
-        new='py::arg("device") = backend_name());',
+        file="backend_template/module/_outback/packed_sequence.py",
+        old="    empty = torch.empty(0, dtype=data.dtype, device=data.device)",
+        new="    empty = torch.empty(0, dtype=data.dtype, device=name)",
         found_by="tests/python/methods/test_packed_sequence_methods.py::"
         "test_all_but_the_batch_sizes_move",
     ),

@@ -26,9 +26,9 @@ MUTANTS = (
     Mutant(
         name="every_state_goes_to_the_first_device",
         breaks="set_rng_state_all() gives the first device all states, one after another.",
-        file="backend_template/module/random.cpp",
-        old="py::int_(device++));",
-        new="py::int_(device));",
+        file="backend_template/module/_outback/random.py",
+        old="        set_rng_state(state, device)",
+        new="        set_rng_state(state, 0)",
         found_by="tests/python/random/test_random.py::test_all_states",
     ),
     Mutant(

@@ -5,7 +5,7 @@ import torch
 
 pytestmark = pytest.mark.any_runtime
 
-# What the module says of each is in backend_template/module/left_out.cpp.
+# What the module says of each is in backend_template/module/_outback/surface.py.
 LEFT_OUT = {
     "CUDAPluggableAllocator": "under that name",
     "CudaError": "CUDA's status codes",

@@ -14,7 +14,7 @@ acme = torch.acme
 pytestmark = pytest.mark.any_runtime
 
 PACKAGE = "torch.acme._outback"
-PARTS = ["amp", "compilers", "graphed_callables", "graphs", "import_hook", "reducers"]
+PARTS = ["amp", "compilers", "graphed_callables", "graphs", "import_hook", "memory", "random"]
 FUNCTIONS = [
     acme.make_graphed_callables,
     acme.amp.amp_definitely_not_available,
@@ -75,7 +75,7 @@ def test_a_program_that_fails_says_where(run_python):
         except TypeError:
             print(traceback.format_exc())
         """
-    ).stdout
+    ).output
     assert f'File "<{PACKAGE}>/graphs.py", line ' in said
     assert "device_module.CUDAGraph._check_pool(pool)" in said
 
@@ -91,3 +91,11 @@ assert not [name for name in sys.modules if name.startswith("torch_outback")]
 assert sys.meta_path[-1] is sys.modules["{PACKAGE}"].__loader__
 """
     )
+
+
+def test_the_compiler_does_not_trace_them():
+    """A call of torch.cuda's functions is a graph break, and so was one of ours in C++."""
+    from torch._dynamo import trace_rules
+
+    assert trace_rules.check_file(f"<{PACKAGE}>/random.py").skipped
+    assert trace_rules.check(acme.make_graphed_callables)

@@ -456,7 +456,7 @@ class graph:
 def graph_pool_handle() -> tuple[int, int]:
     """A pool that graphs may share, for their `capture_begin` or for `graph`."""
 
-def host_memory_stats() -> typing.Any:
+def host_memory_stats() -> dict[str, typing.Any]:
     """What the pinned allocator counts, in blocks, bytes and microseconds, under
     torch.cuda.host_memory_stats's keys. Empty before the first use of the backend.
     """
@@ -609,7 +609,7 @@ def set_per_process_memory_fraction(fraction: typing.Any, device: _Device = ...)
 def set_rng_state(new_state: torch.Tensor, device: _Device = ...) -> None:
     """Sets the state of a device's generator."""
 
-def set_rng_state_all(new_states: collections.abc.Iterable) -> None:
+def set_rng_state_all(new_states: collections.abc.Iterable[torch.Tensor]) -> None:
     """Sets the states of all devices' generators."""
 
 def set_stream(stream: torch.Stream | None) -> None:
