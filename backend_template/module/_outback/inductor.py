@@ -106,7 +106,7 @@ def _count_nodes_as_cpu() -> None:
         device = self.get_device()
         return device is not None and _is_generated_here(device.type)
 
-    BaseSchedulerNode.is_cpu = is_cpu  # type: ignore[method-assign]
+    setattr(BaseSchedulerNode, is_cpu.__name__, is_cpu)
 
 
 def _write_in_cpp() -> None:
@@ -119,7 +119,7 @@ def _write_in_cpp() -> None:
 
     # In both modules, since the second one imported the function from the first.
     for module in (utils, common):
-        module.get_current_backend = get_current_backend  # type: ignore[attr-defined]
+        setattr(module, get_current_backend.__name__, get_current_backend)
 
 
 def _has_another_generator() -> bool:
