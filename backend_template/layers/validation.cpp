@@ -310,29 +310,24 @@ void validation::receive(slots::peer_can_access, int32_t device, int32_t peer, i
 
 namespace {
 
-// One set for all tables, since a stream has the same handle in each of them. Leaked: static
+// One list for all tables, since a stream has the same handle in each of them. Leaked: static
 // destructors may still make streams.
-struct kept_streams {
-  fork_mutex mutex;
-  std::set<const void*> all;
-};
-kept_streams& kept() {
-  static auto& streams = *new kept_streams;
+kept_list<outback_stream>& kept_streams() {
+  static auto& streams = *new kept_list<outback_stream>;
   return streams;
 }
 
 }  // namespace
 
 void keep_until_exit(outback_stream stream) {
-  const std::lock_guard lock(kept().mutex);
-  kept().all.insert(stream);
+  kept_streams().add(stream);
 }
 
 std::string validation::leaks() const {
   const auto is_kept = [](std::string_view kind, uintptr_t handle) {
-    if (kind != handle_name<outback_stream>) return false;
-    const std::lock_guard lock(kept().mutex);
-    return kept().all.contains(reinterpret_cast<const void*>(handle));
+    const auto is_it = [&](const void* each) { return each == reinterpret_cast<void*>(handle); };
+    const std::vector<outback_stream> all = kept_streams().all();
+    return kind == handle_name<outback_stream> && std::any_of(all.begin(), all.end(), is_it);
   };
   const auto lost = [](const void* me, int32_t device) {
     return static_cast<const validation*>(me)->is_lost(device);

@@ -15,14 +15,13 @@ device& cuda_runtime::host_device() {
   if (m.devices.empty()) throw unsupported("there is no pinned memory: " + m.absence);
   // A context that this runtime uses already; else one that somebody made, torch say; else a new
   // one, which takes memory of the device.
-  for (const auto& d : m.devices) {
-    if (d->has_context() && !d->lost()) return *d;
-  }
-  for (const auto& d : m.devices) {
-    if (!d->lost() && d->active()) return *d;
-  }
-  for (const auto& d : m.devices) {
-    if (!d->lost()) return *d;
+  bool (*const wishes[])(device&) = {[](device& d) { return d.has_context(); },
+                                     [](device& d) { return d.active(); },
+                                     [](device&) { return true; }};
+  for (const auto& fits : wishes) {
+    for (const auto& d : m.devices) {
+      if (!d->lost() && fits(*d)) return *d;
+    }
   }
   m.devices[0]->check_not_lost();
   return *m.devices[0];

@@ -31,7 +31,7 @@ void* host_runtime::ipc_open_memory(int32_t index, const outback_ipc_handle& han
     const std::size_t size = file.size();
     void* const bytes = file.map();
     try {
-      void* const base = addresses_ ? addresses_->reserve(size) : bytes;
+      void* const base = options_.protected_memory ? protected_addresses(size) : bytes;
       allocations_.add(
           {.base = base, .size = size, .device = index, .bytes = bytes, .block = nullptr});
       return base;

@@ -47,7 +47,8 @@ void* host_runtime::allocate(std::size_t size, int32_t owner) {
     throw out_of_memory("the host was asked for " + std::to_string(size) +
                         " bytes and has not got them");
   try {
-    void* base = addresses_ && owner != OUTBACK_HOST ? addresses_->reserve(size) : memory.bytes;
+    void* base = options_.protected_memory && owner != OUTBACK_HOST ? protected_addresses(size)
+                                                                    : memory.bytes;
     allocations_.add({.base = base,
                       .size = size,
                       .device = owner,
@@ -118,7 +119,7 @@ void host_runtime::check_range(int32_t index, const void* ptr, std::size_t size)
 }
 
 void* host_runtime::bytes_at(const void* ptr) const {
-  if (!addresses_) return const_cast<void*>(ptr);
+  if (!options_.protected_memory) return const_cast<void*>(ptr);
   const allocation found = allocations_.find(ptr).value();
   return static_cast<std::byte*>(found.bytes) + allocations::offset(found, ptr);
 }

@@ -21,8 +21,8 @@ struct host_options {
   bool addresses_host = true;
   // Device memory gets addresses that fault when the CPU touches them, and only the runtime's own
   // copies and fills reach it. The runtime refuses this together with either of the two options
-  // above. For tests of code that must not touch memory apart: a process can have four such
-  // runtimes, each with 128 GiB of addresses, none of which is used twice.
+  // above. For tests of code that must not touch memory apart: a process has 128 GiB of such
+  // addresses for all its runtimes, none of which is used twice.
   bool protected_memory = false;
   // A seed, or 0 for off. For tests of programs: the runtime then does what the contract allows and
   // an ordinary device seldom does, so that a wait that the program forgot shows as wrong data.

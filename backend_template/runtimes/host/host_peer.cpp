@@ -5,13 +5,13 @@ namespace outback::host {
 
 bool host_runtime::peer_can_access(int32_t index, int32_t peer) {
   at(index), at(peer);
-  return index != peer && !addresses_;
+  return index != peer && !options_.protected_memory;
 }
 
 // There is no state to keep: the access is always there, or never.
 void host_runtime::peer_enable(int32_t index, int32_t peer) {
   at(index), at(peer);
-  if (addresses_) {
+  if (options_.protected_memory) {
     throw unsupported("no device can access another's memory where OUTBACK_HOST_PROTECTED is on");
   }
 }

@@ -15,7 +15,7 @@ host_runtime::host_runtime(const host_options& options) : options_(options) {
   if (options.protected_memory && (options.host_addressable || options.addresses_host)) {
     throw invalid_argument("memory that is protected from the CPU cannot be host-addressable");
   }
-  if (options.protected_memory) addresses_.emplace();
+  if (options.protected_memory) prepare_protected_addresses();
   for (int32_t i = 0; i < options.devices; ++i) {
     devices_.push_back(std::make_unique<device>(i, memory_size_of(options), options.adversarial));
   }

@@ -37,7 +37,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "backend_template/runtimes/handles.hpp"
@@ -147,7 +146,6 @@ class host_runtime {
   pinned_ranges registered_;  // the user's memory alone
   ipc_memory ipc_memory_;
   opened_memory<shared_file::identity> opened_memory_;
-  std::optional<protected_addresses> addresses_;  // only with protected_memory
 };
 
 }  // namespace outback::host

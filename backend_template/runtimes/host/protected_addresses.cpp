@@ -4,8 +4,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <array>
+#include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <string>
 
@@ -16,23 +17,18 @@
 namespace outback::host {
 namespace {
 
-// In bytes of address space, which needs no memory. ThreadSanitizer leaves a program about 1 TiB of
-// addresses, so four times 128 GiB fit.
+// In bytes of address space, which needs no memory.
 constexpr std::size_t arena_size = std::size_t{128} << 30;
-constexpr std::size_t max_arenas = 4;
 
 // The signal handler reads these. It may run in any thread at any time, so they are atomics, and no
 // lock is taken.
-std::array<std::atomic<uintptr_t>, max_arenas> arenas;  // where each begins; 0: unused
+std::atomic<uintptr_t> arena{0};  // where it begins; 0: not reserved yet
 std::atomic<const char* (*)()> describe_caller{nullptr};
 struct sigaction handler_before;
 
 bool is_protected(uintptr_t address) {
-  for (const auto& arena : arenas) {
-    const uintptr_t begin = arena.load(std::memory_order_acquire);
-    if (begin != 0 && address >= begin && address - begin < arena_size) return true;
-  }
-  return false;
+  const uintptr_t begin = arena.load(std::memory_order_acquire);
+  return begin != 0 && address >= begin && address - begin < arena_size;
 }
 
 void write_text(const char* text) {
@@ -66,7 +62,7 @@ void install_handler() {
   sigaction(SIGSEGV, &ours, &handler_before);
 }
 
-uintptr_t new_arena() {
+void reserve_arena() {
   void* const begin =
       mmap(nullptr, arena_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (begin == MAP_FAILED) {
@@ -74,43 +70,27 @@ uintptr_t new_arena() {
         "protected memory needs 128 GiB of addresses (no memory): raise the limit of ulimit -v, or "
         "unset OUTBACK_HOST_PROTECTED");
   }
-  for (auto& arena : arenas) {
-    uintptr_t none = 0;
-    if (arena.compare_exchange_strong(none, reinterpret_cast<uintptr_t>(begin))) {
-      return reinterpret_cast<uintptr_t>(begin);
-    }
-  }
-  munmap(begin, arena_size);
-  throw out_of_memory("a process has at most " + std::to_string(max_arenas) +
-                      " host runtimes with protected memory");
+  arena.store(reinterpret_cast<uintptr_t>(begin), std::memory_order_release);
+  install_handler();
 }
 
 }  // namespace
 
-protected_addresses::protected_addresses() : begin_(new_arena()), next_(begin_) {
-  static const bool installed = (install_handler(), true);
-  static_cast<void>(installed);
+void prepare_protected_addresses() {
+  [[maybe_unused]] static const bool is_there = (reserve_arena(), true);
 }
 
-protected_addresses::~protected_addresses() {
-  for (auto& arena : arenas) {
-    uintptr_t ours = begin_;
-    arena.compare_exchange_strong(ours, 0);
-  }
-  munmap(reinterpret_cast<void*>(begin_), arena_size);
-}
-
-void* protected_addresses::reserve(std::size_t size) {
+void* protected_addresses(std::size_t size) {
+  static std::atomic<std::size_t> used{0};
   if (size > arena_size / 2) {
     throw out_of_memory("no protected device has " + std::to_string(size) + " bytes");
   }
   // With a page more than needed, the end of one range is not the beginning of the next.
   const std::size_t bytes = (size / page_size() + 2) * page_size();
-  const uintptr_t begin = next_.fetch_add(bytes);
-  if (begin - begin_ > arena_size - bytes) {
+  const std::size_t offset = used.fetch_add(bytes);
+  if (offset > arena_size - bytes)
     throw out_of_memory("all protected addresses have been used once");
-  }
-  return reinterpret_cast<void*>(begin);
+  return reinterpret_cast<void*>(arena.load(std::memory_order_relaxed) + offset);
 }
 
 }  // namespace outback::host

@@ -1,4 +1,4 @@
-// The device memory that exists on one device.
+// The memory that exists: on one device, and of the host.
 #pragma once
 
 #include <atomic>
@@ -17,6 +17,15 @@ struct allocation {
 };
 
 using allocations = address_ranges<allocation>;
+
+class driver;
+
+/// A range that zeMemAllocHost returned for host_memory.alloc.
+struct pinned_memory {
+  void* base;
+  std::size_t size;  // bytes
+  driver* of;        // whose context it is in
+};
 
 /// Returns the serial of a new allocation. There is one count for all devices: another process
 /// knows an allocation by its serial alone. May be called from any thread.

@@ -67,14 +67,9 @@ event_ref command_queue::mark() {
 event_ref command_queue::record(bool timed) {
   const std::lock_guard lock(mutex_);
   if (!timed) return append_barrier_event();
-  event_ref signal = events().acquire();
-  before_command();
-  call(driver_.api().zeCommandListAppendWriteGlobalTimestamp, list_, signal->timestamp,
-       signal->handle, 0, nullptr);
-  signal->appended.store(true, std::memory_order_relaxed);
-  after_command(leaves::unordered);
-  latest_ = {appended_.load(std::memory_order_relaxed), signal, order_ == order::by_list};
-  return signal;
+  const event_ref signal = events().acquire();
+  return append_event(signal, driver_.api().zeCommandListAppendWriteGlobalTimestamp,
+                      signal->timestamp);
 }
 
 event_ref command_queue::close_off() {
@@ -143,9 +138,8 @@ bool command_queue::copy_staged(void* dst, const void* src, std::size_t size) {
   void* const block = staging_.acquire();
   if (block == nullptr) return false;
   std::memcpy(block, src, size);
-  staging_.use(append_event("zeCommandListAppendMemoryCopy", [&](ze_event_handle_t done) {
-    return driver_.api().zeCommandListAppendMemoryCopy(list_, dst, block, size, done, 0, nullptr);
-  }));
+  staging_.use(append_event(events().acquire(), driver_.api().zeCommandListAppendMemoryCopy, dst,
+                            static_cast<const void*>(block), size));
   return true;
 }
 

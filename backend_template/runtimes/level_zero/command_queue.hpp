@@ -47,22 +47,22 @@ class command_queue {
   /// Notes that nobody else has the list any more. A foreign one stays exposed.
   void reclaim() noexcept { exposed_.store(foreign_, std::memory_order_release); }
 
-  /// Appends one command. `command(event)` calls the driver's function and returns its result; the
-  /// command signals `event` unless that is null. `call` is the name of the function, for errors.
-  template <class Command>
-  void append(const char* call, const Command& command) {
+  /// Appends one command: calls the driver's function `command` with the list, these arguments, and
+  /// no events.
+  template <class F, class... Arguments>
+  void append(const library_function<F>& command, Arguments... arguments) {
     const std::lock_guard lock(mutex_);
     before_command();
-    check(command(nullptr), call);
+    call(command, list_, arguments..., ze_event_handle_t{}, 0u, nullptr);
     after_command(leaves::unordered);
   }
 
   /// Does the same, and returns a pooled event that is complete when the command, and so all before
   /// it, is done.
-  template <class Command>
-  event_ref append_signalling(const char* call, const Command& command) {
+  template <class F, class... Arguments>
+  event_ref append_signalling(const library_function<F>& command, Arguments... arguments) {
     const std::lock_guard lock(mutex_);
-    return append_event(call, command);
+    return append_event(events().acquire(), command, arguments...);
   }
 
   /// Returns a pooled event that is complete when everything that was enqueued before is done. With
@@ -121,17 +121,17 @@ class command_queue {
   void hold(const event_ref& signal) noexcept;
   void release_passed() noexcept;
 
-  template <class Command>
-  event_ref append_event(const char* call, const Command& command) {
-    event_ref signal = events().acquire();
+  // Appends a command that signals `signal`, and returns that.
+  template <class F, class... Arguments>
+  event_ref append_event(event_ref signal, const library_function<F>& command,
+                         Arguments... arguments) {
     before_command();
-    check(command(signal->handle), call);
+    call(command, list_, arguments..., signal->handle, 0u, nullptr);
     signal->appended.store(true, std::memory_order_relaxed);
     after_command(leaves::unordered);
     latest_ = {appended_.load(std::memory_order_relaxed), signal, order_ == order::by_list};
     return signal;
   }
-
   event_pool& events() noexcept;
   bool known_idle(uint64_t goal) const noexcept {
     return !exposed() && completed_.load(std::memory_order_acquire) >= goal;

@@ -12,7 +12,6 @@
 
 #include "backend_template/runtimes/level_zero/allocations.hpp"
 #include "backend_template/runtimes/level_zero/command_queue.hpp"
-#include "backend_template/runtimes/level_zero/detour.hpp"
 #include "backend_template/runtimes/level_zero/driver.hpp"
 #include "backend_template/runtimes/level_zero/sysman.hpp"
 #include "backend_template/runtimes/level_zero/timer.hpp"
@@ -20,9 +19,6 @@
 #include "outback/runtime.h"
 
 namespace outback::level_zero {
-
-/// The alignment in bytes that every allocation asks for.
-inline constexpr uint32_t memory_alignment = 64;
 
 /// The range of stream priorities. Lower is more urgent: -1 is
 /// ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH, 0 is NORMAL and 1 is PRIORITY_LOW.
@@ -48,7 +44,7 @@ struct stream {
 class device {
  public:
   device(driver& of, ze_device_handle_t handle, int32_t index)
-      : driver_(of), handle_(handle), index_(index), sensors_(of.api()), detours_(of) {}
+      : driver_(of), handle_(handle), index_(index), sensors_(of.api()) {}
   device(const device&) = delete;
   device& operator=(const device&) = delete;
 
@@ -59,7 +55,8 @@ class device {
   /// The bytes that are allocated. A driver that oversubscribes its devices would never refuse.
   memory_budget& budget() noexcept { return budget_; }
   sysman& sensors() noexcept { return sensors_; }
-  detour_blocks& detours() noexcept { return detours_; }
+  /// Pinned memory that a copy has left for the next one, or null: see level_zero_copy.cpp.
+  std::atomic<void*>& kept_detour() noexcept { return kept_detour_; }
 
   /// Returns the facts; the first call asks the driver.
   const device_facts& facts();
@@ -121,7 +118,7 @@ class device {
   allocations memory_;
   memory_budget budget_;
   sysman sensors_;
-  detour_blocks detours_;
+  std::atomic<void*> kept_detour_{nullptr};
   std::atomic<bool> active_{false}, lost_{false};
 
   std::mutex facts_mutex_;

@@ -46,6 +46,13 @@ std::vector<ze_device_handle_t> driver::gpus() const {
   return all;
 }
 
+void* driver::alloc_pinned(std::size_t size) {
+  const ze_host_mem_alloc_desc_t desc = {ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
+  void* made = nullptr;
+  call(api_.zeMemAllocHost, context(), &desc, size, std::size_t{memory_alignment}, &made);
+  return made;
+}
+
 ze_context_handle_t driver::context() {
   if (const auto there = context_if_any()) return there;
   const std::lock_guard lock(mutex_);

@@ -13,6 +13,9 @@
 
 namespace outback::level_zero {
 
+/// The alignment in bytes that every allocation asks for.
+inline constexpr uint32_t memory_alignment = 64;
+
 /// Lives as long as the process, as does its context. May be used from any thread.
 class driver {
  public:
@@ -30,6 +33,9 @@ class driver {
   ze_context_handle_t context_if_any() const noexcept {
     return context_.load(std::memory_order_acquire);
   }
+
+  /// Allocates `size` bytes of pinned host memory. Throws like `check`.
+  void* alloc_pinned(std::size_t size);
 
   /// Lists the GPUs in zeDeviceGet's order. Throws like `check`.
   std::vector<ze_device_handle_t> gpus() const;

@@ -131,8 +131,7 @@ void event_pool::grow() {
   uint32_t made = 0;
   try {
     events = std::make_unique<pooled_event[]>(events_of_a_pool);
-    const ze_host_mem_alloc_desc_t host = {ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
-    call(api.zeMemAllocHost, context, &host, events_of_a_pool * sizeof(uint64_t), 64, &timestamps);
+    timestamps = driver_.alloc_pinned(events_of_a_pool * sizeof(uint64_t));
     for (; made < events_of_a_pool; ++made) {
       pooled_event& signal = events[made];
       ze_event_desc_t event = {};

@@ -10,27 +10,42 @@
 namespace outback::level_zero {
 namespace {
 
-auto copy_command(const command_queue& q, void* dst, const void* src, std::size_t size) {
-  return [&q, dst, src, size](ze_event_handle_t done) {
-    return q.of().api().zeCommandListAppendMemoryCopy(q.list(), dst, src, size, done, 0, nullptr);
-  };
-}
-
 void append_copy(command_queue& q, void* dst, const void* src, std::size_t size) {
-  q.append("zeCommandListAppendMemoryCopy", copy_command(q, dst, src, size));
+  q.append(q.of().api().zeCommandListAppendMemoryCopy, dst, src, size);
 }
 
 void copy_and_wait(command_queue& q, void* dst, const void* src, std::size_t size) {
-  q.append_signalling("zeCommandListAppendMemoryCopy", copy_command(q, dst, src, size)).wait();
+  q.append_signalling(q.of().api().zeCommandListAppendMemoryCopy, dst, src, size).wait();
 }
 
-void append_fill(command_queue& q, void* ptr, std::size_t size, const std::byte* pattern,
+void append_fill(command_queue& q, void* ptr, std::size_t size, const void* pattern,
                  std::size_t pattern_size) {
-  q.append("zeCommandListAppendMemoryFill", [&](ze_event_handle_t done) {
-    return q.of().api().zeCommandListAppendMemoryFill(q.list(), ptr, pattern, pattern_size, size,
-                                                      done, 0, nullptr);
-  });
+  q.append(q.of().api().zeCommandListAppendMemoryFill, ptr, pattern, pattern_size, size);
 }
+
+// Bytes of the longest piece of a copy between devices that cannot reach each other.
+constexpr std::size_t detour_size = std::size_t{4} << 20;
+
+// Pinned memory of that size for such a copy, which must have waited for its commands before this
+// goes. The device keeps one for the next copy; of copies that are made at once the others free it.
+class detour {
+ public:
+  explicit detour(device& from) : from_(from), memory_(from.kept_detour().exchange(nullptr)) {
+    if (memory_ == nullptr) memory_ = from.of().alloc_pinned(detour_size);
+  }
+  ~detour() {
+    void* const second = from_.kept_detour().exchange(memory_);
+    if (second != nullptr) from_.of().api().zeMemFree(from_.of().context_if_any(), second);
+  }
+  detour(const detour&) = delete;
+  detour& operator=(const detour&) = delete;
+
+  void* memory() const noexcept { return memory_; }
+
+ private:
+  device& from_;
+  void* memory_;
+};
 
 void* offset_by(void* ptr, std::size_t offset) {
   return static_cast<char*>(ptr) + offset;
@@ -80,7 +95,7 @@ void level_zero_runtime::copy_between(device& from, command_queue& q, device& to
     return blame(from, to, [&] { append_copy(q, dst, src, size); });
   }
   // The two devices share no order, so the host waits for each half. One block is enough then.
-  const detour_blocks::block between(from.detours());
+  const detour between(from);
   command_queue& onward = blame(to, [&]() -> command_queue& { return to.transfer_queue(); });
   for (std::size_t done = 0; done < size; done += detour_size) {
     const std::size_t part = std::min(detour_size, size - done);

@@ -69,15 +69,10 @@ void* level_zero_runtime::host_alloc(std::size_t size) {
   // devices.
   return on(host_device().index(), [&](device& d) -> void* {
     if (size == 0) return nullptr;
-    const ze_host_mem_alloc_desc_t desc = {ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
-    const auto place = [&] {
-      void* base = nullptr;
-      call(d.of().api().zeMemAllocHost, d.context(), &desc, size, memory_alignment, &base);
-      return base;
-    }();
+    d.context();  // notes that the device is in use
+    void* const place = d.of().alloc_pinned(size);
     try {
-      const std::lock_guard lock(pinned_mutex_);
-      pinned_.emplace(place, &d.of());
+      pinned_.add({.base = place, .size = size, .of = &d.of()});
     } catch (...) {
       d.of().api().zeMemFree(d.context(), place);
       throw;
@@ -90,20 +85,12 @@ void level_zero_runtime::host_free(void* ptr) {
   usable();
   if (ptr == nullptr) return;
   // Out of the books first: another thread may get the same address as soon as it is free.
-  auto taken = [&] {
-    const std::lock_guard lock(pinned_mutex_);
-    return pinned_.extract(ptr);
-  }();
-  if (taken.empty()) {
+  const auto taken = pinned_.take(ptr);
+  if (!taken) {
     throw invalid_argument("the pointer is not what host_memory.alloc answered: freed already?");
   }
-  driver& of = *taken.mapped();
-  const ze_result_t result = of.api().zeMemFree(of.context(), ptr);
-  if (result == ZE_RESULT_SUCCESS) return;
-  {
-    const std::lock_guard lock(pinned_mutex_);
-    pinned_.insert(std::move(taken));
-  }
+  const ze_result_t result = taken->of->api().zeMemFree(taken->of->context(), ptr);
+  if (result != ZE_RESULT_SUCCESS) pinned_.add(*taken);
   check(result, "zeMemFree");
 }
 

@@ -40,7 +40,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -157,8 +156,7 @@ class level_zero_runtime {
   std::mutex platform_mutex_;
   std::atomic<platform*> platform_{nullptr};
 
-  std::mutex pinned_mutex_;
-  std::map<void*, driver*> pinned_;  // and whose memory it is
+  address_ranges<pinned_memory> pinned_;
 
   // Guards peers_, and is held while memory is made resident or evicted. So memory that comes while
   // a peer is enabled is seen by mem_alloc or by peer_enable.

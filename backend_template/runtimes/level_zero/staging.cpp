@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "backend_template/runtimes/level_zero/driver.hpp"
-#include "backend_template/runtimes/level_zero/result.hpp"
 
 namespace outback::level_zero {
 
@@ -21,10 +20,7 @@ void* staging::acquire() {
     if (!oldest.until.complete()) return nullptr;
     oldest.until = event_ref();
   }
-  if (oldest.memory == nullptr) {
-    const ze_host_mem_alloc_desc_t desc = {ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
-    call(driver_.api().zeMemAllocHost, driver_.context(), &desc, staging_size, 64, &oldest.memory);
-  }
+  if (oldest.memory == nullptr) oldest.memory = driver_.alloc_pinned(staging_size);
   return oldest.memory;
 }
 

@@ -43,6 +43,11 @@ struct foreign_list {
       return api.zeCommandListAppendMemoryFill(list, memory, &value, 1, size, done, 0, nullptr);
     };
   }
+
+  void fill_by(command_queue& q, unsigned char value) const {
+    q.append(api.zeCommandListAppendMemoryFill, static_cast<void*>(memory),
+             static_cast<const void*>(&value), std::size_t{1}, std::size_t{size});
+  }
 };
 
 bool all_are(const unsigned char* memory, unsigned char value) {
@@ -63,8 +68,8 @@ TEST(ForeignListTest, KeepsTheRuntimesOrderAfterOthers) {
       stream* const s = f.d.wrap_stream(f.list);
       for (unsigned char round = 0; round < 50; ++round) {
         check(f.fill(100)(nullptr), "somebody else's fill");
-        s->work->append("fill", f.fill(101));
-        s->work->append("fill", f.fill(round));
+        f.fill_by(*s->work, 101);
+        f.fill_by(*s->work, round);
         s->work->sync();
         EXPECT_TRUE(all_are(f.memory, round)) << int(round);
       }
@@ -98,7 +103,7 @@ TEST(ForeignListTest, WrappedTwiceIsOneQueue) {
     EXPECT_NE(first, second);
     EXPECT_EQ(first->work, second->work);
     f.d.destroy_stream(first);
-    second->work->append("fill", f.fill(7));
+    f.fill_by(*second->work, 7);
     second->work->sync();
     EXPECT_TRUE(all_are(f.memory, 7));
     f.d.destroy_stream(second);
