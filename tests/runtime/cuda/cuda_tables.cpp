@@ -23,6 +23,8 @@ extern "C" const outback_runtime* outback_test_cuda(void) {
 // Work in every order that streams and events allow.
 extern "C" const outback_runtime* outback_test_cuda_adversarial(void) {
   setenv("FAKE_CUDA_ADVERSARIAL", "1", 0);
+  // What is fresh is full of 0xa5, so that MemoryTest writes ten times what there is.
+  setenv("FAKE_CUDA_MEMORY", "96M", 0);
   return outback_test_cuda();
 }
 
