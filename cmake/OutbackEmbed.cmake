@@ -1,9 +1,8 @@
 # Sources in Python as a part of a library.
 include_guard(GLOBAL)
 
-# outback_embed(<target> FOLDER <folder> SOURCES <name>...): makes <folder>/<name>.py a part of <target>, as the list of
-# backend_template/python/embedded_sources.h. To be called in the folder in which the target was made, since no other one's
-# targets learn what makes a source.
+# outback_embed(<target> FOLDER <folder> SOURCES <name>...): makes <folder>/<name>.py a part of the library <target>, as the
+# list of backend_template/python/embedded_sources.h.
 function(outback_embed target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "SOURCES")
   set(folder "${CMAKE_CURRENT_SOURCE_DIR}/${arg_FOLDER}")
@@ -18,7 +17,10 @@ function(outback_embed target)
     DEPENDS ${files} "${script}"
     COMMENT "Embedding sources in Python"
     VERBATIM)
-  # By itself in a unity build, too: an edit is compiled in no time.
-  set_source_files_properties("${made}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  target_sources(${target} PRIVATE ${files} "${made}")
+  # A library of its own, that depends on nothing: what makes a source waits for all that its library depends on, and the
+  # library's other sources would wait for it.
+  add_library(${target}_embedded OBJECT ${files} "${made}")
+  target_include_directories(${target}_embedded PRIVATE "${PROJECT_SOURCE_DIR}")
+  outback_target_defaults(${target}_embedded)
+  target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_embedded>)
 endfunction()
