@@ -24,6 +24,7 @@
 #include "backend_template/core/devices/lazy_start.h"
 #include "backend_template/core/graphs/device_graph.h"
 #include "backend_template/core/interfaces/hooks.h"
+#include "backend_template/core/memory/allocator/caches.h"
 #include "backend_template/core/memory/allocator/freeing.h"
 #include "backend_template/core/memory/allocator/size_policy.h"
 #include "backend_template/core/memory/copy.h"
@@ -294,6 +295,79 @@ TEST_F(HookedRuntimeTest, AGraphThatCannotBeInstantiatedIsEmpty) {
   graph.capture_end();
   graph.replay();
   core::exchange_stream(before);
+}
+
+TEST_F(HookedRuntimeTest, WhatAGraphUsedIsNotGivenBackWhileAnotherDeviceRunsIt) {
+  core::device_allocator().emptyCache();
+  core::set_device(1);
+  const c10::Stream first = core::new_stream(1, 0), other = core::new_stream(0, 0);
+  core::exchange_stream(first);
+  core::exchange_stream(other);
+  core::device_graph graph(/*keep_graph=*/false);
+  graph.capture_begin();
+  core::event begun, done;
+  begun.record(first);
+  begun.block(other);
+  EXPECT_TRUE(core::is_of_pool(core::allocate_on(0, 512), graph.pool()));
+  done.record(other);
+  done.block(first);
+  graph.capture_end();
+
+  std::atomic<bool> may_end{false}, has_ended{false}, freed_early{false};
+  core::enqueue_host_callback(first, [&] {
+    may_end.wait(false);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    has_ended = true;
+  });
+  graph.replay();
+  graph.reset();
+  // Device 0 is waited for, and nothing runs there.
+  runtime().after_sync = [&] {
+    may_end = true;
+    may_end.notify_all();
+  };
+  runtime().before_free = [&] { freed_early = freed_early || !has_ended; };
+  core::device_allocator().emptyCache();
+  EXPECT_FALSE(freed_early);
+  core::synchronize_device(1);
+}
+
+// ---- Without memory of the host's
+
+TEST_F(HookedRuntimeTest, WhatCannotBeWrittenDownIsLeftOut) {
+  core::record_history({.enabled = true, .most_entries = 1000});
+  core::set_history_metadata("a text that is longer than what fits into the object of a string");
+  c10::DataPtr memory = core::allocate_on(0, 512);
+  memory_has_run_out = true;
+  memory.clear();
+  memory_has_run_out = false;
+  std::vector<core::trace_entry> entries = core::cache_of(0).trace(nullptr);
+  ASSERT_FALSE(entries.empty());
+  for (const core::trace_entry& entry : entries) {
+    EXPECT_NE(entry.action_, core::trace_entry::FREE_REQUESTED);
+  }
+  core::set_history_metadata("");
+  core::record_history({});
+}
+
+TEST_F(HookedRuntimeTest, AStackThatCannotBeHadIsNoReasonToFail) {
+  core::record_history(
+      {.enabled = true,
+       .gather = []() -> std::shared_ptr<c10::GatheredContext> { throw std::bad_alloc(); },
+       .contexts = c10::CachingDeviceAllocator::RecordContext::ALL,
+       .most_entries = 1000});
+  core::allocate_on(0, 512).clear();
+  EXPECT_FALSE(core::cache_of(0).trace(nullptr).empty());
+  core::record_history({});
+}
+
+TEST_F(HookedRuntimeTest, NothingIsSaidWhereThereIsNoMemoryForTheText) {
+  core::set_device(0);
+  runtime().refused = 1;
+  memory_has_run_out = true;
+  core::set_device_unchecked(1);
+  memory_has_run_out = false;
+  EXPECT_EQ(core::current_device(), 1);
 }
 
 // ---- What streams still use

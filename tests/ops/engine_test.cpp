@@ -341,6 +341,36 @@ TEST_F(EngineTest, AResultThatIsKeptElsewhereSharesItsMemory) {
   EXPECT_EQ(second.cpu()[1].item<float>(), 3);
 }
 
+TEST_F(EngineTest, AResultKeepsTheMemoryThatItsKernelReplaces) {
+  struct counted {
+    c10::DataPtr memory;
+    int freed = 0;
+  } held;
+  at::Tensor made = at::empty({4}, at::TensorOptions().device(engine_target().device(0)));
+  c10::StorageImpl& kept = *made.storage().unsafeGetStorageImpl();
+  auto* const elements = static_cast<float*>(kept.mutable_data());
+  elements[3] = 4;
+  held.memory = std::move(kept.mutable_data_ptr());
+  kept.set_data_ptr_noswap({elements, &held, [](void* all) { ++static_cast<counted*>(all)->freed; },
+                            engine_target().device(0)});
+  at::Tensor result;
+  {
+    kernel_call call(engine_target());
+    call.lend(numbers());
+    call.begin();
+    call.finish();
+    result = call.take_back(made);
+  }
+  EXPECT_EQ(made.const_data_ptr(), elements);
+  kept.set_data_ptr_noswap(engine_target().allocator()->allocate(64));
+  EXPECT_EQ(held.freed, 0);
+  EXPECT_EQ(result.cpu()[3].item<float>(), 4);
+  result.reset();
+  core::synchronize_device(0);
+  core::device_allocator().emptyCache();
+  EXPECT_EQ(held.freed, 1);
+}
+
 // ---- What is refused, and what failures leave
 
 TEST_F(EngineTest, StrangersAreRefused) {

@@ -46,6 +46,8 @@ class capture {
     /// it that the graph keeps the pool there. May be called twice for one device, by two threads
     /// at once. What it throws leaves the stream outside. Empty: does nothing.
     std::function<void(c10::DeviceIndex)> hold_pool = nullptr;
+    /// While somebody holds it, the pool's memory does not go back to the runtime.
+    std::shared_ptr<void> pool_owner = nullptr;
   };
   explicit capture(properties of) : of_(std::move(of)) {}
 
@@ -53,6 +55,8 @@ class capture {
   const c10::Stream& stream() const noexcept { return of_.first; }
   /// Returns the pool from which allocations on the capture's streams come.
   c10::MempoolId_t pool() const noexcept { return of_.pool; }
+  /// Returns `properties::pool_owner`.
+  const std::shared_ptr<void>& pool_owner() const noexcept { return of_.pool_owner; }
   /// Returns true if memory of the pool held nothing before this capture, so that nothing of it has
   /// to be put back.
   bool pool_is_fresh() const noexcept { return of_.pool_is_fresh; }

@@ -148,8 +148,7 @@ void set_device_unchecked(c10::DeviceIndex index) noexcept {
   // not be left on another one. Nothing of core depends on the driver's idea, since every slot
   // takes its device.
   device_here.current = index;
-  const outback_status status = select(index);
-  if (status != OUTBACK_OK) TORCH_WARN(failure_text(status, "device_state.select", index, none));
+  warn_of(select(index), "device_state.select", index);
 }
 
 c10::DeviceIndex exchange_device(c10::DeviceIndex index) {

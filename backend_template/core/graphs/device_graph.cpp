@@ -74,7 +74,8 @@ void device_graph::capture_begin(c10::MempoolId_t pool) {
                             .pool_is_fresh = !has_pool,
                             .program = program_,
                             .recorded_by = records ? enter_recorder() : 0,
-                            .hold_pool = [held](c10::DeviceIndex other) { held->hold(other); }}));
+                            .hold_pool = [held](c10::DeviceIndex other) { held->hold(other); },
+                            .pool_owner = held}));
     check(runtime().graphs->begin(runtime().self, device, handle_of(stream)), "graphs.begin",
           device);
     has_begun_ = true;

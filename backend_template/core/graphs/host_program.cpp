@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "backend_template/core/devices/device.h"
+#include "backend_template/core/memory/allocator/freeing.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/host_failure.h"
 #include "backend_template/core/streams/stream.h"
@@ -195,8 +196,19 @@ void host_program::finish_launch(void* program) noexcept {
 
 void host_program::release(std::shared_ptr<host_program>&& gone) {
   if (gone == nullptr || gone->pending_.load(std::memory_order_acquire) == 0) return gone.reset();
+  set_wait_for_launches(&wait_for_launches);
   const std::lock_guard<std::mutex> lock(waiting().mutex);
   waiting().all.push_back(std::move(gone));
+}
+
+void host_program::wait_for_launches(c10::DeviceIndex device) {
+  {
+    const std::lock_guard<std::mutex> lock(waiting().mutex);
+    const auto is_there = [&](const auto& program) { return program->device_ == device; };
+    if (std::none_of(waiting().all.begin(), waiting().all.end(), is_there)) return;
+  }
+  synchronize_device(device);
+  release_finished();
 }
 
 void host_program::release_finished() {

@@ -114,6 +114,9 @@ class host_program {
 
   static void start_launch(void* program) noexcept;
   static void run_node(void* data) noexcept;
+  // For the allocator, before it gives memory back: waits for the launches of that list on the
+  // device, and drops the programs.
+  static void wait_for_launches(c10::DeviceIndex device);
   static void finish_launch(void* program) noexcept;
 
   const c10::DeviceIndex device_;

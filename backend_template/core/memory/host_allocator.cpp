@@ -85,8 +85,8 @@ void free_pinned(void* context) {
   } catch (const c10::Error& e) {
     // The device is lost. Nobody knows when its copies end, so the memory is never freed. A deleter
     // must not throw, hence the warning.
-    TORCH_WARN(backend_name(),
-               ": pinned memory leaks, since an event failed: ", e.what_without_backtrace());
+    warn(backend_name(),
+         ": pinned memory leaks, since an event failed: ", e.what_without_backtrace());
   }
 }
 

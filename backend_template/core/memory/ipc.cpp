@@ -61,9 +61,7 @@ void close_memory(void* context) noexcept {
   if (status == OUTBACK_OK) {
     status = table.ipc->close_memory(table.self, gone->device, gone->data);
   }
-  if (status != OUTBACK_OK) {
-    TORCH_WARN(failure_text(status, "ipc.close_memory", gone->device, none));
-  }
+  warn_of(status, "ipc.close_memory", gone->device);
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "backend_template/core/runtime/runtime.h"
 
-#include <c10/util/Exception.h>
-
 #include <atomic>
 
 #include "backend_template/core/runtime/environment.h"
@@ -91,6 +89,8 @@ bool cover_runtime(const outback_runtime* layer) noexcept {
   return table_now.compare_exchange_strong(bare, layer, std::memory_order_acq_rel);
 }
 
+namespace {
+
 std::string failure_text(outback_status status, const char* slot, int64_t device, int64_t size) {
   const char* words = words_of(status);
   const char* reason = runtime().last_error(runtime().self);
@@ -101,6 +101,8 @@ std::string failure_text(outback_status status, const char* slot, int64_t device
                       words == nullptr ? core::format("unknown status {}", status) : words,
                       explained ? ": " : "", explained ? as_utf8(reason) : "");
 }
+
+}  // namespace
 
 std::string blame_text(const std::string& what, const char* slot, int64_t device, int64_t size) {
   return core::format("{}: {}({}): the runtime is wrong: it {}", backend_name(), slot,
@@ -125,6 +127,11 @@ void fail(outback_status status, const char* slot, int64_t device, int64_t size)
   if (status == OUTBACK_UNSUPPORTED) TORCH_CHECK_NOT_IMPLEMENTED(false, text);
   TORCH_CHECK(status != OUTBACK_INVALID_ARGUMENT, text);
   throw c10::AcceleratorError({__func__, __FILE__, static_cast<uint32_t>(__LINE__)}, status, text);
+}
+
+void warn_of(outback_status status, const char* slot, int64_t device, int64_t size) noexcept try {
+  if (status != OUTBACK_OK) warn(failure_text(status, slot, device, size));
+} catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
 }
 
 void refuse_absent(const char* group, const char* what) {

@@ -10,8 +10,10 @@
 #pragma once
 
 #include <c10/macros/Macros.h>
+#include <c10/util/Exception.h>
 
 #include <cstdint>
+#include <exception>
 #include <string>
 
 #include "outback/runtime.h"
@@ -92,10 +94,20 @@ void check_written(const T& value, const T& unwritten, const char* output, const
 /// `what`, a noun phrase for the user, is not available.
 [[noreturn]] void refuse_absent(const char* group, const char* what);
 
-/// Return the texts that `blame` and `fail` throw, for code that must not throw and warns instead.
-/// `failure_text` too has to be called before the thread calls another slot.
+/// Returns the text that `blame` throws, for code that must not throw.
 std::string blame_text(const std::string& what, const char* slot, int64_t device, int64_t size);
-std::string failure_text(outback_status status, const char* slot, int64_t device, int64_t size);
+
+/// Warns with the text that `parts` make, and `warn_of` with the one that `fail` throws, if
+/// `status` is no success. For code that must not throw: where there is no memory for a text,
+/// nothing is said.
+template <class... Parts>
+void warn(const Parts&... parts) noexcept {
+  try {
+    TORCH_WARN(parts...);
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
+  }
+}
+void warn_of(outback_status status, const char* slot, int64_t device, int64_t size = none) noexcept;
 
 /// Throws what `fail` throws unless `status` is OUTBACK_OK. `size` is in bytes.
 inline void check(outback_status status, const char* slot, int64_t device = none,

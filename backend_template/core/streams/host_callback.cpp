@@ -18,11 +18,11 @@ void run_callback(const std::function<void()>& function) noexcept {
     function();
   } catch (const c10::Error& error) {
     // what() would add torch's C++ stack.
-    TORCH_WARN(backend_name(), ": a host callback threw: ", error.what_without_backtrace());
+    warn(backend_name(), ": a host callback threw: ", error.what_without_backtrace());
   } catch (const std::exception& error) {
-    TORCH_WARN(backend_name(), ": a host callback threw: ", error.what());
+    warn(backend_name(), ": a host callback threw: ", error.what());
   } catch (...) {
-    TORCH_WARN(backend_name(), ": a host callback threw something that is no std::exception");
+    warn(backend_name(), ": a host callback threw something that is no std::exception");
   }
 }
 

@@ -1,12 +1,42 @@
 #include "backend_template/ops/in_place/adopt.h"
 
+#include <memory>
+#include <mutex>
 #include <utility>
 
 #include "backend_template/core/memory/device_allocator.h"
-#include "backend_template/ops/in_place/alias.h"
 #include "backend_template/ops/in_place/tensor_fields.h"
 
 namespace outback::ops {
+namespace {
+
+using shared_memory = std::shared_ptr<c10::DataPtr>;
+
+void let_go(void* held) {
+  delete static_cast<shared_memory*>(held);
+}
+
+c10::DataPtr owner_of(const shared_memory& memory) {
+  return {memory->get(), new shared_memory(memory), &let_go, memory->device()};
+}
+
+// Returns another owner of the storage's memory. Who else holds the storage, a kernel that keeps
+// its result say, may give it other memory, and the old one lives on: so the storage's own DataPtr
+// becomes one that shares.
+c10::DataPtr share_memory_of(c10::StorageImpl& storage) {
+  static auto& one_at_a_time = *new std::mutex;  // leaked: operators may run until the process ends
+  const std::lock_guard<std::mutex> lock(one_at_a_time);
+  if (storage.mutable_data() == nullptr) return {nullptr, storage.device()};
+  c10::DataPtr& own = storage.mutable_data_ptr();
+  if (own.get_deleter() != &let_go) {
+    const auto memory = std::make_shared<c10::DataPtr>(own.get(), own.device());
+    c10::DataPtr sharing = owner_of(memory);
+    *memory = std::exchange(own, std::move(sharing));
+  }
+  return owner_of(*static_cast<shared_memory*>(own.get_context()));
+}
+
+}  // namespace
 
 void adopt_storage(const kernel_target& target, c10::StorageImpl& storage, c10::Device device) {
   storage.set_data_ptr_noswap(
@@ -18,10 +48,10 @@ c10::Storage share_storage(const kernel_target& target, const c10::Storage& stor
                            c10::Device device) {
   c10::StorageImpl& shared = *storage.unsafeGetStorageImpl();
   const size_t size = shared.nbytes();
-  return c10::make_intrusive<c10::StorageImpl>(
-      c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(size),
-      target.adopt(own_memory(shared, shared.mutable_data(), shared.device()), size, device),
-      &core::device_allocator(), /*resizable=*/true);
+  return c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(),
+                                               static_cast<int64_t>(size),
+                                               target.adopt(share_memory_of(shared), size, device),
+                                               &core::device_allocator(), /*resizable=*/true);
 }
 
 void relabel(const kernel_target& target, c10::TensorImpl& tensor, c10::Device device) {

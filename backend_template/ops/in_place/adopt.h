@@ -15,8 +15,8 @@ namespace outback::ops {
 void adopt_storage(const kernel_target& target, c10::StorageImpl& storage, c10::Device device);
 
 /// Returns a new storage of `device` over the memory of `storage`, a storage of the target that
-/// others hold too, or over a copy of that memory. The result keeps `storage` alive while it uses
-/// its memory.
+/// others hold too, or over a copy of that memory. The memory lives as long as one of both uses it,
+/// also if the other one gets new memory.
 c10::Storage share_storage(const kernel_target& target, const c10::Storage& storage,
                            c10::Device device);
 

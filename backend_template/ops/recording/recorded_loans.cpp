@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "backend_template/core/devices/device.h"
@@ -134,6 +135,15 @@ std::vector<recorded_loans::changed_bits> recorded_loans::bits() const {
   return changed;
 }
 
+// Returns an owner for memory of the capture's pool that leaves it to the graph, and keeps the
+// pool: what a kernel keeps of a replay may be written again, and never lies over memory that went
+// back.
+c10::DataPtr recorded_loans::in_pool(void* data, c10::Device device) const {
+  using owner = std::shared_ptr<void>;
+  return {data, new owner(open_.pool_owner()), [](void* held) { delete static_cast<owner*>(held); },
+          device};
+}
+
 // Takes the tensors out of the arguments meanwhile: then whoever else holds an alias has kept it.
 void recorded_loans::leave_memory_to_graph(torch::jit::Stack& arguments) {
   call_.reset();
@@ -151,7 +161,7 @@ void recorded_loans::leave_memory_to_graph(torch::jit::Stack& arguments) {
   for (const loan& it : loans_) {
     if (has_pool_memory(it.source.storage()) && !is_kept(it.alias.storage())) {
       c10::StorageImpl& alias = *it.alias.storage().unsafeGetStorageImpl();
-      alias.set_data_ptr_noswap({alias.mutable_data(), alias.device()});
+      alias.set_data_ptr_noswap(in_pool(alias.mutable_data(), alias.device()));
     }
   }
   auto other = others.begin();

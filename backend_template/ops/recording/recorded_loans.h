@@ -43,7 +43,7 @@ class recorded_loans {
 
   /// To be called last, with the arguments that the replays will have. Until then each alias owns
   /// its memory, which nothing else may use then. Here those that nobody kept give it up: the graph
-  /// keeps the memory, and may use it again when its tensor is gone.
+  /// may use it again when its tensor is gone. They own the pool from then on.
   void leave_memory_to_graph(torch::jit::Stack& arguments);
 
   /// A result that the kernel makes anew in each replay: the replay copies it to the memory that
@@ -80,6 +80,7 @@ class recorded_loans {
   bool has_pool_memory(const c10::Storage& storage) const;
   void keep_old_bytes(const c10::Storage& storage);
   bool is_kept(const c10::Storage& alias) const;
+  c10::DataPtr in_pool(void* data, c10::Device device) const;
 
   const c10::OperatorHandle& op_;
   core::capture& open_;

@@ -132,6 +132,15 @@ MUTANTS = (
         found_by="PendingMemoryTest.EventsServeAgain",
     ),
     Mutant(
+        name="what_a_graph_used_goes_back_while_another_device_runs_it",
+        breaks="A graph over two devices is reset while a launch is pending on the second one: the "
+        "first one's memory goes back to the driver, and the launch writes to it.",
+        file="backend_template/core/memory/allocator/freeing.cpp",
+        old="  if (list != nullptr) for_each_other_device(device, &synchronize_device);\n",
+        new="",
+        found_by="HookedRuntimeTest.WhatAGraphUsedIsNotGivenBackWhileAnotherDeviceRunsIt",
+    ),
+    Mutant(
         name="autograd_never_gets_more_threads",
         breaks="After torch.set_num_threads(8) a backward pass uses as few threads as before.",
         file="backend_template/core/interfaces/thread_count.cpp",

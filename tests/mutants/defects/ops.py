@@ -39,6 +39,16 @@ MUTANTS = (
         found_by="EngineTest.AnAliasKeepsTheMemoryThatItsStorageHasLost",
     ),
     Mutant(
+        name="what_a_kernel_keeps_of_a_replay_is_nobodys",
+        breaks="A CPU kernel that keeps what a replay lent it reads memory that was given to others, "
+        "once the graph is gone.",
+        file="backend_template/ops/recording/recorded_loans.cpp",
+        old="new owner(open_.pool_owner())",
+        new="new owner()",
+        found_by="tests/python/graphs/test_graph_memory.py::"
+        "test_a_kernel_may_keep_what_a_replay_lent_it",
+    ),
+    Mutant(
         name="the_last_element_is_not_staged",
         breaks="An operator over copies neither reads nor writes the last element of a view.",
         file="backend_template/ops/copies/byte_ranges.cpp",

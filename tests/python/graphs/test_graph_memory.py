@@ -197,3 +197,47 @@ def test_a_kernel_may_keep_what_a_capture_lent_it():
     kept.clear()
     acme.empty_cache()
     assert acme.memory_stats()["active_bytes.all.current"] == acme.memory_allocated()
+
+
+def test_a_kernel_may_keep_what_a_replay_lent_it():
+    kept = []
+
+    @torch.library.custom_op("outback_graphs::keeps_replays", mutates_args=(), device_types="cpu")
+    def keeps(x: torch.Tensor) -> torch.Tensor:
+        kept.append(x)
+        return x + 1
+
+    acme.empty_cache()
+    before = acme.memory_reserved()
+    x = torch.arange(1000.0, device="acme")
+    graph = acme.CUDAGraph()
+    with acme.graph(graph):
+        y = x * 2
+        z = keeps(y)
+    del kept[0]
+    graph.replay()
+    acme.synchronize()
+    del graph, y, z
+    gc.collect()
+    acme.empty_cache()
+    others = [torch.full((1000,), 7.0, device="acme") for _ in range(40)]
+    assert torch.equal(kept[0], torch.arange(1000.0) * 2)
+    del others, x
+    kept.clear()
+    acme.empty_cache()
+    assert acme.memory_reserved() == before
+
+
+def test_what_a_graph_held_in_a_launch_goes_back_with_the_cache():
+    acme.empty_cache()
+    before = acme.memory_reserved()
+    x = torch.ones(1 << 20, device="acme")
+    graph = acme.CUDAGraph()
+    with acme.graph(graph):
+        y = x * 2
+    acme._sleep(20_000_000)
+    graph.replay()
+    del graph, x, y  # while the launch is pending
+    acme.synchronize()
+    acme.empty_cache()
+    assert acme.memory_reserved() == before

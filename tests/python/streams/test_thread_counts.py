@@ -103,3 +103,37 @@ thread.join()
 assert len(checked) == 3
 """
     )
+
+
+def test_threads_with_different_numbers_differentiate_at_once(run_python):
+    run_python(
+        """
+import threading
+import torch
+
+def work(count):
+    torch.get_num_threads()  # the first question sets the number, to the one that was set last
+    torch.set_num_threads(count)
+    start.wait()
+    for _ in range(20):
+        seen = []
+        x = torch.ones(3, device="acme", requires_grad=True)
+        y = x
+        for _ in range(10):
+            y = y * 2
+            y.register_hook(lambda gradient: seen.append(torch.get_num_threads()))
+        y.sum().backward()
+        if seen != [count] * 10:
+            wrong.append((count, seen))
+
+wrong = []
+start = threading.Barrier(8)
+threads = [threading.Thread(target=work, args=(count,)) for count in range(1, 9)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+if torch.acme.get_device_properties(0).is_host_addressable:
+    assert not wrong, wrong
+"""
+    )

@@ -123,9 +123,12 @@ class device_cache {
   // ---- Giving memory back to the runtime.
 
   /// Takes all segments of a pool that are wholly free out of the cache, and returns them as a list
-  /// linked by `next`. {0, 0} means the common pool and the pools that nobody uses any more. The
-  /// caller gives each segment's memory back and calls `forget`, or calls `keep_cached`.
-  block* take_cached(c10::MempoolId_t pool) { return locked<&device_heap::take_cached>(pool); }
+  /// linked by `next`. {0, 0} means the common pool and, with `of_graphs`, the pools that nobody
+  /// uses any more. The caller gives each segment's memory back and calls `forget`, or calls
+  /// `keep_cached`.
+  block* take_cached(c10::MempoolId_t pool, bool of_graphs = true) {
+    return locked<&device_heap::take_cached>(pool, of_graphs);
+  }
   /// Does the same with the common pool's segments that have been free for longest, until they have
   /// `bytes` together or there are no more.
   block* take_oldest(size_t bytes) { return locked<&device_heap::take_oldest>(bytes); }

@@ -301,11 +301,12 @@ void device_heap::for_each_whole_segment(Visit visit) {
   });
 }
 
-block* device_heap::take_cached(c10::MempoolId_t pool) {
+block* device_heap::take_cached(c10::MempoolId_t pool, bool of_graphs) {
   block* list = nullptr;
   for_each_whole_segment([&](block* cached) {
     const memory_pool& its = *cached->home->pool;
-    if (its.id == pool || (pool == common && its.uses == 0)) take_out(list, cached);
+    const bool is_left = pool == common && of_graphs && its.uses == 0;
+    if (its.id == pool || is_left) take_out(list, cached);
   });
   return list;
 }

@@ -51,7 +51,7 @@ class device_heap {
   [[nodiscard]] bool put_back(block* freed, const std::shared_ptr<c10::GatheredContext>& context);
   void give_up(block* freed, const std::shared_ptr<c10::GatheredContext>& context);
 
-  block* take_cached(c10::MempoolId_t pool);
+  block* take_cached(c10::MempoolId_t pool, bool of_graphs = true);
   block* take_oldest(size_t bytes);
   void keep_cached(block* list);
   void forget(block* gone);

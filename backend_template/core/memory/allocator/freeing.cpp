@@ -3,6 +3,7 @@
 #include <c10/util/Exception.h>
 #include <c10/util/SmallVector.h>
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <utility>
@@ -20,6 +21,8 @@ namespace {
 
 using c10::CachingDeviceAllocator::RecordContext;
 
+std::atomic<void (*)(c10::DeviceIndex)> wait_for_launches{nullptr};
+
 c10::Stream stream_on(c10::DeviceIndex device, c10::StreamId id) {
   return c10::Stream(c10::Stream::UNSAFE, c10::Device(device_type, device), id);
 }
@@ -32,10 +35,8 @@ c10::DataPtr release(device_cache& cache, block* gone) noexcept {
   if (gone->is_adopted) {
     owner = std::move(gone->foreign);
   } else {
-    const outback_status status = free_device_memory(gone->device, gone->data);
-    if (status != OUTBACK_OK) {
-      TORCH_WARN(failure_text(status, "mem_free", gone->device, static_cast<int64_t>(gone->size)));
-    }
+    warn_of(free_device_memory(gone->device, gone->data), "mem_free", gone->device,
+            static_cast<int64_t>(gone->size));
   }
   cache.forget(gone);
   return owner;
@@ -98,10 +99,10 @@ void wait_for_uses(device_cache& cache, block* freed, bool own_stream_too) noexc
   } catch (const c10::Error& e) {
     // The device is lost. Nobody knows when its work ends, so the memory is never freed. A deleter
     // must not throw, hence the warning.
-    TORCH_WARN(backend_name(), ": ", size,
-               " bytes leak, since an event failed: ", e.what_without_backtrace());
+    warn(backend_name(), ": ", size,
+         " bytes leak, since an event failed: ", e.what_without_backtrace());
   } catch (const std::exception& e) {
-    TORCH_WARN(backend_name(), ": ", size, " bytes leak: ", e.what());
+    warn(backend_name(), ": ", size, " bytes leak: ", e.what());
   }
 }
 
@@ -121,13 +122,31 @@ bool is_last_owner(block& freed) noexcept {
   return true;
 }
 
+// Calls `visit` with the other devices whose memory was used.
+template <class Visit>
+void for_each_other_device(c10::DeviceIndex device, Visit visit) {
+  for (c10::DeviceIndex other = 0; other < device_count(); ++other) {
+    if (other != device && cache_if_used(other) != nullptr) visit(other);
+  }
+}
+
+// Waits for the work that may use the segments. A graph may be launched on another device than a
+// part of its memory is on, so with `of_graphs` all devices are waited for if a segment was of a
+// private pool.
+void wait_for_users(c10::DeviceIndex device, const block* list, bool of_graphs) {
+  synchronize_device(device);
+  if (!of_graphs) return;
+  while (list != nullptr && pool_of(*list) == c10::MempoolId_t{0, 0}) list = list->next;
+  if (list != nullptr) for_each_other_device(device, &synchronize_device);
+}
+
 // Gives segments back that were taken out of the cache. Cached memory may still be in use by work
-// on its own stream, so the device is waited for first.
-void release_when_idle(device_cache& cache, c10::DeviceIndex device, block* list) {
+// on its own stream, so that work is waited for first.
+void release_when_idle(device_cache& cache, c10::DeviceIndex device, block* list, bool of_graphs) {
   if (list == nullptr) return;
   std::exception_ptr failed;
   try {
-    synchronize_device(device);
+    wait_for_users(device, list, of_graphs);
   } catch (...) {
     // If a capture has begun meanwhile, it is the capture that refuses the wait, and the memory may
     // be in use. Otherwise the device is lost, and its work with it, so the memory can go.
@@ -151,12 +170,21 @@ void report_to_profiler(const device_cache& cache, c10::DeviceIndex device, void
                                    c10::Device(device_type, device));
 }
 
+void set_wait_for_launches(void (*wait)(c10::DeviceIndex)) noexcept {
+  wait_for_launches.store(wait, std::memory_order_release);
+}
+
 void process_pending(device_cache& cache, bool wait) {
   // As in torch.cuda's allocator, no event is queried during a capture: to query one that was
   // recorded in the capture is an error.
   if (any_capture(cache.device())) return;
-  // What other threads hold may be about to become pending.
-  if (wait) cache.in_transit().wait();
+  if (wait) {
+    if (auto* const launches = wait_for_launches.load(std::memory_order_acquire)) {
+      launches(cache.device());
+    }
+    // What other threads hold may be about to become pending.
+    cache.in_transit().wait();
+  }
   // Only what is pending now: other threads may go on freeing, and this loop would never end.
   const uint64_t newest = cache.newest_pending();
   size_t queue = 0;
@@ -208,14 +236,18 @@ void free_block(void* context) noexcept {
 
 void empty_cache(device_cache& cache, c10::DeviceIndex device, c10::MempoolId_t pool) {
   if (pool == c10::MempoolId_t{0, 0}) cache.drop_spare_uses();
+  // Nobody may wait for a device that is captured: what graphs have left goes with a later call.
+  bool of_graphs = pool == c10::MempoolId_t{0, 0};
+  for_each_other_device(
+      device, [&](c10::DeviceIndex other) { of_graphs = of_graphs && !any_capture(other); });
   const memory_in_transit::one on_its_way(cache.in_transit());
-  release_when_idle(cache, device, cache.take_cached(pool));
+  release_when_idle(cache, device, cache.take_cached(pool, of_graphs), of_graphs);
 }
 
 void collect_garbage(device_cache& cache, c10::DeviceIndex device, size_t bytes) {
   if (any_capture(device)) return;  // nobody may wait for the device
   const memory_in_transit::one on_its_way(cache.in_transit());
-  release_when_idle(cache, device, cache.take_oldest(bytes));
+  release_when_idle(cache, device, cache.take_oldest(bytes), /*of_graphs=*/false);
 }
 
 }  // namespace outback::core

@@ -10,6 +10,11 @@ namespace outback::core {
 /// device: a block that streams still use becomes pending. In a forked child it does nothing.
 void free_block(void* context) noexcept;
 
+/// Sets what `process_pending` calls if it waits: a function that waits for the launches of graphs
+/// that are gone, on a device, and frees what they have used. For graphs; there is one.
+/// Thread-safe.
+void set_wait_for_launches(void (*wait)(c10::DeviceIndex)) noexcept;
+
 /// Returns pending blocks to the cache, or to the runtime, if the streams that use them are done.
 /// With `wait` it waits for those streams; when it returns, everything that was pending at the call
 /// has come back, also what another thread has taken up.

@@ -1,5 +1,7 @@
 #include "backend_template/core/memory/allocator/history.h"
 
+#include <exception>
+#include <new>
 #include <utility>
 
 namespace outback::core {
@@ -23,9 +25,11 @@ namespace detail {
 
 std::atomic<RecordContext> contexts_now{RecordContext::NEVER};
 
-std::shared_ptr<c10::GatheredContext> gather() {
+std::shared_ptr<c10::GatheredContext> gather() noexcept try {
   const CreateContextFn make = gather_now.load(std::memory_order_acquire);
   return make == nullptr ? nullptr : make();
+} catch (const std::exception&) {
+  return nullptr;
 }
 
 }  // namespace detail
@@ -46,7 +50,7 @@ void history::configure(const history_settings& settings) {
 
 void history::add(trace_entry::Action action, c10::DeviceIndex device, size_t address, size_t size,
                   c10::StreamId stream, c10::MempoolId_t pool,
-                  std::shared_ptr<c10::GatheredContext> context) {
+                  std::shared_ptr<c10::GatheredContext> context) noexcept try {
   if ((settings_.skipped >> action & 1U) != 0) return;
   // With RecordContext::STATE only blocks keep stacks, and entries do not.
   if (settings_.contexts < RecordContext::ALLOC) context = nullptr;
@@ -61,6 +65,7 @@ void history::add(trace_entry::Action action, c10::DeviceIndex device, size_t ad
   }
   ring_[oldest_] = std::move(entry);
   oldest_ = (oldest_ + 1) % ring_.size();
+} catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
 }
 
 std::vector<trace_entry> history::entries() const {

@@ -46,10 +46,11 @@ class history {
   bool enabled() const noexcept { return settings_.enabled; }
 
   /// Adds an entry with the present time, unless the settings skip `action`. `address` and `size`
-  /// mean what torch's TraceEntry says for the action. The caller asks `enabled` first.
+  /// mean what torch's TraceEntry says for the action. The caller asks `enabled` first. Leaves the
+  /// entry out if there is no memory for it: what is written down must not fail.
   void add(trace_entry::Action action, c10::DeviceIndex device, size_t address, size_t size,
            c10::StreamId stream, c10::MempoolId_t pool,
-           std::shared_ptr<c10::GatheredContext> context);
+           std::shared_ptr<c10::GatheredContext> context) noexcept;
 
   /// Attaches `text` to the entries from now on. "" attaches nothing.
   void set_metadata(std::string text) { metadata_ = std::move(text); }
@@ -68,14 +69,15 @@ class history {
 namespace detail {
 // What stacks are taken for, in all threads. NEVER while nothing is recorded.
 extern std::atomic<c10::CachingDeviceAllocator::RecordContext> contexts_now;
-std::shared_ptr<c10::GatheredContext> gather();
+std::shared_ptr<c10::GatheredContext> gather() noexcept;
 }  // namespace detail
 
 /// Returns the calling thread's stack, for the event that it is about to cause; or null if stacks
-/// are recorded for less than `wanted_from`. Takes locks, Python's GIL among them, so the caller
-/// must hold none. Thread-safe; costs one load while no stacks are recorded.
+/// are recorded for less than `wanted_from`, and if the stack cannot be had. Takes locks, Python's
+/// GIL among them, so the caller must hold none. Thread-safe; costs one load while no stacks are
+/// recorded.
 inline std::shared_ptr<c10::GatheredContext> gather_context(
-    c10::CachingDeviceAllocator::RecordContext wanted_from) {
+    c10::CachingDeviceAllocator::RecordContext wanted_from) noexcept {
   if (C10_LIKELY(detail::contexts_now.load(std::memory_order_relaxed) < wanted_from)) return {};
   return detail::gather();
 }
