@@ -102,11 +102,11 @@ endfunction()
 # That register_backend() refuses the name is better known before minutes of compiling than after them. It is no error,
 # since the sources may register another one.
 function(_outback_warn_of_name name)
-  set(list "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../registration/taken_names.h")
+  set(list "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../registration/taken_names.txt")
   string(LENGTH "${name}" length)
   set(taken "")
   if(name MATCHES "^[a-z]([a-z_]*[a-z])?$" AND NOT name MATCHES "^(mps|outback_|outback$)" AND length LESS_EQUAL 32)
-    file(STRINGS "${list}" taken REGEX "^ +\" (.* )?${name} ")
+    file(STRINGS "${list}" taken REGEX "^ (.* )?${name}( |$)")
     if(NOT taken)
       return()
     endif()

@@ -4,8 +4,6 @@
 #include <c10/util/Exception.h>
 #include <torch/csrc/jit/serialization/pickler_helper.h>
 
-#include <utility>
-
 #include "backend_template/core/devices/device.h"
 
 namespace outback::registration {

@@ -2,10 +2,10 @@
 
 #include <c10/core/DeviceType.h>
 
+#include <sstream>
 #include <string_view>
 
 #include "backend_template/core/runtime/format.h"
-#include "registration/taken_names.h"
 
 namespace outback::registration {
 namespace {
@@ -25,10 +25,12 @@ bool is_in_tree(std::string_view name) {
 
 // Returns who has the name already; "" if nobody has.
 std::string why_taken(const std::string& name) {
-  const std::string word = " " + name + " ";
-  for (const taken_names& group : taken) {
-    if (group.names.find(word) == std::string_view::npos) continue;
-    std::string why(group.why);
+  std::istringstream lines(taken_names);
+  std::string why;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(' ')) why = line;
+    if (!line.starts_with(' ') || (line + " ").find(" " + name + " ") == std::string::npos)
+      continue;
     if (const size_t star = why.find('*'); star != std::string::npos) why.replace(star, 1, name);
     return why;
   }

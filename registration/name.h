@@ -9,8 +9,11 @@ namespace outback::registration {
 ///
 /// The rules follow from torch: it parses a device string as letters and underscores up to a colon,
 /// lowers the name in C++ but not in Python, and matches the names of its own devices first. The
-/// names in taken_names.h are refused too, also in a program without Python, since a backend has
+/// names in taken_names.txt are refused too, also in a program without Python, since a backend has
 /// one name everywhere. torch_outback.names.problem() returns the same text; a test compares them.
 std::string name_problem(const std::string& name);
+
+/// The text of taken_names.txt.
+extern const char* const taken_names;
 
 }  // namespace outback::registration

@@ -2,7 +2,6 @@
 #include "backend_template/kernels/services.h"
 
 #include <ATen/detail/PrivateUse1HooksInterface.h>
-#include <c10/core/DeviceType.h>
 #include <c10/util/Exception.h>
 
 namespace outback::kernels {

@@ -1,5 +1,5 @@
-#include "backend_template/ops/autocast.h"
-
+// Which operators run in another dtype under torch.autocast on this device. Read this to see where
+// a rule of autocast comes from.
 #include <ATen/ATen.h>
 #include <ATen/Operators.h>
 #include <ATen/autocast_mode.h>
@@ -11,6 +11,7 @@
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/runtime/torch_version.h"
 #include "backend_template/ops/registrar.h"
+#include "backend_template/ops/registrations.h"
 
 namespace outback::ops {
 namespace {

@@ -6,6 +6,7 @@
 #include <torch/headeronly/version.h>
 
 namespace outback::ops {
+namespace {
 
 c10::OperatorName operator_name_of(const std::string& text) {
   TORCH_CHECK_VALUE(text.find("::") != std::string::npos,
@@ -20,6 +21,8 @@ c10::OperatorName operator_name_of(const std::string& text) {
                     "excluded_operators: torch ", TORCH_VERSION, " has no operator \"", text, "\"");
   return name;
 }
+
+}  // namespace
 
 operator_names operator_names_of(const std::vector<std::string>& texts) {
   operator_names names;

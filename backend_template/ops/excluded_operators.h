@@ -12,13 +12,10 @@ namespace outback::ops {
 
 using operator_names = std::unordered_set<c10::OperatorName>;
 
-/// Turns text such as "aten::mm" or "aten::add.Tensor" (namespace, name and, behind a dot, the
-/// overload) into torch's own type. Throws c10::ValueError if the text has no "::", or if this
-/// torch has no such operator; the message names the option and the text. Thread-safe, calls no
-/// slot.
-c10::OperatorName operator_name_of(const std::string& text);
-
-/// The same for each of `texts`; throws for the first one that is wrong.
+/// Turns texts such as "aten::mm" or "aten::add.Tensor" (namespace, name and, behind a dot, the
+/// overload) into torch's own type. Throws c10::ValueError for the first text that has no "::", or
+/// that this torch has no operator for; the message names the option and the text. Thread-safe,
+/// calls no slot.
 operator_names operator_names_of(const std::vector<std::string>& texts);
 
 }  // namespace outback::ops

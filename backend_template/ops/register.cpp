@@ -4,14 +4,9 @@
 
 #include <array>
 
-#include "backend_template/ops/autocast.h"
 #include "backend_template/ops/in_place/boxed_kernel.h"
-#include "backend_template/ops/in_place/common_operators.h"
-#include "backend_template/ops/in_place/cpu_kernels/cpu_kernels.h"
-#include "backend_template/ops/operators.h"
-#include "backend_template/ops/own/own.h"
-#include "backend_template/ops/recording/recorder.h"
 #include "backend_template/ops/registrar.h"
+#include "backend_template/ops/registrations.h"
 
 namespace outback::ops {
 namespace {
@@ -57,14 +52,12 @@ void register_operators(operator_names excluded) {
   // in_place/cpu_kernels come before the unboxed kernels, and those before the boxed ones.
   register_choosy(to);
   register_factories(to);
-  register_views(to);
-  register_tensor_data(to);
+  register_fields(to);
   register_resize(to);
   register_copies(to);
   register_lazy_clone(to);
   register_fills(to);
   register_scalars(to);
-  register_streams(to);
   register_batch_norm(to);
   register_convolutions(to);
   register_recurrent_cells(to);
@@ -80,7 +73,6 @@ void register_operators(operator_names excluded) {
   register_matrices(to);
   register_reductions(to);
   register_softmax(to);
-  register_sparse(to);
   register_common_operators(to);
   register_kernels_of(cpu_target, to);
   to.add_fallback(c10::DispatchKey::PrivateUse1, boxed_fallback(kept));

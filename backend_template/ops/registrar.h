@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -40,6 +41,12 @@ class registrar {
     using type = std::remove_pointer_t<decltype(function)>;
     add_kernel<type>(name, overload, key,
                      c10::KernelFunction::makeFromUnboxedRuntimeFunction(function));
+  }
+
+  /// The same for the operator `Operator`, a struct of at::_ops, with its own signature.
+  template <class Operator, typename Operator::schema* function>
+  void add() {
+    add<function>(Operator::name + std::string_view("aten::").size(), Operator::overload_name);
   }
 
   /// The same for a kernel that is made already. `Signature` is its C++ function type; the

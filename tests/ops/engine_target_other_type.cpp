@@ -25,8 +25,8 @@
 #include "backend_template/ops/in_place/sparse_members.h"
 #include "backend_template/ops/in_place/stack_tensors.h"
 #include "backend_template/ops/in_place/tensor_fields.h"
-#include "backend_template/ops/own/own.h"
 #include "backend_template/ops/registrar.h"
+#include "backend_template/ops/registrations.h"
 #include "tests/ops/engine_target.h"
 
 namespace outback::test {
@@ -266,15 +266,12 @@ void register_engine_target() {
   static const ops::operator_names none;
   static auto& to = *new ops::registrar(none);
   ops::register_factories(to);
-  ops::register_views(to);
-  ops::register_tensor_data(to);
+  ops::register_fields(to);
   ops::register_resize(to);
   ops::register_copies(to);
   ops::register_lazy_clone(to);
   ops::register_fills(to);
   ops::register_scalars(to);
-  ops::register_streams(to);
-  ops::register_sparse(to);
   ops::register_kernels_of(target, to);
   to.add_fallback(c10::DispatchKey::PrivateUse1, ops::boxed_fallback(none, target));
 }

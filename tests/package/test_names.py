@@ -53,7 +53,7 @@ asked = json.load(sys.stdin)
 answers = {}
 for name in sorted(there | set(asked["refused"])):
     answers[name] = answer(name)
-    assert answers[name] != "accepted", f"{name} is missing in registration/taken_names.h"
+    assert answers[name] != "accepted", f"{name} is missing in registration/taken_names.txt"
 for name in asked["legal"]:  # a process registers once
     if (child := os.fork()) == 0:
         os._exit(answer(name) != "accepted")
@@ -153,7 +153,7 @@ def test_cmake_warns_of_a_name_that_would_be_refused_after_the_build(tmp_path):
 @pytest.fixture
 def another_list(tmp_path, monkeypatch):
     """A copy of the list, for a torch that has what the test says."""
-    file = tmp_path / "taken_names.h"
+    file = tmp_path / "taken_names.txt"
     shutil.copy(names.TAKEN, file)
     monkeypatch.setattr(names, "TAKEN", file)
     return lambda *found: monkeypatch.setattr(taken_names, "found", lambda: iter(found))

@@ -4,9 +4,8 @@
 #include <c10/core/DeviceType.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <string>
-
-#include "registration/taken_names.h"
 
 namespace outback::registration {
 namespace {
@@ -50,11 +49,14 @@ TEST(NameTest, TheToolkitsOwnNamesAreRefused) {
 
 // The command has no other list.
 TEST(NameTest, TheListHasEveryDeviceOfTorch) {
+  std::string devices = taken_names;
+  devices.resize(devices.find("\nPython has a keyword"));
+  std::replace(devices.begin(), devices.end(), '\n', ' ');
   for (int type = 0; type < c10::COMPILE_TIME_MAX_DEVICE_TYPES; ++type) {
     const auto device = static_cast<c10::DeviceType>(type);
     if (device == c10::DeviceType::PrivateUse1) continue;
     const std::string name = c10::DeviceTypeName(device, /*lower_case=*/true);
-    EXPECT_NE(taken[0].names.find(" " + name + " "), std::string_view::npos) << name;
+    EXPECT_THAT(devices + " ", HasSubstr(" " + name + " "));
   }
 }
 

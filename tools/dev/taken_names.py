@@ -1,4 +1,4 @@
-"""registration/taken_names.h: adds the names that the torch of this Python has taken.
+"""registration/taken_names.txt: adds the names that the torch of this Python has taken.
 
 ./dev docs runs it, and `python tools/dev/taken_names.py` in an environment with another torch. What
 is in the list stays there, since it is for all releases of torch; the groups that are not torch's
@@ -7,8 +7,8 @@ are written by hand.
 
 import os
 import pkgutil
-import re
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "generators/cli"))
 from torch_outback import names  # noqa: E402
 
-_WIDTH = 100  # of a line, as .clang-format has it
+_WIDTH = 100  # of a line
 _IS = 'torch.Tensor has "is_*" already'
 
 
@@ -66,29 +66,17 @@ def add() -> list[str]:
 
 
 def _written(text: str, groups: dict[str, list[str]]) -> str:
-    """`text`, which is the header's, with these groups in it."""
-    entries = []
-    for why, group in groups.items():
-        quoted = why.replace('"', '\\"')
-        lines = "\n".join(f'     "{line}"' for line in _lines(sorted(group)))
-        entries.append(f'    {{"{quoted}",\n{lines}}},\n')
-    return re.sub(
-        r"(taken\[\] = \{\n).*?(^\};\n)",
-        lambda found: found[1] + "".join(entries) + found[2],
-        text,
-        flags=re.DOTALL | re.MULTILINE,
+    """`text`, which is the list's, with these groups below its comment."""
+    comment = "".join(line for line in text.splitlines(True) if line.startswith("#"))
+    entries = [f"{why}\n{_lines(group)}\n" for why, group in groups.items()]
+    return f"{comment}\n{''.join(entries)}"
+
+
+def _lines(words: list[str]) -> str:
+    indent = " " * 4
+    return textwrap.fill(
+        " ".join(sorted(words)), _WIDTH, initial_indent=indent, subsequent_indent=indent
     )
-
-
-def _lines(words: list[str]) -> Iterator[str]:
-    """The words with a blank before and behind each, in lines that leave room for the quotes."""
-    line = " "
-    for word in words:
-        if len(line) + len(word) + 1 > _WIDTH - 9:
-            yield line
-            line = " "
-        line += f"{word} "
-    yield line
 
 
 if __name__ == "__main__":

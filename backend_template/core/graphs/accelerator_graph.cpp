@@ -1,4 +1,5 @@
-#include "backend_template/core/graphs/accelerator_graph.h"
+// torch.accelerator.Graph: a wrapper of device_graph.
+#include "backend_template/core/interfaces/registries.h"
 
 #include "backend_template/core/runtime/torch_version.h"
 

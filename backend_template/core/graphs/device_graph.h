@@ -4,7 +4,6 @@
 #pragma once
 
 #include <c10/core/Allocator.h>
-#include <c10/core/Stream.h>
 
 #include <memory>
 #include <thread>

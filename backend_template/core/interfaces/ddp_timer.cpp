@@ -1,4 +1,5 @@
-#include "backend_template/core/interfaces/ddp_timer.h"
+// Times on the device for DistributedDataParallel's logging of its statistics.
+#include "backend_template/core/interfaces/registries.h"
 
 #include <c10/core/Device.h>
 #include <torch/csrc/distributed/c10d/reducer_timer.hpp>

@@ -10,7 +10,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 
 #include "backend_template/core/devices/device.h"
 

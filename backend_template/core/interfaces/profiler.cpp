@@ -1,4 +1,5 @@
-#include "backend_template/core/interfaces/profiler.h"
+// The device's clock for torch's profiler: events around operators, for their times on the device.
+#include "backend_template/core/interfaces/registries.h"
 
 #include <c10/core/DeviceGuard.h>
 #include <c10/util/ApproximateClock.h>

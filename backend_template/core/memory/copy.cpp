@@ -9,7 +9,6 @@
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/lazy_start.h"
-#include "backend_template/core/runtime/format.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/event.h"
 #include "backend_template/core/streams/stream.h"

@@ -3,7 +3,6 @@
 #include <c10/core/AllocatorConfig.h>
 #include <c10/util/Exception.h>
 
-#include <algorithm>
 #include <exception>
 #include <limits>
 #include <utility>

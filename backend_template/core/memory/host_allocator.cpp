@@ -3,7 +3,6 @@
 #include <ATen/core/CachingHostAllocator.h>
 #include <c10/util/Exception.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <optional>

@@ -1,7 +1,5 @@
 #include "backend_template/core/memory/ipc.h"
 
-#include <c10/util/Exception.h>
-
 #include <memory>
 
 #include "backend_template/core/devices/device.h"

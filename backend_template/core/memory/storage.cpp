@@ -10,6 +10,12 @@
 
 namespace outback::core {
 
+c10::Storage make_storage(c10::DataPtr&& memory, size_t size) {
+  return c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(),
+                                               static_cast<int64_t>(size), std::move(memory),
+                                               &device_allocator(), /*resizable=*/true);
+}
+
 void resize_storage(c10::StorageImpl& storage, size_t size) {
   TORCH_CHECK(storage.resizable(), "Trying to resize storage that is not resizable");
   const c10::Device device = storage.device();

@@ -1,12 +1,15 @@
-// Storages that grow and shrink: tensor.resize_ and UntypedStorage.resize_ end here, through the
-// accelerator hooks.
+// Storages of the device: made over memory, and resized. tensor.resize_ and UntypedStorage.resize_
+// end here, through the accelerator hooks.
 #pragma once
 
-#include <c10/core/StorageImpl.h>
+#include <c10/core/Storage.h>
 
 #include <cstddef>
 
 namespace outback::core {
+
+/// Returns a resizable storage over `memory`, `size` bytes of a device of this backend.
+c10::Storage make_storage(c10::DataPtr&& memory, size_t size);
 
 /// Gives `storage`, which is on this backend's device, new memory of `size` bytes, and copies as
 /// much of its content as fits, on the device's current stream. Does not wait for the copy.

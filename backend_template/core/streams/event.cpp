@@ -22,38 +22,20 @@ int64_t host_clock_ns() {
 }  // namespace
 
 event::~event() {
-  release();
-}
-
-event::event(event&& other) noexcept
-    : flags_(other.flags_),
-      device_(std::exchange(other.device_, -1)),
-      handle_(std::exchange(other.handle_, nullptr)),
-      host_ns_(other.host_ns_),
-      exported_(std::move(other.exported_)),
-      recorded_in_(std::move(other.recorded_in_)) {}
-
-event& event::operator=(event&& other) noexcept {
-  if (this != &other) {
-    release();
-    flags_ = other.flags_;
-    device_ = std::exchange(other.device_, -1);
-    handle_ = std::exchange(other.handle_, nullptr);
-    host_ns_ = other.host_ns_;
-    exported_ = std::move(other.exported_);
-    recorded_in_ = std::move(other.recorded_in_);
-  }
-  return *this;
-}
-
-void event::release() noexcept {
   // In a forked child the handle is the parent's. The status is ignored: a destructor cannot report
   // it, and at exit the driver may be gone already.
   if (handle_ != nullptr && !is_in_bad_fork())
     runtime().events->destroy(runtime().self, device_, handle_);
-  handle_ = nullptr;
-  device_ = -1;
-  exported_.reset();
+}
+
+event& event::operator=(event&& other) noexcept {
+  std::swap(flags_, other.flags_);
+  std::swap(device_, other.device_);
+  std::swap(handle_, other.handle_);
+  std::swap(host_ns_, other.host_ns_);
+  std::swap(exported_, other.exported_);
+  std::swap(recorded_in_, other.recorded_in_);
+  return *this;
 }
 
 void event::create(c10::DeviceIndex device) {

@@ -38,7 +38,8 @@ class event {
   /// Destroys the runtime's event, which may still be pending. In a forked child the event is the
   /// parent's, and nothing is done.
   ~event();
-  event(event&& other) noexcept;
+  event(event&& other) noexcept : event() { *this = std::move(other); }
+  /// Swaps, so that `other` destroys what this object owned before.
   event& operator=(event&& other) noexcept;
   event(const event&) = delete;
   event& operator=(const event&) = delete;
@@ -81,8 +82,6 @@ class event {
   }
 
  private:
-  void release() noexcept;
-
   uint32_t flags_;
   c10::DeviceIndex device_ = -1;  // -1: neither created nor recorded
   outback_event handle_ = nullptr;

@@ -57,7 +57,7 @@ struct backend_meta_functions {
 struct backend_options {
   /// The device's name: `torch.device("<name>:0")`, `tensor.<name>()`, `torch.<name>`. 1 to 32
   /// lower-case letters and underscores, which begin and end with a letter. Names that PyTorch,
-  /// Python or C++ use already are refused (registration/taken_names.h lists them).
+  /// Python or C++ use already are refused (registration/taken_names.txt lists them).
   std::string name;
   /// The device. It is borrowed: the table and everything that it points to must live until the
   /// process ends. `outback::table_problem` says whether a table is accepted.

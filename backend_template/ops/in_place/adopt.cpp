@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "backend_template/core/memory/device_allocator.h"
+#include "backend_template/core/memory/storage.h"
 #include "backend_template/ops/in_place/tensor_fields.h"
 
 namespace outback::ops {
@@ -48,10 +49,7 @@ c10::Storage share_storage(const kernel_target& target, const c10::Storage& stor
                            c10::Device device) {
   c10::StorageImpl& shared = *storage.unsafeGetStorageImpl();
   const size_t size = shared.nbytes();
-  return c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(),
-                                               static_cast<int64_t>(size),
-                                               target.adopt(share_memory_of(shared), size, device),
-                                               &core::device_allocator(), /*resizable=*/true);
+  return core::make_storage(target.adopt(share_memory_of(shared), size, device), size);
 }
 
 void relabel(const kernel_target& target, c10::TensorImpl& tensor, c10::Device device) {

@@ -1,17 +1,16 @@
-#include "backend_template/ops/in_place/common_operators.h"
-
+// Unboxed kernels for the operators that models call most often. Boxed kernels serve all others.
 #include <ATen/Operators.h>
 
 #include "backend_template/ops/in_place/unboxed_kernel.h"
 #include "backend_template/ops/registrar.h"
+#include "backend_template/ops/registrations.h"
 
 namespace outback::ops {
 namespace {
 
-// `+ 6` skips "aten::" in the operator's name, since the registrar adds it.
 template <class Operator>
 void add_unboxed(registrar& to) {
-  to.add<&unboxed_kernel<Operator>::run>(Operator::name + 6, Operator::overload_name);
+  to.add<Operator, &unboxed_kernel<Operator>::run>();
 }
 
 }  // namespace

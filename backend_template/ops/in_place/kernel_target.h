@@ -9,8 +9,6 @@
 
 #include <cstddef>
 
-#include "backend_template/core/devices/device.h"
-
 namespace outback::ops {
 
 /// A constant that lives until the process ends. `index` is the index of one of our devices.

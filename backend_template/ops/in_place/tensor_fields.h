@@ -6,7 +6,6 @@
 #include <c10/core/Backend.h>
 #include <c10/core/Device.h>
 #include <c10/core/DispatchKeySet.h>
-#include <c10/core/Storage.h>
 #include <c10/core/TensorImpl.h>
 
 namespace outback::ops {

@@ -10,8 +10,8 @@
 #include <c10/core/DispatchKey.h>
 
 #include "backend_template/ops/in_place/cpu_kernels/stubs.h"
-#include "backend_template/ops/own/own.h"
 #include "backend_template/ops/registrar.h"
+#include "backend_template/ops/registrations.h"
 
 namespace outback::ops {
 namespace {

@@ -9,8 +9,8 @@
 #include <tuple>
 
 #include "backend_template/ops/in_place/kernel_call.h"
-#include "backend_template/ops/own/own.h"
 #include "backend_template/ops/registrar.h"
+#include "backend_template/ops/registrations.h"
 
 namespace outback::ops {
 namespace {

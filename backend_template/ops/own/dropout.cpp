@@ -7,8 +7,8 @@
 
 #include <tuple>
 
-#include "backend_template/ops/own/own.h"
 #include "backend_template/ops/registrar.h"
+#include "backend_template/ops/registrations.h"
 
 namespace outback::ops {
 namespace {

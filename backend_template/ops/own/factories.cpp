@@ -14,8 +14,8 @@
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/dtypes.h"
 #include "backend_template/core/memory/device_allocator.h"
-#include "backend_template/ops/own/own.h"
 #include "backend_template/ops/registrar.h"
+#include "backend_template/ops/registrations.h"
 
 namespace outback::ops {
 namespace {

@@ -18,9 +18,9 @@
 #include "backend_template/ops/in_place/kernel_call.h"
 #include "backend_template/ops/in_place/tensor_fields.h"
 #include "backend_template/ops/in_place/unboxed_kernel.h"
-#include "backend_template/ops/own/own.h"
 #include "backend_template/ops/own/small_copy.h"
 #include "backend_template/ops/registrar.h"
+#include "backend_template/ops/registrations.h"
 
 namespace outback::ops {
 namespace {

@@ -4,12 +4,12 @@
 // context of the memory's DataPtr is the address of the memory. Here the context is the allocator's
 // block, which makes freeing cheap. The result is the same: a clone with the same strides.
 #include <ATen/core/Tensor.h>
-#include <c10/core/Storage.h>
 
 #include "backend_template/core/memory/copy.h"
 #include "backend_template/core/memory/device_allocator.h"
-#include "backend_template/ops/own/own.h"
+#include "backend_template/core/memory/storage.h"
 #include "backend_template/ops/registrar.h"
+#include "backend_template/ops/registrations.h"
 
 namespace outback::ops {
 namespace {
@@ -23,10 +23,7 @@ at::Tensor lazy_clone(const at::Tensor& self) {
     core::copy_bytes(memory.get(), device, storage.data(), device, size, /*non_blocking=*/true);
   }
   auto clone = c10::make_intrusive<c10::TensorImpl>(
-      c10::make_intrusive<c10::StorageImpl>(
-          c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(storage.nbytes()),
-          std::move(memory), &core::device_allocator(), /*resizable=*/true),
-      self.key_set(), self.dtype());
+      core::make_storage(std::move(memory), storage.nbytes()), self.key_set(), self.dtype());
   clone->set_sizes_and_strides(self.sizes(), self.strides(), self.storage_offset());
   return at::Tensor(std::move(clone));
 }

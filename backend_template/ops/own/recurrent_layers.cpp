@@ -30,8 +30,8 @@
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/ops/in_place/tensor_fields.h"
-#include "backend_template/ops/own/own.h"
 #include "backend_template/ops/registrar.h"
+#include "backend_template/ops/registrations.h"
 
 namespace outback::ops {
 namespace {

@@ -15,8 +15,8 @@
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/memory/device_allocator.h"
 #include "backend_template/core/memory/storage.h"
-#include "backend_template/ops/own/own.h"
 #include "backend_template/ops/registrar.h"
+#include "backend_template/ops/registrations.h"
 
 namespace outback::ops {
 namespace {
@@ -100,10 +100,8 @@ at::Tensor& set_tensor(at::Tensor& self, const at::Tensor& source) {
 }
 
 at::Tensor& set_empty(at::Tensor& self) {
-  c10::Storage none = c10::make_intrusive<c10::StorageImpl>(
-      c10::StorageImpl::use_byte_size_t(), 0, core::allocate_on(self.device().index(), 0),
-      &core::device_allocator(), /*resizable=*/true);
-  return set_part_of_storage(self, std::move(none), 0, {0}, {});
+  c10::DataPtr none = core::allocate_on(self.device().index(), 0);
+  return set_part_of_storage(self, core::make_storage(std::move(none), 0), 0, {0}, {});
 }
 
 }  // namespace

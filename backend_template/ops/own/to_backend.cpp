@@ -7,18 +7,10 @@
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/device_index.h"
 #include "backend_template/core/memory/device_allocator.h"
+#include "backend_template/core/memory/storage.h"
 #include "outback/backend.h"
 
 namespace outback {
-namespace {
-
-c10::Storage new_storage(size_t size, c10::DeviceIndex index) {
-  return c10::make_intrusive<c10::StorageImpl>(
-      c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(size),
-      core::allocate_on(index, size), &core::device_allocator(), /*resizable=*/true);
-}
-
-}  // namespace
 
 bool is_backend(const at::Tensor& tensor) noexcept {
   return tensor.unsafeGetTensorImpl()->is_privateuseone();
@@ -45,7 +37,8 @@ c10::Storage to_backend(const c10::Storage& storage, std::optional<c10::DeviceIn
   TORCH_CHECK_VALUE(storage, "expected a storage, got none");
   const c10::DeviceIndex target = core::index_or_current(index);
   if (is_backend(storage) && storage.device().index() == target) return storage;
-  c10::Storage copy = new_storage(storage.nbytes(), target);
+  c10::Storage copy =
+      core::make_storage(core::allocate_on(target, storage.nbytes()), storage.nbytes());
   at::storage_copy(copy, storage, non_blocking);
   return copy;
 }

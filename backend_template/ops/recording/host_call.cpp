@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "backend_template/core/devices/device.h"
 #include "backend_template/core/graphs/host_program.h"
 #include "backend_template/core/graphs/recording.h"
 #include "backend_template/core/interfaces/generator.h"

@@ -1,7 +1,5 @@
 #include "backend_template/ops/recording/recorded_loans.h"
 
-#include <c10/util/Exception.h>
-
 #include <algorithm>
 #include <cstring>
 #include <memory>

@@ -1,8 +1,7 @@
-#include "backend_template/ops/recording/recorder.h"
-
+// The recorder: a kernel at a dispatch key of its own (core::recorder_key), which the operators of
+// a thread pass while that thread captures. It records those that CPU kernels serve.
 #include <ATen/core/boxing/KernelFunction.h>
 #include <ATen/core/dispatch/Dispatcher.h>
-#include <ATen/core/ivalue.h>
 #include <ATen/core/stack.h>
 
 #include <memory>
@@ -19,6 +18,7 @@
 #include "backend_template/ops/in_place/tensor_fields.h"
 #include "backend_template/ops/recording/host_call.h"
 #include "backend_template/ops/recording/operator_kind.h"
+#include "backend_template/ops/registrations.h"
 
 namespace outback::ops {
 namespace {

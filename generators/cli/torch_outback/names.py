@@ -4,12 +4,11 @@ A test holds both to the same words.
 """
 
 import functools
-import json
 import re
 
 from . import toolkit
 
-TAKEN = toolkit.tree() / "registration/taken_names.h"
+TAKEN = toolkit.tree() / "registration/taken_names.txt"
 _LONGEST = 32
 
 
@@ -67,10 +66,8 @@ def _letters(name: str) -> str:
 
 def taken() -> dict[str, list[str]]:
     """The list: names by why they are taken, where * stands for the name."""
-    text = TAKEN.read_text(encoding="utf-8")
-    literal = r'"(?:[^"\\]|\\.)*"'
-    groups = re.findall(rf"\{{({literal}),((?:\s*{literal})+)\}}", text)
-    return {json.loads(why): " ".join(parts.split('"')).split() for why, parts in groups}
+    groups = re.findall(r"^(\S.*)\n((?: .*\n)+)", TAKEN.read_text(encoding="utf-8"), re.MULTILINE)
+    return {why: group.split() for why, group in groups}
 
 
 @functools.cache

@@ -40,8 +40,8 @@ MUTANTS = (
     ),
     Mutant(
         name="what_a_kernel_keeps_of_a_replay_is_nobodys",
-        breaks="A CPU kernel that keeps what a replay lent it reads memory that was given to others, "
-        "once the graph is gone.",
+        breaks="A CPU kernel that keeps what a replay lent it reads memory that was given to "
+        "others, once the graph is gone.",
         file="backend_template/ops/recording/recorded_loans.cpp",
         old="new owner(open_.pool_owner())",
         new="new owner()",

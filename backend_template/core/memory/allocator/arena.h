@@ -13,10 +13,12 @@
 
 namespace outback::core {
 
-/// One pool's part on one device: of the common pool, {0, 0}, which serves everybody, of a
-/// torch.<name>.MemPool, or of a graph's.
+/// The pool that serves everybody.
+inline constexpr c10::MempoolId_t common_pool{0, 0};
+
+/// One pool's part on one device: of the common pool, of a torch.<name>.MemPool, or of a graph's.
 struct memory_pool {
-  c10::MempoolId_t id{0, 0};
+  c10::MempoolId_t id = common_pool;
   int uses = 0;             // MemPool objects, graphs, and threads that route allocations to it
   bool use_on_oom = false;  // serves everybody before memory runs out
   bool no_split = false;    // a segment serves one allocation

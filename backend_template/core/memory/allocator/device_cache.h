@@ -1,9 +1,9 @@
 // The bookkeeping of one device's memory: what is free, what is in use, what waits for a stream,
 // and the statistics and the history. Start here to understand the allocator.
 //
-//   device_cache          one for each device (caches.h): a lock, and behind it
-//     device_heap         the blocks; the memory pools; statistics.h and history.h
-//       arena             the free blocks of one stream and one pool, small or large
+//   device_cache          one for each device (caches.h): a lock, and behind it the blocks, the
+//     arena               memory pools, statistics.h and history.h; and in an arena the free blocks
+//                         of one stream and one pool, small or large
 //     pending_uses        blocks that were freed while streams still use them
 //
 // It decides nothing and calls no slot: sizes are size_policy.h's business, what to do when memory
@@ -14,33 +14,43 @@
 
 #include <c10/core/CachingDeviceAllocator.h>
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "backend_template/core/memory/allocator/device_heap.h"
+#include "backend_template/core/memory/allocator/arena.h"
+#include "backend_template/core/memory/allocator/block.h"
+#include "backend_template/core/memory/allocator/history.h"
 #include "backend_template/core/memory/allocator/memory_in_transit.h"
 #include "backend_template/core/memory/allocator/pending_uses.h"
+#include "backend_template/core/memory/allocator/size_policy.h"
+#include "backend_template/core/memory/allocator/statistics.h"
 
 namespace outback::core {
 
+using segment_info = c10::CachingDeviceAllocator::SegmentInfo;
+
+/// One allocation. Sizes are in bytes.
+struct block_request {
+  size_t requested;  // as the user asked
+  size_t size;       // what the block must have, by the size policy
+  c10::StreamId stream;
+  c10::MempoolId_t pool{0, 0};
+  bool bypasses_cache = false;  // wants a segment of its own, which goes back when it is freed
+  std::shared_ptr<c10::GatheredContext> context;  // the caller's stack, if that is recorded
+};
+
 class device_cache {
-  // Call a member of the heap, and of the queues, with the lock held.
-  template <auto member, class... Args>
-  decltype(auto) locked(Args&&... args) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return (heap_.*member)(std::forward<Args>(args)...);
-  }
-  template <auto member, class... Args>
-  decltype(auto) locked(Args&&... args) const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return (heap_.*member)(std::forward<Args>(args)...);
-  }
+  using lock = std::lock_guard<std::mutex>;
+
+  // Calls a member of the queues with the lock held.
   template <auto member, class... Args>
   decltype(auto) in_queues(Args&&... args) {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const lock held(mutex_);
     return (pending_.*member)(std::forward<Args>(args)...);
   }
 
@@ -48,37 +58,30 @@ class device_cache {
   using request = block_request;
 
   /// `granule` is the number of bytes of which sizes are multiples: a power of two, at least 64.
-  explicit device_cache(c10::DeviceIndex device, size_t granule = smallest_block)
-      : heap_(device, granule) {}
+  explicit device_cache(c10::DeviceIndex device, size_t granule = smallest_block);
   device_cache(const device_cache&) = delete;
   device_cache& operator=(const device_cache&) = delete;
   /// Deletes the blocks. Their memory stays allocated in the runtime.
-  ~device_cache() = default;
+  ~device_cache();
 
-  c10::DeviceIndex device() const noexcept { return heap_.device(); }
-  size_t granule() const noexcept { return heap_.granule(); }
+  c10::DeviceIndex device() const noexcept { return device_; }
+  size_t granule() const noexcept { return granule_; }
 
   // ---- Allocating. The block that these return is the caller's, and counted as allocated.
 
   /// Returns a free block that fits, or null if there is none.
-  block* take(const request& wanted) { return locked<&device_heap::take>(wanted); }
+  block* take(const request& wanted);
   /// Does the same in the pools with `use_on_oom`, which serve everybody before memory runs out.
-  block* take_from_reserves(const request& wanted) {
-    return locked<&device_heap::take_from_reserves>(wanted);
-  }
+  block* take_from_reserves(const request& wanted);
   /// Makes a segment of `data`, `size` bytes that the runtime has just allocated, and serves the
   /// request from it.
-  block* add_segment(void* data, size_t size, const request& wanted) {
-    return locked<&device_heap::add_segment>(data, size, wanted);
-  }
+  block* add_segment(void* data, size_t size, const request& wanted);
   /// Makes a block for memory that the CPU's allocator made. The block owns `foreign`.
   block* add_adopted(c10::DataPtr&& foreign, size_t size, c10::StreamId stream,
-                     std::shared_ptr<c10::GatheredContext> context) {
-    return locked<&device_heap::add_adopted>(std::move(foreign), size, stream, std::move(context));
-  }
+                     std::shared_ptr<c10::GatheredContext> context);
 
   /// Notes that an allocated block is used on another stream than its own (record_stream).
-  void record(block* used, c10::StreamId stream) { locked<&device_heap::record>(used, stream); }
+  void record(block* used, c10::StreamId stream);
 
   // ---- Freeing. `context` is the stack of whoever frees, or null.
 
@@ -86,14 +89,10 @@ class device_cache {
   /// that is adopted or bypasses the cache: then the caller gives the memory back and calls
   /// `forget`.
   [[nodiscard]] bool put_back(block* freed,
-                              const std::shared_ptr<c10::GatheredContext>& context) noexcept {
-    return locked<&device_heap::put_back>(freed, context);
-  }
+                              const std::shared_ptr<c10::GatheredContext>& context) noexcept;
   /// Counts a block as freed by its owner while streams still use it. `put_back`, or `wait_for` and
   /// `end`, follow later.
-  void give_up(block* freed, const std::shared_ptr<c10::GatheredContext>& context) noexcept {
-    locked<&device_heap::give_up>(freed, context);
-  }
+  void give_up(block* freed, const std::shared_ptr<c10::GatheredContext>& context) noexcept;
 
   // ---- What streams still use: pending_uses.h.
 
@@ -126,16 +125,14 @@ class device_cache {
   /// linked by `next`. {0, 0} means the common pool and, with `of_graphs`, the pools that nobody
   /// uses any more. The caller gives each segment's memory back and calls `forget`, or calls
   /// `keep_cached`.
-  block* take_cached(c10::MempoolId_t pool, bool of_graphs = true) {
-    return locked<&device_heap::take_cached>(pool, of_graphs);
-  }
+  block* take_cached(c10::MempoolId_t pool, bool of_graphs = true);
   /// Does the same with the common pool's segments that have been free for longest, until they have
   /// `bytes` together or there are no more.
-  block* take_oldest(size_t bytes) { return locked<&device_heap::take_oldest>(bytes); }
+  block* take_oldest(size_t bytes);
   /// Undoes `take_cached` or `take_oldest`.
-  void keep_cached(block* list) noexcept { locked<&device_heap::keep_cached>(list); }
+  void keep_cached(block* list) noexcept;
   /// Removes a segment, or adopted memory, whose memory has gone back. The block is reused.
-  void forget(block* gone) noexcept { locked<&device_heap::forget>(gone); }
+  void forget(block* gone) noexcept;
   /// Counts the threads that hold memory on its way back. Whoever takes memory out of the cache or
   /// of the queues enters it first, so that another thread does not run out of memory meanwhile.
   memory_in_transit& in_transit() noexcept { return in_transit_; }
@@ -143,63 +140,108 @@ class device_cache {
   // ---- Sizes, in bytes.
 
   /// Returns what tensors hold.
-  size_t allocated() const { return locked<&device_heap::allocated>(); }
+  size_t allocated() const;
   /// Returns what the runtime has allocated for this cache.
-  size_t reserved() const { return locked<&device_heap::reserved>(); }
+  size_t reserved() const;
   /// Returns the adopted memory.
-  size_t adopted() const { return locked<&device_heap::adopted>(); }
+  size_t adopted() const;
   /// Returns the size of the largest free block.
-  size_t largest_free() { return locked<&device_heap::largest_free>(); }
+  size_t largest_free();
 
   // ---- Pools. A pool that has neither users nor segments is removed.
 
   /// Adds a user to a pool, which is made if there is none.
-  void begin_pool_use(c10::MempoolId_t pool) { locked<&device_heap::begin_pool_use>(pool); }
+  void begin_pool_use(c10::MempoolId_t pool);
   /// Sets what memory_pool says of a pool, which is made if there is none.
-  void set_pool_options(c10::MempoolId_t pool, bool use_on_oom, bool no_split) {
-    locked<&device_heap::set_pool_options>(pool, use_on_oom, no_split);
-  }
+  void set_pool_options(c10::MempoolId_t pool, bool use_on_oom, bool no_split);
   /// Removes a user. Does nothing for a pool that has none.
-  void end_pool_use(c10::MempoolId_t pool) noexcept { locked<&device_heap::end_pool_use>(pool); }
+  void end_pool_use(c10::MempoolId_t pool) noexcept;
   /// Returns how many users a pool has.
-  int pool_uses(c10::MempoolId_t pool) const { return locked<&device_heap::pool_uses>(pool); }
+  int pool_uses(c10::MempoolId_t pool) const;
 
   // ---- Statistics
 
   /// Counts an allocation that failed until everything pending was waited for and the cache was
   /// emptied (num_alloc_retries and num_sync_all_streams).
-  void count_retry() { locked<&device_heap::count_retry>(); }
+  void count_retry();
   /// Counts an out-of-memory error and enters it into the history. `free` is what the device has
   /// free, in bytes.
   void count_out_of_memory(size_t requested, size_t free, c10::StreamId stream,
-                           std::shared_ptr<c10::GatheredContext> context) {
-    locked<&device_heap::count_out_of_memory>(requested, free, stream, std::move(context));
-  }
-  device_stats stats() { return locked<&device_heap::stats>(); }
-  void reset_accumulated() { locked<&device_heap::reset_accumulated>(); }
-  void reset_peak() { locked<&device_heap::reset_peak>(); }
+                           std::shared_ptr<c10::GatheredContext> context);
+  device_stats stats();
+  void reset_accumulated();
+  void reset_peak();
 
   // ---- History
 
-  void configure_history(const history_settings& settings) {
-    locked<&device_heap::configure_history>(settings);
-  }
-  void set_metadata(const std::string& text) { locked<&device_heap::set_metadata>(text); }
+  void configure_history(const history_settings& settings);
+  void set_metadata(const std::string& text);
   /// Returns the segments and their blocks, ordered by address: of one pool, or of all for {0, 0}.
-  std::vector<segment_info> segments(c10::MempoolId_t pool) {
-    return locked<&device_heap::segments>(pool);
-  }
+  std::vector<segment_info> segments(c10::MempoolId_t pool);
   /// Returns the history, oldest entry first. Adds a SNAPSHOT entry with `context` at the end, as
   /// torch.cuda does, if the history is recorded.
-  std::vector<trace_entry> trace(std::shared_ptr<c10::GatheredContext> context) {
-    return locked<&device_heap::trace>(std::move(context));
-  }
+  std::vector<trace_entry> trace(std::shared_ptr<c10::GatheredContext> context);
 
  private:
+  device_stats& kept() noexcept { return statistics_.kept(); }
+  const device_stats& kept() const noexcept { return statistics_.kept(); }
+  static size_t in_bytes(const c10::CachingAllocator::StatArray& all) noexcept {
+    return static_cast<size_t>(all[0].current);
+  }
+  // The steps of the members above; device_cache.cpp describes them.
+  bool retire(block* freed, const std::shared_ptr<c10::GatheredContext>& context);
+  memory_pool& find_or_make(c10::MempoolId_t pool);
+  void drop_pool_if_unused(memory_pool& pool);
+  block* fitting(arena& from, size_t size);
+  block* hand_out(block* found, const block_request& wanted);
+  block* count_in(block* found, const block_request& wanted);
+  void count_out(block* freed, const std::shared_ptr<c10::GatheredContext>& context);
+  block* new_block();
+  void recycle(block* gone) noexcept;
+  void link_segment(block* first) noexcept;
+  void unlink_segment(block* first) noexcept;
+  void cache(block* freed);
+  void merge(block* freed);
+  void merge_recent(arena& from);
+  void merge_all_recent();
+  template <class Visit>
+  void for_each_whole_segment(Visit visit);
+  // Adds an entry to the history, if it is recorded.
+  void note(trace_entry::Action action, const block& b, size_t size,
+            const std::shared_ptr<c10::GatheredContext>& context) {
+    if (C10_UNLIKELY(history_.enabled())) write_down(action, b, size, context);
+  }
+  void write_down(trace_entry::Action action, const block& b, size_t size,
+                  const std::shared_ptr<c10::GatheredContext>& context);
+
+  const c10::DeviceIndex device_;
+  const size_t granule_;       // sizes are multiples of it
+  uint64_t freed_count_ = 0;   // blocks that were put into the cache so far
+  size_t adopted_ = 0;         // bytes
+  block* segments_ = nullptr;  // first blocks, linked by segment_next
+  block* spare_ = nullptr;     // unused block objects, linked by `next`
+  device_statistics statistics_;
+  arenas arenas_;
+  // The common pool is always there; the others while they have users or segments.
+  std::unordered_map<c10::MempoolId_t, memory_pool, c10::MempoolIdHash> pools_;
+  history history_;
   mutable std::mutex mutex_;
-  device_heap heap_;
   pending_uses pending_;
   memory_in_transit in_transit_;
 };
+
+/// Returns the pool of a block; {0, 0} for adopted memory.
+inline c10::MempoolId_t pool_of(const block& b) noexcept {
+  return b.home == nullptr ? common_pool : b.home->pool->id;
+}
+/// Returns true for blocks that torch.cuda counts apart too, as oversize_allocations and
+/// oversize_segments.
+inline bool is_oversize(const block& b) {
+  return b.home != nullptr && b.size >= max_split_size();
+}
+/// Returns true if statistics count the block as small. Its arena decides, not its present size.
+inline bool is_small(const block& b) noexcept {
+  return b.home == nullptr ? is_small_size(b.size) : b.home->is_small;
+}
 
 }  // namespace outback::core

@@ -1,7 +1,6 @@
 #include "backend_template/core/memory/allocator/freeing.h"
 
 #include <c10/util/Exception.h>
-#include <c10/util/SmallVector.h>
 
 #include <atomic>
 #include <cstdint>
@@ -136,7 +135,7 @@ void for_each_other_device(c10::DeviceIndex device, Visit visit) {
 void wait_for_users(c10::DeviceIndex device, const block* list, bool of_graphs) {
   synchronize_device(device);
   if (!of_graphs) return;
-  while (list != nullptr && pool_of(*list) == c10::MempoolId_t{0, 0}) list = list->next;
+  while (list != nullptr && pool_of(*list) == common_pool) list = list->next;
   if (list != nullptr) for_each_other_device(device, &synchronize_device);
 }
 
@@ -235,9 +234,9 @@ void free_block(void* context) noexcept {
 }
 
 void empty_cache(device_cache& cache, c10::DeviceIndex device, c10::MempoolId_t pool) {
-  if (pool == c10::MempoolId_t{0, 0}) cache.drop_spare_uses();
+  if (pool == common_pool) cache.drop_spare_uses();
   // Nobody may wait for a device that is captured: what graphs have left goes with a later call.
-  bool of_graphs = pool == c10::MempoolId_t{0, 0};
+  bool of_graphs = pool == common_pool;
   for_each_other_device(
       device, [&](c10::DeviceIndex other) { of_graphs = of_graphs && !any_capture(other); });
   const memory_in_transit::one on_its_way(cache.in_transit());

@@ -3,7 +3,6 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include "backend_template/core/captures/capture.h"
@@ -36,7 +35,7 @@ std::atomic<c10::CaptureId_t> last_pool{0};
 // The pool of the capture that the calling thread's current stream is in; {0, 0} if it is in none.
 c10::MempoolId_t pool_of_capture(c10::DeviceIndex device) {
   const auto open = capture_of(current_stream(device));
-  return open == nullptr ? c10::MempoolId_t{0, 0} : open->pool();
+  return open == nullptr ? common_pool : open->pool();
 }
 
 }  // namespace
@@ -73,7 +72,7 @@ void end_allocate_to_pool(c10::DeviceIndex device, c10::MempoolId_t pool) {
 
 c10::MempoolId_t pool_for(c10::DeviceIndex device) noexcept {
   if (C10_LIKELY(route_count == 0)) {
-    return any_capture(device) ? pool_of_capture(device) : c10::MempoolId_t{0, 0};
+    return any_capture(device) ? pool_of_capture(device) : common_pool;
   }
   const std::vector<route>& routes = here.all;
   const auto last = std::find_if(routes.rbegin(), routes.rend(), [device](const route& entered) {

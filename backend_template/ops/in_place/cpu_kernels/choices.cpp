@@ -7,10 +7,10 @@
 #include <ATen/native/TensorIterator.h>
 #include <ATen/native/UnaryOps.h>
 
-#include "backend_template/ops/in_place/cpu_kernels/cpu_kernels.h"
 #include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
 #include "backend_template/ops/in_place/cpu_kernels/stubs.h"
 #include "backend_template/ops/registrar.h"
+#include "backend_template/ops/registrations.h"
 
 namespace outback::ops {
 namespace {

@@ -10,9 +10,9 @@
 #include <ATen/native/TensorCompare.h>
 #include <ATen/native/UnaryOps.h>
 
-#include "backend_template/ops/in_place/cpu_kernels/cpu_kernels.h"
 #include "backend_template/ops/in_place/cpu_kernels/stubs.h"
 #include "backend_template/ops/registrar.h"
+#include "backend_template/ops/registrations.h"
 
 namespace outback::ops {
 namespace {
@@ -30,8 +30,7 @@ at::Tensor& relu_(at::Tensor& self) {
 
 template <class Kernel, class... Operators>
 void add_elementwise(registrar& to) {
-  (to.add<&elementwise<Kernel, Operators>::run>(Operators::name + 6, Operators::overload_name),
-   ...);
+  (to.add<Operators, &elementwise<Kernel, Operators>::run>(), ...);
 }
 
 // x < 2: the number in the dtype of x, and then x < y.
@@ -44,11 +43,6 @@ at::Tensor compare(const at::Tensor& self, const at::Scalar& other) {
   const at::Tensor number = number_like(self, c10::scalar_to_tensor(other));
   return fits(self, number) ? elementwise<Kernel, OfTensors>::run(self, number)
                             : unboxed_kernel<Operator>::run(self, other);
-}
-
-template <class Kernel, class OfTensors, class Operator>
-void add_comparison(registrar& to) {
-  to.add<&compare<Kernel, OfTensors, Operator>>(Operator::name + 6, Operator::overload_name);
 }
 
 // Converts in one step, as the CPU's loops do: an integer that goes through double is rounded
@@ -91,7 +85,8 @@ at::Tensor number_like(const at::Tensor& first, const at::Tensor& number) {
   add_elementwise<structured_##op##_out, ops::op##_Tensor, ops::op##__Tensor>(to);
 #define OUTBACK_COMPARE(op) \
   fill_stub<op##_stub>(); add_elementwise<structured_##op##_Tensor_out, ops::op##_Tensor>(to); \
-  add_comparison<structured_##op##_Tensor_out, ops::op##_Tensor, ops::op##_Scalar>(to);
+  to.add<ops::op##_Scalar, \
+         &compare<structured_##op##_Tensor_out, ops::op##_Tensor, ops::op##_Scalar>>();
 
 #define OUTBACK_FOR_BOTH(F) \
   F(acos) F(acosh) F(addcdiv) F(addcmul) F(asin) F(asinh) F(atan) F(atan2) F(atanh) F(ceil) \

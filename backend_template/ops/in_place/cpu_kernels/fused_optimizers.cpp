@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "backend_template/core/streams/sync_debug.h"
-#include "backend_template/ops/in_place/cpu_kernels/cpu_kernels.h"
 #include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
 #include "backend_template/ops/in_place/cpu_kernels/lent_call.h"
 #include "backend_template/ops/registrar.h"
+#include "backend_template/ops/registrations.h"
 
 namespace outback::ops {
 namespace {
@@ -54,21 +54,17 @@ struct list_call<Operator, kernel, void(at::TensorList, Others...)> {
   }
 };
 
-template <class Operator, typename Operator::schema* kernel>
-void add_list_kernel(registrar& to) {
-  to.add<&list_call<Operator, kernel>::run>(Operator::name + 6, Operator::overload_name);
-}
-
 }  // namespace
 
 void register_fused_optimizers(registrar& to) {
   using namespace at::native;
   namespace ops = at::_ops;
 
-  add_list_kernel<ops::_fused_adagrad_, &_fused_adagrad_kernel_cpu_>(to);
-  add_list_kernel<ops::_fused_adam_, &_fused_adam_kernel_cpu_>(to);
-  add_list_kernel<ops::_fused_adamw_, &_fused_adamw_kernel_cpu_>(to);
-  add_list_kernel<ops::_fused_sgd_, &_fused_sgd_kernel_cpu_>(to);
+  to.add<ops::_fused_adagrad_,
+         &list_call<ops::_fused_adagrad_, &_fused_adagrad_kernel_cpu_>::run>();
+  to.add<ops::_fused_adam_, &list_call<ops::_fused_adam_, &_fused_adam_kernel_cpu_>::run>();
+  to.add<ops::_fused_adamw_, &list_call<ops::_fused_adamw_, &_fused_adamw_kernel_cpu_>::run>();
+  to.add<ops::_fused_sgd_, &list_call<ops::_fused_sgd_, &_fused_sgd_kernel_cpu_>::run>();
 }
 
 }  // namespace outback::ops

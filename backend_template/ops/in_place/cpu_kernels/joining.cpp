@@ -3,10 +3,10 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/native/Copy.h>
 
-#include "backend_template/ops/in_place/cpu_kernels/cpu_kernels.h"
 #include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
 #include "backend_template/ops/in_place/cpu_kernels/stubs.h"
 #include "backend_template/ops/registrar.h"
+#include "backend_template/ops/registrations.h"
 
 namespace outback::ops {
 namespace {

@@ -3,10 +3,10 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/native/ReduceOps.h>
 
-#include "backend_template/ops/in_place/cpu_kernels/cpu_kernels.h"
 #include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
 #include "backend_template/ops/in_place/cpu_kernels/stubs.h"
 #include "backend_template/ops/registrar.h"
+#include "backend_template/ops/registrations.h"
 
 namespace outback::ops {
 namespace {
@@ -28,11 +28,6 @@ at::Tensor mean(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdi
   return sum::run(self, dim, keepdim, dtype).div_(count);
 }
 
-template <class Kernel, class Operator>
-void add_reduction(registrar& to) {
-  to.add<&structured_call<Kernel, Operator>::run>(Operator::name + 6, Operator::overload_name);
-}
-
 }  // namespace
 
 void register_reductions(registrar& to) {
@@ -40,13 +35,14 @@ void register_reductions(registrar& to) {
   namespace ops = at::_ops;
 
   fill_stub<max_values_stub>();
-  add_reduction<structured_amax_out, ops::amax>(to);
+  to.add<ops::amax, &structured_call<structured_amax_out, ops::amax>::run>();
   fill_stub<min_values_stub>();
-  add_reduction<structured_amin_out, ops::amin>(to);
+  to.add<ops::amin, &structured_call<structured_amin_out, ops::amin>::run>();
   fill_stub<norm_stub>();
-  add_reduction<structured_linalg_vector_norm_out, ops::linalg_vector_norm>(to);
+  using norm = ops::linalg_vector_norm;
+  to.add<norm, &structured_call<structured_linalg_vector_norm_out, norm>::run>();
   fill_stub<sum_stub>();
-  add_reduction<structured_sum_out, ops::sum_dim_IntList>(to);
+  to.add<ops::sum_dim_IntList, &sum::run>();
   to.add<&mean>("mean", "dim");
 }
 

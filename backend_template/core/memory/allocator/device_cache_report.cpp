@@ -1,12 +1,28 @@
-// What a device_heap tells of itself: statistics, snapshots and the history.
+// What a device_cache tells of itself: statistics, snapshots and the history.
 #include <algorithm>
 #include <utility>
 
-#include "backend_template/core/memory/allocator/device_heap.h"
+#include "backend_template/core/memory/allocator/device_cache.h"
 
 namespace outback::core {
 
-size_t device_heap::largest_free() {
+size_t device_cache::allocated() const {
+  const lock held(mutex_);
+  return in_bytes(kept().allocated_bytes);
+}
+
+size_t device_cache::reserved() const {
+  const lock held(mutex_);
+  return in_bytes(kept().reserved_bytes) - adopted_;
+}
+
+size_t device_cache::adopted() const {
+  const lock held(mutex_);
+  return adopted_;
+}
+
+size_t device_cache::largest_free() {
+  const lock held(mutex_);
   merge_all_recent();
   size_t most = 0;
   arenas_.for_each([&most](const arena& from) { most = std::max(most, from.cached.largest()); });
@@ -15,55 +31,72 @@ size_t device_heap::largest_free() {
 
 // Statistics merge the recent blocks first, so that inactive_split counts what a fully merged heap
 // would have.
-device_stats device_heap::stats() {
+device_stats device_cache::stats() {
+  const lock held(mutex_);
   merge_all_recent();
   device_stats all = statistics_.counts();
   all.max_split_size = static_cast<int64_t>(max_split_size());
   return all;
 }
 
-void device_heap::reset_accumulated() {
+void device_cache::reset_accumulated() {
+  const lock held(mutex_);
   merge_all_recent();
   statistics_.reset_accumulated();
 }
 
-void device_heap::reset_peak() {
+void device_cache::reset_peak() {
+  const lock held(mutex_);
   merge_all_recent();
   statistics_.reset_peak();
 }
 
-void device_heap::count_retry() {
+void device_cache::count_retry() {
+  const lock held(mutex_);
   ++kept().num_alloc_retries;
   ++kept().num_sync_all_streams;
 }
 
-void device_heap::count_out_of_memory(size_t requested, size_t free, c10::StreamId stream,
-                                      std::shared_ptr<c10::GatheredContext> context) {
+void device_cache::count_out_of_memory(size_t requested, size_t free, c10::StreamId stream,
+                                       std::shared_ptr<c10::GatheredContext> context) {
+  const lock held(mutex_);
   ++kept().num_ooms;
   if (!history_.enabled()) return;
   // In an OOM entry the address is the number of free bytes: torch's TraceEntry says so.
   history_.add(trace_entry::OOM, device_, free, requested, stream, {0, 0}, std::move(context));
 }
 
-void device_heap::write_down(trace_entry::Action action, const block& b, size_t size,
-                             const std::shared_ptr<c10::GatheredContext>& context) {
+void device_cache::configure_history(const history_settings& settings) {
+  const lock held(mutex_);
+  history_.configure(settings);
+}
+
+void device_cache::set_metadata(const std::string& text) {
+  const lock held(mutex_);
+  history_.set_metadata(text);
+}
+
+void device_cache::write_down(trace_entry::Action action, const block& b, size_t size,
+                              const std::shared_ptr<c10::GatheredContext>& context) {
   history_.add(action, device_, reinterpret_cast<size_t>(b.data), size, b.stream, pool_of(b),
                context);
 }
 
-std::vector<trace_entry> device_heap::trace(std::shared_ptr<c10::GatheredContext> context) {
+std::vector<trace_entry> device_cache::trace(std::shared_ptr<c10::GatheredContext> context) {
+  const lock held(mutex_);
   if (history_.enabled()) {
     history_.add(trace_entry::SNAPSHOT, device_, 0, 0, 0, {0, 0}, std::move(context));
   }
   return history_.entries();
 }
 
-std::vector<segment_info> device_heap::segments(c10::MempoolId_t pool) {
+std::vector<segment_info> device_cache::segments(c10::MempoolId_t pool) {
+  const lock held(mutex_);
   merge_all_recent();
   std::vector<segment_info> all;
   for (const block* first = segments_; first != nullptr; first = first->segment_next) {
     const c10::MempoolId_t its_pool = pool_of(*first);
-    if (pool != c10::MempoolId_t{0, 0} && its_pool != pool) continue;
+    if (pool != common_pool && its_pool != pool) continue;
     segment_info& segment = all.emplace_back();
     segment.device = device_;
     segment.address = reinterpret_cast<size_t>(first->data);

@@ -1,0 +1,24 @@
+// What torch finds in registries of its own: the device's clock for its profiler, a timer for
+// DistributedDataParallel, and graphs for torch.accelerator. Registration calls all three.
+#pragma once
+
+namespace outback::core {
+
+/// Registers the clock with torch::profiler::impl::registerPrivateUse1Methods. Call it once per
+/// process. Makes no driver call.
+void register_profiler();
+
+/// Registers a timer that uses the device's events with c10d::TimerRegistry. Without one,
+/// DistributedDataParallel warns and logs no times. Does nothing if another library has registered
+/// a timer for the device type, and in a torch that was built without distributed. Makes no driver
+/// call.
+void register_ddp_timer();
+
+/// Makes torch.accelerator.Graph work on this device, from torch 2.12 on
+/// (graphs/accelerator_graph.cpp): registers a graph implementation, a wrapper of device_graph,
+/// with at::GraphImplRegistry. Does nothing if one is registered, and on releases of torch that
+/// have no such registry. Call it after the device has got its name, which is the registry's key.
+/// Makes no driver call.
+void register_accelerator_graph();
+
+}  // namespace outback::core
