@@ -57,6 +57,7 @@ void register_operators(operator_names excluded) {
   register_copies(to);
   register_lazy_clone(to);
   register_fills(to);
+  register_histogram(to);
   register_scalars(to);
   register_batch_norm(to);
   register_convolutions(to);

@@ -30,6 +30,7 @@ void register_resize(registrar& to);            // resize_, set_
 void register_copies(registrar& to);            // copy_, _copy_from, _copy_from_and_resize
 void register_lazy_clone(registrar& to);        // _lazy_clone
 void register_fills(registrar& to);             // fill_, zero_
+void register_histogram(registrar& to);         // histc of integers
 void register_scalars(registrar& to);           // item()
 void register_batch_norm(registrar& to);        // native_batch_norm
 void register_convolutions(registrar& to);      // convolution_overrideable and its backward

@@ -189,3 +189,27 @@ def test_running_statistics_are_written_in_every_way():
         lambda x, mean, var: torch.batch_norm_update_stats(x, mean, var, 0.1),
     ):
         assert statistics("acme", call) == statistics("cpu", call) != ([0] * 3, [1] * 3)
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64, torch.uint8, torch.float32])
+def test_histograms_of_integers_are_integers(dtype):
+    x = torch.tensor([3, 0, 7, 7, 2, 3, 3, 9], dtype=dtype)
+    seen = torch.histc(x.to("acme"), bins=8, min=0, max=7)
+    assert seen.dtype == dtype and seen.device.type == "acme"
+    assert torch.equal(seen.cpu(), torch.tensor([1, 0, 1, 3, 0, 0, 0, 2], dtype=dtype))
+    assert torch.histc(x.to("acme"), bins=3).tolist() == [2, 3, 3]
+
+
+def test_a_result_that_its_kernel_keeps_and_resizes():
+    kept = []
+
+    @torch.library.custom_op("outback_results::keeps", mutates_args=(), device_types="cpu")
+    def keeps(x: torch.Tensor) -> torch.Tensor:
+        kept.append((x * 2).untyped_storage())
+        return torch.tensor([], dtype=x.dtype).set_(kept[0])
+
+    y = keeps(torch.arange(1000.0, device="acme"))
+    kept[0].resize_(1 << 20)
+    others = [torch.full((1000,), 7.0) for _ in range(40)]
+    assert torch.equal(y.cpu(), torch.arange(1000.0) * 2)
+    del others
