@@ -44,9 +44,8 @@ function(outback_target_defaults target)
   cmake_path(GET CMAKE_CURRENT_FUNCTION_LIST_DIR PARENT_PATH sources)
   target_compile_options(${target} PRIVATE "-fmacro-prefix-map=${sources}/=")
   if(OUTBACK_WARNINGS)
-    # Not type-limits: an ABI number of 0 makes "older than" always false, until it is 1.
     target_compile_options(
-      ${target} PRIVATE -Wall -Wextra -Wno-type-limits $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
+      ${target} PRIVATE -Wall -Wextra $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
                         $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual> $<$<BOOL:${OUTBACK_WERROR}>:-Werror>)
   endif()
   get_property(launcher GLOBAL PROPERTY OUTBACK_LAUNCHER)
@@ -64,26 +63,6 @@ endfunction()
 # OUTBACK_UNITY_BATCH divides that file, for those who edit Outback: they wait for one batch after an edit.
 function(outback_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${OUTBACK_UNITY} UNITY_BUILD_BATCH_SIZE ${OUTBACK_UNITY_BATCH})
-endfunction()
-
-# outback_runs(<target>): optimized as far as `./dev bench` finds a difference. CMake means -O3 by Release; GCC takes a
-# fifth longer for it than for -O2, and a quarter less time for -O1 with these of -O2.
-function(outback_runs target)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    set(flags -O1 -finline-small-functions -foptimize-sibling-calls -fstore-merging)
-  elseif(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-    set(flags -O2)
-  else()
-    return()
-  endif()
-  target_compile_options(${target} PRIVATE "$<$<CONFIG:Release>:${flags}>")
-endfunction()
-
-# outback_rarely_runs(<target>): what a user waits for is its compiler, not its code, so that it is optimized less.
-function(outback_rarely_runs target)
-  if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
-    target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
-  endif()
 endfunction()
 
 # outback_add_runtime(<name> SOURCES <file>...): the library outback::runtime_<name>, which sees no torch.

@@ -91,6 +91,7 @@ endif()
 # Read where a backend is declared, which may be above the folder that included this file.
 set_property(GLOBAL PROPERTY OUTBACK_TORCH_VERSION "${OUTBACK_TORCH_VERSION}")
 set_property(GLOBAL PROPERTY OUTBACK_TORCH_MINOR "${OUTBACK_TORCH_MINOR}")
+set_property(GLOBAL PROPERTY OUTBACK_TORCH_FOLDER "${_outback_torch}")
 message(STATUS "Outback: torch ${OUTBACK_TORCH_VERSION} in ${_outback_torch}")
 
 _outback_torch_library(c10)

@@ -79,6 +79,9 @@ def clean_environment(**variables: str) -> dict[str, str]:
     fixed = {"PYTHONWARNINGS": "default", "PIP_NO_INPUT": "1", "CMAKE_GENERATOR": "Ninja"}
     # One name of the compiler, which CMake and packages call otherwise: ccache compares names.
     fixed |= {"CC": ours.get("CC", "cc"), "CXX": ours.get("CXX", "c++")}
+    # The torch half is compiled once in a run, and not into the user's cache.
+    if "OUTBACK_BUILD_DIR" in ours:
+        fixed["OUTBACK_CACHE_DIR"] = os.path.join(ours["OUTBACK_BUILD_DIR"], "package tests/cache")
     return ours | fixed | {"PATH": tools} | variables
 
 

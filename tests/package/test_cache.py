@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, clean_environment
+from conftest import ROOT, call, clean_environment
 from filelock import FileLock
 from torch_outback import building, cache, cache_key, toolkit, variables
 from torch_outback.cache_key import Key
@@ -95,19 +95,19 @@ def root(bare, tmp_path):
 
     root = Root(tmp_path / "cache")
     bare.setenv("OUTBACK_CACHE_DIR", os.fspath(root))
-    bare.setattr(cache_key, "of_this_process", lambda: KEY)
+    bare.setattr(cache_key, "of_this_process", lambda flags="": KEY)
     bare.setattr(building, "cmake", lambda: "cmake")
 
-    def compile_into(made: Path, build: Path, log: Path) -> bool:
+    def compile_into(made: Path, build: Path, log: Path, flags: str = "") -> bool:
         Root.builds += 1
-        build.mkdir()
+        build.mkdir(exist_ok=True)
         log.write_text("compiled\n" * 30 + root.text)
         root.during()
         if root.text == "broken":
             return False
         before = os.umask(0o077)  # that of its processes
-        (made / "lib").mkdir(parents=True)
-        (made / "lib/libx.a").write_text("archive")
+        (made / "lib").mkdir(parents=True, exist_ok=True)
+        (made / "lib/libx.a").write_text(f"archive{flags}")
         cache.module_in(made).write_text(root.text)
         os.umask(before)
         return True
@@ -223,7 +223,7 @@ def test_what_killed_builds_have_left_goes_with_the_next_one(root):
 
 def test_what_other_keys_lead_to_stays(root, monkeypatch):
     folder = cache.provide()
-    monkeypatch.setattr(cache_key, "of_this_process", lambda: Key("1-torch-3", "gcc"))
+    monkeypatch.setattr(cache_key, "of_this_process", lambda flags: Key("1-torch-3", "gcc"))
     root.text = "third"
     assert text_in(cache.provide()) == "third" and text_in(folder) == "first"
 
@@ -323,18 +323,18 @@ def test_what_root_has_made_is_read_by_others_and_never_written(image, monkeypat
     before = sorted((path, path.lstat().st_mtime_ns) for path in image.rglob("*"))
     assert as_somebody(cache.provide) == str(folder)
     assert "Permission denied" in as_somebody(lambda: cache.provide(rebuild=True))
-    monkeypatch.setattr(cache_key, "of_this_process", lambda: Key("1-torch-4", "gcc"))
+    monkeypatch.setattr(cache_key, "of_this_process", lambda flags: Key("1-torch-4", "gcc"))
     assert "Permission denied" in as_somebody(cache.provide)
     assert sorted((path, path.lstat().st_mtime_ns) for path in image.rglob("*")) == before
 
 
 def test_without_a_compiler_what_another_one_made_is_read(root, monkeypatch):
     folder = cache.provide()
-    monkeypatch.setattr(cache_key, "of_this_process", lambda: Key(KEY.fixed, None))
+    monkeypatch.setattr(cache_key, "of_this_process", lambda flags: Key(KEY.fixed, None))
     assert cache.provide() == folder
     with pytest.raises(Refused, match="no C\\+\\+ compiler"):
         cache.provide(rebuild=True)
-    monkeypatch.setattr(cache_key, "of_this_process", lambda: Key("1-torch-3", None))
+    monkeypatch.setattr(cache_key, "of_this_process", lambda flags: Key("1-torch-3", None))
     with pytest.raises(Refused, match="no C\\+\\+ compiler"):
         cache.provide()
 
@@ -344,7 +344,7 @@ def test_without_a_compiler_what_another_one_made_is_read(root, monkeypatch):
 
 COMPILER = """#!/bin/sh
 case "$*" in
-  *--version) echo "compiler {version}" ;;
+  *--version) echo "${{0##*/}} {version}" ;;
   *-dumpmachine) echo {target} ;;
 esac
 """
@@ -352,7 +352,7 @@ esac
 
 @pytest.fixture
 def key(tmp_path, monkeypatch):
-    """The key's name, with a compiler and a tree of sources that a test may change."""
+    """The key's name, with a compiler, a torch and a tree of sources that a test may change."""
     compiler = tmp_path / "compiler"
 
     def compiler_is(version: str, target: str) -> None:
@@ -371,9 +371,22 @@ def key(tmp_path, monkeypatch):
     (tmp_path / "registration").mkdir()
     (tmp_path / "registration/a.cpp").write_text("int a;")
 
-    def name() -> str:
-        return cache_key.of_this_process().name
+    torch = tmp_path / "torch"
+    (torch / "include/c10").mkdir(parents=True)
+    (torch / "include/c10/a.h").write_text("class A;")
+    (torch / "version.py").write_text("__version__ = '2.99.0+cpu'\ncuda = None\n")
+    monkeypatch.setattr(cache_key, "_torch", lambda: name.torch)
 
+    def name(flags: str = "") -> str:
+        return cache_key.of_this_process(flags).name
+
+    def old_abi() -> None:
+        (torch / "share/cmake/Torch").mkdir(parents=True)
+        (torch / "share/cmake/Torch/TorchConfig.cmake").write_text("_GLIBCXX_USE_CXX11_ABI=0")
+
+    name.old_abi = old_abi
+    name.torch = torch
+    name.compiler = compiler
     name.compiler_is = compiler_is
     name.machine_is = (tmp_path / "cpuinfo").write_text
     name.toolchain = tmp_path / "toolchain.cmake"
@@ -382,10 +395,30 @@ def key(tmp_path, monkeypatch):
 
 
 def test_the_key_stays_and_tells_what_it_is_for(key):
+    assert key() == key()
+    assert key().startswith("1.2.3-torch-2.99.0+cpu-cpython-")
+
+
+def test_the_key_is_of_contents_and_not_of_paths(key, monkeypatch, tmp_path):
+    before = key()
+    key.torch = shutil.copytree(key.torch, tmp_path / "build isolation/torch")
+    other = key.compiler.with_name("c++")
+    shutil.copy(key.compiler, other)
+    monkeypatch.setenv("CXX", f"'{other}' -march=native")
+    assert key() == before
+
+
+def test_the_key_of_this_torch_reads_it_and_does_not_import_it():
+    code = (
+        "import sys; from torch_outback import cache_key; print(cache_key.of_this_process().name)"
+    )
+    said = call(
+        [sys.executable, "-c", f"{code}; sys.exit('torch' in sys.modules)"],
+        PYTHONPATH=os.fspath(ROOT / "generators/cli"),
+    )
     import torch
 
-    assert key() == key()
-    assert key().startswith(f"1.2.3-torch-{torch.__version__}-cpython-")
+    assert f"-torch-{torch.__version__}-" in said
 
 
 @pytest.mark.parametrize(
@@ -399,10 +432,11 @@ def test_the_key_stays_and_tells_what_it_is_for(key):
         lambda key, patch: key.toolchain.write_text("set(CMAKE_CXX_FLAGS -O3)"),
         lambda key, patch: key.machine_is("flags\t: fpu avx512f"),
         lambda key, patch: patch.setattr(os, "confstr", lambda name: "glibc 2.99"),
-        lambda key, patch: patch.setattr("torch.version.git_version", "another"),
-        lambda key, patch: patch.setattr("torch.version.cuda", "99.9"),
-        lambda key, patch: patch.setattr("torch.__version__", "2.99"),
-        lambda key, patch: patch.setattr("torch.compiled_with_cxx11_abi", lambda: False),
+        lambda key, patch: (key.torch / "version.py").write_text("__version__ = '2.99.0+cpu'\n"),
+        lambda key, patch: (key.torch / "version.py").write_text("__version__ = '2.99.1'\n"),
+        lambda key, patch: (key.torch / "include/c10/a.h").write_text("class B;"),
+        lambda key, patch: (key.torch / "include/c10/b.h").write_text(""),
+        lambda key, patch: key.old_abi(),
         lambda key, patch: key.source.write_text("int b;"),
         lambda key, patch: key.source.rename(key.source.with_name("b.cpp")),
     ],
@@ -417,8 +451,9 @@ def test_the_key_stays_and_tells_what_it_is_for(key):
             "machine",
             "libc",
             "build",
-            "CUDA",
             "torch",
+            "header",
+            "another header",
             "ABI",
             "source",
             "name",
@@ -477,7 +512,7 @@ BUILD = """
 import signal
 from torch_outback import cache, cache_key
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's job ignores
-cache_key.of_this_process = lambda: cache_key.Key("1-torch-2", "gcc")
+cache_key.of_this_process = lambda flags: cache_key.Key("1-torch-2", "gcc")
 cache.provide()
 """
 

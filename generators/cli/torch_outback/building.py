@@ -1,5 +1,6 @@
 """Compiling the torch half: cmake, whose processes end with this one."""
 
+import errno
 import os
 import shutil
 import subprocess
@@ -25,16 +26,23 @@ def cmake() -> str:
     return found
 
 
-def compile_into(made: Path, build: Path, log: Path) -> bool:
+class Failed(Refused):
+    """The compiler, or what starts it, ended with an error."""
+
+
+def compile_into(made: Path, build: Path, log: Path, flags: str = "") -> bool:
     """Puts the module outback_loader and lib/*.a into `made`, readable for this user alone.
 
-    What the tools print is in `log`. False where they fail; Refused where there are none.
+    `flags` are OUTBACK_TORCH_HALF_FLAGS; "" for Outback's own. What the tools print is in `log`.
+    False where they fail; Refused where there are none.
     """
     tool = cmake()
     configure = [tool, "-S", toolkit.tree() / "generators/loader", "-B", build]
     configure += [f"-DOutback_DIR={toolkit.cmake_dir()}", "-DCMAKE_BUILD_TYPE=Release"]
+    configure += ["-DOUTBACK_CACHE=OFF"]
+    configure += [f"-DOUTBACK_TORCH_HALF_FLAGS={flags}"] if flags else []
     configure += [f"-DPython_EXECUTABLE={sys.executable}"]
-    jobs = str(len(os.sched_getaffinity(0)))
+    jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL") or str(len(os.sched_getaffinity(0)))
     with log.open("xb") as output:
         for command in (
             configure,
@@ -44,6 +52,20 @@ def compile_into(made: Path, build: Path, log: Path) -> bool:
             if _run(command, output):
                 return False
     return True
+
+
+def failure(log: Path, kept: Path) -> Refused:
+    """Why what is in `log` failed. Keeps it as `kept`, where a link is replaced, and not followed.
+
+    A full disk is the place's fault and no Failed.
+    """
+    text = log.read_text(encoding="utf-8", errors="replace")
+    last = "\n".join(text.splitlines()[-20:])
+    full = os.strerror(errno.ENOSPC)
+    log.replace(kept)
+    if full in text:
+        return Refused(f"the torch half could not be compiled: {full} in {kept.parent}")
+    return Failed(f"the torch half could not be compiled, see {kept}:\n{last}")
 
 
 def _run(command: Sequence[str | Path], output: IO[bytes]) -> int:

@@ -29,15 +29,17 @@ _SEAL = "SHA256"  # of the module, and how long the archives are: whether that i
 _MARK = "~"  # in the name of a folder that a link leads to
 
 
-def provide(rebuild: bool = False) -> Path:
+def provide(rebuild: bool = False, flags: str = "") -> Path:
     """The folder with the module outback_loader and lib/*.a for this Python's torch.
 
-    Builds it where there is none, or none that is whole: a minute or two. Two processes
-    that want it at once build it once; until a rebuild is done, what was there stays. A cache
-    that cannot be written is read. Raises Refused where it cannot be built, and where others than
-    this user and root could have changed what is there.
+    Builds it where there is none, or none that is whole: a minute or two, with `flags` as
+    OUTBACK_TORCH_HALF_FLAGS (none: Outback's own). Two processes that want it at once build it
+    once; until a rebuild is done, what was there stays. A cache that cannot be written is read.
+    Raises building.Failed where it does not compile, and another Refused where there is nothing to
+    compile with, where it cannot be kept, and where others than this user and root could have
+    changed what is there.
     """
-    root, key = _root(), cache_key.of_this_process()
+    root, key = _root(), cache_key.of_this_process(flags)
     try:
         if not rebuild and (found := _found(root, key)):
             return found
@@ -51,7 +53,7 @@ def provide(rebuild: bool = False) -> Path:
         trust.make_private(root)
         with _lock(root, key.name):
             if rebuild or not _is_whole(root / key.name):  # nobody else has built it meanwhile
-                _build(root, key.name)
+                _build(root, key.name, flags)
     except OSError as error:
         raise Refused(
             f"the torch half for this torch can be neither read from {root} nor put there: "
@@ -133,15 +135,15 @@ def _lock(root: Path, name: str, timeout: float = -1) -> Iterator[None]:
         yield
 
 
-def _build(root: Path, name: str) -> None:
+def _build(root: Path, name: str, flags: str) -> None:
     """Builds beside what is there, and puts a link in its place."""
     _remove_leftovers(root, name)
     # For this user alone, as all in it will be.
     scratch = Path(tempfile.mkdtemp(prefix=f"{name}{_MARK}", dir=root))
     build, made, log = scratch / "build", scratch / "made", scratch / "build.log"
     try:
-        if not building.compile_into(made, build, log):
-            raise _failure(log)
+        if not building.compile_into(made, build, log, flags):
+            raise building.failure(log, log.parents[1] / "build.log")
         seal(made)
         _link(root / name, made, scratch)
     except BaseException:
@@ -150,14 +152,6 @@ def _build(root: Path, name: str) -> None:
     for done_with in (build, log, scratch / "before"):
         _remove(done_with)
     _remove_leftovers(root, name)
-
-
-def _failure(log: Path) -> Refused:
-    """Keeps the log, in the place of what has its name: a link, too, is not followed."""
-    last = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-20:])
-    kept = log.parents[1] / "build.log"
-    log.replace(kept)
-    return Refused(f"the torch half could not be compiled, see {kept}:\n{last}")
 
 
 def _link(name: Path, made: Path, scratch: Path) -> None:

@@ -1,17 +1,29 @@
 """What a compiled torch half depends on, as the name of its folder in the cache."""
 
 import hashlib
+import importlib.util
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sysconfig
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from . import toolkit, variables
+from .refused import Refused
 
-_SOURCES = ("CMakeLists.txt", "backend_template", "cmake", "generators", "registration")
+# What is compiled, and how: the loader's project takes all of these, and nothing else.
+_SOURCES = (
+    "CMakeLists.txt",
+    "backend_template",
+    "cmake",
+    "generators/loader",
+    "generators/methods",
+    "registration",
+)
 _SUFFIXES = {".h", ".hpp", ".cpp", ".py", ".txt", ".cmake", ".in"}
 _COMPILERS = ("c++", "g++", "clang++")  # where CXX is not set, in CMake's order
 _PROCESSORS = Path("/proc/cpuinfo")
@@ -30,49 +42,81 @@ class Key:
         return f"{self.fixed}-{self.compiler}"
 
 
-def of_this_process() -> Key:
+def of_this_process(flags: str = "") -> Key:
     """For this Outback, torch, Python and C library, and the compiler that CMake will take.
 
-    Raises Refused for a CXX that is no command.
+    `flags` are OUTBACK_TORCH_HALF_FLAGS; "" for Outback's own. Made of contents and never of paths,
+    since pip's build isolation puts the same torch into another folder each time. Torch is read and
+    not imported. Raises Refused where there is none, and for a CXX that is no command.
     """
-    import torch
-
+    torch = _torch()
+    version = (torch / "version.py").read_text(encoding="utf-8")
+    # Which C++ ABI it has is a line of this file, where it is not the usual one.
+    config = torch / "share/cmake/Torch/TorchConfig.cmake"
     facts = (
         hash_of_sources(),
-        torch.__version__,
-        torch.version.git_version,
-        torch.version.cuda,
-        torch.version.hip,
-        torch.version.debug,
-        torch.compiled_with_cxx11_abi(),
+        version,
+        config.read_text(encoding="utf-8") if config.exists() else "",
+        _hash_of_files(torch / "include", _files(torch / "include")),
         platform.machine(),
         _c_library(),
     )
     python = sysconfig.get_config_var("SOABI")
     compiler = _compiler()
     if compiler is not None:
-        compiler = _hash((compiler, *map(variables.text, _FLAGS), _toolchain(), _machine()))
-    fixed = f"{toolkit.version()}-torch-{torch.__version__}-{python}-{_hash(facts)}"
-    return Key(fixed, compiler)
+        compiler = _hash((compiler, flags, *map(variables.text, _FLAGS), _toolchain(), _machine()))
+    release = re.search(r"^__version__ = ['\"](.*)['\"]$", version, re.MULTILINE)
+    name = release.group(1) if release else "unknown"
+    return Key(f"{toolkit.version()}-torch-{name}-{python}-{_hash(facts)}", compiler)
 
 
 def hash_of_sources() -> str:
-    digest = hashlib.sha256()
     tree = toolkit.tree()
-    for folder in _SOURCES:
-        for file in sorted([tree / folder, *(tree / folder).rglob("*")]):
-            if file.suffix in _SUFFIXES and file.is_file():
-                digest.update(f"{file.relative_to(tree)}\0".encode() + file.read_bytes())
+    return _hash_of_files(
+        tree,
+        (
+            file
+            for name in _SOURCES
+            for file in ([tree / name] if (tree / name).is_file() else _files(tree / name))
+            if file.suffix in _SUFFIXES
+        ),
+    )
+
+
+def _torch() -> Path:
+    """Its folder."""
+    spec = importlib.util.find_spec("torch")
+    if spec is None or spec.origin is None:
+        raise Refused("this Python has no torch, which the torch half is compiled for: install it")
+    return Path(spec.origin).parent
+
+
+def _files(folder: Path) -> Iterable[Path]:
+    """All below it, in an order that is the same everywhere."""
+    for place, folders, names in os.walk(folder):
+        folders.sort()
+        yield from (Path(place, name) for name in sorted(names))
+
+
+def _hash_of_files(root: Path, files: Iterable[Path]) -> str:
+    """Of their names below `root` and of what is in them. Torch has 10,000 headers: a fifth of a
+    second.
+    """
+    digest = hashlib.sha256()
+    for file in files:
+        content = file.read_bytes()
+        digest.update(f"{file.relative_to(root)}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()
 
 
 def _compiler() -> str | None:
-    """What it says of itself: its release and its target."""
+    """What it says of itself: its release and its target, whatever its name is."""
     command = variables.command("CXX") or [next(filter(shutil.which, _COMPILERS), "")]
     program = shutil.which(command[0]) if command[0] else None
     if program is None:
         return None
     said = [*command[1:]]
+    called = os.path.basename(command[0])
     for question in ("--version", "-dumpmachine"):
         try:
             done = subprocess.run(
@@ -85,7 +129,8 @@ def _compiler() -> str | None:
         except OSError as error:
             why = f"{program} cannot be started: {error.strerror}; expected a C++ compiler"
             raise variables.refusal("CXX", variables.text("CXX"), why) from None
-        said.append(done.stdout.decode(errors="replace"))
+        # GCC begins with the name that it was started by: c++ and g++ are one compiler.
+        said.append(done.stdout.decode(errors="replace").removeprefix(called))
     return "\n".join(said)
 
 

@@ -1,0 +1,122 @@
+# How the torch half is compiled, and whether it is compiled here at all.
+#
+#   OUTBACK_TORCH_HALF_FLAGS   its flags, behind those of the build type: -O2. A project's own flags are for its own
+#                              sources; a Debug build of this project is one of the torch half too, where it is compiled here
+#   OUTBACK_CACHE              ON: it is taken from the user's cache, which is that of `outback build`, and compiled there
+#                              where it is missing, once for each torch, Python, compiler, C library and flags. OFF: it is
+#                              compiled in this project. In Outback's own build it is OFF
+#
+# With flags that change what a program is (sanitizers, link time optimization, a processor, a debug mode of the standard
+# library) all of it has to be compiled with them, so that it is compiled in the project too.
+include_guard(GLOBAL)
+
+set(_outback_torch_half_flags "-O2")
+set(OUTBACK_TORCH_HALF_FLAGS "${_outback_torch_half_flags}" CACHE STRING "Flags of the torch half, behind those of the build type")
+set(_outback_cache ON)
+if(PROJECT_IS_TOP_LEVEL)
+  set(_outback_cache OFF)
+endif()
+option(OUTBACK_CACHE "Take the torch half from the user's cache, where it is compiled once" ${_outback_cache})
+mark_as_advanced(OUTBACK_TORCH_HALF_FLAGS OUTBACK_CACHE)
+
+# outback_torch_half_flags(<target>): GCC takes a fifth longer for -O3 than for -O2, and `./dev bench` finds no difference.
+function(outback_torch_half_flags target)
+  separate_arguments(flags NATIVE_COMMAND "${OUTBACK_TORCH_HALF_FLAGS}")
+  target_compile_options(${target} PRIVATE "$<$<NOT:$<CONFIG:Debug>>:${flags}>")
+endfunction()
+
+# outback_why_no_cache(<variable>): why the torch half is compiled in this project; empty: it is not.
+function(outback_why_no_cache out)
+  _outback_special_flag(flag)
+  set(why "")
+  if(NOT OUTBACK_CACHE)
+    set(why "OUTBACK_CACHE is OFF")
+  elseif(NOT TARGET outback::libtorch_python OR OUTBACK_TORCH_ROOT)
+    set(why "the cache is for the torch of a Python")
+  elseif(CMAKE_CROSSCOMPILING OR CMAKE_TOOLCHAIN_FILE)
+    set(why "of its toolchain file")
+  elseif(CMAKE_INTERPROCEDURAL_OPTIMIZATION)
+    set(why "of CMAKE_INTERPROCEDURAL_OPTIMIZATION")
+  elseif(flag)
+    set(why "of ${flag}")
+  elseif(NOT EXISTS "${_outback_command_folder}/torch_outback/torch_half.py")
+    set(why "the package torch_outback is not beside its sources")
+  endif()
+  set(${out} "${why}" PARENT_SCOPE)
+endfunction()
+
+# The first of the project's flags that may have to be the same everywhere in a program. Those that need not are listed:
+# optimization, warnings, debug information, folders, and definitions, but for those that other people's headers read.
+function(_outback_special_flag out)
+  string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
+  separate_arguments(flags NATIVE_COMMAND "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${type}}")
+  get_directory_property(options COMPILE_OPTIONS)
+  get_directory_property(definitions COMPILE_DEFINITIONS)
+  list(TRANSFORM definitions PREPEND "-D")
+  set(folder FALSE)
+  foreach(flag IN LISTS flags options definitions)
+    if(folder) # of the flag before
+      set(folder FALSE)
+    elseif(flag MATCHES "^-(I|isystem|iquote|idirafter|include|D|U)$")
+      set(folder TRUE)
+    elseif(flag MATCHES "^-[DU](_|C10_|AT_|TORCH_|CAFFE2_|USE_|FMT_|Py_|OUTBACK_)"
+           OR NOT flag MATCHES
+              "^-([OWDUI].*|g.*|std=.*|pipe|pthread|isystem.*|f(PIC|pic|PIE|pie)|f(no-)?omit-frame-pointer|fvisibility.*|f(no-)?(diagnostics|color-diagnostics).*|f(macro|file|debug)-prefix-map=.*)$"
+    )
+      set(${out} "${flag}" PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+  set(${out} "" PARENT_SCOPE)
+endfunction()
+
+# outback_torch_half_from_cache(): the libraries of the torch half, which a step of the build puts into the build's folder,
+# so that nothing of the cache is needed later.
+function(outback_torch_half_from_cache)
+  set(folder "${PROJECT_BINARY_DIR}/torch_half")
+  set(names layers torch kernels python)
+  list(TRANSFORM names REPLACE "(.+)" "${folder}/liboutback_\\1.a" OUTPUT_VARIABLE archives)
+  set(sources "")
+  foreach(folder IN ITEMS backend_template cmake generators/loader generators/methods registration)
+    file(GLOB_RECURSE found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.[ch]*"
+         "${PROJECT_SOURCE_DIR}/${folder}/*.py" "${PROJECT_SOURCE_DIR}/${folder}/*.txt")
+    list(APPEND sources ${found})
+  endforeach()
+  get_property(torch GLOBAL PROPERTY OUTBACK_TORCH_FOLDER)
+  set(flags "${OUTBACK_TORCH_HALF_FLAGS}")
+  if(flags STREQUAL _outback_torch_half_flags)
+    set(flags "") # what `outback build` compiles with
+  endif()
+  add_custom_command(
+    OUTPUT ${archives}
+    COMMAND
+      "${Python_EXECUTABLE}" -c
+      "import sys; sys.path.insert(0, sys.argv.pop(1)); from torch_outback import torch_half; torch_half.main()"
+      "${_outback_command_folder}" --into "${folder}" --compiler "${CMAKE_CXX_COMPILER}${CMAKE_CXX_COMPILER_ARG1}"
+      "--flags=${flags}" --tools "${CMAKE_COMMAND}" "${CMAKE_MAKE_PROGRAM}"
+    DEPENDS ${sources} "${torch}/version.py"
+    COMMENT "The torch half, from the user's cache"
+    USES_TERMINAL VERBATIM)
+  add_custom_target(outback_torch_half DEPENDS ${archives})
+  foreach(name IN LISTS names)
+    add_library(outback_${name} STATIC IMPORTED GLOBAL)
+    add_library(outback::${name} ALIAS outback_${name})
+    set_target_properties(outback_${name} PROPERTIES IMPORTED_LOCATION "${folder}/liboutback_${name}.a")
+    add_dependencies(outback_${name} outback_torch_half)
+    target_include_directories(outback_${name} INTERFACE "${PROJECT_SOURCE_DIR}")
+    target_link_libraries(outback_${name} INTERFACE outback::runtime)
+  endforeach()
+  # As the libraries themselves say where they are compiled here.
+  find_package(Threads REQUIRED)
+  target_link_libraries(outback_layers INTERFACE Threads::Threads)
+  target_link_libraries(outback_torch INTERFACE outback::libtorch outback::layers)
+  target_link_libraries(outback_kernels INTERFACE outback::libtorch)
+  target_compile_definitions(outback_kernels INTERFACE AT_PER_OPERATOR_HEADERS)
+  target_link_libraries(outback_python INTERFACE outback::torch outback::libtorch_python)
+endfunction()
+
+# Where the package torch_outback is: in the tree, or around the sources that its wheel brings.
+set(_outback_command_folder "${PROJECT_SOURCE_DIR}/generators/cli")
+if(NOT EXISTS "${_outback_command_folder}/torch_outback")
+  cmake_path(SET _outback_command_folder NORMALIZE "${PROJECT_SOURCE_DIR}/../../..")
+endif()
