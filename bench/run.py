@@ -45,7 +45,7 @@ def main() -> int:
     }
     chosen = options.only or list(parts)
     if options.build:
-        parts["build"] = lambda: clean_build.sections(backend)
+        parts["build"] = lambda: clean_build.sections()
         chosen = [*chosen, "build"]
     sections = []
     for name in chosen:
@@ -108,7 +108,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 8, 64], help="of programs")
     parser.add_argument("--mebibytes", type=int, default=256, help="of a copy")
     parser.add_argument("--processes", type=int, default=9, help="that measure imports")
-    parser.add_argument("--build", action="store_true", help="build the backend from scratch too")
+    parser.add_argument("--build", action="store_true", help="build new projects too")
     parser.add_argument("--save", metavar="NAME", help="write results/<torch>-NAME.json and .md")
     return parser.parse_args()
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from . import building, cache
 from .refused import Refused
 
-# Of the project, whose flags are not the torch half's; a make that starts this one has its own jobs.
+# The project's, whose flags are not the torch half's; a make that starts this one has its own jobs.
 _NOT_OURS = (
     "CFLAGS", "CPPFLAGS", "CXXFLAGS", "LDFLAGS", "CMAKE_TOOLCHAIN_FILE", "MAKEFLAGS", "MFLAGS",
     "DESTDIR",
