@@ -531,6 +531,34 @@ def wait_until(done) -> None:
         time.sleep(0.01)
 
 
+# lifeline.py, where it takes time to kill.
+SLOWLY = """
+import os, runpy, sys, time
+kill = os.kill
+os.kill = lambda process, how: (kill(process, how), time.sleep(0.5))
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0])
+"""
+
+
+def test_none_is_left_when_the_first_of_them_has_ended(tmp_path):
+    (tmp_path / "cmake").write_text(SLOW)
+    reading, writing = os.pipe()
+    pids = tmp_path / "pids"
+    lifeline = ROOT / "generators/cli/torch_outback/lifeline.py"
+    process = subprocess.Popen(
+        [sys.executable, "-c", SLOWLY, lifeline, str(reading), "sh", tmp_path / "cmake"],
+        env=clean_environment(PIDS=os.fspath(pids)),
+        pass_fds=[reading],
+    )
+    os.close(reading)
+    wait_until(lambda: pids.exists() or process.poll() is not None)
+    compilers = [int(number) for number in pids.read_text().split()]
+    os.close(writing)
+    process.wait(timeout=60)
+    assert not any(map(runs, compilers))
+
+
 @pytest.mark.parametrize("kill", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_a_killed_build_takes_its_compilers_along(root, tmp_path, kill):
     (tmp_path / "bin").mkdir()

@@ -32,6 +32,7 @@ def _others() -> list[int]:
 
 def _watch(descriptor: int) -> None:
     os.read(descriptor, 1)  # nothing is ever written
+    _gone.set()
     while others := _others():  # again, for what those started meanwhile
         for process in others:
             with contextlib.suppress(ProcessLookupError):
@@ -39,7 +40,11 @@ def _watch(descriptor: int) -> None:
     os._exit(1)
 
 
+_gone = threading.Event()
 os.setsid()  # nobody else is in it; where that fails, nothing is run, and nothing killed
-threading.Thread(target=_watch, args=(int(sys.argv[1]),), daemon=True).start()
+_watcher = threading.Thread(target=_watch, args=(int(sys.argv[1]),), daemon=True)
+_watcher.start()
 code = subprocess.call(sys.argv[2:])
+if _gone.is_set():  # the command is among those that are killed; the rest is, before this ends
+    _watcher.join()
 sys.exit(code if code >= 0 else 128 - code)
