@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from . import toolkit
+from . import toolkit, variables
 from .refused import Refused
 
 MODULE = "outback_loader"
@@ -42,7 +42,7 @@ def compile_into(made: Path, build: Path, log: Path, flags: str = "") -> bool:
     configure += ["-DOUTBACK_CACHE=OFF"]
     configure += [f"-DOUTBACK_TORCH_HALF_FLAGS={flags}"] if flags else []
     configure += [f"-DPython_EXECUTABLE={sys.executable}"]
-    jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL") or str(len(os.sched_getaffinity(0)))
+    jobs = variables.text("CMAKE_BUILD_PARALLEL_LEVEL") or str(len(os.sched_getaffinity(0)))
     with log.open("xb") as output:
         for command in (
             configure,

@@ -7,6 +7,7 @@ import platform
 import re
 import shutil
 import subprocess
+import sys
 import sysconfig
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -87,7 +88,7 @@ def _torch() -> Path:
     """Its folder."""
     spec = importlib.util.find_spec("torch")
     if spec is None or spec.origin is None:
-        raise Refused("this Python has no torch, which the torch half is compiled for: install it")
+        raise Refused(f"{sys.executable} has no torch, for which this compiles")
     return Path(spec.origin).parent
 
 

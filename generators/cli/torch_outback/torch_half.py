@@ -11,7 +11,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from . import building, cache
+from . import building, cache, variables
 from .refused import Refused
 
 # The project's, whose flags are not the torch half's; a make that starts this one has its own jobs.
@@ -30,9 +30,9 @@ def main() -> None:
     options = parser.parse_args()
     for name in _NOT_OURS:
         os.environ.pop(name, None)
-    os.environ["CXX"] = options.compiler
     tools = [os.path.dirname(tool) for tool in options.tools]
-    os.environ["PATH"] = os.pathsep.join([*tools, os.environ.get("PATH", os.defpath)])
+    path = os.pathsep.join([*tools, variables.text("PATH") or os.defpath])
+    os.environ.update(CXX=options.compiler, PATH=path)
     try:
         put(options.into, options.flags)
     except Refused as refused:
