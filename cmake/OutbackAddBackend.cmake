@@ -1,24 +1,30 @@
-# outback_add_backend(<name>
-#                     [PACKAGE <package>]     torch_<name>
-#                     [RUNTIME custom|host|cuda|level_zero|null]
-#                                             what <outback/linked_runtime.h> answers: custom is RUNTIME_SOURCES, the
-#                                             others are Outback's own; none: the sources bring one
-#                     [RUNTIME_SOURCES <file>...]
-#                                             C or C++ without torch, with one function of C linkage:
-#                                             const outback_runtime* <name>_runtime(void)
-#                     [TARGET <target>]       <package>
-#                     [PYTHON_DIR <folder>]   where the package's Python sources are; the calling folder
-#                     [OUTPUT_DIR <folder>]   ${CMAKE_BINARY_DIR}/python
-#                     SOURCES <file>...)
+# A vendor's backend: outback_add_backend().
+#
+# Included by ../CMakeLists.txt. A backend may be declared in any folder of the project that has called find_package(Outback).
+include_guard(GLOBAL)
+include("${CMAKE_CURRENT_LIST_DIR}/OutbackPackage.cmake")
+
+# outback_add_backend(<name> SOURCES <file>...
+#                     [RUNTIME custom|host|cuda|level_zero|null] [RUNTIME_SOURCES <file>...]
+#                     [PACKAGE <package>] [TARGET <target>] [PYTHON_DIR <folder>] [OUTPUT_DIR <folder>])
 #
 # Adds the extension module <package>._C, which is a whole backend: SOURCES, the torch half, what native kernels are
 # written with, and a runtime. The build leaves an importable package in OUTPUT_DIR (PYTHONPATH=build/python), autoload
 # included, and `cmake --install` the parts of a wheel that are built, which is what scikit-build-core packs.
 #
-# RUNTIME_SOURCES become the library <target>_runtime too, for outback_add_runtime_suite, whatever RUNTIME is.
-include_guard(GLOBAL)
-include(OutbackPackage)
-
+#   <name>                     of the device: acme. One that register_backend() will refuse is warned of
+#   SOURCES <file>...          of the module; one of them has OUTBACK_MODULE(_C), or calls register_backend()
+#   RUNTIME <runtime>          what <outback/linked_runtime.h> answers: custom is RUNTIME_SOURCES, the others are Outback's
+#                              own. Default: custom where there are RUNTIME_SOURCES; else there is none, and SOURCES bring one
+#   RUNTIME_SOURCES <file>...  C or C++ without torch, with one function in C linkage:
+#                              const outback_runtime* <name>_runtime(void)
+#                              They become the library <target>_runtime, for outback_add_runtime_suite, whatever RUNTIME is
+#   PACKAGE <package>          the Python package. Default: torch_<name>
+#   TARGET <target>            the module's target. Default: <package>
+#   PYTHON_DIR <folder>        where the package's Python sources are. Default: the calling folder
+#   OUTPUT_DIR <folder>        of the build. Default: ${CMAKE_BINARY_DIR}/python
+#
+# Example: outback_add_backend(acme RUNTIME_SOURCES src/runtime.cpp SOURCES src/module.cpp src/kernels.cpp)
 function(outback_add_backend name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "PACKAGE;RUNTIME;TARGET;PYTHON_DIR;OUTPUT_DIR" "SOURCES;RUNTIME_SOURCES")
   if(arg_UNPARSED_ARGUMENTS OR arg_KEYWORDS_MISSING_VALUES)
@@ -28,8 +34,10 @@ function(outback_add_backend name)
   if(NOT arg_SOURCES)
     message(FATAL_ERROR "outback_add_backend(${name}): SOURCES is empty; one of them calls register_backend().")
   endif()
-  if(NOT TARGET outback::python)
-    message(FATAL_ERROR "outback_add_backend(${name}): the Python headers are missing (python3-dev on Debian).")
+  if(NOT TARGET outback::libtorch_python)
+    message(FATAL_ERROR "outback_add_backend(${name}): this Outback has no Python half: the Python headers are missing "
+                        "(python3-dev on Debian), or OUTBACK_BUILD_TORCH or OUTBACK_BUILD_PYTHON was OFF where "
+                        "find_package(Outback) was called first.")
   endif()
   _outback_warn_of_name("${name}")
   if(NOT arg_PACKAGE)
@@ -70,8 +78,12 @@ function(outback_add_backend name)
   install(FILES "${arg_OUTPUT_DIR}/${arg_PACKAGE}/_build.py" DESTINATION "${arg_PACKAGE}" COMPONENT ${arg_PACKAGE})
 endfunction()
 
-# What outback::linked_runtime() is in <target>: a function, and the library that has it.
+# _outback_link_runtime(<name> <target> <runtime>)
+#
+# Gives <target> what <outback/linked_runtime.h> reads: the name of a function, and the library that has it. <runtime> is
+# RUNTIME of outback_add_backend, and may be empty.
 function(_outback_link_runtime name target runtime)
+  get_property(of_outback GLOBAL PROPERTY OUTBACK_RUNTIMES)
   if(NOT runtime)
     if(NOT TARGET ${target}_runtime)
       return()
@@ -85,7 +97,7 @@ function(_outback_link_runtime name target runtime)
     endif()
     set(library ${target}_runtime)
     set(table_function ${name}_runtime)
-  elseif(TARGET outback::runtime_${runtime})
+  elseif(runtime IN_LIST of_outback)
     set(library outback::runtime_${runtime})
     set(table_function outback_${runtime}_runtime)
   else()
@@ -99,6 +111,8 @@ function(_outback_link_runtime name target runtime)
   target_compile_definitions(${target} PRIVATE OUTBACK_LINKED_RUNTIME=${table_function})
 endfunction()
 
+# _outback_warn_of_name(<name>)
+#
 # That register_backend() refuses the name is better known before minutes of compiling than after them. It is no error,
 # since the sources may register another one.
 function(_outback_warn_of_name name)

@@ -1,11 +1,15 @@
 # Where CUDA's headers are. They are all that is needed: libcudart is opened at run time.
 #
-#   OUTBACK_CUDA_INCLUDE_DIR   the folder of cuda_runtime_api.h and cuda.h; looked for in CUDAToolkit_ROOT, CUDA_HOME
-#                              and CUDA_PATH, in /usr/local/cuda, and in the wheels nvidia-cuda-runtime with
-#                              nvidia-cuda-crt (CUDA 13), or nvidia-cuda-runtime-cu12 with nvidia-cuda-nvcc-cu12, of
-#                              Python_EXECUTABLE or else of the Python on the PATH
+# Included by OutbackRuntimes.cmake.
 #
-# Sets OUTBACK_CUDA_FOUND and, where it is true, defines the target outback::cuda_headers.
+#   OUTBACK_CUDA_INCLUDE_DIR       cache entry, the folder of cuda_runtime_api.h and cuda.h; looked for in CUDAToolkit_ROOT,
+#                                  CUDA_HOME and CUDA_PATH, in /usr/local/cuda, and in the wheels nvidia-cuda-runtime with
+#                                  nvidia-cuda-crt (CUDA 13), or nvidia-cuda-runtime-cu12 with nvidia-cuda-nvcc-cu12, of
+#                                  OUTBACK_CUDA_PYTHON
+#   OUTBACK_CUDA_CRT_INCLUDE_DIR   cache entry, the folder of crt/host_defines.h, which those include
+#   OUTBACK_CUDA_PYTHON            cache entry, the Python that has these wheels; Python_EXECUTABLE, or else the one on the PATH
+#   OUTBACK_CUDA_FOUND             TRUE where both folders are there
+#   outback::cuda_headers          a target, then
 include_guard(GLOBAL)
 
 set(_outback_cuda_hints "${CUDAToolkit_ROOT}" "$ENV{CUDAToolkit_ROOT}" "$ENV{CUDA_HOME}" "$ENV{CUDA_PATH}"
@@ -54,7 +58,9 @@ if(EXISTS "${OUTBACK_CUDA_INCLUDE_DIR}/cuda_runtime_api.h"
                                                                    "${OUTBACK_CUDA_CRT_INCLUDE_DIR}")
 endif()
 
-# outback_need_cuda(): stops where there are no headers.
+# outback_need_cuda()
+#
+# Stops where there are no headers, and says how to get them.
 function(outback_need_cuda)
   if(NOT OUTBACK_CUDA_FOUND)
     message(

@@ -1,9 +1,20 @@
 # What tests and benchmarks need beyond torch: the system's packages, and only where there are none, a download.
+#
+# Included by tests/CMakeLists.txt and bench/CMakeLists.txt, and by the first runtime suite of a vendor's project. Such a
+# project gets the targets for all of its folders, and a download's options as cache entries.
 include_guard(GLOBAL)
 include(FetchContent)
 
-# outback_dependency(<package> <target> <name> <debian> <repository> <tag>): makes <target> of the CMake package
-# <package> available. <name> and <debian>, the system's packages, are for people.
+# outback_dependency(<package> <target> <name> <debian> <repository> <tag>)
+#
+# Makes <target> available in all folders. Prints one line before a download, and stops where there can be none.
+#
+#   <package>      as find_package has it: GTest
+#   <target>       of that package, what is needed: GTest::gmock
+#   <name>         for people: GoogleTest
+#   <debian>       for people, Debian's packages: libgtest-dev libgmock-dev
+#   <repository>   what is downloaded where the system has no such package
+#   <tag>          of the repository, a release
 function(outback_dependency package target name debian repository tag)
   find_package(${package} QUIET GLOBAL)
   if(TARGET ${target})
@@ -20,7 +31,8 @@ function(outback_dependency package target name debian repository tag)
   FetchContent_MakeAvailable(${package})
 endfunction()
 
-# In one sentence, before it begins; and where it cannot be, git and CMake would say so in forty lines.
+# _outback_announce_download(<package> <name> <debian> <repository> <tag>), as outback_dependency has them: says what is
+# downloaded, before that begins; and stops where it cannot be, which git and CMake would say in forty lines.
 function(_outback_announce_download package name debian repository tag)
   string(TOUPPER "${package}" upper)
   string(TOLOWER "${package}" lower)
@@ -41,7 +53,10 @@ function(_outback_announce_download package name debian repository tag)
   message(STATUS "Outback: this system has no ${name} (on Debian: ${debian}), downloading ${tag} of ${repository}")
 endfunction()
 
-# Debian 12's versions, which the code is known to build with; nothing here needs newer ones.
+# outback_need_gtest(), outback_need_benchmark(), outback_need_fmt(): GTest::gmock, benchmark::benchmark, or
+# fmt::fmt-header-only, in Debian 12's versions, which the code is known to build with; nothing here needs newer ones.
+#
+# Macros: find_package sets variables of the calling folder, which its own later calls read.
 macro(outback_need_gtest)
   outback_dependency(GTest GTest::gmock "GoogleTest" "libgtest-dev libgmock-dev"
                      https://github.com/google/googletest.git release-1.12.1)

@@ -1,8 +1,19 @@
 # Sources in Python as a part of a library.
+#
+# Included by ../CMakeLists.txt; backend_template/CMakeLists.txt calls it, with the list of these sources. embed.py does the
+# work, with the Python whose torch is compiled against.
 include_guard(GLOBAL)
 
-# outback_embed(<target> FOLDER <folder> SOURCES <name>...): makes <folder>/<name>.py a part of the library <target>, as the
-# list of backend_template/python/embedded_sources.h.
+# outback_embed(<target> FOLDER <folder> SOURCES <name>...)
+#
+# Makes <folder>/<name>.py a part of <target>, as the list of backend_template/python/embedded_sources.h. An edit of one of
+# them compiles that list again, and nothing else.
+#
+#   <target>           a library of the calling folder
+#   FOLDER <folder>    where the sources are, relative to the calling folder
+#   SOURCES <name>...  without ".py"; a source that is not listed is not there
+#
+# Example: outback_embed(outback_python FOLDER module/_outback SOURCES __init__ graphs)
 function(outback_embed target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "SOURCES")
   set(folder "${CMAKE_CURRENT_SOURCE_DIR}/${arg_FOLDER}")

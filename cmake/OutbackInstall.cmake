@@ -1,6 +1,11 @@
 # Installs Outback as what it is: sources and CMake files, in one folder laid out like the repository, so that
 # OutbackConfig.cmake is the same file at both places. The torch half is compiled where it is used, against the torch
 # that is there; a compiled one would be good for a single torch minor.
+#
+# Included by ../CMakeLists.txt, at its end. In somebody else's project there are no install rules.
+#
+#   OUTBACK_INSTALL_DIR   cache entry, the folder below the prefix; the wheel's is the package torch_outback
+#   SKBUILD               set by scikit-build-core, which makes the wheel
 if(NOT PROJECT_IS_TOP_LEVEL)
   return()
 endif()

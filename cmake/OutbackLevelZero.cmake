@@ -1,5 +1,10 @@
 # Level Zero's headers, which are all that its runtime needs to be built: Debian's libze-dev has them, as do oneAPI and
 # https://github.com/oneapi-src/level-zero. Any version from 1.4 on.
+#
+# Included by OutbackRuntimes.cmake.
+#
+#   OUTBACK_LEVEL_ZERO_INCLUDE_DIR   cache entry, the folder of level_zero/; looked for in LEVEL_ZERO_ROOT/include, too
+#   OUTBACK_LEVEL_ZERO_FOUND         ON where the headers are there, else OFF
 include_guard(GLOBAL)
 
 find_path(
@@ -14,7 +19,9 @@ else()
   set(OUTBACK_LEVEL_ZERO_FOUND OFF)
 endif()
 
-# outback_need_level_zero(): stops where there are no headers.
+# outback_need_level_zero()
+#
+# Stops where there are no headers, and says how to get them.
 function(outback_need_level_zero)
   if(NOT OUTBACK_LEVEL_ZERO_FOUND)
     message(

@@ -1,8 +1,16 @@
-# The Python side of a backend in the build tree.
+# The Python side of a backend in the build tree. What follows happens when CMake runs, and again when a source is added.
+#
+# Included by OutbackAddBackend.cmake.
 include_guard(GLOBAL)
 
-# Makes <output> look like the site-packages of an installed <package>: links to its Python sources in <source>, so
-# that an edit needs no build; the record of what it is compiled against; and the metadata that autoload reads.
+# _outback_stage_package(<package> <source> <output>)
+#
+# Makes <output> look like the site-packages of an installed <package>: links to its Python sources, so that an edit needs no
+# build; the record of what it is compiled against; and the metadata that autoload reads.
+#
+#   <package>   torch_acme
+#   <source>    the folder of <package>/ and of _<package>_autoload.py, which may be missing: then nothing is loaded by itself
+#   <output>    a folder of the build
 function(_outback_stage_package package source output)
   get_property(OUTBACK_TORCH_MINOR GLOBAL PROPERTY OUTBACK_TORCH_MINOR)
   file(MAKE_DIRECTORY "${output}/${package}")

@@ -1,11 +1,17 @@
-# Finds torch without torch's own TorchConfig.cmake, which demands a CUDA toolkit wherever torch was built with CUDA.
+# Finds torch without torch's own TorchConfig.cmake, which demands a CUDA toolkit wherever torch was built with CUDA. torch is
+# never imported.
 #
-# The torch of the Python that CMake finds is used (Python_EXECUTABLE chooses it), or the libtorch or torch package in
-# OUTBACK_TORCH_ROOT; the latter needs no Python. torch is never imported. Defines
-#   outback::libtorch          headers, libc10, libtorch_cpu, libtorch; fmt as torch ships it
-#   outback::libtorch_python   libtorch_python and Python's headers, where there is a Python to build for
-#   OUTBACK_TORCH_VERSION      2.13.0
-#   OUTBACK_TORCH_MINOR        2.13: what a build of the torch half is good for
+# Included by ../CMakeLists.txt, where OUTBACK_BUILD_TORCH is ON.
+#
+#   OUTBACK_TORCH_ROOT         cache entry, a folder: the libtorch or torch package to take, for which no Python is needed.
+#                              Empty: that of the Python that find_package(Python) finds (Python_EXECUTABLE chooses it)
+#   OUTBACK_TORCH_MINOR        global property: 2.13, what a build of the torch half is good for
+#   OUTBACK_TORCH_FOLDER       global property: the folder that has include/ and lib/
+#   OUTBACK_PYTHON_SUFFIX      global property: what Python calls an extension module: .cpython-311-x86_64-linux-gnu.so
+#   outback::libtorch          target: headers, libc10, libtorch_cpu, libtorch; fmt as torch ships it
+#   outback::libtorch_python   target: libtorch_python and Python's headers. Where it is missing there is no Python half
+#
+# Global properties, since a backend is declared above the folder that includes this.
 include_guard(GLOBAL)
 
 set(OUTBACK_TORCH_ROOT "" CACHE PATH "A libtorch or an installed torch package; empty: the one of Python")
@@ -16,10 +22,11 @@ elseif(NOT OUTBACK_TORCH_ROOT)
   find_package(Python 3.10 COMPONENTS Interpreter)
 endif()
 
-# The folder that holds include/ and lib/.
+# _outback_torch_root(<variable>): the folder that has include/ and lib/.
 function(_outback_torch_root out)
   if(OUTBACK_TORCH_ROOT)
-    set(${out} "${OUTBACK_TORCH_ROOT}" PARENT_SCOPE)
+    file(TO_CMAKE_PATH "${OUTBACK_TORCH_ROOT}" root)
+    set(${out} "${root}" PARENT_SCOPE)
     return()
   endif()
   if(NOT Python_Interpreter_FOUND)
@@ -39,15 +46,18 @@ print(next(iter(spec.submodule_search_locations), "") if spec and spec.submodule
     message(FATAL_ERROR "${Python_EXECUTABLE} has no torch: install it there, or set Python_EXECUTABLE to a Python "
                         "that has it, or OUTBACK_TORCH_ROOT to a libtorch.")
   endif()
+  file(TO_CMAKE_PATH "${root}" root)
   set(${out} "${root}" PARENT_SCOPE)
 endfunction()
 
-# The version that the headers state: what we compile against, whatever the package is called.
+# _outback_torch_version(<folder> <variable>): the version that the headers state, which is what we compile against, whatever
+# the package is called. CMake runs again when they change.
 function(_outback_torch_version root out)
   foreach(header torch/headeronly/version.h torch/csrc/api/include/torch/version.h)
     if(NOT EXISTS "${root}/include/${header}")
       continue()
     endif()
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${root}/include/${header}")
     file(STRINGS "${root}/include/${header}" lines REGEX "^#define TORCH_VERSION_(MAJOR|MINOR|PATCH) [0-9]+")
     string(REGEX REPLACE "[^0-9;]" "" numbers "${lines}")
     string(REPLACE ";" "." version "${numbers}")
@@ -59,7 +69,8 @@ function(_outback_torch_version root out)
   message(FATAL_ERROR "${root} is no libtorch and no torch package: no version in its headers.")
 endfunction()
 
-# torch's wheels have used the C++11 ABI of libstdc++ since 2.6; a libtorch of one's own need not.
+# _outback_torch_cxx11_abi(<folder> <variable>): 0 or 1, for _GLIBCXX_USE_CXX11_ABI. torch's wheels have used the C++11 ABI of
+# libstdc++ since 2.6; a libtorch of one's own need not.
 function(_outback_torch_cxx11_abi root out)
   set(${out} 1 PARENT_SCOPE)
   set(config "${root}/share/cmake/Torch/TorchConfig.cmake")
@@ -71,8 +82,9 @@ function(_outback_torch_cxx11_abi root out)
   endif()
 endfunction()
 
-function(_outback_torch_library name)
-  set(file "${_outback_torch}/lib/${CMAKE_SHARED_LIBRARY_PREFIX}${name}${CMAKE_SHARED_LIBRARY_SUFFIX}")
+# _outback_torch_library(<folder> <name>): the target outback::libtorch::<name>, which is lib<name>.so of torch.
+function(_outback_torch_library root name)
+  set(file "${root}/lib/${CMAKE_SHARED_LIBRARY_PREFIX}${name}${CMAKE_SHARED_LIBRARY_SUFFIX}")
   if(NOT EXISTS "${file}")
     message(FATAL_ERROR "torch is incomplete: there is no ${file}.")
   endif()
@@ -80,23 +92,24 @@ function(_outback_torch_library name)
   set_target_properties(outback::libtorch::${name} PROPERTIES IMPORTED_LOCATION "${file}")
 endfunction()
 
-_outback_torch_root(_outback_torch)
-file(TO_CMAKE_PATH "${_outback_torch}" _outback_torch)
-_outback_torch_version("${_outback_torch}" OUTBACK_TORCH_VERSION)
-_outback_torch_cxx11_abi("${_outback_torch}" _outback_cxx11_abi)
-string(REGEX MATCH "^[0-9]+\\.[0-9]+" OUTBACK_TORCH_MINOR "${OUTBACK_TORCH_VERSION}")
-if(OUTBACK_TORCH_VERSION VERSION_LESS 2.11)
-  message(FATAL_ERROR "Outback needs torch 2.11 or newer; ${_outback_torch} is ${OUTBACK_TORCH_VERSION}.")
-endif()
-# Read where a backend is declared, which may be above the folder that included this file.
-set_property(GLOBAL PROPERTY OUTBACK_TORCH_VERSION "${OUTBACK_TORCH_VERSION}")
-set_property(GLOBAL PROPERTY OUTBACK_TORCH_MINOR "${OUTBACK_TORCH_MINOR}")
-set_property(GLOBAL PROPERTY OUTBACK_TORCH_FOLDER "${_outback_torch}")
-message(STATUS "Outback: torch ${OUTBACK_TORCH_VERSION} in ${_outback_torch}")
+# ---- The torch that is there.
 
-_outback_torch_library(c10)
-_outback_torch_library(torch_cpu)
-_outback_torch_library(torch) # empty, but it needs the CUDA or XPU libraries of a torch that has them
+_outback_torch_root(_outback_torch)
+_outback_torch_version("${_outback_torch}" _outback_version)
+_outback_torch_cxx11_abi("${_outback_torch}" _outback_cxx11_abi)
+if(_outback_version VERSION_LESS 2.11)
+  message(FATAL_ERROR "Outback needs torch 2.11 or newer; ${_outback_torch} is ${_outback_version}.")
+endif()
+string(REGEX MATCH "^[0-9]+\\.[0-9]+" _outback_minor "${_outback_version}")
+set_property(GLOBAL PROPERTY OUTBACK_TORCH_MINOR "${_outback_minor}")
+set_property(GLOBAL PROPERTY OUTBACK_TORCH_FOLDER "${_outback_torch}")
+message(STATUS "Outback: torch ${_outback_version} in ${_outback_torch}")
+
+# ---- Its libraries.
+
+_outback_torch_library("${_outback_torch}" c10)
+_outback_torch_library("${_outback_torch}" torch_cpu)
+_outback_torch_library("${_outback_torch}" torch) # empty, but it needs the CUDA or XPU libraries of a torch that has them
 
 # Imported, so that its headers are system headers: their warnings are not ours.
 add_library(outback::libtorch INTERFACE IMPORTED GLOBAL)
@@ -112,11 +125,10 @@ target_link_libraries(outback::libtorch INTERFACE outback::libtorch::torch outba
                                                   outback::libtorch::c10)
 
 if(OUTBACK_BUILD_PYTHON AND Python_Development.Module_FOUND AND EXISTS "${_outback_torch}/lib/libtorch_python.so")
-  _outback_torch_library(torch_python)
+  _outback_torch_library("${_outback_torch}" torch_python)
   add_library(outback::libtorch_python INTERFACE IMPORTED GLOBAL)
   target_include_directories(outback::libtorch_python INTERFACE ${Python_INCLUDE_DIRS})
   target_link_libraries(outback::libtorch_python INTERFACE outback::libtorch::torch_python outback::libtorch)
-  # What Python calls an extension module it will load; the variable ends at this folder, backends are declared above.
   set_property(GLOBAL PROPERTY OUTBACK_PYTHON_SUFFIX ".${Python_SOABI}.so")
 elseif(OUTBACK_BUILD_PYTHON)
   message(STATUS "Outback: no Python half, for want of Python's headers or of libtorch_python")

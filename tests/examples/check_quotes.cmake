@@ -7,7 +7,7 @@ file(READ "${DOCUMENT}" rest)
 set(fence "\n```")
 set(languages c cpp cmake rust)
 
-# Indented, so that CMake leaves the lines as they are.
+# complain(<what>): with the code, indented, so that CMake leaves its lines as they are.
 macro(complain what)
   string(REPLACE "\n" "\n    " indented "${code}")
   message(SEND_ERROR "  ${DOCUMENT}: ${what}:\n\n    ${indented}")

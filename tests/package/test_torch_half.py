@@ -120,7 +120,7 @@ endfunction()
 """
 
 
-def reasons(folder: Path, *settings: str) -> list[str]:
+def reasons(folder: Path, *settings: str, generator: str = "Ninja") -> list[str]:
     """Why the torch half is compiled in a project with each of these lines; "": it is not."""
     lines = []
     for number, setting in enumerate(settings):
@@ -130,7 +130,7 @@ def reasons(folder: Path, *settings: str) -> list[str]:
         lines.append(f"add_subdirectory({number})\n")
     (folder / "CMakeLists.txt").write_text(PROJECT + "".join(lines))
     done = subprocess.run(
-        ["cmake", "-S", folder, "-B", folder / "build"],
+        ["cmake", "-G", generator, "-S", folder, "-B", folder / "build"],
         env=clean_environment(),
         capture_output=True,
         text=True,
@@ -161,9 +161,17 @@ def test_what_all_of_a_program_needs_is_compiled_with_the_torch_half_too(tmp_pat
         "add_compile_definitions(C10_MOBILE)": "-DC10_MOBILE",
         'set(CMAKE_CXX_FLAGS "-stdlib=libc++")': "-stdlib=libc++",
         "set(CMAKE_INTERPROCEDURAL_OPTIMIZATION ON)": "CMAKE_INTERPROCEDURAL_OPTIMIZATION",
+        "set(CMAKE_BUILD_TYPE Release)\nset(CMAKE_INTERPROCEDURAL_OPTIMIZATION_RELEASE ON)": (
+            "CMAKE_INTERPROCEDURAL_OPTIMIZATION_RELEASE"
+        ),
+        "set(CMAKE_SYSROOT /a/folder)": "CMAKE_SYSROOT",
+        "set(CMAKE_CXX_COMPILER_TARGET aarch64-linux-gnu)": "CMAKE_CXX_COMPILER_TARGET",
         "set(CMAKE_TOOLCHAIN_FILE /a/file)": "its toolchain file",
     }
     assert reasons(tmp_path, *flags) == [f"of {why}" for why in flags.values()]
+    several = "set(CMAKE_CONFIGURATION_TYPES Debug Release)\nset(CMAKE_CXX_FLAGS_RELEASE -flto)"
+    (tmp_path / "several").mkdir()
+    assert reasons(tmp_path / "several", several, generator="Ninja Multi-Config") == ["of -flto"]
     (tmp_path / "off").mkdir()
     assert reasons(tmp_path / "off", "set(OUTBACK_CACHE OFF)", "set(OUTBACK_TORCH_ROOT /a)") == [
         "OUTBACK_CACHE is OFF",

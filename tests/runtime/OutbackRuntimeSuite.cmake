@@ -1,17 +1,23 @@
-# The runtime conformance suite, for the runtimes of this tree and for a vendor's. find_package(Outback) brings it:
+# The runtime conformance suite, for the runtimes of this tree and for a vendor's: outback_add_runtime_suite().
 #
-#   outback_add_runtime_suite(acme_suite RUNTIME_LIBRARY acme_runtime TABLE_FUNCTION acme_table)
+# Included by CMakeLists.txt at the top, so that find_package(Outback) brings it. It is installed with the suite's sources.
 include_guard(GLOBAL)
 
-# outback_rarely_runs(<target>): who tests a runtime waits for the compiler, and then for the device, so that the suite is
-# optimized less than the build type says: a third less time than by -O3.
+# outback_rarely_runs(<target>)
+#
+# Who tests a runtime waits for the compiler, and then for the device, so that the suite is optimized less than the build type
+# says: a third less time than by -O3.
+#
+#   <target>   a library or a program of the calling folder
+#
+# Example: outback_rarely_runs(fake_cuda)
 function(outback_rarely_runs target)
   if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
   endif()
 endfunction()
 
-# Files of the suite, as an object library of that name.
+# _outback_runtime_suite_part(<name> <file>...): files of the suite, as an object library of that name.
 function(_outback_runtime_suite_part name)
   set(files ${ARGN})
   list(TRANSFORM files PREPEND "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/suite/")
@@ -24,86 +30,104 @@ function(_outback_runtime_suite_part name)
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${OUTBACK_UNITY} UNITY_BUILD_BATCH_SIZE 0)
 endfunction()
 
-# outback_add_runtime_suite_program(<name> <target> <symbol>): the program alone, without ctest entries.
-function(outback_add_runtime_suite_program name runtime_library table_function)
-  # Where this file is, whoever calls.
-  set(OUTBACK_RUNTIME_SUITE_DIR "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/suite")
-  set(OUTBACK_RUNTIME_SUITE_ROOT "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../..")
+# outback_add_runtime_suite_library()
+#
+# Compiles the suite, with the options of the calling folder, for all programs of the build. The first program does that by
+# itself, so that there is no need to call this; a project with programs in several folders calls it above them, and then
+# their order says nothing.
+#
+# Needs GoogleTest (with gmock; fetched where the system has none) and the target outback::runtime; sees no torch.
+function(outback_add_runtime_suite_library)
+  # Targets that are found are those of a folder: each folder with a program needs them.
   find_package(Threads REQUIRED)
   if(NOT TARGET GTest::gmock)
-    include("${OUTBACK_RUNTIME_SUITE_ROOT}/cmake/OutbackDependencies.cmake")
+    include("${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../../cmake/OutbackDependencies.cmake")
     outback_need_gtest()
   endif()
-
-  # Compiled once for all suites. Object libraries, since nothing refers to a test and a linker would drop it; two, for two
-  # cores, and because tests run in the order of the objects: what the others build on comes first, and what a wrong
-  # runtime may crash in comes after what says why.
-  if(NOT TARGET outback_runtime_suite)
-    _outback_runtime_suite_part(
-      outback_runtime_suite_basics
-      expectations.cpp
-      first_contact.cpp
-      guard.cpp
-      main.cpp
-      options.cpp
-      other_process.cpp
-      programs/generator.cpp
-      programs/model.cpp
-      programs/order.cpp
-      programs/program.cpp
-      programs/runner.cpp
-      programs/shrink.cpp
-      report.cpp
-      suite.cpp
-      watched.cpp
-      # The tests: a file that is added here, or below, is in every suite, and installed.
-      device_test.cpp
-      memory_test.cpp
-      copy_test.cpp
-      fill_test.cpp
-      errors_test.cpp)
-    _outback_runtime_suite_part(
-      outback_runtime_suite
-      streams_test.cpp
-      events_test.cpp
-      host_memory_test.cpp
-      host_registration_test.cpp
-      atomicity_test.cpp
-      threads_test.cpp
-      callbacks_test.cpp
-      peer_test.cpp
-      native_test.cpp
-      ipc_test.cpp
-      graphs_test.cpp
-      telemetry_test.cpp
-      growth_test.cpp
-      programs_test.cpp)
+  if(TARGET outback_runtime_suite)
+    return()
   endif()
+  # Object libraries, since nothing refers to a test and a linker would drop it; two, for two cores, and because tests run in
+  # the order of the objects: what the others build on comes first, and what a wrong runtime may crash in comes after what
+  # says why.
+  _outback_runtime_suite_part(
+    outback_runtime_suite_basics
+    expectations.cpp
+    first_contact.cpp
+    guard.cpp
+    main.cpp
+    options.cpp
+    other_process.cpp
+    programs/generator.cpp
+    programs/model.cpp
+    programs/order.cpp
+    programs/program.cpp
+    programs/runner.cpp
+    programs/shrink.cpp
+    report.cpp
+    suite.cpp
+    watched.cpp
+    # The tests: a file that is added here, or below, is in every suite, and installed.
+    device_test.cpp
+    memory_test.cpp
+    copy_test.cpp
+    fill_test.cpp
+    errors_test.cpp)
+  _outback_runtime_suite_part(
+    outback_runtime_suite
+    streams_test.cpp
+    events_test.cpp
+    host_memory_test.cpp
+    host_registration_test.cpp
+    atomicity_test.cpp
+    threads_test.cpp
+    callbacks_test.cpp
+    peer_test.cpp
+    native_test.cpp
+    ipc_test.cpp
+    graphs_test.cpp
+    telemetry_test.cpp
+    growth_test.cpp
+    programs_test.cpp)
+endfunction()
 
-  add_executable(${name} "${OUTBACK_RUNTIME_SUITE_DIR}/table.cpp")
+# outback_add_runtime_suite_program(<name> <target> <symbol>)
+#
+# The program alone, without ctest entries.
+#
+#   <name>     of the program, and of its target
+#   <target>   RUNTIME_LIBRARY of outback_add_runtime_suite
+#   <symbol>   TABLE_FUNCTION of it
+#
+# Example: outback_add_runtime_suite_program(acme_suite acme_runtime acme_table)
+function(outback_add_runtime_suite_program name runtime_library table_function)
+  outback_add_runtime_suite_library()
+  add_executable(${name} "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/suite/table.cpp")
   target_compile_definitions(${name} PRIVATE OUTBACK_SUITE_TABLE=${table_function})
   target_link_libraries(${name} PRIVATE outback_runtime_suite_basics outback_runtime_suite ${runtime_library})
   outback_target_defaults(${name})
 endfunction()
 
-# outback_add_runtime_suite(<name> RUNTIME_LIBRARY <target> TABLE_FUNCTION <symbol> [WHOLE] [EXPECTATIONS <file>]
-#                           [SUMMARY_ONLY] [TIME_LIMIT <seconds>] [SIZE <bytes>])
+# outback_add_runtime_suite(<name> RUNTIME_LIBRARY <target> TABLE_FUNCTION <symbol> [WHOLE] [SUMMARY_ONLY]
+#                           [EXPECTATIONS <file>] [TIME_LIMIT <seconds>] [SIZE <bytes>])
 #
-# Builds the program <name>, which runs the suite on the table that `const outback_runtime* <symbol>(void)`, with C
-# linkage and from <target>, answers. ctest gets one entry for each test, and <name>.summary: the whole run in one
-# process, which prints "N passed, N unsupported, N failed". A test of a group that the runtime has not got is
-# unsupported, which ctest reports as skipped. With WHOLE, an unsupported test fails <name>.summary. With SUMMARY_ONLY,
-# that is the only entry.
+# Builds the program <name>, which runs the suite on a runtime. ctest gets one entry for each test, and <name>.summary: the
+# whole run in one process, which prints "N passed, N unsupported, N failed". A test of a group that the runtime has not got is
+# unsupported, which ctest reports as skipped. <name>.programs runs 10,000 random stream programs instead of 200, and only
+# where it is asked for: ctest -C long.
 #
-# TIME_LIMIT and SIZE are for slow devices and simulators: what one test may take, 300 seconds, and the bytes of the big
-# copies, 8M. ctest waits for a single test as long, and for the whole run ten times as long.
+#   <name>                     of the program, and of its target
+#   RUNTIME_LIBRARY <target>   has the runtime
+#   TABLE_FUNCTION <symbol>    of it: const outback_runtime* <symbol>(void), with C linkage
+#   WHOLE                      an unsupported test fails <name>.summary
+#   SUMMARY_ONLY               <name>.summary is the only entry
+#   EXPECTATIONS <file>        what the runtime is known not to do, see suite/expectations.hpp: what it lists may fail or, with
+#                              WHOLE, be unsupported, and has to be. Default: nothing
+#   TIME_LIMIT <seconds>       what one test may take, and ctest waits for it; the whole run has ten times as long. For slow
+#                              devices and simulators. Default: 300, and 600 for the whole run
+#   SIZE <bytes>               of the big copies: 2M. Default: 8M
 #
-# EXPECTATIONS is a file of what the runtime is known not to do, see suite/expectations.hpp: what it lists may fail or,
-# with WHOLE, be unsupported, and has to be.
-#
-# <name>.programs runs 10,000 random stream programs instead of 200, and only where it is asked for: ctest -C long.
-#
-# Needs GoogleTest (with gmock; fetched where the system has none) and the target outback::runtime; sees no torch.
+# Example: outback_add_runtime_suite(acme_suite RUNTIME_LIBRARY acme_runtime TABLE_FUNCTION acme_table)
 function(outback_add_runtime_suite name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE;SUMMARY_ONLY"
                         "RUNTIME_LIBRARY;TABLE_FUNCTION;EXPECTATIONS;TIME_LIMIT;SIZE" "")
