@@ -1,6 +1,34 @@
 #include "backend_template/ops/registrar.h"
 
+#include <link.h>
+
+#include <mutex>
+#include <unordered_map>
+
 namespace outback::ops {
+namespace {
+
+// Returns how many libraries this process has loaded so far, those that are gone included.
+uint64_t libraries_so_far() {
+  uint64_t loaded = 0;
+  // The number is in what is said of each library. It ends after the first one.
+  const auto take = [](dl_phdr_info* library, size_t /*size*/, void* number) {
+    *static_cast<uint64_t*>(number) = library->dlpi_adds;
+    return 1;
+  };
+  dl_iterate_phdr(take, &loaded);
+  return loaded;
+}
+
+// torch has another way to ask, getComputedKernelForDispatchKey. But each call of it adds a token
+// to a list of the kernel's, under no lock, and none ever goes (KernelFunction::registerToken).
+// This one takes 15 us, so the answers are kept.
+bool ask_dispatcher(const c10::OperatorHandle& op) {
+  static const std::string ours = std::string("\nPrivateUse1: ") + registrar::registered_by + " [";
+  return op.dumpComputedTable().find(ours) != std::string::npos;
+}
+
+}  // namespace
 
 void registrar::add_signed(const char* name, const char* overload, c10::DispatchKey key,
                            c10::KernelFunction kernel, c10::impl::CppSignature signature) {
@@ -22,6 +50,20 @@ void registrar::add_fallback(c10::DispatchKey key, c10::KernelFunction kernel) {
   c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
   if (dispatcher.hasBackendFallbackForDispatchKey(key)) return;
   handles_.push_back(dispatcher.registerFallback(key, std::move(kernel), registered_by));
+}
+
+bool registrar::serves(const c10::OperatorHandle& op) {
+  // Leaked: operators run until the process ends.
+  static auto& mutex = *new std::mutex;
+  static auto& answers = *new std::unordered_map<c10::OperatorName, bool>;
+  static uint64_t libraries = 0;  // of which the answers know
+  const uint64_t now = libraries_so_far();
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (libraries != now) answers.clear();
+  libraries = now;
+  const auto known = answers.find(op.operator_name());
+  if (known != answers.end()) return known->second;
+  return answers.emplace(op.operator_name(), ask_dispatcher(op)).first->second;
 }
 
 }  // namespace outback::ops

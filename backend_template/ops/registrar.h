@@ -22,8 +22,7 @@ namespace outback::ops {
 /// The registrations end when the registrar dies, so its owner leaks it. Not thread-safe.
 class registrar {
  public:
-  /// The dispatcher's debug text for these kernels. recording/operator_kind.cpp knows Outback's
-  /// kernels by it.
+  /// The dispatcher's debug text for these kernels. `serves` knows them by it.
   static constexpr const char* registered_by = "outback";
 
   /// `excluded` must live as long as the registrar.
@@ -71,6 +70,12 @@ class registrar {
   static std::optional<c10::OperatorHandle> find(const char* name, const char* overload) {
     return c10::Dispatcher::singleton().findSchema({std::string("aten::") + name, overload});
   }
+
+  /// True if the dispatcher calls a registrar's kernel for the operator on the device's dense
+  /// tensors. False once a vendor has replaced it, which is seen when the process has loaded
+  /// another library since the last call: a kernel that Python registers is not seen after the
+  /// operator was first asked for. Thread-safe.
+  static bool serves(const c10::OperatorHandle& op);
 
  private:
   void add_signed(const char* name, const char* overload, c10::DispatchKey key,

@@ -99,6 +99,47 @@ def in_forks(servers: ForkServers, **how: bool):
     return run
 
 
+# Counts the bytes that malloc has given out, to all threads. Python's small objects are elsewhere.
+_GROWTH = """
+import ctypes, gc, torch
+acme = torch.acme
+
+class Malloc(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in (
+        "arena", "ordblks", "smblks", "hblks", "hblkhd",
+        "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")]
+
+mallinfo = ctypes.CDLL(None).mallinfo2
+mallinfo.restype = Malloc
+
+def in_use():
+    gc.collect()
+    acme.synchronize()
+    malloc = mallinfo()
+    return malloc.uordblks + malloc.hblkhd
+
+def grows_by(work, times):
+    for _ in range(times):
+        work()
+    before = in_use()
+    for _ in range(times):
+        work()
+    return (in_use() - before) / times
+
+"""
+
+
+@pytest.fixture
+def grows_by(run_python):
+    """How many bytes of malloc's each call of `work()` adds, which source text defines."""
+
+    def measure(source: str, times: int) -> float:
+        program = f"{_GROWTH}\n{textwrap.dedent(source)}\nprint(grows_by(work, {times}))"
+        return float(run_python(program).output)
+
+    return measure
+
+
 @pytest.fixture(scope="session")
 def inductor(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The variables of what compiles with Inductor: a folder for this run of the tests, in which

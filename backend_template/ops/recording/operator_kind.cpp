@@ -48,8 +48,7 @@ bool is_served_by_us(const c10::OperatorHandle& op) {
     // Such an operator goes to the boxed fallback, which runs its CPU kernel.
     return op.hasKernelForDispatchKey(c10::DispatchKey::CPU);
   }
-  return op.getComputedKernelForDispatchKey(c10::DispatchKey::PrivateUse1).debug() ==
-         registrar::registered_by;
+  return registrar::serves(op);
 }
 
 }  // namespace

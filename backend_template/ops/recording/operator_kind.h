@@ -14,7 +14,7 @@ enum class operator_kind : uint8_t {
   host           // a CPU kernel serves it: host_call.h records it
 };
 
-/// Asks the dispatcher on each call, since kernels may be registered at any time. Thread-safe.
+/// Asks on each call, since a library with kernels may be loaded at any time. Thread-safe.
 operator_kind kind_of(const c10::OperatorHandle& op);
 
 /// True if the operator has a kernel for this device and a composite one too, and the dispatcher
