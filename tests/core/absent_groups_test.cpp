@@ -38,8 +38,6 @@ TEST_F(AbsentGroupTest, WhatCannotBeHadNamesTheGroup) {
   EXPECT_THAT([] { core::wrap_native_stream(0, nullptr); }, refuses("native"));
   EXPECT_THAT([] { core::read_telemetry(0, OUTBACK_METRIC_CLOCK); }, refuses("telemetry"));
   EXPECT_THAT([] { core::read_processes(0); }, refuses("telemetry"));
-  EXPECT_THAT([] { core::ipc_handle_of(0, nullptr); }, refuses("ipc"));
-  EXPECT_THAT([] { core::open_ipc_memory(0, {}); }, refuses("ipc"));
   EXPECT_THAT([] { core::ipc_handle_of(core::event()); }, refuses("ipc"));
   EXPECT_THAT([] { core::open_ipc_event(0, {}); }, refuses("ipc"));
   EXPECT_THAT([] { core::device_graph(/*keep_graph=*/false).capture_begin(); }, refuses("graphs"));

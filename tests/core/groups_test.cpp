@@ -16,7 +16,6 @@
 #include "backend_template/core/memory/copy.h"
 #include "backend_template/core/memory/device_allocator.h"
 #include "backend_template/core/memory/host_allocator.h"
-#include "backend_template/core/memory/ipc.h"
 #include "backend_template/core/streams/event.h"
 #include "backend_template/core/streams/host_callback.h"
 #include "backend_template/core/streams/native.h"
@@ -34,16 +33,11 @@ class GroupTest : public BackendTest {};
 TEST_F(GroupTest, PeersReachEachOther) {
   EXPECT_TRUE(core::can_access_peer(0, 1));
   EXPECT_FALSE(core::can_access_peer(0, 0));
-  core::enable_peer_access(0, 1);
-  core::enable_peer_access(0, 1);
-  core::disable_peer_access(0, 1);
 }
 
 TEST_F(GroupTest, APeerIsAnotherDeviceThatThereIs) {
-  EXPECT_THAT([] { core::enable_peer_access(1, 1); },
-              ThrowsMessage<c10::ValueError>(HasSubstr("device 1 is no peer of itself")));
   EXPECT_THROW(core::can_access_peer(0, 7), c10::AcceleratorError);
-  EXPECT_THROW(core::enable_peer_access(7, 0), c10::AcceleratorError);
+  EXPECT_THROW(core::can_access_peer(7, 0), c10::AcceleratorError);
 }
 
 TEST_F(GroupTest, ACallbackRunsInTheOrderOfItsStream) {
@@ -167,15 +161,6 @@ TEST_F(GroupTest, AnEmptyGraphSaysSo) {
               ThrowsMessage<c10::Error>(HasSubstr("without a successful capture")));
   EXPECT_THROW(empty.capture_end(), c10::Error);
   EXPECT_THROW(empty.instantiate(), c10::Error);
-}
-
-TEST_F(GroupTest, AHandleIsNotForItsOwnProcess) {
-  void* base = nullptr;
-  const outback_runtime& table = *host_table();
-  ASSERT_EQ(table.mem_alloc(table.self, 0, 4096, &base), OUTBACK_OK);
-  const outback_ipc_handle handle = core::ipc_handle_of(0, base);
-  EXPECT_THROW(core::open_ipc_memory(0, handle), c10::Error);
-  ASSERT_EQ(table.mem_free(table.self, 0, base), OUTBACK_OK);
 }
 
 }  // namespace

@@ -22,11 +22,9 @@ const outback_telemetry& telemetry_group() {
 int64_t read_telemetry(c10::DeviceIndex device, outback_metric metric) {
   const outback_telemetry& telemetry = telemetry_group();
   const c10::DeviceIndex index = resolve_index(device);
-  constexpr int64_t unwritten = std::numeric_limits<int64_t>::min();
-  int64_t value = unwritten;
-  check(telemetry.read(runtime().self, index, metric, &value), "telemetry.read", index);
-  check_written(value, unwritten, "value", "telemetry.read", index);
-  return value;
+  return answer_of<int64_t>(
+      [&](int64_t* value) { return telemetry.read(runtime().self, index, metric, value); }, "value",
+      "telemetry.read", index);
 }
 
 std::vector<outback_process> read_processes(c10::DeviceIndex device) {

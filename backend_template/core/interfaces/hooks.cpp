@@ -5,7 +5,6 @@
 #include <c10/core/Storage.h>
 #include <c10/util/Exception.h>
 
-#include <limits>
 #include <string>
 
 #include "backend_template/core/devices/device.h"
@@ -37,13 +36,11 @@ struct hooks final : at::PrivateUse1HooksInterface, kernel_services {
     const outback_device_state* state = core::runtime().device_state;
     // Without the slot, assume that the start made a context on every device.
     if (state == nullptr) return is_started();
-    constexpr int32_t unwritten = std::numeric_limits<int32_t>::min();
-    int32_t active = unwritten;
     const c10::DeviceIndex index = resolve_index(device);
-    constexpr const char* slot = "device_state.is_active";
-    core::check(state->is_active(core::runtime().self, index, &active), slot, index);
-    check_written(active, unwritten, "active", slot, index);
-    return active != 0;
+    const auto ask = [&](int32_t* active) {
+      return state->is_active(core::runtime().self, index, active);
+    };
+    return answer_of<int32_t>(ask, "active", "device_state.is_active", index) != 0;
   }
 
   c10::DeviceIndex deviceCount() const override { return device_count(); }

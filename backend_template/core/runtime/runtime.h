@@ -14,7 +14,9 @@
 
 #include <cstdint>
 #include <exception>
+#include <limits>
 #include <string>
+#include <utility>
 
 #include "outback/runtime.h"
 
@@ -70,6 +72,20 @@ inline constexpr int64_t none = -2;
 /// failure and this function: last_error returns the thread's latest text.
 [[noreturn]] void fail(outback_status status, const char* slot, int64_t device, int64_t size);
 
+/// Throws what `fail` throws unless `status` is OUTBACK_OK. `size` is in bytes.
+inline void check(outback_status status, const char* slot, int64_t device = none,
+                  int64_t size = none) {
+  if (C10_UNLIKELY(status != OUTBACK_OK)) fail(status, slot, device, size);
+}
+
+/// The same for slots that may return OUTBACK_NOT_READY, which is no failure: returns true for
+/// OUTBACK_OK and false for OUTBACK_NOT_READY.
+inline bool check_ready(outback_status status, const char* slot, int64_t device = none) {
+  if (status == OUTBACK_NOT_READY) return false;
+  check(status, slot, device);
+  return true;
+}
+
 /// Throws c10::AcceleratorError (torch.AcceleratorError) with the code OUTBACK_INTERNAL, since the
 /// runtime broke the contract: "<name>: <slot>(device <d>, <n> bytes): the runtime is wrong: it
 /// <what>". `what` is the end of that sentence, as the functions of outback/answer_check.hpp return
@@ -90,6 +106,18 @@ void check_written(const T& value, const T& unwritten, const char* output, const
   }
 }
 
+/// Returns the number or pointer that a slot writes. `ask` gets its address and returns the slot's
+/// status. Throws what `check` throws, and what `check_written` throws if the slot leaves
+/// `unwritten` there, a value that no runtime can mean.
+template <class T, class Ask>
+T answer_of(Ask&& ask, const char* output, const char* slot, int64_t device = none,
+            T unwritten = std::numeric_limits<T>::min()) {
+  T answer = unwritten;
+  check(std::forward<Ask>(ask)(&answer), slot, device);
+  check_written(answer, unwritten, output, slot, device);
+  return answer;
+}
+
 /// Throws c10::NotImplementedError (NotImplementedError): the runtime does not have `group`, so
 /// `what`, a noun phrase for the user, is not available.
 [[noreturn]] void refuse_absent(const char* group, const char* what);
@@ -108,19 +136,5 @@ void warn(const Parts&... parts) noexcept {
   }
 }
 void warn_of(outback_status status, const char* slot, int64_t device, int64_t size = none) noexcept;
-
-/// Throws what `fail` throws unless `status` is OUTBACK_OK. `size` is in bytes.
-inline void check(outback_status status, const char* slot, int64_t device = none,
-                  int64_t size = none) {
-  if (C10_UNLIKELY(status != OUTBACK_OK)) fail(status, slot, device, size);
-}
-
-/// The same for slots that may return OUTBACK_NOT_READY, which is no failure: returns true for
-/// OUTBACK_OK and false for OUTBACK_NOT_READY.
-inline bool check_ready(outback_status status, const char* slot, int64_t device = none) {
-  if (status == OUTBACK_NOT_READY) return false;
-  check(status, slot, device);
-  return true;
-}
 
 }  // namespace outback::core

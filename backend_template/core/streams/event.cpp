@@ -3,7 +3,6 @@
 #include <c10/util/Exception.h>
 
 #include <chrono>
-#include <limits>
 #include <utility>
 
 #include "backend_template/core/captures/capture.h"
@@ -109,12 +108,10 @@ int64_t event::elapsed_ns(const event& end) const {
               "the elapsed time needs two events of one device: these were recorded on devices ",
               int{device_}, " and ", int{end.device_});
   if (runtime().events == nullptr) return end.host_ns_ - host_ns_;
-  constexpr int64_t unwritten = std::numeric_limits<int64_t>::min();
-  int64_t ns = unwritten;
-  check(runtime().events->elapsed(runtime().self, handle_, end.handle_, &ns), "events.elapsed",
-        device_);
-  check_written(ns, unwritten, "ns", "events.elapsed", device_);
-  return ns;
+  const auto ask = [&](int64_t* ns) {
+    return runtime().events->elapsed(runtime().self, handle_, end.handle_, ns);
+  };
+  return answer_of<int64_t>(ask, "ns", "events.elapsed", device_);
 }
 
 }  // namespace outback::core

@@ -10,56 +10,42 @@
 namespace outback::core {
 namespace {
 
-// Returns the handle that the slot `ask` wrote. A driver's handle may be any number, null too, so
-// the value that means "nothing was written" is an address that belongs to this function.
-template <class Ask>
-void* asked(Ask&& ask, const char* slot, c10::DeviceIndex device) {
-  static char none_written;
-  void* const unwritten = &none_written;
-  void* handle = unwritten;
-  check(ask(&handle), slot, device);
-  check_written(handle, unwritten, "handle", slot, device);
-  return handle;
-}
-
 const outback_native& native_group() {
   ensure_started();
   if (runtime().native == nullptr) refuse_absent("native", "the driver's own handles");
   return *runtime().native;
 }
 
+// Returns the handle that `slot`, whose name is `name`, writes for the device, or for `object`, a
+// stream or an event on it. A driver's handle may be any number, null too, so the value that means
+// "nothing was written" is an address that belongs to this function.
+template <auto slot, class... Object>
+void* asked(const char* name, c10::DeviceIndex device, Object... object) {
+  static char none_written;
+  const outback_native& group = native_group();
+  return answer_of<void*>(
+      [&](void** handle) { return (group.*slot)(runtime().self, device, object..., handle); },
+      "handle", name, device, &none_written);
+}
+
 }  // namespace
 
 void* native_device(c10::DeviceIndex device) {
-  const c10::DeviceIndex index = resolve_index(device);
-  const outback_native& group = native_group();
-  return asked([&](void** handle) { return group.device(runtime().self, index, handle); },
-               "native.device", index);
+  return asked<&outback_native::device>("native.device", resolve_index(device));
 }
 
 void* native_context(c10::DeviceIndex device) {
-  const c10::DeviceIndex index = resolve_index(device);
-  const outback_native& group = native_group();
-  return asked([&](void** handle) { return group.context(runtime().self, index, handle); },
-               "native.context", index);
+  return asked<&outback_native::context>("native.context", resolve_index(device));
 }
 
 void* native_stream(const c10::Stream& stream) {
-  const outback_native& group = native_group();
-  const c10::DeviceIndex index = stream.device_index();
-  const outback_stream ours = handle_of(stream);
-  return asked([&](void** handle) { return group.stream(runtime().self, index, ours, handle); },
-               "native.stream", index);
+  return asked<&outback_native::stream>("native.stream", stream.device_index(), handle_of(stream));
 }
 
 void* native_event(const event& recorded) {
   TORCH_CHECK(recorded.handle() != nullptr, backend_name(),
               ": an event has no native handle before it was recorded");
-  const outback_native& group = native_group();
-  const c10::DeviceIndex index = recorded.device();
-  return asked(
-      [&](void** handle) { return group.event(runtime().self, index, recorded.handle(), handle); },
-      "native.event", index);
+  return asked<&outback_native::event>("native.event", recorded.device(), recorded.handle());
 }
 
 c10::Stream wrap_native_stream(c10::DeviceIndex device, void* handle) {

@@ -370,15 +370,13 @@ bool query_device(c10::DeviceIndex device) {
 outback_capture capture_status(const c10::Stream& stream) {
   const outback_graphs* graphs = runtime().graphs;
   if (graphs == nullptr || !is_started()) return OUTBACK_CAPTURE_NONE;
-  // No OUTBACK_CAPTURE_* is negative.
-  constexpr outback_capture unwritten = -1;
-  outback_capture status = unwritten;
-  check(graphs->status(runtime().self, stream.device_index(), handle_of(stream), &status),
-        "graphs.status", stream.device_index());
-  check_written(status, unwritten, "capture", "graphs.status", stream.device_index());
+  const c10::DeviceIndex device = stream.device_index();
+  const outback_stream handle = handle_of(stream);
+  const auto status = answer_of<outback_capture>(
+      [&](outback_capture* to) { return graphs->status(runtime().self, device, handle, to); },
+      "capture", "graphs.status", device);
   if (C10_UNLIKELY(status < OUTBACK_CAPTURE_NONE || status > OUTBACK_CAPTURE_BROKEN)) {
-    blame(core::format("made *capture {}, which there is not", status), "graphs.status",
-          stream.device_index());
+    blame(core::format("made *capture {}, which there is not", status), "graphs.status", device);
   }
   return status;
 }
