@@ -1,6 +1,5 @@
 #include "backend_template/module/device_module.h"
 
-#include "backend_template/module/lazy_calls.h"
 #include "backend_template/module/memory/memory.h"
 #include "backend_template/python/embedded.h"
 
@@ -26,7 +25,6 @@ void define_memory(const char* doc) {
 void define_device_module(py::module_& module) {
   py::module_ package = define_package(module);
   define_native(module, package);
-  define_lazy_calls(module);
   define_devices(module);
   define_properties(module);
   define_contexts(module);
@@ -36,9 +34,8 @@ void define_device_module(py::module_& module) {
   define_fallback(module);
   define_peer(module);
   define_telemetry(module);
-  define_sync_debug(module);
   define_graphs(module);
-  part("surface").attr("define")();
+  for (const char* each : {"lazy_calls", "sync_debug", "surface"}) part(each).attr("define")();
 }
 
 }  // namespace outback::python

@@ -14,9 +14,9 @@ namespace outback::python {
 void define_device_module(pybind11::module_& module);
 
 /// Starts the backend, as its first tensor does, tells torch about it, and runs the queued calls
-/// (lazy_calls.h). Releases the GIL while the driver starts. Throws c10::Error if there is no
-/// device, or in a forked child of a process that had started the backend; and what a queued call
-/// throws. Every function of the device module that needs the device calls it.
+/// (_outback/lazy_calls.py). Releases the GIL while the driver starts. Throws c10::Error if there
+/// is no device, or in a forked child of a process that had started the backend; and what a queued
+/// call throws. Every function of the device module that needs the device calls it.
 void start_from_python();
 
 // The parts of define_device_module, each defined in a file of its own: the file's name is the
@@ -30,7 +30,6 @@ void define_host_memory(pybind11::module_& module);  // host_memory_stats_as_nes
 void define_fallback(pybind11::module_& module);     // set_fallback_mode
 void define_peer(pybind11::module_& module);         // can_device_access_peer, ipc_collect
 void define_telemetry(pybind11::module_& module);    // utilization, temperature, ...
-void define_sync_debug(pybind11::module_& module);   // set_sync_debug_mode
 void define_graphs(pybind11::module_& module);       // CUDAGraph, in graphs/
 
 /// Gives `package`, torch.<name>._outback, its part `_native`: the functions of this library that

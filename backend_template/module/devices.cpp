@@ -11,13 +11,19 @@
 #include "backend_template/core/devices/lazy_start.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/module/device_module.h"
-#include "backend_template/module/lazy_calls.h"
 #include "backend_template/python/device_argument.h"
+#include "backend_template/python/embedded.h"
 
 namespace py = pybind11;
 
 namespace outback::python {
 namespace {
+
+PyObject* waiting_calls = nullptr;  // the list of _outback/lazy_calls.py; leaked
+
+bool has_waiting_calls() {
+  return PyList_GET_SIZE(waiting_calls) > 0;
+}
 
 void set_device(py::handle device) {
   const c10::DeviceIndex index = device_argument_or_none(device);
@@ -59,7 +65,6 @@ int exchange_device(int index) {
 }  // namespace
 
 void start_from_python() {
-  if (is_in_lazy_call()) return;
   {
     const py::gil_scoped_release no_gil;  // a driver may take its time
     // torch runs the hooks' init() once in a process and its forks, so ensure_started has to find a
@@ -67,12 +72,14 @@ void start_from_python() {
     at::globalContext().lazyInitDevice(core::device_type);
     core::ensure_started();
   }
-  run_lazy_calls();
-  // Otherwise torch would call _lazy_init again for each new tensor of the device.
-  torch::utils::set_requires_device_init(core::device_type, false);
+  if (has_waiting_calls()) part("lazy_calls").attr("run")();
+  // Otherwise torch would call _lazy_init again for each new tensor of the device. Some still wait
+  // if one of them has come here.
+  if (!has_waiting_calls()) torch::utils::set_requires_device_init(core::device_type, false);
 }
 
 void define_devices(py::module_& module) {
+  waiting_calls = part("lazy_calls").attr("waiting").cast<py::list>().release().ptr();
   module.def(
       "is_available", [] { return core::device_count() > 0; },
       py::doc("Whether there is a device to use. Never raises, starts nothing."));
@@ -91,7 +98,7 @@ void define_devices(py::module_& module) {
   module.def("init", &start_from_python,
              py::doc("Starts the backend, which happens by itself at the first use."));
   module.def(
-      "is_initialized", [] { return core::is_started() && !has_lazy_calls(); },
+      "is_initialized", [] { return core::is_started() && !has_waiting_calls(); },
       py::doc("Whether the backend has been started."));
   module.def("get_amp_supported_dtype", &amp_dtypes,
              py::doc("The dtypes that torch.autocast may cast to on this device."));

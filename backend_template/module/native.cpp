@@ -10,6 +10,7 @@
 #include "backend_template/core/devices/dtypes.h"
 #include "backend_template/core/interfaces/generator.h"
 #include "backend_template/core/streams/stream.h"
+#include "backend_template/core/streams/sync_debug.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/memory/memory.h"
 #include "backend_template/module/properties.h"
@@ -81,6 +82,8 @@ void define_native(py::module_& module, py::module_& package) {
   native.def("device_properties", &properties_of);
   native.def("qualify_name", &qualify_name);
   native.def("raw_stream", &raw_stream, py::arg("device_idx"));
+  native.def("set_sync_debug_mode",
+             [](int mode) { core::set_sync_debug_mode(static_cast<core::sync_debug_mode>(mode)); });
   native.def("supports", [](py::handle dtype) { return core::supports(as_scalar_type(dtype)); });
   native.def("supports_all", &core::supports_all);
   native.def("take_snapshot", [] { return take_snapshot({0, 0}, true); });

@@ -8,6 +8,7 @@
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/host_callback.h"
 #include "backend_template/core/streams/stream.h"
+#include "backend_template/core/streams/sync_debug.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/event_type.h"
 #include "backend_template/module/stream_type.h"
@@ -82,6 +83,9 @@ void define_streams(py::module_& module) {
       "_sleep", &sleep_on_stream, py::arg("cycles"),
       py::doc("Keeps the current stream busy for so many nanoseconds; other streams go on, unless "
               "they run host callbacks too."));
+  module.def(
+      "get_sync_debug_mode", [] { return static_cast<int>(core::get_sync_debug_mode()); },
+      py::doc("The mode that `set_sync_debug_mode` set: 0, 1 or 2."));
   module.def("_set_stream_by_id", &set_stream_by_id, py::arg("stream_id"), py::arg("device_index"),
              py::arg("device_type"));
 }

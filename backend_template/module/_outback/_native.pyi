@@ -20,6 +20,9 @@ def qualify_name(cls: type) -> None:
 def raw_stream(device_idx: Any) -> int:
     """The runtime's handle of the current stream, which compiled code passes to kernels."""
 
+def set_sync_debug_mode(mode: int) -> None:
+    """0, 1 or 2, as torch.cuda's."""
+
 def supports(dtype: torch.dtype) -> bool:
     """Whether the device can have tensors of this dtype. Raises TypeError for what is no dtype."""
 

@@ -34,9 +34,9 @@ MUTANTS = (
     Mutant(
         name="the_earlier_seed_wins",
         breaks="Of manual_seed and manual_seed_all that wait for the start, the first one holds.",
-        file="backend_template/module/lazy_calls.cpp",
-        old="  if (waiting.seed_all_is_later) append(waiting.seed);",
-        new="  if (!waiting.seed_all_is_later) append(waiting.seed);",
+        file="backend_template/module/_outback/lazy_calls.py",
+        old="[*others, *seeds.values()]",
+        new="[*others, *reversed(seeds.values())]",
         found_by="tests/python/module/test_lazy_calls.py::"
         "test_the_last_seed_of_each_kind_comes_last",
     ),
