@@ -9,14 +9,13 @@ namespace outback::python {
 namespace {
 
 // torch.<name>.memory, whose public names the device module has too.
-void define_memory(const char* doc) {
+void define_memory(py::module_& native, const char* doc) {
   auto memory = part("surface").attr("add_submodule")("memory", doc).cast<py::module_>();
-  define_memory_counters(memory);
-  define_memory_limits(memory);
+  define_memory_counters(memory, native);
+  define_memory_limits(memory, native);
   define_raw_memory(memory);
-  define_memory_pools(memory);
-  define_memory_history(memory);
-  define_memory_snapshots(memory);
+  define_memory_history(memory, native);
+  define_memory_snapshots(memory, native);
   part("memory").attr("define")(memory);
 }
 
@@ -25,16 +24,18 @@ void define_memory(const char* doc) {
 void define_device_module(py::module_& module) {
   py::module_ package = define_package(module);
   define_native(module, package);
+  auto native = package.attr("_native").cast<py::module_>();
+  define_graphs(module, native);
+  define_memory_pools(native);
   define_devices(module);
   define_properties(module);
   define_contexts(module);
   define_streams(module);
-  define_memory("The device's memory: what its allocator holds, counts, and remembers.");
+  define_memory(native, "The device's memory: what its allocator holds, counts, and remembers.");
   define_host_memory(module);
   define_fallback(module);
   define_peer(module);
   define_telemetry(module);
-  define_graphs(module);
   for (const char* each : {"lazy_calls", "sync_debug", "surface"}) part(each).attr("define")();
 }
 

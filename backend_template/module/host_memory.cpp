@@ -5,6 +5,7 @@
 #include "backend_template/core/devices/lazy_start.h"
 #include "backend_template/core/memory/host_allocator.h"
 #include "backend_template/module/device_module.h"
+#include "backend_template/module/memory/memory.h"
 
 namespace py = pybind11;
 
@@ -12,11 +13,6 @@ namespace outback::python {
 namespace {
 
 using namespace py::literals;
-
-py::dict counted(const c10::CachingAllocator::Stat& stat) {
-  return py::dict("current"_a = stat.current, "peak"_a = stat.peak, "allocated"_a = stat.allocated,
-                  "freed"_a = stat.freed);
-}
 
 py::dict timed(const c10::CachingAllocator::DurationStat& stat) {
   const double average =
@@ -30,10 +26,10 @@ py::dict nested_host_stats() {
   if (!core::is_started()) return {};
   const at::HostStats stats = core::host_allocator().get_stats();
   return py::dict(
-      "allocations"_a = counted(stats.allocations),
-      "allocated_bytes"_a = counted(stats.allocated_bytes),
-      "active_requests"_a = counted(stats.active_requests),
-      "active_bytes"_a = counted(stats.active_bytes), "num_host_alloc"_a = stats.num_host_alloc,
+      "allocations"_a = dict_of(stats.allocations),
+      "allocated_bytes"_a = dict_of(stats.allocated_bytes),
+      "active_requests"_a = dict_of(stats.active_requests),
+      "active_bytes"_a = dict_of(stats.active_bytes), "num_host_alloc"_a = stats.num_host_alloc,
       "num_host_free"_a = stats.num_host_free, "host_alloc_time"_a = timed(stats.host_alloc_time),
       "host_free_time"_a = timed(stats.host_free_time));
 }

@@ -12,7 +12,6 @@
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/core/streams/sync_debug.h"
 #include "backend_template/module/device_module.h"
-#include "backend_template/module/memory/memory.h"
 #include "backend_template/module/properties.h"
 #include "backend_template/python/device_argument.h"
 #include "backend_template/python/dtype.h"
@@ -86,7 +85,6 @@ void define_native(py::module_& module, py::module_& package) {
              [](int mode) { core::set_sync_debug_mode(static_cast<core::sync_debug_mode>(mode)); });
   native.def("supports", [](py::handle dtype) { return core::supports(as_scalar_type(dtype)); });
   native.def("supports_all", &core::supports_all);
-  native.def("take_snapshot", [] { return take_snapshot({0, 0}, true); });
   package.attr("_native") = native;
   module.def("_before_compiled_kernel", &prepare_kernel, py::arg("device_index"));
 }

@@ -28,7 +28,7 @@ def index():
     made.files = [
         "backend_template/core/streams/event.cpp",
         "backend_template/core/runtime/format.cpp",
-        "backend_template/module/sync_debug.cpp",
+        "backend_template/module/_outback/sync_debug.py",
         "tests/core/event_test.cpp",
         "tests/runtime/suite/events_test.cpp",
         "tests/python/module/test_sync_debug.py",
@@ -111,7 +111,7 @@ def test_a_python_test_runs_where_it_is_wanted(choose):
     assert choose(f"{test}::test_warns").python == {HOST: [f"{test}::test_warns"]}
     assert choose(test, on=(HOST, APART)).python == {HOST: [test], APART: [test]}
     assert choose("test_sync_debug").python == {HOST: [test]}
-    assert choose("backend_template/module/sync_debug.cpp").python == {HOST: [test]}
+    assert choose("backend_template/module/_outback/sync_debug.py").python == {HOST: [test]}
     assert choose(test).targets == {"torch_acme"}
 
 

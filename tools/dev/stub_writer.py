@@ -12,6 +12,7 @@ from pathlib import Path
 
 _BEGIN = "# Made by ./dev docs from the module itself: what type checkers see of torch.acme.\n"
 _WIDTH = 100
+_NATIVE = "torch.acme._outback._native"
 
 # Where a function takes any Python object and says by itself what it expected.
 _ARGUMENTS = {
@@ -48,6 +49,7 @@ _RESULTS = {
     "priority_range": "tuple[int, int]",
 }
 _ATTRIBUTES = {
+    "MemPool.id": "tuple[int, int]",
     "StreamContext.stream": "torch.Stream | None",
     "_DeviceProperties.name": "str",
     "_DeviceProperties.pci_id": "str",
@@ -67,9 +69,6 @@ _MORE = (
     "_lazy_init",
     "_sleep",
 )
-_FUNCTION = (
-    '_Function = typing.TypeVar("_Function", bound=collections.abc.Callable[..., typing.Any])'
-)
 
 
 def write(module: types.ModuleType, folder: Path) -> None:
@@ -86,7 +85,7 @@ def _write(path: Path, body: str) -> None:
 
 
 def _imports(body: str) -> str:
-    modules = ("collections.abc", "typing", "typing_extensions", "uuid")
+    modules = ("collections.abc", "contextlib", "typing", "typing_extensions", "uuid")
     used = [name for name in modules if re.search(rf"(?<!\w){name}\.", body)]
     return "".join(f"import {name}\n" for name in used) + "\nimport torch\n"
 
@@ -111,8 +110,6 @@ def _stub(module: types.ModuleType, whole: types.ModuleType | None = None) -> st
     body = "\n".join(own)
     if "_Device" in re.findall(r"\w+", body):  # as device_argument.h takes them
         text += "\n_Device: typing.TypeAlias = torch.device | str | int | None\n"
-    if "_Function" in re.findall(r"\w+", body):
-        text += f"\n{_FUNCTION}\n"
     if whole is not None and re.search(r"\bStream\b(?<!torch\.Stream)", body):
         text += "from torch.acme import Stream\n"
     listed = "".join(f'    "{name}",\n' for name in sorted(module.__all__))
@@ -222,7 +219,8 @@ def _annotation(function: object, annotation: object) -> str:
         return "typing.Any"
     if annotation is None:
         return "None"
-    return _name_of(annotation) if type(annotation) is type else repr(annotation)
+    is_class = isinstance(annotation, type) and not isinstance(annotation, types.GenericAlias)
+    return _name_of(annotation) if is_class else repr(annotation)
 
 
 def _split(text: str) -> list[str]:
@@ -271,16 +269,14 @@ def _class(name: str, cls: type) -> str:
     doc = inspect.cleandoc((cls.__doc__ or "").partition("--\n\n")[2] or cls.__doc__ or "")
     lines = [f'    """{_fill(doc, "    ") if len(doc) > _WIDTH - 10 else doc}"""\n'] if doc else []
     lines += _constructor(cls)
-    for member, value in cls.__dict__.items():
+    for member, value in _members(cls).items():
         if member in ("__enter__", "__exit__") or not member.startswith("_"):
             lines += _class_member(name, cls, member, value)
-    if "_recreate_cm" in cls.__dict__:  # a decorator, as contextlib's are
-        lines.append("    def __call__(self, func: _Function) -> _Function: ...\n")
     return head + "\n" + "".join(lines) if lines else head + " ...\n"
 
 
 def _constructor(cls: type) -> list[str]:
-    if "__init__" in cls.__dict__ and callable(cls.__init__):
+    if "__init__" in _members(cls) and callable(cls.__init__):
         found = _from_docstring("__init__", cls.__init__)
         if found is None and not inspect.isfunction(cls.__init__):
             return []
@@ -296,7 +292,7 @@ def _constructor(cls: type) -> list[str]:
 
 def _class_member(name: str, cls: type, member: str, value: object) -> list[str]:
     # The base's own are declared there, where torch says their types.
-    if any(hasattr(base, member) for base in cls.__bases__):
+    if any(hasattr(base, member) for base in cls.__bases__ if _is_base(base)):
         return []
     if isinstance(value, property) or inspect.isgetsetdescriptor(value):
         kind = _ATTRIBUTES.get(f"{name}.{member}", "int")
@@ -310,7 +306,13 @@ def _class_member(name: str, cls: type, member: str, value: object) -> list[str]
 
 
 def _is_base(base: type) -> bool:
-    return base is not object and not base.__module__.startswith("pybind11")
+    return base is not object and not base.__module__.startswith(("pybind11", _NATIVE))
+
+
+def _members(cls: type) -> dict[str, object]:
+    """Those of a part in C++, a base that no user sees, are the class's own."""
+    bases = [base for base in cls.__bases__ if base.__module__ == _NATIVE]
+    return {name: value for each in (*bases, cls) for name, value in vars(each).items()}
 
 
 def _name_of(cls: type) -> str:

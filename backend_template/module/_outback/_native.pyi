@@ -1,6 +1,7 @@
 """What the sources beside this file call of the library (module/native.cpp)."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import torch
 
@@ -29,5 +30,56 @@ def supports(dtype: torch.dtype) -> bool:
 def supports_all() -> bool:
     """Whether there is no dtype that the device cannot have."""
 
-def take_snapshot() -> dict[str, Any]:
-    """What the allocator holds and what was recorded of it, as the dict of torch.cuda's."""
+# ---- Graphs
+
+class Graph:
+    """torch.<name>.CUDAGraph but for what graphs.py adds."""
+
+    def __init__(self, keep_graph: bool = False) -> None: ...
+    def _begin(self, pool: tuple[int, int]) -> None: ...
+    def _abandon_capture(self) -> None:
+        """Ends an open capture without a graph and without an error of its own."""
+
+    def capture_end(self) -> None: ...
+    def replay(self) -> None: ...
+
+def refuse_graph_description() -> NoReturn: ...
+
+# ---- Memory
+
+class MemPool:
+    """A memory pool on a device, as long as it lives."""
+
+    def __init__(self, device: int, use_on_oom: bool, no_split: bool) -> None: ...
+    @property
+    def id(self) -> tuple[int, int]: ...
+
+def begin_allocate_to_pool(device: int, pool: tuple[int, int]) -> None:
+    """Lets this thread's allocations on the device come from the pool."""
+
+def end_allocate_to_pool(device: int, pool: tuple[int, int]) -> None:
+    """Raises RuntimeError unless the pool is the one that began last."""
+
+def enable_caching(on: bool) -> None: ...
+def is_caching_enabled() -> bool: ...
+def memory_fraction(device: int) -> float: ...
+def set_memory_fraction(device: int, fraction: float) -> None:
+    """Raises ValueError unless it is between 0 and 1."""
+
+def newer_stats(device: int) -> dict[str, Any]:
+    """Counters that torch._C._accelerator_getDeviceStats leaves out."""
+
+def record_history(
+    enabled: bool,
+    with_cpp: bool,
+    contexts: int,
+    most_entries: int,
+    clear: bool,
+    skipped_actions: Sequence[str],
+) -> None:
+    """As core/memory/allocator/history.h describes its settings; stacks of Python, and of C++ too
+    where wanted. Raises RuntimeError for an action that torch does not know."""
+
+def take_snapshot(pool: tuple[int, int], with_traces: bool) -> dict[str, Any]:
+    """What the allocator holds, in one pool or, for (0, 0), in all, and what was recorded of it, as
+    the dict of torch.cuda's."""

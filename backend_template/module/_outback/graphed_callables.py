@@ -10,7 +10,7 @@ from torch.autograd.function import once_differentiable
 from torch.utils import _pytree
 
 from . import device_module, name
-from .graphs import graph
+from .graphs import DeviceGraph, graph
 
 Tensors = tuple[torch.Tensor, ...]
 
@@ -69,8 +69,8 @@ class _Graphed:
                 "types are not allowed."
             )
         self.inputs = self.user_inputs + self.parameters
-        self.forward_graph = device_module.CUDAGraph()
-        self.backward_graph = device_module.CUDAGraph()
+        self.forward_graph = DeviceGraph()
+        self.backward_graph = DeviceGraph()
 
     def _gradients(self, outputs: Tensors, incoming: Tensors, allow_unused: bool) -> Any:
         return torch.autograd.grad(

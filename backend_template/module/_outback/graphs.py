@@ -1,11 +1,11 @@
-"""What captures work into graphs: torch.<name>.graph and make_graphed_callables."""
+"""Graphs: the class, torch.<name>.graph and make_graphed_callables."""
 
 import gc
 from typing import Any, Literal
 
 import torch
 
-from . import device_module, name
+from . import _native, device_module, name
 
 _capture_streams: dict[int, Any] = {}  # by device, for captures that name no stream
 
@@ -15,6 +15,75 @@ def refuse_annotations(asked_for: bool) -> None:
         raise NotImplementedError(
             f"{name}: enable_annotations: it marks the kernels of CUDA's graphs; expected False"
         )
+
+
+def pool_id(pool: Any) -> tuple[int, int]:
+    """Of what names a pool of graphs; (0, 0) for None, a new one."""
+    answer = (0, 0) if pool is None else getattr(pool, "id", pool)
+    if not isinstance(answer, tuple):
+        raise TypeError(
+            "expected a pool of graphs: None, what graph_pool_handle() or a graph's pool() "
+            f"answered, or a MemPool; got {type(pool).__name__}"
+        )
+    return answer
+
+
+class DeviceGraph(_native.Graph):
+    """Work that was captured on a stream, to be replayed as one piece.
+
+    Args:
+        keep_graph: leaves `instantiate()` to you, or to the first `replay()`.
+
+    What is allocated during the capture comes out of a pool that serves nobody else, and stays
+    where it is until `reset()`: replays read and write the same memory. Prefer the context manager
+    `graph`.
+    """
+
+    def capture_begin(
+        self,
+        pool: Any = None,
+        capture_error_mode: str = "global",
+        check_input_liveness: bool = False,
+    ) -> None:
+        """Captures what this thread puts on its current stream from now on.
+
+        Args:
+            pool: shares the memory of other graphs: what `graph_pool_handle()` or their `pool()`
+                answered.
+            capture_error_mode: "global", "thread_local" or "relaxed". Other threads may do as they
+                like in all of them.
+        """
+        if capture_error_mode not in ("global", "thread_local", "relaxed"):
+            raise RuntimeError(
+                "Unknown capture error mode. Expected `global`, `thread_local`, or `relaxed`, got "
+                f"{capture_error_mode}"
+            )
+        if check_input_liveness:
+            raise NotImplementedError(
+                f"{name}: check_input_liveness: it watches CUDA's tensors. Here a graph whose "
+                "operators run on the host keeps its inputs alive; expected False"
+            )
+        device_module.init()
+        self._begin(pool_id(pool))
+
+    def register_generator_state(self, generator: torch.Generator) -> None:
+        """For torch.cuda's sake: generators join a capture when their numbers are drawn."""
+        if generator.device.type != name:
+            raise ValueError(
+                f"register_generator_state: expected a generator of {name}, got one of "
+                f"{generator.device.type}"
+            )
+
+    def enable_debug_mode(self) -> None:
+        """Raises NotImplementedError: a runtime cannot describe a graph."""
+        _native.refuse_graph_description()
+
+    def debug_dump(self, debug_path: str) -> None:
+        """Raises NotImplementedError: a runtime cannot describe a graph."""
+        _native.refuse_graph_description()
+
+
+DeviceGraph.__name__ = DeviceGraph.__qualname__ = f"{name.upper()}Graph"
 
 
 def _default_capture_stream() -> Any:
@@ -59,7 +128,7 @@ class graph:
         check_input_liveness: bool = False,
     ) -> None:
         refuse_annotations(enable_annotations)
-        device_module.CUDAGraph._check_pool(pool)
+        pool_id(pool)  # refuses what is none
         self._graph = cuda_graph
         self._options = {
             "pool": pool,
@@ -108,7 +177,7 @@ class graph:
     def _abandon(self) -> bool:
         """Ends an open capture without a graph; False for a graph of another class, which has its
         own way."""
-        if not isinstance(self._graph, device_module.CUDAGraph):
+        if not isinstance(self._graph, DeviceGraph):
             return False
         self._graph._abandon_capture()
         return True

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from . import _native, device_module, name, publish
+from . import _native, allocator, device_module, name, publish
 
 
 def _flat(prefix: str, nested: dict[Any, Any]) -> Iterator[tuple[str, Any]]:
@@ -24,16 +24,34 @@ def _flat(prefix: str, nested: dict[Any, Any]) -> Iterator[tuple[str, Any]]:
             yield each, value
 
 
+def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
+    """The counters of memory_stats as dicts of dicts. Empty before the first allocation."""
+    index = device_module._normalize_device(device)
+    if not torch._C._accelerator_isAllocatorInitialized():
+        return {}
+    return {**torch._C._accelerator_getDeviceStats(index), **_native.newer_stats(index)}
+
+
 def memory_stats(device: Any = None) -> dict[str, Any]:
     """All of the allocator's counters, under torch.cuda.memory_stats's keys, sorted. Empty before
     the first allocation."""
-    return OrderedDict(sorted(_flat("", device_module.memory_stats_as_nested_dict(device))))
+    return OrderedDict(sorted(_flat("", memory_stats_as_nested_dict(device))))
 
 
 def host_memory_stats() -> dict[str, Any]:
     """What the pinned allocator counts, in blocks, bytes and microseconds, under
     torch.cuda.host_memory_stats's keys. Empty before the first use of the backend."""
     return OrderedDict(sorted(_flat("", device_module.host_memory_stats_as_nested_dict())))
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Sets the peaks to the current values."""
+    torch.accelerator.reset_peak_memory_stats(device_module._normalize_device(device))
+
+
+def reset_accumulated_memory_stats(device: Any = None) -> None:
+    """Sets the counters of what was ever allocated and freed to zero."""
+    torch.accelerator.reset_accumulated_memory_stats(device_module._normalize_device(device))
 
 
 # ---- The summary, in the layout of torch.cuda.memory_summary, whose units and limits it has
@@ -106,7 +124,7 @@ def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
 def _snapshot(device: Any = None, augment_with_fx_traces: bool = False) -> dict[str, Any]:
     """A dict of the segments of all devices and of their history, as
     torch.cuda.memory._snapshot's."""
-    taken: Any = _native.take_snapshot()
+    taken: Any = _native.take_snapshot((0, 0), True)
     if augment_with_fx_traces:
         taken = torch._utils._augment_memory_snapshot_stack_traces(taken)
     return dict(taken)
@@ -159,18 +177,27 @@ _RESETS = "{{0}}.{} now calls {{0}}.reset_peak_memory_stats, which resets /all/ 
 def reset_max_memory_allocated(device: Any = None) -> None:
     """Deprecated: reset_peak_memory_stats, which resets all peaks."""
     _warn(_RESETS.format("reset_max_memory_allocated"))
-    device_module.reset_peak_memory_stats(device)
+    reset_peak_memory_stats(device)
 
 
 def reset_max_memory_cached(device: Any = None) -> None:
     """Deprecated: reset_peak_memory_stats, which resets all peaks."""
     _warn(_RESETS.format("reset_max_memory_cached"))
-    device_module.reset_peak_memory_stats(device)
+    reset_peak_memory_stats(device)
 
 
 def define(memory: Any) -> None:
     """Adds these to the module torch.<name>.memory, and its public names to the device module."""
-    publish(memory, memory_stats, memory_summary, memory_cached, max_memory_cached)
+    publish(memory, *allocator.PUBLIC, allocator._record_memory_history)
+    publish(memory, memory_stats_as_nested_dict, reset_accumulated_memory_stats)
+    publish(
+        memory,
+        memory_stats,
+        reset_peak_memory_stats,
+        memory_summary,
+        memory_cached,
+        max_memory_cached,
+    )
     publish(memory, reset_max_memory_allocated, reset_max_memory_cached)
     publish(memory, _snapshot, _dump_snapshot, _save_segment_usage, _save_memory_usage)
     memory.__all__ = [each for each in vars(memory) if not each.startswith("_")]

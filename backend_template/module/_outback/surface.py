@@ -79,6 +79,9 @@ def _is_of_streams(member: Any) -> bool:
 def define() -> None:
     """After all other definitions."""
     legacy_types.define()
+    # By its own name, and by the one that code written for torch.cuda uses.
+    publish(device_module, graphs.DeviceGraph)
+    device_module.CUDAGraph = graphs.DeviceGraph
     publish(device_module, graphs.graph, graphs.make_graphed_callables, memory.host_memory_stats)
     publish(device_module, random._get_generator, *random.PUBLIC)
     members = vars(device_module)

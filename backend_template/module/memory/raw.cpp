@@ -4,7 +4,6 @@
 #include <c10/util/ScopeExit.h>
 
 #include <cstdint>
-#include <mutex>
 #include <unordered_map>
 #include <utility>
 
@@ -22,15 +21,10 @@ namespace py = pybind11;
 namespace outback::python {
 namespace {
 
-// The memory that was handed out and not deleted yet.
-struct raw_blocks {
-  std::mutex mutex;
-  std::unordered_map<uintptr_t, c10::DataPtr> by_address;
-};
-
-// Leaked: memory that nobody deletes stays allocated until the process ends.
-raw_blocks& raw() {
-  static auto& all = *new raw_blocks;
+// The memory that was handed out and not deleted yet, by its address. Guarded by the GIL. Leaked:
+// memory that nobody deletes stays allocated until the process ends.
+auto& raw() {
+  static auto& all = *new std::unordered_map<uintptr_t, c10::DataPtr>;
   return all;
 }
 
@@ -56,32 +50,27 @@ uintptr_t allocate_raw(size_t size, py::handle device, py::handle stream) {
   const c10::Stream its = stream_argument(stream, index);
   TORCH_CHECK_VALUE(its.device_index() == index, "caching_allocator_alloc: expected a stream of ",
                     backend_name(), ":", static_cast<int>(index), ", got one of ", its.device());
-  const py::gil_scoped_release no_gil;
-  // The allocator hands out memory for the current stream.
-  const c10::Stream before = core::exchange_stream(its);
-  const auto restore = c10::make_scope_exit([&before] { core::exchange_stream(before); });
-  c10::DataPtr memory = core::allocate_on(index, size);
+  c10::DataPtr memory;
+  {
+    const py::gil_scoped_release no_gil;
+    // The allocator hands out memory for the current stream.
+    const c10::Stream before = core::exchange_stream(its);
+    const auto restore = c10::make_scope_exit([&before] { core::exchange_stream(before); });
+    memory = core::allocate_on(index, size);
+  }
   const auto address = reinterpret_cast<uintptr_t>(memory.get());
-  if (address == 0) return 0;
-  const std::lock_guard<std::mutex> lock(raw().mutex);
-  raw().by_address.emplace(address, std::move(memory));
+  if (address != 0) raw().emplace(address, std::move(memory));
   return address;
 }
 
-// `gone` dies, and frees the memory, after the lock is released: freeing may call the driver.
 void delete_raw(uintptr_t address) {
   if (address == 0) return;
-  const py::gil_scoped_release no_gil;
-  c10::DataPtr gone;
-  {
-    const std::lock_guard<std::mutex> lock(raw().mutex);
-    const auto it = raw().by_address.find(address);
-    TORCH_CHECK(it != raw().by_address.end(), backend_name(), ": caching_allocator_delete: ",
-                reinterpret_cast<void*>(address),  // NOLINT(performance-no-int-to-ptr)
-                " is not what caching_allocator_alloc answered, or it was deleted already");
-    gone = std::move(it->second);
-    raw().by_address.erase(it);
-  }
+  const auto gone = raw().extract(address);
+  TORCH_CHECK(!gone.empty(), backend_name(), ": caching_allocator_delete: ",
+              reinterpret_cast<void*>(address),  // NOLINT(performance-no-int-to-ptr)
+              " is not what caching_allocator_alloc answered, or it was deleted already");
+  const py::gil_scoped_release no_gil;  // freeing may call the driver
+  gone.mapped().clear();
 }
 
 }  // namespace

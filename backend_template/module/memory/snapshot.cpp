@@ -72,10 +72,6 @@ class frames {
   std::vector<std::pair<py::dict, size_t>> wanting_;
 };
 
-py::tuple id_tuple(c10::MempoolId_t id) {
-  return py::make_tuple(id.first, id.second);
-}
-
 // Streams are numbers in torch.cuda's snapshots.
 int64_t stream_number(const void* stream) {
   return reinterpret_cast<int64_t>(stream);
@@ -97,7 +93,7 @@ py::dict dict_of_segment(const segment_info& info, frames& stacks) {
   segment["requested_size"] = info.requested_size;
   segment["stream"] = stream_number(info.stream);
   segment["segment_type"] = info.is_large ? "large" : "small";
-  segment["segment_pool_id"] = id_tuple(info.owner_private_pool_id);
+  segment["segment_pool_id"] = info.owner_private_pool_id;
   segment["is_expandable"] = info.is_expandable;
   stacks.want(segment, info.context_when_allocated);
   py::list blocks;
@@ -116,37 +112,21 @@ py::dict dict_of_segment(const segment_info& info, frames& stacks) {
   return segment;
 }
 
-const char* action_name(trace_entry::Action action) {
-  switch (action) {
-    case trace_entry::ALLOC:
-      return "alloc";
-    case trace_entry::FREE_REQUESTED:
-      return "free_requested";
-    case trace_entry::FREE_COMPLETED:
-      return "free_completed";
-    case trace_entry::SEGMENT_ALLOC:
-      return "segment_alloc";
-    case trace_entry::SEGMENT_FREE:
-      return "segment_free";
-    case trace_entry::SNAPSHOT:
-      return "snapshot";
-    case trace_entry::OOM:
-      return "oom";
-    default:
-      return "unknown";
-  }
-}
+// In the order of trace_entry::Action.
+constexpr const char* action_names[] = {"alloc",         "free_requested", "free_completed",
+                                        "segment_alloc", "segment_free",   "segment_map",
+                                        "segment_unmap", "snapshot",       "oom"};
 
 py::dict dict_of_entry(const trace_entry& event, int64_t microseconds, frames& stacks) {
   py::dict entry;
-  entry["action"] = action_name(event.action_);
+  entry["action"] = action_names[event.action_];
   entry[event.action_ == trace_entry::OOM ? "device_free" : "addr"] = event.addr_;
   entry["size"] = event.size_;
   entry["stream"] = stream_number(event.stream_);
   entry["time_us"] = microseconds;
   entry["compile_context"] = event.compile_context_;
   entry["user_metadata"] = event.user_metadata_;
-  entry["pool_id"] = id_tuple(event.mempool_);
+  entry["pool_id"] = event.mempool_;
   stacks.want(entry, event.context_);
   return entry;
 }
@@ -202,13 +182,8 @@ py::object allocation_traceback(size_t address) {
   return py::none();
 }
 
-py::object memory_snapshot(py::handle pool, bool include_traces) {
-  const c10::MempoolId_t id = pool.is_none() ? c10::MempoolId_t{0, 0} : pool_id_argument(pool);
-  return take_snapshot(id, include_traces)["segments"];
-}
-
-}  // namespace
-
+// Returns a snapshot in torch.cuda's form, of one pool or, for {0, 0}, of everything: the segments
+// of all devices and, `with_traces`, the events that were recorded. Starts nothing.
 py::dict take_snapshot(c10::MempoolId_t pool, bool with_traces) {
   std::vector<device_state> state;
   {
@@ -238,12 +213,10 @@ py::dict take_snapshot(c10::MempoolId_t pool, bool with_traces) {
   return all;
 }
 
-void define_memory_snapshots(py::module_& memory) {
-  memory.def(
-      "memory_snapshot", &memory_snapshot, py::arg("mempool_id") = py::none(),
-      py::arg("include_traces") = true,
-      py::doc("The allocator's segments on all devices, a list of dicts with their blocks; of one "
-              "pool where `mempool_id` names it."));
+}  // namespace
+
+void define_memory_snapshots(py::module_& memory, py::module_& native) {
+  native.def("take_snapshot", &take_snapshot);
   memory.def(
       "_allocation_traceback", &allocation_traceback, py::arg("data_ptr"),
       py::doc("The stack that allocated the memory at this address, a list of frames; None where "

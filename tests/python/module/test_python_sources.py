@@ -77,7 +77,7 @@ def test_a_program_that_fails_says_where(run_python):
         """
     ).output
     assert f'File "<{PACKAGE}>/graphs.py", line ' in said
-    assert "device_module.CUDAGraph._check_pool(pool)" in said
+    assert "pool_id(pool)  # refuses what is none" in said
 
 
 def test_nothing_is_imported_before_it_is_used(run_interpreter):

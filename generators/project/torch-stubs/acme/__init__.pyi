@@ -1,5 +1,6 @@
 # Made by ./dev docs from the module itself: what type checkers see of torch.acme.
 import collections.abc
+import contextlib
 import typing
 import typing_extensions
 import uuid
@@ -8,8 +9,6 @@ import torch
 from . import amp as amp, graphs as graphs, memory as memory, random as random, streams as streams
 
 _Device: typing.TypeAlias = torch.device | str | int | None
-
-_Function = typing.TypeVar("_Function", bound=collections.abc.Callable[..., typing.Any])
 
 __all__ = [
     "ACMEGraph",
@@ -130,23 +129,11 @@ class ACMEGraph:
     Args:
         keep_graph: leaves `instantiate()` to you, or to the first `replay()`.
 
-    What is allocated during the capture comes out of a pool that serves nobody else, and stays where it
-    is until `reset()`: replays read and write the same memory. Prefer the context manager `graph`.
+    What is allocated during the capture comes out of a pool that serves nobody else, and stays
+    where it is until `reset()`: replays read and write the same memory. Prefer the context manager
+    `graph`.
     """
     def __init__(self, keep_graph: bool = ...) -> None: ...
-    def capture_begin(
-        self,
-        pool: typing.Any = ...,
-        capture_error_mode: str = ...,
-        check_input_liveness: bool = ...,
-    ) -> None:
-        """Captures what this thread puts on its current stream from now on.
-
-        Args:
-            pool: shares the memory of other graphs: what `graph_pool_handle()` or their `pool()` answered.
-            capture_error_mode: "global", "thread_local" or "relaxed". Other threads may do as they like in
-                all of them.
-        """
     def capture_end(self) -> None:
         """Ends the capture, on the thread and the stream of its begin. Raises what broke it."""
     def instantiate(self) -> None:
@@ -157,6 +144,20 @@ class ACMEGraph:
         """Lets go of the graph and of its memory. It may capture again."""
     def pool(self) -> tuple[int, int]:
         """The id of the graph's memory pool, for other graphs to share."""
+    def capture_begin(
+        self,
+        pool: typing.Any = ...,
+        capture_error_mode: str = ...,
+        check_input_liveness: bool = ...,
+    ) -> None:
+        """Captures what this thread puts on its current stream from now on.
+
+        Args:
+            pool: shares the memory of other graphs: what `graph_pool_handle()` or their `pool()`
+                answered.
+            capture_error_mode: "global", "thread_local" or "relaxed". Other threads may do as they
+                like in all of them.
+        """
     def register_generator_state(self, generator: torch.Generator) -> None:
         """For torch.cuda's sake: generators join a capture when their numbers are drawn."""
     def enable_debug_mode(self) -> None:
@@ -242,22 +243,26 @@ class LongStorage(torch.storage._LegacyStorage): ...
 class LongTensor(torch.Tensor): ...
 
 class MemPool:
-    """Memory that serves only what is allocated under use_mem_pool. `use_on_oom`: others may have
-    it before memory runs out; `no_split`: a segment serves one allocation.
+    """Memory that serves only what is allocated under use_mem_pool.
+
+    Args:
+        allocator: None.
+        use_on_oom: others may have its memory before memory runs out.
+        no_split: a segment serves one allocation.
     """
     def __init__(
         self,
-        allocator: typing.Any = ...,
+        allocator: None = ...,
         use_on_oom: bool = ...,
         no_split: bool = ...,
     ) -> None: ...
     @property
-    def id(self) -> int: ...
+    def id(self) -> tuple[int, int]: ...
     @property
     def device(self) -> int: ...
     def use_count(self) -> int:
         """How many hold the pool: this object, and contexts."""
-    def snapshot(self, include_traces: bool = ...) -> typing.Any:
+    def snapshot(self, include_traces: bool = ...) -> list[dict[str, typing.Any]]:
         """The pool's segments, as memory_snapshot lists them."""
 
 OutOfMemoryError = torch.OutOfMemoryError
@@ -316,7 +321,10 @@ class _DeviceProperties:
     @property
     def uuid(self) -> uuid.UUID | None: ...
 
-def _lazy_call(callable: typing.Any, **kwargs: typing.Any) -> None:
+def _lazy_call(
+    callable: collections.abc.Callable[[], typing.Any],
+    **kwargs: typing.Any,
+) -> None:
     """Calls it now if the backend is started, else at its start."""
 
 def _lazy_init() -> None: ...
@@ -338,12 +346,14 @@ def caching_allocator_alloc(
 def caching_allocator_delete(mem_ptr: int) -> None:
     """Frees what caching_allocator_alloc answered."""
 
-class caching_allocator_disabled:
-    """Context manager and decorator: freed memory is not cached inside it."""
+class caching_allocator_disabled(contextlib.ContextDecorator):
+    """Context manager and decorator: freed memory is not cached inside it.
+
+    Process-wide, as in torch.cuda: other threads do not cache either.
+    """
     def __init__(self) -> None: ...
     def __enter__(self) -> None: ...
-    def __exit__(self, *args: typing.Any) -> bool: ...
-    def __call__(self, func: _Function) -> _Function: ...
+    def __exit__(self, *args: typing.Any) -> typing.Literal[False]: ...
 
 def caching_allocator_enable(value: bool = ...) -> None:
     """Turns the caching of freed memory on or off; nothing before the backend has started."""
@@ -353,7 +363,7 @@ def can_device_access_peer(device: _Device, peer_device: _Device) -> bool:
     do not need it.
     """
 
-def change_current_allocator(allocator: typing.Any) -> None:
+def change_current_allocator(allocator: typing.Any) -> typing.NoReturn:
     """Not supported: the memory comes from the device's runtime."""
 
 def clock_rate(device: _Device = ...) -> int:
@@ -539,7 +549,10 @@ def memory_cached(device: _Device = ...) -> int:
 def memory_reserved(device: _Device = ...) -> int:
     """Bytes that the allocator holds now, the cached ones included."""
 
-def memory_snapshot(mempool_id: typing.Any = ..., include_traces: bool = ...) -> typing.Any:
+def memory_snapshot(
+    mempool_id: tuple[int, int] | None = ...,
+    include_traces: bool = ...,
+) -> list[dict[str, typing.Any]]:
     """The allocator's segments on all devices, a list of dicts with their blocks; of one pool where
     `mempool_id` names it.
     """
@@ -549,7 +562,7 @@ def memory_stats(device: _Device = ...) -> dict[str, typing.Any]:
     the first allocation.
     """
 
-def memory_stats_as_nested_dict(device: _Device = ...) -> dict:
+def memory_stats_as_nested_dict(device: _Device = ...) -> dict[str, typing.Any]:
     """The counters of memory_stats as dicts of dicts. Empty before the first allocation."""
 
 def memory_summary(device: _Device = ..., abbreviated: bool = ...) -> str:
@@ -601,7 +614,7 @@ def set_fallback_mode(mode: str) -> None:
             first mode.
     """
 
-def set_per_process_memory_fraction(fraction: typing.Any, device: _Device = ...) -> None:
+def set_per_process_memory_fraction(fraction: float, device: _Device = ...) -> None:
     """Limits this process to a part of the device's memory, from 0 to 1. Beyond it, allocating
     raises torch.OutOfMemoryError.
     """
@@ -622,9 +635,9 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
     `Stream.synchronize()`.
 
     Args:
-        debug_mode: "default" or 0 lets them be, "warn" or 1 warns, "error" or 2 raises RuntimeError.
-            Holds for all threads. `synchronize()` of a device and of an event are asked for by name
-            and never reported.
+        debug_mode: "default" or 0 lets them be, "warn" or 1 warns, "error" or 2 raises
+            RuntimeError. Holds for all threads. `synchronize()` of a device and of an event are
+            asked for by name and never reported.
     """
 
 def stream(stream: torch.Stream | None) -> StreamContext:
@@ -636,14 +649,13 @@ def synchronize(device: _Device = ...) -> None:
 def temperature(device: _Device = ...) -> int:
     """The device's temperature in degrees Celsius."""
 
-class use_mem_pool:
+class use_mem_pool(contextlib.ContextDecorator):
     """Context manager and decorator: what this thread allocates on the device comes out of the
     pool.
     """
-    def __init__(self, pool: typing.Any, device: _Device = ...) -> None: ...
+    def __init__(self, pool: MemPool, device: _Device = ...) -> None: ...
     def __enter__(self) -> None: ...
-    def __exit__(self, *args: typing.Any) -> bool: ...
-    def __call__(self, func: _Function) -> _Function: ...
+    def __exit__(self, *args: typing.Any) -> typing.Literal[False]: ...
 
 def utilization(device: _Device = ...) -> int:
     """Percent of the last moment in which work ran on the device."""
