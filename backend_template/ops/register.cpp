@@ -68,12 +68,10 @@ void register_operators(operator_names excluded) {
   register_choices(to);
   register_elementwise(to);
   register_fused_optimizers(to);
-  register_index_select(to);
   register_joining(to);
-  register_layer_norm(to);
   register_matrices(to);
+  register_normalizations(to);
   register_reductions(to);
-  register_softmax(to);
   register_common_operators(to);
   register_kernels_of(cpu_target, to);
   to.add_fallback(c10::DispatchKey::PrivateUse1, boxed_fallback(kept));

@@ -33,7 +33,7 @@ void register_fills(registrar& to);             // fill_, zero_
 void register_histogram(registrar& to);         // histc of integers
 void register_scalars(registrar& to);           // item()
 void register_batch_norm(registrar& to);        // native_batch_norm
-void register_convolutions(registrar& to);      // convolution_overrideable and its backward
+void register_convolutions(registrar& to);      // the CPU's kernels of convolution_overrideable
 void register_recurrent_cells(registrar& to);   // the fused cells of LSTM and GRU
 void register_recurrent_layers(registrar& to);  // LSTM, GRU and RNN over padded sequences
 void register_attention(registrar& to);         // the choice of scaled_dot_product_attention
@@ -41,15 +41,13 @@ void register_dropout(registrar& to);           // native_dropout
 
 // in_place/cpu_kernels/: torch's CPU kernels that run on the device's tensors as they are, without
 // an alias.
-void register_choices(registrar& to);      // where, masked_fill_, abs, trace, searchsorted, ...
+void register_choices(registrar& to);      // where, masked_fill_, gather, x[i], embedding, ...
 void register_elementwise(registrar& to);  // add, mul, relu, sigmoid, ... and their derivatives
 void register_fused_optimizers(registrar& to);  // _fused_adamw_ and its relatives
-void register_index_select(registrar& to);      // also under embedding; gather and x[i]
 void register_joining(registrar& to);           // cat
-void register_layer_norm(registrar& to);        // native_layer_norm
 void register_matrices(registrar& to);          // mm, bmm, addmm, dot
-void register_reductions(registrar& to);        // sum, mean, amax, amin, linalg_vector_norm
-void register_softmax(registrar& to);           // _softmax, _log_softmax and their derivatives
+void register_normalizations(registrar& to);    // _softmax, _log_softmax, native_layer_norm
+void register_reductions(registrar& to);        // sum, mean, amax, amin, linalg_vector_norm, trace
 
 // in_place/: unboxed kernels for the operators that models call most often. Boxed kernels
 // (in_place/boxed_kernel.h) serve all other operators.

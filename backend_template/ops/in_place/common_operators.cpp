@@ -35,6 +35,8 @@ void register_common_operators(registrar& to) {
   add_unboxed<at::_ops::avg_pool2d>(to);
   add_unboxed<at::_ops::baddbmm>(to);
   add_unboxed<at::_ops::bitwise_and_Tensor>(to);
+  add_unboxed<at::_ops::convolution_backward_overrideable>(to);
+  add_unboxed<at::_ops::convolution_overrideable>(to);
   add_unboxed<at::_ops::cumprod>(to);
   add_unboxed<at::_ops::cumsum>(to);
   add_unboxed<at::_ops::div_out>(to);

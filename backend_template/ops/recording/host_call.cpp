@@ -5,10 +5,8 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <c10/util/Exception.h>
 
-#include <array>
 #include <cstring>
 #include <memory>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,40 +25,10 @@ namespace {
 constexpr c10::DispatchKeySet keys_above_replays =
     cpu_target.keys_above() | c10::DispatchKeySet(core::recorder_key);
 
-// An operator for accelerators that the CPU has under another name; `adapt` changes the arguments.
-struct other_name {
-  std::string_view ours;
-  const char* cpus;
-  void (*adapt)(torch::jit::Stack& arguments);
-};
-
-// The CPU's operator takes the sizes of the bias as its argument 3. The output mask says whether
-// its gradient is wanted, so giving the sizes does no harm where there was no bias.
-void add_bias_sizes(torch::jit::Stack& arguments) {
-  const at::Tensor weight = arguments[2].toTensor();
-  const bool transposed = arguments[6].toBool();
-  const int64_t groups = arguments[8].toInt();
-  const int64_t channels = transposed ? weight.size(1) * groups : weight.size(0);
-  arguments.insert(arguments.begin() + 3, c10::IValue(std::vector<int64_t>{channels}));
-}
-
-constexpr std::array<other_name, 2> other_names{{
-    {"aten::convolution_overrideable", "aten::convolution", nullptr},
-    {"aten::convolution_backward_overrideable", "aten::convolution_backward", &add_bias_sizes},
-}};
-
-const other_name* find_other_name(const c10::OperatorHandle& op) {
-  for (const other_name& name : other_names) {
-    if (name.ours == op.schema().name()) return &name;
-  }
-  return nullptr;
-}
-
 // What stays the same from replay to replay. Replays run on threads of the runtime's; they read
 // this and copy the stack.
 struct recorded_call {
   c10::OperatorHandle op;
-  void (*adapt)(torch::jit::Stack&) = nullptr;
   torch::jit::Stack arguments;
   struct random_argument {
     size_t index;
@@ -82,7 +50,6 @@ struct recorded_call {
       lent.alias._set_conj(lent.conj);
       lent.alias._set_neg(lent.neg);
     }
-    if (adapt != nullptr) adapt(stack);
     const c10::impl::ExcludeDispatchKeyGuard below(keys_above_replays);
     op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &stack);
     return stack;
@@ -130,7 +97,7 @@ recorded_call lend_arguments(const c10::OperatorHandle& op, const op_facts& fact
                              core::capture& open, c10::Device device, recorded_loans& lent,
                              torch::jit::Stack& arguments) {
   const bool may_be_pinned = takes_pinned(op, arguments);
-  recorded_call call{op, nullptr, {}, {}, {}, {}};
+  recorded_call call{op, {}, {}, {}, {}};
   for (size_t i = 0; i < arguments.size(); ++i) {
     const uint64_t bit = uint64_t{1} << i;
     c10::IValue& value = arguments[i];
@@ -140,10 +107,6 @@ recorded_call lend_arguments(const c10::OperatorHandle& op, const op_facts& fact
     });
     if (value.isDevice()) value = c10::Device(c10::kCPU);
     if ((facts.generators & bit) != 0) call.random.push_back(take_random(value, i, open, device));
-  }
-  if (const other_name* const cpus = find_other_name(op)) {
-    call.op = c10::Dispatcher::singleton().findSchemaOrThrow(cpus->cpus, "");
-    call.adapt = cpus->adapt;
   }
   call.arguments = std::move(arguments);
   return call;
@@ -159,8 +122,7 @@ void refuse_operator(core::capture& open, const c10::OperatorHandle& op, const c
 
 void record_host_call(const c10::OperatorHandle& op, core::capture& open, c10::Device device,
                       torch::jit::Stack& stack) {
-  if (find_other_name(op) == nullptr &&
-      !op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU)) {
+  if (!op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU)) {
     refuse_operator(open, op, "the CPU has no kernel for it");
   }
   const op_facts facts = facts_of(op);

@@ -61,8 +61,8 @@ MUTANTS = (
         breaks="Autocast casts addcmul, cat and the others that promote to bfloat16 where one "
         "argument is float32.",
         file="backend_template/ops/autocast.cpp",
-        old="    if (to_ == cast_to::widest) {",
-        new="    if (to_ == cast_to::fp32) {",
+        old="KERNEL_PRIVATEUSEONE(__VA_ARGS__, promote)",
+        new="KERNEL_PRIVATEUSEONE(__VA_ARGS__, lower_precision_fp)",
         found_by="tests/python/amp/test_rules.py::test_promoted_to_the_widest",
     ),
     Mutant(

@@ -1,13 +1,18 @@
-// Operators whose functions for the CPU in torch are not structured, but hand pointers to a loop or
-// a TensorIterator to a dispatch stub, so that they run in place as they are: where, masked_fill_,
-// trace, searchsorted and others.
+// Elements that a condition, an index or a comparison chooses. Most of torch's functions for them
+// on the CPU are not structured, but hand pointers to a loop or a TensorIterator to a dispatch
+// stub, so that they run in place as they are.
 #include <ATen/core/Tensor.h>
 #include <ATen/native/IndexKernel.h>
+#include <ATen/native/TensorAdvancedIndexing.h>
 #include <ATen/native/TensorCompare.h>
-#include <ATen/native/TensorIterator.h>
-#include <ATen/native/UnaryOps.h>
 
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "backend_template/core/streams/sync_debug.h"
 #include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
+#include "backend_template/ops/in_place/cpu_kernels/lent_call.h"
 #include "backend_template/ops/in_place/cpu_kernels/stubs.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
@@ -22,24 +27,46 @@ at::Tensor where(const at::Tensor& condition, const at::Tensor& self, const at::
                           : unboxed_kernel<at::_ops::where_self>::run(condition, self, other);
 }
 
+// By integers only: a mask becomes indices first, which is an operator.
+at::Tensor index(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices) {
+  const bool are_indices = std::all_of(indices.begin(), indices.end(), [&](const auto& each) {
+    const std::optional<at::Tensor> given = each;
+    return !given || !given->defined() ||
+           (given->scalar_type() == c10::kLong && is_index_of(self, *given));
+  });
+  // The alias's way tells the user of a wait, since a mask's result has a size that only its
+  // elements tell.
+  const bool is_watched = core::get_sync_debug_mode() != core::sync_debug_mode::off;
+  if (!are_indices || is_watched || !is_ours(self) || !is_like(self, self) || !ready(self)) {
+    return lent_call<at::_ops::index_Tensor>::run(self, indices);
+  }
+  kernel_on_device<at::native::structured_index_out> kernel;
+  auto known = kernel.meta(self, at::IOptTensorListRef(indices));
+  kernel.impl(self, known.sizes, known.strides, kernel.outputs.tensor);
+  return std::move(kernel.outputs.tensor);
+}
+
 }  // namespace
 
 void register_choices(registrar& to) {
-  fill_stub<at::native::where_kernel>();
-  to.add<&where>("where", "self");
-  fill_stub<at::native::masked_fill_stub>();
-  add_native<at::_ops::masked_fill__Scalar, &at::native::masked_fill__cpu,
-             native_rules{.indices = true}>(to);
-  fill_stub<at::native::abs_stub>();
-  add_native<at::_ops::abs_out, &at::native::abs_out>(to);  // torch composes abs and abs_ of it
-  // The stub under floor_divide is that of div with rounding (cpu_elementwise.cpp).
-  add_native<at::_ops::bucketize_Tensor, &at::native::bucketize_cpu,
-             native_rules{.contiguous = true}>(to);
-  add_native<at::_ops::floor_divide, &at::native::floor_divide>(to);
-  add_native<at::_ops::rsub_Tensor, &at::native::rsub>(to);
-  add_native<at::_ops::searchsorted_Tensor, &at::native::searchsorted_cpu,
-             native_rules{.contiguous = true}>(to);
-  add_native<at::_ops::trace, &at::native::trace_cpu>(to);
+  using namespace at::native;
+  namespace ops = at::_ops;
+  constexpr native_rules contiguous{.contiguous = true};
+  constexpr native_rules with_indices{.indices = true};
+
+  fill_stub<where_kernel>();
+  to.add<&outback::ops::where>("where", "self");
+  fill_stub<masked_fill_stub>();
+  add_native<ops::masked_fill__Scalar, &masked_fill__cpu, with_indices>(to);
+  add_native<ops::bucketize_Tensor, &bucketize_cpu, contiguous>(to);
+  add_native<ops::searchsorted_Tensor, &searchsorted_cpu, contiguous>(to);
+  fill_stub<gather_stub>();
+  add_structured<ops::gather, structured_gather_out, with_indices>(to);
+  fill_stub<index_stub>();
+  to.add<&outback::ops::index>("index", "Tensor");
+  // Embedding calls it. It makes a non-contiguous index contiguous.
+  add_native<ops::index_select, &index_select_cpu_,
+             native_rules{.contiguous = true, .indices = true}>(to);
 }
 
 }  // namespace outback::ops

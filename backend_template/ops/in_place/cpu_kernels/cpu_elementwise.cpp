@@ -125,6 +125,11 @@ void register_elementwise(registrar& to) {
   fill_stub<div_floor_stub>();
   fill_stub<div_trunc_stub>();
   add_elementwise<structured_div_out_mode, ops::div_Tensor_mode, ops::div__Tensor_mode>(to);
+  // Not structured, but a TensorIterator over the stubs of abs, div with rounding and sub.
+  fill_stub<abs_stub>();
+  add_native<ops::abs_out, &abs_out>(to);  // torch composes abs and abs_ of it
+  add_native<ops::floor_divide, &floor_divide>(to);
+  add_native<ops::rsub_Tensor, &rsub>(to);
   fill_stub<clamp_max_scalar_stub>();
   add_elementwise<structured_clamp_max_out, ops::clamp_max, ops::clamp_max_>(to);
   fill_stub<clamp_min_scalar_stub>();

@@ -81,44 +81,37 @@ bool has_size_of(const at::Tensor& first, const Other& other) {
 
 /// `elementwise<at::native::structured_mul_out, at::_ops::mul_Tensor>::run` is a kernel for
 /// aten::mul.Tensor on this device: `Kernel` on the tensors themselves where they fit, else
-/// unboxed_kernel. There is a form for a new result and one for operators that work in place
+/// unboxed_kernel. The operator makes a new result, or works in place and returns `self`
 /// (mul_.Tensor).
 template <class Kernel, class Operator, class Signature = typename Operator::schema>
 struct elementwise;
 
-template <class Kernel, class Operator, class... Others>
-struct elementwise<Kernel, Operator, at::Tensor(const at::Tensor&, Others...)> {
-  static at::Tensor run(const at::Tensor& self, Others... others) {
+template <class Kernel, class Operator, class Result, class Self, class... Others>
+struct elementwise<Kernel, Operator, Result(Self, Others...)> {
+  static constexpr bool in_place = std::is_reference_v<Result>;
+
+  static Result run(Self self, Others... others) {
     if (is_ours(self) && ready(self)) {
       at::Tensor result;
       const auto try_with = [&](const auto&... adapted) {
         if (!fits(self, self) || !(fits(self, *adapted) && ...)) return false;
         kernel_on_device<Kernel> kernel;
+        if constexpr (in_place) {
+          if (!(has_size_of(self, *adapted) && ...)) return false;
+          kernel.outputs.tensor = self;
+        }
         kernel.meta(self, *adapted...);
         kernel.impl(self, *adapted..., kernel.outputs.tensor);
         result = std::move(kernel.outputs.tensor);
         return true;
       };
-      if (try_with(adapted(self, others)...)) return result;
-    }
-    return unboxed_kernel<Operator>::run(self, std::forward<Others>(others)...);
-  }
-};
-
-template <class Kernel, class Operator, class... Others>
-struct elementwise<Kernel, Operator, at::Tensor&(at::Tensor&, Others...)> {
-  static at::Tensor& run(at::Tensor& self, Others... others) {
-    if (is_ours(self) && ready(self)) {
-      const auto try_with = [&](const auto&... adapted) {
-        if (!fits(self, self) || !((fits(self, *adapted) && has_size_of(self, *adapted)) && ...)) {
-          return false;
+      if (try_with(adapted(self, others)...)) {
+        if constexpr (in_place) {
+          return self;
+        } else {
+          return result;
         }
-        kernel_on_device<Kernel> kernel(device_output{self});
-        kernel.meta(self, *adapted...);
-        kernel.impl(self, *adapted..., self);
-        return true;
-      };
-      if (try_with(adapted(self, others)...)) return self;
+      }
     }
     return unboxed_kernel<Operator>::run(self, std::forward<Others>(others)...);
   }

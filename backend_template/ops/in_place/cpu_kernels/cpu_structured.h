@@ -95,7 +95,8 @@ bool is_contiguous(const Other& /*not a tensor*/) {
   return true;
 }
 
-/// What a function of torch's for the CPU wants of tensors that it gets as they are.
+/// What a function or structured kernel of torch's for the CPU wants of tensors that it gets as
+/// they are.
 struct native_rules {
   bool contiguous = false;  // it makes them contiguous first, which is an operator
   bool indices = false;     // they may be indices or masks too
@@ -136,40 +137,27 @@ struct native_call<Operator, function, rules, Result(First, Others...)> {
 
 template <class Operator, typename Operator::schema* function, native_rules rules = {}>
 void add_native(registrar& to) {
-  to.add<&native_call<Operator, function, rules>::run>(Operator::name + 6, Operator::overload_name);
+  to.add<Operator, &native_call<Operator, function, rules>::run>();
 }
 
-/// `structured_call<at::native::structured_mm_out_cpu, at::_ops::mm>::run` is a kernel for aten::mm
-/// on this device: torch's kernel itself for dense floating-point tensors of one dtype and device,
-/// else unboxed_kernel.
-template <class Kernel, class Operator, class Signature = typename Operator::schema>
-struct structured_call;
+/// `structured<at::native::structured_mm_out_cpu, at::_ops::mm::schema>::run` is torch's structured
+/// kernel as a function for native_call.
+template <class Kernel, class Signature>
+struct structured;
 
-template <class Kernel, class Operator, class... Others>
-struct structured_call<Kernel, Operator, at::Tensor(const at::Tensor&, Others...)> {
-  static at::Tensor run(const at::Tensor& self, Others... others) {
-    if (!is_ours(self) || !is_like(self, self) || !(is_like(self, others) && ...) || !ready(self)) {
-      return unboxed_kernel<Operator>::run(self, std::forward<Others>(others)...);
-    }
+template <class Kernel, class... Arguments>
+struct structured<Kernel, at::Tensor(Arguments...)> {
+  static at::Tensor run(Arguments... arguments) {
     kernel_on_device<Kernel> kernel;
-    kernel.meta(self, others...);
-    kernel.impl(self, others..., kernel.outputs.tensor);
+    kernel.meta(arguments...);
+    kernel.impl(arguments..., kernel.outputs.tensor);
     return std::move(kernel.outputs.tensor);
   }
 };
 
-/// The same for kernels that make their arguments contiguous first, which is an operator: the fast
-/// path takes contiguous tensors only.
-template <class Kernel, class Operator, class Signature = typename Operator::schema>
-struct contiguous_call;
-
-template <class Kernel, class Operator, class... Others>
-struct contiguous_call<Kernel, Operator, at::Tensor(const at::Tensor&, Others...)> {
-  static at::Tensor run(const at::Tensor& self, Others... others) {
-    return is_contiguous(self) && (is_contiguous(others) && ...)
-               ? structured_call<Kernel, Operator>::run(self, std::forward<Others>(others)...)
-               : unboxed_kernel<Operator>::run(self, std::forward<Others>(others)...);
-  }
-};
+template <class Operator, class Kernel, native_rules rules = {}>
+void add_structured(registrar& to) {
+  add_native<Operator, &structured<Kernel, typename Operator::schema>::run, rules>(to);
+}
 
 }  // namespace outback::ops

@@ -43,22 +43,25 @@ bool are_blas_matrices(const at::Tensor& a, const at::Tensor& b) {
   return is_for_blas(a.scalar_type()) && is_blas_matrix(a) && is_blas_matrix(b);
 }
 
-at::Tensor mm(const at::Tensor& self, const at::Tensor& mat2) {
-  using on_pointers = structured_call<at::native::structured_mm_out_cpu, at::_ops::mm>;
-  return are_blas_matrices(self, mat2) ? on_pointers::run(self, mat2)
-                                       : unboxed_kernel<at::_ops::mm>::run(self, mat2);
-}
-
 // True if the matrices of the batch lie one behind the other.
 bool is_blas_batch(const at::Tensor& tensor) {
   return tensor.dim() == 3 && tensor.stride(0) >= tensor.size(1) * tensor.size(2);
 }
 
-at::Tensor bmm(const at::Tensor& self, const at::Tensor& mat2) {
-  using on_pointers = structured_call<at::native::structured_bmm_out_cpu, at::_ops::bmm>;
-  return are_blas_matrices(self, mat2) && is_blas_batch(self) && is_blas_batch(mat2)
-             ? on_pointers::run(self, mat2)
-             : unboxed_kernel<at::_ops::bmm>::run(self, mat2);
+bool are_blas_batches(const at::Tensor& a, const at::Tensor& b) {
+  return are_blas_matrices(a, b) && is_blas_batch(a) && is_blas_batch(b);
+}
+
+bool are_for_blas(const at::Tensor& a, const at::Tensor& /*of the same dtype*/) {
+  return is_for_blas(a.scalar_type());
+}
+
+// A product by torch's function for the CPU if a BLAS takes both sides as they are.
+template <class Operator, typename Operator::schema* function,
+          bool (*suits)(const at::Tensor&, const at::Tensor&)>
+at::Tensor product(const at::Tensor& self, const at::Tensor& other) {
+  return suits(self, other) ? native_call<Operator, function>::run(self, other)
+                            : unboxed_kernel<Operator>::run(self, other);
 }
 
 // torch's kernel copies `self` into the result with copy_, an operator, unless both are one tensor.
@@ -80,20 +83,17 @@ at::Tensor addmm(const at::Tensor& self, const at::Tensor& mat1, const at::Tenso
   return std::move(kernel.outputs.tensor);
 }
 
-at::Tensor dot(const at::Tensor& self, const at::Tensor& other) {
-  using on_pointers = native_call<at::_ops::dot, &at::native::dot>;
-  return is_for_blas(self.scalar_type()) ? on_pointers::run(self, other)
-                                         : unboxed_kernel<at::_ops::dot>::run(self, other);
-}
-
 }  // namespace
 
 void register_matrices(registrar& to) {
+  using at::_ops::bmm, at::_ops::dot, at::_ops::mm, at::_ops::vdot;
+  using mm_kernel = structured<at::native::structured_mm_out_cpu, mm::schema>;
+  using bmm_kernel = structured<at::native::structured_bmm_out_cpu, bmm::schema>;
   to.add<&addmm>("addmm");
-  to.add<&bmm>("bmm");
-  to.add<&dot>("dot");
-  to.add<&mm>("mm");
-  to.add<&native_call<at::_ops::vdot, &at::native::vdot>::run>("vdot");  // dot, of real numbers
+  to.add<bmm, &product<bmm, &bmm_kernel::run, &are_blas_batches>>();
+  to.add<dot, &product<dot, &at::native::dot, &are_for_blas>>();
+  to.add<mm, &product<mm, &mm_kernel::run, &are_blas_matrices>>();
+  add_native<vdot, &at::native::vdot>(to);  // dot, of real numbers
 }
 
 }  // namespace outback::ops

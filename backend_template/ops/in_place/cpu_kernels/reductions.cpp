@@ -11,7 +11,8 @@
 namespace outback::ops {
 namespace {
 
-using sum = structured_call<at::native::structured_sum_out, at::_ops::sum_dim_IntList>;
+using sum_kernel = structured<at::native::structured_sum_out, at::_ops::sum_dim_IntList::schema>;
+using sum = native_call<at::_ops::sum_dim_IntList, &sum_kernel::run>;
 
 // As the CPU does it: the sum over the count, which for float32 and float64 has no other dtype.
 at::Tensor mean(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
@@ -35,15 +36,15 @@ void register_reductions(registrar& to) {
   namespace ops = at::_ops;
 
   fill_stub<max_values_stub>();
-  to.add<ops::amax, &structured_call<structured_amax_out, ops::amax>::run>();
+  add_structured<ops::amax, structured_amax_out>(to);
   fill_stub<min_values_stub>();
-  to.add<ops::amin, &structured_call<structured_amin_out, ops::amin>::run>();
+  add_structured<ops::amin, structured_amin_out>(to);
   fill_stub<norm_stub>();
-  using norm = ops::linalg_vector_norm;
-  to.add<norm, &structured_call<structured_linalg_vector_norm_out, norm>::run>();
+  add_structured<ops::linalg_vector_norm, structured_linalg_vector_norm_out>(to);
   fill_stub<sum_stub>();
   to.add<ops::sum_dim_IntList, &sum::run>();
-  to.add<&mean>("mean", "dim");
+  to.add<&outback::ops::mean>("mean", "dim");
+  add_native<ops::trace, &trace_cpu>(to);  // a loop over pointers
 }
 
 }  // namespace outback::ops
