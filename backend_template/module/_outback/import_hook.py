@@ -5,7 +5,6 @@ torch._dynamo take seconds to import, and most programs never need them.
 import sys
 from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
 from types import ModuleType
 
 
@@ -15,6 +14,7 @@ class _Watch:
     def __init__(self, wanted: str, action: Callable[[], None]) -> None:
         self._wanted = wanted
         self._action = action
+        self._done = False
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -24,31 +24,35 @@ class _Watch:
         module exists, and an import that failed may be tried again."""
         if fullname != self._wanted:
             return None
-        spec = self._spec_of_others()
-        if fullname in sys.modules:
-            # The search imports the module's package, which may import the module.
-            self._act()
-        elif spec is not None and spec.loader is not None:
+        spec = self._spec_of_others(path, target)
+        if spec is not None and spec.loader is not None:
             # Python made this loader for this one module, so no other import sees the change.
             loader, execute = spec.loader, spec.loader.exec_module
 
             def exec_module(module: ModuleType) -> None:
                 execute(module)
-                self._act()
+                if not self._done:  # by another finder that asks all, as this one does
+                    self._action()
+                    self._done = True
+                    self._stop()
 
             loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec
 
-    def _spec_of_others(self) -> ModuleSpec | None:
-        self._stop()  # else the search would come back here
-        try:
-            return find_spec(self._wanted)
-        finally:
-            sys.meta_path.insert(0, self)
-
-    def _act(self) -> None:
-        self._action()
-        self._stop()
+    def _spec_of_others(
+        self, path: Sequence[str] | None, target: ModuleType | None
+    ) -> ModuleSpec | None:
+        """Asks the finders behind this one. Imports nothing: Python holds the lock of all imports
+        here, and another thread that imports the package needs it to go on."""
+        finders = list(sys.meta_path)
+        if self in finders:  # else another thread's import has run the action just now
+            del finders[: finders.index(self) + 1]
+        for finder in finders:
+            find = getattr(finder, "find_spec", None)  # which finders of Python 2's time lack
+            spec = find(self._wanted, path, target) if find else None
+            if spec is not None:
+                return spec
+        return None
 
     def _stop(self) -> None:
         if self in sys.meta_path:

@@ -93,6 +93,37 @@ assert sys.meta_path[-1] is sys.modules["{PACKAGE}"].__loader__
     )
 
 
+def test_two_threads_may_import_what_an_action_waits_for(run_python, tmp_path):
+    """One has the lock of the package and goes on to import the module; the other looks for the
+    module meanwhile, with the lock of all imports."""
+    (tmp_path / "slow").mkdir()
+    package = "import builtins, time\nbuiltins.begun.set()\ntime.sleep(0.5)\nimport slow.part\n"
+    (tmp_path / "slow/__init__.py").write_text(package)
+    (tmp_path / "slow/part.py").write_text("")
+    run_python(
+        f"""
+import builtins, importlib, os, sys, threading
+import torch, torch_acme
+from torch.acme._outback.import_hook import when_imported
+sys.path.insert(0, {str(tmp_path)!r})
+ran = []
+when_imported("slow.part", lambda: ran.append(sys.modules["slow.part"]))
+builtins.begun = threading.Event()
+def second():
+    builtins.begun.wait()
+    importlib.import_module("slow.part")
+threads = [threading.Thread(target=it) for it in (lambda: importlib.import_module("slow"), second)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join(30)
+    if thread.is_alive():
+        os._exit(3)
+assert ran == [sys.modules["slow.part"]]
+"""
+    )
+
+
 def test_the_compiler_does_not_trace_them():
     """A call of torch.cuda's functions is a graph break, and so was one of ours in C++."""
     from torch._dynamo import trace_rules
