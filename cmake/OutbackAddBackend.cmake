@@ -69,7 +69,9 @@ function(outback_add_backend name)
     PROPERTIES PREFIX ""
                OUTPUT_NAME _C
                SUFFIX "${suffix}"
-               LIBRARY_OUTPUT_DIRECTORY "${arg_OUTPUT_DIR}/${arg_PACKAGE}"
+               # As an expression, to which a generator for several configurations adds no folder: the package is the
+               # one that was built last.
+               LIBRARY_OUTPUT_DIRECTORY "$<1:${arg_OUTPUT_DIR}/${arg_PACKAGE}>"
                # A neighbour in site-packages: the wheel fits any environment that has torch.
                INSTALL_RPATH "$ORIGIN/../torch/lib")
 

@@ -137,14 +137,17 @@ function(outback_torch_half_from_cache)
   if(flags STREQUAL _outback_default_flags)
     set(flags "") # the same entry of the cache as `outback build` makes
   endif()
+  # A file for what make does not see: that the command is another one.
+  set(compiler "\"${CMAKE_CXX_COMPILER}\"${CMAKE_CXX_COMPILER_ARG1}")
+  file(CONFIGURE OUTPUT "${into}.txt" CONTENT "${compiler} ${flags}\n" @ONLY)
   add_custom_command(
     OUTPUT ${archives}
     COMMAND
       "${Python_EXECUTABLE}" -c
       "import sys; sys.path.insert(0, sys.argv.pop(1)); from torch_outback import torch_half; torch_half.main()"
-      "${_outback_command_folder}" --into "${into}" --compiler "${CMAKE_CXX_COMPILER}${CMAKE_CXX_COMPILER_ARG1}"
-      "--flags=${flags}" --tools "${CMAKE_COMMAND}" "${CMAKE_MAKE_PROGRAM}"
-    DEPENDS ${sources} "${torch}/version.py"
+      "${_outback_command_folder}" --into "${into}" --torch "${torch}" --compiler "${compiler}" "--flags=${flags}" --tools
+      "${CMAKE_COMMAND}" "${CMAKE_MAKE_PROGRAM}"
+    DEPENDS ${sources} "${torch}/version.py" "${into}.txt"
     COMMENT "The torch half, from the user's cache"
     USES_TERMINAL VERBATIM)
   add_custom_target(outback_torch_half DEPENDS ${archives})

@@ -375,7 +375,7 @@ def key(tmp_path, monkeypatch):
     (torch / "include/c10").mkdir(parents=True)
     (torch / "include/c10/a.h").write_text("class A;")
     (torch / "version.py").write_text("__version__ = '2.99.0+cpu'\ncuda = None\n")
-    monkeypatch.setattr(cache_key, "_torch", lambda: name.torch)
+    monkeypatch.setattr(cache_key, "torch_folder", lambda: name.torch)
 
     def name(flags: str = "") -> str:
         return cache_key.of_this_process(flags).name

@@ -1,5 +1,6 @@
 """The torch half of a CMake project: out of the cache, or compiled where the project is."""
 
+import json
 import os
 import shlex
 import subprocess
@@ -7,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 from conftest import ROOT, call, clean_environment
 from torch_outback import building, cache, torch_half
 from torch_outback.refused import Refused
@@ -91,16 +93,48 @@ def test_a_full_disk_is_no_fault_of_the_sources(tmp_path, full):
 
 def test_the_projects_own_variables_are_not_the_torch_halfs(into, monkeypatch):
     monkeypatch.setenv("CXXFLAGS", "-O3")
-    monkeypatch.setenv("MAKEFLAGS", " -j --jobserver-auth=3,4")
     monkeypatch.setenv("CXX", "another")
     monkeypatch.setenv("PATH", "/somewhere")
-    monkeypatch.setattr(
-        sys, "argv", ["x", "--into", str(into), "--compiler", "g++-12 -m64", "--tools", "/a/cmake"]
-    )
-    torch_half.main()
+    run(monkeypatch, into, str(Path(torch.__file__).parent))
     assert texts(into)
     assert os.environ["CXX"] == "g++-12 -m64" and os.environ["PATH"] == "/a:/somewhere"
-    assert "CXXFLAGS" not in os.environ and "MAKEFLAGS" not in os.environ
+    assert "CXXFLAGS" not in os.environ
+
+
+def test_what_others_builds_are_told_is_not_for_the_torch_half(tmp_path, monkeypatch):
+    others = {
+        "MAKEFLAGS": " -j --jobserver-auth=3,4",
+        "DESTDIR": "/staging",
+        "CMAKE_INSTALL_MODE": "ABS_SYMLINK",
+        "CMAKE_GENERATOR": "Ninja Multi-Config",
+        "CMAKE_GENERATOR_TOOLSET": "v142",
+    }
+    for name, value in others.items():
+        monkeypatch.setenv(name, value)
+    code = "import json, os; print(json.dumps(dict(os.environ)))"
+    with (tmp_path / "said").open("xb") as output:
+        assert building._run([sys.executable, "-c", code], output) == 0
+    seen = json.loads((tmp_path / "said").read_text())
+    assert not {name for name in others if seen.get(name) == others[name]}
+    assert seen["CMAKE_GENERATOR"] in ("Ninja", "Unix Makefiles")
+
+
+def run(monkeypatch, into: Path, torch_folder: str) -> None:
+    arguments = ["--into", str(into), "--torch", torch_folder, "--compiler", "g++-12 -m64"]
+    monkeypatch.setattr(sys, "argv", ["x", *arguments, "--tools", "/a/cmake"])
+    torch_half.main()
+
+
+def test_another_torch_than_cmake_found_is_not_compiled_for(into, monkeypatch, tmp_path):
+    with pytest.raises(SystemExit, match=f"^Outback: CMake found {tmp_path}, and .* has .*/torch"):
+        run(monkeypatch, into, str(tmp_path))
+    assert not into.exists()
+
+
+def test_a_build_folder_that_cannot_be_written_is_one_sentence(into, monkeypatch):
+    into.parent.write_text("a file")
+    with pytest.raises(SystemExit, match=r"^Outback: .*Not a directory: .*/torch_half"):
+        run(monkeypatch, into, str(Path(torch.__file__).parent))
 
 
 # ---- What CMake decides

@@ -14,6 +14,11 @@ from .refused import Refused
 
 MODULE = "outback_loader"
 _LIFELINE = Path(__file__).with_name("lifeline.py")
+# What the user has said of other builds: how they are made, and where they are installed.
+_OF_OTHERS = {
+    "CMAKE_GENERATOR_INSTANCE", "CMAKE_GENERATOR_PLATFORM", "CMAKE_GENERATOR_TOOLSET",
+    "CMAKE_INSTALL_MODE", "DESTDIR", "MAKEFLAGS", "MFLAGS",
+}  # fmt: skip
 
 
 def cmake() -> str:
@@ -37,7 +42,7 @@ def compile_into(made: Path, build: Path, log: Path, flags: str = "") -> bool:
     False where they fail; Refused where there are none.
     """
     tool = cmake()
-    configure = [tool, "-S", toolkit.tree() / "generators/loader", "-B", build]
+    configure = [tool, "--fresh", "-S", toolkit.tree() / "generators/loader", "-B", build]
     configure += [f"-DOutback_DIR={toolkit.cmake_dir()}", "-DCMAKE_BUILD_TYPE=Release"]
     configure += ["-DOUTBACK_CACHE=OFF"]
     configure += [f"-DOUTBACK_TORCH_HALF_FLAGS={flags}"] if flags else []
@@ -70,9 +75,8 @@ def failure(log: Path, kept: Path) -> Refused:
 
 def _run(command: Sequence[str | Path], output: IO[bytes]) -> int:
     """Its exit code. Nothing of it is left when this returns or raises, or this process ends."""
-    environment = dict(os.environ)
-    if shutil.which("ninja"):
-        environment.setdefault("CMAKE_GENERATOR", "Ninja")
+    environment = {name: text for name, text in os.environ.items() if name not in _OF_OTHERS}
+    environment["CMAKE_GENERATOR"] = "Ninja" if shutil.which("ninja") else "Unix Makefiles"
     theirs, ours = os.pipe()
     try:
         process = subprocess.Popen(

@@ -54,7 +54,7 @@ def provide(rebuild: bool = False, flags: str = "") -> Path:
         with _lock(root, key.name):
             if rebuild or not _is_whole(root / key.name):  # nobody else has built it meanwhile
                 _build(root, key.name, flags)
-    except OSError as error:
+    except (OSError, NotImplementedError) as error:  # the other: there are no locks
         raise Refused(
             f"the torch half for this torch can be neither read from {root} nor put there: "
             f"{error}; name another folder with OUTBACK_CACHE_DIR"

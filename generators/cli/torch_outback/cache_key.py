@@ -50,7 +50,7 @@ def of_this_process(flags: str = "") -> Key:
     since pip's build isolation puts the same torch into another folder each time. Torch is read and
     not imported. Raises Refused where there is none, and for a CXX that is no command.
     """
-    torch = _torch()
+    torch = torch_folder()
     version = (torch / "version.py").read_text(encoding="utf-8")
     # Which C++ ABI it has is a line of this file, where it is not the usual one.
     config = torch / "share/cmake/Torch/TorchConfig.cmake"
@@ -84,8 +84,8 @@ def hash_of_sources() -> str:
     )
 
 
-def _torch() -> Path:
-    """Its folder."""
+def torch_folder() -> Path:
+    """Of this Python's torch, which is not imported. Raises Refused where there is none."""
     spec = importlib.util.find_spec("torch")
     if spec is None or spec.origin is None:
         raise Refused(f"{sys.executable} has no torch, for which this compiles")

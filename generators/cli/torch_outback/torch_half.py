@@ -11,19 +11,17 @@ import shutil
 import sys
 from pathlib import Path
 
-from . import building, cache, variables
+from . import building, cache, cache_key, variables
 from .refused import Refused
 
-# The project's, whose flags are not the torch half's; a make that starts this one has its own jobs.
-_NOT_OURS = (
-    "CFLAGS", "CPPFLAGS", "CXXFLAGS", "LDFLAGS", "CMAKE_TOOLCHAIN_FILE", "MAKEFLAGS", "MFLAGS",
-    "DESTDIR",
-)  # fmt: skip
+# The project's, whose flags are not the torch half's.
+_NOT_OURS = ("CFLAGS", "CPPFLAGS", "CXXFLAGS", "LDFLAGS", "CMAKE_TOOLCHAIN_FILE")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--into", type=Path, required=True, help="gets lib*.a")
+    parser.add_argument("--torch", type=Path, required=True, help="what the project compiles with")
     parser.add_argument("--compiler", required=True, help="and its first arguments")
     parser.add_argument("--flags", default="", help="OUTBACK_TORCH_HALF_FLAGS; none: Outback's own")
     parser.add_argument("--tools", nargs="+", default=[], help="the cmake and ninja of the project")
@@ -34,9 +32,14 @@ def main() -> None:
     path = os.pathsep.join([*tools, variables.text("PATH") or os.defpath])
     os.environ.update(CXX=options.compiler, PATH=path)
     try:
+        there = cache_key.torch_folder()
+        if there.resolve() != options.torch.resolve():
+            raise Refused(
+                f"CMake found {options.torch}, and {sys.executable} has {there} now: run it again"
+            )
         put(options.into, options.flags)
-    except Refused as refused:
-        sys.exit(f"Outback: {refused}")
+    except (Refused, OSError) as why:
+        sys.exit(f"Outback: {why}")
 
 
 def put(folder: Path, flags: str) -> None:
