@@ -8,10 +8,12 @@ import errno
 import json
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from conftest import call
 from torch_outback import toolkit
 from torch_outback.cli import main
 
@@ -100,6 +102,44 @@ def test_a_file_of_the_authors_where_a_new_one_goes_is_a_conflict(project):
     assert done.exit_code == 1 and "CONFLICT: src/kernels.cpp" in done.output
     text = (project / "src/kernels.cpp").read_text()
     assert "<<<<<<< yours\nmine\n" in text and "TORCH_LIBRARY_IMPL" in text
+
+
+def test_presets_of_the_authors_are_not_overwritten(project):
+    presets = project / "CMakePresets.json"
+    mine = '{"version": 3, "configurePresets": [{"name": "mine"}]}\n'
+    presets.write_text(mine)
+    done = outback("update", str(project))
+    assert done.exit_code == 1 and "CONFLICT: CMakePresets.json" in done.output
+    assert f"<<<<<<< yours\n{mine}" in presets.read_text()
+    presets.write_text(mine)  # which resolves it
+    done = outback("update", str(project))
+    assert done.exit_code == 0 and "up to date with Outback" in done.output
+    assert presets.read_text() == mine
+
+
+def test_an_edited_project_builds_after_an_update(project, request):
+    """The author's code, which is in the older runtime, against this Outback's wheel."""
+    environment = request.getfixturevalue("outback")  # that name is the command's here
+    edit(
+        project / "src/runtime.cpp",
+        "int32_t device_count() { return 1; }",
+        "int32_t device_count() { return foo_count; }",
+    )
+    edit(
+        project / "src/runtime.cpp",
+        "#include <cstdlib>\n",
+        '#include <cstdlib>\n#include "driver.h"\n',
+    )
+    (project / "src/driver.h").write_text("inline constexpr int foo_count = 3;\n")
+    done = outback("update", str(project))
+    assert done.exit_code == 0, done.output
+    build = project / "build"
+    place = f"-DOutback_DIR={environment.site}/torch_outback/share/outback/cmake"
+    call(["cmake", "-S", project, "-B", build, place, f"-DPython_EXECUTABLE={environment.python}"])
+    call(["cmake", "--build", build, "--target", "torch_foo", "--parallel", "2"])
+    use = "import torch, torch_foo; print(torch.foo.device_count(), torch.ones(2).foo().sum())"
+    said = call([sys.executable, "-c", use], PYTHONPATH=str(build / "python"))
+    assert said == "3 tensor(2., device='foo:0')\n"
 
 
 def test_what_the_author_deleted_stays_deleted(project):
