@@ -33,14 +33,12 @@
 namespace outback {
 namespace {
 
-std::atomic<bool> registered{false};
-
 // What a second call is compared with. Leaked: such a call may come until the process ends.
 struct identity {
   std::string name;
   const outback_runtime* runtime;
 };
-const identity* registered_as = nullptr;
+std::atomic<const identity*> registered_as{nullptr};  // null before the registration
 
 void check_nothing_registered(const std::string& name) {
   const std::string other = c10::get_privateuse1_backend();
@@ -66,18 +64,19 @@ void check_options(const backend_options& options) {
                       "cannot register ", options.name, ": ", dtype,
                       " is in amp_dtypes and in unsupported_dtypes");
   }
+  core::read_leak_report();
   // Only for what they throw: the registration calls them again for their results.
   ops::operator_names_of(options.excluded_operators);
   ops::initial_fallback_mode(options.fallback);
-  core::read_leak_report();
 }
 
 bool is_registered_as(const backend_options& options) {
-  if (!registered.load(std::memory_order_acquire)) return false;
-  TORCH_CHECK(options.name == registered_as->name, "cannot register ", options.name,
-              ": this process's backend is ", registered_as->name,
+  const identity* const there = registered_as.load(std::memory_order_acquire);
+  if (there == nullptr) return false;
+  TORCH_CHECK(options.name == there->name, "cannot register ", options.name,
+              ": this process's backend is ", there->name,
               " already, and PyTorch has room for one");
-  TORCH_CHECK(options.runtime == registered_as->runtime, "cannot register ", options.name,
+  TORCH_CHECK(options.runtime == there->runtime, "cannot register ", options.name,
               ": it is registered already, with another runtime");
   return true;
 }
@@ -104,19 +103,16 @@ void register_backend(const backend_options& options) {
   registration::check_registrable(options);
   ops::operator_names excluded = ops::operator_names_of(options.excluded_operators);
   const fallback_mode fallback = ops::initial_fallback_mode(options.fallback);
-  const bool reports_leaks = core::read_leak_report();
 
   // The runtime first: all that follows may ask for the name or the table. This may still throw for
   // a malformed variable of a layer, and has changed nothing then.
   core::install_runtime(options.name, options.runtime);
   core::set_unsupported_dtypes(options.unsupported_dtypes);
   core::set_amp_dtypes(options.amp_dtypes);
-  registered_as = new identity{options.name, options.runtime};
   c10::impl::registerDeviceGuard(core::device_type, &core::device_guard_impl());
   c10::SetAllocator(core::device_type, &core::device_allocator());
   at::setHostAllocator(core::device_type, &core::host_allocator());
   set_fallback_mode(fallback);
-  core::want_leak_report(reports_leaks);
   ops::register_operators(std::move(excluded));
   at::RegisterPrivateUse1HooksInterface(&core::accelerator_hooks());
   c10::register_privateuse1_backend(options.name);
@@ -129,7 +125,7 @@ void register_backend(const backend_options& options) {
   core::register_profiler();
   core::register_ddp_timer();
   core::register_accelerator_graph();
-  registered.store(true, std::memory_order_release);
+  registered_as.store(new identity{options.name, options.runtime}, std::memory_order_release);
 }
 
 const std::string& backend_name() noexcept {
@@ -137,7 +133,7 @@ const std::string& backend_name() noexcept {
 }
 
 bool is_registered() noexcept {
-  return registered.load(std::memory_order_acquire);
+  return registered_as.load(std::memory_order_acquire) != nullptr;
 }
 
 }  // namespace outback

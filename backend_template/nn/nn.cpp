@@ -38,44 +38,6 @@ void check_dtypes(const torch::nn::Module& module) {
   for (const auto& item : module.named_buffers()) check_dtype_of(item.key(), item.value());
 }
 
-// Makes all copies when it is constructed and changes the module in `finish`. So a copy that fails
-// leaves the module as it was. A tied parameter is in the module's lists several times and is
-// copied once.
-class module_move {
- public:
-  module_move(const torch::nn::Module& module, c10::DeviceIndex index, bool non_blocking)
-      : index_(index), non_blocking_(non_blocking) {
-    for (const at::Tensor& parameter : module.parameters()) add(parameter);
-    for (const at::Tensor& buffer : module.buffers()) add(buffer);
-  }
-
-  void finish() const {
-    for (const moved_tensor& m : tensors_) m.tensor.set_data(m.moved);
-    // Gradients after their tensors: a gradient must be on the device of its tensor.
-    for (const moved_tensor& m : gradients_) m.tensor.mutable_grad() = m.moved;
-  }
-
- private:
-  void add(const at::Tensor& tensor) {
-    if (!seen_.insert(tensor.unsafeGetTensorImpl()).second) return;
-    const at::Tensor moved = copy_of(tensor);
-    if (moved.device() != tensor.device()) tensors_.push_back({tensor, moved});
-    if (!tensor.grad().defined()) return;
-    const at::Tensor gradient = copy_of(tensor.grad());
-    if (gradient.device() != tensor.grad().device()) gradients_.push_back({tensor, gradient});
-  }
-
-  at::Tensor copy_of(const at::Tensor& tensor) const {
-    return to_backend(tensor.detach(), index_, non_blocking_);
-  }
-
-  c10::DeviceIndex index_;
-  bool non_blocking_;
-  std::unordered_set<const c10::TensorImpl*> seen_;
-  std::vector<moved_tensor> tensors_;
-  std::vector<moved_tensor> gradients_;  // a tensor, and the copy of its gradient
-};
-
 at::Tensor moved_if_defined(const at::Tensor& tensor, c10::DeviceIndex index, bool non_blocking) {
   return tensor.defined() ? to_backend(tensor, index, non_blocking) : tensor;
 }
@@ -87,7 +49,26 @@ void to_backend(torch::nn::Module& module, std::optional<c10::DeviceIndex> index
   const c10::DeviceIndex target = core::index_or_current(index);
   check_dtypes(module);
   const c10::NoGradGuard no_grad;
-  module_move(module, target, non_blocking).finish();
+  // All copies are made before the module changes, so a copy that fails leaves it as it was.
+  std::vector<moved_tensor> tensors, gradients;  // with a gradient's copy goes the gradient's owner
+  const auto move = [&](const at::Tensor& owner, const at::Tensor& tensor, auto& moved) {
+    at::Tensor copy = to_backend(tensor.detach(), target, non_blocking);
+    if (copy.device() != tensor.device()) moved.push_back({owner, std::move(copy)});
+  };
+  std::unordered_set<const c10::TensorImpl*> seen;
+  const auto move_all = [&](const std::vector<at::Tensor>& all) {
+    for (const at::Tensor& tensor : all) {
+      // A tied parameter is in the module's lists several times and is copied once.
+      if (!seen.insert(tensor.unsafeGetTensorImpl()).second) continue;
+      move(tensor, tensor, tensors);
+      if (tensor.grad().defined()) move(tensor, tensor.grad(), gradients);
+    }
+  };
+  move_all(module.parameters());
+  move_all(module.buffers());
+  for (const moved_tensor& m : tensors) m.tensor.set_data(m.moved);
+  // Gradients after their tensors: a gradient must be on the device of its tensor.
+  for (const moved_tensor& m : gradients) m.tensor.mutable_grad() = m.moved;
 }
 
 bool is_backend(const PackedSequence& sequence) noexcept {

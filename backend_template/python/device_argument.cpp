@@ -39,12 +39,6 @@ py::int_ as_int(py::handle object) {
   refuse_type(object);
 }
 
-bool is_negative(const py::int_& number) {
-  int overflow = 0;
-  const long long value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
-  return overflow != 0 ? overflow < 0 : value < 0;
-}
-
 c10::DeviceIndex from_int(const py::int_& number) {
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
@@ -77,7 +71,7 @@ c10::DeviceIndex device_argument(py::handle device, device_rules rules) {
 c10::DeviceIndex device_argument_or_none(py::handle device) {
   if (is_integer(device)) {
     const py::int_ number = as_int(device);
-    return is_negative(number) ? c10::DeviceIndex{-1} : from_int(number);
+    return number < py::int_(0) ? c10::DeviceIndex{-1} : from_int(number);
   }
   return device_argument(device);
 }

@@ -11,10 +11,6 @@
 
 namespace outback::core {
 
-namespace detail {
-constinit std::array<captured_streams, max_devices> captured{};
-}  // namespace detail
-
 namespace {
 
 // Runs in a forked child, where nobody releases the locks that other threads held. Whoever takes a

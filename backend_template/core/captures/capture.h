@@ -96,7 +96,7 @@ struct captured_streams {
   std::atomic<uint64_t> now{0};
   std::atomic<uint64_t> ever{0};
 };
-extern constinit std::array<captured_streams, max_devices> captured;
+inline constinit std::array<captured_streams, max_devices> captured{};
 }  // namespace detail
 
 /// Returns true if a stream of the device is in a capture, or what has waited for the last capture

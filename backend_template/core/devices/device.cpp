@@ -62,9 +62,6 @@ outback_status select(c10::DeviceIndex index) noexcept {
 
 namespace detail {
 
-constinit std::atomic<int> count_now{-1};
-constinit thread_local thread_device device_here;
-
 namespace {
 
 // Keeps `count` if it is above 0, and returns "". Returns what is wrong with it otherwise.

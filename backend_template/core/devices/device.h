@@ -30,7 +30,7 @@ inline constexpr int most_devices = 127;
 
 namespace detail {
 // The number of devices, or -1 while the runtime has not counted any.
-extern constinit std::atomic<int> count_now;
+inline constinit std::atomic<int> count_now{-1};
 
 // The calling thread's device, and what the driver knows of it.
 struct thread_device {
@@ -41,7 +41,7 @@ struct thread_device {
   // A device was set before the start, when the driver could not be told.
   bool is_owed = false;
 };
-extern constinit thread_local thread_device device_here;
+inline constinit thread_local thread_device device_here;
 
 // The slow path of `device_count`: asks the runtime.
 c10::DeviceIndex ask_count() noexcept;

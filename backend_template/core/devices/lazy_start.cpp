@@ -59,8 +59,6 @@ void start_once() {
 
 }  // namespace
 
-std::atomic<start_state> start_state_now{start_state::not_started};
-
 void start_slowly() {
   // Has to come before the lock: another thread of the parent may have held it at the fork, and in
   // the child nobody releases it.
@@ -72,9 +70,4 @@ void start_slowly() {
 }
 
 }  // namespace detail
-
-bool is_started() noexcept {
-  return detail::start_state_now.load(std::memory_order_acquire) == detail::start_state::started;
-}
-
 }  // namespace outback::core

@@ -14,9 +14,14 @@ namespace outback::core {
 namespace detail {
 // not_started -> started, once; started -> forked in a child process, by a pthread_atfork handler.
 enum class start_state { not_started, started, forked };
-extern std::atomic<start_state> start_state_now;
+inline constinit std::atomic<start_state> start_state_now{start_state::not_started};
 void start_slowly();
 }  // namespace detail
+
+/// Returns true once the backend has started in this process. False in a forked child.
+inline bool is_started() noexcept {
+  return detail::start_state_now.load(std::memory_order_acquire) == detail::start_state::started;
+}
 
 /// Starts the backend on the first call: counts the devices, lets the runtime start its driver, and
 /// installs the handler for forks. Later calls cost one load. Thread-safe: of several first callers
@@ -28,14 +33,8 @@ void start_slowly();
 /// the runtime cannot count. Throws it too, after the start, if the driver refuses the device that
 /// the calling thread set before.
 inline void ensure_started() {
-  if (C10_UNLIKELY(detail::start_state_now.load(std::memory_order_acquire) !=
-                   detail::start_state::started)) {
-    detail::start_slowly();
-  }
+  if (C10_UNLIKELY(!is_started())) detail::start_slowly();
 }
-
-/// Returns true once the backend has started in this process. False in a forked child.
-bool is_started() noexcept;
 
 /// Returns true in a child of a process that had started the backend before the fork. Such a child
 /// must not free what the parent allocated or created: it is the parent's.

@@ -4,10 +4,7 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <exception>
 #include <iterator>
-#include <new>
-#include <string>
 #include <utility>
 
 #include "backend_template/core/devices/device.h"
@@ -29,23 +26,6 @@ struct waiting_programs {
 waiting_programs& waiting() {
   static auto& programs = *new waiting_programs;
   return programs;
-}
-
-// Returns what to report for the exception that is being handled. Where memory has run out, a text
-// that is short enough to need none.
-std::string failure_text_now() noexcept try {
-  const std::string where = "an operator failed in a graph's replay: ";
-  try {
-    throw;
-  } catch (const c10::Error& e) {
-    return where + e.what_without_backtrace();
-  } catch (const std::exception& e) {
-    return where + e.what();
-  }
-} catch (const std::bad_alloc&) {
-  return "out of memory";
-} catch (...) {
-  return "unknown error";
 }
 
 void enqueue(const c10::Stream& stream, void (*callback)(void*), void* data) {
@@ -186,7 +166,7 @@ void host_program::run_node(void* data) noexcept {
   } catch (...) {
     // There is nobody to throw it to: this is a thread of the runtime's.
     program.failed_.store(true, std::memory_order_relaxed);
-    report_host_failure(program.device_, failure_text_now());
+    report_host_failure(program.device_, handled_text());
   }
 }
 

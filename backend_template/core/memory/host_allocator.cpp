@@ -81,11 +81,10 @@ void free_pinned(void* context) {
   if (is_in_bad_fork()) return;
   try {
     host_caching_allocator().free(context);
-  } catch (const c10::Error& e) {
+  } catch (const c10::Error&) {
     // The device is lost. Nobody knows when its copies end, so the memory is never freed. A deleter
     // must not throw, hence the warning.
-    warn(backend_name(),
-         ": pinned memory leaks, since an event failed: ", e.what_without_backtrace());
+    warn(backend_name(), ": pinned memory leaks, since an event failed: ", handled_text());
   }
 }
 

@@ -1,6 +1,7 @@
 #include "backend_template/core/runtime/runtime.h"
 
 #include <atomic>
+#include <new>
 
 #include "backend_template/core/runtime/environment.h"
 #include "backend_template/core/runtime/format.h"
@@ -127,6 +128,20 @@ void fail(outback_status status, const char* slot, int64_t device, int64_t size)
   if (status == OUTBACK_UNSUPPORTED) TORCH_CHECK_NOT_IMPLEMENTED(false, text);
   TORCH_CHECK(status != OUTBACK_INVALID_ARGUMENT, text);
   throw c10::AcceleratorError({__func__, __FILE__, static_cast<uint32_t>(__LINE__)}, status, text);
+}
+
+std::string handled_text() noexcept try {
+  try {
+    throw;
+  } catch (const c10::Error& error) {
+    return error.what_without_backtrace();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+} catch (const std::bad_alloc&) {
+  return "out of memory";
+} catch (...) {
+  return "unknown error";
 }
 
 void warn_of(outback_status status, const char* slot, int64_t device, int64_t size) noexcept try {

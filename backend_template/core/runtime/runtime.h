@@ -125,6 +125,11 @@ T answer_of(Ask&& ask, const char* output, const char* slot, int64_t device = no
 /// Returns the text that `blame` throws, for code that must not throw.
 std::string blame_text(const std::string& what, const char* slot, int64_t device, int64_t size);
 
+/// Returns the text of the exception that is being handled, without torch's backtrace, for code
+/// that must not throw: where there is no memory for it, a text that needs none. Only inside a
+/// `catch`.
+std::string handled_text() noexcept;
+
 /// Warns with the text that `parts` make, and `warn_of` with the one that `fail` throws, if
 /// `status` is no success. For code that must not throw: where there is no memory for a text,
 /// nothing is said.

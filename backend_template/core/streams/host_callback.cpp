@@ -2,7 +2,6 @@
 
 #include <c10/util/Exception.h>
 
-#include <exception>
 #include <memory>
 #include <utility>
 
@@ -16,13 +15,8 @@ namespace {
 void run_callback(const std::function<void()>& function) noexcept {
   try {
     function();
-  } catch (const c10::Error& error) {
-    // what() would add torch's C++ stack.
-    warn(backend_name(), ": a host callback threw: ", error.what_without_backtrace());
-  } catch (const std::exception& error) {
-    warn(backend_name(), ": a host callback threw: ", error.what());
   } catch (...) {
-    warn(backend_name(), ": a host callback threw something that is no std::exception");
+    warn(backend_name(), ": a host callback threw: ", handled_text());
   }
 }
 

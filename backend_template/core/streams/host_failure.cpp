@@ -29,8 +29,6 @@ failure& reported(c10::DeviceIndex device) noexcept {
 
 namespace detail {
 
-constinit std::array<std::atomic<bool>, max_devices> has_host_failure{};
-
 void throw_host_failure(c10::DeviceIndex device) {
   std::string what;
   {
@@ -39,7 +37,7 @@ void throw_host_failure(c10::DeviceIndex device) {
     what = std::exchange(kept.what, {});
     has_host_failure[static_cast<size_t>(device)].store(false, std::memory_order_release);
   }
-  TORCH_CHECK(what.empty(), backend_name(), ": ", what);
+  TORCH_CHECK(what.empty(), backend_name(), ": an operator failed in a graph's replay: ", what);
 }
 
 }  // namespace detail

@@ -22,7 +22,7 @@ void report_host_failure(c10::DeviceIndex device, std::string what) noexcept;
 
 namespace detail {
 // By device, true while a failure is kept: the common case needs no lock.
-extern constinit std::array<std::atomic<bool>, max_devices> has_host_failure;
+inline constinit std::array<std::atomic<bool>, max_devices> has_host_failure{};
 // The slow path of `check_host_failure`. Returns if another thread has thrown the failure.
 void throw_host_failure(c10::DeviceIndex device);
 }  // namespace detail

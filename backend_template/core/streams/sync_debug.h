@@ -14,22 +14,26 @@ namespace outback::core {
 /// the host wait, and `error` makes that call fail before it waits.
 enum class sync_debug_mode : uint8_t { off = 0, warn = 1, error = 2 };
 
-/// Sets the mode for all threads from now on. Thread-safe, as is the getter.
-void set_sync_debug_mode(sync_debug_mode mode) noexcept;
-sync_debug_mode get_sync_debug_mode() noexcept;
-
 namespace detail {
 // Relaxed loads and stores: a thread may see a new mode a moment later.
-extern std::atomic<sync_debug_mode> sync_debug_mode_now;
+inline constinit std::atomic<sync_debug_mode> sync_debug_mode_now{sync_debug_mode::off};
 // The slow path of `note_synchronizing`, for the mode that it has read, `warn` or `error`. Another
 // thread may have set another one since.
 void report_synchronizing(sync_debug_mode mode);
 }  // namespace detail
 
+/// Sets the mode for all threads from now on. Thread-safe, as is the getter.
+inline void set_sync_debug_mode(sync_debug_mode mode) noexcept {
+  detail::sync_debug_mode_now.store(mode, std::memory_order_relaxed);
+}
+inline sync_debug_mode get_sync_debug_mode() noexcept {
+  return detail::sync_debug_mode_now.load(std::memory_order_relaxed);
+}
+
 /// Warns, or throws c10::Error (RuntimeError), if the mode says so. Call it before the host waits
 /// for a stream's work. Costs one load in the mode `off`.
 inline void note_synchronizing() {
-  const sync_debug_mode mode = detail::sync_debug_mode_now.load(std::memory_order_relaxed);
+  const sync_debug_mode mode = get_sync_debug_mode();
   if (C10_UNLIKELY(mode != sync_debug_mode::off)) detail::report_synchronizing(mode);
 }
 

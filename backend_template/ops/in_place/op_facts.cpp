@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <type_traits>
 
 namespace outback::ops {
 namespace {
@@ -15,6 +16,7 @@ namespace {
 struct named_argument {
   std::string_view op;
   std::string_view argument;
+  bool operator==(const named_argument&) const = default;
 };
 
 // Arguments that the CPU kernel writes although the schema does not say so. In place that does no
@@ -61,12 +63,9 @@ constexpr std::array<std::string_view, 4> data_movers{
 // Its kernel asks which arguments require a gradient, to know what the backward pass will need.
 constexpr std::string_view requires_grad_reader = "aten::_sparse_mm_reduce_impl";
 
-template <size_t N>
-bool contains(const std::array<named_argument, N>& table, std::string_view op,
-              std::string_view argument) {
-  return std::any_of(table.begin(), table.end(), [&](const named_argument& entry) {
-    return entry.op == op && entry.argument == argument;
-  });
+template <class Entry, size_t N>
+bool contains(const std::array<Entry, N>& table, const std::type_identity_t<Entry>& wanted) {
+  return std::find(table.begin(), table.end(), wanted) != table.end();
 }
 
 // The type inside any number of Optional and List.
@@ -90,16 +89,14 @@ op_facts facts_of(const c10::OperatorHandle& op) {
   const auto& arguments = schema.arguments();
   TORCH_INTERNAL_ASSERT(arguments.size() <= 64, schema);
   op_facts facts;
-  if (std::find(data_movers.begin(), data_movers.end(), schema.name()) == data_movers.end()) {
+  if (!contains(data_movers, schema.name())) {
     facts.judged_as = operator_text{schema.name().c_str(), schema.overload_name().c_str()};
   }
-  const bool overwrites = std::find(overwriting_operators.begin(), overwriting_operators.end(),
-                                    schema.name()) != overwriting_operators.end();
+  const bool overwrites = contains(overwriting_operators, schema.name());
   const bool fills_results = schema.name() != unreliable_writer;
   facts.arguments = static_cast<uint32_t>(arguments.size());
   facts.returns = static_cast<uint32_t>(schema.returns().size());
-  facts.results_stay_on_cpu =
-      std::find(cpu_results.begin(), cpu_results.end(), schema.name()) != cpu_results.end();
+  facts.results_stay_on_cpu = contains(cpu_results, schema.name());
   facts.tells_host =
       op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output);
   facts.asks_requires_grad = schema.name() == requires_grad_reader;
@@ -121,11 +118,11 @@ op_facts facts_of(const c10::OperatorHandle& op) {
     }
     const c10::AliasInfo* alias = argument.alias_info();
     if ((alias != nullptr && alias->isWrite()) ||
-        contains(unannotated_writes, schema.name(), argument.name())) {
+        contains(unannotated_writes, {schema.name(), argument.name()})) {
       facts.written |= bit;
       if (overwrites || (argument.is_out() && fills_results)) facts.overwritten |= bit;
     }
-    if (contains(cpu_arguments, schema.name(), argument.name())) facts.cpu_allowed |= bit;
+    if (contains(cpu_arguments, {schema.name(), argument.name()})) facts.cpu_allowed |= bit;
   }
   return facts;
 }

@@ -7,7 +7,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <vector>
 
 #include "backend_template/core/captures/capture.h"
 #include "backend_template/core/devices/device.h"
@@ -18,6 +17,7 @@
 #include "backend_template/ops/in_place/tensor_fields.h"
 #include "backend_template/ops/recording/host_call.h"
 #include "backend_template/ops/recording/operator_kind.h"
+#include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
 
 namespace outback::ops {
@@ -48,28 +48,15 @@ class recorder final : public c10::OperatorKernel {
     if (open == nullptr) {
       // Perhaps another thread ended the capture: then this thread's operators need not come here.
       core::leave_recorder_if_over();
-    } else if (open->program() != nullptr && core::records_host_operators(device->index()) &&
-               record(op, *open, *device, *stack)) {
-      return;
+    } else if (open->program() != nullptr && core::records_host_operators(device->index())) {
+      const operator_kind kind = kind_of(op);
+      if (kind == operator_kind::answers_host) {
+        refuse_operator(*open, op, "the host needs a value or a shape that only its results tell");
+      }
+      if (kind == operator_kind::host) return record_host_call(op, *open, *device, *stack);
     }
     constexpr c10::DispatchKeySet below(c10::DispatchKeySet::FULL_AFTER, core::recorder_key);
     op.redispatchBoxed(keys & below, stack);
-  }
-
- private:
-  // Records the operator. False if it goes on to its kernel for the device instead.
-  static bool record(const c10::OperatorHandle& op, core::capture& open, c10::Device device,
-                     torch::jit::Stack& stack) {
-    switch (kind_of(op)) {
-      case operator_kind::device:
-        return false;
-      case operator_kind::answers_host:
-        refuse_operator(open, op, "the host needs a value or a shape that only its results tell");
-      case operator_kind::host:
-        record_host_call(op, open, device, stack);
-        return true;
-    }
-    return false;
   }
 };
 
@@ -77,24 +64,20 @@ class recorder final : public c10::OperatorKernel {
 // composite kernel would come before that fallback. Core calls it when a capture begins, from any
 // thread.
 void prepare() {
-  // Leaked: a registration ends when its handle dies.
+  // Leaked, since operators may run until the process ends.
   static auto& guard = *new std::mutex;
-  static auto& handles = *new std::vector<c10::RegistrationHandleRAII>;
-  constexpr const char* registered_by = "outback, graphs";
+  static auto& to = *new registrar(*new operator_names);
   const std::lock_guard<std::mutex> lock(guard);
-  c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
   const auto kernel = [] {
     return c10::KernelFunction::makeFromBoxedFunctor(std::make_unique<recorder>());
   };
-  if (!dispatcher.hasBackendFallbackForDispatchKey(core::recorder_key)) {
-    handles.push_back(dispatcher.registerFallback(core::recorder_key, kernel(), registered_by));
-  }
+  to.add_fallback(core::recorder_key, kernel());
   // Asks again on each capture: a library loaded since the last one may have registered kernels.
+  c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
   for (const c10::OperatorName& name : dispatcher.getAllOpNames()) {
     const auto op = dispatcher.findSchema(name);
     if (!op || op->hasKernelForDispatchKey(core::recorder_key) || !hides_its_kernel(*op)) continue;
-    handles.push_back(dispatcher.registerImpl(name, core::recorder_key, kernel(), std::nullopt,
-                                              nullptr, registered_by));
+    to.add_boxed(*op, core::recorder_key, kernel());
   }
 }
 

@@ -88,8 +88,9 @@ _REST_OF_THE_BACKEND = (
         breaks="torch.acme.set_device(2**70) changes nothing and says nothing, instead of "
         "raising torch.AcceleratorError.",
         file="backend_template/python/device_argument.cpp",
-        old="  return overflow != 0 ? overflow < 0 : value < 0;",
-        new="  return value < 0;",
+        old="number < py::int_(0)",
+        new="[&, over = 0]() mutable {"
+        " return PyLong_AsLongLongAndOverflow(number.ptr(), &over) < 0; }()",
         found_by="tests/python/test_device_module.py::test_a_huge_index_is_no_negative_one",
     ),
     Mutant(

@@ -29,8 +29,6 @@ history_defaults& defaults() {
 
 namespace detail {
 
-constinit std::array<std::atomic<device_cache*>, max_devices> caches{};
-
 device_cache& make_cache(c10::DeviceIndex device) {
   // Before the lock is taken: the first call of device_info starts the driver.
   const size_t granule = std::max<size_t>(smallest_block, device_info(device).alignment);

@@ -15,7 +15,7 @@ namespace outback::core {
 
 namespace detail {
 // By device; null before the device's first use. Never destroyed, since tensors may outlive main().
-extern constinit std::array<std::atomic<device_cache*>, max_devices> caches;
+inline constinit std::array<std::atomic<device_cache*>, max_devices> caches{};
 // The slow path of `cache_of`.
 device_cache& make_cache(c10::DeviceIndex device);
 }  // namespace detail

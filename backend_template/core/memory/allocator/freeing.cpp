@@ -95,13 +95,10 @@ void wait_for_uses(device_cache& cache, block* freed, bool own_stream_too) noexc
       if (captures_so_far(device) != captures) continue;
       return cache.wait_for(freed, std::move(uses));
     }
-  } catch (const c10::Error& e) {
-    // The device is lost. Nobody knows when its work ends, so the memory is never freed. A deleter
-    // must not throw, hence the warning.
-    warn(backend_name(), ": ", size,
-         " bytes leak, since an event failed: ", e.what_without_backtrace());
-  } catch (const std::exception& e) {
-    warn(backend_name(), ": ", size, " bytes leak: ", e.what());
+  } catch (...) {
+    // Mostly the device is lost. Nobody knows when its work ends, so the memory is never freed. A
+    // deleter must not throw, hence the warning.
+    warn(backend_name(), ": ", size, " bytes leak, since an event failed: ", handled_text());
   }
 }
 

@@ -23,8 +23,6 @@ std::atomic<CreateContextFn> gather_now{nullptr};
 
 namespace detail {
 
-std::atomic<RecordContext> contexts_now{RecordContext::NEVER};
-
 std::shared_ptr<c10::GatheredContext> gather() noexcept try {
   const CreateContextFn make = gather_now.load(std::memory_order_acquire);
   return make == nullptr ? nullptr : make();

@@ -68,7 +68,8 @@ class history {
 
 namespace detail {
 // What stacks are taken for, in all threads. NEVER while nothing is recorded.
-extern std::atomic<c10::CachingDeviceAllocator::RecordContext> contexts_now;
+inline constinit std::atomic<c10::CachingDeviceAllocator::RecordContext> contexts_now{
+    c10::CachingDeviceAllocator::RecordContext::NEVER};
 std::shared_ptr<c10::GatheredContext> gather() noexcept;
 }  // namespace detail
 

@@ -82,13 +82,11 @@ void report_all() {
 
 }  // namespace
 
-bool read_leak_report() {
-  return from_environment(
-      [] { return outback::detail::flag_variable("OUTBACK_REPORT_LEAKS").value_or(false); });
-}
-
-void want_leak_report(bool wanted) noexcept {
-  is_wanted.store(wanted, std::memory_order_relaxed);
+void read_leak_report() {
+  is_wanted.store(from_environment([] {
+                    return outback::detail::flag_variable("OUTBACK_REPORT_LEAKS").value_or(false);
+                  }),
+                  std::memory_order_relaxed);
 }
 
 void report_leaks_at_exit() {

@@ -6,12 +6,9 @@
 
 namespace outback::core {
 
-/// Returns true if the variable asks for the report. Throws c10::ValueError (ValueError) for a
-/// value that is neither 0 nor 1.
-bool read_leak_report();
-
-/// Keeps what `read_leak_report` returned.
-void want_leak_report(bool wanted) noexcept;
+/// Notes whether the variable asks for the report. Throws c10::ValueError (ValueError) for a value
+/// that is neither 0 nor 1.
+void read_leak_report();
 
 /// Registers the report with std::atexit, if it is wanted. Only the first call counts. Thread-safe.
 void report_leaks_at_exit();

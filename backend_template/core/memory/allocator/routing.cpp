@@ -32,6 +32,12 @@ thread_local thread_routes here;
 
 std::atomic<c10::CaptureId_t> last_pool{0};
 
+// The route that the calling thread began last on the device, or the end of the reversed list.
+auto last_route(c10::DeviceIndex device) {
+  return std::find_if(here.all.rbegin(), here.all.rend(),
+                      [device](const route& entered) { return entered.device == device; });
+}
+
 // The pool of the capture that the calling thread's current stream is in; {0, 0} if it is in none.
 c10::MempoolId_t pool_of_capture(c10::DeviceIndex device) {
   const auto open = capture_of(current_stream(device));
@@ -39,10 +45,6 @@ c10::MempoolId_t pool_of_capture(c10::DeviceIndex device) {
 }
 
 }  // namespace
-
-namespace detail {
-std::atomic<bool> caching_is_on{true};
-}  // namespace detail
 
 c10::MempoolId_t new_pool_id() noexcept {
   return {0, last_pool.fetch_add(1, std::memory_order_relaxed) + 1};
@@ -58,9 +60,7 @@ void begin_allocate_to_pool(c10::DeviceIndex device, c10::MempoolId_t pool) {
 
 void end_allocate_to_pool(c10::DeviceIndex device, c10::MempoolId_t pool) {
   std::vector<route>& routes = here.all;
-  const auto last = std::find_if(routes.rbegin(), routes.rend(), [device](const route& entered) {
-    return entered.device == device;
-  });
+  const auto last = last_route(device);
   TORCH_CHECK(last != routes.rend() && last->pool == pool, backend_name(), ": the pool (",
               pool.first, ", ", pool.second, ") does not serve this thread on device ",
               static_cast<int>(device), ": expected the one that was entered last");
@@ -74,11 +74,8 @@ c10::MempoolId_t pool_for(c10::DeviceIndex device) noexcept {
   if (C10_LIKELY(route_count == 0)) {
     return any_capture(device) ? pool_of_capture(device) : common_pool;
   }
-  const std::vector<route>& routes = here.all;
-  const auto last = std::find_if(routes.rbegin(), routes.rend(), [device](const route& entered) {
-    return entered.device == device;
-  });
-  return last == routes.rend() ? pool_of_capture(device) : last->pool;
+  const auto last = last_route(device);
+  return last == here.all.rend() ? pool_of_capture(device) : last->pool;
 }
 
 void enable_caching(bool on) noexcept {

@@ -9,7 +9,7 @@
 namespace outback::core {
 
 namespace detail {
-extern std::atomic<bool> caching_is_on;
+inline constinit std::atomic<bool> caching_is_on{true};
 }  // namespace detail
 
 /// Returns an id that no pool of this process has had. Thread-safe.
