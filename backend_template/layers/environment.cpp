@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "backend_template/layers/make.hpp"
+#include "backend_template/layers/layer.hpp"
 #include "outback/detail/variables.hpp"
 #include "outback/layers.hpp"
 

@@ -17,7 +17,6 @@
 #include "backend_template/layers/fault_rules.hpp"
 #include "backend_template/layers/fork_mutex.hpp"
 #include "backend_template/layers/layer.hpp"
-#include "backend_template/layers/make.hpp"
 #include "backend_template/layers/text.hpp"
 #include "outback/layers.hpp"
 
@@ -153,8 +152,6 @@ class injector : public layer<injector> {
 
 const outback_runtime* inject(const outback_runtime* below, const std::vector<fault>& faults) {
   check_table(below);
-  // Before the layer is made: it would be leaked.
-  for (const fault& each : faults) check_fault(each);
   return (new injector(*below, faults))->table();
 }
 

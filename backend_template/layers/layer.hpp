@@ -3,6 +3,8 @@
 // (faults.cpp) is the shortest example.
 #pragma once
 
+#include <string>
+
 #include "outback/detail/slots.hpp"
 #include "outback/runtime_error.hpp"
 #include "outback/table_check.hpp"
@@ -13,6 +15,15 @@ namespace outback::layers {
 /// call itself; null if the last failure came from below all layers. The layers above it see that
 /// the text is not theirs, and ask the table below.
 inline thread_local constinit const void* refused_by = nullptr;
+
+/// Throws outback::invalid_argument, with the sentence of `outback::table_problem`, unless a layer
+/// can be put over `below`. A null `below` is refused too. Every function that makes a layer begins
+/// with it.
+inline void check_table(const outback_runtime* below) {
+  if (const std::string problem = table_problem(below); !problem.empty()) {
+    throw invalid_argument(problem);
+  }
+}
 
 /// The base class of `Layer` (a class that passes itself as the parameter). `Layer` must have the
 /// member

@@ -12,7 +12,6 @@
 
 #include "backend_template/layers/call.hpp"
 #include "backend_template/layers/layer.hpp"
-#include "backend_template/layers/make.hpp"
 #include "backend_template/layers/text.hpp"
 #include "backend_template/layers/trace_file.hpp"
 #include "outback/detail/utf8.hpp"

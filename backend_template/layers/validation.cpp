@@ -12,7 +12,6 @@
 #include <set>
 
 #include "backend_template/layers/kept_list.hpp"
-#include "backend_template/layers/make.hpp"
 #include "outback/answer_check.hpp"
 
 namespace outback::layers {

@@ -12,7 +12,6 @@
 
 #include "backend_template/layers/kept_list.hpp"
 #include "backend_template/layers/layer.hpp"
-#include "backend_template/layers/make.hpp"
 #include "outback/answer_check.hpp"
 #include "outback/detail/device_list.hpp"
 #include "outback/layers.hpp"

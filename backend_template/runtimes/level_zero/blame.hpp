@@ -15,20 +15,9 @@ class noted_loss : public device_lost {
 
 /// Runs `body`, in which the driver is called for `d`. If it throws outback::device_lost, `d` is
 /// lost from then on, unless a `blame` further inside has noted another device.
-template <class Body>
-decltype(auto) blame(device& d, const Body& body) {
-  try {
-    return body();
-  } catch (const noted_loss&) {
-    throw;
-  } catch (const device_lost& error) {
-    d.lose();
-    throw noted_loss(error.what());
-  }
-}
-
-/// The same for calls of the driver that concern two devices: the driver is asked which one is
-/// lost.
+///
+/// For calls of the driver that concern a second device too, `other`, the driver is asked which one
+/// is lost.
 template <class Body>
 decltype(auto) blame(device& d, device& other, const Body& body) {
   try {
@@ -36,9 +25,13 @@ decltype(auto) blame(device& d, device& other, const Body& body) {
   } catch (const noted_loss&) {
     throw;
   } catch (const device_lost& error) {
-    (other.gone() ? other : d).lose();
+    (&other != &d && other.gone() ? other : d).lose();
     throw noted_loss(error.what());
   }
+}
+template <class Body>
+decltype(auto) blame(device& d, const Body& body) {
+  return blame(d, d, body);
 }
 
 }  // namespace outback::level_zero
