@@ -28,7 +28,6 @@ void define_device_module(py::module_& module) {
   define_graphs(module, native);
   define_memory_pools(native);
   define_devices(module);
-  define_properties(module);
   define_contexts(module);
   define_streams(module);
   define_memory(native, "The device's memory: what its allocator holds, counts, and remembers.");
@@ -36,7 +35,8 @@ void define_device_module(py::module_& module) {
   define_fallback(module);
   define_peer(module);
   define_telemetry(module);
-  for (const char* each : {"lazy_calls", "sync_debug", "surface"}) part(each).attr("define")();
+  for (const char* each : {"lazy_calls", "properties", "sync_debug", "surface"})
+    part(each).attr("define")();
 }
 
 }  // namespace outback::python

@@ -12,7 +12,6 @@
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/core/streams/sync_debug.h"
 #include "backend_template/module/device_module.h"
-#include "backend_template/module/properties.h"
 #include "backend_template/python/device_argument.h"
 #include "backend_template/python/dtype.h"
 #include "outback/backend.h"
@@ -41,6 +40,21 @@ void prepare_kernel(int64_t index) {
   if (core::is_idle(core::current_stream(device))) return;
   const py::gil_scoped_release no_gil;
   core::drain(device);
+}
+
+// The names are those of torch.cuda's object, where it has the field.
+py::dict device_info(c10::DeviceIndex device) {
+  using namespace py::literals;
+  const outback_device_info info = core::device_info(device);
+  return py::dict(
+      "name"_a = info.name, "total_memory"_a = info.memory_size,
+      "max_allocation"_a = info.max_alloc_size, "multi_processor_count"_a = info.compute_units,
+      "major"_a = info.capability_major, "minor"_a = info.capability_minor,
+      "warp_size"_a = info.subgroup_size, "max_threads_per_block"_a = info.max_group_size,
+      "is_integrated"_a = (info.flags & OUTBACK_INTEGRATED) != 0,
+      "is_host_addressable"_a = (info.flags & OUTBACK_HOST_ADDRESSABLE) != 0,
+      "pci_id"_a = info.pci_id,
+      "_uuid"_a = py::bytes(reinterpret_cast<const char*>(info.uuid), sizeof info.uuid));
 }
 
 void qualify_name(const py::object& type) {
@@ -78,7 +92,7 @@ void define_native(py::module_& module, py::module_& package) {
   if (!native) throw py::error_already_set();
   native.def("check_addressable", &check_addressable);
   native.def("default_generators", &default_generators);
-  native.def("device_properties", &properties_of);
+  native.def("device_info", &device_info);
   native.def("qualify_name", &qualify_name);
   native.def("raw_stream", &raw_stream, py::arg("device_idx"));
   native.def("set_sync_debug_mode",

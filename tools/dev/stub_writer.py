@@ -51,13 +51,7 @@ _RESULTS = {
 _ATTRIBUTES = {
     "MemPool.id": "tuple[int, int]",
     "StreamContext.stream": "torch.Stream | None",
-    "_DeviceProperties.name": "str",
-    "_DeviceProperties.pci_id": "str",
     "_DeviceProperties.uuid": "uuid.UUID | None",
-    "_DeviceProperties.warp_size": "int | None",
-    "_DeviceProperties.max_threads_per_block": "int | None",
-    "_DeviceProperties.is_integrated": "bool",
-    "_DeviceProperties.is_host_addressable": "bool",
 }
 _VALUES = {"default_generators": "tuple[torch.Generator, ...]"}
 # Not in __all__, and yet a user's.
@@ -268,6 +262,9 @@ def _class(name: str, cls: type) -> str:
         return head + " ...\n"
     doc = inspect.cleandoc((cls.__doc__ or "").partition("--\n\n")[2] or cls.__doc__ or "")
     lines = [f'    """{_fill(doc, "    ") if len(doc) > _WIDTH - 10 else doc}"""\n'] if doc else []
+    for member, kind in inspect.get_annotations(cls).items():  # each of which is read-only
+        annotation = _name_of(kind) if isinstance(kind, type) else repr(kind)
+        lines.append(f"    @property\n    def {member}(self) -> {annotation}: ...\n")
     lines += _constructor(cls)
     for member, value in _members(cls).items():
         if member in ("__enter__", "__exit__") or not member.startswith("_"):

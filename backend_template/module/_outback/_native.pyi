@@ -12,8 +12,8 @@ def check_addressable(device: int) -> None:
 def default_generators() -> tuple[torch.Generator, ...]:
     """Those that operators use when the caller gives none, one for each device. Starts nothing."""
 
-def device_properties(device: int) -> Any:
-    """As get_device_properties, but starts nothing, and `device` is not checked."""
+def device_info(device: int) -> dict[str, Any]:
+    """The fields of _DeviceProperties, the UUID as bytes. `device` is not checked."""
 
 def qualify_name(cls: type) -> None:
     """Makes "torch.acme.FloatTensor" the name that C sees, which is else "FloatTensor"."""

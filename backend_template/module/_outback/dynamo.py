@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch._dynamo.device_interface import DeviceInterface, register_interface_for_device
 
-from . import _native, device_module, name
+from . import _native, device_module, name, properties
 
 _worker_properties: list[Any] = []
 _worker_device = -1  # none was set
@@ -29,7 +29,7 @@ class Worker:
     def get_device_properties(device: Any = None) -> Any:
         if not _worker_properties:
             every = range(device_module.device_count())
-            _worker_properties.extend(map(_native.device_properties, every))
+            _worker_properties.extend(map(properties.unchecked, every))
         index = Worker.current_device() if device is None else device
         return _worker_properties[device_module._normalize_device(index)]
 
