@@ -120,6 +120,8 @@ def test_what_others_builds_are_told_is_not_for_the_torch_half(tmp_path, monkeyp
 
 
 def run(monkeypatch, into: Path, torch_folder: str) -> None:
+    for name in ("CXX", "PATH"):  # which it sets, for this process
+        monkeypatch.setenv(name, os.environ.get(name, ""))
     arguments = ["--into", str(into), "--torch", torch_folder, "--compiler", "g++-12 -m64"]
     monkeypatch.setattr(sys, "argv", ["x", *arguments, "--tools", "/a/cmake"])
     torch_half.main()
