@@ -72,6 +72,17 @@ def test_without_a_cache_it_is_compiled_in_the_project(into, monkeypatch, capsys
         assert said == f"Outback: {why}. The torch half is compiled in {into} instead.\n"
 
 
+def test_a_path_that_is_no_text_is_said_all_the_same(into, monkeypatch, capsys):
+    def refuse(flags: str) -> Path:
+        raise Refused("there is no home folder to keep the torch half in")
+
+    monkeypatch.setattr(cache, "provide", refuse)
+    torch_half.put(into / "\udce9", "")
+    assert (
+        texts(into / "\udce9") and f"compiled in {into}/\\udce9 instead" in capsys.readouterr().out
+    )
+
+
 def test_what_does_not_compile_is_not_compiled_again(into, monkeypatch):
     def fail(flags: str) -> Path:
         raise building.Failed("the torch half could not be compiled, see /cache/build.log")

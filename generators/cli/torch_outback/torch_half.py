@@ -50,7 +50,8 @@ def put(folder: Path, flags: str) -> None:
     except building.Failed:
         raise
     except (Refused, ModuleNotFoundError) as why:
-        print(f"Outback: {why}. The torch half is compiled in {folder} instead.", flush=True)
+        said = f"Outback: {why}. The torch half is compiled in {folder} instead."
+        print(variables.printable(said), flush=True)  # a path may be no UTF-8
         archives = _compiled_here(folder, flags)
     for archive in archives:
         new = folder / f"{archive.name}.new"
