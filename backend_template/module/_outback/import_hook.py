@@ -49,7 +49,7 @@ class _Watch:
             del finders[: finders.index(self) + 1]
         for finder in finders:
             find = getattr(finder, "find_spec", None)  # which finders of Python 2's time lack
-            spec = find(self._wanted, path, target) if find else None
+            spec: ModuleSpec | None = find(self._wanted, path, target) if find else None
             if spec is not None:
                 return spec
         return None
