@@ -12,7 +12,12 @@ from torch_outback.cli import main
 
 PRESETS = ["debug", "release", "asan", "tsan"]
 SANITIZERS = {"asan": "-fsanitize=address,undefined", "tsan": "-fsanitize=thread"}
-KINDS = [["--language", "c++"], ["--language", "c"], ["--runtime", "host"]]
+# What differs between kinds of projects is in the presets with sanitizers.
+KINDS = [
+    (["--language", "c++"], PRESETS),
+    (["--language", "c"], ["asan"]),
+    (["--runtime", "host"], ["tsan"]),
+]
 
 
 def new(folder: Path, *options: str) -> Path:
@@ -27,10 +32,10 @@ def configured(project: Path, preset: str) -> str:
     return call(["cmake", "--preset", preset, *fixed], cwd=project)
 
 
-@pytest.mark.parametrize("options", KINDS, ids=lambda options: options[-1])
-def test_each_preset_is_for_all_that_the_project_compiles(tmp_path, options):
+@pytest.mark.parametrize("options, presets", KINDS, ids=["c++", "c", "host"])
+def test_each_preset_is_for_all_that_the_project_compiles(tmp_path, options, presets):
     project = new(tmp_path / "a project", *options)
-    for preset in PRESETS:
+    for preset in presets:
         said = configured(project, preset)
         assert "Manually-specified variables were not used" not in said
         lines = json.loads((project / f"build/{preset}/compile_commands.json").read_text())
