@@ -8,7 +8,6 @@ from torch._dynamo.device_interface import DeviceInterface, register_interface_f
 
 from . import _native, device_module, name, properties
 
-_worker_properties: list[Any] = []
 _worker_device = -1  # none was set
 
 
@@ -27,11 +26,10 @@ class Worker:
 
     @staticmethod
     def get_device_properties(device: Any = None) -> Any:
-        if not _worker_properties:
-            every = range(device_module.device_count())
-            _worker_properties.extend(map(properties.unchecked, every))
+        for each in range(device_module.device_count()):
+            properties.unchecked(each)
         index = Worker.current_device() if device is None else device
-        return _worker_properties[device_module._normalize_device(index)]
+        return properties.unchecked(device_module._normalize_device(index))
 
 
 def _is_dtype_supported(dtype: torch.dtype, including_emulation: bool = False) -> bool:

@@ -1,5 +1,6 @@
 """torch.<name>.get_device_properties and its kin: what a device says of itself."""
 
+from functools import cache
 from typing import Any
 
 from . import _native, device_module, name, publish
@@ -47,8 +48,10 @@ class _DeviceProperties:
         )
 
 
+@cache
 def unchecked(device: int) -> _DeviceProperties:
-    """As get_device_properties, but `device` is not checked."""
+    """As get_device_properties, but `device` is not checked. Asks the device once: after that it
+    may be called in a forked child."""
     return _DeviceProperties(_native.device_info(device))
 
 
