@@ -15,6 +15,7 @@
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/dtypes.h"
+#include "backend_template/core/devices/lazy_start.h"
 #include "backend_template/core/interfaces/guard.h"
 #include "backend_template/core/interfaces/hooks.h"
 #include "backend_template/core/interfaces/registries.h"
@@ -107,6 +108,7 @@ void register_backend(const backend_options& options) {
   // The runtime first: all that follows may ask for the name or the table. This may still throw for
   // a malformed variable of a layer, and has changed nothing then.
   core::install_runtime(options.name, options.runtime);
+  core::watch_forks();
   core::set_unsupported_dtypes(options.unsupported_dtypes);
   core::set_amp_dtypes(options.amp_dtypes);
   c10::impl::registerDeviceGuard(core::device_type, &core::device_guard_impl());

@@ -67,10 +67,10 @@ int exchange_device(int index) {
 void start_from_python() {
   {
     const py::gil_scoped_release no_gil;  // a driver may take its time
-    // torch runs the hooks' init() once in a process and its forks, so ensure_started has to find a
-    // forked child.
-    at::globalContext().lazyInitDevice(core::device_type);
+    // First, since it refuses a forked child, where torch's own flag for the hooks' init() may be
+    // one that another thread of the parent held.
     core::ensure_started();
+    at::globalContext().lazyInitDevice(core::device_type);
   }
   if (has_waiting_calls()) part("lazy_calls").attr("run")();
   // Otherwise torch would call _lazy_init again for each new tensor of the device. Some still wait

@@ -113,6 +113,35 @@ assert torch.ones(3, device="acme").add(1).tolist() == [2, 2, 2]
     )
 
 
+def test_a_child_of_a_parent_that_was_starting_is_refused(run_python):
+    """Nobody ends the start in the child, so whoever waits there for its end waits for ever."""
+    run_python(
+        FORK
+        + """
+import signal, threading, time
+starting = threading.Thread(target=torch.acme.init)
+starting.start()
+time.sleep(0.3)
+assert not torch.acme.is_initialized()
+
+def child():
+    signal.alarm(20)
+    assert torch.acme._is_in_bad_fork()
+    for call in (
+        torch.acme.init,
+        lambda: torch.ones(1, device="acme"),
+        lambda: torch.ones(1).pin_memory(),
+    ):
+        refused(call)
+
+in_child(child)
+starting.join()
+assert torch.ones(3, device="acme").add(1).tolist() == [2, 2, 2]
+""",
+        OUTBACK_FAULTS="device_info:1=delay(1s)",
+    )
+
+
 def test_multiprocessing_with_fork_says_what_to_do(run_python):
     run_python(
         FORK

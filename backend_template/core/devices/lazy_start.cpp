@@ -1,9 +1,11 @@
 #include "backend_template/core/devices/lazy_start.h"
 
 #include <c10/util/Exception.h>
+#include <c10/util/ScopeExit.h>
 #include <pthread.h>
 
 #include <mutex>
+#include <new>
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/visible_devices.h"
@@ -20,9 +22,11 @@ std::mutex& start_mutex() {
 }
 
 // Runs in the child, which has this thread alone. A process that forks before the start may start
-// in the child, so only `started` changes.
+// in the child. Half a start is none: another thread of the parent was at it, and is not here.
 void mark_forked() noexcept {
-  if (start_state_now.load(std::memory_order_relaxed) == start_state::started) {
+  if (start_state_now.load(std::memory_order_relaxed) == start_state::not_started) {
+    new (&start_mutex()) std::mutex;  // that thread may have taken it, and done nothing yet
+  } else {
     start_state_now.store(start_state::forked, std::memory_order_relaxed);
   }
 }
@@ -45,6 +49,10 @@ void start_driver() {
 void start_once() {
   std::lock_guard<std::mutex> lock(start_mutex());
   if (start_state_now.load(std::memory_order_acquire) == start_state::started) return;
+  start_state_now.store(start_state::starting, std::memory_order_relaxed);
+  auto reached = start_state::not_started;
+  const auto leave = c10::make_scope_exit(
+      [&reached] { start_state_now.store(reached, std::memory_order_release); });
   if (read_count() > 0) {
     start_driver();
     // Forget the number, so that the runtime is asked again now that the driver is there.
@@ -52,9 +60,7 @@ void start_once() {
   }
   TORCH_CHECK(read_count() > 0, "no ", backend_name(), " device is available",
               visible_devices_text());
-  static const int handler = pthread_atfork(nullptr, nullptr, &mark_forked);
-  TORCH_CHECK(handler == 0, "pthread_atfork failed with code ", handler);
-  start_state_now.store(start_state::started, std::memory_order_release);
+  reached = start_state::started;
 }
 
 }  // namespace
@@ -70,4 +76,10 @@ void start_slowly() {
 }
 
 }  // namespace detail
+
+void watch_forks() {
+  const int failed = pthread_atfork(nullptr, nullptr, &detail::mark_forked);
+  TORCH_CHECK(failed == 0, "pthread_atfork failed with code ", failed);
+}
+
 }  // namespace outback::core

@@ -12,23 +12,27 @@
 namespace outback::core {
 
 namespace detail {
-// not_started -> started, once; started -> forked in a child process, by a pthread_atfork handler.
-enum class start_state { not_started, started, forked };
+// not_started -> starting -> started, once, or back to not_started if there is no device; starting
+// or started -> forked in a child process, by a pthread_atfork handler.
+enum class start_state { not_started, starting, started, forked };
 inline constinit std::atomic<start_state> start_state_now{start_state::not_started};
 void start_slowly();
 }  // namespace detail
+
+/// Installs the handler for forks. For the registration, which calls it once.
+void watch_forks();
 
 /// Returns true once the backend has started in this process. False in a forked child.
 inline bool is_started() noexcept {
   return detail::start_state_now.load(std::memory_order_acquire) == detail::start_state::started;
 }
 
-/// Starts the backend on the first call: counts the devices, lets the runtime start its driver, and
-/// installs the handler for forks. Later calls cost one load. Thread-safe: of several first callers
-/// one starts, and the others wait for it.
+/// Starts the backend on the first call: counts the devices and lets the runtime start its driver.
+/// Later calls cost one load. Thread-safe: of several first callers one starts, and the others wait
+/// for it.
 ///
 /// Throws c10::Error (RuntimeError) if there is no device, with the runtime's reason; then the next
-/// call tries again. Throws it too in a child of a process that had started the backend, since the
+/// call tries again. Throws it too in a child of a process that had begun to start, since the
 /// driver's streams, contexts and threads did not survive the fork. Throws what `check` throws if
 /// the runtime cannot count. Throws it too, after the start, if the driver refuses the device that
 /// the calling thread set before.
@@ -36,8 +40,8 @@ inline void ensure_started() {
   if (C10_UNLIKELY(!is_started())) detail::start_slowly();
 }
 
-/// Returns true in a child of a process that had started the backend before the fork. Such a child
-/// must not free what the parent allocated or created: it is the parent's.
+/// Returns true in a child of a process that had begun to start the backend before the fork. Such a
+/// child must not free what the parent allocated or created: it is the parent's.
 inline bool is_in_bad_fork() noexcept {
   return detail::start_state_now.load(std::memory_order_acquire) == detail::start_state::forked;
 }
