@@ -55,8 +55,8 @@ class _Watch:
         return None
 
     def _stop(self) -> None:
-        if self in sys.meta_path:
-            sys.meta_path.remove(self)
+        # Another list, since other threads on their way through this one would miss a finder.
+        sys.meta_path = [finder for finder in sys.meta_path if finder is not self]
 
 
 def when_imported(wanted: str, action: Callable[[], None]) -> None:

@@ -130,3 +130,24 @@ def test_the_compiler_does_not_trace_them():
 
     assert trace_rules.check_file(f"<{PACKAGE}>/random.py").skipped
     assert trace_rules.check(acme.make_graphed_callables)
+
+
+def test_a_watch_that_is_over_hides_no_finder_from_other_threads(run_python, tmp_path):
+    """A thread on its way through sys.meta_path would miss the one that comes to stand where it has
+    been already, PathFinder for one."""
+    (tmp_path / "outback_wanted.py").touch()
+    run_python(
+        f"""
+        import sys
+        import torch, torch_acme
+        sys.path.insert(0, {str(tmp_path)!r})
+        acted = []
+        torch.acme._outback.import_hook.when_imported("outback_wanted", lambda: acted.append(1))
+        before = list(sys.meta_path)
+        way = iter(sys.meta_path)
+        passed = [next(way), next(way)]
+        import outback_wanted
+        assert acted == [1] and sys.meta_path == before[1:]
+        assert [*passed, *way] == before
+        """
+    )
