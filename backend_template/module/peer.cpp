@@ -21,7 +21,7 @@ bool can_device_access_peer(py::handle device, py::handle peer_device) {
   return core::can_access_peer(index, peer);
 }
 
-// Has nothing to collect: tensors go to other processes by copy (multiprocessing.cpp), so no memory
+// Has nothing to collect: tensors go to other processes by copy (_outback/reducers.py), so no memory
 // of this process waits for another one to release it.
 void ipc_collect() {
   if (core::runtime().ipc == nullptr) {
