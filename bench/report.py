@@ -52,7 +52,8 @@ def _document(backend: Backend, sections: list[Section]) -> dict[str, Any]:
         "note": NOTE,
         **_circumstances(backend),
         "sections": [
-            dataclasses.asdict(section) | {"geometric_mean": section.geometric_mean()}
+            dataclasses.asdict(dataclasses.replace(section, rows=section.shown_rows()))
+            | {"geometric_mean": section.geometric_mean()}
             for section in sections
         ],
     }
