@@ -231,7 +231,7 @@ def building(tmp_path):
         )
 
     def configured() -> int:
-        return sum(line.startswith("-S") for line in log.read_text().splitlines())
+        return sum("-S" in line.split() for line in log.read_text().splitlines())
 
     return start, configured
 
