@@ -21,8 +21,9 @@ _PROGRAMS = {
     "tests/runtime/table_of_test": (),
     "tests/runtime/host_graphs_test": (),
     "tests/runtime/host_streams_test": (),
-    # Protected memory wants more addresses than valgrind leaves.
-    "tests/runtime/host_ipc_test": ("--gtest_filter=-*Protected*",),
+    # Protected memory wants more addresses than valgrind leaves. A forked child has what the
+    # parent's threads hold, and not the threads: memcheck takes it for lost.
+    "tests/runtime/host_ipc_test": ("--gtest_filter=-*Protected*:*ARecordingThatFails*",),
     "tests/layers/layers_test": (),
 }
 _MEMCHECK = (
