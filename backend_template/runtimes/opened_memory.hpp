@@ -24,8 +24,8 @@ class opened_memory {
   void* open(const Identity& which, int32_t device, const Open& open_it) {
     const std::lock_guard lock(mutex_);
     // The entry is made first, so that nothing can fail once the memory is open.
-    const auto place = opened_.try_emplace({which, device}).first;
-    if (place->second.times == 0) {
+    const auto [place, is_new] = opened_.try_emplace({which, device});
+    if (is_new) {
       try {
         place->second.base = open_it();
       } catch (...) {
