@@ -66,12 +66,14 @@ MUTANTS = (
         found_by="tests/python/amp/test_rules.py::test_promoted_to_the_widest",
     ),
     Mutant(
-        name="a_graph_does_not_keep_its_inputs",
-        breaks="A replay reads memory that was given to other tensors since the capture.",
+        name="an_input_with_other_memory_goes_unseen",
+        breaks="A replay reads the memory that an input had at the capture, though the tensor has "
+        "other memory by now.",
         file="backend_template/ops/recording/recorded_loans.cpp",
         old="      open_.program()->keep_input(storage, storage.data());\n",
         new="      open_.program()->forget_input(storage.unsafeGetStorageImpl());\n",
-        found_by="tests/python/graphs/test_graph_memory.py::test_inputs_live_as_long_as_the_graph",
+        found_by="tests/python/graphs/test_graph_memory.py::"
+        "test_an_input_that_got_other_memory_is_refused",
     ),
     Mutant(
         name="the_way_back_of_a_gru_goes_forward",
