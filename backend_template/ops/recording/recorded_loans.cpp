@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <unordered_map>
 #include <utility>
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/graphs/host_program.h"
 #include "backend_template/core/memory/copy.h"
 #include "backend_template/core/memory/device_allocator.h"
+#include "backend_template/ops/in_place/alias.h"
 #include "backend_template/ops/in_place/stack_tensors.h"
 #include "backend_template/ops/in_place/tensor_fields.h"
 #include "backend_template/ops/recording/host_call.h"
@@ -142,46 +144,29 @@ c10::DataPtr recorded_loans::in_pool(void* data, c10::Device device) const {
           device};
 }
 
-// Takes the tensors out of the arguments meanwhile: then whoever else holds an alias has kept it.
+// The replays get new aliases, so that a kernel may keep those of the capture, which own their
+// memory. Aliases of one storage share one again.
 void recorded_loans::leave_memory_to_graph(torch::jit::Stack& arguments) {
   call_.reset();
-  std::vector<at::Tensor> others;     // arguments that are no aliases
-  std::vector<const loan*> in_order;  // of each tensor; null for the others
-  for (c10::IValue& value : arguments) {
-    replace_tensors(value, [&](at::Tensor tensor) {
-      const auto found = std::find_if(loans_.begin(), loans_.end(),
-                                      [&](const loan& it) { return it.alias.is_same(tensor); });
-      in_order.push_back(found == loans_.end() ? nullptr : &*found);
-      if (found == loans_.end()) others.push_back(std::move(tensor));
-      return at::Tensor();
-    });
-  }
-  for (const loan& it : loans_) {
-    if (has_pool_memory(it.source.storage()) && !is_kept(it.alias.storage())) {
-      c10::StorageImpl& alias = *it.alias.storage().unsafeGetStorageImpl();
-      alias.set_data_ptr_noswap(in_pool(alias.mutable_data(), alias.device()));
+  std::unordered_map<const c10::StorageImpl*, c10::Storage> storages;
+  std::unordered_map<const c10::TensorImpl*, at::Tensor> aliases;
+  for (loan& it : loans_) {
+    if (!has_pool_memory(it.source.storage())) continue;
+    c10::StorageImpl& old = *it.alias.storage().unsafeGetStorageImpl();
+    c10::Storage& storage = storages[&old];
+    if (!storage) {
+      storage = make_alias_storage(recorded_target, old, in_pool(old.mutable_data(), old.device()));
     }
+    at::Tensor alias = make_alias_tensor(recorded_target, it.alias, storage);
+    // The arguments hold the old one, so that its address stays its own.
+    it.alias = aliases.emplace(it.alias.unsafeGetTensorImpl(), std::move(alias)).first->second;
   }
-  auto other = others.begin();
-  auto next = in_order.begin();
   for (c10::IValue& value : arguments) {
-    replace_tensors(value, [&](at::Tensor&& /*none*/) {
-      const loan* const lent = *next++;
-      return lent != nullptr ? lent->alias : *other++;
+    replace_tensors(value, [&](at::Tensor&& tensor) {
+      const auto found = aliases.find(tensor.unsafeGetTensorImpl());
+      return found == aliases.end() ? std::move(tensor) : found->second;
     });
   }
-}
-
-// True if somebody but `loans_` holds the alias's storage, or a tensor over it that was lent.
-bool recorded_loans::is_kept(const c10::Storage& alias) const {
-  size_t known = 0;
-  bool is_held = false;
-  for (const loan& it : loans_) {
-    if (it.alias.storage().unsafeGetStorageImpl() != alias.unsafeGetStorageImpl()) continue;
-    ++known;
-    is_held = is_held || it.alias.use_count() != 1;
-  }
-  return is_held || alias.use_count() != known;
 }
 
 }  // namespace outback::ops

@@ -42,8 +42,9 @@ class recorded_loans {
   at::Tensor take_back(at::Tensor result);
 
   /// To be called last, with the arguments that the replays will have. Until then each alias owns
-  /// its memory, which nothing else may use then. Here those that nobody kept give it up: the graph
-  /// may use it again when its tensor is gone. They own the pool from then on.
+  /// its memory, which nothing else may use then. Here the pool's memory gets other aliases, which
+  /// own the pool instead: the graph may use the memory again when its tensor is gone. What the
+  /// kernel kept of the first ones stays as it is.
   void leave_memory_to_graph(torch::jit::Stack& arguments);
 
   /// A result that the kernel makes anew in each replay: the replay copies it to the memory that
@@ -79,7 +80,6 @@ class recorded_loans {
   at::Tensor lend_cpu(at::Tensor tensor, bool written, bool may_be_pinned);
   bool has_pool_memory(const c10::Storage& storage) const;
   void keep_old_bytes(const c10::Storage& storage);
-  bool is_kept(const c10::Storage& alias) const;
   c10::DataPtr in_pool(void* data, c10::Device device) const;
 
   const c10::OperatorHandle& op_;
