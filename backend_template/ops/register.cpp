@@ -68,6 +68,7 @@ void register_operators(operator_names excluded) {
   register_choices(to);
   register_elementwise(to);
   register_fused_optimizers(to);
+  register_images(to);
   register_joining(to);
   register_matrices(to);
   register_normalizations(to);

@@ -41,13 +41,14 @@ void register_dropout(registrar& to);           // native_dropout
 
 // in_place/cpu_kernels/: torch's CPU kernels that run on the device's tensors as they are, without
 // an alias.
-void register_choices(registrar& to);      // where, masked_fill_, gather, x[i], embedding, ...
+void register_choices(registrar& to);  // where, masked_fill_, gather, scatter, x[i], embedding, ...
 void register_elementwise(registrar& to);  // add, mul, relu, sigmoid, ... and their derivatives
 void register_fused_optimizers(registrar& to);  // _fused_adamw_ and its relatives
+void register_images(registrar& to);            // padding, pooling, shuffles of pixels, losses
 void register_joining(registrar& to);           // cat
-void register_matrices(registrar& to);          // mm, bmm, addmm, dot
-void register_normalizations(registrar& to);    // _softmax, _log_softmax, native_layer_norm
-void register_reductions(registrar& to);        // sum, mean, amax, amin, linalg_vector_norm, trace
+void register_matrices(registrar& to);          // mm, bmm, addmm, addmv, dot, triu
+void register_normalizations(registrar& to);    // softmax, layer and group norm
+void register_reductions(registrar& to);        // sum, mean, max, all, cumsum, topk, trace, ...
 
 // in_place/: unboxed kernels for the operators that models call most often. Boxed kernels
 // (in_place/boxed_kernel.h) serve all other operators.

@@ -33,8 +33,8 @@ int64_t sdp_choice(const at::Tensor& query, const at::Tensor& key, const at::Ten
   if (is_dense && has_fused_attention() && at::globalContext().userEnabledOverrideableSDP()) {
     return static_cast<int64_t>(sdp::SDPBackend::overrideable);
   }
-  return through_cpu<at::native::_fused_sdp_choice_stub>::run(query, key, value, mask, dropout_p,
-                                                              is_causal, scale, enable_gqa);
+  return at::native::_fused_sdp_choice_stub(c10::kCPU, query, key, value, mask, dropout_p,
+                                            is_causal, scale, enable_gqa);
 }
 
 }  // namespace

@@ -91,4 +91,13 @@ MUTANTS = (
         new="(is_bare(self[0].device(), others) && ...);",
         found_by="tests/python/ops/test_fused_optimizers.py::test_a_step_waits_for_the_stream",
     ),
+    Mutant(
+        name="a_stub_does_not_wait",
+        breaks="A kernel writes its out= before the old bytes arrive there, as it grew.",
+        file="backend_template/ops/in_place/cpu_kernels/stubs.h",
+        old="core::drain(device_index(first));",
+        new="static_cast<void>(device_index(first));",
+        found_by="tests/python/ops/test_pointer_kernels.py"
+        "::test_a_larger_out_does_not_get_its_old_bytes",
+    ),
 )

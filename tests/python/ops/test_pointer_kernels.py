@@ -162,24 +162,222 @@ CALLS = {
     "copy_, negated": lambda on: on(rand(3)).copy_(on(rand(3).cfloat() * 1j).conj().imag),
     "copy_, sizes": lambda on: on(rand(3, 4)).copy_(on(rand(3))),
     "copy_ to an expanded one": lambda on: on(rand(1)).expand(4).copy_(on(rand(4))),
+    "sum of a mask": lambda on: (on(rand(3, 4)) > 0).sum(),
+    "sum of a large mask": lambda on: (on(rand(300, 400)) > 0).sum(1),
+    "all": lambda on: (on(rand(3, 4)) > -9).all(),
+    "all of floats": lambda on: on(rand(300, 400)).all(1),
+    "all of bytes": lambda on: on(rand(3, 4).byte()).all(0),
+    "all of one": lambda on: on(rand(1)).all(),
+    "all of nothing": lambda on: on(rand(0)).all(),
+    "any of a dimension": lambda on: (on(rand(3, 4)) > 1).t().any(0, keepdim=True),
+    "any of complex": lambda on: on(rand(3).cfloat()).any(),
+    "max": lambda on: on(rand(3, 4)).max(),
+    "max, transposed": lambda on: on(rand(3, 4)).t().max(),
+    "max of nothing": lambda on: on(rand(0)).max(),
+    "max of bools": lambda on: (on(rand(3)) > 0).max(),
+    "max of complex": lambda on: on(rand(3).cfloat()).max(),
+    "max of a conjugate's": lambda on: on(rand(4).cfloat() * 1j).conj().imag.max(),
+    "max of rows": lambda on: on(rand(3, 4)).max(-1)[1],
+    "max of a number's only": lambda on: on(rand(1)[0]).max(0)[0],
+    "max, no such dimension": lambda on: on(rand(3, 4)).max(2)[0],
+    "min of columns, kept": lambda on: on(rand(3, 4).int()).min(0, keepdim=True)[0],
+    "aminmax": lambda on: on(rand(3, 4)).t().aminmax(dim=1)[1],
+    "argmax": lambda on: on(rand(3, 4)).argmax(),
+    "argmax of columns": lambda on: on(rand(3, 4)).t().argmax(0),
+    "argmin of nothing": lambda on: on(rand(0)).argmin(),
+    "topk": lambda on: on(rand(3, 9)).topk(4, 1)[1],
+    "topk, too many": lambda on: on(rand(3)).topk(4)[1],
+    "topk, transposed": lambda on: on(rand(9, 3)).t().topk(4, largest=False)[0],
+    "nansum": lambda on: on(rand(3, 4)).log().nansum(1),
+    "nansum of integers": lambda on: on(rand(3, 4).int()).nansum(),
+    "nanmean": lambda on: on(rand(3, 4)).log().nanmean(0),
+    "prod": lambda on: on(rand(3, 4)).prod(),
+    "prod of rows to double": lambda on: on(rand(3, 4)).prod(1, dtype=torch.float64),
+    "prod of integers": lambda on: on(rand(3, 4).int()).prod(1),
+    "count_nonzero": lambda on: torch.count_nonzero(on(rand(3, 4)).relu()),
+    "count_nonzero of rows": lambda on: torch.count_nonzero(on(rand(3, 4)).relu(), 1),
+    "cumsum": lambda on: on(rand(3, 4)).t().cumsum(0),
+    "cumsum of a number": lambda on: on(rand(1)[0]).cumsum(0),
+    "cumsum of integers": lambda on: on(rand(3, 4).int()).cumsum(1),
+    "cumprod to double": lambda on: on(rand(3, 4)).cumprod(1, dtype=torch.float64),
+    "logcumsumexp": lambda on: on(rand(3, 4)).logcumsumexp(0),
+    "tril": lambda on: on(rand(3, 4)).tril(1),
+    "triu, transposed": lambda on: on(rand(2, 3, 4)).mT.triu(-1),
+    "triu of bools": lambda on: (on(rand(3, 4)) > 0).triu(),
+    "triu of a vector": lambda on: on(rand(3)).triu(),
+    "mv": lambda on: torch.mv(on(rand(3, 4)), on(rand(4))),
+    "mv, transposed": lambda on: torch.mv(on(rand(4, 3)).t(), on(rand(8))[::2]),
+    "mv, every second": lambda on: torch.mv(on(rand(6, 8))[::2, ::2], on(rand(4))),
+    "mv, sizes": lambda on: torch.mv(on(rand(3, 4)), on(rand(3))),
+    "mv over nothing": lambda on: torch.mv(on(rand(3, 0)), on(rand(0))),
+    "mv of integers": lambda on: torch.mv(on(rand(3, 4).int()), on(rand(4).int())),
+    "addmv": lambda on: torch.addmv(on(rand(3)), on(rand(3, 4)), on(rand(4)), beta=2, alpha=3),
+    "addmv, a number": lambda on: torch.addmv(on(rand(1)[0]), on(rand(3, 4)), on(rand(4))),
+    "addmv, beta 0": lambda on: torch.addmv(
+        on(rand(3).fill_(float("nan"))), on(rand(3, 4)), on(rand(4)), beta=0
+    ),
+    "addmv_, sizes": lambda on: on(rand(1)).addmv_(on(rand(3, 4)), on(rand(4))),
+    "addmv_": lambda on: on(rand(6))[::2].addmv_(on(rand(3, 4)), on(rand(4)), alpha=2).add(1),
+    "addr": lambda on: torch.addr(on(rand(4)), on(rand(3)), on(rand(4)), beta=2),
+    "addr, sizes": lambda on: torch.addr(on(rand(3)), on(rand(3)), on(rand(4))),
+    "cross": lambda on: torch.linalg.cross(on(rand(4, 3)), on(rand(1, 3))),
+    "equal": lambda on: on(torch.tensor(torch.equal(on(rand(3, 4)), on(rand(3, 4))))),
+    "equal, another dtype": lambda on: on(
+        torch.tensor(torch.equal(on(rand(3)), on(rand(3).double())))
+    ),
+    "take": lambda on: on(rand(3, 4)).t().take(on(torch.tensor([[5, 0], [-1, 1]]))),
+    "take, outside": lambda on: on(rand(3, 4)).take(on(torch.tensor([12]))),
+    "take by a mask": lambda on: on(rand(3)).take(on(torch.tensor([True]))),
+    "index_copy": lambda on: on(rand(3, 4)).index_copy(
+        -1, on(torch.tensor([3, 0])), on(rand(3, 2))
+    ),
+    "index_copy, outside": lambda on: on(rand(3)).index_copy(0, on(torch.tensor([3])), on(rand(1))),
+    "index_copy, no such dimension": lambda on: on(rand(3)).index_copy(
+        1, on(torch.tensor([0])), on(rand(1))
+    ),
+    "index_copy to a number": lambda on: on(rand(1)[0]).index_copy(
+        0, on(torch.tensor([0])), on(rand(1))
+    ),
+    "scatter": lambda on: on(rand(3, 4)).scatter(0, on(torch.tensor([[2, 0, 1]])), on(rand(2, 4))),
+    "scatter of a number": lambda on: on(rand(3, 4).int()).scatter(
+        1, on(torch.tensor([[3], [0], [0]])), 7
+    ),
+    "scatter, outside": lambda on: on(rand(3)).scatter(0, on(torch.tensor([3])), on(rand(3))),
+    "scatter, nothing": lambda on: on(rand(3)).scatter(0, on(torch.zeros(0).long()), on(rand(3))),
+    "scatter over a broadcast": lambda on: (
+        on(rand(3, 1)).expand(3, 4).scatter(1, on(torch.tensor([[3], [0], [0]])), on(rand(3, 4)))
+    ),
+    "scatter_add": lambda on: on(rand(3)).scatter_add(0, on(torch.tensor([1, 1, 0])), on(rand(3))),
+    "scatter_add of wide rows": lambda on: on(rand(5, 40)).scatter_add(
+        0, on(torch.tensor([[1], [4], [1], [1]])).expand(4, 40), on(rand(4, 40))
+    ),
+    "hardtanh": lambda on: F.hardtanh(on(rand(3, 4)), -0.2, 0.3),
+    "hardtanh, in place": lambda on: F.hardtanh(on(rand(3, 4)), inplace=True),
+    "hardtanh of integers": lambda on: F.hardtanh(on(rand(3, 4).int())),
+    "hardtanh of bools": lambda on: F.hardtanh(on(rand(3)) > 0),
+    "relu6": lambda on: F.relu6(on(rand(3, 4)) * 9),
+    "hardswish": lambda on: F.hardswish(on(rand(3, 4)).t()),
+    "hardswish, in place": lambda on: F.hardswish(on(rand(3, 4)).t(), inplace=True),
+    "complex": lambda on: torch.complex(on(rand(3, 1)), on(rand(4))),
+    "complex of half": lambda on: torch.complex(on(rand(3).half()), on(rand(3).half())),
+    "complex of bfloat16": lambda on: torch.complex(on(rand(3).bfloat16()), on(rand(3).bfloat16())),
+    "complex of two dtypes": lambda on: torch.complex(on(rand(3)), on(rand(3).double())),
+    "polar": lambda on: torch.polar(on(rand(3, 4)).t(), on(rand(4, 1))),
+    "angle": lambda on: on(rand(3, 4)).angle(),
+    "angle of complex": lambda on: on(rand(3).cfloat() * 1j).conj().angle(),
+    "isnan": lambda on: on(rand(3, 4)).log().isnan(),
+    "isposinf": lambda on: (on(rand(3, 4)) / 0).isposinf(),
+    "logical_and": lambda on: torch.logical_and(on(rand(3, 4)), on(rand(4)).relu()),
+    "logical_or of masks": lambda on: (on(rand(3)) > 0).logical_or(on(rand(3)) > 1),
+    "logical_xor of two dtypes": lambda on: torch.logical_xor(on(rand(3)), on(rand(3).int())),
+    "logical_and of an index": lambda on: torch.logical_and(on(rand(3)), on(rand(3).long())),
+    "logical_or of a mask": lambda on: torch.logical_or(on(rand(3)), on(rand(3) > 0)),
+    "logical_not": lambda on: on(rand(3, 4)).relu().logical_not_(),
+    "logical_not to integers": lambda on: torch.logical_not(
+        on(rand(3)).relu(), out=on(torch.ones(3).long())
+    ),
+    "logical_and to floats": lambda on: torch.logical_and(
+        on(rand(3)).relu(), on(rand(3)), out=on(rand(3))
+    ),
+    "nan_to_num": lambda on: on(rand(3, 4)).log().nan_to_num(7),
+    "nan_to_num to bools": lambda on: torch.nan_to_num(on(rand(3)), out=on(rand(3) > 0)),
+    "logit": lambda on: on(rand(3, 4)).logit(0.1),
+    "round to two places": lambda on: on(rand(3, 4)).round(decimals=2),
+    "round_ to tens": lambda on: (on(rand(3, 4)) * 99).round_(decimals=-1),
+    "polygamma": lambda on: torch.polygamma(2, on(rand(3, 4))),
+    "polygamma of integers": lambda on: torch.polygamma(1, on(torch.tensor([1, 2]))),
+    "prelu": lambda on: F.prelu(on(rand(2, 3, 4)), on(rand(3))),
+    "glu": lambda on: F.glu(on(rand(3, 4)), 0 - 1),
+    "glu, odd": lambda on: F.glu(on(rand(3, 4)), 0),
+    "chebyshev": lambda on: torch.special.chebyshev_polynomial_t(on(rand(3)), on(rand(3).abs())),
+    "arange": lambda on: torch.arange(0, 3, 0.5, out=on(rand(6))),
+    "arange of integers": lambda on: torch.arange(2, 9, 3, out=on(torch.zeros(0).long())),
+    "arange, every second": lambda on: torch.arange(3, out=on(torch.zeros(6).long())[::2]),
+    "linspace": lambda on: torch.linspace(0, 1, 5, out=on(rand(5))),
+    "group_norm": lambda on: F.group_norm(on(rand(2, 4, 3)), 2, on(rand(4)), on(rand(4))),
+    "group_norm, channels last": lambda on: F.group_norm(
+        on(rand(2, 4, 3, 3)).to(memory_format=torch.channels_last), 2
+    ),
+    "group_norm of one channel": lambda on: F.group_norm(
+        on(rand(2, 1, 3, 3)).to(memory_format=torch.channels_last), 1
+    ),
+    "group_norm, two dtypes": lambda on: F.group_norm(
+        on(rand(2, 4, 3).bfloat16()), 2, on(rand(4)), on(rand(4))
+    ),
+    "pad by reflection": lambda on: F.pad(on(rand(2, 3, 4, 5)), (1, 2, 2, 1), mode="reflect"),
+    "pad by reflection, a row": lambda on: F.pad(on(rand(2, 3, 4)), (1, 2), mode="reflect"),
+    "pad by too much": lambda on: F.pad(on(rand(2, 3, 4)), (4, 2), mode="reflect"),
+    "pad by replication": lambda on: F.pad(on(rand(2, 3, 4, 5)), (1, 0, 2, -1), mode="replicate"),
+    "pad by replication, channels last": lambda on: F.pad(
+        on(rand(2, 3, 4, 5)).to(memory_format=torch.channels_last), (1, 0, 2, 1), mode="replicate"
+    ),
+    "pool to averages": lambda on: F.adaptive_avg_pool2d(on(rand(2, 3, 7, 5)), (3, 2)),
+    "pool one channel": lambda on: F.adaptive_avg_pool2d(
+        on(rand(2, 1, 7, 5)).to(memory_format=torch.channels_last), 3
+    ),
+    "pool of cubes": lambda on: F.avg_pool3d(on(rand(2, 3, 4, 4, 4)), 2),
+    "pool, maxima": lambda on: F.max_pool2d(on(rand(2, 3, 7, 5)), 3, 2, 1, return_indices=True)[1],
+    "pool, maxima, channels last": lambda on: F.max_pool2d(
+        on(rand(2, 3, 7, 5)).to(memory_format=torch.channels_last), 2
+    ),
+    "pool, maxima of integers": lambda on: F.max_pool2d(on(rand(2, 3, 7, 5).long()), 2),
+    "pool, a kernel that is too large": lambda on: F.max_pool2d(on(rand(2, 3, 2, 2)), 3),
+    "pool, maxima of cubes": lambda on: F.max_pool3d(on(rand(2, 3, 4, 4, 4)), 2),
+    "pool to maxima": lambda on: F.adaptive_max_pool2d(on(rand(2, 3, 7, 5)), 3),
+    "grid_sample": lambda on: F.grid_sample(
+        on(rand(1, 2, 4, 5)), on(rand(1, 3, 3, 2)), align_corners=False
+    ),
+    "grid_sample of cubes": lambda on: F.grid_sample(
+        on(rand(1, 2, 3, 4, 5)), on(rand(1, 2, 3, 3, 3)), align_corners=True
+    ),
+    "pixel_shuffle": lambda on: F.pixel_shuffle(on(rand(2, 8, 3, 3)), 2),
+    "pixel_shuffle of integers": lambda on: F.pixel_shuffle(on(rand(1, 4, 3, 3).int()), 2),
+    "pixel_shuffle, sizes": lambda on: F.pixel_shuffle(on(rand(2, 6, 3, 3)), 2),
+    "pixel_unshuffle, channels last": lambda on: F.pixel_unshuffle(
+        on(rand(2, 2, 4, 4)).to(memory_format=torch.channels_last), 2
+    ),
+    "narrow_copy": lambda on: torch.narrow_copy(on(rand(3, 4)), 1, 1, 2),
+    "narrow_copy, outside": lambda on: torch.narrow_copy(on(rand(3, 4)), 1, 3, 2),
+    "flip": lambda on: on(rand(2, 3, 4)).flip(0, 2),
+    "flip, transposed": lambda on: on(rand(3, 4)).t().flip(0),
+    "flip of bools": lambda on: (on(rand(3, 4)) > 0).flip(1),
+    "roll": lambda on: on(rand(3, 4)).roll((1, -2), (0, 1)),
+    "roll of all": lambda on: on(rand(3, 4).int()).roll(5),
+    "huber_loss": lambda on: F.huber_loss(on(rand(3, 4)), on(rand(3, 4)) * 2, delta=0.3),
+    "logsigmoid": lambda on: F.logsigmoid(on(rand(3, 4))),
+    "multi_margin_loss": lambda on: F.multi_margin_loss(
+        on(rand(3, 4)), on(torch.tensor([0, 3, 1])), weight=on(rand(4).abs())
+    ),
+    "nll_loss": lambda on: F.nll_loss(
+        on(rand(3, 4)), on(torch.tensor([0, 3, -100])), weight=on(rand(4).abs())
+    ),
+    "nll_loss of bytes": lambda on: F.nll_loss(on(rand(2, 4)), on(torch.tensor([0, 3]).byte())),
+    "nll_loss, outside": lambda on: F.nll_loss(on(rand(2, 4)), on(torch.tensor([0, 4]))),
     "contiguous": lambda on: on(rand(3, 4)).t().contiguous(),
     "contiguous, large": lambda on: on(rand(80, 90)).t().contiguous(),
 }
 
 
+def put_later(tensor):
+    """Returns a copy on the device, whose bytes arrive there a millisecond from now."""
+    torch.acme._sleep(1_000_000)
+    return torch.empty_like(tensor, device="acme").copy_(tensor.pin_memory(), non_blocking=True)
+
+
+@pytest.mark.parametrize("put", [torch.Tensor.acme, put_later], ids=["now", "later"])
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 @pytest.mark.filterwarnings("ignore:Casting complex values to real")
 @pytest.mark.filterwarnings("ignore:Use of index_")
-def test_equals_the_cpu(call):
+def test_equals_the_cpu(call, put):
     try:
         expected = call(lambda tensor: tensor.clone())
     except Exception as refused:
         with pytest.raises(type(refused)) as caught:
-            call(lambda tensor: tensor.acme())
+            call(put)
         said, says = str(refused).splitlines()[0], str(caught.value).splitlines()[0]
         assert says.replace("acme:0", "cpu") == said
         return
-    result = call(lambda tensor: tensor.acme())
+    result = call(put)
     assert result.is_acme
     assert (result.dtype, result.stride()) == (expected.dtype, expected.stride())
     torch.testing.assert_close(result.cpu(), expected, rtol=0, atol=0, equal_nan=True)
@@ -201,9 +399,20 @@ def gradients(function, *tensors):
         (lambda a, b: torch.cat([a, b], 1), [(3, 4), (3, 1)]),
         (lambda x: x.mean(0), [(3, 4)]),
         (lambda x: x.sum(1, keepdim=True), [(3, 4)]),
+        (lambda x: x.max(1)[0] + x.max() + x.aminmax().min, [(3, 4)]),
+        (lambda x: x.cumsum(0).prod(1), [(3, 4)]),
+        (lambda x, v: torch.addr(torch.addmv(x[:, 0], x, v), x[:, 1], v[:3]), [(3, 4), (4,)]),
+        (lambda x, y: x.scatter_add(0, torch.tensor([1, 1], device=x.device), y), [(3,), (2,)]),
+        (lambda x: F.pad(F.max_pool2d(x, 2), (1, 1, 2, 0), mode="reflect"), [(1, 2, 6, 6)]),
+        (lambda x, w: F.prelu(F.group_norm(x, 2), w), [(2, 4, 3), (4,)]),
+        (lambda x, y: F.huber_loss(F.logsigmoid(x), y), [(3, 4), (3, 4)]),
+        (lambda x, y: torch.complex(x, y).abs() + torch.logit(x.sigmoid()), [(3,), (3,)]),
         (lambda x: x.index_select(0, torch.tensor([1, 1, 0], device=x.device)), [(3, 4)]),
     ],
-    ids=["softmax", "log_softmax", "layer_norm", "all", "linear", "cat", "mean", "sum", "index"],
+    ids=[
+        *("softmax", "log_softmax", "layer_norm", "all", "linear", "cat", "mean", "sum", "max"),
+        *("cumsum", "addr", "scatter", "pool", "prelu", "loss", "complex", "index"),
+    ],
 )
 def test_gradients_equal_the_cpus(function, shapes):
     tensors = [rand(*shape) for shape in shapes]
@@ -224,6 +433,13 @@ def test_a_cpu_tensor_among_them_is_refused():
         lambda: torch.cat([here, cpu]),
         lambda: F.layer_norm(here, (4,), cpu[0]),
         lambda: here.index_select(0, torch.tensor([0])),
+        lambda: torch.equal(here, cpu),
+        lambda: torch.logical_and(here, cpu),
+        lambda: torch.complex(here, cpu),
+        lambda: torch.mv(here, cpu[0]),
+        lambda: here.scatter(0, torch.zeros(4, 4).long(), here),
+        lambda: F.nll_loss(here, torch.zeros(4).long()),
+        lambda: F.group_norm(here, 2, cpu[0]),
     ):
         with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
             call()
@@ -271,6 +487,30 @@ def test_they_wait_for_the_stream():
         assert x.sum().item() == 0
         x.fill_(2)
         assert x.view(1024, 1024).mean(0)[7].item() == 2
+        x.copy_(ones)
+        assert torch.equal(x, ones)
+        x.zero_()
+        assert x.max().item() == 0
+        x.copy_(ones)
+        assert x.all().item()
+        x.zero_()
+        assert x.bool().sum().item() == 0
+
+
+def test_a_larger_out_does_not_get_its_old_bytes():
+    count = 1 << 21
+    x = torch.rand(count)
+    expected = {
+        torch.abs: x.abs(),
+        torch.angle: x.angle(),
+        torch.logical_not: x.logical_not().float(),
+        torch.nan_to_num: x,
+    }
+    here = x.acme()
+    for function, want in expected.items():
+        for _ in range(5):
+            out = torch.full((count // 2,), 7.0, device="acme").resize_(0)
+            assert torch.equal(function(here, out=out).cpu(), want)
 
 
 def test_no_kernel_reads_what_another_still_copies():

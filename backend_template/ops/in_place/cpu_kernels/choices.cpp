@@ -1,6 +1,7 @@
 // Elements that a condition, an index or a comparison chooses. Most of torch's functions for them
 // on the CPU are not structured, but hand pointers to a loop or a TensorIterator to a dispatch
 // stub, so that they run in place as they are.
+#include <ATen/WrapDimUtils.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/native/IndexKernel.h>
 #include <ATen/native/TensorAdvancedIndexing.h>
@@ -19,6 +20,13 @@
 
 namespace outback::ops {
 namespace {
+
+at::Tensor index_copy(const at::Tensor& self, int64_t dim, const at::Tensor& index,
+                      const at::Tensor& source) {
+  using kernel =
+      structured_on_copy<at::native::structured_index_copy_out, at::_ops::index_copy::schema>;
+  return kernel::run(self, at::maybe_wrap_dim(dim, self.dim()), index, source);
+}
 
 at::Tensor where(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other) {
   const bool runs_on_pointers = is_ours(self) && is_like(self, self) && is_like(self, other) &&
@@ -42,8 +50,8 @@ at::Tensor index(const at::Tensor& self, const c10::List<std::optional<at::Tenso
   }
   kernel_on_device<at::native::structured_index_out> kernel;
   auto known = kernel.meta(self, at::IOptTensorListRef(indices));
-  kernel.impl(self, known.sizes, known.strides, kernel.outputs.tensor);
-  return std::move(kernel.outputs.tensor);
+  kernel.impl(self, known.sizes, known.strides, kernel.outputs.tensors[0]);
+  return std::move(kernel.outputs.tensors[0]);
 }
 
 }  // namespace
@@ -53,16 +61,22 @@ void register_choices(registrar& to) {
   namespace ops = at::_ops;
   constexpr native_rules contiguous{.contiguous = true};
   constexpr native_rules with_indices{.indices = true};
+  constexpr native_rules of_any_dtype{.indices = true, .any_dtype = true};
+  constexpr native_rules all{.contiguous = true, .indices = true, .any_dtype = true};
 
-  fill_stub<where_kernel>();
+  fill_stubs<where_kernel, masked_fill_stub, take_stub, index_copy_stub, scatter_stub,
+             scatter_fill_stub, scatter_add_stub, gather_stub, index_stub>();
   to.add<&outback::ops::where>("where", "self");
-  fill_stub<masked_fill_stub>();
   add_native<ops::masked_fill__Scalar, &masked_fill__cpu, with_indices>(to);
   add_native<ops::bucketize_Tensor, &bucketize_cpu, contiguous>(to);
   add_native<ops::searchsorted_Tensor, &searchsorted_cpu, contiguous>(to);
-  fill_stub<gather_stub>();
+  add_native<ops::take, &take, of_any_dtype>(to);
+  add_native<ops::index_copy, &outback::ops::index_copy, of_any_dtype>(to);
+  // Contiguous, since other indices may take a way of the CPU's that adds in another order.
+  add_on_copy<ops::scatter_src, structured_scatter_src_out, all>(to);
+  add_on_copy<ops::scatter_value, structured_scatter_value_out, all>(to);
+  add_on_copy<ops::scatter_add, structured_scatter_add, all>(to);
   add_structured<ops::gather, structured_gather_out, with_indices>(to);
-  fill_stub<index_stub>();
   to.add<&outback::ops::index>("index", "Tensor");
   // Embedding calls it. It makes a non-contiguous index contiguous.
   add_native<ops::index_select, &index_select_cpu_,

@@ -4,11 +4,15 @@
 #include <ATen/ScalarOps.h>
 #include <ATen/native/Activation.h>
 #include <ATen/native/BinaryOps.h>
+#include <ATen/native/Cross.h>
 #include <ATen/native/Lerp.h>
 #include <ATen/native/PointwiseOps.h>
 #include <ATen/native/Pow.h>
+#include <ATen/native/RangeFactories.h>
 #include <ATen/native/TensorCompare.h>
+#include <ATen/native/TensorFactories.h>
 #include <ATen/native/UnaryOps.h>
+#include <ATen/ops/empty.h>
 
 #include "backend_template/ops/in_place/cpu_kernels/stubs.h"
 #include "backend_template/ops/registrar.h"
@@ -26,6 +30,15 @@ at::Tensor relu(const at::Tensor& self) {
 at::Tensor& relu_(at::Tensor& self) {
   if (!c10::isFloatingType(self.scalar_type())) return unboxed_kernel<at::_ops::relu_>::run(self);
   return elementwise<at::native::structured_clamp_min_out, at::_ops::clamp_min_>::run(self, 0);
+}
+
+// A complex tensor of two real ones. torch's function would call its out= variant as an operator.
+template <auto* fill>
+at::Tensor from_parts(const at::Tensor& first, const at::Tensor& second) {
+  const c10::ScalarType dtype = c10::toComplexType(first.scalar_type());
+  at::Tensor result = at::empty({0}, first.options().dtype(dtype));
+  fill(first, second, result);
+  return result;
 }
 
 template <class Kernel, class... Operators>
@@ -75,16 +88,24 @@ at::Tensor number_like(const at::Tensor& first, const at::Tensor& number) {
 // clang-format off
 // The forms `op` and `op_`.
 #define OUTBACK_BOTH(op) \
-  fill_stub<op##_stub>(); add_elementwise<structured_##op##_out, ops::op, ops::op##_>(to);
+  fill_stubs<op##_stub>(); add_elementwise<structured_##op##_out, ops::op, ops::op##_>(to);
 // `op` alone.
 #define OUTBACK_ALONE(op) \
-  fill_stub<op##_stub>(); add_elementwise<structured_##op##_out, ops::op>(to);
+  fill_stubs<op##_stub>(); add_elementwise<structured_##op##_out, ops::op>(to);
 // Of tensors, where numbers have an overload of their own.
 #define OUTBACK_TENSORS(op) \
-  fill_stub<op##_stub>(); \
+  fill_stubs<op##_stub>(); \
   add_elementwise<structured_##op##_out, ops::op##_Tensor, ops::op##__Tensor>(to);
+// Of tensors alone, and without `special_` in the stub's name.
+#define OUTBACK_SPECIAL(op) \
+  fill_stubs<op##_stub>(); \
+  add_elementwise<structured_special_##op##_out, ops::special_##op>(to);
+// Not structured, but a TensorIterator over a stub; torch composes the other variants of out=.
+#define OUTBACK_ONLY_OUT(op) \
+  fill_stubs<op##_stub>(); \
+  add_native<ops::op##_out, &op##_out, native_rules{.to_mask = true}>(to);
 #define OUTBACK_COMPARE(op) \
-  fill_stub<op##_stub>(); add_elementwise<structured_##op##_Tensor_out, ops::op##_Tensor>(to); \
+  fill_stubs<op##_stub>(); add_elementwise<structured_##op##_Tensor_out, ops::op##_Tensor>(to); \
   to.add<ops::op##_Scalar, \
          &compare<structured_##op##_Tensor_out, ops::op##_Tensor, ops::op##_Scalar>>();
 
@@ -96,7 +117,7 @@ at::Tensor number_like(const at::Tensor& first, const at::Tensor& number) {
   F(round) F(rsqrt) F(sgn) F(sigmoid) F(sign) F(silu) F(sin) F(sinc) F(sinh) F(sqrt) F(tan) \
   F(tanh) F(threshold) F(trunc)
 #define OUTBACK_FOR_ALONE(F) \
-  F(fmax) F(fmin) F(hardshrink) F(logaddexp) F(logaddexp2) F(maximum) F(minimum) \
+  F(fmax) F(fmin) F(hardshrink) F(isneginf) F(isposinf) F(logaddexp) F(logaddexp2) F(maximum) F(minimum) \
   F(sigmoid_backward) F(signbit) F(silu_backward) F(softplus) F(softshrink) \
   F(special_airy_ai) F(special_bessel_j0) F(special_bessel_j1) F(special_bessel_y0) \
   F(special_bessel_y1) F(special_entr) F(special_erfcx) F(special_i0e) F(special_i1) \
@@ -104,6 +125,14 @@ at::Tensor number_like(const at::Tensor& first, const at::Tensor& number) {
   F(special_modified_bessel_i1) F(special_modified_bessel_k0) F(special_modified_bessel_k1) \
   F(special_ndtri) F(special_scaled_modified_bessel_k0) F(special_scaled_modified_bessel_k1) \
   F(special_spherical_bessel_j0) F(tanh_backward)
+#define OUTBACK_FOR_SPECIALS(F) \
+  F(chebyshev_polynomial_t) F(chebyshev_polynomial_u) F(chebyshev_polynomial_v) \
+  F(chebyshev_polynomial_w) F(hermite_polynomial_h) F(hermite_polynomial_he) \
+  F(laguerre_polynomial_l) F(legendre_polynomial_p) F(shifted_chebyshev_polynomial_t) \
+  F(shifted_chebyshev_polynomial_u) F(shifted_chebyshev_polynomial_v) \
+  F(shifted_chebyshev_polynomial_w) F(xlog1py) F(zeta)
+#define OUTBACK_FOR_ONLY_OUT(F) \
+  F(abs) F(angle) F(logical_and) F(logical_not) F(logical_or) F(logical_xor) F(nan_to_num)
 #define OUTBACK_FOR_TENSORS(F) F(copysign) F(fmod) F(mul) F(remainder) F(xlogy)
 #define OUTBACK_FOR_COMPARE(F) F(eq) F(ge) F(gt) F(le) F(lt) F(ne)
 // clang-format on
@@ -116,45 +145,49 @@ void register_elementwise(registrar& to) {
   OUTBACK_FOR_ALONE(OUTBACK_ALONE)
   OUTBACK_FOR_TENSORS(OUTBACK_TENSORS)
   OUTBACK_FOR_COMPARE(OUTBACK_COMPARE)
+  OUTBACK_FOR_SPECIALS(OUTBACK_SPECIAL)
+  OUTBACK_FOR_ONLY_OUT(OUTBACK_ONLY_OUT)
 
-  fill_stub<add_stub>();  // sub calls it too, with a negative alpha
+  fill_stubs<add_stub, div_true_stub, div_floor_stub, div_trunc_stub, complex_stub, polar_stub,
+             hardswish_stub, logit_stub, prelu_stub, arange_stub, linspace_stub, cross_stub,
+             polygamma_stub, clamp_max_scalar_stub, clamp_min_scalar_stub, clamp_scalar_stub,
+             clamp_stub, round_decimals_stub, lerp_kernel_scalar_weight, lerp_kernel_tensor_weight,
+             pow_tensor_tensor_stub, pow_tensor_scalar_stub>();
   add_elementwise<structured_ufunc_add_CPU, ops::add_Tensor, ops::add__Tensor>(to);
   add_elementwise<structured_sub_out, ops::sub_Tensor, ops::sub__Tensor>(to);
-  fill_stub<div_true_stub>();
   add_elementwise<structured_div_out, ops::div_Tensor, ops::div__Tensor>(to);
-  fill_stub<div_floor_stub>();
-  fill_stub<div_trunc_stub>();
   add_elementwise<structured_div_out_mode, ops::div_Tensor_mode, ops::div__Tensor_mode>(to);
-  // Not structured, but a TensorIterator over the stubs of abs, div with rounding and sub.
-  fill_stub<abs_stub>();
-  add_native<ops::abs_out, &abs_out>(to);  // torch composes abs and abs_ of it
+  // Not structured, but a TensorIterator over a stub; or made of such operators.
+  add_native<ops::angle, &angle>(to);
+  add_native<ops::complex, &from_parts<complex_out>>(to);
+  add_native<ops::polar, &from_parts<polar_out>>(to);
+  add_native<ops::hardswish, &hardswish>(to);
+  add_native<ops::hardswish_, &hardswish_>(to);
+  add_native<ops::isnan, &isnan>(to);
+  add_native<ops::logit, &logit>(to);
+  add_native<ops::_prelu_kernel, &_prelu_kernel>(to);
+  constexpr native_rules of_any_dtype{.contiguous = true, .any_dtype = true};
+  add_native<ops::arange_start_out, &arange_out, of_any_dtype>(to);
+  add_native<ops::linspace_out, &linspace_out, of_any_dtype>(to);
+  add_structured<ops::linalg_cross, structured_linalg_cross_out>(to);
+  add_structured<ops::polygamma, structured_polygamma_out>(to);
   add_native<ops::floor_divide, &floor_divide>(to);
   add_native<ops::rsub_Tensor, &rsub>(to);
-  fill_stub<clamp_max_scalar_stub>();
   add_elementwise<structured_clamp_max_out, ops::clamp_max, ops::clamp_max_>(to);
-  fill_stub<clamp_min_scalar_stub>();
   add_elementwise<structured_clamp_min_out, ops::clamp_min, ops::clamp_min_>(to);
-  fill_stub<clamp_scalar_stub>();
   add_elementwise<structured_clamp_out, ops::clamp, ops::clamp_>(to);
-  fill_stub<clamp_stub>();
   add_elementwise<structured_clamp_Tensor_out, ops::clamp_Tensor, ops::clamp__Tensor>(to);
   // They call the stubs of maximum and minimum.
   add_elementwise<structured_clamp_max_Tensor_out, ops::clamp_max_Tensor>(to);
   add_elementwise<structured_clamp_min_Tensor_out, ops::clamp_min_Tensor>(to);
   to.add<&relu>("relu");
   to.add<&relu_>("relu_");
-  fill_stub<lerp_kernel_scalar_weight>();
+  add_elementwise<structured_clamp_out, ops::hardtanh, ops::hardtanh_>(to);  // but for integers
+  add_elementwise<structured_round_decimals_out, ops::round_decimals, ops::round__decimals>(to);
   add_elementwise<structured_lerp_Scalar, ops::lerp_Scalar, ops::lerp__Scalar>(to);
-  fill_stub<lerp_kernel_tensor_weight>();
   add_elementwise<structured_lerp_Tensor, ops::lerp_Tensor, ops::lerp__Tensor>(to);
-  fill_stub<pow_tensor_tensor_stub>();
   add_elementwise<structured_pow_Tensor_Tensor_out, ops::pow_Tensor_Tensor>(to);
-  fill_stub<pow_tensor_scalar_stub>();
   add_elementwise<structured_pow_Tensor_Scalar_out, ops::pow_Tensor_Scalar>(to);
-  fill_stub<xlog1py_stub>();
-  add_elementwise<structured_special_xlog1py_out, ops::special_xlog1py>(to);
-  fill_stub<zeta_stub>();
-  add_elementwise<structured_special_zeta_out, ops::special_zeta>(to);
   add_elementwise<structured_threshold_backward_out, ops::threshold_backward>(to);
 }
 

@@ -98,11 +98,11 @@ struct elementwise<Kernel, Operator, Result(Self, Others...)> {
         kernel_on_device<Kernel> kernel;
         if constexpr (in_place) {
           if (!(has_size_of(self, *adapted) && ...)) return false;
-          kernel.outputs.tensor = self;
+          kernel.outputs.tensors[0] = self;
         }
         kernel.meta(self, *adapted...);
-        kernel.impl(self, *adapted..., kernel.outputs.tensor);
-        result = std::move(kernel.outputs.tensor);
+        kernel.impl(self, *adapted..., kernel.outputs.tensors[0]);
+        result = std::move(kernel.outputs.tensors[0]);
         return true;
       };
       if (try_with(adapted(self, others)...)) {

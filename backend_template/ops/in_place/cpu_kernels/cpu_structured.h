@@ -14,8 +14,11 @@
 #include <ATen/NativeFunctions.h>
 #include <ATen/Operators.h>
 
+#include <array>
 #include <cstddef>
 #include <optional>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "backend_template/core/devices/device.h"
@@ -24,38 +27,44 @@
 #include "backend_template/ops/in_place/tensor_fields.h"
 #include "backend_template/ops/in_place/unboxed_kernel.h"
 #include "backend_template/ops/own/factories.h"
+#include "backend_template/ops/own/small_copy.h"
 #include "backend_template/ops/registrar.h"
 #include "outback/kernels/structured_adapter.h"
 
 namespace outback::ops {
 
-/// The one result of a structured kernel: made by the device's allocator, unless the kernel writes
-/// a tensor that is there. Its sizes must be right then: nothing is resized.
-struct device_output {
-  at::Tensor tensor;
+/// The results of a structured kernel: made by the device's allocator, unless the kernel writes a
+/// tensor that is there. Its sizes must be right then: nothing is resized.
+template <size_t count>
+struct device_outputs {
+  std::array<at::Tensor, count> tensors;
 
-  void set(size_t /*index*/, at::IntArrayRef size, at::IntArrayRef stride,
+  void set(size_t index, at::IntArrayRef size, at::IntArrayRef stride,
            const at::TensorOptions& options, bool /*exact_strides*/) {
-    if (tensor.defined()) return;
-    tensor = new_tensor(size, stride, options.dtype().toScalarType(), options.device(),
-                        options.memory_format_opt());
+    if (tensors[index].defined()) return;
+    tensors[index] = new_tensor(size, stride, options.dtype().toScalarType(), options.device(),
+                                options.memory_format_opt());
   }
-  const at::Tensor& at(size_t /*index*/) const { return tensor; }
+  const at::Tensor& at(size_t index) const { return tensors[index]; }
 };
 
-/// `Kernel`, a structured kernel of the CPU with one result, which is `outputs.tensor`.
-template <class Kernel>
-using kernel_on_device = kernels::detail::with_outputs<Kernel, device_output>;
+/// `Kernel`, a structured kernel of the CPU with `count` results, which are `outputs.tensors`.
+template <class Kernel, size_t count = 1>
+using kernel_on_device = kernels::detail::with_outputs<Kernel, device_outputs<count>>;
 
-/// True if `first` has a floating-point dtype and the CPU addresses its device's memory. Then it
-/// has also waited until the device's current stream is idle, as every CPU kernel must; that throws
-/// c10::Error while the stream is capturing. So call it last, when everything else fits.
-inline bool ready(const at::Tensor& first) {
-  if (!c10::isFloatingType(first.scalar_type())) return false;
+/// True if the CPU addresses the memory of the device of `first`. Then it has also waited until the
+/// device's current stream is idle, as every CPU kernel must; that throws c10::Error while the
+/// stream is capturing. So call it last, when everything else fits.
+inline bool waited_for(const at::Tensor& first) {
   const c10::DeviceIndex index = first.device().index();
   if (!core::is_host_addressable(index)) return false;
   core::drain(index);
   return true;
+}
+
+/// The same, if `first` has a floating-point dtype.
+inline bool ready(const at::Tensor& first) {
+  return c10::isFloatingType(first.scalar_type()) && waited_for(first);
 }
 
 /// True if a kernel may run on `tensor` as it is, together with `first`: dense, on the same device,
@@ -81,13 +90,14 @@ bool is_like(const at::Tensor& /*first*/, const Other& /*not a tensor*/) {
   return true;
 }
 
-/// True if `tensor` is contiguous, undefined, or an argument that is no tensor.
+/// True if `tensor` is contiguous, and not channels-last too, as images of one channel may be; also
+/// if it is undefined, or an argument that is no tensor.
 inline bool is_contiguous(const at::Tensor& tensor) {
-  return tensor.is_contiguous();
+  return tensor.is_contiguous() && tensor.suggest_memory_format() == at::MemoryFormat::Contiguous;
 }
 
 inline bool is_contiguous(const std::optional<at::Tensor>& tensor) {
-  return !tensor || !tensor->defined() || tensor->is_contiguous();
+  return !tensor || !tensor->defined() || is_contiguous(*tensor);
 }
 
 template <class Other>
@@ -100,6 +110,8 @@ bool is_contiguous(const Other& /*not a tensor*/) {
 struct native_rules {
   bool contiguous = false;  // it makes them contiguous first, which is an operator
   bool indices = false;     // they may be indices or masks too
+  bool any_dtype = false;   // they may be integers or bools: it converts no dtype by itself
+  bool to_mask = false;     // what it writes may be a mask
 };
 
 /// True if `tensor` may be an index or a mask beside `first`.
@@ -113,25 +125,54 @@ bool is_index_of(const at::Tensor& /*first*/, const Other& /*not a tensor*/) {
   return false;
 }
 
+/// Returns an operator's argument as torch's functions for the CPU take it: a symbolic number as a
+/// plain one.
+template <class Argument>
+decltype(auto) plain_number(Argument& argument) {
+  if constexpr (std::is_same_v<Argument, c10::SymInt>) {
+    return argument.guard_int(__FILE__, __LINE__);
+  } else if constexpr (std::is_same_v<Argument, c10::SymIntArrayRef>) {
+    return C10_AS_INTARRAYREF_SLOW(argument);
+  } else {
+    return argument;
+  }
+}
+
 /// `native_call<at::_ops::dot, &at::native::dot>::run` is a kernel for aten::dot on this device:
 /// torch's function for the CPU itself for dense floating-point tensors of one dtype and device,
 /// else unboxed_kernel. For functions that make their result by an operator and otherwise use
-/// pointers and filled stubs.
+/// pointers and filled stubs, and for those that only call other operators.
 template <class Operator, typename Operator::schema* function, native_rules rules = {},
           class Signature = typename Operator::schema>
 struct native_call;
 
 template <class Operator, typename Operator::schema* function, native_rules rules, class Result,
-          class First, class... Others>
-struct native_call<Operator, function, rules, Result(First, Others...)> {
-  static Result run(First first, Others... others) {
-    const auto fits = [&](const auto& other) {
-      return (is_like(first, other) || (rules.indices && is_index_of(first, other))) &&
-             (!rules.contiguous || is_contiguous(other));
+          class... Arguments>
+struct native_call<Operator, function, rules, Result(Arguments...)> {
+  static Result run(Arguments... arguments) {
+    const at::Tensor* first = nullptr;
+    const auto note_first = [&first](const auto& argument) {
+      if constexpr (std::is_same_v<decltype(argument), const at::Tensor&>) {
+        if (first == nullptr) first = &argument;
+      }
     };
-    return is_ours(first) && fits(first) && (fits(others) && ...) && ready(first)
-               ? function(first, std::forward<Others>(others)...)
-               : unboxed_kernel<Operator>::run(first, std::forward<Others>(others)...);
+    (note_first(arguments), ...);
+    const bool runs_on_pointers =
+        is_ours(*first) && (fits<Arguments>(*first, arguments) && ...) &&
+        (rules.any_dtype ? !first->is_complex() && waited_for(*first) : ready(*first));
+    return runs_on_pointers ? function(std::forward<Arguments>(arguments)...)
+                            : unboxed_kernel<Operator>::run(std::forward<Arguments>(arguments)...);
+  }
+
+ private:
+  template <class Argument>
+  static bool fits(const at::Tensor& first, const std::remove_reference_t<Argument>& argument) {
+    if (rules.contiguous && !is_contiguous(argument)) return false;
+    if (is_like(first, argument)) return true;
+    if constexpr (std::is_same_v<Argument, at::Tensor&>) {
+      return rules.to_mask && argument.scalar_type() == c10::kBool && is_index_of(first, argument);
+    }
+    return rules.indices && is_index_of(first, argument);
   }
 };
 
@@ -140,24 +181,79 @@ void add_native(registrar& to) {
   to.add<Operator, &native_call<Operator, function, rules>::run>();
 }
 
+/// `function`, which takes plain numbers, as a function of the operator's signature.
+template <auto* function, class Signature>
+struct with_plain_numbers;
+
+template <auto* function, class Result, class... Arguments>
+struct with_plain_numbers<function, Result(Arguments...)> {
+  static Result run(Arguments... arguments) { return function(plain_number(arguments)...); }
+};
+
+template <class Operator, auto* function, native_rules rules = {}>
+void add_plain(registrar& to) {
+  add_native<Operator, &with_plain_numbers<function, typename Operator::schema>::run, rules>(to);
+}
+
+/// The same for a structured kernel, which takes an optional tensor by reference.
+template <class Argument>
+decltype(auto) for_structured(Argument& argument) {
+  if constexpr (std::is_same_v<Argument, const std::optional<at::Tensor>>) {
+    const bool is_there = argument && argument->defined();
+    return is_there ? at::OptionalTensorRef(*argument) : at::OptionalTensorRef();
+  } else {
+    return plain_number(argument);
+  }
+}
+
+template <class Result>
+inline constexpr size_t count_of = 1;
+template <class... Results>
+inline constexpr size_t count_of<std::tuple<Results...>> = sizeof...(Results);
+
 /// `structured<at::native::structured_mm_out_cpu, at::_ops::mm::schema>::run` is torch's structured
 /// kernel as a function for native_call.
 template <class Kernel, class Signature>
 struct structured;
 
-template <class Kernel, class... Arguments>
-struct structured<Kernel, at::Tensor(Arguments...)> {
-  static at::Tensor run(Arguments... arguments) {
-    kernel_on_device<Kernel> kernel;
-    kernel.meta(arguments...);
-    kernel.impl(arguments..., kernel.outputs.tensor);
-    return std::move(kernel.outputs.tensor);
+template <class Kernel, class Result, class... Arguments>
+struct structured<Kernel, Result(Arguments...)> {
+  static Result run(Arguments... arguments) {
+    kernel_on_device<Kernel, count_of<Result>> kernel;
+    kernel.meta(for_structured(arguments)...);
+    const auto run_on = [&](auto&... results) {
+      kernel.impl(for_structured(arguments)..., results...);
+      return Result(std::move(results)...);
+    };
+    return std::apply(run_on, kernel.outputs.tensors);
   }
 };
 
 template <class Operator, class Kernel, native_rules rules = {}>
 void add_structured(registrar& to) {
   add_native<Operator, &structured<Kernel, typename Operator::schema>::run, rules>(to);
+}
+
+/// The same for a kernel that first copies `self` into its result, with copy_, an operator, unless
+/// both are one tensor: `self` is copied here, and the kernel gets the result as its `self`.
+template <class Kernel, class Signature>
+struct structured_on_copy;
+
+template <class Kernel, class... Others>
+struct structured_on_copy<Kernel, at::Tensor(const at::Tensor&, Others...)> {
+  static at::Tensor run(const at::Tensor& self, Others... others) {
+    kernel_on_device<Kernel> kernel;
+    kernel.meta(self, others...);
+    const at::Tensor& result = kernel.outputs.tensors[0];
+    copy_by_loop(result, self);
+    kernel.impl(result, others..., result);
+    return result;
+  }
+};
+
+template <class Operator, class Kernel, native_rules rules = {}>
+void add_on_copy(registrar& to) {
+  add_native<Operator, &structured_on_copy<Kernel, typename Operator::schema>::run, rules>(to);
 }
 
 }  // namespace outback::ops

@@ -26,14 +26,14 @@ at::Tensor cat(const at::ITensorListRef& tensors, int64_t dim) {
   kernel_on_device<at::native::structured_cat_out_cpu> kernel;
   auto known = kernel.meta(tensors, dim);  // what the generated code for the CPU passes on to impl
   kernel.impl(tensors, known.dim, known.valid, known.all_contiguous, known.all_same_dtype,
-              known.all_same_sizes_and_stride, known.memory_format, kernel.outputs.tensor);
-  return std::move(kernel.outputs.tensor);
+              known.all_same_sizes_and_stride, known.memory_format, kernel.outputs.tensors[0]);
+  return std::move(kernel.outputs.tensors[0]);
 }
 
 }  // namespace
 
 void register_joining(registrar& to) {
-  fill_stub<at::native::copy_stub>();  // for tensors whose bytes do not lie in one run
+  fill_stubs<at::native::copy_stub>();  // for tensors whose bytes do not lie in one run
   to.add<&cat>("cat");
 }
 

@@ -4,9 +4,13 @@
 #include <ATen/Context.h>
 #include <ATen/ExpandUtils.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/native/LinearAlgebra.h>
+
+#include <type_traits>
+#include <utility>
 
 #include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
-#include "backend_template/ops/own/small_copy.h"
+#include "backend_template/ops/in_place/cpu_kernels/stubs.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
 
@@ -56,6 +60,11 @@ bool are_for_blas(const at::Tensor& a, const at::Tensor& /*of the same dtype*/) 
   return is_for_blas(a.scalar_type());
 }
 
+// As it multiplies them with a vector.
+bool are_for_vectors(const at::Tensor& mat, const at::Tensor& vec) {
+  return are_for_blas(mat, vec) && mat.dim() == 2 && is_blas_matrix(mat);
+}
+
 // A product by torch's function for the CPU if a BLAS takes both sides as they are.
 template <class Operator, typename Operator::schema* function,
           bool (*suits)(const at::Tensor&, const at::Tensor&)>
@@ -64,36 +73,54 @@ at::Tensor product(const at::Tensor& self, const at::Tensor& other) {
                             : unboxed_kernel<Operator>::run(self, other);
 }
 
-// torch's kernel copies `self` into the result with copy_, an operator, unless both are one tensor.
-// So `self` is copied here, and the kernel gets the result as its `self`.
-at::Tensor addmm(const at::Tensor& self, const at::Tensor& mat1, const at::Tensor& mat2,
-                 const at::Scalar& beta, const at::Scalar& alpha) {
-  const bool runs_on_pointers = is_ours(self) && is_like(self, self) && is_like(self, mat1) &&
-                                is_like(self, mat2) && are_blas_matrices(mat1, mat2) &&
-                                !beta.isComplex() && ready(self);
-  if (!runs_on_pointers) {
-    return unboxed_kernel<at::_ops::addmm>::run(self, mat1, mat2, beta, alpha);
+// Adds a product to `self`: in a new tensor, or in place to a vector. torch's kernel copies `self`
+// into the result with copy_, an operator, unless both are one tensor. So `self` is copied here,
+// and the kernel gets the result as its `self`.
+template <class Operator, class Kernel, bool (*suits)(const at::Tensor&, const at::Tensor&),
+          class Result, class Self>
+Result sum_with_product(Self self, const at::Tensor& a, const at::Tensor& b, const at::Scalar& beta,
+                        const at::Scalar& alpha) {
+  constexpr bool in_place = std::is_reference_v<Result>;
+  const bool runs_on_pointers = is_ours(self) && is_like(self, self) && is_like(self, a) &&
+                                is_like(self, b) && suits(a, b) && !beta.isComplex() &&
+                                (!in_place || self.sizes() == a.sizes().slice(0, 1)) && ready(self);
+  if (!runs_on_pointers) return unboxed_kernel<Operator>::run(self, a, b, beta, alpha);
+  kernel_on_device<Kernel> kernel;
+  if constexpr (in_place) kernel.outputs.tensors[0] = self;
+  kernel.meta(self, a, b, beta, alpha);
+  auto& result = kernel.outputs.tensors[0];
+  if (!in_place && beta.toDouble() != 0) {
+    copy_by_loop(result, *at::expand_size(self, result.sizes(), "addmm_out"));
   }
-  kernel_on_device<at::native::structured_addmm_out_cpu> kernel;
-  kernel.meta(self, mat1, mat2, beta, alpha);
-  const at::Tensor& result = kernel.outputs.tensor;
-  const auto expanded = at::expand_size(self, result.sizes(), "addmm_out");
-  if (beta.toDouble() != 0) copy_by_loop(result, *expanded);
-  kernel.impl(result, mat1, mat2, beta, alpha, result);
-  return std::move(kernel.outputs.tensor);
+  kernel.impl(result, a, b, beta, alpha, result);
+  if constexpr (!in_place) return std::move(result);
+  return self;
 }
 
 }  // namespace
 
 void register_matrices(registrar& to) {
-  using at::_ops::bmm, at::_ops::dot, at::_ops::mm, at::_ops::vdot;
-  using mm_kernel = structured<at::native::structured_mm_out_cpu, mm::schema>;
-  using bmm_kernel = structured<at::native::structured_bmm_out_cpu, bmm::schema>;
-  to.add<&addmm>("addmm");
+  namespace native = at::native;
+  using namespace at::_ops;
+  using mm_kernel = structured<native::structured_mm_out_cpu, mm::schema>;
+  using bmm_kernel = structured<native::structured_bmm_out_cpu, bmm::schema>;
+  to.add<addmm, &sum_with_product<addmm, native::structured_addmm_out_cpu, &are_blas_matrices,
+                                  at::Tensor, const at::Tensor&>>();
+  using addmv_kernel = native::structured_addmv_out_cpu;
+  to.add<addmv,
+         &sum_with_product<addmv, addmv_kernel, &are_for_vectors, at::Tensor, const at::Tensor&>>();
+  // mv calls it, on a tensor that is made for the result.
+  to.add<addmv_,
+         &sum_with_product<addmv_, addmv_kernel, &are_for_vectors, at::Tensor&, at::Tensor&>>();
+  fill_stubs<native::addr_stub>();
+  add_native<addr, &native::addr>(to);
+  constexpr native_rules contiguous{.contiguous = true, .any_dtype = true};
+  add_structured<tril, native::structured_tril_cpu, contiguous>(to);
+  add_structured<triu, native::structured_triu_cpu, contiguous>(to);
   to.add<bmm, &product<bmm, &bmm_kernel::run, &are_blas_batches>>();
-  to.add<dot, &product<dot, &at::native::dot, &are_for_blas>>();
+  to.add<dot, &product<dot, &native::dot, &are_for_blas>>();
   to.add<mm, &product<mm, &mm_kernel::run, &are_blas_matrices>>();
-  add_native<vdot, &at::native::vdot>(to);  // dot, of real numbers
+  add_native<vdot, &native::vdot>(to);  // dot, of real numbers
 }
 
 }  // namespace outback::ops

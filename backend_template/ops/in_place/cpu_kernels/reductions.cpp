@@ -1,7 +1,9 @@
 // Reductions: torch's structured kernels for the CPU hand a TensorIterator to a dispatch stub, so
 // they run in place.
 #include <ATen/core/Tensor.h>
+#include <ATen/native/ReduceAllOps.h>
 #include <ATen/native/ReduceOps.h>
+#include <ATen/native/TensorCompare.h>
 
 #include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
 #include "backend_template/ops/in_place/cpu_kernels/stubs.h"
@@ -12,7 +14,8 @@ namespace outback::ops {
 namespace {
 
 using sum_kernel = structured<at::native::structured_sum_out, at::_ops::sum_dim_IntList::schema>;
-using sum = native_call<at::_ops::sum_dim_IntList, &sum_kernel::run>;
+using sum =
+    native_call<at::_ops::sum_dim_IntList, &sum_kernel::run, native_rules{.any_dtype = true}>;
 
 // As the CPU does it: the sum over the count, which for float32 and float64 has no other dtype.
 at::Tensor mean(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
@@ -34,17 +37,34 @@ at::Tensor mean(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdi
 void register_reductions(registrar& to) {
   using namespace at::native;
   namespace ops = at::_ops;
+  constexpr native_rules of_any_dtype{.any_dtype = true};
+  constexpr native_rules contiguous{.contiguous = true, .any_dtype = true};
 
-  fill_stub<max_values_stub>();
+  fill_stubs<max_values_stub, min_values_stub, norm_stub, sum_stub, and_stub, or_stub, argmax_stub,
+             argmin_stub, aminmax_stub, aminmax_allreduce_stub, max_all_stub, min_all_stub,
+             nansum_stub, prod_stub, cumsum_stub, cumprod_stub>();
   add_structured<ops::amax, structured_amax_out>(to);
-  fill_stub<min_values_stub>();
   add_structured<ops::amin, structured_amin_out>(to);
-  fill_stub<norm_stub>();
   add_structured<ops::linalg_vector_norm, structured_linalg_vector_norm_out>(to);
-  fill_stub<sum_stub>();
   to.add<ops::sum_dim_IntList, &sum::run>();
   to.add<&outback::ops::mean>("mean", "dim");
   add_native<ops::trace, &trace_cpu>(to);  // a loop over pointers
+  add_native<ops::count_nonzero_dim_IntList, &count_nonzero_cpu, of_any_dtype>(to);
+  add_structured<ops::all, structured_all_all_out, of_any_dtype>(to);
+  add_structured<ops::all_dim, structured_all_out, of_any_dtype>(to);
+  add_structured<ops::any, structured_any_all_out, of_any_dtype>(to);
+  add_structured<ops::any_dim, structured_any_out, of_any_dtype>(to);
+  add_structured<ops::argmax, structured_argmax_out, contiguous>(to);
+  add_structured<ops::argmin, structured_argmin_out, contiguous>(to);
+  add_structured<ops::aminmax, structured_aminmax_out, contiguous>(to);
+  add_native<ops::max, &max, contiguous>(to);
+  add_native<ops::min, &min, contiguous>(to);
+  add_structured<ops::topk, structured_topk_out_cpu, of_any_dtype>(to);
+  add_native<ops::nansum, &nansum>(to);
+  add_native<ops::prod, &prod>(to);
+  add_structured<ops::prod_dim_int, structured_prod_out>(to);
+  add_structured<ops::cumsum, structured_cumsum_out>(to);
+  add_structured<ops::cumprod, structured_cumprod_out>(to);
 }
 
 }  // namespace outback::ops
