@@ -9,6 +9,7 @@
 #include "backend_template/module/device_module.h"
 #include "backend_template/python/embedded.h"
 #include "backend_template/python/errors.h"
+#include "backend_template/python/gil.h"
 #include "backend_template/python/names.h"
 #include "backend_template/python/normalize.h"
 #include "generators/methods/methods.h"
@@ -52,6 +53,7 @@ void register_in_python(py::module_& module, const backend_options& options) {
   // matters: the names before what looks them up, the device module before what reads its members.
   register_backend(options);
   python::translate_bound_exceptions();
+  python::give_up_gil_in_waits();
   python::rename_in_python(options.name);
   python::define_device_module(module);
   python::define_normalization(module);

@@ -9,6 +9,7 @@
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/event.h"
 #include "backend_template/core/streams/stream.h"
@@ -23,9 +24,13 @@ int32_t runtime_index(c10::Device device) {
 
 void enqueue(void* dst, c10::Device dst_device, const void* src, c10::Device src_device,
              size_t size, const c10::Stream& stream) {
-  check(runtime().mem_copy(runtime().self, dst, runtime_index(dst_device), src,
-                           runtime_index(src_device), size, handle_of(stream)),
-        "mem_copy", stream.device_index(), static_cast<int64_t>(size));
+  const auto copy = [&] {
+    return runtime().mem_copy(runtime().self, dst, runtime_index(dst_device), src,
+                              runtime_index(src_device), size, handle_of(stream));
+  };
+  // A copy of pageable memory may wait for what the stream still has to do.
+  const outback_status status = is_idle(stream) ? copy() : waiting(copy);
+  check(status, "mem_copy", stream.device_index(), static_cast<int64_t>(size));
   mark_busy(stream);
 }
 

@@ -10,6 +10,7 @@
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/runtime/format.h"
+#include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "outback/answer_check.hpp"
 
@@ -102,7 +103,9 @@ outback_status allocate_device_memory(c10::DeviceIndex device, size_t size, void
   const int32_t space = space_of(device);
   const outback_runtime& table = runtime();
   void* made = nullptr;
-  const outback_status status = table.mem_alloc(table.self, device, size, &made);
+  // A driver may wait for the device where it gets or frees memory, as cudaFree does.
+  const outback_status status =
+      waiting([&] { return table.mem_alloc(table.self, device, size, &made); });
   if (status != OUTBACK_OK) return status;
   check_memory(made, size, alignment, space, "mem_alloc", device,
                [&] { table.mem_free(table.self, device, made); });
@@ -112,9 +115,11 @@ outback_status allocate_device_memory(c10::DeviceIndex device, size_t size, void
 
 outback_status free_device_memory(c10::DeviceIndex device, void* data) noexcept {
   known().remove(known_space_of(device), data);
-  return runtime().mem_free(runtime().self, device, data);
+  return waiting([&] { return runtime().mem_free(runtime().self, device, data); });
 }
 
+// torch calls this and the next function with a lock of its own held, so they keep the
+// interpreter's: a thread that has that one may wait for torch's.
 outback_status allocate_pinned_memory(size_t size, void** data) {
   const outback_runtime& table = runtime();
   void* made = nullptr;

@@ -7,6 +7,7 @@
 
 #include "backend_template/core/captures/capture.h"
 #include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/stream.h"
 
@@ -98,7 +99,8 @@ bool event::query() const {
 
 void event::synchronize() const {
   if (handle_ == nullptr) return;
-  check(runtime().events->sync(runtime().self, device_, handle_), "events.sync", device_);
+  const auto sync = [&] { return runtime().events->sync(runtime().self, device_, handle_); };
+  check(waiting(sync), "events.sync", device_);
 }
 
 int64_t event::elapsed_ns(const event& end) const {

@@ -13,6 +13,7 @@
 #include "backend_template/core/captures/capture.h"
 #include "backend_template/core/devices/lazy_start.h"
 #include "backend_template/core/runtime/format.h"
+#include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/host_failure.h"
 #include "outback/layers.hpp"
@@ -151,10 +152,12 @@ void wait_for(stream_state& state, const c10::Stream& stream) {
   const c10::DeviceIndex device = stream.device_index();
   // Read before the wait: what other threads enqueue meanwhile may not be done after it.
   const uint64_t count = state.enqueued.load(std::memory_order_acquire);
+  const auto sync = [&] { return runtime().streams->sync(runtime().self, device, state.handle); };
+  const auto sync_all = [&] { return runtime().device_sync(runtime().self, device); };
   if (runtime().streams != nullptr) {
-    check(runtime().streams->sync(runtime().self, device, state.handle), "streams.sync", device);
+    check(waiting(sync), "streams.sync", device);
   } else {
-    check(runtime().device_sync(runtime().self, device), "device_sync", device);
+    check(waiting(sync_all), "device_sync", device);
   }
   state.mark_completed(count);
   // Last, since it may throw, and the stream has been waited for all the same.
@@ -352,7 +355,8 @@ void synchronize_device(c10::DeviceIndex device) {
   // at their next wait or query.
   device_streams& streams = streams_of(index);
   const uint64_t count = streams.default_stream.enqueued.load(std::memory_order_acquire);
-  check(runtime().device_sync(runtime().self, index), "device_sync", index);
+  const auto sync = [&] { return runtime().device_sync(runtime().self, index); };
+  check(waiting(sync), "device_sync", index);
   streams.default_stream.mark_completed(count);
   check_host_failure(index);
 }

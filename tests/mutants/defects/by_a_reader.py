@@ -20,10 +20,12 @@ _CORE = (
         file="backend_template/core/streams/stream.cpp",
         old="""\
   const uint64_t count = streams.default_stream.enqueued.load(std::memory_order_acquire);
-  check(runtime().device_sync(runtime().self, index), "device_sync", index);
+  const auto sync = [&] { return runtime().device_sync(runtime().self, index); };
+  check(waiting(sync), "device_sync", index);
 """,
         new="""\
-  check(runtime().device_sync(runtime().self, index), "device_sync", index);
+  const auto sync = [&] { return runtime().device_sync(runtime().self, index); };
+  check(waiting(sync), "device_sync", index);
   const uint64_t count = streams.default_stream.enqueued.load(std::memory_order_acquire);
 """,
         found_by="HookedRuntimeTest.WorkThatComesWhileTheHostWaitsIsNotTakenForDone",

@@ -7,9 +7,8 @@ MUTANTS = (
         name="the_status_of_a_sync_is_not_looked_at",
         breaks="A stream's work that failed is reported to nobody: synchronize() returns.",
         file="backend_template/core/streams/stream.cpp",
-        old='check(runtime().streams->sync(runtime().self, device, state.handle), "streams.sync", '
-        "device);",
-        new="runtime().streams->sync(runtime().self, device, state.handle);",
+        old='check(waiting(sync), "streams.sync", device);',
+        new="waiting(sync);",
         found_by="tests/python/test_faults.py::test_a_failed_call_is_named_and_the_process_goes_on",
     ),
     Mutant(
@@ -149,5 +148,13 @@ MUTANTS = (
         found_by="tests/python/streams/test_thread_counts.py::"
         "test_a_number_set_after_the_first_backward_pass_counts",
         on="host-memory-apart",
+    ),
+    Mutant(
+        name="a_wait_keeps_the_gil",
+        breaks="A thread waits with the GIL for a replay that runs an operator written in Python.",
+        file="registration/python/register.cpp",
+        old="  python::give_up_gil_in_waits();\n",
+        new="",
+        found_by="tests/python/graphs/test_gil.py::test_a_call_that_waits_lets_python_run",
     ),
 )

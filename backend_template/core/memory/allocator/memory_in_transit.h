@@ -5,6 +5,8 @@
 
 #include <atomic>
 
+#include "backend_template/core/runtime/interpreter_lock.h"
+
 namespace outback::core {
 
 /// The count of one device. Thread-safe.
@@ -12,7 +14,8 @@ class memory_in_transit {
  public:
   /// Counts the calling thread while the object lives: make it before memory is taken out, and let
   /// it end when others can have the memory again. Meanwhile the thread may wait for the cache's
-  /// locks and for the device, but for no other lock and for no other transit.
+  /// locks, for the device and for the interpreter's lock, but for no other lock and for no other
+  /// transit.
   class one {
    public:
     explicit one(memory_in_transit& all) noexcept : all_(all) {
@@ -30,6 +33,8 @@ class memory_in_transit {
 
   /// Returns when the count has been 0 at some moment since the call.
   void wait() const noexcept {
+    if (count_.load(std::memory_order_acquire) == 0) return;
+    const without_interpreter_lock unlocked;  // which those may wait for
     for (int left = 0; (left = count_.load(std::memory_order_acquire)) != 0;) {
       count_.wait(left, std::memory_order_acquire);
     }
