@@ -108,7 +108,7 @@ def test_its_failures_are_shown(pytest_on):
 
 def test_where_nothing_was_selected_nothing_ran(pytest_on):
     with pytest.raises(console.NotRun):
-        pytest_on("def test_a(): pass", "-k", "nothing")
+        pytest_on("def test_a(): pass", "-k", "test_b")
 
 
 # ---- The list of tests

@@ -41,7 +41,9 @@ COMPILE = (
     Need("ccache", _program("ccache"), optional=True),
 )
 _VENV = (Need("python3-venv", lambda: importlib.util.find_spec("ensurepip") is not None),)
+_BENCH = (Need("libbenchmark-dev", header("benchmark/benchmark.h")),)
 _TESTS = (
+    *_BENCH,  # they configure all folders
     Need("libfmt-dev", header("fmt/core.h")),
     Need("libgtest-dev", header("gtest/gtest.h")),
     Need("libgmock-dev", header("gmock/gmock.h")),
@@ -52,7 +54,6 @@ _LEVEL_ZERO = (
     Need("libze-dev", header("level_zero/ze_api.h"), optional=True),
     Need("libze1", lambda: ctypes.util.find_library("ze_loader") is not None, optional=True),
 )
-_BENCH = (Need("libbenchmark-dev", header("benchmark/benchmark.h")),)
 
 
 def provide(*, venv: bool, tests: bool = False, bench: bool = False, install: bool = True) -> None:
