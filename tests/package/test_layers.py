@@ -61,11 +61,12 @@ MAY_INCLUDE = {
 ROOMS_OF_CORE = {
     "runtime": set(),
     "devices": {"runtime"},
+    "twin": {"devices", "runtime"},
     "captures": {"devices", "runtime"},
-    "streams": {"captures", "devices", "runtime"},
-    "memory": {"streams", "captures", "devices", "runtime"},
-    "interfaces": {"memory", "streams", "captures", "devices", "runtime"},
-    "graphs": {"interfaces", "memory", "streams", "captures", "devices", "runtime"},
+    "streams": {"captures", "twin", "devices", "runtime"},
+    "memory": {"streams", "captures", "twin", "devices", "runtime"},
+    "interfaces": {"memory", "streams", "captures", "twin", "devices", "runtime"},
+    "graphs": {"interfaces", "memory", "streams", "captures", "twin", "devices", "runtime"},
 }
 
 

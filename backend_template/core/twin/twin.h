@@ -1,0 +1,77 @@
+// Whose kernels compute in a device's memory, and a device's twin.
+//
+// A runtime says with `kernels_of` (outback_device_info) whose kernels can use its memory in place.
+// If they are the CPU's, the CPU's kernels run on the tensors as they are. If they are those of
+// another device type of PyTorch's, such as CUDA, and this torch has them, then the device has a
+// *twin*: PyTorch's own device for the same hardware, cuda:0 for acme:0 say. Its kernels, streams,
+// events, memory and random numbers are taken as they are, so that both share one of each. All that
+// is asked of a twin goes through c10's interfaces: nothing links a library of CUDA's.
+//
+// All functions are thread-safe. Those without `noexcept` start the backend, and throw what
+// device_info throws.
+#pragma once
+
+#include <c10/core/Device.h>
+#include <c10/core/Stream.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <c10/macros/Macros.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+#include "backend_template/core/devices/device.h"
+
+namespace outback::core {
+
+namespace detail {
+// What is known of one device. `unknown` until somebody asks; then the type and the index of the
+// device whose kernels run in place, or `nobodys`.
+struct kernel_home {
+  static constexpr int32_t unknown = -1;
+  static constexpr int32_t nobodys = -2;
+  static constexpr int32_t cpus = static_cast<int32_t>(c10::DeviceType::CPU) << 8;
+
+  std::atomic<int32_t> value{unknown};
+};
+inline constinit std::array<kernel_home, max_devices> kernel_homes{};
+
+int32_t find_kernel_home(c10::DeviceIndex index);
+
+inline int32_t kernel_home_of(c10::DeviceIndex index) {
+  const int32_t known = kernel_homes[index].value.load(std::memory_order_acquire);
+  return C10_LIKELY(known != kernel_home::unknown) ? known : find_kernel_home(index);
+}
+}  // namespace detail
+
+/// Returns true if the CPU's kernels run on the tensors of the device in place. `index` is valid.
+/// Costs a load.
+inline bool runs_cpu_kernels(c10::DeviceIndex index) {
+  return detail::kernel_home_of(index) == detail::kernel_home::cpus;
+}
+
+/// Returns the twin of the device, or nothing if it has none. `index` is valid. Costs a load.
+inline std::optional<c10::Device> twin_of(c10::DeviceIndex index) {
+  const int32_t home = detail::kernel_home_of(index);
+  if (C10_LIKELY(home <= detail::kernel_home::cpus)) return std::nullopt;
+  return c10::Device(static_cast<c10::DeviceType>(home >> 8),
+                     static_cast<c10::DeviceIndex>(home & 0xff));
+}
+
+/// Returns the device type of the twins if this process has looked at a device that has one. Asks
+/// nobody.
+std::optional<c10::DeviceType> known_twin_type() noexcept;
+
+/// Returns the device of ours whose twin is `twin`, or nothing. Looks at all devices of ours.
+std::optional<c10::Device> device_of_twin(c10::Device twin);
+
+/// Returns the guard of twins of this type: streams, events and the current device.
+const c10::impl::DeviceGuardImplInterface& guard_of(c10::Device twin);
+
+/// Returns the same stream as a stream of the other device: both have the same ids.
+inline c10::Stream stream_of(const c10::Stream& stream, c10::Device device) noexcept {
+  return c10::Stream(c10::Stream::UNSAFE, device, stream.id());
+}
+
+}  // namespace outback::core
