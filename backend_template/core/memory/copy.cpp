@@ -1,5 +1,6 @@
 #include "backend_template/core/memory/copy.h"
 
+#include <ATen/Context.h>
 #include <ATen/core/CachingHostAllocator.h>
 #include <c10/core/Stream.h>
 #include <c10/util/Exception.h>
@@ -13,6 +14,7 @@
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/event.h"
 #include "backend_template/core/streams/stream.h"
+#include "backend_template/core/twin/twin.h"
 #include "outback/answer_check.hpp"
 
 namespace outback::core {
@@ -117,6 +119,8 @@ outback_pointer_info pointer_info(const void* ptr) {
 }
 
 bool is_pinned(const void* ptr) {
+  const auto twin = known_twin_type();
+  if (twin && at::globalContext().isPinnedPtr(ptr, *twin)) return true;
   return ptr != nullptr && is_started() && pointer_info(ptr).pinned != 0;
 }
 
