@@ -15,7 +15,7 @@ namespace outback::test {
 namespace {
 
 constexpr int max_streams = 32;
-c10::DeviceIndex count = 0;
+c10::DeviceIndex devices_there = 0;
 thread_local c10::DeviceIndex current = 0;
 thread_local std::array<c10::StreamId, 2> current_streams{};
 
@@ -53,7 +53,7 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
   c10::Device getDevice() const override { return {hpu, current}; }
   void setDevice(c10::Device device) const override { current = device.index(); }
   void uncheckedSetDevice(c10::Device device) const noexcept override { current = device.index(); }
-  c10::DeviceIndex deviceCount() const noexcept override { return count; }
+  c10::DeviceIndex deviceCount() const noexcept override { return devices_there; }
 
   c10::Stream getStream(c10::Device device) const override {
     return c10::Stream(c10::Stream::UNSAFE, device, current_streams.at(device.index()));
@@ -85,12 +85,12 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
     return native;
   }
   bool queryStream(const c10::Stream& stream) const override {
-    return is_ready(hpu_runtime().streams->query(hpu_runtime().self, stream.device_index(),
-                                                 handle_of(stream)));
+    return is_ready(
+        hpu_runtime().streams->query(hpu_runtime().self, stream.device_index(), handle_of(stream)));
   }
   void synchronizeStream(const c10::Stream& stream) const override {
-    check_hpu(hpu_runtime().streams->sync(hpu_runtime().self, stream.device_index(),
-                                          handle_of(stream)));
+    check_hpu(
+        hpu_runtime().streams->sync(hpu_runtime().self, stream.device_index(), handle_of(stream)));
   }
   void synchronizeDevice(c10::DeviceIndex device) const override {
     check_hpu(hpu_runtime().device_sync(hpu_runtime().self, device));
@@ -115,12 +115,11 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
                                          static_cast<outback_event>(event), handle_of(stream)));
   }
   bool queryEvent(void* event) const override {
-    return is_ready(hpu_runtime().events->query(hpu_runtime().self, 0,
-                                                static_cast<outback_event>(event)));
+    return is_ready(
+        hpu_runtime().events->query(hpu_runtime().self, 0, static_cast<outback_event>(event)));
   }
   void synchronizeEvent(void* event) const override {
-    check_hpu(
-        hpu_runtime().events->sync(hpu_runtime().self, 0, static_cast<outback_event>(event)));
+    check_hpu(hpu_runtime().events->sync(hpu_runtime().self, 0, static_cast<outback_event>(event)));
   }
   double elapsedTime(void* from, void* to, c10::DeviceIndex /*device*/) const override {
     int64_t nanoseconds = 0;
@@ -140,8 +139,8 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
 
 const outback_runtime& hpu_runtime() {
   static const outback_runtime& table = [&]() -> const outback_runtime& {
-    auto& devices = *new host::host_runtime(
-        host::host_options{.devices = 2, .memory_size = size_t{64} << 20});
+    auto& devices =
+        *new host::host_runtime(host::host_options{.devices = 2, .memory_size = size_t{64} << 20});
     static outback_runtime changed = *table_of(devices);
     static const auto of_host = changed.device_info;
     changed.device_info = [](void* self, int32_t index, outback_device_info* info) {
@@ -160,7 +159,7 @@ const c10::impl::DeviceGuardImplInterface& hpu_guard() {
 }
 
 void set_hpu_count(c10::DeviceIndex devices) {
-  count = devices;
+  devices_there = devices;
 }
 
 void check_hpu(outback_status status) {

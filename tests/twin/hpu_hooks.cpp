@@ -21,8 +21,7 @@ class generator final : public c10::GeneratorImpl {
   using state = std::array<uint64_t, 2>;
 
   explicit generator(c10::DeviceIndex device)
-      : c10::GeneratorImpl(c10::Device(hpu, device),
-                           c10::DispatchKeySet(c10::DispatchKey::HPU)) {}
+      : c10::GeneratorImpl(c10::Device(hpu, device), c10::DispatchKeySet(c10::DispatchKey::HPU)) {}
 
   void set_current_seed(uint64_t seed) override { *state_ = {seed, 0}; }
   void set_offset(uint64_t offset) override { (*state_)[1] = offset; }
@@ -62,9 +61,7 @@ class generator final : public c10::GeneratorImpl {
 // torch finds it by this name.
 struct HPUHooks final : at::HPUHooksInterface {
   explicit HPUHooks(at::HPUHooksArgs) {}
-  void init() const override {
-    TORCH_CHECK(hpu_start_problem().empty(), hpu_start_problem());
-  }
+  void init() const override { TORCH_CHECK(hpu_start_problem().empty(), hpu_start_problem()); }
   bool hasHPU() const override { return true; }
   bool hasPrimaryContext(c10::DeviceIndex device) const override { return device == 0; }
   bool isPinnedPtr(const void* data) const override {

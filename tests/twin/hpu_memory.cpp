@@ -28,7 +28,7 @@ struct block {
   c10::DeviceIndex device;
 };
 
-void count(const block& of, int64_t sign) {
+void account(const block& of, int64_t sign) {
   const std::lock_guard<std::mutex> lock(mutex());
   auto& bytes = stats().at(of.device).allocated_bytes[0];
   const auto size = static_cast<int64_t>(of.size);
@@ -38,7 +38,7 @@ void count(const block& of, int64_t sign) {
 
 void give_back(void* context) {
   const std::unique_ptr<block> freed(static_cast<block*>(context));
-  count(*freed, -1);
+  account(*freed, -1);
   ++hpu_counted().freed;
   hpu_runtime().mem_free(hpu_runtime().self, freed->device, freed->data);
 }
@@ -54,7 +54,7 @@ class device_allocator final : public c10::DeviceAllocator {
         hpu_runtime().mem_alloc(hpu_runtime().self, device.index(), size, &made->data);
     TORCH_CHECK_WITH(OutOfMemoryError, status != OUTBACK_OUT_OF_MEMORY, "HPU out of memory");
     check_hpu(status);
-    count(*made, 1);
+    account(*made, 1);
     void* const data = made->data;
     return {data, made.release(), &give_back, device};
   }

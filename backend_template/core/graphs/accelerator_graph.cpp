@@ -1,4 +1,5 @@
-// torch.accelerator.Graph: a wrapper of device_graph, or the twin's own where the device has a twin.
+// torch.accelerator.Graph: a wrapper of device_graph, or the twin's own where the device has a
+// twin.
 #include "backend_template/core/interfaces/registries.h"
 
 #include "backend_template/core/runtime/torch_version.h"

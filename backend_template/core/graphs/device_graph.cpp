@@ -45,8 +45,9 @@ void device_graph::capture_begin(c10::MempoolId_t pool) {
   ensure_started();
   const c10::Stream stream = current_stream(-1);
   const auto twin = twin_of(stream.device_index());
-  TORCH_CHECK_NOT_IMPLEMENTED(!twin, backend_name(), ": work on this device is captured in a graph ",
-                              "of ", *twin, ", whose streams and memory it shares");
+  TORCH_CHECK_NOT_IMPLEMENTED(!twin, backend_name(),
+                              ": work on this device is captured in a graph ", "of ", *twin,
+                              ", whose streams and memory it shares");
   if (runtime().graphs == nullptr) refuse_absent("graphs", "capturing work in a graph");
   TORCH_CHECK(stream.id() != 0, backend_name(),
               ": graphs are captured on a stream that is not the default one: make another one "

@@ -44,8 +44,8 @@ const at::Generator& generator::of_twin() const {
   const auto twin = started_twin_of(device_.index());
   if (!twin) return of_twin_;
   const auto& hooks = at::globalContext().getAcceleratorHooksInterface(twin->type());
-  at::Generator found = is_default_ ? hooks.getDefaultGenerator(twin->index())
-                                    : hooks.getNewGenerator(twin->index());
+  at::Generator found =
+      is_default_ ? hooks.getDefaultGenerator(twin->index()) : hooks.getNewGenerator(twin->index());
   if (is_set_) {
     const std::lock_guard<std::mutex> lock(found.mutex());
     found.set_current_seed(position_->seed);

@@ -2,8 +2,8 @@
 // operator runs on the CPU.
 //
 // A generator is a Philox position (seed, offset). On a device with a twin (twin/twin.h) it stands
-// for one of the twin's from the start of the backend on; before, it keeps what it is told. Its state has the 16 bytes that torch.cuda uses,
-// and that DTensor and AOTAutograd rely on.
+// for one of the twin's from the start of the backend on; before, it keeps what it is told. Its
+// state has the 16 bytes that torch.cuda uses, and that DTensor and AOTAutograd rely on.
 #pragma once
 
 #include <ATen/core/Generator.h>
@@ -65,8 +65,8 @@ class generator final : public c10::GeneratorImpl {
   /// meanwhile, it gets the position `start`. Only where the CPU's kernels run.
   void put_back(philox_position start, uint64_t drawn) noexcept;
 
-  /// Returns the twin's generator that this one stands for, or an undefined one if the device has no
-  /// twin, or the backend has not started. The first call seeds it as this one was.
+  /// Returns the twin's generator that this one stands for, or an undefined one if the device has
+  /// no twin, or the backend has not started. The first call seeds it as this one was.
   const at::Generator& of_twin() const;
 
   /// Lets at::check_generator recognize this type.

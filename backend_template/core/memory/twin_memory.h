@@ -10,8 +10,8 @@
 
 namespace outback::core {
 
-/// Returns `size` bytes of the twin's memory on `device`, a device of ours with the twin `twin`, for
-/// work on its current stream. Throws what the twin's allocator throws.
+/// Returns `size` bytes of the twin's memory on `device`, a device of ours with the twin `twin`,
+/// for work on its current stream. Throws what the twin's allocator throws.
 c10::DataPtr allocate_twin_memory(c10::Device twin, std::size_t size, c10::Device device);
 
 /// Turns `memory`, `size` bytes that a twin's kernel allocated, into memory of `device`, without a

@@ -13,7 +13,8 @@
 namespace outback::core {
 namespace {
 
-// By device and native stream. Never destroyed: the destructors of tensors use streams after main().
+// By device and native stream. Never destroyed: the destructors of tensors use streams after
+// main().
 struct wrapped_streams {
   std::mutex mutex;
   std::map<std::pair<c10::DeviceIndex, void*>, outback_stream> all;

@@ -9,9 +9,9 @@
 
 namespace outback::core {
 
-/// Returns the twin's stream that `stream`, one of ours, stands for. Nothing for a stream of another
-/// device type, of a device that does not exist or has no twin, and before the backend has started.
-/// Thread-safe, as is the other function.
+/// Returns the twin's stream that `stream`, one of ours, stands for. Nothing for a stream of
+/// another device type, of a device that does not exist or has no twin, and before the backend has
+/// started. Thread-safe, as is the other function.
 std::optional<c10::Stream> twins_stream(const c10::Stream& stream);
 
 /// Returns the handle by which the runtime knows `theirs`, the stream of a twin of `device`. It
