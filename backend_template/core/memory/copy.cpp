@@ -31,7 +31,7 @@ void enqueue(void* dst, c10::Device dst_device, const void* src, c10::Device src
                               runtime_index(src_device), size, handle_of(stream));
   };
   // A copy of pageable memory may wait for what the stream still has to do.
-  const outback_status status = is_idle(stream) ? copy() : waiting(copy);
+  const outback_status status = is_idle(stream) ? copy() : unlocked(copy);
   check(status, "mem_copy", stream.device_index(), static_cast<int64_t>(size));
   mark_busy(stream);
 }

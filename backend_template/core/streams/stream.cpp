@@ -158,9 +158,9 @@ void wait_for(stream_state& state, const c10::Stream& stream) {
   const auto sync = [&] { return runtime().streams->sync(runtime().self, device, state.handle); };
   const auto sync_all = [&] { return runtime().device_sync(runtime().self, device); };
   if (runtime().streams != nullptr) {
-    check(waiting(sync), "streams.sync", device);
+    check(unlocked(sync), "streams.sync", device);
   } else {
-    check(waiting(sync_all), "device_sync", device);
+    check(unlocked(sync_all), "device_sync", device);
   }
   state.mark_completed(count);
   // Last, since it may throw, and the stream has been waited for all the same.
@@ -399,7 +399,7 @@ void synchronize_device(c10::DeviceIndex device) {
   device_streams& streams = streams_of(index);
   const uint64_t count = streams.default_stream.enqueued.load(std::memory_order_acquire);
   const auto sync = [&] { return runtime().device_sync(runtime().self, index); };
-  check(waiting(sync), "device_sync", index);
+  check(unlocked(sync), "device_sync", index);
   streams.default_stream.mark_completed(count);
   check_host_failure(index);
 }
