@@ -128,7 +128,7 @@ bool event::query() const {
 
 void event::synchronize() const {
   if (twins_event_ != nullptr) {
-    return waiting([&] { guard_of(*twin_).synchronizeEvent(twins_event_); });
+    return unlocked([&] { guard_of(*twin_).synchronizeEvent(twins_event_); });
   }
   if (handle_ == nullptr) return;
   const auto sync = [&] { return runtime().events->sync(runtime().self, device_, handle_); };

@@ -168,7 +168,7 @@ void wait_for(stream_state& state, const c10::Stream& stream) {
 }
 
 void wait_for_twins(const c10::Stream& theirs, c10::DeviceIndex device) {
-  waiting([&] { guard_of(theirs.device()).synchronizeStream(theirs); });
+  unlocked([&] { guard_of(theirs.device()).synchronizeStream(theirs); });
   check_host_failure(device);
 }
 
@@ -386,7 +386,7 @@ void synchronize_device(c10::DeviceIndex device) {
   const c10::DeviceIndex index = resolve_index(device);
   ensure_started();
   if (const auto twin = twin_of(index)) {
-    waiting([&] { guard_of(*twin).synchronizeDevice(twin->index()); });
+    unlocked([&] { guard_of(*twin).synchronizeDevice(twin->index()); });
     return check_host_failure(index);
   }
   if (const auto open = capture_on(index)) {
