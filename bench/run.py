@@ -43,7 +43,8 @@ def main() -> int:
         "runtime": lambda: runtime.sections(),
         "memory": lambda: memory.sections(),
         "startup": lambda: startup.sections(backend, options.processes),
-        "twin": lambda: twin.sections(backend, options.seconds),
+        "twin": lambda: twin.host_sections(backend, options.seconds),
+        "twin-device": lambda: twin.device_sections(backend, options.seconds),
     }
     chosen = options.only or list(parts)
     if options.build:
@@ -102,6 +103,7 @@ def _options() -> argparse.Namespace:
             "memory",
             "startup",
             "twin",
+            "twin-device",
         ),
         help="parts; none: all",
     )

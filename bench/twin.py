@@ -85,42 +85,53 @@ class GptStep:
         return loss.detach()
 
 
-def sections(backend: Backend, seconds: float) -> list[Section]:
-    """None for a device that has no such other."""
-    kernels = backend.module.get_device_properties(0).kernels
-    if kernels in (None, "cpu"):
+class Pair:
+    """A device and its other: rows of what both do."""
+
+    def __init__(self, backend: Backend, seconds: float):
+        self._backend, self._seconds = backend, seconds
+        kernels = backend.module.get_device_properties(0).kernels
+        self.twin = None if kernels in (None, "cpu") else torch.device(kernels)
+
+    def rows(
+        self, limit: float | None, made: dict[str, Callable[[torch.device, Any], Code]]
+    ) -> list[Row]:
+        return [self._row(name, make, limit) for name, make in made.items()]
+
+    def _row(
+        self, name: str, make: Callable[[torch.device, Any], Code], limit: float | None
+    ) -> Row:
+        here = make(self._backend.device, self._backend.module)
+        there = make(self.twin, getattr(torch, self.twin.type))
+        measured = paired(here, there, self._seconds)
+        return Row(name, f"the same on {self.twin}", measured, limit=limit)
+
+
+def host_sections(backend: Backend, seconds: float) -> list[Section]:
+    """What the host does. None for a device that has no such other."""
+    pair = Pair(backend, seconds)
+    if pair.twin is None:
         return []
-    twin = torch.device(kernels)
-    against = f"the same on {twin}"
-    own = getattr(torch, twin.type)
-
-    def row(name: str, make: Callable[[torch.device, Any], Code], limit: float | None) -> Row:
-        here, there = make(backend.device, backend.module), make(twin, own)
-        return Row(name, against, paired(here, there, seconds), limit=limit)
-
-    def rows(limit: float, made: dict[str, Callable[[torch.device, Any], Code]]) -> list[Row]:
-        return [row(name, make, limit) for name, make in made.items()]
-
+    small = pair.rows(None, {name: _operator(code) for name, code in operators.OPERATORS.items()})
     return [
-        Section(
-            "operators, 4 x 4, float32",
-            [
-                row(name, _operator(statement), None)
-                for name, statement in operators.OPERATORS.items()
-            ],
-            True,
-            OPERATORS_LIMIT,
-        ),
-        Section("calls", rows(CALLS_LIMIT, _CALLS)),
-        Section("kernels", rows(KERNELS_LIMIT, _KERNELS)),
-        Section(f"copies of {COPIED >> 20} MiB", rows(COPIES_LIMIT, _COPIES)),
-        Section(
-            "a step of GPT-2, 124 million parameters, bfloat16",
-            [
-                row("eager", _step(compiled=False), STEP_LIMIT),
-                row("compiled", _step(compiled=True), COMPILED_LIMIT),
-            ],
-        ),
+        Section(f"operators beside {pair.twin}, 4 x 4, float32", small, True, OPERATORS_LIMIT),
+        Section(f"calls beside {pair.twin}", pair.rows(CALLS_LIMIT, _CALLS)),
+    ]
+
+
+def device_sections(backend: Backend, seconds: float) -> list[Section]:
+    """What the device does. None for a device that has no such other."""
+    pair = Pair(backend, seconds)
+    if pair.twin is None:
+        return []
+    steps = [
+        *pair.rows(STEP_LIMIT, {"eager": _step(compiled=False)}),
+        *pair.rows(COMPILED_LIMIT, {"compiled": _step(compiled=True)}),
+    ]
+    return [
+        Section(f"kernels beside {pair.twin}", pair.rows(KERNELS_LIMIT, _KERNELS)),
+        Section(f"copies of {COPIED >> 20} MiB", pair.rows(COPIES_LIMIT, _COPIES)),
+        Section("a step of GPT-2, 124 million parameters, bfloat16", steps),
     ]
 
 
