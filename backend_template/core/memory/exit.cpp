@@ -1,5 +1,6 @@
 #include "backend_template/core/memory/exit.h"
 
+#include <ATen/core/CachingHostAllocator.h>
 #include <c10/util/Exception.h>
 
 #include <chrono>
