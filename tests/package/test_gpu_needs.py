@@ -67,7 +67,7 @@ def test_all_that_is_missing_is_named_at_once(bare):
     for what in ("numpy", "pytest", "xdist", "hypothesis", "expecttest", "rich", "sklearn"):
         assert what in text
     assert "./dev gpu --pack" in text
-    assert set(found.blocked) == {"suite", "sanitizer", "demo", "python", "bench"}
+    assert set(found.blocked) == {"suite", "sanitizer", "demo", "in-place", "python", "bench"}
     assert found.targets == []
 
 
@@ -91,7 +91,10 @@ def test_the_pack_has_what_a_bare_machine_lacks(bare):
     bare.modules |= {"numpy", "pytest"}
     packed(bare.pack, "xdist", "hypothesis", "expecttest", "rich")
     found = bare.provide(*gpu.PARTS)
-    assert found.blocked == {"sanitizer": ["compute-sanitizer"]}
+    assert found.blocked == {
+        "sanitizer": ["compute-sanitizer"],
+        "in-place": ["torch's CUDA build"],
+    }
     assert found.lacking == set()
     assert set(needs.TARGETS) <= set(found.targets)
     for library in ("fmt", "GTest", "benchmark"):

@@ -9,12 +9,12 @@ from . import device, needs
 from .bench import bench
 from .building import build_targets, file_of
 from .packed import Pack
-from .python import demo, python
+from .python import demo, in_place, python
 from .results import Results
 from .suite import sanitizer, suite
 from .work import Request, Work
 
-PARTS = ("build", "suite", "sanitizer", "demo", "python", "bench")
+PARTS = ("build", "suite", "sanitizer", "demo", "in-place", "python", "bench")
 
 
 _RUN = {
@@ -22,6 +22,7 @@ _RUN = {
     "suite": suite,
     "sanitizer": sanitizer,
     "demo": demo,
+    "in-place": in_place,
     "python": python,
     "bench": bench,
 }

@@ -14,7 +14,7 @@ from .places import Places
 # What is built, and the parts that it is for. A target that does not compile stops no other.
 TARGETS = {
     "cuda_device_suite": ("suite", "sanitizer"),
-    "torch_acme_cuda": ("demo", "python"),
+    "torch_acme_cuda": ("demo", "in-place", "python"),
     "bench_cuda": ("bench",),
 }
 # Other backends, which single tests of that part ask for.
@@ -27,7 +27,7 @@ _BESIDE = {
     )
 }
 _PROGRAMS = ("suite", "sanitizer", "bench")  # that load no torch
-_PYTHON = ("demo", "python")
+_PYTHON = ("demo", "in-place", "python")
 _ALL = (*_PROGRAMS, *_PYTHON)
 _REMEDY = (
     "Install it, or bring it in .pack, which ./dev gpu --pack fills where it is installed. "
@@ -96,6 +96,12 @@ def provide(environment: Environment, parts: Sequence[str], pack: Pack) -> Provi
             found.sanitizer is not None,
             "CUDA Toolkit",
         ),
+        Need(
+            "torch's CUDA build",
+            ("in-place",),
+            places.torch_has_cuda,
+            "PyTorch's own wheels",
+        ),
         *_modules(lacking),
     ]
     found.blocked = _name_missing(needs, parts)
@@ -130,11 +136,11 @@ def _modules(lacking: set[str]) -> Iterable[Need]:
         return Need(module, parts, there, f"Python's {package}", reduces=reduces)
 
     yield need("numpy", _PYTHON)
-    yield need("pytest", ("python",))
+    yield need("pytest", ("in-place", "python"))
     yield need("xdist", (), ("python",))
     yield need("hypothesis", (), ("python",))
     yield need("expecttest", (), ("python",))
-    yield need("rich", ("demo",), ("python",))
+    yield need("rich", ("demo", "in-place"), ("python",))
     yield need("sklearn", ("demo",), ("python",))
 
 

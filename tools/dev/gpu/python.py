@@ -12,6 +12,7 @@ from .results import Failed, Outcome
 from .work import Work
 
 _TESTS = "tests/python"
+_BESIDE = "tests/beside"
 # What needs a module that a bare Python lacks: to be collected, or for a program that it runs.
 NEED = {
     "expecttest": ("amp/test_rules.py", "test_device_type_tests.py", "test_opinfo_subset.py"),
@@ -58,6 +59,23 @@ def python(work: Work) -> Outcome:
             raise Failed(note, done.failure(), figures)
         step.note = note
     return Outcome(note, figures)
+
+
+def in_place(work: Work) -> Outcome:
+    """The device beside PyTorch's own, whose kernels it runs: its values, then its speed. The tests
+    have the device to themselves."""
+    with console.step("beside torch.cuda") as step:
+        done = _pytest(work, "--cache-clear", _BESIDE)
+        counts = _counts(done)
+        step.note = note = ", ".join(f"{count} {what}" for what, count in counts.items())
+        if not done.passed:
+            raise Failed(note, done.failure(), {"tests": counts})
+    measure = [work.environment.python, ROOT / "bench/run.py", "--only", "twin", "twin-device"]
+    if work.request.save:
+        measure += ["--save", work.devices.description.partition(";")[0].replace(" ", "-").lower()]
+    with console.step("speed beside torch.cuda"):
+        work.run(measure, env=work.python_variables()).check()
+    return Outcome(note, {"tests": counts})
 
 
 def _pytest(work: Work, *options: str) -> Finished:
