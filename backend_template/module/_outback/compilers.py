@@ -32,8 +32,15 @@ def _register_generator() -> None:
     inductor.register()
 
 
+def _register_compiler_for_twin() -> None:
+    from . import inductor_twin
+
+    inductor_twin.register()
+
+
 def register() -> None:
     when_imported("torch._dynamo.trace_rules", _leave_untraced)
     when_imported("torch._dynamo.device_interface", _register_interface)
     when_imported("torch._functorch._aot_autograd.utils", _register_random_state)
     when_imported("torch._inductor.codegen.cpp", _register_generator)
+    when_imported("torch._inductor.compile_fx", _register_compiler_for_twin)

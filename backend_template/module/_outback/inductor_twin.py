@@ -1,0 +1,136 @@
+"""torch.compile's default code generator, Inductor, for a device that shares its memory with
+PyTorch's own: its graphs are compiled for that device, cuda:0 say, and run on aliases of our
+tensors. So Inductor's kernels in Triton, its templates and its tuning are torch.cuda's. Imported
+when Inductor is.
+"""
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch._functorch import config as functorch_config
+from torch._inductor import compile_fx as inductor
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.fx import GraphModule, Node
+from torch.fx.node import map_aggregate
+from torch.utils._pytree import tree_leaves
+
+from . import name, twin
+
+
+def _twin_of(device: Any) -> torch.device | None:
+    if not isinstance(device, torch.device) or device.type != name:
+        return None
+    return twin.of(device.index or 0)
+
+
+def _is_lent(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and _twin_of(value.device) is not None
+
+
+# ---- At compile time: a graph that names our devices becomes one that names the other
+
+
+def _on_twin(value: Any) -> Any:
+    """Of an argument in a graph."""
+    return _twin_of(value) or value
+
+
+def _rename_devices(graph_module: GraphModule) -> None:
+    for part in graph_module.modules():
+        if not isinstance(part, GraphModule):
+            continue
+        for node in part.graph.nodes:
+            node.args = map_aggregate(node.args, _on_twin)
+            node.kwargs = map_aggregate(node.kwargs, _on_twin)
+            if node.op == "get_attr":
+                owner, _, attribute = node.target.rpartition(".")
+                holder = part.get_submodule(owner)
+                constant = getattr(holder, attribute, None)
+                if _is_lent(constant) and not isinstance(constant, FakeTensor):
+                    setattr(holder, attribute, twin.lend(constant))
+
+
+def _fakes(graph_module: GraphModule, inputs: Sequence[Any]) -> Iterator[FakeTensor]:
+    nodes = (
+        node
+        for part in graph_module.modules()
+        if isinstance(part, GraphModule)
+        for node in part.graph.nodes
+    )
+    for leaf in tree_leaves([*inputs, *(list(node.meta.values()) for node in nodes)]):
+        if isinstance(leaf, FakeTensor) and _is_lent(leaf):
+            yield leaf
+
+
+@contextlib.contextmanager
+def _fakes_on_twin(fakes: Sequence[FakeTensor]) -> Iterator[None]:
+    """What stands for tensors of ours stands for tensors of the other device."""
+    before = [fake.fake_device for fake in fakes]
+    for fake in fakes:
+        fake.fake_device = _on_twin(fake.fake_device)
+    try:
+        yield
+    finally:
+        for fake, device in zip(fakes, before, strict=True):
+            fake.fake_device = device
+
+
+def _outputs_of_ours(graph_module: GraphModule) -> list[bool]:
+    [node] = graph_module.graph.find_nodes(op="output")
+    return [
+        isinstance(output, Node) and _is_lent(output.meta.get("val")) for output in node.args[0]
+    ]
+
+
+def _compile_for_twin(
+    inner_compile: Callable[..., Any],
+    graph_module: GraphModule,
+    example_inputs: Sequence[Any],
+    **named: Any,
+) -> Any:
+    """In place of Inductor's compile_fx_inner, which `inner_compile` is."""
+    fakes = list({id(fake): fake for fake in _fakes(graph_module, example_inputs)}.values())
+    if not fakes:
+        return inner_compile(graph_module, example_inputs, **named)
+    are_ours = _outputs_of_ours(graph_module)
+    _rename_devices(graph_module)
+    with _fakes_on_twin(fakes):
+        compiled = inner_compile(graph_module, example_inputs, **named)
+
+    # ---- At run time
+
+    def run(arguments: list[Any]) -> list[Any]:
+        lent = [twin.lend(each) if _is_lent(each) else each for each in arguments]
+        arguments.clear()  # the caller gives them up, so that memory is free as early as may be
+        results = compiled(lent)
+        return [
+            twin.take_back(result) if is_ours and result is not None else result
+            for result, is_ours in zip(results, are_ours, strict=True)
+        ]
+
+    run._boxed_call = True  # type: ignore[attr-defined]
+    return run
+
+
+def register() -> None:
+    compile_for_any = inductor.compile_fx
+
+    @functools.wraps(compile_for_any)
+    def compile_fx(
+        model: Any,
+        example_inputs: Sequence[Any],
+        inner_compile: Callable[..., Any] = inductor.compile_fx_inner,
+        *rest: Any,
+        **named: Any,
+    ) -> Any:
+        inner = functools.partial(_compile_for_twin, inner_compile)
+        if not any(map(_is_lent, example_inputs)):
+            return compile_for_any(model, example_inputs, inner, *rest, **named)
+        # Autograd's cache would load a graph for the other device without its aliases.
+        with functorch_config.patch(enable_autograd_cache=False):
+            return compile_for_any(model, example_inputs, inner, *rest, **named)
+
+    setattr(inductor, compile_fx.__name__, compile_fx)
