@@ -1,6 +1,7 @@
 #include "backend_template/core/interfaces/generator.h"
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
 #include <c10/util/Exception.h>
@@ -13,6 +14,7 @@
 #include "backend_template/core/devices/lazy_start.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/stream.h"
+#include "backend_template/core/twin/twin.h"
 
 namespace outback::core {
 namespace {
@@ -147,6 +149,18 @@ at::Generator shadow_generator(const at::Generator& device_generator, c10::Devic
   // One step, however many numbers the operator draws: the CPU generator is seeded with the
   // position, and does not continue the device's sequence.
   return cpu_generator_at(source->advance(draws_per_philox_call));
+}
+
+at::Generator twin_generator(const at::Generator& ours, c10::DeviceIndex device) {
+  auto* source = at::get_generator_or_default<generator>(
+      ours.defined() ? std::optional<at::Generator>(ours) : std::nullopt,
+      default_generator(device));
+  const std::lock_guard<std::mutex> lock(source->mutex_);
+  const philox_position position = source->advance(draws_per_philox_call);
+  at::Generator theirs = at::globalContext().defaultGenerator(twin_of(device).value());
+  theirs.set_current_seed(position.seed);
+  theirs.set_offset(position.offset);
+  return theirs;
 }
 
 }  // namespace outback::core

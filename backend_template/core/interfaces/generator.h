@@ -89,4 +89,8 @@ at::Generator cpu_generator_at(philox_position position);
 /// device generator. Throws what `advance` throws, and c10::Error for a generator of another type.
 at::Generator shadow_generator(const at::Generator& device_generator, c10::DeviceIndex device);
 
+/// Returns the generator that a kernel of the twin of `device` gets in place of `ours`: the twin's
+/// own. If `ours` is undefined, the default generator of the twin is meant.
+at::Generator twin_generator(const at::Generator& ours, c10::DeviceIndex device);
+
 }  // namespace outback::core
