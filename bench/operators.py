@@ -10,7 +10,7 @@ from rows import Row, Section
 from timing import Code, paired
 from torch.nn import functional
 
-# Statements as a user writes them, over the names of `_values`.
+# Statements as a user writes them, over the names of `values`.
 OPERATORS = {
     "add": "a + b",
     "add_": "c.add_(zeros)",
@@ -45,7 +45,7 @@ def sections(backend: Backend, sizes: list[int], seconds: float) -> list[Section
 
 
 def _section(backend: Backend, size: int, seconds: float) -> Section:
-    here, cpu = _values(size, backend.device), _values(size, torch.device("cpu"))
+    here, cpu = values(size, backend.device), values(size, torch.device("cpu"))
     limit, mean_limit = LIMITS.get(size, (None, None)) if backend.is_in_place else (None, None)
     rows = [
         Row(
@@ -59,7 +59,7 @@ def _section(backend: Backend, size: int, seconds: float) -> Section:
     return Section(f"operators, {size} x {size}, float32", rows, True, mean_limit)
 
 
-def _values(size: int, device: torch.device) -> dict[str, Any]:
+def values(size: int, device: torch.device) -> dict[str, Any]:
     """The same numbers on every device."""
     generator = torch.Generator().manual_seed(0)
 

@@ -20,6 +20,7 @@ import startup
 import streams
 import sweep
 import torch
+import twin
 from backend import Backend
 from rich.console import Console
 from rows import Section
@@ -42,6 +43,8 @@ def main() -> int:
         "runtime": lambda: runtime.sections(),
         "memory": lambda: memory.sections(),
         "startup": lambda: startup.sections(backend, options.processes),
+        "twin": lambda: twin.host_sections(backend, options.seconds),
+        "twin-device": lambda: twin.device_sections(backend, options.seconds),
     }
     chosen = options.only or list(parts)
     if options.build:
@@ -99,6 +102,8 @@ def _options() -> argparse.Namespace:
             "runtime",
             "memory",
             "startup",
+            "twin",
+            "twin-device",
         ),
         help="parts; none: all",
     )

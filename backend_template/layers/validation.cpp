@@ -171,7 +171,8 @@ validation::facts validation::facts_of(int32_t device) {
   info.struct_size = sizeof(info);
   const outback_runtime& table = devices_.runtime();
   if (table.device_info(table.self, device, &info) != OUTBACK_OK) return {};
-  const facts known = {true, info.flags, info.alignment == 0 ? 1 : info.alignment};
+  const facts known = {true, info.flags, info.alignment == 0 ? 1 : info.alignment,
+                       info.kernels_of > 1 /* DLPack: the CPU */};
   const std::lock_guard lock(mutex_);
   return facts_.try_emplace(device, known).first->second;
 }

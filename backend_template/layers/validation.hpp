@@ -73,6 +73,8 @@ class validation : public layer<validation> {
     bool known = false;
     uint32_t flags = OUTBACK_ADDRESSES_HOST;
     uint32_t alignment = 1;  // in bytes
+    // PyTorch's own kernels run on the device: then its allocator may have made the memory.
+    bool has_memory_of_others = false;
   };
 
   /// What the call is about to end. Its record is removed before the runtime is called, because

@@ -132,6 +132,9 @@ void validation::check_range(const char* slot, const char* argument, const void*
   // not know. It does not accept another device's.
   const bool addresses_host = (facts_of(device).flags & OUTBACK_ADDRESSES_HOST) != 0;
   if (addresses_host && (!elsewhere || elsewhere->device == OUTBACK_HOST)) return;
+  if (!elsewhere && facts_of(device).has_memory_of_others && !objects_.find_freed(ptr, device)) {
+    return;
+  }
   std::string but = "it is in none";
   if (elsewhere) {
     but = "it is in " + block_text(*elsewhere);

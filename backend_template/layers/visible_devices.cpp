@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend_template/layers/call.hpp"
 #include "backend_template/layers/kept_list.hpp"
 #include "backend_template/layers/layer.hpp"
 #include "outback/answer_check.hpp"

@@ -25,7 +25,7 @@ void define_device_module(py::module_& module) {
   py::module_ package = define_package(module);
   define_native(module, package);
   auto native = package.attr("_native").cast<py::module_>();
-  define_graphs(module, native);
+  define_graphs(native);
   define_memory_pools(native);
   define_devices(module);
   define_contexts(module);

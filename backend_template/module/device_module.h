@@ -30,8 +30,7 @@ void define_fallback(pybind11::module_& module);     // set_fallback_mode
 void define_peer(pybind11::module_& module);         // can_device_access_peer, ipc_collect
 void define_telemetry(pybind11::module_& module);    // utilization, temperature, ...
 
-void define_graphs(pybind11::module_& module,
-                   pybind11::module_& native);  // the base of CUDAGraph, in graphs/
+void define_graphs(pybind11::module_& native);  // the base of CUDAGraph, in graphs/
 
 /// Gives `package`, torch.<name>._outback, its part `_native`: the functions of this library that
 /// the sources in Python call. Adds the one that generated code calls to the device module.

@@ -5,6 +5,7 @@
 #include <torch/csrc/utils/device_lazy_init.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/dtypes.h"
@@ -72,6 +73,8 @@ void start_from_python() {
     core::ensure_started();
     at::globalContext().lazyInitDevice(core::device_type);
   }
+  static bool has_told_twins = false;  // guarded by the GIL
+  if (!std::exchange(has_told_twins, true)) part("twin").attr("start")();
   if (has_waiting_calls()) part("lazy_calls").attr("run")();
   // Otherwise torch would call _lazy_init again for each new tensor of the device. Some still wait
   // if one of them has come here.

@@ -93,8 +93,9 @@ PyObject* with_stream(const char* method, PyObject* self, PyObject* arguments, P
                                      &stream)) {
       return nullptr;
     }
-    if (stream != Py_None) unwrap_stream(stream);
-    return call_base(THPEventClass, method, self, stream);
+    if (stream == Py_None) return call_base(THPEventClass, method, self, stream);
+    const py::object of_ours = wrap_stream(unwrap_stream(stream));
+    return call_base(THPEventClass, method, self, of_ours.ptr());
   });
 }
 

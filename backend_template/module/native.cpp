@@ -11,6 +11,7 @@
 #include "backend_template/core/interfaces/generator.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/core/streams/sync_debug.h"
+#include "backend_template/core/twin/twin.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/python/device_argument.h"
 #include "backend_template/python/dtype.h"
@@ -42,6 +43,13 @@ void prepare_kernel(int64_t index) {
   core::drain(device);
 }
 
+// The device whose kernels compute in this one's memory in place, or None.
+py::object kernels_of(c10::DeviceIndex device) {
+  if (core::runs_cpu_kernels(device)) return py::str("cpu");
+  const auto twin = core::twin_of(device);
+  return twin ? py::object(py::str(twin->str())) : py::none();
+}
+
 // The names are those of torch.cuda's object, where it has the field.
 py::dict device_info(c10::DeviceIndex device) {
   using namespace py::literals;
@@ -53,7 +61,7 @@ py::dict device_info(c10::DeviceIndex device) {
       "warp_size"_a = info.subgroup_size, "max_threads_per_block"_a = info.max_group_size,
       "is_integrated"_a = (info.flags & OUTBACK_INTEGRATED) != 0,
       "is_host_addressable"_a = (info.flags & OUTBACK_HOST_ADDRESSABLE) != 0,
-      "pci_id"_a = info.pci_id,
+      "kernels"_a = kernels_of(device), "pci_id"_a = info.pci_id,
       "_uuid"_a = py::bytes(reinterpret_cast<const char*>(info.uuid), sizeof info.uuid));
 }
 
@@ -93,6 +101,8 @@ void define_native(py::module_& module, py::module_& package) {
   native.def("check_addressable", &check_addressable);
   native.def("default_generators", &default_generators);
   native.def("device_info", &device_info);
+  native.def("kernels_of", &kernels_of);
+  native.def("seed_twin", [](c10::DeviceIndex device) { core::twin_generator({}, device); });
   native.def("qualify_name", &qualify_name);
   native.def("raw_stream", &raw_stream, py::arg("device_idx"));
   native.def("set_sync_debug_mode",

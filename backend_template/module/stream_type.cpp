@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@
 #include "backend_template/core/runtime/format.h"
 #include "backend_template/core/streams/native.h"
 #include "backend_template/core/streams/stream.h"
+#include "backend_template/core/streams/twin_stream.h"
+#include "backend_template/core/twin/twin.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/event_type.h"
 #include "backend_template/module/subclass.h"
@@ -45,6 +48,22 @@ PyObject* new_object(PyTypeObject* type, const c10::Stream& stream) {
   return object;
 }
 
+// PyTorch's own class for the twin's streams, torch.cuda.Stream say; nothing if it has none.
+std::optional<py::object> twins_class(c10::DeviceType type) {
+  const std::string name = c10::DeviceTypeName(type, /*lower_case=*/true);
+  const py::object module = py::getattr(py::module_::import("torch"), name.c_str(), py::none());
+  if (module.is_none()) return std::nullopt;
+  return module.attr("Stream");
+}
+
+// The stream of ours that is the same as `stream`, a twin's.
+std::optional<c10::Stream> ours_for(const c10::Stream& stream) {
+  if (core::known_twin_type() != stream.device_type()) return std::nullopt;
+  const auto device = core::device_of_twin(stream.device());
+  if (!device) return std::nullopt;
+  return core::stream_of(stream, *device);
+}
+
 // One of the numbers by which torch.Stream's constructor names a stream.
 int64_t number_of(PyObject* keywords, const char* name) {
   PyObject* const value = PyDict_GetItemString(keywords, name);
@@ -59,7 +78,9 @@ PyObject* stream_new(PyTypeObject* type, PyObject* arguments, PyObject* keywords
       auto object =
           py::reinterpret_steal<py::object>(THPStreamClass->tp_new(type, arguments, keywords));
       if (!object) return nullptr;
-      unwrap_stream(object);  // refuses a stream of another device type
+      // Refuses a stream of another device type.
+      const c10::Stream named = unwrap_stream(object);
+      if (named != stream_of(object.ptr())) return new_object(type, named);
       check_stream_numbers(number_of(keywords, "device_index"), number_of(keywords, "device_type"));
       return object.release().ptr();
     }
@@ -115,7 +136,9 @@ PyObject* stream_wait_stream(PyObject* self, PyObject* other) {
   return guarded([&] {
     TORCH_CHECK_TYPE(THPStream_Check(other), "expected a torch.Stream, got ",
                      Py_TYPE(other)->tp_name);
-    return call_base(THPStreamClass, "wait_stream", self, other);
+    const auto same = ours_for(stream_of(other));
+    const py::object of_ours = same ? wrap_stream(*same) : py::object();
+    return call_base(THPStreamClass, "wait_stream", self, same ? of_ours.ptr() : other);
   });
 }
 
@@ -187,7 +210,18 @@ PyObject* stream_native_handle(PyObject* self, void* /*closure*/) {
 }
 
 PyObject* stream_priority(PyObject* self, void* /*closure*/) {
-  return guarded([self] { return PyLong_FromLong(core::priority_of(stream_of(self))); });
+  return guarded([self]() -> PyObject* {
+    const c10::Stream stream = stream_of(self);
+    const auto theirs = core::twins_stream(stream);
+    const auto type = theirs ? twins_class(theirs->device_type()) : std::nullopt;
+    if (!type) return PyLong_FromLong(core::priority_of(stream));
+    // c10 has no question for it.
+    const auto [id, index, number] = theirs->pack3();
+    using namespace py::literals;
+    const py::object same = (*type)("stream_id"_a = id, "device_index"_a = static_cast<int>(index),
+                                    "device_type"_a = static_cast<int>(number));
+    return py::object(same.attr("priority")).release().ptr();
+  });
 }
 
 PyObject* stream_as_parameter(PyObject* self, void* /*closure*/) {
@@ -195,8 +229,11 @@ PyObject* stream_as_parameter(PyObject* self, void* /*closure*/) {
 }
 
 PyObject* stream_priority_range(PyObject* /*type*/, PyObject* /*none*/) {
-  return guarded([] {
+  return guarded([]() -> PyObject* {
     start_from_python();
+    const auto twin = core::twin_of(core::current_device());
+    const auto type = twin ? twins_class(twin->type()) : std::nullopt;
+    if (type) return type->attr("priority_range")().release().ptr();
     return py::cast(core::priority_range(core::current_device())).release().ptr();
   });
 }
@@ -319,6 +356,7 @@ c10::Stream unwrap_stream(py::handle object) {
   TORCH_CHECK_TYPE(THPStream_Check(object.ptr()), "expected a torch.", backend_name(),
                    ".Stream, got ", Py_TYPE(object.ptr())->tp_name);
   const c10::Stream stream = stream_of(object.ptr());
+  if (const auto same = ours_for(stream)) return *same;
   TORCH_CHECK_VALUE(stream.device_type() == core::device_type, "expected a stream of ",
                     backend_name(), ", got one of ", stream.device());
   return stream;

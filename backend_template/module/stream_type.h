@@ -30,7 +30,8 @@ void check_stream_numbers(int64_t device_index, int64_t device_type);
 /// Returns a new torch.<name>.Stream for `stream`. After make_stream_type.
 pybind11::object wrap_stream(const c10::Stream& stream);
 
-/// Returns the stream of `object`, any torch.Stream of this device. Throws c10::TypeError for
+/// Returns the stream of `object`, any torch.Stream of this device, or of its twin
+/// (core/twin/twin.h): then the stream of ours that is the same. Throws c10::TypeError for
 /// another object and c10::ValueError for a stream of another device type. Does not check that the
 /// stream's id was ever given out: core does when the stream is used.
 c10::Stream unwrap_stream(pybind11::handle object);

@@ -119,7 +119,7 @@ def in_use():
     return malloc.uordblks + malloc.hblkhd
 
 def grows_by(work, times):
-    # What each call keeps shows in every round; what a thread or a table takes once, in one of them.
+    # What each call keeps shows in every round; what a thread or a table takes once, in one round.
     rounds = []
     for _ in range(4):
         before = in_use()

@@ -1,4 +1,5 @@
-// torch.accelerator.Graph: a wrapper of device_graph.
+// torch.accelerator.Graph: a wrapper of device_graph, or the twin's own where the device has a
+// twin.
 #include "backend_template/core/interfaces/registries.h"
 
 #include "backend_template/core/runtime/torch_version.h"
@@ -14,6 +15,7 @@
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/graphs/device_graph.h"
 #include "backend_template/core/runtime/runtime.h"
+#include "backend_template/core/twin/twin.h"
 #endif
 
 namespace outback::core {
@@ -51,6 +53,11 @@ void register_accelerator_graph() {
   // c10's registry ends the process if a key is registered twice.
   if (at::GraphImplRegistry()->Has(name)) return;
   at::GraphImplRegistry()->Register(name, [](const at::GraphImplArgs& args) {
+    if (const auto twin = twin_of(current_device())) {
+      TORCH_CHECK_NOT_IMPLEMENTED(at::has_graph_impl(twin->type()), backend_name(),
+                                  ": torch.accelerator.Graph: there are none of ", *twin);
+      return at::create_graph_impl(twin->type(), args);
+    }
     return std::unique_ptr<at::GraphImplInterface>(new accelerator_graph(args));
   });
 #endif

@@ -10,6 +10,7 @@
 #include "backend_template/core/memory/allocator/routing.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/stream.h"
+#include "backend_template/core/twin/twin.h"
 
 namespace outback::core {
 namespace {
@@ -42,8 +43,12 @@ void device_graph::capture_begin(c10::MempoolId_t pool) {
   TORCH_CHECK(!is_captured_ && open_ == nullptr, backend_name(),
               ": this graph holds a capture already: reset() it first, or use a new one");
   ensure_started();
-  if (runtime().graphs == nullptr) refuse_absent("graphs", "capturing work in a graph");
   const c10::Stream stream = current_stream(-1);
+  const auto twin = twin_of(stream.device_index());
+  TORCH_CHECK_NOT_IMPLEMENTED(!twin, backend_name(),
+                              ": work on this device is captured in a graph ", "of ", *twin,
+                              ", whose streams and memory it shares");
+  if (runtime().graphs == nullptr) refuse_absent("graphs", "capturing work in a graph");
   TORCH_CHECK(stream.id() != 0, backend_name(),
               ": graphs are captured on a stream that is not the default one: make another one "
               "current first. (They are replayed on any.)");

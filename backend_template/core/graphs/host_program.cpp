@@ -12,6 +12,7 @@
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/host_failure.h"
 #include "backend_template/core/streams/stream.h"
+#include "backend_template/core/twin/twin.h"
 
 namespace outback::core {
 namespace {
@@ -39,7 +40,7 @@ void enqueue(const c10::Stream& stream, void (*callback)(void*), void* data) {
 // Both directions are needed: a CPU kernel works on device memory, and what it allocates becomes
 // the memory of a device tensor.
 bool records_host_operators(c10::DeviceIndex device) {
-  return runtime().callbacks != nullptr && is_host_addressable(device) && addresses_host(device);
+  return runtime().callbacks != nullptr && runs_cpu_kernels(device) && addresses_host(device);
 }
 
 void host_program::begin(const c10::Stream& stream) {

@@ -34,25 +34,60 @@ uint64_t mix(philox_position position) {
 
 }  // namespace
 
-generator::generator(c10::DeviceIndex device)
+generator::generator(c10::DeviceIndex device, bool is_default)
     : c10::GeneratorImpl(c10::Device(core::device_type, device),
-                         c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)) {}
+                         c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)),
+      is_default_(is_default) {}
+
+const at::Generator& generator::of_twin() const {
+  if (of_twin_.defined()) return of_twin_;
+  const auto twin = started_twin_of(device_.index());
+  if (!twin) return of_twin_;
+  const auto& hooks = at::globalContext().getAcceleratorHooksInterface(twin->type());
+  at::Generator found =
+      is_default_ ? hooks.getDefaultGenerator(twin->index()) : hooks.getNewGenerator(twin->index());
+  if (is_set_) {
+    const std::lock_guard<std::mutex> lock(found.mutex());
+    found.set_current_seed(position_->seed);
+    found.set_offset(position_->offset);
+  }
+  return of_twin_ = std::move(found);
+}
+
+philox_position generator::position() const {
+  at::Generator twin = of_twin();
+  if (!twin.defined()) return *position_;
+  const std::lock_guard<std::mutex> lock(twin.mutex());
+  return {twin.current_seed(), twin.get_offset()};
+}
+
+void generator::set_position(philox_position position) {
+  at::Generator twin = of_twin();
+  if (twin.defined()) {
+    const std::lock_guard<std::mutex> lock(twin.mutex());
+    twin.set_current_seed(position.seed);
+    twin.set_offset(position.offset);
+  } else {
+    *position_ = position;
+    is_set_ = true;
+  }
+}
 
 void generator::set_current_seed(uint64_t seed) {
-  *position_ = {seed, 0};
+  set_position({seed, 0});
 }
 
 void generator::set_offset(uint64_t offset) {
   TORCH_CHECK(offset % draws_per_philox_call == 0, "offset must be a multiple of 4, got ", offset);
-  position_->offset = offset;
+  set_position({current_seed(), offset});
 }
 
 uint64_t generator::get_offset() const {
-  return position_->offset;
+  return position().offset;
 }
 
 uint64_t generator::current_seed() const {
-  return position_->seed;
+  return position().seed;
 }
 
 uint64_t generator::seed() {
@@ -69,27 +104,35 @@ void generator::set_state(const c10::TensorImpl& state) {
   std::memcpy(words.data(), state.data(), state_size);
   TORCH_CHECK(words[1] % draws_per_philox_call == 0,
               "the offset in a generator's state must be a multiple of 4, got ", words[1]);
-  *position_ = {words[0], words[1]};
+  set_position({words[0], words[1]});
 }
 
 c10::intrusive_ptr<c10::TensorImpl> generator::get_state() const {
   at::Tensor state = at::detail::empty_cpu({state_size}, at::kByte);
-  const std::array<uint64_t, 2> words{position_->seed, position_->offset};
+  const philox_position now = position();
+  const std::array<uint64_t, 2> words{now.seed, now.offset};
   std::memcpy(state.mutable_data_ptr(), words.data(), state_size);
   return state.getIntrusivePtr();
 }
 
 void generator::graphsafe_set_state(const c10::intrusive_ptr<c10::GeneratorImpl>& state) {
   const auto* other = dynamic_cast<const generator*>(state.get());
-  TORCH_CHECK(other != nullptr, "the state of a ", backend_name(),
-              " generator must come from one of that device");
-  position_ = other->position_;
+  at::Generator twin = of_twin();
+  TORCH_CHECK(other != nullptr && other->of_twin().defined() == twin.defined(), "the state of a ",
+              backend_name(), " generator must come from one of that device");
+  if (twin.defined()) {
+    const std::lock_guard<std::mutex> lock(twin.mutex());
+    twin.graphsafe_set_state(other->of_twin());
+  } else {
+    position_ = other->position_;
+  }
 }
 
 c10::intrusive_ptr<c10::GeneratorImpl> generator::graphsafe_get_state() const {
   // A new object around the same position: torch.cuda's generators share their state so too.
   auto sharing = c10::make_intrusive<generator>(device_.index());
   sharing->position_ = position_;
+  if (of_twin().defined()) sharing->of_twin_ = of_twin_.graphsafe_get_state();
   return sharing;
 }
 
@@ -104,10 +147,10 @@ philox_position generator::advance(uint64_t draws) {
 }
 
 philox_position generator::take(uint64_t draws) {
-  const philox_position position = *position_;
-  position_->offset +=
-      (draws + draws_per_philox_call - 1) / draws_per_philox_call * draws_per_philox_call;
-  return position;
+  const philox_position before = position();
+  const uint64_t calls = (draws + draws_per_philox_call - 1) / draws_per_philox_call;
+  set_position({before.seed, before.offset + calls * draws_per_philox_call});
+  return before;
 }
 
 void generator::put_back(philox_position start, uint64_t drawn) noexcept {
@@ -121,6 +164,8 @@ void generator::put_back(philox_position start, uint64_t drawn) noexcept {
 generator* generator::clone_impl() const {
   auto* copy = new generator(device_.index());
   *copy->position_ = *position_;
+  copy->is_set_ = is_set_;
+  if (of_twin().defined()) copy->of_twin_ = of_twin_.clone();
   return copy;
 }
 
@@ -131,10 +176,22 @@ const at::Generator& default_generator(c10::DeviceIndex device) {
     at::Generator generator;
   };
   static auto& all = *new std::array<slot, max_devices>;
-  slot& place = all[resolve_index(device)];
-  std::call_once(place.once,
-                 [&] { place.generator = at::make_generator<generator>(resolve_index(device)); });
+  const c10::DeviceIndex index = resolve_index(device);
+  slot& place = all[index];
+  std::call_once(place.once, [&] {
+    place.generator = at::make_generator<generator>(index, /*is_default=*/true);
+  });
   return place.generator;
+}
+
+at::Generator twin_generator(const at::Generator& ours, c10::DeviceIndex index) {
+  auto* source = at::get_generator_or_default<generator>(
+      ours.defined() ? std::optional<at::Generator>(ours) : std::nullopt, default_generator(index));
+  const std::lock_guard<std::mutex> lock(source->mutex_);
+  const at::Generator& twin = source->of_twin();
+  TORCH_CHECK(twin.defined(), "the generator is of ", source->device(),
+              ", which has no device of PyTorch's own");
+  return twin;
 }
 
 at::Generator cpu_generator_at(philox_position position) {
@@ -149,18 +206,6 @@ at::Generator shadow_generator(const at::Generator& device_generator, c10::Devic
   // One step, however many numbers the operator draws: the CPU generator is seeded with the
   // position, and does not continue the device's sequence.
   return cpu_generator_at(source->advance(draws_per_philox_call));
-}
-
-at::Generator twin_generator(const at::Generator& ours, c10::DeviceIndex device) {
-  auto* source = at::get_generator_or_default<generator>(
-      ours.defined() ? std::optional<at::Generator>(ours) : std::nullopt,
-      default_generator(device));
-  const std::lock_guard<std::mutex> lock(source->mutex_);
-  const philox_position position = source->advance(draws_per_philox_call);
-  at::Generator theirs = at::globalContext().defaultGenerator(twin_of(device).value());
-  theirs.set_current_seed(position.seed);
-  theirs.set_offset(position.offset);
-  return theirs;
 }
 
 }  // namespace outback::core

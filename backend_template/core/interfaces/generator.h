@@ -1,8 +1,9 @@
 // Random numbers: the device's generator, and the CPU generators that stand in for it when a random
 // operator runs on the CPU.
 //
-// A generator is a Philox position (seed, offset). Its state has the 16 bytes that torch.cuda uses,
-// and that DTensor and AOTAutograd rely on.
+// A generator is a Philox position (seed, offset). On a device with a twin (twin/twin.h) it stands
+// for one of the twin's from the start of the backend on; before, it keeps what it is told. Its
+// state has the 16 bytes that torch.cuda uses, and that DTensor and AOTAutograd rely on.
 #pragma once
 
 #include <ATen/core/Generator.h>
@@ -27,7 +28,8 @@ struct philox_position {
 /// c10::GeneratorImpl says.
 class generator final : public c10::GeneratorImpl {
  public:
-  explicit generator(c10::DeviceIndex device);
+  /// `is_default`: it stands for the twin's default generator, and not for a new one.
+  explicit generator(c10::DeviceIndex device, bool is_default = false);
 
   /// Sets the seed, and the offset to 0.
   void set_current_seed(uint64_t seed) override;
@@ -60,24 +62,38 @@ class generator final : public c10::GeneratorImpl {
   philox_position take(uint64_t draws);
   /// Undoes draws that moved the offset by `drawn` from `start` on. For host_program, at the end of
   /// a capture. What others have drawn or put back meanwhile stays so. If the generator was seeded
-  /// meanwhile, it gets the position `start`.
+  /// meanwhile, it gets the position `start`. Only where the CPU's kernels run.
   void put_back(philox_position start, uint64_t drawn) noexcept;
+
+  /// Returns the twin's generator that this one stands for, or an undefined one if the device has
+  /// no twin, or the backend has not started. The first call seeds it as this one was.
+  const at::Generator& of_twin() const;
 
   /// Lets at::check_generator recognize this type.
   static c10::DeviceType device_type() { return core::device_type; }
 
  private:
   generator* clone_impl() const override;
+  philox_position position() const;
+  void set_position(philox_position position);
 
   // Shared by the generators that graphsafe_set_state and graphsafe_get_state connect.
   std::shared_ptr<philox_position> position_ =
       std::make_shared<philox_position>(philox_position{c10::default_rng_seed_val, 0});
+  bool is_default_;
+  bool is_set_ = false;  // somebody has set the position
+  mutable at::Generator of_twin_;
 };
 
 /// Returns the generator that operators use when they are given none. A negative index means the
 /// current device. The reference is valid until the process ends. Thread-safe. Throws what
 /// check_index throws for an index out of range.
 const at::Generator& default_generator(c10::DeviceIndex device);
+
+/// Returns the twin's generator behind `ours`, a generator of this backend's, or behind the default
+/// one of device `index` where `ours` is undefined. The device has a twin. Locks `ours`. Throws
+/// c10::Error for a generator of another type.
+at::Generator twin_generator(const at::Generator& ours, c10::DeviceIndex index);
 
 /// Returns a new CPU generator for one operator whose numbers start at `position`. The same
 /// position always gives the same numbers.
@@ -88,9 +104,5 @@ at::Generator cpu_generator_at(philox_position position);
 /// Moves the device generator's offset on, so that the next operator gets other numbers. Locks the
 /// device generator. Throws what `advance` throws, and c10::Error for a generator of another type.
 at::Generator shadow_generator(const at::Generator& device_generator, c10::DeviceIndex device);
-
-/// Returns the generator that a kernel of the twin of `device` gets in place of `ours`: the twin's
-/// own. If `ours` is undefined, the default generator of the twin is meant.
-at::Generator twin_generator(const at::Generator& ours, c10::DeviceIndex device);
 
 }  // namespace outback::core

@@ -17,6 +17,8 @@
 #include "backend_template/core/streams/native.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/core/streams/sync_debug.h"
+#include "backend_template/core/streams/twin_stream.h"
+#include "backend_template/core/twin/twin.h"
 
 namespace outback::core {
 namespace {
@@ -67,7 +69,7 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
   // Autograd calls it for each node that it records.
   c10::Stream getStream(c10::Device device) const override {
     const c10::Stream stream = current_stream(index_of(device));
-    if (is_host_addressable(stream.device_index())) keep_backward_in_this_thread();
+    if (runs_cpu_kernels(stream.device_index())) keep_backward_in_this_thread();
     return stream;
   }
   c10::Stream getDefaultStream(c10::Device device) const override {
@@ -85,7 +87,7 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
     return exchange_stream(stream);
   }
   void* getStreamNativeHandle(const c10::Stream stream) const override {
-    if (runtime().native != nullptr) return native_stream(stream);
+    if (runtime().native != nullptr || twins_stream(stream)) return native_stream(stream);
     TORCH_CHECK_NOT_IMPLEMENTED(
         runtime().streams != nullptr, backend_name(),
         ": this device's runtime has no streams, so a stream has no native handle");

@@ -1,5 +1,6 @@
 #include "backend_template/core/interfaces/hooks.h"
 
+#include <ATen/Context.h>
 #include <ATen/core/CachingHostAllocator.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <c10/core/Storage.h>
@@ -19,6 +20,7 @@
 #include "backend_template/core/memory/storage.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/stream.h"
+#include "backend_template/core/twin/twin.h"
 
 namespace outback::core {
 namespace {
@@ -33,10 +35,14 @@ struct hooks final : at::PrivateUse1HooksInterface, kernel_services {
   // Autograd asks it where a backward pass begins, in the thread that wants the gradients.
   bool hasPrimaryContext(c10::DeviceIndex device) const override {
     note_thread_count();
+    const c10::DeviceIndex index = resolve_index(device);
+    if (const auto twin = started_twin_of(index)) {
+      const auto& theirs = at::globalContext().getAcceleratorHooksInterface(twin->type());
+      return theirs.hasPrimaryContext(twin->index());
+    }
     const outback_device_state* state = core::runtime().device_state;
     // Without the slot, assume that the start made a context on every device.
     if (state == nullptr) return is_started();
-    const c10::DeviceIndex index = resolve_index(device);
     const auto ask = [&](int32_t* active) {
       return state->is_active(core::runtime().self, index, active);
     };

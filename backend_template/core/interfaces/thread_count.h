@@ -1,12 +1,12 @@
 // How many threads a CPU kernel may use in autograd's threads.
 //
 // torch.set_num_threads sets the number of the calling thread, and of threads that start later. The
-// backward pass of a device's tensors runs in threads that autograd keeps, unless the device's
-// memory is host-addressable (guard.cpp), so a number that is set after the first backward pass
-// would not reach them. On the CPU a backward pass runs in the thread that asks for it and uses
-// that thread's number. Here it uses the same number: the caller notes it, and autograd's threads
-// take it over before each node. If several threads with different numbers run backward passes at
-// once, the number that was noted last counts for all of them.
+// backward pass of a device's tensors runs in threads that autograd keeps, unless the CPU's
+// kernels run on the device's memory (guard.cpp), so a number that is set after the first backward
+// pass would not reach them. On the CPU a backward pass runs in the thread that asks for it and
+// uses that thread's number. Here it uses the same number: the caller notes it, and autograd's
+// threads take it over before each node. If several threads with different numbers run backward
+// passes at once, the number that was noted last counts for all of them.
 #pragma once
 
 namespace outback::core {

@@ -1,5 +1,6 @@
 #include "backend_template/core/memory/copy.h"
 
+#include <ATen/Context.h>
 #include <ATen/core/CachingHostAllocator.h>
 #include <c10/core/Stream.h>
 #include <c10/util/Exception.h>
@@ -13,6 +14,7 @@
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/event.h"
 #include "backend_template/core/streams/stream.h"
+#include "backend_template/core/twin/twin.h"
 #include "outback/answer_check.hpp"
 
 namespace outback::core {
@@ -29,7 +31,7 @@ void enqueue(void* dst, c10::Device dst_device, const void* src, c10::Device src
                               runtime_index(src_device), size, handle_of(stream));
   };
   // A copy of pageable memory may wait for what the stream still has to do.
-  const outback_status status = is_idle(stream) ? copy() : waiting(copy);
+  const outback_status status = is_idle(stream) ? copy() : unlocked(copy);
   check(status, "mem_copy", stream.device_index(), static_cast<int64_t>(size));
   mark_busy(stream);
 }
@@ -117,6 +119,8 @@ outback_pointer_info pointer_info(const void* ptr) {
 }
 
 bool is_pinned(const void* ptr) {
+  const auto twin = known_twin_type();
+  if (twin && at::globalContext().isPinnedPtr(ptr, *twin)) return true;
   return ptr != nullptr && is_started() && pointer_info(ptr).pinned != 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include <exception>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "backend_template/core/captures/capture.h"
@@ -18,9 +19,12 @@
 #include "backend_template/core/memory/allocator/size_policy.h"
 #include "backend_template/core/memory/copy.h"
 #include "backend_template/core/memory/runtime_memory.h"
+#include "backend_template/core/memory/twin_memory.h"
 #include "backend_template/core/runtime/format.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/stream.h"
+#include "backend_template/core/streams/twin_stream.h"
+#include "backend_template/core/twin/twin.h"
 
 namespace outback::core {
 namespace {
@@ -135,6 +139,7 @@ block* allocate_segment(c10::DeviceIndex device, device_cache& cache, const requ
 // requests are served by the cache, under its lock and without a slot.
 c10::DataPtr allocate_there(c10::DeviceIndex device, size_t size) {
   const c10::Device where(device_type, device);
+  if (const auto twin = twin_of(device)) return allocate_twin_memory(*twin, size, where);
   if (size == 0) return c10::DataPtr(nullptr, nullptr, &free_block, where);
   device_cache& cache = cache_of(device);
   // Now and then also if the cache may serve: otherwise pending blocks would stay away until memory
@@ -155,6 +160,19 @@ c10::DataPtr allocate_there(c10::DeviceIndex device, size_t size) {
   if (found == nullptr) found = allocate_segment(device, cache, wanted);
   report_to_profiler(cache, device, found->data, static_cast<int64_t>(found->size));
   return c10::DataPtr(found->data, found, &free_block, where);
+}
+
+// A device as the allocator that has its memory knows it.
+struct place {
+  c10::DeviceAllocator& allocator;
+  c10::DeviceIndex index;
+};
+
+// The twin's allocator, or nothing for a device whose memory is ours. Starts nothing.
+std::optional<place> twins_place(c10::DeviceIndex index) {
+  const auto twin = started_twin_of(index);
+  if (!twin) return std::nullopt;
+  return place{*c10::getDeviceAllocator(twin->type()), twin->index()};
 }
 
 class allocator final : public c10::DeviceAllocator {
@@ -195,10 +213,17 @@ class allocator final : public c10::DeviceAllocator {
       keep_first([&] { process_pending(*cache, /*wait=*/true); });
       keep_first([&] { empty_cache(*cache, device, pool); });
     }
+    if (const auto twin = known_twin_type()) {
+      keep_first([&] { c10::getDeviceAllocator(*twin)->emptyCache(pool); });
+    }
     if (first != nullptr) std::rethrow_exception(first);
   }
 
   void recordStream(const c10::DataPtr& memory, c10::Stream stream) override {
+    if (const c10::DataPtr* const twins = twins_memory_in(memory)) {
+      const auto theirs = twins_stream(stream);
+      return guard_of(twins->device()).recordDataPtrOnStream(*twins, theirs.value_or(stream));
+    }
     // Memory that this allocator does not own, and empty storages, have no block to note it in.
     if (memory.get_deleter() != &free_block || memory.get_context() == nullptr) return;
     auto* used = static_cast<block*>(memory.get_context());
@@ -211,17 +236,26 @@ class allocator final : public c10::DeviceAllocator {
   }
 
   c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex device) override {
-    return cache_of(resolve_index(device)).stats();
+    const c10::DeviceIndex index = resolve_index(device);
+    if (const auto twins = twins_place(index)) return twins->allocator.getDeviceStats(twins->index);
+    return cache_of(index).stats();
   }
   void resetAccumulatedStats(c10::DeviceIndex device) override {
-    cache_of(resolve_index(device)).reset_accumulated();
+    const c10::DeviceIndex index = resolve_index(device);
+    if (const auto twins = twins_place(index)) {
+      return twins->allocator.resetAccumulatedStats(twins->index);
+    }
+    cache_of(index).reset_accumulated();
   }
   void resetPeakStats(c10::DeviceIndex device) override {
-    cache_of(resolve_index(device)).reset_peak();
+    const c10::DeviceIndex index = resolve_index(device);
+    if (const auto twins = twins_place(index)) return twins->allocator.resetPeakStats(twins->index);
+    cache_of(index).reset_peak();
   }
 
   std::pair<size_t, size_t> getMemoryInfo(c10::DeviceIndex device) override {
     const c10::DeviceIndex index = resolve_index(device);
+    if (const auto twins = twins_place(index)) return twins->allocator.getMemoryInfo(twins->index);
     const device_cache& cache = cache_of(index);
     // The runtime counts what it allocated itself. It knows nothing of adopted memory.
     size_t total = device_info(index).memory_size;
@@ -264,6 +298,11 @@ c10::DataPtr allocate_on(c10::DeviceIndex device, size_t size) {
 c10::DataPtr adopt(c10::DataPtr&& memory, size_t size, c10::DeviceIndex device) {
   const c10::Device where(device_type, device);
   if (memory.get() == nullptr) return c10::DataPtr(nullptr, nullptr, &free_block, where);
+  if (const auto twin = twin_of(device)) {
+    c10::DataPtr copy = allocate_twin_memory(*twin, size, where);
+    copy_bytes(copy.get(), where, memory.get(), c10::kCPU, size, /*non_blocking=*/false);
+    return copy;
+  }
   if (const auto open = any_capture(device) ? capture_of(current_stream(device)) : nullptr) {
     refuse_in_capture(open.get(), "an operator made its result on the host, which no replay would");
   }
@@ -288,6 +327,7 @@ bool is_of_pool(const c10::DataPtr& memory, c10::MempoolId_t pool) noexcept {
 }
 
 c10::DataPtr share_memory(const c10::DataPtr& memory, c10::Device device) {
+  if (c10::DataPtr shared = share_twin_memory(memory, device)) return shared;
   if (memory.get_deleter() != &free_block || memory.get_context() == nullptr) return {};
   auto* const shared = static_cast<block*>(memory.get_context());
   shared->owners.fetch_add(1, std::memory_order_relaxed);

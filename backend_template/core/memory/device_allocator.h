@@ -1,6 +1,9 @@
 // The caching allocator behind every tensor of the device. torch reaches it through
 // c10::GetAllocator; the operators of this backend use the functions below, which name the device.
 //
+// On a device with a twin (twin/twin.h) the memory is the twin's, from its own allocator: what is
+// counted, cached and limited there is so for both (twin_memory.h).
+//
 // This header is the only one of the allocator that operators need. memory/allocator/ holds its
 // parts: device_cache.h is the place to start there. All functions are thread-safe.
 #pragma once
@@ -31,7 +34,8 @@ c10::DataPtr allocate_on(c10::DeviceIndex device, size_t size);
 /// `device`, without a copy. Call it only if `addresses_host(device)`, with a valid index.
 ///
 /// The memory counts in the device's statistics and against its size. It goes back to its own
-/// deleter when the last owner is gone and the streams that used it are done. Throws
+/// deleter when the last owner is gone and the streams that used it are done. On a device with a
+/// twin it is copied instead. Throws
 /// c10::OutOfMemoryError if the device has no room, and c10::Error (RuntimeError) during a capture
 /// on the current stream: no replay would make the result again.
 c10::DataPtr adopt(c10::DataPtr&& memory, size_t size, c10::DeviceIndex device);

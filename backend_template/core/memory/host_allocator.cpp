@@ -15,6 +15,8 @@
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/event.h"
 #include "backend_template/core/streams/stream.h"
+#include "backend_template/core/streams/twin_stream.h"
+#include "backend_template/core/twin/twin.h"
 
 namespace outback::core {
 namespace {
@@ -71,8 +73,47 @@ void free_pinned(void* context);
 
 using caching_allocator = at::CachingHostAllocatorInterface<host_cache, free_pinned>;
 
-caching_allocator& host_caching_allocator() {
-  static auto& implementation = *new caching_allocator;
+at::HostAllocator* known_twins_allocator() {
+  const auto type = known_twin_type();
+  return type ? at::getHostAllocator(*type) : nullptr;
+}
+
+// Ours, and the twin's where the process has one: pinned memory is not a device's, so that of the
+// first device serves all. A torch that was built without CUDA has only ours.
+class routing_allocator final : public caching_allocator {
+ public:
+  c10::DataPtr allocate(size_t size) override {
+    ensure_started();
+    if (!known_twin_type()) twin_of(0);
+    at::HostAllocator* const twins = known_twins_allocator();
+    return twins != nullptr ? twins->allocate(size) : caching_allocator::allocate(size);
+  }
+  // Each takes only its own memory.
+  bool record_event(void* ptr, void* ctx, c10::Stream stream) override {
+    const auto theirs = twins_stream(stream);
+    if (theirs && known_twins_allocator()->record_event(ptr, ctx, *theirs)) return true;
+    return caching_allocator::record_event(ptr, ctx, stream);
+  }
+  void empty_cache() override {
+    if (at::HostAllocator* const twins = known_twins_allocator()) twins->empty_cache();
+    caching_allocator::empty_cache();
+  }
+  at::HostStats get_stats() override {
+    at::HostAllocator* const twins = known_twins_allocator();
+    return twins != nullptr ? twins->get_stats() : caching_allocator::get_stats();
+  }
+  void reset_accumulated_stats() override {
+    if (at::HostAllocator* const twins = known_twins_allocator()) twins->reset_accumulated_stats();
+    caching_allocator::reset_accumulated_stats();
+  }
+  void reset_peak_stats() override {
+    if (at::HostAllocator* const twins = known_twins_allocator()) twins->reset_peak_stats();
+    caching_allocator::reset_peak_stats();
+  }
+};
+
+routing_allocator& host_caching_allocator() {
+  static auto& implementation = *new routing_allocator;
   return implementation;
 }
 

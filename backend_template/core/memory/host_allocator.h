@@ -1,6 +1,6 @@
 // The allocator of pinned host memory: torch's own caching host allocator over the runtime's group
-// host_memory. tensor.pin_memory() and the DataLoader's pin_memory=True reach it through the
-// accelerator hooks.
+// host_memory, or the twin's (twin/twin.h) where the process has one. tensor.pin_memory() and the
+// DataLoader's pin_memory=True reach it through the accelerator hooks.
 #pragma once
 
 namespace at {

@@ -105,7 +105,7 @@ outback_status allocate_device_memory(c10::DeviceIndex device, size_t size, void
   void* made = nullptr;
   // A driver may wait for the device where it gets or frees memory, as cudaFree does.
   const outback_status status =
-      waiting([&] { return table.mem_alloc(table.self, device, size, &made); });
+      unlocked([&] { return table.mem_alloc(table.self, device, size, &made); });
   if (status != OUTBACK_OK) return status;
   check_memory(made, size, alignment, space, "mem_alloc", device,
                [&] { table.mem_free(table.self, device, made); });
@@ -115,7 +115,7 @@ outback_status allocate_device_memory(c10::DeviceIndex device, size_t size, void
 
 outback_status free_device_memory(c10::DeviceIndex device, void* data) noexcept {
   known().remove(known_space_of(device), data);
-  return waiting([&] { return runtime().mem_free(runtime().self, device, data); });
+  return unlocked([&] { return runtime().mem_free(runtime().self, device, data); });
 }
 
 // torch calls this and the next function with a lock of its own held, so they keep the

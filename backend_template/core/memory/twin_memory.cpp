@@ -1,13 +1,66 @@
 #include "backend_template/core/memory/twin_memory.h"
 
+#include <c10/core/DeviceGuard.h>
+
+#include <atomic>
+#include <cstdint>
 #include <utility>
 
-#include "backend_template/core/memory/device_allocator.h"
+#include "backend_template/core/devices/lazy_start.h"
 
 namespace outback::core {
+namespace {
+
+struct owned_memory {
+  std::atomic<uint32_t> owners{1};  // how many DataPtrs of ours own it
+  c10::DataPtr memory;
+};
+
+void free_twin_memory(void* context) {
+  if (is_in_bad_fork()) return;  // it is the parent's
+  auto* const freed = static_cast<owned_memory*>(context);
+  // Most memory has one owner: then a load is enough.
+  if (freed->owners.load(std::memory_order_acquire) != 1 &&
+      freed->owners.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+    return;
+  }
+  delete freed;
+}
+
+owned_memory* owned_in(const c10::DataPtr& memory) noexcept {
+  if (memory.get_deleter() != &free_twin_memory) return nullptr;
+  return static_cast<owned_memory*>(memory.get_context());
+}
+
+}  // namespace
+
+c10::DataPtr allocate_twin_memory(c10::Device twin, std::size_t size, c10::Device device) {
+  // Allocators of PyTorch's allocate on the current device.
+  const c10::DeviceGuard on_twin(twin);
+  return adopt_twin_memory(c10::GetAllocator(twin.type())->allocate(size), size, device);
+}
 
 c10::DataPtr adopt_twin_memory(c10::DataPtr&& memory, std::size_t size, c10::Device device) {
-  return adopt(std::move(memory), size, device.index());
+  if (owned_in(memory) != nullptr) {
+    memory.unsafe_set_device(device);
+    return std::move(memory);
+  }
+  void* const data = memory.get();
+  if (data == nullptr || size == 0) return {nullptr, nullptr, &free_twin_memory, device};
+  auto* const owned = new owned_memory{.memory = std::move(memory)};
+  return {data, owned, &free_twin_memory, device};
+}
+
+const c10::DataPtr* twins_memory_in(const c10::DataPtr& memory) noexcept {
+  const owned_memory* const owned = owned_in(memory);
+  return owned == nullptr ? nullptr : &owned->memory;
+}
+
+c10::DataPtr share_twin_memory(const c10::DataPtr& memory, c10::Device device) {
+  owned_memory* const owned = owned_in(memory);
+  if (owned == nullptr) return {};
+  owned->owners.fetch_add(1, std::memory_order_relaxed);
+  return {memory.get(), owned, &free_twin_memory, device};
 }
 
 }  // namespace outback::core

@@ -1,4 +1,6 @@
-// Memory of a device's twin (core/twin/twin.h) as memory of ours.
+// Memory of a twin as memory of ours: one pool for both devices. A DataPtr of ours owns the twin's
+// DataPtr, which is freed, and counted, by the twin's allocator alone. All functions are
+// thread-safe.
 #pragma once
 
 #include <c10/core/Allocator.h>
@@ -8,9 +10,20 @@
 
 namespace outback::core {
 
-/// Turns `memory`, `size` bytes that the twin of `device` allocated, into memory of `device`, without
-/// a copy. It goes back to its own deleter when the last owner is gone; share_memory
-/// (device_allocator.h) makes further owners of it. Thread-safe.
+/// Returns `size` bytes of the twin's memory on `device`, a device of ours with the twin `twin`,
+/// for work on its current stream. Throws what the twin's allocator throws.
+c10::DataPtr allocate_twin_memory(c10::Device twin, std::size_t size, c10::Device device);
+
+/// Turns `memory`, `size` bytes that a twin's kernel allocated, into memory of `device`, without a
+/// copy. Memory that is of ours already, which an alias has lent, is handed through.
 c10::DataPtr adopt_twin_memory(c10::DataPtr&& memory, std::size_t size, c10::Device device);
+
+/// Returns the twin's DataPtr that `memory` owns, or null if it owns none. The pointer is valid as
+/// long as `memory` is.
+const c10::DataPtr* twins_memory_in(const c10::DataPtr& memory) noexcept;
+
+/// Returns another owner of `memory`, on `device`, which may be the twin or the CPU. Returns an
+/// empty DataPtr if it owns no memory of a twin's.
+c10::DataPtr share_twin_memory(const c10::DataPtr& memory, c10::Device device);
 
 }  // namespace outback::core

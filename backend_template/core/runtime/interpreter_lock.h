@@ -49,8 +49,8 @@ class without_interpreter_lock {
 /// Returns what `slot` returns, a call of a slot that may wait. The slot's error text can be asked
 /// for afterwards.
 template <class Slot>
-auto waiting(Slot&& slot) {
-  const without_interpreter_lock unlocked;
+auto unlocked(Slot&& slot) {
+  const without_interpreter_lock while_it_runs;
   return slot();
 }
 

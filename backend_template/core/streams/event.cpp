@@ -3,13 +3,16 @@
 #include <c10/util/Exception.h>
 
 #include <chrono>
+#include <cmath>
 #include <utility>
 
 #include "backend_template/core/captures/capture.h"
 #include "backend_template/core/devices/lazy_start.h"
 #include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/runtime/runtime.h"
+#include "backend_template/core/streams/event_flag.h"
 #include "backend_template/core/streams/stream.h"
+#include "backend_template/core/twin/twin.h"
 
 namespace outback::core {
 namespace {
@@ -24,24 +27,32 @@ int64_t host_clock_ns() {
 event::~event() {
   // In a forked child the handle is the parent's. The status is ignored: a destructor cannot report
   // it, and at exit the driver may be gone already.
-  if (handle_ != nullptr && !is_in_bad_fork())
-    runtime().events->destroy(runtime().self, device_, handle_);
+  if (is_in_bad_fork()) return;
+  if (handle_ != nullptr) runtime().events->destroy(runtime().self, device_, handle_);
+  if (twins_event_ != nullptr) guard_of(*twin_).destroyEvent(twins_event_, twin_->index());
 }
 
 event& event::operator=(event&& other) noexcept {
   std::swap(flags_, other.flags_);
   std::swap(device_, other.device_);
   std::swap(handle_, other.handle_);
+  std::swap(twin_, other.twin_);
+  std::swap(twins_event_, other.twins_event_);
   std::swap(host_ns_, other.host_ns_);
   std::swap(exported_, other.exported_);
   std::swap(recorded_in_, other.recorded_in_);
   return *this;
 }
 
+std::optional<c10::Device> event::twin_for(c10::DeviceIndex device) const {
+  if ((flags_ & ~uint32_t{OUTBACK_EVENT_TIMING}) != 0) return std::nullopt;
+  return twin_of(device);
+}
+
 void event::create(c10::DeviceIndex device) {
   ensure_started();
   const outback_events* group = runtime().events;
-  if (group == nullptr || handle_ != nullptr) return;
+  if (group == nullptr || handle_ != nullptr || twin_for(device)) return;
   // A local variable, so that this object is unchanged if the slot fails.
   outback_event made = nullptr;
   check(group->create(runtime().self, device, flags_, &made), "events.create", device);
@@ -54,6 +65,17 @@ void event::record(const c10::Stream& stream) {
   ensure_started();
   const outback_events* group = runtime().events;
   const c10::DeviceIndex device = stream.device_index();
+  check_index(device);
+  const std::optional<c10::Device> twin = twin_for(device);
+  // An event of a twin belongs to one device, as one of the runtime does.
+  if (twin_ != twin) *this = event(flags_);
+  if (twin) {
+    guard_of(*twin).record(&twins_event_, stream_of(stream, *twin), twin->index(),
+                           event_flag_of(flags_));
+    twin_ = twin;
+    device_ = device;
+    return;
+  }
   if (group == nullptr) {
     // The work is done now, so whoever waits for this event later has nothing to wait for.
     synchronize_stream(stream);
@@ -74,6 +96,12 @@ void event::record(const c10::Stream& stream) {
 }
 
 void event::block(const c10::Stream& stream) const {
+  if (twins_event_ != nullptr) {
+    const std::optional<c10::Device> twin = twin_of(stream.device_index());
+    // A stream of a device without a twin cannot wait for the twin's events.
+    if (!twin) return synchronize();
+    return guard_of(*twin).block(twins_event_, stream_of(stream, *twin));
+  }
   if (handle_ == nullptr) return;
   const c10::DeviceIndex device = stream.device_index();
   const std::shared_ptr<capture> joined = any_capture(device_) ? recorded_in() : nullptr;
@@ -92,15 +120,19 @@ void event::block(const c10::Stream& stream) const {
 }
 
 bool event::query() const {
+  if (twins_event_ != nullptr) return guard_of(*twin_).queryEvent(twins_event_);
   if (handle_ == nullptr) return true;
   return check_ready(runtime().events->query(runtime().self, device_, handle_), "events.query",
                      device_);
 }
 
 void event::synchronize() const {
+  if (twins_event_ != nullptr) {
+    return unlocked([&] { guard_of(*twin_).synchronizeEvent(twins_event_); });
+  }
   if (handle_ == nullptr) return;
   const auto sync = [&] { return runtime().events->sync(runtime().self, device_, handle_); };
-  check(waiting(sync), "events.sync", device_);
+  check(unlocked(sync), "events.sync", device_);
 }
 
 int64_t event::elapsed_ns(const event& end) const {
@@ -109,6 +141,13 @@ int64_t event::elapsed_ns(const event& end) const {
   TORCH_CHECK(device_ == end.device_,
               "the elapsed time needs two events of one device: these were recorded on devices ",
               int{device_}, " and ", int{end.device_});
+  TORCH_CHECK(twin_ == end.twin_, "the elapsed time needs two events with the same flags");
+  if (twin_) {
+    constexpr double nanoseconds_per_millisecond = 1e6;
+    return std::llround(
+        guard_of(*twin_).elapsedTime(twins_event_, end.twins_event_, twin_->index()) *
+        nanoseconds_per_millisecond);
+  }
   if (runtime().events == nullptr) return end.host_ns_ - host_ns_;
   const auto ask = [&](int64_t* ns) {
     return runtime().events->elapsed(runtime().self, handle_, end.handle_, ns);

@@ -2,10 +2,12 @@
 // class for c10::Event and torch.Event; the allocators and copies of core use it directly.
 #pragma once
 
+#include <c10/core/Device.h>
 #include <c10/core/Stream.h>
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "backend_template/core/runtime/descriptor.h"
@@ -27,6 +29,9 @@ class capture;
 /// If the runtime does not have the group events, `record` waits for the stream and keeps the
 /// host's clock, so the event is complete when it is recorded.
 ///
+/// On a device with a twin (twin/twin.h) it owns an event of the twin's instead, which `record`
+/// makes. Only flags that PyTorch's events do not have, all but timing, need one of the runtime's.
+///
 /// Calls for one object must not overlap. Members that call a slot throw what `check` throws.
 class event {
  public:
@@ -45,7 +50,8 @@ class event {
   event& operator=(const event&) = delete;
 
   /// Makes the runtime's event on `device` without recording it. Does nothing if there is one
-  /// already, or if the runtime does not have the group events. Starts the backend.
+  /// already, if the runtime does not have the group events, or if the event is to be a twin's.
+  /// Starts the backend.
   void create(c10::DeviceIndex device);
   /// Records the event at the present end of the stream's work. Starts the backend. Throws
   /// c10::Error (RuntimeError) for a stream that does not exist.
@@ -70,9 +76,12 @@ class event {
   std::shared_ptr<capture> recorded_in() const { return recorded_in_.lock(); }
 
   /// Return the runtime's event, which stays this object's, and its device. They are null and -1
-  /// before `create` or `record`. Without the group events the handle is always null.
+  /// before `create` or `record`. Without the group events, and for a twin's event, the handle is
+  /// always null.
   outback_event handle() const noexcept { return handle_; }
   c10::DeviceIndex device() const noexcept { return device_; }
+  /// Returns the twin's event, a cudaEvent_t say, or null if this is none, or was never recorded.
+  void* twins_event() const noexcept { return twins_event_; }
 
   /// Returns what ipc_handle_of (memory/ipc.h) has stored here for other processes, or null. It is
   /// dropped together with the runtime's event.
@@ -85,9 +94,13 @@ class event {
   uint32_t flags_;
   c10::DeviceIndex device_ = -1;  // -1: neither created nor recorded
   outback_event handle_ = nullptr;
+  std::optional<c10::Device> twin_;  // given if the event is this twin's
+  void* twins_event_ = nullptr;
   int64_t host_ns_ = 0;  // the steady clock at the recording; only without the group events
   mutable std::unique_ptr<exported_event> exported_;  // null until somebody asks for a handle
   std::weak_ptr<capture> recorded_in_;
+
+  std::optional<c10::Device> twin_for(c10::DeviceIndex device) const;
 };
 
 }  // namespace outback::core

@@ -6,6 +6,8 @@
 #include "backend_template/core/devices/lazy_start.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/stream.h"
+#include "backend_template/core/streams/twin_stream.h"
+#include "backend_template/core/twin/twin.h"
 
 namespace outback::core {
 namespace {
@@ -39,10 +41,14 @@ void* native_context(c10::DeviceIndex device) {
 }
 
 void* native_stream(const c10::Stream& stream) {
+  if (const auto theirs = twins_stream(stream)) {
+    return guard_of(theirs->device()).getStreamNativeHandle(*theirs);
+  }
   return asked<&outback_native::stream>("native.stream", stream.device_index(), handle_of(stream));
 }
 
 void* native_event(const event& recorded) {
+  if (recorded.twins_event() != nullptr) return recorded.twins_event();
   TORCH_CHECK(recorded.handle() != nullptr, backend_name(),
               ": an event has no native handle before it was recorded");
   return asked<&outback_native::event>("native.event", recorded.device(), recorded.handle());
@@ -50,6 +56,14 @@ void* native_event(const event& recorded) {
 
 c10::Stream wrap_native_stream(c10::DeviceIndex device, void* handle) {
   const outback_native& native = native_group();
+  if (const auto twin = twin_of(resolve_index(device))) {
+    TORCH_CHECK_NOT_IMPLEMENTED(twin->type() != c10::DeviceType::XPU, backend_name(),
+                                ": a stream of the driver's cannot be wrapped where XPU's kernels "
+                                "run: make it torch.xpu's first");
+    // CUDA's way to number a stream that others made (getStreamFromExternal).
+    return c10::Stream(c10::Stream::UNSAFE, c10::Device(device_type, resolve_index(device)),
+                       reinterpret_cast<c10::StreamId>(handle));
+  }
   return external_stream(device, handle, [&](outback_stream* made) {
     check(native.wrap_stream(runtime().self, resolve_index(device), handle, made),
           "native.wrap_stream", resolve_index(device));

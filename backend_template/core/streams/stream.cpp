@@ -15,7 +15,10 @@
 #include "backend_template/core/runtime/format.h"
 #include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/runtime/runtime.h"
+#include "backend_template/core/runtime/torch_version.h"
 #include "backend_template/core/streams/host_failure.h"
+#include "backend_template/core/streams/twin_stream.h"
+#include "backend_template/core/twin/twin.h"
 #include "outback/layers.hpp"
 
 namespace outback::core {
@@ -155,23 +158,35 @@ void wait_for(stream_state& state, const c10::Stream& stream) {
   const auto sync = [&] { return runtime().streams->sync(runtime().self, device, state.handle); };
   const auto sync_all = [&] { return runtime().device_sync(runtime().self, device); };
   if (runtime().streams != nullptr) {
-    check(waiting(sync), "streams.sync", device);
+    check(unlocked(sync), "streams.sync", device);
   } else {
-    check(waiting(sync_all), "device_sync", device);
+    check(unlocked(sync_all), "device_sync", device);
   }
   state.mark_completed(count);
   // Last, since it may throw, and the stream has been waited for all the same.
   check_host_failure(device);
 }
 
+void wait_for_twins(const c10::Stream& theirs, c10::DeviceIndex device) {
+  unlocked([&] { guard_of(theirs.device()).synchronizeStream(theirs); });
+  check_host_failure(device);
+}
+
 }  // namespace
 
 c10::Stream default_stream(c10::DeviceIndex device) {
-  return make_stream(resolve_index(device), 0);
+  const c10::DeviceIndex index = resolve_index(device);
+  if (const auto twin = started_twin_of(index)) {
+    return make_stream(index, guard_of(*twin).getDefaultStream(*twin).id());
+  }
+  return make_stream(index, 0);
 }
 
 c10::Stream current_stream(c10::DeviceIndex device) {
   const c10::DeviceIndex index = resolve_index(device);
+  if (const auto twin = started_twin_of(index)) {
+    return make_stream(index, guard_of(*twin).getStream(*twin).id());
+  }
   return make_stream(index, current_ids[index]);
 }
 
@@ -180,6 +195,10 @@ c10::StreamId current_stream_id(c10::DeviceIndex device) noexcept {
 }
 
 c10::Stream exchange_stream(c10::Stream stream) {
+  if (const auto theirs = twins_stream(stream)) {
+    const c10::Stream before = guard_of(theirs->device()).exchangeStream(*theirs);
+    return make_stream(stream.device_index(), before.id());
+  }
   state_of(stream);
   c10::StreamId& current = current_ids[stream.device_index()];
   const c10::Stream before = make_stream(stream.device_index(), current);
@@ -222,6 +241,9 @@ std::pair<int, int> priority_range(c10::DeviceIndex device) {
 c10::Stream new_stream(c10::DeviceIndex device, int priority) {
   ensure_started();
   const c10::DeviceIndex index = resolve_index(device);
+  if (const auto twin = twin_of(index)) {
+    return make_stream(index, guard_of(*twin).getNewStream(*twin, priority).id());
+  }
   const outback_streams* group = runtime().streams;
   if (group == nullptr) return make_stream(index, 0);
 
@@ -256,6 +278,9 @@ c10::Stream new_stream(c10::DeviceIndex device, int priority) {
 c10::Stream pool_stream(c10::DeviceIndex device, bool high_priority) {
   ensure_started();
   const c10::DeviceIndex index = resolve_index(device);
+  if (const auto twin = twin_of(index)) {
+    return make_stream(index, guard_of(*twin).getStreamFromGlobalPool(*twin, high_priority).id());
+  }
   return new_stream(index, high_priority ? priority_range(index).second : 0);
 }
 
@@ -297,6 +322,7 @@ c10::Stream external_stream(c10::DeviceIndex device, void* native,
 }
 
 int priority_of(const c10::Stream& stream) {
+  if (twins_stream(stream)) return 0;
   state_of(stream);
   if (stream.id() == 0 || stream.id() > max_pooled) return 0;
   const int level = static_cast<int>(stream.id() - 1) / streams_per_priority;
@@ -304,14 +330,19 @@ int priority_of(const c10::Stream& stream) {
 }
 
 outback_stream handle_of(const c10::Stream& stream) {
+  if (const auto theirs = twins_stream(stream)) return wrap(*theirs, stream.device_index());
   return state_of(stream).handle;
 }
 
 void mark_busy(const c10::Stream& stream) {
+  if (twins_stream(stream)) return;
   state_of(stream).enqueued.fetch_add(1, std::memory_order_release);
 }
 
 void drain(c10::DeviceIndex device) {
+  if (const auto twin = twin_of(device)) {
+    return wait_for_twins(guard_of(*twin).getStream(*twin), device);
+  }
   device_streams& streams = streams_of(device);
   const c10::StreamId id = current_ids[device];
   // Not by `find`: a current id is always valid, and this runs before every CPU kernel.
@@ -322,6 +353,11 @@ void drain(c10::DeviceIndex device) {
 }
 
 bool query_stream(const c10::Stream& stream) {
+  if (const auto theirs = twins_stream(stream)) {
+    const bool ready = guard_of(theirs->device()).queryStream(*theirs);
+    if (ready) check_host_failure(stream.device_index());
+    return ready;
+  }
   stream_state& state = state_of(stream);
   // Without streams every call is synchronous; before the start there is no work.
   if (runtime().streams == nullptr || !is_started()) return true;
@@ -338,6 +374,9 @@ bool query_stream(const c10::Stream& stream) {
 }
 
 void synchronize_stream(const c10::Stream& stream) {
+  if (const auto theirs = twins_stream(stream)) {
+    return wait_for_twins(*theirs, stream.device_index());
+  }
   stream_state& state = state_of(stream);
   ensure_started();
   wait_for(state, stream);
@@ -346,6 +385,10 @@ void synchronize_stream(const c10::Stream& stream) {
 void synchronize_device(c10::DeviceIndex device) {
   const c10::DeviceIndex index = resolve_index(device);
   ensure_started();
+  if (const auto twin = twin_of(index)) {
+    unlocked([&] { guard_of(*twin).synchronizeDevice(twin->index()); });
+    return check_host_failure(index);
+  }
   if (const auto open = capture_on(index)) {
     refuse_in_capture(open.get(),
                       "the host cannot wait for a device while one of its streams is "
@@ -356,7 +399,7 @@ void synchronize_device(c10::DeviceIndex device) {
   device_streams& streams = streams_of(index);
   const uint64_t count = streams.default_stream.enqueued.load(std::memory_order_acquire);
   const auto sync = [&] { return runtime().device_sync(runtime().self, index); };
-  check(waiting(sync), "device_sync", index);
+  check(unlocked(sync), "device_sync", index);
   streams.default_stream.mark_completed(count);
   check_host_failure(index);
 }
@@ -372,6 +415,12 @@ bool query_device(c10::DeviceIndex device) {
 }
 
 outback_capture capture_status(const c10::Stream& stream) {
+#if OUTBACK_TORCH_AT_LEAST(2, 12)
+  if (const auto theirs = twins_stream(stream)) {
+    const bool captures = guard_of(theirs->device()).isStreamCapturing(*theirs);
+    return captures ? OUTBACK_CAPTURE_ACTIVE : OUTBACK_CAPTURE_NONE;
+  }
+#endif
   const outback_graphs* graphs = runtime().graphs;
   if (graphs == nullptr || !is_started()) return OUTBACK_CAPTURE_NONE;
   const c10::DeviceIndex device = stream.device_index();
@@ -387,6 +436,10 @@ outback_capture capture_status(const c10::Stream& stream) {
 
 bool is_idle(const c10::Stream& stream) noexcept {
   const stream_state* state = find(stream);
+  const c10::DeviceIndex device = stream.device_index();
+  if (stream.device_type() == device_type && device >= 0 && is_known_to_have_twin(device)) {
+    return false;
+  }
   return state == nullptr || state->idle();
 }
 

@@ -10,6 +10,9 @@
 // and queries that it makes. So "is this stream idle?" costs a few loads and no slot. Code that
 // enqueues work through the runtime calls `mark_busy` afterwards.
 //
+// On a device with a twin (twin/twin.h) all of this is the twin's: its streams with their ids, its
+// current stream, its waits. Core then counts no work and takes no stream for idle.
+//
 // All functions are thread-safe. The current stream is a property of the thread and the device.
 #pragma once
 
@@ -70,7 +73,9 @@ c10::Stream external_stream(c10::DeviceIndex device, void* native,
                             const std::function<void(outback_stream*)>& wrap);
 
 /// Returns the runtime's handle to pass to slots: null for a default stream. It lives until the
-/// process ends. Throws c10::Error (RuntimeError) for a stream whose id was never given out.
+/// process ends. Throws c10::Error (RuntimeError) for a stream whose id was never given out. On a
+/// device with a twin, the runtime wraps the twin's native stream once (native.wrap_stream), the
+/// default one too; then it throws c10::NotImplementedError if it has no such slot.
 outback_stream handle_of(const c10::Stream& stream);
 
 // ---- Waiting
@@ -119,7 +124,7 @@ outback_capture capture_status(const c10::Stream& stream);
 std::pair<int, int> priority_range(c10::DeviceIndex device);
 
 /// Returns the priority that the stream was made with, after clamping. 0 for default and external
-/// streams.
+/// streams, and for those of a twin: c10 has no question for it.
 int priority_of(const c10::Stream& stream);
 
 }  // namespace outback::core

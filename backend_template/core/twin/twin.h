@@ -22,6 +22,7 @@
 #include <optional>
 
 #include "backend_template/core/devices/device.h"
+#include "backend_template/core/devices/lazy_start.h"
 
 namespace outback::core {
 
@@ -57,6 +58,21 @@ inline std::optional<c10::Device> twin_of(c10::DeviceIndex index) {
   if (C10_LIKELY(home <= detail::kernel_home::cpus)) return std::nullopt;
   return c10::Device(static_cast<c10::DeviceType>(home >> 8),
                      static_cast<c10::DeviceIndex>(home & 0xff));
+}
+
+/// Does what `twin_of` does once the backend has started. Before, and in a forked child that never
+/// asked, it answers nothing and starts nothing. For the state of a thread, which may be asked at
+/// any time.
+inline std::optional<c10::Device> started_twin_of(c10::DeviceIndex index) {
+  const int32_t known = detail::kernel_homes[index].value.load(std::memory_order_acquire);
+  if (C10_UNLIKELY(known == detail::kernel_home::unknown) && !is_started()) return std::nullopt;
+  return twin_of(index);
+}
+
+/// Returns true if the device is known to have a twin. Asks nobody.
+inline bool is_known_to_have_twin(c10::DeviceIndex index) noexcept {
+  return detail::kernel_homes[index].value.load(std::memory_order_acquire) >
+         detail::kernel_home::cpus;
 }
 
 /// Returns the device type of the twins if this process has looked at a device that has one. Asks

@@ -15,6 +15,13 @@ def default_generators() -> tuple[torch.Generator, ...]:
 def device_info(device: int) -> dict[str, Any]:
     """The fields of _DeviceProperties, the UUID as bytes. `device` is not checked."""
 
+def kernels_of(device: int) -> str | None:
+    """The device whose kernels compute in this one's memory in place: "cpu", or PyTorch's own device
+    for the same hardware, "cuda:0". Starts the backend."""
+
+def seed_twin(device: int) -> None:
+    """Gives PyTorch's own device the seed that the device was given before its start."""
+
 def qualify_name(cls: type) -> None:
     """Makes "torch.acme.FloatTensor" the name that C sees, which is else "FloatTensor"."""
 
@@ -44,6 +51,7 @@ class Graph:
     def replay(self) -> None: ...
 
 def refuse_graph_description() -> NoReturn: ...
+def new_pool_id() -> tuple[int, int]: ...
 
 # ---- Memory
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import ContextDecorator
 from typing import Any, Literal, NoReturn
 
-from . import _native, device_module, name
+from . import _native, device_module, name, twin
 
 
 def get_allocator_backend() -> str:
@@ -30,13 +30,18 @@ def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None
     index = device_module._normalize_device(device)
     if not isinstance(fraction, float):
         raise TypeError("Invalid type for fraction argument, must be `float`")
+    if own := twin.member("set_per_process_memory_fraction", index):
+        return own(fraction, twin.index(index))
     _native.set_memory_fraction(index, fraction)
 
 
 def get_per_process_memory_fraction(device: Any = None) -> float:
     """The part of the device's memory that this process may use, from 0 to 1."""
     device_module.init()
-    return _native.memory_fraction(device_module._normalize_device(device))
+    index = device_module._normalize_device(device)
+    if own := twin.member("get_per_process_memory_fraction", index):
+        return float(own(twin.index(index)))
+    return _native.memory_fraction(index)
 
 
 # ---- Caching
@@ -44,8 +49,9 @@ def get_per_process_memory_fraction(device: Any = None) -> float:
 
 def caching_allocator_enable(value: bool = True) -> None:
     """Turns the caching of freed memory on or off; nothing before the backend has started."""
-    if device_module.is_initialized():
-        _native.enable_caching(value)
+    if not device_module.is_initialized():
+        return
+    (twin.member("caching_allocator_enable") or _native.enable_caching)(value)
 
 
 class caching_allocator_disabled(ContextDecorator):
@@ -81,7 +87,14 @@ class MemPool(_native.MemPool):
         allocator: None.
         use_on_oom: others may have its memory before memory runs out.
         no_split: a segment serves one allocation.
+
+    Where the device shares its memory with PyTorch's own CUDA device, this makes a
+    torch.cuda.MemPool.
     """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        own = twin.member("MemPool") if cls is MemPool else None
+        return own(*args, **kwargs) if own else super().__new__(cls)
 
     def __init__(
         self, allocator: None = None, use_on_oom: bool = False, no_split: bool = False
@@ -103,6 +116,12 @@ class use_mem_pool(ContextDecorator):
     """Context manager and decorator: what this thread allocates on the device comes out of the
     pool."""
 
+    def __new__(cls, pool: Any, device: Any = None) -> Any:
+        index = device_module._normalize_device(device)
+        known = isinstance(pool, MemPool) or not device_module.is_initialized()
+        own = None if known else twin.member("use_mem_pool", index)
+        return own(pool, twin.index(index)) if own else super().__new__(cls)
+
     def __init__(self, pool: MemPool, device: Any = None) -> None:
         if not isinstance(pool, MemPool):
             kind = type(pool).__name__
@@ -123,6 +142,8 @@ def memory_snapshot(
 ) -> list[dict[str, Any]]:
     """The allocator's segments on all devices, a list of dicts with their blocks; of one pool where
     `mempool_id` names it."""
+    if device_module.is_initialized() and (own := twin.member("memory_snapshot")):
+        return list(own(mempool_id, include_traces))
     taken = _native.take_snapshot(mempool_id or (0, 0), include_traces)
     return list(taken["segments"])
 
@@ -145,6 +166,14 @@ def _record_memory_history(
 ) -> None:
     """Records from now on who allocates (enabled="state"), and the last `max_entries` events of
     each device too ("all"); None stops. For _snapshot()."""
+    if device_module.is_initialized() and (own := twin.member("memory._record_memory_history")):
+        return own(
+            enabled,
+            context=context,
+            stacks=stacks,
+            max_entries=max_entries,
+            clear_history=clear_history,
+        )
     if isinstance(
         enabled, bool
     ):  # torch.cuda's older form; its other arguments keep their defaults

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import torch
 
-from . import _native, device_module, name
+from . import _native, device_module, name, twin
 
 _capture_streams: dict[int, Any] = {}  # by device, for captures that name no stream
 
@@ -15,6 +15,12 @@ def refuse_annotations(asked_for: bool) -> None:
         raise NotImplementedError(
             f"{name}: enable_annotations: it marks the kernels of CUDA's graphs; expected False"
         )
+
+
+def graph_pool_handle() -> Any:
+    """A pool that graphs may share, for their `capture_begin` or for `graph`."""
+    own = twin.member("graph_pool_handle") if device_module.is_initialized() else None
+    return own() if own else _native.new_pool_id()
 
 
 def pool_id(pool: Any) -> tuple[int, int]:
@@ -36,8 +42,13 @@ class DeviceGraph(_native.Graph):
 
     What is allocated during the capture comes out of a pool that serves nobody else, and stays
     where it is until `reset()`: replays read and write the same memory. Prefer the context manager
-    `graph`.
+    `graph`. Where the device shares its streams with PyTorch's own CUDA device, this makes a
+    torch.cuda.CUDAGraph.
     """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        own = twin.member("CUDAGraph") if device_module.is_available() else None
+        return own(*args, **kwargs) if own else super().__new__(cls)
 
     def capture_begin(
         self,
@@ -117,6 +128,15 @@ class graph:
     It waits for the device first, and gives cached memory back. What the body raises ends the
     capture without a graph.
     """
+
+    def __new__(cls, cuda_graph: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(cuda_graph, DeviceGraph) or not device_module.is_initialized():
+            return super().__new__(cls)
+        own = twin.member("graph")
+        if own is None:
+            return super().__new__(cls)
+        named = {each: twin.stream(value) for each, value in kwargs.items()}
+        return own(cuda_graph, *map(twin.stream, args), **named)
 
     def __init__(
         self,

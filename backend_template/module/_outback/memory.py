@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from . import _native, allocator, device_module, name, publish
+from . import _native, allocator, device_module, name, publish, twin
 
 
 def _flat(prefix: str, nested: dict[Any, Any]) -> Iterator[tuple[str, Any]]:
@@ -124,6 +124,8 @@ def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
 def _snapshot(device: Any = None, augment_with_fx_traces: bool = False) -> dict[str, Any]:
     """A dict of the segments of all devices and of their history, as
     torch.cuda.memory._snapshot's."""
+    if device_module.is_initialized() and (own := twin.member("memory._snapshot")):
+        return dict(own(augment_with_fx_traces=augment_with_fx_traces))
     taken: Any = _native.take_snapshot((0, 0), True)
     if augment_with_fx_traces:
         taken = torch._utils._augment_memory_snapshot_stack_traces(taken)

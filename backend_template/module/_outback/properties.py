@@ -21,6 +21,7 @@ class _DeviceProperties:
     max_threads_per_block: int | None
     is_integrated: bool
     is_host_addressable: bool
+    kernels: str | None  # whose run on its memory in place: "cpu", or PyTorch's device "cuda:0"
     pci_id: str
 
     def __init__(self, fields: dict[str, Any]) -> None:

@@ -82,7 +82,8 @@ def define() -> None:
     # By its own name, and by the one that code written for torch.cuda uses.
     publish(device_module, graphs.DeviceGraph)
     device_module.CUDAGraph = graphs.DeviceGraph
-    publish(device_module, graphs.graph, graphs.make_graphed_callables, memory.host_memory_stats)
+    publish(device_module, graphs.graph, graphs.make_graphed_callables, graphs.graph_pool_handle)
+    publish(device_module, memory.host_memory_stats)
     publish(device_module, random._get_generator, *random.PUBLIC)
     members = vars(device_module)
     # The module that a user can import, for reprs, pickles and tracebacks.

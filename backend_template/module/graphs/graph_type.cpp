@@ -38,7 +38,7 @@ void without_gil(graph_handle& graph, Arguments... arguments) {
 
 }  // namespace
 
-void define_graphs(py::module_& module, py::module_& native) {
+void define_graphs(py::module_& native) {
   py::class_<graph_handle>(native, "Graph", py::module_local())
       .def(py::init<bool>(), py::arg("keep_graph") = false)
       .def("_begin", &without_gil<&core::device_graph::capture_begin, c10::MempoolId_t>)
@@ -57,8 +57,7 @@ void define_graphs(py::module_& module, py::module_& native) {
           "pool", [](graph_handle& graph) { return (*graph).pool(); },
           py::doc("The id of the graph's memory pool, for other graphs to share."));
   native.def("refuse_graph_description", &core::refuse_graph_description);
-  module.def("graph_pool_handle", &core::new_pool_id,
-             py::doc("A pool that graphs may share, for their `capture_begin` or for `graph`."));
+  native.def("new_pool_id", &core::new_pool_id);
 }
 
 }  // namespace outback::python

@@ -21,11 +21,11 @@ _CORE = (
         old="""\
   const uint64_t count = streams.default_stream.enqueued.load(std::memory_order_acquire);
   const auto sync = [&] { return runtime().device_sync(runtime().self, index); };
-  check(waiting(sync), "device_sync", index);
+  check(unlocked(sync), "device_sync", index);
 """,
         new="""\
   const auto sync = [&] { return runtime().device_sync(runtime().self, index); };
-  check(waiting(sync), "device_sync", index);
+  check(unlocked(sync), "device_sync", index);
   const uint64_t count = streams.default_stream.enqueued.load(std::memory_order_acquire);
 """,
         found_by="HookedRuntimeTest.WorkThatComesWhileTheHostWaitsIsNotTakenForDone",

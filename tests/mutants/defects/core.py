@@ -7,8 +7,8 @@ MUTANTS = (
         name="the_status_of_a_sync_is_not_looked_at",
         breaks="A stream's work that failed is reported to nobody: synchronize() returns.",
         file="backend_template/core/streams/stream.cpp",
-        old='check(waiting(sync), "streams.sync", device);',
-        new="waiting(sync);",
+        old='check(unlocked(sync), "streams.sync", device);',
+        new="unlocked(sync);",
         found_by="tests/python/test_faults.py::test_a_failed_call_is_named_and_the_process_goes_on",
     ),
     Mutant(

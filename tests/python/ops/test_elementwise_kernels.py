@@ -161,6 +161,8 @@ def test_reductions(name, dtype):
         for keeps in (False, True):
             assert_alike(lambda on, d=dims, k=keeps: function(on(x), dim=d, keepdim=k))
     assert_alike(lambda on: function(on(x).transpose(0, 2), dim=1))
+    large = rand(30, 5, 70, 5, dtype=dtype)
+    assert_alike(lambda on: function(on(large), dim=(0, 2)))
     assert_alike(lambda on: function(on(x[:0]), dim=1))
     assert_alike(lambda on: function(on(x[:0]), dim=0))
     assert_alike(lambda on: function(on(x[0, 0, 0]), dim=0))

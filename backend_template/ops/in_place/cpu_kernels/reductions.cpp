@@ -14,8 +14,18 @@ namespace outback::ops {
 namespace {
 
 using sum_kernel = structured<at::native::structured_sum_out, at::_ops::sum_dim_IntList::schema>;
-using sum =
+using native_sum =
     native_call<at::_ops::sum_dim_IntList, &sum_kernel::run, native_rules{.any_dtype = true}>;
+
+// The CPU adds half and bfloat16 up in float32 where it can, but asks first whether the tensor is its
+// own.
+at::Tensor sum(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
+               std::optional<c10::ScalarType> dtype) {
+  if (at::isReducedFloatingType(dtype.value_or(self.scalar_type()))) {
+    return unboxed_kernel<at::_ops::sum_dim_IntList>::run(self, dim, keepdim, dtype);
+  }
+  return native_sum::run(self, dim, keepdim, dtype);
+}
 
 // As the CPU does it: the sum over the count, which for float32 and float64 has no other dtype.
 at::Tensor mean(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
@@ -29,7 +39,7 @@ at::Tensor mean(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdi
   if (!is_whole) {
     for (const int64_t d : *dim) count *= self.size(d);
   }
-  return sum::run(self, dim, keepdim, dtype).div_(count);
+  return native_sum::run(self, dim, keepdim, dtype).div_(count);
 }
 
 }  // namespace
@@ -46,7 +56,7 @@ void register_reductions(registrar& to) {
   add_structured<ops::amax, structured_amax_out>(to);
   add_structured<ops::amin, structured_amin_out>(to);
   add_structured<ops::linalg_vector_norm, structured_linalg_vector_norm_out>(to);
-  to.add<ops::sum_dim_IntList, &sum::run>();
+  to.add<ops::sum_dim_IntList, &outback::ops::sum>();
   to.add<&outback::ops::mean>("mean", "dim");
   add_native<ops::trace, &trace_cpu>(to);  // a loop over pointers
   add_native<ops::count_nonzero_dim_IntList, &count_nonzero_cpu, of_any_dtype>(to);
