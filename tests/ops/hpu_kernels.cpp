@@ -4,7 +4,6 @@
 #include <ATen/Context.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
-#include <ATen/ops/copy.h>
 #include <ATen/ops/empty.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/util/Exception.h>
@@ -163,19 +162,17 @@ class kernel final : public c10::OperatorKernel {
   const c10::DispatchKey layout_;
 };
 
-// copy_ ends here, with HPU or the CPU on the other side.
-at::Tensor copy_from(const at::Tensor& self, const at::Tensor& dst, bool /*non_blocking*/) {
-  for (const at::Tensor& tensor : {self, dst}) {
+// HPU or the CPU is on the other side.
+at::Tensor& copy_(at::Tensor& self, const at::Tensor& source, bool /*non_blocking*/) {
+  for (const at::Tensor& tensor : {self, source}) {
     if (tensor.device().type() != hpu) continue;
     hpu_guard().synchronizeStream(hpu_guard().getStream(tensor.device()));
   }
   ++kernels_run;
-  relabelled from(self.device()), to(dst.device());
-  from.to_cpu(self);
-  to.to_cpu(dst);
-  at::Tensor target = dst;
-  target.copy_(self);
-  return dst;
+  relabelled from(source.device()), to(self.device());
+  from.to_cpu(source);
+  to.to_cpu(self);
+  return self.copy_(source);
 }
 
 void add(const c10::OperatorHandle& op, c10::DispatchKey layout) {
@@ -209,7 +206,7 @@ void register_hpu_kernels(const std::vector<std::string_view>& except) {
   register_hpu_kernel("aten::convolution_backward_overrideable", "");
   static auto& library =
       *new torch::Library(torch::Library::IMPL, "aten", DispatchKey::HPU, __FILE__, __LINE__);
-  library.impl("_copy_from", &copy_from);
+  library.impl("copy_", &copy_);
 }
 
 void register_hpu_kernel(const char* name, const char* overload) {
