@@ -74,7 +74,7 @@ void register_operators(operator_names excluded) {
   register_normalizations(to);
   register_reductions(to);
   register_common_operators(to);
-  register_kernels_of(cpu_target, to);
+  register_boxed_kernels(to);
   to.add_fallback(c10::DispatchKey::PrivateUse1, boxed_fallback(kept));
   register_autocast(to);
   register_recorder();

@@ -1,20 +1,22 @@
-// The target that engine_test.cpp tests the engine with: the CPU, or another device type. Each of
-// the two programs links one of engine_target_cpu.cpp and engine_target_other_type.cpp.
+// What engine_test.cpp tests the engine with: the CPU's kernels, or those of a twin. Each of the two
+// programs links one of engine_target_cpu.cpp and engine_target_twin.cpp.
 #pragma once
 
-#include "backend_template/ops/in_place/kernel_target.h"
+#include <cstdint>
+
+#include "outback/runtime.h"
 
 namespace outback::test {
 
-const ops::kernel_target& engine_target();
+/// The runtime of the backend, two devices.
+const outback_runtime& engine_runtime();
 
-/// Has the target's kernels serve the operators of the backend. Before `register_backend`.
+/// Registers the twin and its kernels. Before `register_backend`.
 void register_engine_target();
 
-/// True if `memory` came from the target's allocator and is in use; always true for the CPU.
-bool is_target_memory(const void* memory);
-
-/// How many kernels of the target have run; 0 for the CPU, which does not count.
+/// How many kernels of the target have run, and how many bytes they and its allocator's other users
+/// have allocated on all devices so far. 0 for the CPU, which does not count.
 int target_kernels_run();
+int64_t target_bytes_allocated();
 
 }  // namespace outback::test

@@ -59,4 +59,22 @@ at::Tensor make_special_alias(const kernel_target& target, const at::Tensor& sou
   return at::Tensor(std::move(alias));
 }
 
+at::Tensor make_shape_alias(const kernel_target& target, const at::Tensor& source) {
+  if (!source.defined() || !is_ours(source)) return source;
+  at::Tensor alias;
+  if (source.is_nested()) {
+    alias = make_special_alias(target, source, {});
+  } else {
+    const c10::Device device = target.device(source.device().index());
+    auto impl = c10::make_intrusive<c10::TensorImpl>(
+        c10::Storage(c10::Storage::use_byte_size_t(), 0, c10::DataPtr(nullptr, device)),
+        c10::DispatchKeySet(target.key()), source.dtype());
+    impl->set_sizes_and_strides(source.sym_sizes(), source.sym_strides(),
+                                source.sym_storage_offset());
+    alias = at::Tensor(std::move(impl));
+  }
+  if (source.requires_grad()) alias.set_requires_grad(true);
+  return alias;
+}
+
 }  // namespace outback::ops

@@ -32,4 +32,9 @@ at::Tensor make_alias_tensor(const kernel_target& target, const at::Tensor& sour
 at::Tensor make_special_alias(const kernel_target& target, const at::Tensor& source,
                               c10::Storage storage);
 
+/// Returns a tensor of the target's device without memory, which has the dtype, sizes, strides and
+/// requires_grad of `source`: for functions that choose by these. `source` is ours, or undefined,
+/// which is returned; it may be a fake tensor or the wrapper of a transform, without memory too.
+at::Tensor make_shape_alias(const kernel_target& target, const at::Tensor& source);
+
 }  // namespace outback::ops

@@ -14,6 +14,7 @@
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/sync_debug.h"
 #include "backend_template/ops/in_place/kernel_call.h"
+#include "backend_template/ops/in_place/named_device.h"
 #include "backend_template/ops/in_place/op_facts.h"
 #include "backend_template/ops/in_place/stack_tensors.h"
 #include "backend_template/ops/registrar.h"
@@ -46,10 +47,13 @@ void for_each_bit(uint64_t bits, Visit visit) {
 
 // One call of a boxed kernel: the arguments are the last ones on the stack, and the results replace
 // them.
-void run(const op_facts& facts, const c10::OperatorHandle& op, const kernel_target& target,
-         c10::DispatchKey layout, torch::jit::Stack& stack) {
+void run(const op_facts& facts, const c10::OperatorHandle& op, c10::DispatchKey layout,
+         torch::jit::Stack& stack) {
   if (C10_UNLIKELY(facts.tells_host)) core::note_synchronizing();
-  kernel_call call(target);
+  const auto has_kernel = [&op, layout](const kernel_target& twin) {
+    return twin.has_kernel_of(op, layout);
+  };
+  kernel_call call(mixing::refused, has_kernel);
   if (C10_UNLIKELY(facts.asks_requires_grad)) call.keep_requires_grad();
   const size_t first = stack.size() - facts.arguments;
   for_each_bit(facts.handled, [&](size_t i) {
@@ -64,7 +68,7 @@ void run(const op_facts& facts, const c10::OperatorHandle& op, const kernel_targ
   for_each_bit(facts.generators, [&](size_t i) { lend_generator(call, stack[first + i]); });
 
   // With this key alone, so that no other key of the tensors takes part.
-  op.redispatchBoxed(c10::DispatchKeySet(target.key(layout)), &stack);
+  op.redispatchBoxed(c10::DispatchKeySet(call.target().key(layout)), &stack);
 
   call.finish();
   if (C10_UNLIKELY(facts.results_stay_on_cpu)) return;
@@ -74,17 +78,48 @@ void run(const op_facts& facts, const c10::OperatorHandle& op, const kernel_targ
   }
 }
 
+// The target that serves an operator, if it has a kernel at all: of the device that the arguments
+// name.
+const kernel_target& target_of_call(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+  const std::optional<c10::Device> device = device_named_by(op, stack);
+  return device ? target_of(device->index()) : cpu_target;
+}
+
+void check_has_kernel(bool has_one, const c10::OperatorHandle& op, const kernel_target& target) {
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      has_one, op.operator_name(), " is not implemented for ", core::backend_name(),
+      ": it has neither a kernel of its own for this device (dispatch key PrivateUse1) nor one for "
+      "the ",
+      c10::DeviceTypeName(target.type), " that could run in its place");
+}
+
+// Runs an operator that is for twins alone on another device: as torch composes it for a backend
+// without a kernel for it, such as PrivateUse3. That is what this device is to torch in a build
+// without twins.
+void run_composed(const c10::OperatorHandle& op, c10::DispatchKey layout,
+                  const kernel_target& target, torch::jit::Stack& stack) {
+  const c10::DispatchKey key =
+      c10::toRuntimePerBackendFunctionalityKey(layout, c10::BackendComponent::PrivateUse3Bit);
+  check_has_kernel(op.hasComputedKernelForDispatchKey(key), op, target);
+  op.redispatchBoxed(c10::DispatchKeySet(key), &stack);
+}
+
 class kernel_of_one final : public c10::OperatorKernel {
  public:
-  kernel_of_one(const kernel_target& target, c10::DispatchKey layout)
-      : target_(target), layout_(layout) {}
+  kernel_of_one(c10::DispatchKey layout, bool for_twins_alone)
+      : layout_(layout), for_twins_alone_(for_twins_alone) {}
   ~kernel_of_one() override { delete facts_.load(std::memory_order_relaxed); }
 
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/,
                   torch::jit::Stack* stack) {
+    if (C10_UNLIKELY(for_twins_alone_)) {
+      const kernel_target& target = target_of_call(op, *stack);
+      if (!op.hasKernelForDispatchKey(target.key(layout_)))
+        return run_composed(op, layout_, target, *stack);
+    }
     const op_facts* facts = facts_.load(std::memory_order_acquire);
     if (C10_UNLIKELY(facts == nullptr)) facts = learn(op);
-    run(*facts, op, target_, layout_, *stack);
+    run(*facts, op, layout_, *stack);
   }
 
  private:
@@ -99,46 +134,44 @@ class kernel_of_one final : public c10::OperatorKernel {
   }
 
   std::atomic<const op_facts*> facts_{nullptr};
-  const kernel_target& target_;
   const c10::DispatchKey layout_;
+  const bool for_twins_alone_;
 };
 
 // Works out the facts on each call: it serves many operators, and those that are called often have
 // a kernel of their own.
 class kernel_of_any final : public c10::OperatorKernel {
  public:
-  kernel_of_any(const operator_names& excluded, const kernel_target& target)
-      : excluded_(excluded), target_(target) {}
+  explicit kernel_of_any(const operator_names& excluded) : excluded_(excluded) {}
 
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet /*keys*/,
                   torch::jit::Stack* stack) {
-    TORCH_CHECK_NOT_IMPLEMENTED(
-        op.hasComputedKernelForDispatchKey(target_.key()), op.operator_name(),
-        " is not implemented for ", core::backend_name(),
-        ": it has neither a kernel of its own for this device (dispatch key PrivateUse1) nor one "
-        "for the ",
-        c10::DeviceTypeName(target_.type), " that could run in its place");
+    const kernel_target& target = target_of_call(op, *stack);
+    check_has_kernel(cpu_target.has_kernel_of(op) || target.has_kernel_of(op), op, target);
     TORCH_CHECK_NOT_IMPLEMENTED(
         excluded_.count(op.operator_name()) == 0, op.operator_name(), " is not implemented for ",
         core::backend_name(),
         ": the backend excludes it from what Outback serves, and has no kernel of its own for it");
-    run(facts_of(op), op, target_, c10::DispatchKey::Dense, *stack);
+    run(facts_of(op), op, c10::DispatchKey::Dense, *stack);
   }
 
  private:
   const operator_names& excluded_;
-  const kernel_target& target_;
 };
+
+c10::KernelFunction boxed_kernel(c10::DispatchKey layout, bool for_twins_alone) {
+  return c10::KernelFunction::makeFromBoxedFunctor(
+      std::make_unique<kernel_of_one>(layout, for_twins_alone));
+}
 
 }  // namespace
 
-c10::KernelFunction boxed_kernel(c10::DispatchKey layout, const kernel_target& target) {
-  return c10::KernelFunction::makeFromBoxedFunctor(std::make_unique<kernel_of_one>(target, layout));
+c10::KernelFunction boxed_kernel(c10::DispatchKey layout) {
+  return boxed_kernel(layout, /*for_twins_alone=*/false);
 }
 
-c10::KernelFunction boxed_fallback(const operator_names& excluded, const kernel_target& target) {
-  return c10::KernelFunction::makeFromBoxedFunctor(
-      std::make_unique<kernel_of_any>(excluded, target));
+c10::KernelFunction boxed_fallback(const operator_names& excluded) {
+  return c10::KernelFunction::makeFromBoxedFunctor(std::make_unique<kernel_of_any>(excluded));
 }
 
 // Registers a kernel for each operator instead of one fallback: the dispatcher prefers
@@ -146,7 +179,7 @@ c10::KernelFunction boxed_fallback(const operator_names& excluded, const kernel_
 // into its out= variant. Operators with a CompositeImplicitAutograd kernel stay composed, since
 // their derivative comes from their parts. Nested tensors are the exception: the parts do not take
 // them.
-void register_kernels_of(const kernel_target& target, registrar& to) {
+void register_boxed_kernels(registrar& to) {
   using c10::DispatchKey;
   constexpr std::array layouts{DispatchKey::Dense, DispatchKey::Sparse, DispatchKey::SparseCsr,
                                DispatchKey::Quantized, DispatchKey::NestedTensor};
@@ -157,11 +190,12 @@ void register_kernels_of(const kernel_target& target, registrar& to) {
     if (!op) continue;
     const bool is_composed = op->hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd);
     for (const DispatchKey layout : layouts) {
-      if (!op->hasKernelForDispatchKey(target.key(layout))) continue;
+      const bool for_twins_alone = is_for_twins_alone(*op, layout);
+      if (!for_twins_alone && !op->hasKernelForDispatchKey(cpu_target.key(layout))) continue;
       if (is_composed && layout != DispatchKey::NestedTensor) continue;
       const DispatchKey ours =
           c10::toRuntimePerBackendFunctionalityKey(layout, c10::BackendComponent::PrivateUse1Bit);
-      to.add_boxed(*op, ours, boxed_kernel(layout, target));
+      to.add_boxed(*op, ours, boxed_kernel(layout, for_twins_alone));
     }
   }
 }

@@ -8,7 +8,7 @@
 namespace outback::ops {
 
 c10::DataPtr adopt_cpu_memory(c10::DataPtr&& memory, std::size_t size, c10::Device device) {
-  if (core::addresses_host(device.index()))
+  if (!core::twin_of(device.index()) && core::addresses_host(device.index()))
     return core::adopt(std::move(memory), size, device.index());
   c10::DataPtr copy = core::allocate_on(device.index(), memory.get() == nullptr ? 0 : size);
   if (memory.get() != nullptr) {

@@ -1,18 +1,17 @@
-// The CPU as the engine's target, which it is unless a call says otherwise.
+// The CPU as the engine's target: that of every device without a twin.
 #pragma once
 
 #include <c10/core/CPUAllocator.h>
 
-#include "backend_template/core/devices/device.h"
 #include "backend_template/core/interfaces/generator.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/ops/in_place/kernel_target.h"
 
 namespace outback::ops {
 
-/// Where the device can use host memory (OUTBACK_ADDRESSES_HOST) the result stays where it is and
-/// counts as the device's; it goes back to its own deleter when no stream uses it any more.
-/// Elsewhere a copy is enqueued on the device's current stream.
+/// Where the device can use host memory (OUTBACK_ADDRESSES_HOST) and has no twin, the result stays
+/// where it is and counts as the device's; it goes back to its own deleter when no stream uses it
+/// any more. Elsewhere a copy is enqueued on the device's current stream.
 ///
 /// Throws c10::OutOfMemoryError, since adopted memory counts against the device's limit too, and
 /// c10::Error while the device's current stream is capturing, since no replay would adopt again.
@@ -25,7 +24,7 @@ inline constexpr kernel_target cpu_target{
     .backend = c10::BackendComponent::CPUBit,
     .autocast = c10::DispatchKey::AutocastCPU,
     .allocator = &c10::GetCPUAllocator,
-    .reaches = &core::is_host_addressable,
+    .reaches = &core::runs_cpu_kernels,
     .wait = &core::drain,
     .adopt = &adopt_cpu_memory,
     .generator = &core::shadow_generator,

@@ -31,18 +31,27 @@ void take_quantizer(c10::TensorImpl& from, c10::TensorImpl& to) {
 
 }  // namespace
 
+// Notes a device of this backend. The first one decides who serves the call.
+void kernel_call::join(c10::Device device) {
+  if (tensors_device_) {
+    if (*tensors_device_ != device && !stranger_) stranger_ = device;
+    return;
+  }
+  tensors_device_ = device;
+  choose_target(device.index());
+}
+
+void kernel_call::choose_target(c10::DeviceIndex index) {
+  const kernel_target& chosen = target_of(index);
+  if (C10_LIKELY(&chosen == &cpu_target)) return;
+  if (!has_kernel_ || has_kernel_(chosen)) target_ = &chosen;
+}
+
 // Notes the device of a tensor. A mismatch is reported by `begin`: only then it is known which
 // device of this backend the others should have been on.
 void kernel_call::join(const at::Tensor& tensor, access how, mixing allowed) {
   const c10::Device device = tensor.device();
-  if (device.type() == core::device_type) {
-    if (!tensors_device_) {
-      tensors_device_ = device;
-    } else if (*tensors_device_ != device && !stranger_) {
-      stranger_ = device;
-    }
-    return;
-  }
+  if (device.type() == core::device_type) return join(device);
   const bool is_scalar = device.is_cpu() && tensor.dim() == 0 && how == access::read;
   const bool may_join =
       device.is_cpu() && (allowed == mixing::cpu_tensors || mixing_ != mixing::refused);
@@ -63,15 +72,15 @@ at::Tensor kernel_call::lend(at::Tensor tensor, access how, mixing allowed) {
   at::Tensor alias;
   const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
   if (C10_LIKELY(is_plain(impl) && !keep_requires_grad_)) {
-    alias = make_alias_tensor(target_, tensor, lend_storage(tensor.storage(), how).alias);
+    alias = make_alias_tensor(*target_, tensor, lend_storage(tensor.storage(), how).alias);
   } else if (has_members(impl)) {
     // An operator that overwrites a sparse tensor, such as fill_, may leave the indices alone.
     const access of_members = how == access::overwrite ? access::write : how;
-    alias = make_special_alias(target_, tensor, {});
+    alias = make_special_alias(*target_, tensor, {});
     for_each_member(*alias.unsafeGetTensorImpl(),
                     [&](at::Tensor& member) { member = lend(std::move(member), of_members); });
   } else {
-    alias = make_special_alias(target_, tensor, lend_storage(tensor.storage(), how).alias);
+    alias = make_special_alias(*target_, tensor, lend_storage(tensor.storage(), how).alias);
   }
   if (C10_UNLIKELY(keep_requires_grad_ && impl.requires_grad())) alias.set_requires_grad(true);
   tensors_.add({std::move(tensor), alias, how});
@@ -80,7 +89,7 @@ at::Tensor kernel_call::lend(at::Tensor tensor, access how, mixing allowed) {
 
 c10::Storage kernel_call::lend(const c10::Storage& storage) {
   if (!storage || storage.device_type() != core::device_type) return storage;
-  if (!tensors_device_) tensors_device_ = storage.device();
+  if (!tensors_device_) join(storage.device());
   storage_loan& loan = lend_storage(storage, access::write);
   if (loan.staged) loan.staged->use_all();
   return loan.alias;
@@ -90,7 +99,8 @@ c10::Device kernel_call::lend(c10::Device device) {
   device_ = device;
   if (device.type() != core::device_type) return device;
   device_ = c10::Device(core::device_type, core::resolve_index(device.index()));
-  return target_.device(device_->index());
+  if (!tensors_device_) choose_target(device_->index());
+  return target_->device(device_->index());
 }
 
 at::Generator kernel_call::lend(const at::Generator& given) const {
@@ -99,7 +109,7 @@ at::Generator kernel_call::lend(const at::Generator& given) const {
   if (!device || device->type() != core::device_type) return given;
   TORCH_CHECK(!given.defined() || given.device() == *device, "Expected a generator of ", *device,
               " but found one of ", given.device());
-  return target_.generator(given, device->index());
+  return target_->generator(given, device->index());
 }
 
 kernel_call::storage_loan& kernel_call::lend_storage(const c10::Storage& storage, access how) {
@@ -116,13 +126,13 @@ kernel_call::storage_loan& kernel_call::lend_storage(const c10::Storage& storage
     return *known;
   }
   const c10::DeviceIndex index = source.device().index();
-  const c10::Device there = target_.device(index);
-  if (C10_LIKELY(target_.reaches(index))) {
+  const c10::Device there = target_->device(index);
+  if (C10_LIKELY(target_->reaches(index))) {
     return storages_.add(
-        {storage, make_alias_storage(target_, source, own_memory(source, data, there)), data, {}});
+        {storage, make_alias_storage(*target_, source, own_memory(source, data, there)), data, {}});
   }
   has_stages_ = true;
-  return storages_.add({storage, make_alias_storage(target_, source, {nullptr, there}), nullptr,
+  return storages_.add({storage, make_alias_storage(*target_, source, {nullptr, there}), nullptr,
                         std::make_unique<stage>(source)});
 }
 
@@ -142,7 +152,7 @@ void kernel_call::fill_stages() {
 
 // A factory such as arange has no tensor to lend, and yet its result is copied to the device.
 bool kernel_call::makes_copies() const {
-  return device_ && device_->type() == core::device_type && !target_.reaches(device_->index());
+  return device_ && device_->type() == core::device_type && !target_->reaches(device_->index());
 }
 
 void kernel_call::begin(std::optional<operator_text> op) {
@@ -161,10 +171,10 @@ void kernel_call::begin(std::optional<operator_text> op) {
   for (const storage_loan& loan : storages_) {
     const c10::Device device = loan.source.device();
     if (waited == device) continue;
-    target_.wait(device.index());
+    target_->wait(device.index());
     waited = device;
   }
-  below_autograd_.emplace(target_.keys_above());
+  below_autograd_.emplace(target_->keys_above());
 }
 
 // In this order: a stage needs to know all written bytes before it copies them, and a tensor gets
@@ -209,7 +219,7 @@ void kernel_call::replace_memory(storage_loan& loan) {
   if (loan.staged) loan.staged->complete(alias);
   const c10::Device there = alias.device();
   source.set_data_ptr_noswap(
-      target_.adopt(std::move(alias.mutable_data_ptr()), alias.nbytes(), source.device()));
+      target_->adopt(std::move(alias.mutable_data_ptr()), alias.nbytes(), source.device()));
   if (!loan.staged) alias.set_data_ptr_noswap(own_memory(source, source.mutable_data(), there));
 }
 
@@ -247,7 +257,7 @@ at::Tensor kernel_call::take_back(at::Tensor result) {
   if (!result.defined()) return result;
   c10::TensorImpl* impl = result.unsafeGetTensorImpl();
   if (const tensor_loan* const lent = tensors_.find(impl)) return lent->source;
-  const bool is_targets = impl->device().type() == target_.type;
+  const bool is_targets = impl->device().type() == target_->type;
   if (!is_targets || !device_ || device_->type() != core::device_type) return result;
   const c10::Device device = *device_;
 
@@ -277,7 +287,7 @@ at::Tensor kernel_call::take_back(at::Tensor result) {
                                 " cannot be on ", device);
     take_back_storage(*impl, device);
   }
-  relabel(target_, *impl, device);
+  relabel(*target_, *impl, device);
   return result;
 }
 
@@ -290,12 +300,12 @@ void kernel_call::take_back_storage(c10::TensorImpl& result, c10::Device device)
   if (const storage_loan* const lent = loan_of(result)) {
     return result.set_storage_keep_dtype(lent->source);
   }
-  if (C10_LIKELY(storage.use_count() == 1)) return adopt_storage(target_, *impl, device);
+  if (C10_LIKELY(storage.use_count() == 1)) return adopt_storage(*target_, *impl, device);
   // Results that share a storage on the CPU share one on the device too.
   for (const auto& [known, theirs] : shared_) {
     if (known == impl) return result.set_storage_keep_dtype(theirs);
   }
-  shared_.emplace_back(impl, share_storage(target_, storage, device));
+  shared_.emplace_back(impl, share_storage(*target_, storage, device));
   result.set_storage_keep_dtype(shared_.back().second);
 }
 

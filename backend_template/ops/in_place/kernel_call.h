@@ -1,7 +1,7 @@
 // One run of another device type's kernel on the device's tensors: what goes in, and what comes out
-// of it. Every operator that the CPU serves goes through a kernel_call, except for the fast paths
-// of cpu_kernels/. So do the operators of a capture (recording/), and whatever other target there
-// is (kernel_target.h).
+// of it. Every operator that the CPU or a twin serves goes through a kernel_call, except for the
+// fast paths of cpu_kernels/. So do the operators of a capture (recording/). Whose kernel it is, the
+// call finds out by the first device of ours that it sees (target_of).
 //
 //   kernel_call call;
 //   at::Tensor a = call.lend(self), o = call.lend(out, access::write);
@@ -23,6 +23,7 @@
 #include <c10/core/Device.h>
 #include <c10/core/Storage.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
+#include <c10/util/FunctionRef.h>
 #include <c10/util/SmallVector.h>
 
 #include <cstdint>
@@ -32,8 +33,8 @@
 
 #include "backend_template/ops/copies/policy.h"
 #include "backend_template/ops/copies/stage.h"
-#include "backend_template/ops/in_place/cpu_target.h"
 #include "backend_template/ops/in_place/loan_list.h"
+#include "backend_template/ops/in_place/twin_target.h"
 
 namespace outback::ops {
 
@@ -55,11 +56,20 @@ enum class mixing : uint8_t {
 /// not be used by others until `finish`.
 class kernel_call {
  public:
-  explicit kernel_call(mixing allowed = mixing::refused, const kernel_target& target = cpu_target)
-      : target_(target), mixing_(allowed) {}
-  explicit kernel_call(const kernel_target& target) : kernel_call(mixing::refused, target) {}
+  /// True if an operator has a kernel of the target, which is a twin.
+  using kernel_test = c10::function_ref<bool(const kernel_target&)>;
+
+  /// If `has_kernel`, which must outlive the call, is given and says no, the CPU serves the operator
+  /// over copies on a device with a twin.
+  explicit kernel_call(mixing allowed = mixing::refused, kernel_test has_kernel = {})
+      : has_kernel_(has_kernel), mixing_(allowed) {}
+  /// With another target for devices without a twin than cpu_target.
+  explicit kernel_call(const kernel_target& target) : target_(&target) {}
   kernel_call(const kernel_call&) = delete;
   kernel_call& operator=(const kernel_call&) = delete;
+
+  /// Whose kernel is to run. After the first `lend` of something that is on a device.
+  const kernel_target& target() const noexcept { return *target_; }
 
   /// Lets the aliases that are made from here on require a gradient if their tensors do. It makes
   /// them slower, and only one CPU kernel asks (op_facts::asks_requires_grad).
@@ -116,6 +126,8 @@ class kernel_call {
   };
 
   void join(const at::Tensor& tensor, access how, mixing allowed);
+  void join(c10::Device device);
+  void choose_target(c10::DeviceIndex index);
   storage_loan& lend_storage(const c10::Storage& storage, access how);
   storage_loan* loan_of(const c10::TensorImpl& alias);
   bool makes_copies() const;
@@ -125,7 +137,8 @@ class kernel_call {
   void finish_tensor(const tensor_loan& loan);
   void take_back_storage(c10::TensorImpl& result, c10::Device device);
 
-  const kernel_target& target_;
+  const kernel_target* target_ = &cpu_target;
+  kernel_test has_kernel_;
   loan_list<tensor_loan> tensors_;
   loan_list<storage_loan> storages_;
   // The target's storages that several results share, each with the device's storage made of it.
@@ -133,7 +146,7 @@ class kernel_call {
   std::optional<c10::Device> tensors_device_;  // of the first tensor on this backend
   std::optional<c10::Device> device_;          // where the results go
   std::optional<c10::Device> stranger_;        // a device that may not meet the tensors'
-  mixing mixing_;
+  mixing mixing_ = mixing::refused;
   bool keep_requires_grad_ = false;
   bool has_stages_ = false;
   std::optional<c10::impl::ExcludeDispatchKeyGuard> below_autograd_;

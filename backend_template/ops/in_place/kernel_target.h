@@ -1,13 +1,16 @@
-// The device type whose kernels run on the device's memory. For the engine this is a parameter:
-// whatever it has to know of the CPU, or of another device type, is a member of kernel_target.
+// The device type whose kernels run on the device's memory: the CPU (cpu_target.h), or the device's
+// twin (twin_target.h). Whatever the engine has to know of either is a member of kernel_target.
 #pragma once
 
 #include <ATen/core/Generator.h>
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/Device.h>
 #include <c10/core/DispatchKeySet.h>
 
 #include <cstddef>
+
+#include "backend_template/core/twin/twin.h"
 
 namespace outback::ops {
 
@@ -21,7 +24,7 @@ struct kernel_target {
   c10::Allocator* (*allocator)();
 
   /// Returns true if kernels can use the memory of our device as it is. If not, a kernel of the CPU
-  /// runs over copies; there is no such way to another target.
+  /// runs over copies; there is no such way to a twin.
   bool (*reaches)(c10::DeviceIndex index);
 
   /// Waits until kernels may use the memory of our device. Throws what the wait throws.
@@ -35,15 +38,25 @@ struct kernel_target {
   /// device's default generator is meant.
   at::Generator (*generator)(const at::Generator& ours, c10::DeviceIndex index);
 
-  /// The target's device whose kernels serve our device: the CPU, or the one of the same index.
+  /// The target's device whose kernels serve our device: the CPU, or the twin.
   c10::Device device(c10::DeviceIndex index) const {
-    return type == c10::DeviceType::CPU ? c10::Device(type) : c10::Device(type, index);
+    return type == c10::DeviceType::CPU ? c10::Device(type)
+                                        : core::twin_of(index).value_or(c10::Device(type, index));
   }
 
   /// The dispatch key of kernels for a layout, which is DispatchKey::Dense, Sparse, SparseCsr,
   /// Quantized or NestedTensor.
   constexpr c10::DispatchKey key(c10::DispatchKey layout = c10::DispatchKey::Dense) const {
     return c10::toRuntimePerBackendFunctionalityKey(layout, backend);
+  }
+
+  /// True if the target has a kernel of the operator for a layout, or torch composes it there. Not if
+  /// it is composed of its own out= variant, as structured operators are that have no kernel.
+  bool has_kernel_of(const c10::OperatorHandle& op,
+                     c10::DispatchKey layout = c10::DispatchKey::Dense) const {
+    return op.hasKernelForDispatchKey(key(layout)) ||
+           (op.hasComputedKernelForDispatchKey(key(layout)) &&
+            !op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutogradNonFunctional));
   }
 
   /// What must not run again for the operators that a kernel calls.

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "backend_template/ops/in_place/kernel_call.h"
+#include "backend_template/ops/registrar.h"
 
 namespace outback::ops {
 
@@ -59,6 +60,13 @@ decltype(auto) as_argument(Lent& lent) {
   }
 }
 
+/// A kernel_call::kernel_test for `Operator`.
+template <class Operator>
+bool has_kernel(const kernel_target& target) {
+  static const auto op = *registrar::find(Operator::name + 6, Operator::overload_name);
+  return target.has_kernel_of(op);
+}
+
 /// Takes back a tensor, or each tensor of a tuple.
 template <class Result>
 Result take_back_result(kernel_call& call, Result result) {
@@ -85,22 +93,21 @@ at::Tensor& written_argument(Arguments&&... arguments) {
 /// operators that return new tensors, or by reference the one tensor that they write, and whose
 /// schema names everything they write. No argument may be a Device or a Generator, which are not
 /// replaced here. Throws what kernel_call and the target's kernel throw.
-template <class Operator, const kernel_target& target = cpu_target,
-          class Signature = typename Operator::schema>
+template <class Operator, class Signature = typename Operator::schema>
 struct unboxed_kernel;
 
-template <class Operator, const kernel_target& target, class Result, class... Arguments>
-struct unboxed_kernel<Operator, target, Result(Arguments...)> {
+template <class Operator, class Result, class... Arguments>
+struct unboxed_kernel<Operator, Result(Arguments...)> {
   static Result run(Arguments... arguments) {
     constexpr access write = write_of<Operator>();
-    kernel_call call(target);
+    kernel_call call(mixing::refused, has_kernel<Operator>);
     // In braces, since they evaluate from left to right: the first device is the one that a message
     // about several devices names first.
     std::tuple<decltype(lend_argument<write>(call, std::forward<Arguments>(arguments)))...> lent{
         lend_argument<write>(call, std::forward<Arguments>(arguments))...};
     call.begin(operator_text{Operator::name, Operator::overload_name});
     const auto run_there = [&](auto&... passed) -> decltype(auto) {
-      return Operator::redispatch(c10::DispatchKeySet(target.key()),
+      return Operator::redispatch(c10::DispatchKeySet(call.target().key()),
                                   as_argument<Arguments>(passed)...);
     };
     if constexpr (std::is_reference_v<Result>) {

@@ -1,7 +1,7 @@
 // Convolutions of every kind. For a device that torch does not know it calls two operators that it
-// has for this purpose only, convolution_overrideable and its backward. The CPU has no kernel for
-// them. Here it gets its own convolution as one: then the device is served, and its captures are,
-// as with any other operator of the CPU's.
+// has for this purpose only, convolution_overrideable and its backward. Neither the CPU nor a twin has
+// a kernel for them. Here each gets its own convolution as one: then the device is served, and its
+// captures are, as with any other operator of theirs.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/convolution_backward.h>
@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "backend_template/ops/in_place/twin_target.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
 
@@ -32,7 +33,7 @@ three_tensors convolution_backward(const at::Tensor& grad_output, const at::Tens
                                    at::IntArrayRef padding, at::IntArrayRef dilation,
                                    bool transposed, at::IntArrayRef output_padding, int64_t groups,
                                    std::array<bool, 3> output_mask) {
-  // The CPU's operator takes the sizes of the bias, which this one leaves out: the number of output
+  // Their operator takes the sizes of the bias, which this one leaves out: the number of output
   // channels.
   const int64_t channels = transposed ? weight.size(1) * groups : weight.size(0);
   return at::convolution_backward(grad_output, input, weight, at::IntArrayRef{channels}, stride,
@@ -43,9 +44,12 @@ three_tensors convolution_backward(const at::Tensor& grad_output, const at::Tens
 }  // namespace
 
 void register_convolutions(registrar& to) {
-  constexpr auto cpu = c10::DispatchKey::CPU;
-  to.add<&convolution>("convolution_overrideable", "", cpu);
-  to.add<&convolution_backward>("convolution_backward_overrideable", "", cpu);
+  const auto add_to = [&to](const kernel_target& target) {
+    to.add<&convolution>("convolution_overrideable", "", target.key());
+    to.add<&convolution_backward>("convolution_backward_overrideable", "", target.key());
+  };
+  add_to(cpu_target);
+  for (const kernel_target* twin : twin_targets()) add_to(*twin);
 }
 
 }  // namespace outback::ops

@@ -3,7 +3,7 @@
 // If both sides have one layout, their bytes are copied: by core on a stream, in stream order and
 // asynchronously where the caller asks for that, or on the calling thread where that is faster.
 // Everything else (another dtype, other strides, broadcasting, conj and neg bits, overlap) goes
-// through the CPU's copy kernel on both tensors.
+// through the CPU's copy kernel on both tensors. A twin copies all by itself.
 #include <ATen/ExpandUtils.h>
 #include <ATen/Parallel.h>
 #include <ATen/TensorIterator.h>
@@ -17,7 +17,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "backend_template/core/devices/device.h"
 #include "backend_template/core/memory/copy.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/core/streams/sync_debug.h"
@@ -41,12 +40,13 @@ constexpr size_t too_small_for_two_streams = size_t{32} << 20;
 bool is_idle_for_cpu(const at::Tensor& tensor) {
   if (!is_ours(tensor)) return true;
   const c10::DeviceIndex index = tensor.device().index();
-  return core::is_host_addressable(index) && core::is_idle(core::current_stream(index));
+  return core::runs_cpu_kernels(index) && core::is_idle(core::current_stream(index));
 }
 
 // True if the CPU can use the tensor's memory once its stream is idle.
 bool can_wait_for_cpu(const at::Tensor& tensor) {
-  return !is_ours(tensor) || core::is_host_addressable(tensor.device().index());
+  return tensor.device().is_cpu() ||
+         (is_ours(tensor) && core::runs_cpu_kernels(tensor.device().index()));
 }
 
 // True if each side is one contiguous run of bytes, with the same elements in the same order.
@@ -131,13 +131,28 @@ bool copy_small(const at::Tensor& dst, const at::Tensor& src) {
   return true;
 }
 
-void copy_on_cpu(const at::Tensor& dst, const at::Tensor& src) {
+// By a kernel of the CPU's, or of a twin's.
+void copy_by_kernel(const at::Tensor& dst, const at::Tensor& src, bool non_blocking) {
   kernel_call call(mixing::anything);
   at::Tensor to = call.lend(dst, access::overwrite);
   const at::Tensor from = call.lend(src);
   call.begin();
-  to.copy_(from);
+  to.copy_(from, non_blocking);
   call.finish();
+}
+
+// A copy that a twin takes part in: to or from a device that has one, or PyTorch's own device
+// itself. The twin's copy_ does what it does between its own tensors and the CPU's.
+at::Tensor& copy_by_twin(at::Tensor& self, const at::Tensor& src, bool non_blocking) {
+  if (is_ours(self) && is_ours(src) && has_twin(self) != has_twin(src)) {
+    return self.copy_(src.to(c10::kCPU));  // no kernel reaches both
+  }
+  copy_by_kernel(self, src, non_blocking);
+  return self;
+}
+
+bool is_of_twins(const at::Tensor& tensor) {
+  return is_ours(tensor) ? has_twin(tensor) : tensor.device().type() == core::known_twin_type();
 }
 
 at::Tensor& copy_(at::Tensor& self, const at::Tensor& src, bool non_blocking) {
@@ -149,15 +164,20 @@ at::Tensor& copy_(at::Tensor& self, const at::Tensor& src, bool non_blocking) {
   if (src._is_zerotensor()) return self.zero_();
   const at::Device other = is_ours(self) ? src.device() : self.device();
   TORCH_CHECK_NOT_IMPLEMENTED(is_ours(self) || is_ours(src), "copy_: no tensor of this device");
-  TORCH_CHECK_NOT_IMPLEMENTED(other.is_cpu() || other.type() == core::device_type,
+  const bool for_cpu = can_wait_for_cpu(self) && can_wait_for_cpu(src);
+  TORCH_CHECK_NOT_IMPLEMENTED(other.is_cpu() || other.type() == core::device_type ||
+                                  other.type() == core::known_twin_type(),
                               "copy_: cannot copy from ", src.device(), " to ", self.device());
   const bool leaves_device = is_ours(self) != is_ours(src);
   if (leaves_device && !non_blocking && self.numel() != 0) core::note_synchronizing();
+  if (C10_UNLIKELY(!for_cpu) && (is_of_twins(self) || is_of_twins(src))) {
+    return copy_by_twin(self, src, non_blocking);
+  }
   const bool are_bytes = is_plain(*self.unsafeGetTensorImpl()) &&
                          is_plain(*src.unsafeGetTensorImpl()) && !has_names(self) &&
                          !has_names(src);
   if (are_bytes && self.numel() != 0 && copy_alike(self, src, non_blocking)) return self;
-  if (!copy_small(self, src)) copy_on_cpu(self, src);
+  if (!copy_small(self, src)) copy_by_kernel(self, src, /*non_blocking=*/false);
   return self;
 }
 

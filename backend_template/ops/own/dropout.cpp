@@ -1,12 +1,14 @@
 // native_dropout, the operator that dropout uses on accelerators. The CPU's kernel would draw from
 // the CPU's default generator; this one is composed of operators of the device, so bernoulli_ draws
-// from the device's generator.
+// from the device's generator. A twin's kernel draws from the device's by itself.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/native_dropout_ops.h>
 #include <ATen/ops/ones_like.h>
 
 #include <tuple>
 
+#include "backend_template/ops/in_place/twin_first.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
 
@@ -29,7 +31,7 @@ std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor& input, doubl
 }  // namespace
 
 void register_dropout(registrar& to) {
-  to.add<&native_dropout>("native_dropout");
+  add_twin_first<at::_ops::native_dropout, &native_dropout>(to);
 }
 
 }  // namespace outback::ops

@@ -1,5 +1,6 @@
-// fill_ and zero_. The CPU fills memory that it addresses, except for a large zero_, which the
-// runtime's slot mem_fill does on the stream. That slot fills memory apart if it takes the pattern.
+// fill_ and zero_. Where the CPU's kernels run in place, the CPU fills, except for a large zero_,
+// which the runtime's slot mem_fill does on the stream. That slot fills memory apart if it takes the
+// pattern. On a device with a twin the twin's kernels fill.
 #include <ATen/EmptyTensor.h>
 #include <ATen/TensorIterator.h>
 #include <ATen/core/Tensor.h>
@@ -12,7 +13,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "backend_template/core/devices/device.h"
 #include "backend_template/core/memory/copy.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/ops/in_place/kernel_call.h"
@@ -26,10 +26,10 @@ namespace outback::ops {
 namespace {
 
 bool zero_dense(const at::Tensor& self) {
-  if (!self.is_non_overlapping_and_dense()) return false;
+  if (!self.is_non_overlapping_and_dense() || has_twin(self)) return false;
   const c10::DeviceIndex index = self.device().index();
   const size_t size = static_cast<size_t>(self.numel()) * self.itemsize();
-  const bool cpu_is_faster = core::is_host_addressable(index) && size <= too_small_for_a_stream &&
+  const bool cpu_is_faster = core::runs_cpu_kernels(index) && size <= too_small_for_a_stream &&
                              core::is_idle(core::current_stream(index));
   if (cpu_is_faster) {
     std::memset(self.mutable_data_ptr(), 0, size);
@@ -43,9 +43,9 @@ bool zero_dense(const at::Tensor& self) {
 at::Tensor& zero_(at::Tensor& self) {
   if (self.numel() == 0 || zero_dense(self)) return self;
   kernel_call call;
-  const at::Tensor on_cpu = call.lend(self, access::overwrite);
+  const at::Tensor lent = call.lend(self, access::overwrite);
   call.begin();
-  on_cpu.zero_();  // for tensors with gaps, and for special layouts
+  lent.zero_();  // on a twin, for tensors with gaps, and for special layouts
   call.finish();
   return self;
 }
@@ -73,9 +73,10 @@ bool fill_single(const at::Tensor& self, const at::Scalar& value) {
 }
 
 // Fills memory apart with the runtime's slot mem_fill, which takes patterns of up to 8 bytes. False
-// if it cannot: then the CPU fills a stage.
+// if it cannot: then the CPU fills a stage. False on a twin, which has a kernel.
 bool fill_dense(const at::Tensor& self, const at::Scalar& value) {
   constexpr size_t longest_pattern = 8;
+  if (has_twin(self)) return false;
   if (!self.is_non_overlapping_and_dense() || self.itemsize() > longest_pattern) return false;
   if (self.numel() == 0) return true;
   // The CPU's fill_ makes the pattern, so that a value that overflows is refused as on the CPU. It
@@ -92,9 +93,9 @@ at::Tensor& fill_(at::Tensor& self, const at::Scalar& value) {
   const c10::DeviceIndex index = self.device().index();
   const bool is_for_loops =
       is_plain(*self.unsafeGetTensorImpl()) && !self.is_conj() && !self.is_neg();
-  const bool is_addressable = core::is_host_addressable(index);
-  if (is_for_loops && !is_addressable && fill_dense(self, value)) return self;
-  if (!is_for_loops || !is_addressable) {
+  const bool runs_loops = core::runs_cpu_kernels(index);
+  if (is_for_loops && !runs_loops && fill_dense(self, value)) return self;
+  if (!is_for_loops || !runs_loops) {
     return unboxed_kernel<at::_ops::fill__Scalar>::run(self, value);
   }
   core::drain(index);

@@ -5,7 +5,7 @@
 #include <ATen/ops/histc.h>
 #include <ATen/ops/histc_ops.h>
 
-#include "backend_template/ops/in_place/unboxed_kernel.h"
+#include "backend_template/ops/in_place/twin_first.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
 
@@ -24,7 +24,7 @@ at::Tensor histc(const at::Tensor& self, int64_t bins, const at::Scalar& min,
 }  // namespace
 
 void register_histogram(registrar& to) {
-  to.add<&histc>("histc");
+  add_twin_first<at::_ops::histc, &histc>(to);
 }
 
 }  // namespace outback::ops

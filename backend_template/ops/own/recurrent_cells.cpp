@@ -1,8 +1,12 @@
 // The cells of LSTM and GRU, which torch expects to be one kernel each on an accelerator
 // (aten/src/ATen/native/RNN.cpp). Here they are composed of operators of the device, so that a
-// vendor's kernels for those serve them.
+// vendor's kernels for those serve them. A twin has such kernels.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/_thnn_fused_gru_cell_backward_ops.h>
+#include <ATen/ops/_thnn_fused_gru_cell_ops.h>
+#include <ATen/ops/_thnn_fused_lstm_cell_backward_impl_ops.h>
+#include <ATen/ops/_thnn_fused_lstm_cell_ops.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/tanh.h>
@@ -10,6 +14,7 @@
 
 #include <tuple>
 
+#include "backend_template/ops/in_place/twin_first.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
 
@@ -98,10 +103,11 @@ gru_gradients gru_cell_backward(const at::Tensor& grad_hy, const at::Tensor& wor
 }  // namespace
 
 void register_recurrent_cells(registrar& to) {
-  to.add<&lstm_cell>("_thnn_fused_lstm_cell");
-  to.add<&lstm_cell_backward>("_thnn_fused_lstm_cell_backward_impl");
-  to.add<&gru_cell>("_thnn_fused_gru_cell");
-  to.add<&gru_cell_backward>("_thnn_fused_gru_cell_backward");
+  namespace ops = at::_ops;
+  add_twin_first<ops::_thnn_fused_lstm_cell, &lstm_cell>(to);
+  add_twin_first<ops::_thnn_fused_lstm_cell_backward_impl, &lstm_cell_backward>(to);
+  add_twin_first<ops::_thnn_fused_gru_cell, &gru_cell>(to);
+  add_twin_first<ops::_thnn_fused_gru_cell_backward, &gru_cell_backward>(to);
 }
 
 }  // namespace outback::ops

@@ -1,14 +1,16 @@
 // LSTM, GRU and RNN over padded sequences. torch computes them in one way on the CPU and in another
 // one on accelerators, which multiplies the input of each step by itself and expects a fused cell.
 // Where the CPU's kernels serve the device anyway, this file takes the CPU's way: oneDNN's fused
-// layer for an LSTM, else one product for the inputs of all steps and then the CPU's own steps. All
-// of it consists of operators with derivatives, so autograd needs nothing else.
+// layer for an LSTM, else one product for the inputs of all steps and then the CPU's own steps. On a
+// device with a twin it takes the twin's way, cuDNN's if torch would choose it. All of it consists of
+// operators with derivatives, so autograd needs nothing else.
 #include <ATen/Context.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/autocast_mode.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/native/RNN.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/cudnn_is_acceptable_native.h>
 #include <ATen/ops/dropout.h>
 #include <ATen/ops/gru_native.h>
 #include <ATen/ops/gru_ops.h>
@@ -29,7 +31,9 @@
 #include <vector>
 
 #include "backend_template/core/devices/device.h"
+#include "backend_template/ops/in_place/alias.h"
 #include "backend_template/ops/in_place/tensor_fields.h"
+#include "backend_template/ops/in_place/twin_target.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
 
@@ -45,6 +49,13 @@ bool is_seen_as_it_is(const at::Tensor& tensor) {
   const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
   return impl.is_privateuseone() && !impl.key_set().has_any(wrapper_keys) &&
          !impl.has_symbolic_sizes_strides();
+}
+
+// True if the layer is cuDNN's, as at::cudnn_is_acceptable says, which asks for tensors of CUDA's own.
+bool is_for_cudnn(const at::Tensor& input) {
+  return has_twin(input) && is_seen_as_it_is(input) &&
+         at::native::cudnn_is_acceptable(
+             make_shape_alias(target_of(input.device().index()), input));
 }
 
 // True if the vendor has no kernel for the product of matrices. Asks on each call, since a vendor's
@@ -97,7 +108,7 @@ bool takes_cpus_way(const stack_form& form, const at::Tensor& input, at::TensorL
     return is_seen_as_it_is(tensor) && tensor.device() == input.device() &&
            tensor.scalar_type() == input.scalar_type();
   };
-  return is_seen_as_it_is(input) && std::all_of(hidden.begin(), hidden.end(), is_like_input) &&
+  return is_seen_as_it_is(input) && !has_twin(input) && std::all_of(hidden.begin(), hidden.end(), is_like_input) &&
          std::all_of(weights.begin(), weights.end(), is_like_input) && input.numel() != 0 &&
          std::all_of(
              hidden.begin(), hidden.end(),
@@ -108,6 +119,12 @@ bool takes_cpus_way(const stack_form& form, const at::Tensor& input, at::TensorL
 three_tensors lstm(const at::Tensor& input, at::TensorList hidden, at::TensorList weights,
                    bool has_biases, int64_t layers, double dropout, bool train, bool bidirectional,
                    bool batch_first) {
+  at::Tensor output, hy, cy;
+  if (hidden.size() == 2 && is_for_cudnn(input)) {
+    at::native::lstm_cudnn_stub(c10::kCUDA, output, hy, cy, input, hidden, weights, has_biases,
+                                layers, dropout, train, bidirectional, batch_first);
+    return {std::move(output), std::move(hy), std::move(cy)};
+  }
   const stack_form form{4, has_biases, layers, bidirectional, batch_first};
   const bool is_fused = at::globalContext().userEnabledMkldnn() && at::hasMKLDNN() &&
                         input.scalar_type() == c10::kFloat && hidden.size() == 2 &&
@@ -117,7 +134,6 @@ three_tensors lstm(const at::Tensor& input, at::TensorList hidden, at::TensorLis
                             bidirectional, batch_first);
   }
   // Calls the operator mkldnn_rnn_layer for each layer and direction.
-  at::Tensor output, hy, cy;
   at::native::lstm_mkldnn_stub(c10::kCPU, output, hy, cy, input, hidden, weights, has_biases,
                                layers, dropout, train, bidirectional, batch_first);
   return {std::move(output), std::move(hy), std::move(cy)};
@@ -165,11 +181,19 @@ at::Tensor run_direction(const at::Tensor& input, at::Tensor& hidden, const laye
   return at::stack(states, 0);
 }
 
-// `Operator` is gru, rnn_tanh or rnn_relu; `composed` is torch's own function for it.
-template <class Operator, typename Operator::schema* composed, int64_t gates, step* next>
+// `Operator` is gru, rnn_tanh or rnn_relu; `composed` is torch's own function for it, and `cudnn` its
+// stub.
+template <class Operator, typename Operator::schema* composed, auto& cudnn, int64_t gates,
+          step* next>
 two_tensors run_layers(const at::Tensor& input, const at::Tensor& hidden, at::TensorList weights,
                        bool has_biases, int64_t layers, double dropout, bool train,
                        bool bidirectional, bool batch_first) {
+  if (is_for_cudnn(input)) {
+    at::Tensor output, hy;
+    cudnn(c10::kCUDA, output, hy, input, hidden, weights, has_biases, layers, dropout, train,
+          bidirectional, batch_first);
+    return {std::move(output), std::move(hy)};
+  }
   const stack_form form{gates, has_biases, layers, bidirectional, batch_first};
   if (!takes_cpus_way(form, input, hidden, weights)) {
     return composed(input, hidden, weights, has_biases, layers, dropout, train, bidirectional,
@@ -193,24 +217,60 @@ two_tensors run_layers(const at::Tensor& input, const at::Tensor& hidden, at::Te
   return {std::move(output), at::stack(states, 0)};
 }
 
+// Over packed sequences. The CPU's way is the accelerators' there.
+three_tensors packed_lstm(const at::Tensor& data, const at::Tensor& batch_sizes,
+                          at::TensorList hidden, at::TensorList weights, bool has_biases,
+                          int64_t layers, double dropout, bool train, bool bidirectional) {
+  if (hidden.size() != 2 || !is_for_cudnn(data)) {
+    return at::native::lstm(data, batch_sizes, hidden, weights, has_biases, layers, dropout, train,
+                            bidirectional);
+  }
+  at::Tensor output, hy, cy;
+  at::native::lstm_packed_cudnn_stub(c10::kCUDA, output, hy, cy, data, batch_sizes, hidden, weights,
+                                     has_biases, layers, dropout, train, bidirectional);
+  return {std::move(output), std::move(hy), std::move(cy)};
+}
+
+template <class Operator, typename Operator::schema* composed, auto& cudnn>
+two_tensors packed_layers(const at::Tensor& data, const at::Tensor& batch_sizes,
+                          const at::Tensor& hidden, at::TensorList weights, bool has_biases,
+                          int64_t layers, double dropout, bool train, bool bidirectional) {
+  if (!is_for_cudnn(data)) {
+    return composed(data, batch_sizes, hidden, weights, has_biases, layers, dropout, train,
+                    bidirectional);
+  }
+  at::Tensor output, hy;
+  cudnn(c10::kCUDA, output, hy, data, batch_sizes, hidden, weights, has_biases, layers, dropout,
+        train, bidirectional);
+  return {std::move(output), std::move(hy)};
+}
+
 // For calls above autograd and below it. A kernel at autograd's key takes the place of the composed
 // form, whose derivative is that of its parts: so is this one's.
 template <auto* function>
-void add_layer(registrar& to, const char* name) {
-  to.add<function>(name, "input", c10::DispatchKey::AutogradPrivateUse1);
-  to.add<function>(name, "input");
+void add_layer(registrar& to, const char* name, const char* overload = "input") {
+  to.add<function>(name, overload, c10::DispatchKey::AutogradPrivateUse1);
+  to.add<function>(name, overload);
 }
 
 }  // namespace
 
 void register_recurrent_layers(registrar& to) {
   namespace ops = at::_ops;
-  add_layer<&lstm>(to, "lstm");
-  add_layer<&run_layers<ops::gru_input, &at::native::gru, 3, &gru_step>>(to, "gru");
-  add_layer<&run_layers<ops::rnn_tanh_input, &at::native::rnn_tanh, 1, &simple_step<&at::tanh>>>(
-      to, "rnn_tanh");
-  add_layer<&run_layers<ops::rnn_relu_input, &at::native::rnn_relu, 1, &simple_step<&at::relu>>>(
-      to, "rnn_relu");
+  using namespace at::native;
+  add_layer<&outback::ops::lstm>(to, "lstm");
+  add_layer<&run_layers<ops::gru_input, &gru, gru_cudnn_stub, 3, &gru_step>>(to, "gru");
+  add_layer<&run_layers<ops::rnn_tanh_input, &rnn_tanh, rnn_tanh_cudnn_stub, 1,
+                        &simple_step<&at::tanh>>>(to, "rnn_tanh");
+  add_layer<&run_layers<ops::rnn_relu_input, &rnn_relu, rnn_relu_cudnn_stub, 1,
+                        &simple_step<&at::relu>>>(to, "rnn_relu");
+  if (twin_targets().empty()) return;
+  add_layer<&packed_lstm>(to, "lstm", "data");
+  add_layer<&packed_layers<ops::gru_data, &gru, gru_packed_cudnn_stub>>(to, "gru", "data");
+  add_layer<&packed_layers<ops::rnn_tanh_data, &rnn_tanh, rnn_tanh_packed_cudnn_stub>>(
+      to, "rnn_tanh", "data");
+  add_layer<&packed_layers<ops::rnn_relu_data, &rnn_relu, rnn_relu_packed_cudnn_stub>>(
+      to, "rnn_relu", "data");
 }
 
 }  // namespace outback::ops

@@ -3,9 +3,9 @@
 #include <ATen/ops/_local_scalar_dense.h>
 #include <ATen/ops/_local_scalar_dense_native.h>
 
-#include "backend_template/core/devices/device.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/core/streams/sync_debug.h"
+#include "backend_template/core/twin/twin.h"
 #include "backend_template/ops/in_place/kernel_call.h"
 #include "backend_template/ops/in_place/tensor_fields.h"
 #include "backend_template/ops/registrar.h"
@@ -17,15 +17,15 @@ namespace {
 at::Scalar local_scalar_dense(const at::Tensor& self) {
   core::note_synchronizing();
   const c10::DeviceIndex index = self.device().index();
-  if (core::is_host_addressable(index) && is_plain(*self.unsafeGetTensorImpl()) &&
+  if (core::runs_cpu_kernels(index) && is_plain(*self.unsafeGetTensorImpl()) &&
       !self.is_conj() && !self.is_neg() && !self._is_zerotensor()) {
     core::drain(index);
     return at::native::_local_scalar_dense_cpu(self);  // reads through the pointer
   }
   kernel_call call;
-  const at::Tensor on_cpu = call.lend(self);
+  const at::Tensor lent = call.lend(self);
   call.begin();
-  return at::_local_scalar_dense(on_cpu);
+  return at::_local_scalar_dense(lent);
 }
 
 }  // namespace

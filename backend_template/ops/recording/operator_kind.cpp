@@ -7,6 +7,7 @@
 #include <array>
 #include <string_view>
 
+#include "backend_template/ops/in_place/twin_target.h"
 #include "backend_template/ops/registrar.h"
 
 namespace outback::ops {
@@ -42,13 +43,14 @@ bool is_workless(std::string_view name) {
   return std::find(workless.begin(), workless.end(), name) != workless.end();
 }
 
-// True if the kernel that the dispatcher calls for this device is one of Outback's.
+// True if the kernel that the dispatcher calls for this device is one of Outback's, and not one that
+// has torch compose the operator.
 bool is_served_by_us(const c10::OperatorHandle& op) {
   if (!op.hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1)) {
     // Such an operator goes to the boxed fallback, which runs its CPU kernel.
     return op.hasKernelForDispatchKey(c10::DispatchKey::CPU);
   }
-  return registrar::serves(op);
+  return registrar::serves(op) && !is_for_twins_alone(op);
 }
 
 }  // namespace

@@ -6,15 +6,12 @@
 
 #include <memory>
 #include <mutex>
-#include <optional>
 
 #include "backend_template/core/captures/capture.h"
-#include "backend_template/core/devices/device.h"
 #include "backend_template/core/graphs/host_program.h"
 #include "backend_template/core/graphs/recording.h"
 #include "backend_template/core/streams/stream.h"
-#include "backend_template/ops/in_place/stack_tensors.h"
-#include "backend_template/ops/in_place/tensor_fields.h"
+#include "backend_template/ops/in_place/named_device.h"
 #include "backend_template/ops/recording/host_call.h"
 #include "backend_template/ops/recording/operator_kind.h"
 #include "backend_template/ops/registrar.h"
@@ -23,26 +20,11 @@
 namespace outback::ops {
 namespace {
 
-// Finds the first device of this backend that the arguments name. The capture to record in, if
-// there is one, is that of the current stream there.
-std::optional<c10::Device> device_named_by(const c10::OperatorHandle& op,
-                                           const torch::jit::Stack& stack) {
-  std::optional<c10::Device> found;
-  for (size_t i = stack.size() - op.schema().arguments().size(); !found && i < stack.size(); ++i) {
-    for_each_tensor(stack[i], [&found](const at::Tensor& tensor) {
-      if (!found && tensor.defined() && is_ours(tensor)) found = tensor.device();
-    });
-    if (stack[i].isDevice() && stack[i].toDevice().type() == core::device_type) {
-      found = c10::Device(core::device_type, core::resolve_index(stack[i].toDevice().index()));
-    }
-  }
-  return found;
-}
-
 class recorder final : public c10::OperatorKernel {
  public:
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                   torch::jit::Stack* stack) {
+    // The capture to record in, if there is one, is that of the current stream there.
     const auto device = device_named_by(op, *stack);
     const auto open = device ? core::capture_of(core::current_stream(device->index())) : nullptr;
     if (open == nullptr) {

@@ -21,8 +21,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "backend_template/core/devices/device.h"
 #include "backend_template/core/streams/stream.h"
+#include "backend_template/core/twin/twin.h"
 #include "backend_template/ops/in_place/dimension_names.h"
 #include "backend_template/ops/in_place/tensor_fields.h"
 #include "backend_template/ops/in_place/unboxed_kernel.h"
@@ -52,12 +52,12 @@ struct device_outputs {
 template <class Kernel, size_t count = 1>
 using kernel_on_device = kernels::detail::with_outputs<Kernel, device_outputs<count>>;
 
-/// True if the CPU addresses the memory of the device of `first`. Then it has also waited until the
+/// True if the CPU's kernels run on the device of `first` in place. Then it has also waited until the
 /// device's current stream is idle, as every CPU kernel must; that throws c10::Error while the
 /// stream is capturing. So call it last, when everything else fits.
 inline bool waited_for(const at::Tensor& first) {
   const c10::DeviceIndex index = first.device().index();
-  if (!core::is_host_addressable(index)) return false;
+  if (!core::runs_cpu_kernels(index)) return false;
   core::drain(index);
   return true;
 }

@@ -32,7 +32,7 @@ at::Tensor mean(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdi
                 std::optional<c10::ScalarType> dtype) {
   const bool is_simple =
       (self.scalar_type() == c10::kFloat || self.scalar_type() == c10::kDouble) &&
-      is_like(self, dtype) && core::is_host_addressable(self.get_device());
+      is_like(self, dtype) && core::runs_cpu_kernels(self.get_device());
   if (!is_simple) return unboxed_kernel<at::_ops::mean_dim>::run(self, dim, keepdim, dtype);
   const bool is_whole = !dim || dim->empty() || self.dim() == 0;
   int64_t count = is_whole ? self.numel() : 1;

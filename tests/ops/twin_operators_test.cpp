@@ -1,0 +1,321 @@
+// Operators on a device with a twin (core/twin/twin.h), and on one of the same backend without: who
+// serves which, and what is the twin's own there. The first device of this program has a twin, HPU's
+// only device, and on the second one operators run over copies.
+#include <ATen/ATen.h>
+#include <ATen/autocast_mode.h>
+#include <ATen/ops/_fused_sdp_choice.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
+#include <c10/core/GradMode.h>
+#include <gmock/gmock.h>
+#include <torch/library.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "backend_template/core/interfaces/generator.h"
+#include "backend_template/core/memory/device_allocator.h"
+#include "backend_template/core/streams/stream.h"
+#include "backend_template/core/twin/twin.h"
+#include "backend_template/ops/in_place/alias.h"
+#include "backend_template/ops/in_place/twin_target.h"
+#include "backend_template/ops/own/interop.h"
+#include "outback/backend.h"
+#include "tests/ops/hpu_kernels.h"
+#include "tests/twin/hpu.h"
+
+namespace outback::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+at::Tensor doubled(const at::Tensor& x) {
+  return x + x;
+}
+
+at::Tensor doubled_on_hpu(const at::Tensor& x) {
+  TORCH_CHECK(x.device().type() == hpu, "not on HPU");
+  return x + x;
+}
+
+c10::Device device(int index) {
+  return c10::Device(c10::DeviceType::PrivateUse1, static_cast<c10::DeviceIndex>(index));
+}
+const c10::Device twin(hpu, 0);
+
+at::Tensor some(c10::Device on, at::IntArrayRef size = {4, 6}) {
+  return at::arange(-12, -12 + c10::multiply_integers(size), at::kFloat).view(size).div(8).to(on);
+}
+
+class TwinOperatorsTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    register_hpu(1);
+    register_hpu_kernels({"aten::gelu", "aten::frexp"});
+    register_hpu_kernel("aten::_foreach_add", "Scalar");
+    static auto& operators = *new torch::Library(torch::Library::DEF, "twin_test", std::nullopt,
+                                                 __FILE__, __LINE__);
+    operators.def("on_hpu(Tensor x) -> Tensor", torch::dispatch(c10::kHPU, &doubled_on_hpu));
+    operators.def("on_cpu(Tensor x) -> Tensor", torch::dispatch(c10::kCPU, &doubled));
+    register_backend({.name = "acme", .runtime = &hpu_runtime()});
+  }
+  void TearDown() override { set_fallback_mode(fallback_mode::allow); }
+
+  // Runs on both devices, and compares with the CPU.
+  static void on_both(const std::function<at::Tensor(c10::Device)>& run) {
+    const at::Tensor expected = run(c10::Device(c10::kCPU));
+    for (const int index : {0, 1}) {
+      const at::Tensor result = run(device(index));
+      EXPECT_EQ(result.device(), device(index));
+      EXPECT_TRUE(at::allclose(result.cpu(), expected, 1e-5, 1e-6));
+    }
+  }
+
+  // How many kernels of the twin `run` starts.
+  static int kernels_of(const std::function<void()>& run) {
+    const int before = hpu_kernels_run();
+    run();
+    return hpu_kernels_run() - before;
+  }
+
+  static void refused(const std::function<void()>& run, const char* text) {
+    try {
+      run();
+      ADD_FAILURE() << "accepted";
+    } catch (const c10::Error& error) {
+      EXPECT_THAT(error.what_without_backtrace(), HasSubstr(text));
+    }
+  }
+};
+
+at::Tensor call(const char* name, const at::Tensor& x) {
+  static auto& dispatcher = c10::Dispatcher::singleton();
+  return dispatcher.findSchemaOrThrow(name, "").typed<at::Tensor(const at::Tensor&)>().call(x);
+}
+
+// ---- Who serves an operator
+
+TEST_F(TwinOperatorsTest, TheTwinServesItsDeviceAlone) {
+  const at::Tensor x = some(device(0)), y = some(device(1));
+  EXPECT_EQ(core::twin_of(0), twin);
+  EXPECT_EQ(core::twin_of(1), std::nullopt);
+  EXPECT_EQ(kernels_of([&] { at::add(x, x); }), 1) << "a fast path of the CPU's";
+  EXPECT_EQ(kernels_of([&] { at::mm(x, x.t()); }), 1);
+  EXPECT_EQ(kernels_of([&] { at::bitwise_not(x.to(at::kInt)); }), 2) << "boxed";
+  EXPECT_EQ(kernels_of([&] { x.clone().fill_(1).zero_(); }), 3);
+  EXPECT_EQ(kernels_of([&] { at::arange(4, at::device(device(0))); }), 1) << "no tensor";
+  EXPECT_EQ(kernels_of([&] { at::add(y, y), at::mm(y, y.t()), y.clone().fill_(1).zero_(); }), 0);
+}
+
+TEST_F(TwinOperatorsTest, TheFallbackModeDoesNotJudgeTheTwin) {
+  const at::Tensor x = some(device(0)), y = some(device(1));
+  set_fallback_mode(fallback_mode::error);
+  EXPECT_NO_THROW(at::add(x, x).cumsum(0));
+  EXPECT_THROW(at::add(y, y), c10::NotImplementedError);
+  EXPECT_THROW(at::gelu(x), c10::NotImplementedError) << "the twin has no kernel";
+}
+
+TEST_F(TwinOperatorsTest, WhatTheTwinLacksRunsOverCopies) {
+  on_both([](auto d) { return at::gelu(some(d)); });
+  on_both([](auto d) { return std::get<0>(at::frexp(some(d))); });
+}
+
+TEST_F(TwinOperatorsTest, WhatOnlyTheTwinHasIsComposedElsewhere) {
+  const at::Tensor x = some(device(0)), y = some(device(1));
+  on_both([](auto d) { return at::_foreach_add({some(d), some(d)}, 2)[1]; });
+  EXPECT_EQ(kernels_of([&] { at::_foreach_add({x, x, x}, 2); }), 1);
+  set_fallback_mode(fallback_mode::error);
+  refused([&] { at::_foreach_add({y}, 2); }, "aten::add.Tensor");
+}
+
+TEST_F(TwinOperatorsTest, OperatorsOfOtherLibraries) {
+  const at::Tensor x = some(device(0)), y = some(device(1));
+  EXPECT_TRUE(call("twin_test::on_hpu", x).cpu().equal(doubled(some(c10::kCPU))));
+  refused([&] { call("twin_test::on_hpu", y); }, "is not implemented for acme");
+  on_both([](auto d) { return call("twin_test::on_cpu", some(d)); });
+  EXPECT_EQ(kernels_of([&] { call("twin_test::on_cpu", x); }), 0);
+}
+
+TEST_F(TwinOperatorsTest, ConvolutionsAndTheirDerivatives) {
+  on_both([](auto d) {
+    const at::Tensor x = some(d, {1, 2, 5, 5}).requires_grad_();
+    const at::Tensor weight = some(d, {3, 2, 3, 3}).requires_grad_();
+    const at::Tensor bias = some(d, {3}).requires_grad_();
+    at::conv2d(x, weight, bias).square().sum().backward();
+    return at::cat({x.grad().flatten(), weight.grad().flatten(), bias.grad()});
+  });
+}
+
+TEST_F(TwinOperatorsTest, NormsAndRecurrentLayers) {
+  on_both([](auto d) {
+    const at::Tensor mean = at::zeros({4}, at::device(d)), var = at::ones({4}, at::device(d));
+    const at::Tensor x = some(d, {3, 4}).requires_grad_();
+    at::batch_norm(x, {}, {}, mean, var, true, 0.1, 1e-5, true).pow(3).sum().backward();
+    return at::cat({x.grad().flatten(), mean, var});
+  });
+  on_both([](auto d) {
+    const at::Tensor state = at::zeros({1, 2, 3}, at::device(d));
+    const std::vector<at::Tensor> weights{some(d, {12, 4}), some(d, {12, 3}), some(d, {12}),
+                                          some(d, {12})};
+    const auto [out, h, c] =
+        at::lstm(some(d, {5, 2, 4}), {state, state}, weights, true, 1, 0, false, false, false);
+    return at::cat({out.flatten(), h.flatten(), c.flatten()});
+  });
+  on_both([](auto d) {
+    const std::vector<at::Tensor> weights{some(d, {9, 4}), some(d, {9, 3}), some(d, {9}),
+                                          some(d, {9})};
+    return std::get<0>(at::gru(some(d, {5, 2, 4}), at::zeros({1, 2, 3}, at::device(d)), weights,
+                               true, 1, 0, false, false, false));
+  });
+}
+
+TEST_F(TwinOperatorsTest, CountsOfIntegers) {
+  const at::Tensor x = some(device(1)).to(at::kInt);
+  EXPECT_EQ(at::histc(x, 4).sum().item<int>(), 24);
+}
+
+TEST_F(TwinOperatorsTest, NestedTensorsAndTheirParts) {
+  const auto nested = [](c10::Device d) {
+    return at::_nested_tensor_from_tensor_list({some(d), some(d).narrow(0, 0, 2)});
+  };
+  const at::Tensor x = nested(device(0));
+  EXPECT_GT(kernels_of([&] { at::mul(x, x); }), 0);
+  on_both([&](auto d) { return at::nested_to_padded_tensor(nested(d).mul(nested(d)), 0); });
+}
+
+// ---- Attention
+
+TEST_F(TwinOperatorsTest, TheTwinChoosesTheAttention) {
+  const at::Tensor x = some(device(0), {1, 2, 4, 8});
+  EXPECT_EQ(kernels_of([&] { at::_fused_sdp_choice(x, x, x); }), 1);
+  EXPECT_EQ(at::_fused_sdp_choice(x, x, x),
+            at::_fused_sdp_choice(x.cpu(), x.cpu(), x.cpu()));
+  on_both([](auto d) {
+    const at::Tensor q = some(d, {1, 2, 4, 8}).requires_grad_();
+    at::scaled_dot_product_attention(q, q, q).sum().backward();
+    return q.grad();
+  });
+}
+
+TEST_F(TwinOperatorsTest, AShapeAliasHasNoMemoryAndAsksForNone) {
+  const auto storage = c10::make_intrusive<c10::StorageImpl>(
+      c10::StorageImpl::use_byte_size_t(), 96, c10::DataPtr(nullptr, device(0)), nullptr, false);
+  at::Tensor x = at::Tensor(c10::make_intrusive<c10::TensorImpl>(
+      c10::Storage(storage), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
+      caffe2::TypeMeta::Make<float>()));
+  x.unsafeGetTensorImpl()->set_sizes_and_strides(at::IntArrayRef{6, 4}, at::IntArrayRef{1, 6});
+  x.requires_grad_();
+  const at::Tensor alias = ops::make_shape_alias(ops::target_of(0), x);
+  EXPECT_EQ(alias.device(), twin);
+  EXPECT_EQ(alias.sizes(), x.sizes());
+  EXPECT_EQ(alias.strides(), x.strides());
+  EXPECT_TRUE(alias.requires_grad());
+}
+
+// ---- Random numbers
+
+TEST_F(TwinOperatorsTest, RandomNumbersAreDrawnFromTheTwinsGenerator) {
+  const at::Generator& theirs = at::globalContext().defaultGenerator(twin);
+  const uint64_t before = theirs.get_offset();
+  at::rand({4}, at::device(device(0)));
+  EXPECT_GT(theirs.get_offset(), before);
+  EXPECT_GT(kernels_of([&] { at::dropout(some(device(0)), 0.5, true); }), 0);
+  on_both([](auto d) { return at::dropout(at::zeros({8}, at::device(d)), 0.5, true); });
+}
+
+// ---- Copies
+
+TEST_F(TwinOperatorsTest, CopiesInAllDirections) {
+  const std::vector<c10::Device> all{c10::Device(c10::kCPU), twin, device(0), device(1)};
+  for (const c10::Device from : all) {
+    for (const c10::Device to : all) {
+      SCOPED_TRACE(::testing::Message() << from << " to " << to);
+      const at::Tensor source = some(c10::kCPU).to(from);
+      EXPECT_TRUE(source.to(to, /*non_blocking=*/false, /*copy=*/true).cpu().equal(some(c10::kCPU)));
+      EXPECT_EQ(source.to(to).device(), to);
+      EXPECT_TRUE(source.to(to, at::kDouble).cpu().equal(some(c10::kCPU).to(at::kDouble)));
+      at::Tensor target = at::zeros({6, 4}, at::device(to)).t();
+      target.copy_(source, /*non_blocking=*/true);
+      EXPECT_TRUE(target.cpu().equal(some(c10::kCPU)));
+    }
+  }
+}
+
+TEST_F(TwinOperatorsTest, ReadingOneElement) {
+  const at::Tensor x = some(device(0));
+  EXPECT_EQ(x[1][2].item<float>(), -0.5);
+  EXPECT_EQ(some(device(1))[1][2].item<float>(), -0.5);
+}
+
+// ---- Mixtures
+
+TEST_F(TwinOperatorsTest, TensorsOfTheTwinAreStrangers) {
+  const at::Tensor ours = some(device(0)), theirs = some(twin);
+  constexpr const char* text = "Expected all tensors to be on the same device";
+  refused([&] { at::add(ours, theirs); }, text);
+  refused([&] { at::add(theirs, ours); }, text);
+  refused([&] { at::cat({ours, theirs}); }, text);
+  refused([&] { at::_foreach_add({ours, theirs}, 1); }, text);
+  refused([&] { at::add(ours, some(device(1))); }, text);
+  refused([&] { at::where(ours > 0, ours, theirs); }, text);
+}
+
+// ---- Autocast
+
+TEST_F(TwinOperatorsTest, AutocastIsOursAndNotTheTwins) {
+  const at::Tensor x = some(device(0));
+  for (const c10::DeviceType type : {c10::DeviceType::PrivateUse1, hpu}) {
+    at::autocast::set_autocast_enabled(type, true);
+    at::autocast::set_autocast_dtype(type, at::kBFloat16);
+  }
+  EXPECT_EQ(at::mm(x, x.t()).scalar_type(), at::kBFloat16);
+  at::autocast::set_autocast_enabled(c10::DeviceType::PrivateUse1, false);
+  EXPECT_EQ(at::mm(x, x.t()).scalar_type(), at::kFloat);
+  at::autocast::set_autocast_enabled(hpu, false);
+  at::autocast::clear_cache();
+}
+
+// ---- Sharing memory
+
+TEST_F(TwinOperatorsTest, BothSidesSeeWhatOneWrites) {
+  const at::Tensor ours = some(device(0)).t();
+  const at::Tensor theirs = ops::as_twin(ours);
+  EXPECT_EQ(theirs.device(), twin);
+  EXPECT_EQ(theirs.strides(), ours.strides());
+  EXPECT_EQ(theirs.const_data_ptr(), ours.const_data_ptr());
+  const uint32_t version = ours._version();
+  theirs.fill_(3);
+  EXPECT_GT(ours._version(), version);
+  EXPECT_EQ(ours[1][2].item<float>(), 3);
+  const at::Tensor back = ops::from_twin(theirs);
+  EXPECT_EQ(back.device(), device(0));
+  back.fill_(4);
+  EXPECT_EQ(theirs.cpu()[1][2].item<float>(), 4);
+  EXPECT_EQ(ours.cpu()[0][0].item<float>(), 4);
+}
+
+TEST_F(TwinOperatorsTest, SharedMemoryLivesAsLongAsOneSide) {
+  const int freed = hpu_counted().freed;
+  at::Tensor ours = ops::from_twin(at::ones({5}, at::device(twin)));
+  at::Tensor theirs = ops::as_twin(ours);
+  ours.reset();
+  EXPECT_EQ(theirs.cpu().sum().item<float>(), 5);
+  at::Tensor grown = ops::from_twin(theirs);
+  grown.resize_({100});
+  EXPECT_EQ(theirs.sizes(), at::IntArrayRef{5});
+  theirs.reset();
+  core::synchronize_device(0);
+  core::device_allocator().emptyCache();
+  EXPECT_GT(hpu_counted().freed, freed);
+}
+
+TEST_F(TwinOperatorsTest, SharingIsRefusedWhereThereIsNoTwin) {
+  refused([&] { ops::as_twin(some(device(1))); }, "acme:1 is not a device of PyTorch's own");
+  refused([&] { ops::as_twin(some(c10::kCPU)); }, "expected a tensor of acme");
+  refused([&] { ops::from_twin(some(c10::kCPU)); }, "expected a tensor of PyTorch's own device");
+  refused([&] { ops::as_twin(some(device(0)).to_sparse()); }, "expected a dense tensor");
+  refused([&] { ops::as_twin(some(device(0)).requires_grad_()); }, "detach() it first");
+}
+
+}  // namespace
+}  // namespace outback::test
