@@ -11,7 +11,7 @@ import warnings
 # A backend that is registered breaks the autograd of plain CUDA tensors (pytorch#161129).
 _NOT_LOADED = (
     "torch_acme was not loaded, since it would break the autograd of CUDA tensors "
-    "(pytorch#161129): import torch_acme loads it in one program, "
+    "(pytorch#161129): `import torch_acme` loads it in one program, "
     "OUTBACK_AUTOLOAD=1 in all, and OUTBACK_AUTOLOAD=0 ends this message."
 )
 

@@ -48,7 +48,7 @@ print("torch_acme" in sys.modules, torch.cuda.is_initialized())
 """
 SAID = (
     "torch_acme was not loaded, since it would break the autograd of CUDA tensors "
-    "(pytorch#161129): import torch_acme loads it in one program, OUTBACK_AUTOLOAD=1 in all, "
+    "(pytorch#161129): `import torch_acme` loads it in one program, OUTBACK_AUTOLOAD=1 in all, "
     "and OUTBACK_AUTOLOAD=0 ends this message."
 )
 
