@@ -75,7 +75,7 @@ function(outback_add_backend name)
                # A neighbour in site-packages: the wheel fits any environment that has torch.
                INSTALL_RPATH "$ORIGIN/../torch/lib")
 
-  _outback_stage_package(${arg_PACKAGE} "${arg_PYTHON_DIR}" "${arg_OUTPUT_DIR}")
+  _outback_stage_package(${arg_PACKAGE} "${arg_PYTHON_DIR}" "${arg_OUTPUT_DIR}" "${arg_RUNTIME}")
   install(TARGETS ${arg_TARGET} LIBRARY DESTINATION "${arg_PACKAGE}" COMPONENT ${arg_PACKAGE})
   install(FILES "${arg_OUTPUT_DIR}/${arg_PACKAGE}/_build.py" DESTINATION "${arg_PACKAGE}" COMPONENT ${arg_PACKAGE})
 endfunction()

@@ -3,7 +3,7 @@
 # Included by OutbackAddBackend.cmake.
 include_guard(GLOBAL)
 
-# _outback_stage_package(<package> <source> <output>)
+# _outback_stage_package(<package> <source> <output> <runtime>)
 #
 # Makes <output> look like the site-packages of an installed <package>: links to its Python sources, so that an edit needs no
 # build; the record of what it is compiled against; and the metadata that autoload reads.
@@ -11,7 +11,8 @@ include_guard(GLOBAL)
 #   <package>   torch_acme
 #   <source>    the folder of <package>/ and of _<package>_autoload.py, which may be missing: then nothing is loaded by itself
 #   <output>    a folder of the build
-function(_outback_stage_package package source output)
+#   <runtime>   RUNTIME of outback_add_backend, and may be empty: autoload loads all but cuda only where torch.cuda has no device
+function(_outback_stage_package package source output runtime)
   get_property(OUTBACK_TORCH_MINOR GLOBAL PROPERTY OUTBACK_TORCH_MINOR)
   file(MAKE_DIRECTORY "${output}/${package}")
   configure_file("${CMAKE_CURRENT_FUNCTION_LIST_DIR}/build.py.in" "${output}/${package}/_build.py" @ONLY)
@@ -29,8 +30,12 @@ function(_outback_stage_package package source output)
 
   if(EXISTS "${source}/_${package}_autoload.py")
     set(info "${output}/${package}-0.dist-info")
+    set(load load_unless_cuda)
+    if(runtime STREQUAL cuda)
+      set(load load)
+    endif()
     file(CONFIGURE OUTPUT "${info}/METADATA" CONTENT "Metadata-Version: 2.1\nName: ${package}\nVersion: 0\n")
     file(CONFIGURE OUTPUT "${info}/entry_points.txt"
-         CONTENT "[torch.backends]\n${package} = _${package}_autoload:load\n")
+         CONTENT "[torch.backends]\n${package} = _${package}_autoload:${load}\n")
   endif()
 endfunction()

@@ -64,6 +64,7 @@ void register_in_python(py::module_& module, const backend_options& options) {
   if (options.storage_methods) python::add_storage_methods(options.name);
   python::add_dlpack_methods();
   python::part("printing").attr("teach")();
+  python::part("autograd").attr("teach")();
   python::part("reducers").attr("register")();
   python::part("compilers").attr("register")();
   python::register_exit_handler();

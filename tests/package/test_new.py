@@ -59,6 +59,9 @@ def test_each_choice_has_its_files_and_no_others(outback, tmp_path, runtime, lan
     cmake = (tmp_path / "foo/CMakeLists.txt").read_text()
     assert f"set(OUTBACK_RUNTIME {runtime} CACHE" in cmake
     assert ("tests/foo.expectations" in files_of(tmp_path / "foo")) == (runtime == "custom")
+    load = "load" if runtime == "cuda" else "load_unless_cuda"
+    project = (tmp_path / "foo/pyproject.toml").read_text()
+    assert f'\ntorch_foo = "_torch_foo_autoload:{load}"\n' in project
 
 
 @pytest.mark.parametrize("runtime, language", RUNTIMES)

@@ -10,6 +10,7 @@ CPP = ("backend_template", "registration", "generators", "tests/runtime/suite")
 READERS = {
     "backend_template/include/outback/detail/variables.hpp",
     "generators/cli/torch_outback/variables.py",
+    "generators/project/_torch_acme_autoload.py",
 }
 READS = {
     ".cpp": re.compile(r"\b(secure_)?getenv\b|\b(get|check|has)_env\("),

@@ -99,6 +99,7 @@ def _label(environment: Environment, preset: str) -> str:
 
 
 def python_path(folder: Path, package_root: str = "python") -> dict[str, str]:
-    """The environment in which Python finds the backend that was built in `folder`."""
+    """The environment in which `import torch` loads the backend that was built in `folder`."""
     inherited = os.environ.get("PYTHONPATH")
-    return {"PYTHONPATH": os.pathsep.join(filter(None, (str(folder / package_root), inherited)))}
+    path = os.pathsep.join(filter(None, (str(folder / package_root), inherited)))
+    return {"PYTHONPATH": path, "OUTBACK_AUTOLOAD": "1"}

@@ -37,6 +37,7 @@ ROWS = {
     ],
     "Training: the demo, autograd and its threads, optimizers, checkpointing": [
         "ecosystem/test_training.py",
+        "test_autograd_beside_cuda.py",
         "test_autograd_threads.py",
         "test_bench.py",
         "test_train_digits.py",

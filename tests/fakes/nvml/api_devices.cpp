@@ -46,6 +46,11 @@ nvmlReturn_t nvmlInit_v2(void) {
       true);
 }
 
+// By which torch counts devices.
+nvmlReturn_t nvmlInit(void) {
+  return nvmlInit_v2();
+}
+
 nvmlReturn_t nvmlShutdown(void) {
   return enter(__func__, [](machine& m) { --m.initialised; });
 }

@@ -53,6 +53,7 @@ typedef struct {
 #define nvmlMemory_v2 FAKE_NVML_STRUCT_VERSION(nvmlMemory_v2_t, 2)
 #define nvmlTemperature_v1 FAKE_NVML_STRUCT_VERSION(nvmlTemperature_t, 1)
 
+FAKE_NVML_EXPORT nvmlReturn_t nvmlInit(void);
 FAKE_NVML_EXPORT nvmlReturn_t nvmlInit_v2(void);
 FAKE_NVML_EXPORT nvmlReturn_t nvmlShutdown(void);
 FAKE_NVML_EXPORT const char* nvmlErrorString(nvmlReturn_t result);
