@@ -6,12 +6,13 @@ when Inductor is.
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import torch
 from torch._functorch import config as functorch_config
 from torch._inductor import compile_fx as inductor
+from torch._inductor.virtualized import V
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx import GraphModule, Node
 from torch.fx.node import map_aggregate
@@ -50,7 +51,7 @@ def _rename_devices(graph_module: GraphModule) -> None:
                 holder = part.get_submodule(owner)
                 constant = getattr(holder, attribute, None)
                 if _is_lent(constant) and not isinstance(constant, FakeTensor):
-                    setattr(holder, attribute, twin.lend(constant))
+                    setattr(holder, attribute, twin.lend(constant.detach()))
 
 
 def _fakes(graph_module: GraphModule, inputs: Sequence[Any]) -> Iterator[FakeTensor]:
@@ -78,11 +79,30 @@ def _fakes_on_twin(fakes: Sequence[FakeTensor]) -> Iterator[None]:
             fake.fake_device = device
 
 
-def _outputs_of_ours(graph_module: GraphModule) -> list[bool]:
+def _taken_back(graph_module: GraphModule, named: dict[str, Any]) -> list[Callable | None]:
+    """What becomes of each output: nothing if it is none of ours.
+
+    The outputs of a CUDA graph are overwritten when it runs again. torch knows which of its tensors
+    have become invalid so, and says it to whoever reads one. It would not know of ours: those that
+    reach the user are copies."""
     [node] = graph_module.graph.find_nodes(op="output")
-    return [
-        isinstance(output, Node) and _is_lent(output.meta.get("val")) for output in node.args[0]
-    ]
+    outputs = node.args[0]
+    copied: Collection[int] = ()
+    if named.get("cudagraphs"):
+        all_outputs = range(len(outputs))
+        in_forward = node.meta.get("user_visible_output_idxs", all_outputs)
+        copied = all_outputs if named.get("is_backward") else in_forward
+
+    def take_back(i: int, output: Any) -> Callable | None:
+        if not isinstance(output, Node) or not _is_lent(output.meta.get("val")):
+            return None
+        return _take_back_copy if i in copied else twin.take_back
+
+    return [take_back(i, output) for i, output in enumerate(outputs)]
+
+
+def _take_back_copy(result: torch.Tensor) -> torch.Tensor:
+    return twin.take_back(result.clone())
 
 
 def _compile_for_twin(
@@ -95,7 +115,11 @@ def _compile_for_twin(
     fakes = list({id(fake): fake for fake in _fakes(graph_module, example_inputs)}.values())
     if not fakes:
         return inner_compile(graph_module, example_inputs, **named)
-    are_ours = _outputs_of_ours(graph_module)
+    if V.aot_compilation:
+        raise NotImplementedError(
+            f"{name}: AOTInductor's libraries are for PyTorch's own device: export the model from there"
+        )
+    taken_back = _taken_back(graph_module, named)
     _rename_devices(graph_module)
     with _fakes_on_twin(fakes):
         compiled = inner_compile(graph_module, example_inputs, **named)
@@ -107,8 +131,8 @@ def _compile_for_twin(
         arguments.clear()  # the caller gives them up, so that memory is free as early as may be
         results = compiled(lent)
         return [
-            twin.take_back(result) if is_ours and result is not None else result
-            for result, is_ours in zip(results, are_ours, strict=True)
+            result if take_back is None else take_back(result)
+            for result, take_back in zip(results, taken_back, strict=True)
         ]
 
     run._boxed_call = True  # type: ignore[attr-defined]
