@@ -117,7 +117,7 @@ def _compile_for_twin(
         return inner_compile(graph_module, example_inputs, **named)
     if V.aot_compilation:
         raise NotImplementedError(
-            f"{name}: AOTInductor's libraries are for PyTorch's own device: export the model from there"
+            f"{name}: AOTInductor's libraries are for PyTorch's own device: export the model there"
         )
     taken_back = _taken_back(graph_module, named)
     _rename_devices(graph_module)

@@ -1,5 +1,5 @@
-"""The module of PyTorch's own for the device whose streams and memory one of ours shares: torch.cuda
-for a device with CUDA's kernels. What it has, torch.<name> does not do a second time."""
+"""The module of PyTorch's own for the device whose streams and memory one of ours shares, such as
+torch.cuda for a device with CUDA's kernels. What it has, torch.<name> does not do a second time."""
 
 from typing import Any
 
