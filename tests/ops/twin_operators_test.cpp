@@ -7,6 +7,7 @@
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
 #include <c10/core/GradMode.h>
 #include <gmock/gmock.h>
+#include <torch/csrc/autograd/function.h>
 #include <torch/library.h>
 
 #include <functional>
@@ -53,6 +54,7 @@ class TwinOperatorsTest : public ::testing::Test {
     register_hpu(1);
     register_hpu_kernels({"aten::gelu", "aten::frexp"});
     register_hpu_kernel("aten::_foreach_add", "Scalar");
+    register_hpu_kernel("aten::_fused_rms_norm", "");
     static auto& operators = *new torch::Library(torch::Library::DEF, "twin_test", std::nullopt,
                                                  __FILE__, __LINE__);
     operators.def("on_hpu(Tensor x) -> Tensor", torch::dispatch(c10::kHPU, &doubled_on_hpu));
@@ -181,6 +183,38 @@ TEST_F(TwinOperatorsTest, NestedTensorsAndTheirParts) {
   const at::Tensor x = nested(device(0));
   EXPECT_GT(kernels_of([&] { at::mul(x, x); }), 0);
   on_both([&](auto d) { return at::nested_to_padded_tensor(nested(d).mul(nested(d)), 0); });
+}
+
+TEST_F(TwinOperatorsTest, WhatOnlyTheTwinHasKeepsItsDerivative) {
+  const auto norm = [](const at::Tensor& x) { return at::rms_norm(x, {6}, {}, 1e-5); };
+  const at::Tensor x = some(device(0)).requires_grad_(), y = some(device(1)).requires_grad_();
+  EXPECT_EQ(kernels_of([&] { norm(x); }), 1);
+  EXPECT_THAT(norm(x).grad_fn()->name(), HasSubstr("FusedRmsNorm"));
+  norm(y).pow(3).sum().backward();
+  const at::Tensor expected = some(c10::kCPU).requires_grad_();
+  norm(expected).pow(3).sum().backward();
+  EXPECT_TRUE(at::allclose(y.grad().cpu(), expected.grad(), 1e-5, 1e-6));
+}
+
+TEST_F(TwinOperatorsTest, WhatIsComposedForTheTwinIsNoFallback) {
+  set_fallback_mode(fallback_mode::error);
+  EXPECT_NO_THROW(at::pixel_shuffle(some(device(0), {4, 2, 3}), 2)) << "the CPU has a kernel";
+}
+
+TEST_F(TwinOperatorsTest, ANumberForAMaskDoesNotCountTheMask) {
+  const auto assign = [](c10::Device d, bool is_strict) {
+    at::Tensor x = some(d);
+    const at::Tensor mask = x > 0, row = x.select(1, 1) > 0, number = some(d)[0][1];
+    const auto put = [&] {
+      x.index_put_({mask}, number);
+      x.index_put_({at::indexing::Slice(), x[0] < 0}, number);
+      x.index_put_({row}, number);
+    };
+    if (is_strict) EXPECT_EQ(kernels_of(put), 4);
+    else put();
+    return x;
+  };
+  EXPECT_TRUE(assign(device(0), true).cpu().equal(assign(c10::Device(c10::kCPU), false)));
 }
 
 // ---- Attention
