@@ -34,6 +34,7 @@ void define_device_module(py::module_& module) {
   define_host_memory(module);
   define_fallback(module);
   define_peer(module);
+  define_interop(module);
   define_telemetry(module);
   for (const char* each : {"lazy_calls", "properties", "sync_debug", "surface"})
     part(each).attr("define")();

@@ -65,6 +65,7 @@ void register_operators(operator_names excluded) {
   register_recurrent_layers(to);
   register_attention(to);
   register_dropout(to);
+  register_masked_assignment(to);
   register_choices(to);
   register_elementwise(to);
   register_fused_optimizers(to);

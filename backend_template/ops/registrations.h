@@ -38,6 +38,7 @@ void register_recurrent_cells(registrar& to);   // the fused cells of LSTM and G
 void register_recurrent_layers(registrar& to);  // LSTM, GRU and RNN over padded sequences
 void register_attention(registrar& to);         // the choice of scaled_dot_product_attention
 void register_dropout(registrar& to);           // native_dropout
+void register_masked_assignment(registrar& to);  // x[mask] = number
 
 // in_place/cpu_kernels/: torch's CPU kernels that run on the device's tensors as they are, without
 // an alias.

@@ -7,6 +7,7 @@
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
 #include <c10/core/GradMode.h>
 #include <gmock/gmock.h>
+#include <torch/csrc/autograd/function.h>
 #include <torch/library.h>
 
 #include <functional>
@@ -53,6 +54,7 @@ class TwinOperatorsTest : public ::testing::Test {
     register_hpu(1);
     register_hpu_kernels({"aten::gelu", "aten::frexp"});
     register_hpu_kernel("aten::_foreach_add", "Scalar");
+    register_hpu_kernel("aten::_fused_rms_norm", "");
     static auto& operators = *new torch::Library(torch::Library::DEF, "twin_test", std::nullopt,
                                                  __FILE__, __LINE__);
     operators.def("on_hpu(Tensor x) -> Tensor", torch::dispatch(c10::kHPU, &doubled_on_hpu));
@@ -183,6 +185,38 @@ TEST_F(TwinOperatorsTest, NestedTensorsAndTheirParts) {
   on_both([&](auto d) { return at::nested_to_padded_tensor(nested(d).mul(nested(d)), 0); });
 }
 
+TEST_F(TwinOperatorsTest, WhatOnlyTheTwinHasKeepsItsDerivative) {
+  const auto norm = [](const at::Tensor& x) { return at::rms_norm(x, {6}, {}, 1e-5); };
+  const at::Tensor x = some(device(0)).requires_grad_(), y = some(device(1)).requires_grad_();
+  EXPECT_EQ(kernels_of([&] { norm(x); }), 1);
+  EXPECT_THAT(norm(x).grad_fn()->name(), HasSubstr("FusedRmsNorm"));
+  norm(y).pow(3).sum().backward();
+  const at::Tensor expected = some(c10::kCPU).requires_grad_();
+  norm(expected).pow(3).sum().backward();
+  EXPECT_TRUE(at::allclose(y.grad().cpu(), expected.grad(), 1e-5, 1e-6));
+}
+
+TEST_F(TwinOperatorsTest, WhatIsComposedForTheTwinIsNoFallback) {
+  set_fallback_mode(fallback_mode::error);
+  EXPECT_NO_THROW(at::pixel_shuffle(some(device(0), {4, 2, 3}), 2)) << "the CPU has a kernel";
+}
+
+TEST_F(TwinOperatorsTest, ANumberForAMaskDoesNotCountTheMask) {
+  const auto assign = [](c10::Device d, bool is_strict) {
+    at::Tensor x = some(d);
+    const at::Tensor mask = x > 0, row = x.select(1, 1) > 0, number = some(d)[0][1];
+    const auto put = [&] {
+      x.index_put_({mask}, number);
+      x.index_put_({at::indexing::Slice(), x[0] < 0}, number);
+      x.index_put_({row}, number);
+    };
+    if (is_strict) EXPECT_EQ(kernels_of(put), 4);
+    else put();
+    return x;
+  };
+  EXPECT_TRUE(assign(device(0), true).cpu().equal(assign(c10::Device(c10::kCPU), false)));
+}
+
 // ---- Attention
 
 TEST_F(TwinOperatorsTest, TheTwinChoosesTheAttention) {
@@ -221,6 +255,8 @@ TEST_F(TwinOperatorsTest, RandomNumbersAreDrawnFromTheTwinsGenerator) {
   EXPECT_GT(theirs.get_offset(), before);
   EXPECT_GT(kernels_of([&] { at::dropout(some(device(0)), 0.5, true); }), 0);
   on_both([](auto d) { return at::dropout(at::zeros({8}, at::device(d)), 0.5, true); });
+  const std::optional<at::Generator> ours = core::default_generator(0);
+  refused([&] { some(twin).normal_(0, 1, ours); }, "Expected a generator of hpu:0 but found one of");
 }
 
 // ---- Copies
@@ -279,7 +315,7 @@ TEST_F(TwinOperatorsTest, AutocastIsOursAndNotTheTwins) {
 
 TEST_F(TwinOperatorsTest, BothSidesSeeWhatOneWrites) {
   const at::Tensor ours = some(device(0)).t();
-  const at::Tensor theirs = ops::as_twin(ours);
+  const at::Tensor theirs = ops::as_twin(ours, hpu);
   EXPECT_EQ(theirs.device(), twin);
   EXPECT_EQ(theirs.strides(), ours.strides());
   EXPECT_EQ(theirs.const_data_ptr(), ours.const_data_ptr());
@@ -287,7 +323,7 @@ TEST_F(TwinOperatorsTest, BothSidesSeeWhatOneWrites) {
   theirs.fill_(3);
   EXPECT_GT(ours._version(), version);
   EXPECT_EQ(ours[1][2].item<float>(), 3);
-  const at::Tensor back = ops::from_twin(theirs);
+  const at::Tensor back = ops::from_twin(theirs, hpu);
   EXPECT_EQ(back.device(), device(0));
   back.fill_(4);
   EXPECT_EQ(theirs.cpu()[1][2].item<float>(), 4);
@@ -296,11 +332,11 @@ TEST_F(TwinOperatorsTest, BothSidesSeeWhatOneWrites) {
 
 TEST_F(TwinOperatorsTest, SharedMemoryLivesAsLongAsOneSide) {
   const int freed = hpu_counted().freed;
-  at::Tensor ours = ops::from_twin(at::ones({5}, at::device(twin)));
-  at::Tensor theirs = ops::as_twin(ours);
+  at::Tensor ours = ops::from_twin(at::ones({5}, at::device(twin)), hpu);
+  at::Tensor theirs = ops::as_twin(ours, hpu);
   ours.reset();
   EXPECT_EQ(theirs.cpu().sum().item<float>(), 5);
-  at::Tensor grown = ops::from_twin(theirs);
+  at::Tensor grown = ops::from_twin(theirs, hpu);
   grown.resize_({100});
   EXPECT_EQ(theirs.sizes(), at::IntArrayRef{5});
   theirs.reset();
@@ -309,12 +345,33 @@ TEST_F(TwinOperatorsTest, SharedMemoryLivesAsLongAsOneSide) {
   EXPECT_GT(hpu_counted().freed, freed);
 }
 
+TEST_F(TwinOperatorsTest, StorageThatIsSharedIsNotResized) {
+  at::Tensor theirs = at::ones({5}, at::device(twin));
+  const at::Tensor ours = ops::from_twin(theirs, hpu);
+  refused([&] { theirs.resize_({100}); }, "not resizable");
+  EXPECT_EQ(ours.cpu().sum().item<float>(), 5);
+}
+
+TEST_F(TwinOperatorsTest, RecordStreamReachesTheTwinsMemory) {
+  const at::Tensor theirs = at::ones({5}, at::device(twin));
+  const at::Tensor ours = ops::from_twin(theirs, hpu);
+  const c10::Stream stream = core::new_stream(0, 0);
+  hpu_recorded().clear();
+  ours.record_stream(stream);
+  ASSERT_EQ(hpu_recorded().size(), 1);
+  EXPECT_EQ(hpu_recorded()[0].first, theirs.const_data_ptr());
+}
+
 TEST_F(TwinOperatorsTest, SharingIsRefusedWhereThereIsNoTwin) {
-  refused([&] { ops::as_twin(some(device(1))); }, "acme:1 is not a device of PyTorch's own");
-  refused([&] { ops::as_twin(some(c10::kCPU)); }, "expected a tensor of acme");
-  refused([&] { ops::from_twin(some(c10::kCPU)); }, "expected a tensor of PyTorch's own device");
-  refused([&] { ops::as_twin(some(device(0)).to_sparse()); }, "expected a dense tensor");
-  refused([&] { ops::as_twin(some(device(0)).requires_grad_()); }, "detach() it first");
+  const at::Tensor x = some(device(0));
+  refused([&] { ops::as_twin(some(device(1)), hpu); }, "acme:1 shares no memory with HPU");
+  refused([&] { ops::as_twin(x, c10::kCUDA); }, "acme:0 shares no memory with CUDA");
+  refused([&] { ops::as_twin(some(c10::kCPU), hpu); }, "expected a tensor of acme, got one on cpu");
+  refused([&] { ops::from_twin(some(c10::kCPU), hpu); }, "expected a tensor of HPU, got one on cpu");
+  refused([&] { ops::as_twin(x.to_sparse(), hpu); }, "expected a strided tensor");
+  refused([&] { ops::as_twin(x.clone().requires_grad_(), hpu); }, "detach() it");
+  const c10::NoGradGuard off;
+  EXPECT_FALSE(ops::as_twin(x.clone().requires_grad_(), hpu).requires_grad());
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ namespace {
 
 struct owned_memory {
   std::atomic<uint32_t> owners{1};  // how many DataPtrs of ours own it
-  c10::DataPtr memory;
+  c10::DataPtr memory = {};
+  c10::Storage storage = {};  // has the memory in place of `memory`, where others have it too
 };
 
 void free_twin_memory(void* context) {
@@ -51,9 +52,17 @@ c10::DataPtr adopt_twin_memory(c10::DataPtr&& memory, std::size_t size, c10::Dev
   return {data, owned, &free_twin_memory, device};
 }
 
+c10::DataPtr share_twin_storage(c10::Storage storage, c10::Device device) {
+  storage.unsafeGetStorageImpl()->set_resizable(false);
+  void* const data = storage.mutable_data();
+  auto* const owned = new owned_memory{.storage = std::move(storage)};
+  return {data, owned, &free_twin_memory, device};
+}
+
 const c10::DataPtr* twins_memory_in(const c10::DataPtr& memory) noexcept {
   const owned_memory* const owned = owned_in(memory);
-  return owned == nullptr ? nullptr : &owned->memory;
+  if (owned == nullptr) return nullptr;
+  return owned->storage ? &owned->storage.data_ptr() : &owned->memory;
 }
 
 c10::DataPtr share_twin_memory(const c10::DataPtr& memory, c10::Device device) {

@@ -96,12 +96,25 @@ void check_has_kernel(bool has_one, const c10::OperatorHandle& op, const kernel_
 // Runs an operator that is for twins alone on another device: as torch composes it for a backend
 // without a kernel for it, such as PrivateUse3. That is what this device is to torch in a build
 // without twins.
+constexpr auto no_backend = c10::BackendComponent::PrivateUse3Bit;
+
 void run_composed(const c10::OperatorHandle& op, c10::DispatchKey layout,
                   const kernel_target& target, torch::jit::Stack& stack) {
-  const c10::DispatchKey key =
-      c10::toRuntimePerBackendFunctionalityKey(layout, c10::BackendComponent::PrivateUse3Bit);
+  const c10::DispatchKey key = c10::toRuntimePerBackendFunctionalityKey(layout, no_backend);
   check_has_kernel(op.hasComputedKernelForDispatchKey(key), op, target);
   op.redispatchBoxed(c10::DispatchKeySet(key), &stack);
+}
+
+// For autograd's key, of an operator with a derivative of its own where it has a kernel, which a
+// twin's is: elsewhere the derivative is that of the operators that it is composed of.
+void choose_derivative(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                       torch::jit::Stack* stack) {
+  const kernel_target& target = target_of_call(op, *stack);
+  const bool is_composed = !op.hasKernelForDispatchKey(target.key());
+  op.getComputedKernelForDispatchKey(
+        c10::toRuntimePerBackendFunctionalityKey(c10::DispatchKey::AutogradFunctionality,
+                                                 is_composed ? no_backend : target.backend))
+      .callBoxed(op, keys, stack);
 }
 
 class kernel_of_one final : public c10::OperatorKernel {
@@ -177,8 +190,8 @@ c10::KernelFunction boxed_fallback(const operator_names& excluded) {
 // Registers a kernel for each operator instead of one fallback: the dispatcher prefers
 // CompositeExplicitAutograd kernels to a fallback, so a structured operator would first decompose
 // into its out= variant. Operators with a CompositeImplicitAutograd kernel stay composed, since
-// their derivative comes from their parts. Nested tensors are the exception: the parts do not take
-// them.
+// their derivative comes from their parts. The exceptions: nested tensors, which the parts do not
+// take, and what a twin alone has a kernel for, as CUDA has for rms_norm.
 void register_boxed_kernels(registrar& to) {
   using c10::DispatchKey;
   constexpr std::array layouts{DispatchKey::Dense, DispatchKey::Sparse, DispatchKey::SparseCsr,
@@ -192,7 +205,11 @@ void register_boxed_kernels(registrar& to) {
     for (const DispatchKey layout : layouts) {
       const bool for_twins_alone = is_for_twins_alone(*op, layout);
       if (!for_twins_alone && !op->hasKernelForDispatchKey(cpu_target.key(layout))) continue;
-      if (is_composed && layout != DispatchKey::NestedTensor) continue;
+      if (is_composed && layout != DispatchKey::NestedTensor) {
+        if (!for_twins_alone) continue;
+        to.add_boxed(*op, DispatchKey::AutogradPrivateUse1,
+                     c10::KernelFunction::makeFromBoxedFunction<&choose_derivative>());
+      }
       const DispatchKey ours =
           c10::toRuntimePerBackendFunctionalityKey(layout, c10::BackendComponent::PrivateUse1Bit);
       to.add_boxed(*op, ours, boxed_kernel(layout, for_twins_alone));

@@ -104,11 +104,11 @@ c10::Device kernel_call::lend(c10::Device device) {
 }
 
 at::Generator kernel_call::lend(const at::Generator& given) const {
-  std::optional<c10::Device> device = device_;
+  std::optional<c10::Device> device = device_ ? device_ : stranger_;
   if (!device && given.defined()) device = given.device();
-  if (!device || device->type() != core::device_type) return given;
   TORCH_CHECK(!given.defined() || given.device() == *device, "Expected a generator of ", *device,
               " but found one of ", given.device());
+  if (!device || device->type() != core::device_type) return given;
   return target_->generator(given, device->index());
 }
 

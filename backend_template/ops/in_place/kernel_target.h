@@ -51,12 +51,16 @@ struct kernel_target {
   }
 
   /// True if the target has a kernel of the operator for a layout, or torch composes it there. Not if
-  /// it is composed of its own out= variant, as structured operators are that have no kernel.
+  /// it is composed of its own out= variant and that has none, as structured operators are.
   bool has_kernel_of(const c10::OperatorHandle& op,
                      c10::DispatchKey layout = c10::DispatchKey::Dense) const {
-    return op.hasKernelForDispatchKey(key(layout)) ||
-           (op.hasComputedKernelForDispatchKey(key(layout)) &&
-            !op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutogradNonFunctional));
+    if (op.hasKernelForDispatchKey(key(layout))) return true;
+    if (!op.hasComputedKernelForDispatchKey(key(layout))) return false;
+    if (!op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutogradNonFunctional))
+      return true;
+    const auto out =
+        c10::Dispatcher::singleton().findSchema({op.operator_name().name, "out"});
+    return out && out->hasComputedKernelForDispatchKey(key(layout));
   }
 
   /// What must not run again for the operators that a kernel calls.

@@ -103,6 +103,8 @@ void register_attention(registrar& to) {
   if (twin_targets().empty()) return;
   to.add<&attention>("scaled_dot_product_attention", "", c10::DispatchKey::AutogradPrivateUse1);
   to.add<&attention>("scaled_dot_product_attention");
+  // The key of all nested tensors, whose device `attention` asks for.
+  to.add<&attention>("scaled_dot_product_attention", "", c10::DispatchKey::AutogradNestedTensor);
 }
 
 }  // namespace outback::ops

@@ -14,9 +14,18 @@
 namespace outback::ops {
 namespace {
 
-void check_strided(const at::Tensor& tensor) {
-  TORCH_CHECK_VALUE(tensor.layout() == c10::kStrided && is_plain(*tensor.unsafeGetTensorImpl()),
-                    "expected a dense tensor, got one of layout ", tensor.layout());
+// `tensor` is on a device whose memory may be shared. torch's engine asserts in a backward pass over
+// tensors of its own device while a backend is registered, so no gradient may get there.
+void check_may_share(const at::Tensor& tensor) {
+  const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
+  TORCH_CHECK_VALUE(is_plain(impl) && !impl.key_set().has_any(wrapper_keys),
+                    "expected a strided tensor that wraps no other, got ", tensor.toString(),
+                    " of layout ", tensor.layout());
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      !tensor.requires_grad() || !c10::GradMode::is_enabled(),
+      "a tensor that requires a gradient cannot share its memory with another device's, since "
+      "PyTorch cannot pass the gradient back: detach() it, or share it in the forward and backward "
+      "of a torch.autograd.Function");
 }
 
 // A new tensor over `storage` that looks like `source` and counts its versions with it.
@@ -42,47 +51,33 @@ at::Tensor lend_to_twin(const at::Tensor& ours) {
   return like(ours, make_alias_storage(twin, storage, std::move(memory)), twin.key());
 }
 
-// The storage stays what it is: its memory knows its allocator by its owner.
-at::Tensor take_from_twin(const at::Tensor& theirs) {
-  c10::StorageImpl& storage = *theirs.storage().unsafeGetStorageImpl();
-  void* const data = storage.mutable_data();
-  c10::raw::intrusive_ptr::incref(&storage);
-  c10::DataPtr memory(
-      data, &storage,
-      [](void* held) { c10::raw::intrusive_ptr::decref(static_cast<c10::StorageImpl*>(held)); },
-      theirs.device());
-  c10::DataPtr taken = core::adopt_twin_memory(std::move(memory), storage.nbytes(),
-                                               *core::device_of_twin(theirs.device()));
-  return like(theirs, core::make_storage(std::move(taken), storage.nbytes()),
+at::Tensor take_from_twin(const at::Tensor& theirs, c10::Device device) {
+  const c10::Storage& storage = theirs.storage();
+  c10::DataPtr memory = core::share_twin_storage(storage, device);
+  return like(theirs, core::make_storage(std::move(memory), storage.nbytes()),
               c10::DispatchKey::PrivateUse1);
-}
-
-// torch's engine asserts in a backward pass that crosses tensors of its own device while a backend is
-// registered (pytorch issue 161129).
-void check_no_gradient(const at::Tensor& tensor) {
-  TORCH_CHECK_NOT_IMPLEMENTED(
-      !tensor.requires_grad() || !c10::GradMode::is_enabled(),
-      "a tensor that requires a gradient cannot share its memory with another device's, since "
-      "PyTorch cannot pass the gradient back: detach() it first");
 }
 
 }  // namespace
 
-at::Tensor as_twin(const at::Tensor& ours) {
-  TORCH_CHECK_VALUE(ours.defined() && is_ours(ours), "expected a tensor of ", core::backend_name());
-  TORCH_CHECK_VALUE(has_twin(ours), ours.device(),
-                    " is not a device of PyTorch's own: it has no memory to share with one");
-  check_strided(ours);
-  check_no_gradient(ours);
+at::Tensor as_twin(const at::Tensor& ours, c10::DeviceType type) {
+  TORCH_CHECK_VALUE(is_ours(ours), "expected a tensor of ", core::backend_name(), ", got one on ",
+                    ours.device());
+  const auto twin = core::twin_of(ours.device().index());
+  TORCH_CHECK_VALUE(twin && twin->type() == type, ours.device(), " shares no memory with ",
+                    c10::DeviceTypeName(type), ", whose kernels do not run on it in place");
+  check_may_share(ours);
   return lend_to_twin(ours);
 }
 
-at::Tensor from_twin(const at::Tensor& theirs) {
-  TORCH_CHECK_VALUE(theirs.defined() && core::device_of_twin(theirs.device()),
-                    "expected a tensor of PyTorch's own device for one of ", core::backend_name());
-  check_strided(theirs);
-  check_no_gradient(theirs);
-  return take_from_twin(theirs);
+at::Tensor from_twin(const at::Tensor& theirs, c10::DeviceType type) {
+  TORCH_CHECK_VALUE(theirs.device().type() == type, "expected a tensor of ",
+                    c10::DeviceTypeName(type), ", got one on ", theirs.device());
+  const auto device = core::device_of_twin(theirs.device());
+  TORCH_CHECK_VALUE(device, "no device of ", core::backend_name(), " shares its memory with ",
+                    theirs.device());
+  check_may_share(theirs);
+  return take_from_twin(theirs, *device);
 }
 
 }  // namespace outback::ops
