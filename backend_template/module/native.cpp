@@ -14,7 +14,6 @@
 #include "backend_template/core/streams/sync_debug.h"
 #include "backend_template/core/twin/twin.h"
 #include "backend_template/module/device_module.h"
-#include "backend_template/ops/own/interop.h"
 #include "backend_template/python/device_argument.h"
 #include "backend_template/python/dtype.h"
 #include "outback/backend.h"
@@ -104,8 +103,6 @@ void define_native(py::module_& module, py::module_& package) {
   native.def("default_generators", &default_generators);
   native.def("device_info", &device_info);
   native.def("kernels_of", &kernels_of);
-  native.def("as_twin", &ops::as_twin);
-  native.def("from_twin", &ops::from_twin);
   native.def("seed_twin", [](c10::DeviceIndex device) { core::twin_generator({}, device); });
   native.def("qualify_name", &qualify_name);
   native.def("raw_stream", &raw_stream, py::arg("device_idx"));

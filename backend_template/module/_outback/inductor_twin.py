@@ -18,13 +18,14 @@ from torch.fx import GraphModule, Node
 from torch.fx.node import map_aggregate
 from torch.utils._pytree import tree_leaves
 
-from . import name, twin
+from . import device_module, name, twin
 
 
 def _twin_of(device: Any) -> torch.device | None:
     if not isinstance(device, torch.device) or device.type != name:
         return None
-    return twin.of(device.index or 0)
+    found = twin.of(device.index or 0)
+    return found if found is not None and found.type == "cuda" else None
 
 
 def _is_lent(value: Any) -> bool:
@@ -51,7 +52,7 @@ def _rename_devices(graph_module: GraphModule) -> None:
                 holder = part.get_submodule(owner)
                 constant = getattr(holder, attribute, None)
                 if _is_lent(constant) and not isinstance(constant, FakeTensor):
-                    setattr(holder, attribute, twin.lend(constant.detach()))
+                    setattr(holder, attribute, device_module.as_cuda(constant.detach()))
 
 
 def _fakes(graph_module: GraphModule, inputs: Sequence[Any]) -> Iterator[FakeTensor]:
@@ -96,13 +97,13 @@ def _taken_back(graph_module: GraphModule, named: dict[str, Any]) -> list[Callab
     def take_back(i: int, output: Any) -> Callable | None:
         if not isinstance(output, Node) or not _is_lent(output.meta.get("val")):
             return None
-        return _take_back_copy if i in copied else twin.take_back
+        return _take_back_copy if i in copied else device_module.from_cuda
 
     return [take_back(i, output) for i, output in enumerate(outputs)]
 
 
 def _take_back_copy(result: torch.Tensor) -> torch.Tensor:
-    return twin.take_back(result.clone())
+    return device_module.from_cuda(result.clone())
 
 
 def _compile_for_twin(
@@ -127,7 +128,7 @@ def _compile_for_twin(
     # ---- At run time
 
     def run(arguments: list[Any]) -> list[Any]:
-        lent = [twin.lend(each) if _is_lent(each) else each for each in arguments]
+        lent = [device_module.as_cuda(each) if _is_lent(each) else each for each in arguments]
         arguments.clear()  # the caller gives them up, so that memory is free as early as may be
         results = compiled(lent)
         return [

@@ -66,13 +66,3 @@ def index(device: Any) -> int:
     own = of(device_module._normalize_device(device))
     assert own is not None
     return own.index
-
-
-def lend(tensor: torch.Tensor) -> torch.Tensor:
-    """The same memory as a tensor of PyTorch's own device."""
-    return _native.as_twin(tensor)
-
-
-def take_back(tensor: torch.Tensor) -> torch.Tensor:
-    """The same memory as a tensor of ours."""
-    return _native.from_twin(tensor)
