@@ -431,7 +431,6 @@ CALLS = {
     "addmm of nothing": lambda on: torch.addmm(on(rand(5)), on(rand(0, 4)), on(rand(4, 5))),
     "bmm over nothing": lambda on: torch.bmm(on(rand(2, 3, 0)), on(rand(2, 0, 5))),
     "kthvalue": lambda on: on(rand(3, 4)).kthvalue(2, 0)[0],
-    "geqrf": lambda on: torch.geqrf(on(rand(4, 3)))[0],
     "contiguous": lambda on: on(rand(3, 4)).t().contiguous(),
     "contiguous, large": lambda on: on(rand(80, 90)).t().contiguous(),
 }
