@@ -7,6 +7,7 @@
 #include <ATen/native/TensorCompare.h>
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -56,7 +57,9 @@ std::tuple<at::Tensor, at::Tensor> with_mean(const at::Tensor& self, at::Optiona
     at::TensorIterator elements = at::native::make_reduction(Operator::name, result, mean, self,
                                                              dim, keepdim, self.scalar_type());
     const double less = correction.value_or(1).toDouble();
-    if (elements.numel() > 0 && elements.numel() / elements.num_output_elements() > less) {
+    const int64_t count =
+        elements.numel() == 0 ? 0 : elements.numel() / elements.num_output_elements();
+    if (static_cast<double>(count) > std::max(less, 0.0)) {
       at::native::std_var_stub(c10::kCPU, elements, less, take_sqrt);
       return {std::move(result), std::move(mean)};
     }
