@@ -353,6 +353,84 @@ CALLS = {
     ),
     "nll_loss of bytes": lambda on: F.nll_loss(on(rand(2, 4)), on(torch.tensor([0, 3]).byte())),
     "nll_loss, outside": lambda on: F.nll_loss(on(rand(2, 4)), on(torch.tensor([0, 4]))),
+    "equal, masks": lambda on: on(torch.tensor(torch.equal(on(rand(9)) > 0, on(rand(9)) > 0))),
+    "equal, sizes": lambda on: on(torch.tensor(torch.equal(on(rand(3)), on(rand(4))))),
+    "scatter_add_": lambda on: on(rand(3)).scatter_add_(0, on(torch.tensor([1, 0])), on(rand(2))),
+    "scatter_ a number": lambda on: on(rand(3)).scatter_(-1, on(torch.tensor([1, 1])), 2.5),
+    "scatter_add_ to a row": lambda on: on(rand(3))
+    .expand(2, 3)
+    .scatter_add_(0, on(torch.tensor([[1, 0]])), on(rand(1, 2))),
+    **{
+        f"{kind}_reduce, {way}, {'with' if kept else 'without'} self": call
+        for way in ("prod", "mean", "amax", "amin")
+        for kept in (True, False)
+        for kind, call in (
+            (
+                "scatter",
+                lambda on, way=way, kept=kept: on(rand(3, 4)).scatter_reduce(
+                    0, on(torch.tensor([[1, 0], [1, 2]])), on(rand(2, 2)), way, include_self=kept
+                ),
+            ),
+            (
+                "index",
+                lambda on, way=way, kept=kept: on(rand(3, 4)).index_reduce(
+                    -1, on(torch.tensor([1, 3, 1])), on(rand(3, 3)), way, include_self=kept
+                ),
+            ),
+        )
+    },
+    "index_reduce of a vector": lambda on: on(rand(3)).index_reduce(
+        0, on(torch.tensor([1, 1])), on(rand(2)), "mean"
+    ),
+    "scatter_reduce, no such way": lambda on: on(rand(3)).scatter_reduce(
+        0, on(torch.tensor([1])), on(rand(1)), "sums"
+    ),
+    "index_add": lambda on: on(rand(3, 4)).index_add(
+        -2, on(torch.tensor([1, 1])), on(rand(2, 4)), alpha=3
+    ),
+    "index_add_ of integers": lambda on: on(rand(3).int()).index_add_(
+        0, on(torch.tensor([1, 1])), on(torch.tensor([4, 5]).int())
+    ),
+    "index_add, outside": lambda on: on(rand(3)).index_add(0, on(torch.tensor([3])), on(rand(1))),
+    "index_add, transposed": lambda on: on(rand(4, 3))
+    .t()
+    .index_add(0, on(torch.tensor([1, 2])), on(rand(2, 4))),
+    "index_fill_ with a number": lambda on: on(rand(3, 4)).index_fill_(
+        1, on(torch.tensor([1, -1])), 2.5
+    ),
+    "index_fill with a tensor": lambda on: on(rand(3, 4)).index_fill(
+        0, on(torch.tensor([1])), on(rand(1)[0])
+    ),
+    "x[i] = y": lambda on: on(rand(3, 4)).index_put_((on(torch.tensor([2, 0])),), on(rand(4))),
+    "x[:, i] = y": lambda on: on(rand(3, 4)).index_put(
+        (None, on(torch.tensor([2, 0]))), on(rand(3, 2))
+    ),
+    "x[i] += y": lambda on: on(rand(3, 4)).index_put(
+        (on(torch.tensor([2, 2])),), on(rand(2, 4)), accumulate=True
+    ),
+    "x[i] = y, by the CPU's": lambda on: on(rand(3)).index_put((torch.tensor([2]),), on(rand(1))),
+    "x[i] = y, outside": lambda on: on(rand(3)).index_put((on(torch.tensor([3])),), on(rand(1))),
+    "x[i] = y, sizes": lambda on: on(rand(3)).index_put((on(torch.tensor([1])),), on(rand(2))),
+    "x[i] = y, two dtypes": lambda on: on(rand(3)).index_put(
+        (on(torch.tensor([1])),), on(rand(1).double())
+    ),
+    "x[mask] = y": lambda on: on(rand(3, 4)).index_put((on(rand(3, 4)) > 0,), on(rand(1)[0])),
+    "norm": lambda on: torch.norm(on(rand(3, 4)), 3.0, 0, keepdim=True),
+    "norm of integers": lambda on: torch.norm(on(rand(3).int()), 2, 0),
+    "dist": lambda on: torch.dist(on(rand(3, 4)), on(rand(4)), 1),
+    "var_mean": lambda on: torch.stack(torch.var_mean(on(rand(3, 4)), 0)),
+    "var_mean, transposed": lambda on: torch.stack(
+        torch.var_mean(on(rand(3, 4)).t(), (0, 1), correction=0.5)
+    ),
+    "var_mean of one": lambda on: torch.stack(torch.var_mean(on(rand(1)), 0)),
+    "var_mean of nothing": lambda on: torch.stack(torch.var_mean(on(rand(0, 4)), 0)),
+    "var_mean of integers": lambda on: torch.stack(torch.var_mean(on(rand(3).int()), 0)),
+    "std_mean": lambda on: torch.stack(torch.std_mean(on(rand(3, 4)), -1, keepdim=True)),
+    "std_mean of half": lambda on: torch.stack(torch.std_mean(on(rand(3, 40).half()), 1)),
+    "addmm over nothing": lambda on: torch.addmm(on(rand(3, 5)), on(rand(3, 0)), on(rand(0, 5))),
+    "addmm of nothing": lambda on: torch.addmm(on(rand(5)), on(rand(0, 4)), on(rand(4, 5))),
+    "bmm over nothing": lambda on: torch.bmm(on(rand(2, 3, 0)), on(rand(2, 0, 5))),
+    "kthvalue": lambda on: on(rand(3, 4)).kthvalue(2, 0)[0],
     "contiguous": lambda on: on(rand(3, 4)).t().contiguous(),
     "contiguous, large": lambda on: on(rand(80, 90)).t().contiguous(),
 }
@@ -438,6 +516,7 @@ def test_a_cpu_tensor_among_them_is_refused():
         lambda: torch.complex(here, cpu),
         lambda: torch.mv(here, cpu[0]),
         lambda: here.scatter(0, torch.zeros(4, 4).long(), here),
+        lambda: here.index_add_(0, torch.tensor([0]), here[:1]),
         lambda: F.nll_loss(here, torch.zeros(4).long()),
         lambda: F.group_norm(here, 2, cpu[0]),
     ):
@@ -491,6 +570,7 @@ def test_they_wait_for_the_stream():
         assert torch.equal(x, ones)
         x.zero_()
         assert x.max().item() == 0
+        assert torch.var_mean(x)[1].item() == 0
         x.copy_(ones)
         assert x.all().item()
         x.zero_()

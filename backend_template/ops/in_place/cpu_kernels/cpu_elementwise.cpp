@@ -150,9 +150,9 @@ void register_elementwise(registrar& to) {
 
   fill_stubs<add_stub, div_true_stub, div_floor_stub, div_trunc_stub, complex_stub, polar_stub,
              hardswish_stub, logit_stub, prelu_stub, arange_stub, linspace_stub, cross_stub,
-             polygamma_stub, clamp_max_scalar_stub, clamp_min_scalar_stub, clamp_scalar_stub,
-             clamp_stub, round_decimals_stub, lerp_kernel_scalar_weight, lerp_kernel_tensor_weight,
-             pow_tensor_tensor_stub, pow_tensor_scalar_stub>();
+             glu_stub, polygamma_stub, clamp_max_scalar_stub, clamp_min_scalar_stub,
+             clamp_scalar_stub, clamp_stub, round_decimals_stub, lerp_kernel_scalar_weight,
+             lerp_kernel_tensor_weight, pow_tensor_tensor_stub, pow_tensor_scalar_stub>();
   add_elementwise<structured_ufunc_add_CPU, ops::add_Tensor, ops::add__Tensor>(to);
   add_elementwise<structured_sub_out, ops::sub_Tensor, ops::sub__Tensor>(to);
   add_elementwise<structured_div_out, ops::div_Tensor, ops::div__Tensor>(to);
@@ -170,6 +170,7 @@ void register_elementwise(registrar& to) {
   add_native<ops::arange_start_out, &arange_out, of_any_dtype>(to);
   add_native<ops::linspace_out, &linspace_out, of_any_dtype>(to);
   add_structured<ops::linalg_cross, structured_linalg_cross_out>(to);
+  add_structured<ops::glu, structured_glu_out>(to);
   add_structured<ops::polygamma, structured_polygamma_out>(to);
   add_native<ops::floor_divide, &floor_divide>(to);
   add_native<ops::rsub_Tensor, &rsub>(to);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <ATen/TensorIterator.h>
+#include <ATen/WrapDimUtils.h>
 #include <ATen/core/Tensor.h>
 
 // All of torch's kernels and operators, behind what these headers need and do not include.
@@ -234,20 +235,25 @@ void add_structured(registrar& to) {
   add_native<Operator, &structured<Kernel, typename Operator::schema>::run, rules>(to);
 }
 
-/// The same for a kernel that first copies `self` into its result, with copy_, an operator, unless
-/// both are one tensor: `self` is copied here, and the kernel gets the result as its `self`.
+/// The same for a kernel along a dimension that first copies `self` into its result, with copy_, an
+/// operator, unless both are one tensor: `self` is copied here, unless it is the result, and the
+/// kernel gets the result as its `self`.
 template <class Kernel, class Signature>
 struct structured_on_copy;
 
-template <class Kernel, class... Others>
-struct structured_on_copy<Kernel, at::Tensor(const at::Tensor&, Others...)> {
-  static at::Tensor run(const at::Tensor& self, Others... others) {
+template <class Kernel, class Result, class Self, class... Others>
+struct structured_on_copy<Kernel, Result(Self, int64_t, Others...)> {
+  static Result run(Self self, int64_t dim, Others... others) {
+    constexpr bool in_place = std::is_reference_v<Result>;
+    dim = at::maybe_wrap_dim(dim, self.dim());
     kernel_on_device<Kernel> kernel;
-    kernel.meta(self, others...);
-    const at::Tensor& result = kernel.outputs.tensors[0];
-    copy_by_loop(result, self);
-    kernel.impl(result, others..., result);
-    return result;
+    at::Tensor& result = kernel.outputs.tensors[0];
+    if constexpr (in_place) result = self;
+    kernel.meta(self, dim, others...);
+    if constexpr (!in_place) copy_by_loop(result, self);
+    kernel.impl(result, dim, others..., result);
+    if constexpr (!in_place) return std::move(result);
+    return self;
   }
 };
 

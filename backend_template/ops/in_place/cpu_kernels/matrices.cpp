@@ -37,7 +37,7 @@ bool is_for_blas(c10::ScalarType dtype) {
 // first, which is an operator.
 bool is_blas_matrix(const at::Tensor& tensor) {
   const int64_t d = tensor.dim();
-  if (d < 2 || tensor.numel() == 0) return false;
+  if (d < 2) return false;
   const int64_t rows = tensor.size(d - 2), columns = tensor.size(d - 1);
   const int64_t row = tensor.stride(d - 2), column = tensor.stride(d - 1);
   return (column == 1 && row >= columns) || (row == 1 && column >= rows);
@@ -62,7 +62,7 @@ bool are_for_blas(const at::Tensor& a, const at::Tensor& /*of the same dtype*/) 
 
 // As it multiplies them with a vector.
 bool are_for_vectors(const at::Tensor& mat, const at::Tensor& vec) {
-  return are_for_blas(mat, vec) && mat.dim() == 2 && is_blas_matrix(mat);
+  return are_for_blas(mat, vec) && mat.dim() == 2 && mat.numel() > 0 && is_blas_matrix(mat);
 }
 
 // A product by torch's function for the CPU if a BLAS takes both sides as they are.

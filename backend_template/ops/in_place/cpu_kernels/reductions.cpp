@@ -3,7 +3,14 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/native/ReduceAllOps.h>
 #include <ATen/native/ReduceOps.h>
+#include <ATen/native/ReduceOpsUtils.h>
 #include <ATen/native/TensorCompare.h>
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+#include <utility>
 
 #include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
 #include "backend_template/ops/in_place/cpu_kernels/stubs.h"
@@ -42,6 +49,34 @@ at::Tensor mean(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdi
   return native_sum::run(self, dim, keepdim, dtype).div_(count);
 }
 
+// As the CPU does it: torch's kernel calls that of vector_norm.
+at::Tensor norm(const at::Tensor& self, const std::optional<at::Scalar>& p, at::IntArrayRef dim,
+                bool keepdim) {
+  using kernel = structured<at::native::structured_linalg_vector_norm_out,
+                            at::_ops::linalg_vector_norm::schema>;
+  return kernel::run(self, p.value_or(2.0), dim, keepdim, std::nullopt);
+}
+
+// As the CPU does it. What it warns of is left to it.
+template <class Operator, bool take_sqrt>
+std::tuple<at::Tensor, at::Tensor> with_mean(const at::Tensor& self, at::OptionalIntArrayRef dim,
+                                             const std::optional<at::Scalar>& correction,
+                                             bool keepdim) {
+  if (is_ours(self) && is_like(self, self) && ready(self)) {
+    at::Tensor result = at::empty({0}, self.options()), mean = at::empty({0}, self.options());
+    at::TensorIterator elements = at::native::make_reduction(Operator::name, result, mean, self,
+                                                             dim, keepdim, self.scalar_type());
+    const double less = correction.value_or(1).toDouble();
+    const int64_t count =
+        elements.numel() == 0 ? 0 : elements.numel() / elements.num_output_elements();
+    if (static_cast<double>(count) > std::max(less, 0.0)) {
+      at::native::std_var_stub(c10::kCPU, elements, less, take_sqrt);
+      return {std::move(result), std::move(mean)};
+    }
+  }
+  return unboxed_kernel<Operator>::run(self, dim, correction, keepdim);
+}
+
 }  // namespace
 
 void register_reductions(registrar& to) {
@@ -56,8 +91,11 @@ void register_reductions(registrar& to) {
   add_structured<ops::amax, structured_amax_out>(to);
   add_structured<ops::amin, structured_amin_out>(to);
   add_structured<ops::linalg_vector_norm, structured_linalg_vector_norm_out>(to);
+  add_native<ops::norm_ScalarOpt_dim, &outback::ops::norm>(to);
   to.add<ops::sum_dim_IntList, &outback::ops::sum>();
   to.add<&outback::ops::mean>("mean", "dim");
+  to.add<ops::var_mean_correction, &with_mean<ops::var_mean_correction, false>>();
+  to.add<ops::std_mean_correction, &with_mean<ops::std_mean_correction, true>>();
   add_native<ops::trace, &trace_cpu>(to);  // a loop over pointers
   add_native<ops::count_nonzero_dim_IntList, &count_nonzero_cpu, of_any_dtype>(to);
   add_structured<ops::all, structured_all_all_out, of_any_dtype>(to);
