@@ -14,6 +14,14 @@ void* as(Declared* given) {
 // cuda.h renames some names to those of a later release, so these two are not expanded alike.
 #define FAKE_CUDA_FUNCTION(name, since, ours) {#name, since, as<decltype(::name)>(&ours)}
 
+// There to be found, by torch before it needs any of them. Nobody reads their parameters.
+#define FAKE_CUDA_UNMODELLED(name, since)                                                      \
+  {                                                                                            \
+    #name, since, as<CUresult()>([]() -> CUresult {                                            \
+      return enter(#name, [](call&) { throw refusal(cudaErrorNotSupported, "not modelled"); }); \
+    })                                                                                         \
+  }
+
 const function table[] = {
     FAKE_CUDA_FUNCTION(cuInit, 2000, init),
     FAKE_CUDA_FUNCTION(cuDriverGetVersion, 2020, driver_get_version),
@@ -45,6 +53,31 @@ const function table[] = {
     FAKE_CUDA_FUNCTION(cuMemsetD2D8Async, 3020, memset_2d8),
     FAKE_CUDA_FUNCTION(cuMemsetD2D16Async, 3020, memset_2d16),
     FAKE_CUDA_FUNCTION(cuMemsetD2D32Async, 3020, memset_2d32),
+    FAKE_CUDA_UNMODELLED(cuMemAddressReserve, 10020),
+    FAKE_CUDA_UNMODELLED(cuMemAddressFree, 10020),
+    FAKE_CUDA_UNMODELLED(cuMemCreate, 10020),
+    FAKE_CUDA_UNMODELLED(cuMemRelease, 10020),
+    FAKE_CUDA_UNMODELLED(cuMemMap, 10020),
+    FAKE_CUDA_UNMODELLED(cuMemUnmap, 10020),
+    FAKE_CUDA_UNMODELLED(cuMemSetAccess, 10020),
+    FAKE_CUDA_UNMODELLED(cuMemGetAllocationGranularity, 10020),
+    FAKE_CUDA_UNMODELLED(cuMemGetAllocationPropertiesFromHandle, 10020),
+    FAKE_CUDA_UNMODELLED(cuMemExportToShareableHandle, 10020),
+    FAKE_CUDA_UNMODELLED(cuMemImportFromShareableHandle, 10020),
+    FAKE_CUDA_UNMODELLED(cuMemRetainAllocationHandle, 11000),
+    FAKE_CUDA_UNMODELLED(cuMulticastCreate, 12010),
+    FAKE_CUDA_UNMODELLED(cuMulticastAddDevice, 12010),
+    FAKE_CUDA_UNMODELLED(cuMulticastBindMem, 12010),
+    FAKE_CUDA_UNMODELLED(cuMulticastUnbind, 12010),
+    FAKE_CUDA_UNMODELLED(cuStreamWriteValue32, 11070),
+    FAKE_CUDA_UNMODELLED(cuDeviceGetDevResource, 12040),
+    FAKE_CUDA_UNMODELLED(cuDevResourceGenerateDesc, 12040),
+    FAKE_CUDA_UNMODELLED(cuDevSmResourceSplitByCount, 12040),
+    FAKE_CUDA_UNMODELLED(cuGreenCtxCreate, 12040),
+    FAKE_CUDA_UNMODELLED(cuGreenCtxDestroy, 12040),
+    FAKE_CUDA_UNMODELLED(cuGreenCtxStreamCreate, 12040),
+    FAKE_CUDA_UNMODELLED(cuCtxFromGreenCtx, 12040),
+    FAKE_CUDA_UNMODELLED(cuTensorMapEncodeTiled, 12000),
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <string_view>
 
 #include "tests/fakes/cudart/settings.hpp"
@@ -39,9 +40,10 @@ void work_record::clear() {
 }
 
 bool work_record::keep_in(const char* path) {
-  file_ = std::fopen(path, "w");
-  if (file_ != nullptr) std::setvbuf(file_, nullptr, _IOLBF, 0);
-  return file_ != nullptr;
+  file_ = std::fopen(path, "wxe");
+  if (file_ == nullptr) return errno == EEXIST;
+  std::setvbuf(file_, nullptr, _IOLBF, 0);
+  return true;
 }
 
 void work_record::add(const note& told, const char* when, int device, int stream) {

@@ -19,7 +19,8 @@ class work_record {
   bool start(const std::string& kinds);
   void stop() { kinds_ = 0; }
   void clear();
-  /// Every line from now on goes to that file, too; false where it cannot be opened.
+  /// Every line from now on goes to a new file of that name, too. Where there is one, it is another
+  /// process's, and stays as it is. False where it cannot be made.
   bool keep_in(const char* path);
 
   bool on() const { return kinds_ != 0; }

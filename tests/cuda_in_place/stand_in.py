@@ -1,0 +1,121 @@
+"""Programs on torch's CUDA build and the stand-ins of NVIDIA's libraries, and what they did there."""
+
+import os
+import re
+import subprocess
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+# In place of those of the same names that torch is linked with. cuBLAS after what it calls.
+LIBRARIES = (
+    "libcudart.so.13",
+    "libcuda.so.1",
+    "libnvidia-ml.so.1",
+    "libcublasLt.so.13",
+    "libcublas.so.13",
+)
+TIMEOUT = 300  # seconds
+
+
+@dataclass(frozen=True)
+class Work:
+    """A kernel, copy, fill or call that a program asked for: a line of its record."""
+
+    what: str  # kernel, copy, fill, call
+    when: str  # now, captured, replayed
+    device: int
+    stream: int  # 0: a default stream; else a number among those of its device
+    grid: str
+    block: str
+    size: int  # bytes: of dynamic shared memory, or as many as are copied
+    name: str
+    # Where in its parameters ("1.8": byte 8 of the second) which memory ("0:3+512": byte 512 of the
+    # third allocation of device 0) is. Closures have gaps that nobody writes, in which addresses of
+    # before may lie: `same_addresses` knows.
+    addresses: Mapping[str, str] = field(compare=False)
+
+    @classmethod
+    def of(cls, line: str) -> "Work":
+        what, when, device, stream, grid, block, size, name, spelled = line.split("\t")
+        addresses = dict(each.split("=") for each in spelled.split())
+        return cls(what, when, int(device), int(stream), grid, block, int(size), name, addresses)
+
+    @property
+    def short_name(self) -> str:
+        """Without results, namespaces, templates and parameters: "vectorized_elementwise_kernel"."""
+        plain = self.name.replace("(anonymous namespace)::", "")
+        return re.split("::", re.split(r"[<(]", plain)[0].split(" ")[-1])[-1]
+
+
+@dataclass(frozen=True)
+class Run:
+    output: str
+    errors: str
+    work: list[Work]
+
+    @property
+    def kernels(self) -> list[str]:
+        return [each.short_name for each in self.work if each.what == "kernel"]
+
+    def count(self, what: str, when: str = "now") -> int:
+        return sum(each.what == what and each.when == when for each in self.work)
+
+
+def variables(folder: Path, record: Path) -> dict[str, str]:
+    """What makes a program run on the stand-ins: two devices like an A100 of 8 GiB. (On anything
+    newer torch has cuDNN compute attention, which does not start here.)"""
+    return {
+        "LD_PRELOAD": ":".join(os.fspath(folder / each) for each in LIBRARIES),
+        "FAKE_CUDA_MEMORY": "8G",
+        "FAKE_CUDA_CAPABILITY": "8.0",
+        "FAKE_CUDART_STRICT": "1",
+        "FAKE_CUDART_RECORD": os.fspath(record),
+    }
+
+
+def run(
+    command: Sequence[str | Path], folder: Path, record: Path, more: Mapping[str, str] = {}
+) -> Run:
+    """Runs it to its end with the stand-ins of that folder. A failure of the program is one here."""
+    environment = {**os.environ, **variables(folder, record), **more}
+    for name in ("PYTHONPATH", "CUDA_VISIBLE_DEVICES", "PYTORCH_ALLOC_CONF"):
+        if name not in more:
+            environment.pop(name, None)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=False
+    )
+    assert done.returncode == 0, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
+    work = [Work.of(line) for line in record.read_text().splitlines()]
+    return Run(done.stdout, done.stderr, work)
+
+
+def pointers(*runs: Sequence[Work]) -> Mapping[str, Collection[str]]:
+    """For each kernel where in its parameters addresses are: in all of its launches."""
+    found: dict[str, set[str]] = {}
+    for each in (work for run in runs for work in run):
+        if each.name in found:
+            found[each.name] &= each.addresses.keys()
+        else:
+            found[each.name] = set(each.addresses)
+    return found
+
+
+def differences(one: Sequence[Work], other: Sequence[Work], most: int = 10) -> list[str]:
+    """What tells two programs' work apart, in words; none where both ask the same of the same memory,
+    in the same order."""
+    told = [
+        f"{i}: {a}\n   {b}"
+        for i, (a, b) in enumerate(zip(one, other, strict=False))
+        if a != b
+    ]
+    if len(one) != len(other):
+        told.append(f"{len(one)} and {len(other)} pieces of work")
+    if told:
+        return told[:most]
+    where = pointers(one, other)
+    for i, (a, b) in enumerate(zip(one, other, strict=True)):
+        for at in sorted(where[a.name]):
+            if a.addresses[at] != b.addresses[at]:
+                told.append(f"{i}: {a.name}: {at}: {a.addresses[at]} and {b.addresses[at]}")
+    return told[:most]
