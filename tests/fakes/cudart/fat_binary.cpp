@@ -56,10 +56,11 @@ bytes part(bytes of, std::size_t offset, std::size_t size) {
 
 using table = std::map<std::string, std::vector<parameter>, std::less<>>;
 
-// Attributes of a kernel: a format, a number, and a value or the size of one. EIATTR_KPARAM_INFO
-// has for each parameter its index, its place, its offset and its size.
+// Attributes of a kernel: a format, a number, and a value or the size of one. One for each parameter
+// has its index, its place, its offset and its size; kernels with more than 4 KiB of parameters have
+// attributes with room for larger sizes.
 std::vector<parameter> read_info(bytes info) {
-  constexpr uint8_t sized = 4, parameter_info = 0x17;
+  constexpr uint8_t sized = 4, parameter_info = 0x17, large_parameter_info = 0x45;
   std::map<uint16_t, parameter> found;
   for (std::size_t at = 0; at + 4 <= info.size();) {
     const auto format = uint8_t(info[at]), number = uint8_t(info[at + 1]);
@@ -67,9 +68,10 @@ std::vector<parameter> read_info(bytes info) {
     at += 4;
     if (format != sized) continue;
     const auto ordinal = read<uint16_t>(info, at + 4), offset = read<uint16_t>(info, at + 6);
-    const auto packed = read<uint32_t>(info, at + 8);
-    if (number == parameter_info && size == 12 && packed) {
-      found[*ordinal] = {.offset = *offset, .size = *packed >> 18};
+    const auto last = read<uint32_t>(info, at + 8);
+    if (size == 12 && last && (number == parameter_info || number == large_parameter_info)) {
+      found[*ordinal] = {.offset = *offset,
+                         .size = number == parameter_info ? *last >> 18 : *last};
     }
     at += size;
   }

@@ -24,13 +24,13 @@ std::vector<std::byte> bytes_of(std::string_view text) {
 }
 
 void append_parameter(std::vector<std::byte>& to, uint16_t ordinal, uint16_t offset,
-                      uint32_t size) {
-  append(to, uint16_t(0x1704));
+                      uint32_t size, bool large = false) {
+  append(to, uint16_t(large ? 0x4504 : 0x1704));
   append(to, uint16_t(12));
   append(to, uint32_t(0));
   append(to, ordinal);
   append(to, offset);
-  append(to, size << 18 | 0x1f000);
+  append(to, large ? size : size << 18 | 0x1f000);
 }
 
 // Two sections: the names of sections, and what is known of the kernel "twice".
@@ -40,6 +40,7 @@ std::vector<std::byte> image() {
   append(info, uint32_t(0x00013701));  // one whose value is in its head
   append_parameter(info, 1, 8, 4);     // the last parameter comes first
   append_parameter(info, 0, 0, 8);
+  append_parameter(info, 2, 12, 20000, true);
   Elf64_Ehdr header = {};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
   header.e_shoff = sizeof(header) + names.size() + info.size();
@@ -91,11 +92,13 @@ TEST(FatBinaryTest, a_kernels_parameters_are_found) {
   const wrapper given = {.data = data.data()};
   const auto found = parameters_in(&given, "twice");
   ASSERT_TRUE(found.has_value());
-  ASSERT_EQ(found->size(), 2u);
+  ASSERT_EQ(found->size(), 3u);
   EXPECT_EQ(found->at(0).offset, 0u);
   EXPECT_EQ(found->at(0).size, 8u);
   EXPECT_EQ(found->at(1).offset, 8u);
   EXPECT_EQ(found->at(1).size, 4u);
+  EXPECT_EQ(found->at(2).offset, 12u);
+  EXPECT_EQ(found->at(2).size, 20000u);
 }
 
 TEST(FatBinaryTest, what_is_not_there_is_not_found) {
