@@ -1,14 +1,14 @@
 """Tests of torch's CUDA build without a GPU, on a libcudart in software (tests/fakes/cudart).
 
-They run programs with the Python that OUTBACK_CUDA_PYTHON names, which has a CUDA build of torch (5 GB,
-so ./dev test --all alone brings one), and with the stand-ins of OUTBACK_BUILD_DIR, a build tree. The
-programs have what torch has on a device: its allocator, streams, events, graphs; copies carry data.
-Kernels compute nothing: what they would have written is what was there. What a program did is in its
-record: each kernel, copy, fill and call of cuBLAS, in the order in which it asked for them
+They run programs with the Python that OUTBACK_CUDA_PYTHON names, which has a CUDA build of torch (5
+GB, so ./dev test --all alone brings one), and with the stand-ins of OUTBACK_BUILD_DIR, a build tree.
+The programs have what torch has on a device: its allocator, streams, events, graphs; copies carry
+data. Kernels compute nothing: what they would have written is what was there. What a program did is
+in its record: each kernel, copy, fill and call of cuBLAS, in the order in which it asked for them
 (tests/fakes/cudart/fake_kernels.h). So two programs are compared by what they ask of a device.
 
-Nobody may read a kernel's result on the host and go on by it (nonzero, unique, .item() of a loss). cuDNN,
-cuFFT and cuSOLVER do not start, nor do expandable segments and cudaMallocAsync.
+Nobody may read a kernel's result on the host and go on by it (nonzero, unique, .item() of a loss).
+cuDNN, cuFFT and cuSOLVER do not start, nor do expandable segments and cudaMallocAsync.
 """
 
 import os
@@ -20,8 +20,8 @@ import pytest
 from stand_in import LIBRARIES, Run, run
 
 PROGRAMS = Path(__file__).with_name("programs")
-# Without the end of the interpreter, which torch's autograd threads may not survive: one that lets go
-# of a graph after backward() has returned may ask for the interpreter's lock then.
+# Without the end of the interpreter, which torch's autograd threads may not survive: one that lets
+# go of a graph after backward() has returned may ask for the interpreter's lock then.
 END = """
 if __name__ == "__main__":
     import os, sys
@@ -47,7 +47,9 @@ def _needs() -> tuple[Path, Path]:
 
 
 @pytest.fixture(scope="session")
-def on_cuda(_needs: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Run]:
+def on_cuda(
+    _needs: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., Run]:
     """Runs a program, its text or the name of one of programs/, to its end, which has to be one of
     success. `variables` are set for it."""
     python, folder = _needs

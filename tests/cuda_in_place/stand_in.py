@@ -1,4 +1,4 @@
-"""Programs on torch's CUDA build and the stand-ins of NVIDIA's libraries, and what they did there."""
+"""Programs on torch's CUDA build and stand-ins of NVIDIA's libraries, and what they did there."""
 
 import os
 import re
@@ -32,7 +32,7 @@ class Work:
     name: str
     # Where in its parameters ("1.8": byte 8 of the second) which memory ("0:3+512": byte 512 of the
     # third allocation of device 0) is. Closures have gaps that nobody writes, in which addresses of
-    # before may lie: `same_addresses` knows.
+    # before may lie: `differences` knows.
     addresses: Mapping[str, str] = field(compare=False)
 
     @classmethod
@@ -43,7 +43,7 @@ class Work:
 
     @property
     def short_name(self) -> str:
-        """Without results, namespaces, templates and parameters: "vectorized_elementwise_kernel"."""
+        """Without namespaces, templates, parameters: "vectorized_elementwise_kernel"."""
         plain = self.name.replace("(anonymous namespace)::", "")
         return re.split("::", re.split(r"[<(]", plain)[0].split(" ")[-1])[-1]
 
@@ -77,7 +77,7 @@ def variables(folder: Path, record: Path) -> dict[str, str]:
 def run(
     command: Sequence[str | Path], folder: Path, record: Path, more: Mapping[str, str] = {}
 ) -> Run:
-    """Runs it to its end with the stand-ins of that folder. A failure of the program is one here."""
+    """Runs it to its end with the stand-ins of that folder. Its failure is one here."""
     environment = {**os.environ, **variables(folder, record), **more}
     for name in ("PYTHONPATH", "CUDA_VISIBLE_DEVICES", "PYTORCH_ALLOC_CONF"):
         if name not in more:
@@ -102,13 +102,9 @@ def pointers(*runs: Sequence[Work]) -> Mapping[str, Collection[str]]:
 
 
 def differences(one: Sequence[Work], other: Sequence[Work], most: int = 10) -> list[str]:
-    """What tells two programs' work apart, in words; none where both ask the same of the same memory,
-    in the same order."""
-    told = [
-        f"{i}: {a}\n   {b}"
-        for i, (a, b) in enumerate(zip(one, other, strict=False))
-        if a != b
-    ]
+    """What tells two programs' work apart, in words; none where both ask the same of the same
+    memory, in the same order."""
+    told = [f"{i}: {a}\n   {b}" for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b]
     if len(one) != len(other):
         told.append(f"{len(one)} and {len(other)} pieces of work")
     if told:

@@ -4,16 +4,16 @@
 using namespace fake_cublas;
 
 // Each takes as many words as the longest of the functions has parameters. A caller passes fewer;
-// what lies behind them on the stack is not looked at. All parameters are whole numbers or addresses,
-// so they are where words are.
-#define FAKE_CUBLAS(name, kinds)                                                                  \
-  int name(handle* of, word p0, word p1, word p2, word p3, word p4, word p5, word p6, word p7,    \
+// what lies behind them on the stack is not looked at. All parameters are whole numbers or
+// addresses, so they are where words are.
+#define FAKE_CUBLAS(name, kinds)                                                                   \
+  int name(handle* of, word p0, word p1, word p2, word p3, word p4, word p5, word p6, word p7,     \
            word p8, word p9, word p10, word p11, word p12, word p13, word p14, word p15, word p16, \
-           word p17, word p18, word p19, word p20, word p21, word p22) {                          \
-    const word all[] = {p0,  p1,  p2,  p3,  p4,  p5,  p6,  p7,  p8,  p9,  p10, p11,               \
-                        p12, p13, p14, p15, p16, p17, p18, p19, p20, p21, p22};                   \
-    static_assert(sizeof(kinds) - 1 <= sizeof(all) / sizeof(all[0]));                             \
-    return of == nullptr ? not_initialized : add_call(#name, kinds, all, of->stream);             \
+           word p17, word p18, word p19, word p20, word p21, word p22) {                           \
+    const word all[] = {p0,  p1,  p2,  p3,  p4,  p5,  p6,  p7,  p8,  p9,  p10, p11,                \
+                        p12, p13, p14, p15, p16, p17, p18, p19, p20, p21, p22};                    \
+    static_assert(sizeof(kinds) - 1 <= sizeof(all) / sizeof(all[0]));                              \
+    return of == nullptr ? not_initialized : add_call(#name, kinds, all, of->stream);              \
   }
 
 #pragma GCC visibility push(default)

@@ -93,12 +93,8 @@ int cublasLtMatmulDescSetAttribute(product* of, int which, const void* from, std
 
 int cublasLtMatrixLayoutInit_internal(layout* made, std::size_t, int type, std::uint64_t rows,
                                       std::uint64_t columns, std::int64_t leading) {
-  *made = {.type = type,
-           .batches = 1,
-           .rows = rows,
-           .columns = columns,
-           .leading = leading,
-           .rest = {}};
+  *made = {
+      .type = type, .batches = 1, .rows = rows, .columns = columns, .leading = leading, .rest = {}};
   return success;
 }
 int cublasLtMatrixLayoutCreate(layout** made, int type, std::uint64_t rows, std::uint64_t columns,
@@ -134,7 +130,8 @@ int cublasLtMatmulPreferenceSetAttribute(preference*, int, const void*, std::siz
 int cublasLtMatmulAlgoGetHeuristic(void*, product*, layout*, layout*, layout*, layout*, preference*,
                                    int wanted, heuristic found[], int* count) {
   *count = wanted > 0 ? 1 : 0;
-  if (wanted > 0) found[0] = {.found = {}, .workspace = 0, .status = success, .waves = 1, .reserved = {}};
+  if (wanted > 0)
+    found[0] = {.found = {}, .workspace = 0, .status = success, .waves = 1, .reserved = {}};
   return wanted > 0 ? success : invalid_value;
 }
 
@@ -142,14 +139,14 @@ int cublasLtMatmul(void*, const product* of, const void* alpha, const void* a,
                    const layout* a_layout, const void* b, const layout* b_layout, const void* beta,
                    const void* c, const layout* c_layout, void* d, const layout* d_layout,
                    const algorithm*, void* workspace, std::size_t workspace_size, void* stream) {
-  const std::string described =
-      "cublasLtMatmul(compute=" + std::to_string(of->compute_type) +
-      " scale=" + std::to_string(of->scale_type) +
-      " transposed=" + std::to_string(int(of->rest[transpose_a])) +
-      std::to_string(int(of->rest[transpose_b])) +
-      " epilogue=" + std::to_string(int(of->rest[epilogue])) + spell("a", *a_layout) +
-      spell("b", *b_layout) + spell("c", *c_layout) + spell("d", *d_layout) +
-      " workspace=" + std::to_string(workspace_size) + ")";
+  const std::string described = "cublasLtMatmul(compute=" + std::to_string(of->compute_type) +
+                                " scale=" + std::to_string(of->scale_type) +
+                                " transposed=" + std::to_string(int(of->rest[transpose_a])) +
+                                std::to_string(int(of->rest[transpose_b])) +
+                                " epilogue=" + std::to_string(int(of->rest[epilogue])) +
+                                spell("a", *a_layout) + spell("b", *b_layout) +
+                                spell("c", *c_layout) + spell("d", *d_layout) +
+                                " workspace=" + std::to_string(workspace_size) + ")";
   const void* const addresses[] = {
       a, b, c, d, workspace, reinterpret_cast<const void*>(of->rest[bias]), alpha, beta};
   return add_call(described, addresses, int(sizeof(addresses) / sizeof(addresses[0])), stream);

@@ -8,7 +8,7 @@ namespace fake_cublas {
 
 int add_call(const std::string& described, const void* const* addresses, int count, void* stream) {
   return fake_cudart_call(described.c_str(), stream, addresses, count) == 0 ? success
-                                                                           : execution_failed;
+                                                                            : execution_failed;
 }
 
 int add_call(const char* name, const char* kinds, const word* parameters, void* stream) {

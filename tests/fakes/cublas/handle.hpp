@@ -1,4 +1,5 @@
-// What a handle of cuBLAS keeps, and how its functions come into the record of the fake CUDA runtime.
+// What a handle of cuBLAS keeps, and how its functions come into the record of the fake CUDA
+// runtime.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +8,8 @@
 
 namespace fake_cublas {
 
-// cublasStatus_t, cudaStream_t and the like are numbers and addresses here: cuBLAS's headers are not
-// needed to build this.
+// cublasStatus_t, cudaStream_t and the like are numbers and addresses here: cuBLAS's headers are
+// not needed to build this.
 constexpr int success = 0, not_initialized = 1, invalid_value = 7, execution_failed = 13;
 constexpr int version = 130101;  // whose functions these are
 

@@ -1,10 +1,10 @@
 // Functions of the driver that are there for programs to link, and answer CUDA_ERROR_NOT_SUPPORTED.
 // Nobody reads their parameters.
 
-#define FAKE_UNMODELLED(name)                                                              \
-  int unmodelled_##name() __asm__(#name) __attribute__((visibility("default")));            \
-  int unmodelled_##name() {                                                                 \
-    return 801; /* CUDA_ERROR_NOT_SUPPORTED */                                              \
+#define FAKE_UNMODELLED(name)                                                    \
+  int unmodelled_##name() __asm__(#name) __attribute__((visibility("default"))); \
+  int unmodelled_##name() {                                                      \
+    return 801; /* CUDA_ERROR_NOT_SUPPORTED */                                   \
   }
 
 extern "C" {

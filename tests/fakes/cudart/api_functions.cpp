@@ -98,8 +98,8 @@ cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* function,
     require(clusters != nullptr && given != nullptr, "a null pointer");
     const device& on = need_context(c.m);
     const dim3& block = given->blockDim;
-    const int fit = blocks_that_fit(c, function, int(block.x * block.y * block.z),
-                                    given->dynamicSmemBytes);
+    const int fit =
+        blocks_that_fit(c, function, int(block.x * block.y * block.z), given->dynamicSmemBytes);
     int size = 1;
     for (unsigned i = 0; i < given->numAttrs; ++i) {
       if (given->attrs[i].id != cudaLaunchAttributeClusterDimension) continue;

@@ -73,9 +73,8 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* given, const void* fun
                                 void** arguments) {
   return enter(__func__, [&](call& c) {
     require(given != nullptr, "a null pointer");
-    launch(
-        c, find_kernel(c, function),
-        {.grid = given->gridDim, .block = given->blockDim, .shared = given->dynamicSmemBytes},
-        arguments, given->stream);
+    launch(c, find_kernel(c, function),
+           {.grid = given->gridDim, .block = given->blockDim, .shared = given->dynamicSmemBytes},
+           arguments, given->stream);
   });
 }

@@ -5,15 +5,15 @@
 using namespace fake_cuda;
 
 #define FAKE_CUDA_UNMODELLED(name)                                                            \
-  cudaError_t unmodelled_##name() __asm__(#name) __attribute__((visibility("default")));       \
-  cudaError_t unmodelled_##name() {                                                            \
+  cudaError_t unmodelled_##name() __asm__(#name) __attribute__((visibility("default")));      \
+  cudaError_t unmodelled_##name() {                                                           \
     return enter(#name, [](call&) { throw refusal(cudaErrorNotSupported, "not modelled"); }); \
   }
 
-#define FAKE_CUDA_NOTHING(name)                                                         \
-  cudaError_t nothing_##name() __asm__(#name) __attribute__((visibility("default")));    \
-  cudaError_t nothing_##name() {                                                         \
-    return enter(#name, [](call&) {});                                                   \
+#define FAKE_CUDA_NOTHING(name)                                                       \
+  cudaError_t nothing_##name() __asm__(#name) __attribute__((visibility("default"))); \
+  cudaError_t nothing_##name() {                                                      \
+    return enter(#name, [](call&) {});                                                \
   }
 
 extern "C" {

@@ -16,11 +16,9 @@ void* as(Declared* given) {
 
 // There to be found, by torch before it needs any of them. Nobody reads their parameters.
 #define FAKE_CUDA_UNMODELLED(name, since)                                                      \
-  {                                                                                            \
-    #name, since, as<CUresult()>([]() -> CUresult {                                            \
-      return enter(#name, [](call&) { throw refusal(cudaErrorNotSupported, "not modelled"); }); \
-    })                                                                                         \
-  }
+  {#name, since, as<CUresult()>([]() -> CUresult {                                             \
+     return enter(#name, [](call&) { throw refusal(cudaErrorNotSupported, "not modelled"); }); \
+   })}
 
 const function table[] = {
     FAKE_CUDA_FUNCTION(cuInit, 2000, init),

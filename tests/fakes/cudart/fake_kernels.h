@@ -1,5 +1,5 @@
-// Kernels in the fake CUDA runtime: the record of what was launched, and kernels that compute. Plain
-// C, as fake_cudart.h is.
+// Kernels in the fake CUDA runtime: the record of what was launched, and kernels that compute.
+// Plain C, as fake_cudart.h is.
 //
 // The kernels of a library that is loaded compute nothing; what they would have written is what was
 // there.
@@ -34,8 +34,8 @@ FAKE_CUDART_EXPORT int fake_cudart_recorded(void);
 //   the kernel's name, demangled; the function's; "device to pinned"; the pattern
 //   the addresses: of a kernel or call, "1.8=0:3+512" is what is at byte 8 of parameter 1; of a
 //   copy or fill "to=" and "from=". 0:3+512 is byte 512 of the third allocation of device 0, which
-//   is the same in each run of a program; "pinned:2+0" likewise, and "host" is memory that CUDA does
-//   not know. "unknown" where the sizes of a kernel's parameters could not be read.
+//   is the same in each run of a program; "pinned:2+0" likewise, and "host" is memory that CUDA
+//   does not know. "unknown" where the sizes of a kernel's parameters could not be read.
 FAKE_CUDART_EXPORT const char* fake_cudart_recorded_line(int index);
 
 // ---- Kernels that compute.
@@ -52,8 +52,8 @@ typedef void (*fake_cudart_body)(const fake_cudart_shape* shape, void** argument
 
 // Gives a body to the kernel that `function` stands for in the program. A function that is no
 // kernel of a library becomes one, named `name`. `sizes` are those of its parameters, each of which
-// is aligned to the largest power of two that divides its size, 16 at most; null: they are read from
-// the library. 0 on success; -1 where they cannot be.
+// is aligned to the largest power of two that divides its size, 16 at most; null: they are read
+// from the library. 0 on success; -1 where they cannot be.
 FAKE_CUDART_EXPORT int fake_cudart_set_body(const void* function, const char* name,
                                             const size_t* sizes, int count, fake_cudart_body body,
                                             void* data);

@@ -56,9 +56,9 @@ bytes part(bytes of, std::size_t offset, std::size_t size) {
 
 using table = std::map<std::string, std::vector<parameter>, std::less<>>;
 
-// Attributes of a kernel: a format, a number, and a value or the size of one. One for each parameter
-// has its index, its place, its offset and its size; kernels with more than 4 KiB of parameters have
-// attributes with room for larger sizes.
+// Attributes of a kernel: a format, a number, and a value or the size of one. One for each
+// parameter has its index, its place, its offset and its size; kernels with more than 4 KiB of
+// parameters have attributes with room for larger sizes.
 std::vector<parameter> read_info(bytes info) {
   constexpr uint8_t sized = 4, parameter_info = 0x17, large_parameter_info = 0x45;
   std::map<uint16_t, parameter> found;
@@ -70,8 +70,7 @@ std::vector<parameter> read_info(bytes info) {
     const auto ordinal = read<uint16_t>(info, at + 4), offset = read<uint16_t>(info, at + 6);
     const auto last = read<uint32_t>(info, at + 8);
     if (size == 12 && last && (number == parameter_info || number == large_parameter_info)) {
-      found[*ordinal] = {.offset = *offset,
-                         .size = number == parameter_info ? *last >> 18 : *last};
+      found[*ordinal] = {.offset = *offset, .size = number == parameter_info ? *last >> 18 : *last};
     }
     at += size;
   }
@@ -98,8 +97,7 @@ void read_elf(bytes image, table& to) {
                                 std::size_t(end - rest.begin()));
     constexpr std::string_view prefix = ".nv.info.";
     if (!name.starts_with(prefix)) continue;
-    to.emplace(name.substr(prefix.size()),
-               read_info(part(image, each->sh_offset, each->sh_size)));
+    to.emplace(name.substr(prefix.size()), read_info(part(image, each->sh_offset, each->sh_size)));
   }
 }
 

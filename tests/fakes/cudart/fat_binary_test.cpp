@@ -23,8 +23,8 @@ std::vector<std::byte> bytes_of(std::string_view text) {
   return {bytes, bytes + text.size()};
 }
 
-void append_parameter(std::vector<std::byte>& to, uint16_t ordinal, uint16_t offset,
-                      uint32_t size, bool large = false) {
+void append_parameter(std::vector<std::byte>& to, uint16_t ordinal, uint16_t offset, uint32_t size,
+                      bool large = false) {
   append(to, uint16_t(large ? 0x4504 : 0x1704));
   append(to, uint16_t(12));
   append(to, uint32_t(0));
@@ -111,12 +111,23 @@ TEST(FatBinaryTest, what_is_not_there_is_not_found) {
 
 TEST(FatBinaryTest, lz4_is_undone) {
   // "abcab", then five bytes from two back, then "z".
-  const auto packed = bytes_of(std::string_view("\x51" "abcab" "\x02\x00" "\x10" "z", 10));
+  const auto packed =
+      bytes_of(std::string_view("\x51"
+                                "abcab"
+                                "\x02\x00"
+                                "\x10"
+                                "z",
+                                10));
   const auto made = from_lz4(packed, 11);
   ASSERT_TRUE(made.has_value());
   EXPECT_EQ(*made, bytes_of("abcabababaz"));
   EXPECT_FALSE(from_lz4(packed, 12).has_value());
-  EXPECT_FALSE(from_lz4(bytes_of(std::string_view("\x11" "a" "\x09\x00", 4)), 8).has_value());
+  EXPECT_FALSE(from_lz4(bytes_of(std::string_view("\x11"
+                                                  "a"
+                                                  "\x09\x00",
+                                                  4)),
+                        8)
+                   .has_value());
 }
 
 }  // namespace

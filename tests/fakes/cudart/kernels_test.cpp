@@ -93,12 +93,12 @@ TEST_F(KernelsTest, a_launch_that_cannot_be_is_refused) {
   EXPECT_EQ(launch(&plain, nullptr, {1, 65536, 1}), cudaErrorInvalidConfiguration);
   EXPECT_EQ(launch(&plain, nullptr, {1, 1, 1}, {1024, 2, 1}), cudaErrorInvalidConfiguration);
   EXPECT_EQ(launch(&plain, nullptr, {1, 1, 1}, {1, 1, 1}, 50000), cudaErrorInvalidValue);
-  EXPECT_CUDA(cudaFuncSetAttribute(address_of(&plain), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                   60000));
+  EXPECT_CUDA(
+      cudaFuncSetAttribute(address_of(&plain), cudaFuncAttributeMaxDynamicSharedMemorySize, 60000));
   EXPECT_CUDA(launch(&plain, nullptr, {1, 1, 1}, {1, 1, 1}, 50000));
-  EXPECT_EQ(cudaFuncSetAttribute(address_of(&plain), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 300000),
-            cudaErrorInvalidValue);
+  EXPECT_EQ(
+      cudaFuncSetAttribute(address_of(&plain), cudaFuncAttributeMaxDynamicSharedMemorySize, 300000),
+      cudaErrorInvalidValue);
   EXPECT_EQ(fake_cudart_recorded(), 1);
 }
 

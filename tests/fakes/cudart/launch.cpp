@@ -73,14 +73,14 @@ note_ptr make_note(call& c, const kernel& launched, const kernel_shape& shape, v
   const dim3 &grid = shape.grid, &block = shape.block;
   auto made = std::make_shared<note>();
   made->what = "kernel";
-  made->dimensions = fmt::format("{}x{}x{}\t{}x{}x{}", grid.x, grid.y, grid.z, block.x, block.y,
-                                 block.z);
+  made->dimensions =
+      fmt::format("{}x{}x{}\t{}x{}x{}", grid.x, grid.y, grid.z, block.x, block.y, block.z);
   made->bytes = shape.shared;
   made->name = launched.name();
   if (c.m.recorded.arguments()) {
     const auto& parameters = launched.parameters();
-    made->arguments = parameters ? spell_arguments(c, *parameters, gather(*parameters, arguments))
-                                 : "unknown";
+    made->arguments =
+        parameters ? spell_arguments(c, *parameters, gather(*parameters, arguments)) : "unknown";
   }
   return made;
 }

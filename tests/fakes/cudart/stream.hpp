@@ -19,7 +19,7 @@ struct stream {
   bool own = true;      // a user made it, and it has a handle
   uint64_t id = 0;
   int number = 0;  // among those of its device, in their order; 0: a default stream
-  work_ptr last;  // null: nothing was enqueued
+  work_ptr last;   // null: nothing was enqueued
   const char* made_by = "";
   bool kept = false;
   // In a capture: which one, and after which nodes of it the stream goes on.
