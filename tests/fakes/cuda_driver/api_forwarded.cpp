@@ -77,6 +77,56 @@ CUresult cuMemGetAddressRange(CUdeviceptr* begin, size_t* size, CUdeviceptr of) 
   FAKE_FORWARD(cuMemGetAddressRange, begin, size, of);
 }
 
+CUresult cuPointerGetAttribute(void* value, CUpointer_attribute which, CUdeviceptr of) {
+  FAKE_FORWARD(cuPointerGetAttribute, value, which, of);
+}
+CUresult cuModuleLoad(CUmodule* made, const char* file) {
+  FAKE_FORWARD(cuModuleLoad, made, file);
+}
+CUresult cuModuleLoadData(CUmodule* made, const void* image) {
+  FAKE_FORWARD(cuModuleLoadData, made, image);
+}
+CUresult cuModuleLoadDataEx(CUmodule* made, const void* image, unsigned count,
+                            CUjit_option* options, void** values) {
+  FAKE_FORWARD(cuModuleLoadDataEx, made, image, count, options, values);
+}
+CUresult cuModuleUnload(CUmodule gone) {
+  FAKE_FORWARD(cuModuleUnload, gone);
+}
+CUresult cuModuleGetFunction(CUfunction* found, CUmodule of, const char* name) {
+  FAKE_FORWARD(cuModuleGetFunction, found, of, name);
+}
+CUresult cuFuncGetAttribute(int* value, CUfunction_attribute which, CUfunction of) {
+  FAKE_FORWARD(cuFuncGetAttribute, value, which, of);
+}
+CUresult cuFuncSetAttribute(CUfunction of, CUfunction_attribute which, int value) {
+  FAKE_FORWARD(cuFuncSetAttribute, of, which, value);
+}
+CUresult cuFuncSetCacheConfig(CUfunction of, CUfunc_cache which) {
+  FAKE_FORWARD(cuFuncSetCacheConfig, of, which);
+}
+CUresult cuLaunchKernel(CUfunction launched, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                        CUstream on, void** arguments, void** extra) {
+  FAKE_FORWARD(cuLaunchKernel, launched, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared,
+               on, arguments, extra);
+}
+CUresult cuLaunchCooperativeKernel(CUfunction launched, unsigned grid_x, unsigned grid_y,
+                                   unsigned grid_z, unsigned block_x, unsigned block_y,
+                                   unsigned block_z, unsigned shared, CUstream on,
+                                   void** arguments) {
+  FAKE_FORWARD(cuLaunchCooperativeKernel, launched, grid_x, grid_y, grid_z, block_x, block_y,
+               block_z, shared, on, arguments);
+}
+CUresult cuLaunchKernelEx(const CUlaunchConfig* given, CUfunction launched, void** arguments,
+                          void** extra) {
+  FAKE_FORWARD(cuLaunchKernelEx, given, launched, arguments, extra);
+}
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction of, int block_size,
+                                                     size_t shared) {
+  FAKE_FORWARD(cuOccupancyMaxActiveBlocksPerMultiprocessor, blocks, of, block_size, shared);
+}
+
 // The older of two functions of one name is the one that has it without a number.
 CUresult cuCtxGetDevice(CUdevice* found) {
   void* const function = fake_cudart_driver_function("cuCtxGetDevice", 12000);

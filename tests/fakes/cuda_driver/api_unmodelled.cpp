@@ -9,23 +9,13 @@
 
 extern "C" {
 
-// What torch compiles while it runs.
-FAKE_UNMODELLED(cuFuncGetAttribute)
-FAKE_UNMODELLED(cuFuncSetAttribute)
-FAKE_UNMODELLED(cuFuncSetCacheConfig)
-FAKE_UNMODELLED(cuLaunchCooperativeKernel)
-FAKE_UNMODELLED(cuLaunchKernel)
-FAKE_UNMODELLED(cuLaunchKernelEx)
+// What torch and Triton compile while they run.
+FAKE_UNMODELLED(cuCtxGetLimit)
+FAKE_UNMODELLED(cuCtxSetLimit)
+FAKE_UNMODELLED(cuGetExportTable)
 FAKE_UNMODELLED(cuLinkAddData_v2)
 FAKE_UNMODELLED(cuLinkComplete)
 FAKE_UNMODELLED(cuLinkCreate_v2)
-FAKE_UNMODELLED(cuModuleGetFunction)
-FAKE_UNMODELLED(cuModuleLoad)
-FAKE_UNMODELLED(cuModuleLoadData)
-FAKE_UNMODELLED(cuModuleLoadDataEx)
-FAKE_UNMODELLED(cuModuleUnload)
-FAKE_UNMODELLED(cuOccupancyMaxActiveBlocksPerMultiprocessor)
-FAKE_UNMODELLED(cuPointerGetAttribute)
 FAKE_UNMODELLED(cuTensorMapEncodeTiled)
 
 }  // extern "C"

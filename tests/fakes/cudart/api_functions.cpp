@@ -8,24 +8,10 @@ using namespace fake_cuda;
 
 namespace {
 
-// An ordinary kernel's.
-constexpr int registers = 32;
-
-// As many as threads and shared memory leave room for.
-int blocks_that_fit(call& c, const void* function, int block_size, std::size_t shared) {
+int fit(call& c, const void* function, int block_size, std::size_t shared) {
   const device& on = need_context(c.m);
   find_kernel(c, function);
-  require(block_size > 0, "a block without threads");
-  const auto limit = [&](cudaDeviceAttr which) { return attribute(c.m, on, which); };
-  if (block_size > limit(cudaDevAttrMaxThreadsPerBlock)) return 0;
-  int fit = std::min(limit(cudaDevAttrMaxBlocksPerMultiprocessor),
-                     limit(cudaDevAttrMaxThreadsPerMultiProcessor) / block_size);
-  if (shared > 0) {
-    const auto all = std::size_t(limit(cudaDevAttrMaxSharedMemoryPerMultiprocessor));
-    const auto kept = std::size_t(limit(cudaDevAttrReservedSharedMemoryPerBlock));
-    fit = std::min(fit, int(all / (shared + kept)));
-  }
-  return fit;
+  return blocks_that_fit(c, on, block_size, shared);
 }
 
 }  // namespace
@@ -37,7 +23,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* to, const void* function) 
     const kernel& asked = find_kernel(c, function);
     *to = {};
     to->maxThreadsPerBlock = attribute(c.m, on, cudaDevAttrMaxThreadsPerBlock);
-    to->numRegs = registers;
+    to->numRegs = registers_of_a_kernel;
     to->ptxVersion = to->binaryVersion =
         c.m.given.capability_major * 10 + c.m.given.capability_minor;
     to->maxDynamicSharedSizeBytes = asked.dynamic_shared;
@@ -49,10 +35,7 @@ cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute which, 
   return enter(__func__, [&](call& c) {
     const device& on = need_context(c.m);
     kernel& changed = find_kernel(c, function);
-    if (which != cudaFuncAttributeMaxDynamicSharedMemorySize) return;
-    require(value >= 0 && value <= attribute(c.m, on, cudaDevAttrMaxSharedMemoryPerBlockOptin),
-            "more shared memory than a block can have");
-    changed.dynamic_shared = value;
+    if (which == cudaFuncAttributeMaxDynamicSharedMemorySize) allow_shared(c, changed, on, value);
   });
 }
 
@@ -78,7 +61,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
                                                           int block_size, size_t shared) {
   return enter(__func__, [&](call& c) {
     require(blocks != nullptr, "a null pointer");
-    *blocks = blocks_that_fit(c, function, block_size, shared);
+    *blocks = fit(c, function, block_size, shared);
   });
 }
 
@@ -88,7 +71,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks,
                                                                    unsigned) {
   return enter(__func__, [&](call& c) {
     require(blocks != nullptr, "a null pointer");
-    *blocks = blocks_that_fit(c, function, block_size, shared);
+    *blocks = fit(c, function, block_size, shared);
   });
 }
 
@@ -98,14 +81,13 @@ cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* function,
     require(clusters != nullptr && given != nullptr, "a null pointer");
     const device& on = need_context(c.m);
     const dim3& block = given->blockDim;
-    const int fit =
-        blocks_that_fit(c, function, int(block.x * block.y * block.z), given->dynamicSmemBytes);
+    const int blocks = fit(c, function, int(block.x * block.y * block.z), given->dynamicSmemBytes);
     int size = 1;
     for (unsigned i = 0; i < given->numAttrs; ++i) {
       if (given->attrs[i].id != cudaLaunchAttributeClusterDimension) continue;
       const auto& cluster = given->attrs[i].val.clusterDim;
       size = int(cluster.x * cluster.y * cluster.z);
     }
-    *clusters = fit * attribute(c.m, on, cudaDevAttrMultiProcessorCount) / std::max(size, 1);
+    *clusters = blocks * attribute(c.m, on, cudaDevAttrMultiProcessorCount) / std::max(size, 1);
   });
 }

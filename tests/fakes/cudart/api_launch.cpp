@@ -9,7 +9,7 @@ cudaError_t launch_as(const char* name, const void* function, dim3 grid, dim3 bl
                       void** arguments, std::size_t shared, cudaStream_t on) {
   return enter(name, [&](call& c) {
     launch(c, find_kernel(c, function), {.grid = grid, .block = block, .shared = shared}, arguments,
-           on);
+           *find_stream_here(c, on));
   });
 }
 
@@ -75,6 +75,6 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* given, const void* fun
     require(given != nullptr, "a null pointer");
     launch(c, find_kernel(c, function),
            {.grid = given->gridDim, .block = given->blockDim, .shared = given->dynamicSmemBytes},
-           arguments, given->stream);
+           arguments, *find_stream_here(c, given->stream));
   });
 }

@@ -1,6 +1,7 @@
 // Which functions the fake driver has, and since which release: what cudaGetDriverEntryPoint
 // answers.
 #include "tests/fakes/cudart/driver_memory.hpp"
+#include "tests/fakes/cudart/driver_modules.hpp"
 
 namespace fake_cuda::driver {
 namespace {
@@ -51,6 +52,19 @@ const function table[] = {
     FAKE_CUDA_FUNCTION(cuMemsetD2D8Async, 3020, memset_2d8),
     FAKE_CUDA_FUNCTION(cuMemsetD2D16Async, 3020, memset_2d16),
     FAKE_CUDA_FUNCTION(cuMemsetD2D32Async, 3020, memset_2d32),
+    FAKE_CUDA_FUNCTION(cuPointerGetAttribute, 4000, pointer_get_attribute),
+    FAKE_CUDA_FUNCTION(cuModuleLoad, 2000, module_load),
+    FAKE_CUDA_FUNCTION(cuModuleLoadData, 2000, module_load_data),
+    FAKE_CUDA_FUNCTION(cuModuleLoadDataEx, 2010, module_load_data_ex),
+    FAKE_CUDA_FUNCTION(cuModuleUnload, 2000, module_unload),
+    FAKE_CUDA_FUNCTION(cuModuleGetFunction, 2000, module_get_function),
+    FAKE_CUDA_FUNCTION(cuFuncGetAttribute, 2020, func_get_attribute),
+    FAKE_CUDA_FUNCTION(cuFuncSetAttribute, 9000, func_set_attribute),
+    FAKE_CUDA_FUNCTION(cuFuncSetCacheConfig, 3000, func_set_cache_config),
+    FAKE_CUDA_FUNCTION(cuLaunchKernel, 4000, launch_kernel),
+    FAKE_CUDA_FUNCTION(cuLaunchCooperativeKernel, 9000, launch_cooperative_kernel),
+    FAKE_CUDA_FUNCTION(cuLaunchKernelEx, 11060, launch_kernel_ex),
+    FAKE_CUDA_FUNCTION(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050, occupancy),
     FAKE_CUDA_UNMODELLED(cuMemAddressReserve, 10020),
     FAKE_CUDA_UNMODELLED(cuMemAddressFree, 10020),
     FAKE_CUDA_UNMODELLED(cuMemCreate, 10020),

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
 #include <span>
 #include <string_view>
 
@@ -54,8 +53,6 @@ bytes part(bytes of, std::size_t offset, std::size_t size) {
   return offset > of.size() ? bytes() : of.subspan(offset, std::min(size, of.size() - offset));
 }
 
-using table = std::map<std::string, std::vector<parameter>, std::less<>>;
-
 // Attributes of a kernel: a format, a number, and a value or the size of one. One for each
 // parameter has its index, its place, its offset and its size; kernels with more than 4 KiB of
 // parameters have attributes with room for larger sizes.
@@ -79,7 +76,7 @@ std::vector<parameter> read_info(bytes info) {
   return all;
 }
 
-void read_elf(bytes image, table& to) {
+void read_elf(bytes image, parameter_table& to) {
   const auto header = read<Elf64_Ehdr>(image, 0);
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return;
   const auto section = [&](std::size_t index) {
@@ -137,10 +134,23 @@ class container {
   }
 
   bytes rest_;
-  table known_;
+  parameter_table known_;
 };
 
 }  // namespace
+
+parameter_table parameters_of_image(const void* image) {
+  parameter_table made;
+  if (std::memcmp(image, ELFMAG, SELFMAG) != 0) return made;
+  Elf64_Ehdr header;
+  std::memcpy(&header, image, sizeof(header));
+  // Its sections' headers are the last that is in it, or programs' are.
+  const std::size_t size =
+      std::max<std::size_t>(header.e_shoff + std::size_t(header.e_shnum) * header.e_shentsize,
+                            header.e_phoff + std::size_t(header.e_phnum) * header.e_phentsize);
+  read_elf(bytes(static_cast<const std::byte*>(image), size), made);
+  return made;
+}
 
 std::optional<std::vector<parameter>> parameters_in(const void* wrapper,
                                                     const std::string& symbol) {

@@ -1,65 +1,15 @@
 // The sizes of a kernel's parameters, as they stand in a fat binary; and what compresses one.
 #include "tests/fakes/cudart/fat_binary.hpp"
 
-#include <elf.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <string_view>
 
 #include "tests/fakes/cudart/decompress.hpp"
+#include "tests/fakes/cudart/test_image.hpp"
 
 namespace fake_cuda {
 namespace {
-
-template <class T>
-void append(std::vector<std::byte>& to, const T& value) {
-  const auto* const bytes = reinterpret_cast<const std::byte*>(&value);
-  to.insert(to.end(), bytes, bytes + sizeof(T));
-}
-
-std::vector<std::byte> bytes_of(std::string_view text) {
-  const auto* const bytes = reinterpret_cast<const std::byte*>(text.data());
-  return {bytes, bytes + text.size()};
-}
-
-void append_parameter(std::vector<std::byte>& to, uint16_t ordinal, uint16_t offset, uint32_t size,
-                      bool large = false) {
-  append(to, uint16_t(large ? 0x4504 : 0x1704));
-  append(to, uint16_t(12));
-  append(to, uint32_t(0));
-  append(to, ordinal);
-  append(to, offset);
-  append(to, large ? size : size << 18 | 0x1f000);
-}
-
-// Two sections: the names of sections, and what is known of the kernel "twice".
-std::vector<std::byte> image() {
-  const std::vector<std::byte> names = bytes_of(std::string_view("\0.nv.info.twice\0", 16));
-  std::vector<std::byte> info;
-  append(info, uint32_t(0x00013701));  // one whose value is in its head
-  append_parameter(info, 1, 8, 4);     // the last parameter comes first
-  append_parameter(info, 0, 0, 8);
-  append_parameter(info, 2, 12, 20000, true);
-  Elf64_Ehdr header = {};
-  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
-  header.e_shoff = sizeof(header) + names.size() + info.size();
-  header.e_shentsize = sizeof(Elf64_Shdr);
-  header.e_shnum = 2;
-  Elf64_Shdr of_names = {}, of_info = {};
-  of_names.sh_offset = sizeof(header);
-  of_names.sh_size = names.size();
-  of_info.sh_name = 1;
-  of_info.sh_offset = sizeof(header) + names.size();
-  of_info.sh_size = info.size();
-  std::vector<std::byte> made;
-  append(made, header);
-  made.insert(made.end(), names.begin(), names.end());
-  made.insert(made.end(), info.begin(), info.end());
-  append(made, of_names);
-  append(made, of_info);
-  return made;
-}
 
 std::vector<std::byte> container(uint32_t magic) {
   const std::vector<std::byte> code = image();
@@ -99,6 +49,13 @@ TEST(FatBinaryTest, a_kernels_parameters_are_found) {
   EXPECT_EQ(found->at(1).size, 4u);
   EXPECT_EQ(found->at(2).offset, 12u);
   EXPECT_EQ(found->at(2).size, 20000u);
+}
+
+TEST(FatBinaryTest, an_image_alone_says_so_too) {
+  const auto found = parameters_of_image(image().data());
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found.at("twice").size(), 3u);
+  EXPECT_TRUE(parameters_of_image(".version 8.0").empty());
 }
 
 TEST(FatBinaryTest, what_is_not_there_is_not_found) {

@@ -140,15 +140,32 @@ kernel& find_kernel(call& c, const void* host) {
   return *found;
 }
 
+void allow_shared(call& c, kernel& changed, const device& on, int bytes) {
+  require(bytes >= 0 && bytes <= attribute(c.m, on, cudaDevAttrMaxSharedMemoryPerBlockOptin),
+          "more shared memory than a block can have");
+  changed.dynamic_shared = bytes;
+}
+
+int blocks_that_fit(call& c, const device& on, int block_size, std::size_t shared) {
+  require(block_size > 0, "a block without threads");
+  const auto limit = [&](cudaDeviceAttr which) { return attribute(c.m, on, which); };
+  if (block_size > limit(cudaDevAttrMaxThreadsPerBlock)) return 0;
+  const int fit = std::min(limit(cudaDevAttrMaxBlocksPerMultiprocessor),
+                           limit(cudaDevAttrMaxThreadsPerMultiProcessor) / block_size);
+  if (shared == 0) return fit;
+  const auto all = std::size_t(limit(cudaDevAttrMaxSharedMemoryPerMultiprocessor));
+  const auto kept = std::size_t(limit(cudaDevAttrReservedSharedMemoryPerBlock));
+  return std::min(fit, int(all / (shared + kept)));
+}
+
 void launch(call& c, const kernel& launched, const kernel_shape& shape, void** arguments,
-            cudaStream_t handle) {
-  const stream_ptr on = find_stream_here(c, handle);
-  check_shape(c, launched, shape, *c.m.devices[std::size_t(on->device)]);
+            stream& on) {
+  check_shape(c, launched, shape, *c.m.devices[std::size_t(on.device)]);
   task what = make_task(c, launched, shape, arguments);
-  if (c.m.recorded.on() || on->captured != nullptr) {
+  if (c.m.recorded.on() || on.captured != nullptr) {
     what.told = make_note(c, launched, shape, arguments);
   }
-  add(c, std::move(what), *on);
+  add(c, std::move(what), on);
 }
 
 void add_call(call& c, const char* name, std::string arguments, stream& on) {

@@ -19,6 +19,7 @@
 #include "tests/fakes/cudart/faults.hpp"
 #include "tests/fakes/cudart/handles.hpp"
 #include "tests/fakes/cudart/kernels.hpp"
+#include "tests/fakes/cudart/modules.hpp"
 #include "tests/fakes/cudart/record.hpp"
 #include "tests/fakes/cudart/settings.hpp"
 #include "tests/fakes/cudart/stream.hpp"
@@ -43,6 +44,7 @@ class machine {
   block_table blocks;
   kernel_table kernels;
   variable_table variables;
+  handle_table<loaded_module> modules{handle_kind::module};
   handle_table<stream> streams{handle_kind::stream};
   handle_table<event> events{handle_kind::event};
   handle_table<graph> graphs{handle_kind::graph};
