@@ -71,6 +71,7 @@ def variables(folder: Path, record: Path) -> dict[str, str]:
         "FAKE_CUDA_CAPABILITY": "8.0",
         "FAKE_CUDART_STRICT": "1",
         "FAKE_CUDART_RECORD": os.fspath(record),
+        "TRITON_LIBCUDA_PATH": os.fspath(folder),
     }
 
 
