@@ -62,15 +62,16 @@ class Run:
         return sum(each.what == what and each.when == when for each in self.work)
 
 
-def variables(folder: Path, record: Path) -> dict[str, str]:
-    """What makes a program run on the stand-ins: two devices like an A100 of 8 GiB. (On anything
-    newer torch has cuDNN compute attention, which does not start here.)"""
+def environment(folder: Path) -> dict[str, str]:
+    """Of a program on the stand-ins: two devices like an A100 of 8 GiB. (On anything newer torch has
+    cuDNN compute attention, which does not start here.)"""
+    ours = ("PYTHONPATH", "CUDA_VISIBLE_DEVICES", "PYTORCH_ALLOC_CONF")
     return {
+        **{name: value for name, value in os.environ.items() if name not in ours},
         "LD_PRELOAD": ":".join(os.fspath(folder / each) for each in LIBRARIES),
         "FAKE_CUDA_MEMORY": "8G",
         "FAKE_CUDA_CAPABILITY": "8.0",
         "FAKE_CUDART_STRICT": "1",
-        "FAKE_CUDART_RECORD": os.fspath(record),
         "TRITON_LIBCUDA_PATH": os.fspath(folder),
     }
 
@@ -79,12 +80,9 @@ def run(
     command: Sequence[str | Path], folder: Path, record: Path, more: Mapping[str, str] = {}
 ) -> Run:
     """Runs it to its end with the stand-ins of that folder. Its failure is one here."""
-    environment = {**os.environ, **variables(folder, record), **more}
-    for name in ("PYTHONPATH", "CUDA_VISIBLE_DEVICES", "PYTORCH_ALLOC_CONF"):
-        if name not in more:
-            environment.pop(name, None)
+    variables = {**environment(folder), "FAKE_CUDART_RECORD": os.fspath(record), **more}
     done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=False
+        command, env=variables, capture_output=True, text=True, timeout=TIMEOUT, check=False
     )
     assert done.returncode == 0, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
     work = [Work.of(line) for line in record.read_text().splitlines()]
@@ -102,15 +100,21 @@ def pointers(*runs: Sequence[Work]) -> Mapping[str, Collection[str]]:
     return found
 
 
-def differences(one: Sequence[Work], other: Sequence[Work], most: int = 10) -> list[str]:
+def differences(one: Sequence[Work], other: Sequence[Work]) -> list[str]:
     """What tells two programs' work apart, in words; none where both ask the same of the same
     memory, in the same order."""
+    return work_differences(one, other, pointers(one, other))
+
+
+def work_differences(
+    one: Sequence[Work], other: Sequence[Work], where: Mapping[str, Collection[str]], most: int = 10
+) -> list[str]:
+    """`where`: those of `pointers`."""
     told = [f"{i}: {a}\n   {b}" for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b]
     if len(one) != len(other):
         told.append(f"{len(one)} and {len(other)} pieces of work")
     if told:
         return told[:most]
-    where = pointers(one, other)
     for i, (a, b) in enumerate(zip(one, other, strict=True)):
         for at in sorted(where[a.name]):
             if a.addresses[at] != b.addresses[at]:

@@ -79,7 +79,9 @@ def provide_cuda(version: str) -> Path:
             # Exactly that version: 2.13.0+cpu is another.
             _constraints(made).write_text(f"torch==={version}\n")
             with console.step(f"torch {version}, CUDA"):
-                shell.run("pip-torch-cuda", [*_pip(made), f"torch==={version}", "numpy"])
+                shell.run(
+                    "pip-torch-cuda", [*_pip(made), f"torch==={version}", "numpy", "expecttest"]
+                )
     return made.python
 
 

@@ -7,7 +7,6 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-DEVICE, STEPS = sys.argv[1], int(sys.argv[2])
 WORDS, WIDTH, HEADS, LAYERS, LENGTH = 256, 128, 4, 2, 64
 
 
@@ -41,15 +40,21 @@ class GPT(nn.Module):
         return self.guess(self.after(self.blocks(self.words(words) + self.places(places))))
 
 
-torch.manual_seed(0)
-model = GPT().to(DEVICE)
-optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
-text = torch.randint(0, WORDS, (4, LENGTH)).to(DEVICE)
-for _ in range(STEPS):
-    with torch.autocast(DEVICE, dtype=torch.bfloat16):
-        guessed = model(text[:, :-1])
-        loss = F.cross_entropy(guessed.flatten(0, 1).float(), text[:, 1:].flatten())
-    loss.backward()
-    optimizer.step()
-    optimizer.zero_grad()
-torch.accelerator.synchronize()
+def train(device: str, steps: int) -> object:
+    torch.manual_seed(0)
+    model = GPT().to(device)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
+    text = torch.randint(0, WORDS, (4, LENGTH)).to(device)
+    for _ in range(steps):
+        with torch.autocast(device, dtype=torch.bfloat16):
+            guessed = model(text[:, :-1])
+            loss = F.cross_entropy(guessed.flatten(0, 1).float(), text[:, 1:].flatten())
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    torch.accelerator.synchronize()
+    return model, optimizer
+
+
+if __name__ == "__main__":
+    train(sys.argv[1], int(sys.argv[2]))
