@@ -9,7 +9,7 @@ from pathlib import Path
 
 from stand_in import Work, pointers, work_differences
 
-FAMILIES = ("operators", "modules", "optimizers", "attention", "graphs", "training")
+FAMILIES = ("operators", "modules", "optimizers", "attention", "graphs", "training", "choices")
 MOST_DEATHS = 20
 
 
@@ -18,7 +18,7 @@ class One:
     """One of a family."""
 
     name: str
-    outcome: str  # empty; the type of its exception; or that it ended the process
+    outcome: str  # empty; its answer; the type of its exception; or that it ended the process
     work: Sequence[Work]
     memory: Mapping[str, int]  # of the caching allocator: what it has, had at most, and how often
     offset: int  # how far the random numbers came

@@ -42,9 +42,11 @@ def clean() -> None:
 
 
 def outcome_of(work: Callable[[], object]) -> tuple[str, object]:
-    """How it ended, and what it returned, which has to live until its memory was counted."""
+    """How it ended, and what it returned, which has to live until its memory was counted; words are
+    an answer."""
     try:
-        return "", work()
+        result = work()
+        return (result, None) if isinstance(result, str) else ("", result)
     except Exception as error:
         return type(error).__name__, None
 
