@@ -5,6 +5,8 @@ import re
 import subprocess
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import takewhile
 from pathlib import Path
 
 # In place of those of the same names that torch is linked with. cuBLAS after what it calls.
@@ -32,7 +34,7 @@ class Work:
     name: str
     # Where in its parameters ("1.8": byte 8 of the second) which memory ("0:3+512": byte 512 of the
     # third allocation of device 0) is. Closures have gaps that nobody writes, in which addresses of
-    # before may lie: `differences` knows.
+    # before may lie: `pointers` knows.
     addresses: Mapping[str, str] = field(compare=False)
 
     @classmethod
@@ -89,15 +91,78 @@ def run(
     return Run(done.stdout, done.stderr, work)
 
 
+# Kernels with tables of addresses: the parameter, and the dimension of the grid that has a block or
+# more for each of a row. What lies behind is what was on the stack.
+TABLES = {"multi_tensor_apply_kernel": (0, 0), "CatArrayBatchedCopy": (1, 1)}
+# Bytes of a row of the first, by the number of rows.
+ROWS = {1: 8 * 770, 2: 8 * 448, 3: 8 * 336, 4: 8 * 252, 5: 8 * 210}
+OPENS, CLOSES = "([{<", ")]}>"
+
+
+@cache
+def parameter_types(name: str) -> list[str]:
+    """Of a kernel whose name is a declaration: "f(int, std::array<char*, 2ul>)"; else none."""
+    found, depth, end = [], 0, len(name) - 1
+    if not name.endswith(")"):
+        return []
+    for i in range(len(name) - 1, -1, -1):
+        if name[i] in CLOSES and name[i - 1 : i + 1] != "->":
+            depth += 1
+        elif name[i] in OPENS:
+            depth -= 1
+        if depth == 0 or (depth == 1 and name[i] == ","):
+            found.append(name[i + 1 : end].strip())
+            end = i
+        if depth == 0:
+            return found[::-1]
+    return []
+
+
+def by_parameter(work: Work) -> dict[tuple[str, str], tuple[int, set[str]]]:
+    """The places of its addresses in each parameter, with the number of that; by the kernel's short
+    name and the parameter's type."""
+    types = parameter_types(work.name) if work.what == "kernel" else []
+    places: dict[int, set[str]] = {i: set() for i in range(len(types))}
+    tables = {number for name, (number, _) in TABLES.items() if work.short_name.startswith(name)}
+    for at in work.addresses:
+        number, _, offset = at.partition(".")
+        if not types or not number.isdecimal():
+            return {(work.name, ""): (-1, set(work.addresses))}
+        if int(number) not in tables:
+            places[int(number)].add(offset)
+    return {(work.short_name, f"{types[i]} {i}"): (i, found) for i, found in places.items()}
+
+
 def pointers(*runs: Sequence[Work]) -> Mapping[str, Collection[str]]:
-    """For each kernel where in its parameters addresses are: in all of its launches."""
-    found: dict[str, set[str]] = {}
+    """For each kernel where in its parameters addresses are: where all launches have one, also those
+    of other kernels of its short name whose parameter is of the same type."""
+    common: dict[tuple[str, str], set[str]] = {}
+    named: dict[str, Work] = {}
     for each in (work for run in runs for work in run):
-        if each.name in found:
-            found[each.name] &= each.addresses.keys()
-        else:
-            found[each.name] = set(each.addresses)
-    return found
+        named[each.name] = each
+        for of, (_, places) in by_parameter(each).items():
+            common[of] = common[of] & places if of in common else places
+    return {
+        name: {
+            place if number < 0 else f"{number}.{place}"
+            for of, (number, _) in by_parameter(each).items()
+            for place in common[of]
+        }
+        for name, each in named.items()
+    }
+
+
+def table(work: Work) -> list[str]:
+    """Where the addresses of its table are."""
+    for name, (parameter, dimension) in TABLES.items():
+        if work.short_name.startswith(name):
+            blocks = int(work.grid.split("x")[dimension])
+            lists = re.search(r"TensorList.*\b(\d)>$", parameter_types(work.name)[parameter])
+            rows = int(lists[1]) if lists else 1
+            begins = [row * ROWS[rows] for row in range(rows)]
+            places = [[f"{parameter}.{of + 8 * i}" for i in range(blocks)] for of in begins]
+            return [at for row in places for at in takewhile(work.addresses.__contains__, row)]
+    return []
 
 
 def differences(one: Sequence[Work], other: Sequence[Work]) -> list[str]:
@@ -116,7 +181,8 @@ def work_differences(
     if told:
         return told[:most]
     for i, (a, b) in enumerate(zip(one, other, strict=True)):
-        for at in sorted(where[a.name]):
-            if a.addresses[at] != b.addresses[at]:
-                told.append(f"{i}: {a.name}: {at}: {a.addresses[at]} and {b.addresses[at]}")
+        for at in sorted({*where[a.name], *table(a), *table(b)}):
+            these, those = a.addresses.get(at), b.addresses.get(at)
+            if these != those:
+                told.append(f"{i}: {a.name}: {at}: {these} and {those}")
     return told[:most]

@@ -43,11 +43,12 @@ def clean() -> None:
 
 def outcome_of(work: Callable[[], object]) -> tuple[str, object]:
     """How it ended, and what it returned, which has to live until its memory was counted; words are
-    an answer."""
+    an answer. An exception's are for people, on stderr."""
     try:
         result = work()
         return (result, None) if isinstance(result, str) else ("", result)
     except Exception as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return type(error).__name__, None
 
 
@@ -74,6 +75,7 @@ def run(units: Iterator[tuple[str, Callable[[], object]]], file: IO[str], after:
             after = "" if name == after else after
             continue
         print(json.dumps({"begins": name}), file=file, flush=True)
+        print(f"{name}:", file=sys.stderr)
         print(json.dumps(entry_of(name, work)), file=file, flush=True)
         del work
 
