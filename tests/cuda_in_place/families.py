@@ -4,7 +4,7 @@ the same family on two devices apart."""
 import json
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stand_in import Work, pointers, work_differences
@@ -18,15 +18,16 @@ class One:
     """One of a family."""
 
     name: str
-    outcome: str  # empty; its answer; the type of its exception; or that it ended the process
-    work: Sequence[Work]
-    memory: Mapping[str, int]  # of the caching allocator: what it has, had at most, and how often
-    offset: int  # how far the random numbers came
+    outcome: str  # empty; the type of its exception; or that it ended the process
+    answer: str = ""  # what it said, in words
+    work: Sequence[Work] = ()
+    memory: Mapping[str, int] = field(default_factory=dict)  # of the caching allocator
+    offset: int = 0  # how far the random numbers came
 
     @classmethod
     def of(cls, entry: dict) -> "One":
-        work = renumbered([Work.of(line) for line in entry["work"]])
-        return cls(entry["name"], entry["outcome"], work, entry["memory"], entry["offset"])
+        work = renumbered([Work.of(line) for line in entry.get("work", ())])
+        return cls(**{**entry, "work": work})
 
 
 def renumbered(work: Sequence[Work]) -> list[Work]:
@@ -54,10 +55,7 @@ def run_family(start: Callable[[Path, str], subprocess.CompletedProcess], file: 
         assert begun and begun[-1] != after and deaths < MOST_DEATHS, f"{after}\n{done.stderr}"
         after = begun[-1]
         with file.open("a") as to:
-            ended = {"outcome": f"exit code {done.returncode}", "errors": done.stderr[-2000:]}
-            print(
-                json.dumps({"name": after, "work": [], "memory": {}, "offset": 0, **ended}), file=to
-            )
+            print(json.dumps({"name": after, "outcome": f"exit code {done.returncode}"}), file=to)
     return [One.of(each) for each in entries(file) if "name" in each]
 
 
@@ -78,6 +76,8 @@ def differences(these: Sequence[One], those: Sequence[One]) -> dict[str, list[st
 def one_difference(a: One, b: One, where: Mapping[str, Sequence[str]]) -> list[str]:
     if a.outcome != b.outcome:
         return [f"it ends with {a.outcome or 'success'} and {b.outcome or 'success'}"]
+    if a.answer != b.answer:
+        return [f"{a.answer} and {b.answer}"]
     told = work_differences(a.work, b.work, where)
     told += [
         f"{key}: {a.memory.get(key)} and {b.memory.get(key)}"

@@ -42,11 +42,9 @@ def clean() -> None:
 
 
 def outcome_of(work: Callable[[], object]) -> tuple[str, object]:
-    """How it ended, and what it returned, which has to live until its memory was counted; words are
-    an answer. An exception's are for people, on stderr."""
+    """How it ended, and what it returned. An exception's words are for people, on stderr."""
     try:
-        result = work()
-        return (result, None) if isinstance(result, str) else ("", result)
+        return "", work()
     except Exception as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return type(error).__name__, None
@@ -54,19 +52,18 @@ def outcome_of(work: Callable[[], object]) -> tuple[str, object]:
 
 def entry_of(name: str, work: Callable[[], object]) -> dict[str, object]:
     clean()
-    outcome, kept = outcome_of(work)
+    outcome, result = outcome_of(work)
     gc.collect()
-    memory = torch.cuda.memory_stats()
-    offset = torch.cuda.default_generators[0].get_offset()
-    lines = recorded()
-    del kept
-    return {
+    entry = {
         "name": name,
         "outcome": outcome,
-        "work": lines,
-        "memory": memory,
-        "offset": offset,
+        "answer": result if isinstance(result, str) else "",
+        "memory": torch.cuda.memory_stats(),  # while what it returned lives
+        "offset": torch.cuda.default_generators[0].get_offset(),
+        "work": recorded(),
     }
+    del result
+    return entry
 
 
 def run(units: Iterator[tuple[str, Callable[[], object]]], file: IO[str], after: str) -> None:
