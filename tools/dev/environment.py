@@ -64,6 +64,27 @@ def provide(version: str, index: str | None, *groups: str) -> Environment:
     return found
 
 
+def provide_cuda(version: str) -> Path:
+    """A Python whose torch is the CUDA build of that release, made where there is none: 5 GB."""
+    _keep_bytecode()
+    home = ROOT / f".venv-cuda-{version}"
+    made = Environment(home / "bin" / "python", version, BUILD)
+    keys = _keys(version, None, ())
+    with _kept_up_to_date(home, "python", keys["python"]) as stale:
+        if stale:
+            with console.step("python environment, CUDA"):
+                shell.run("venv-cuda", [sys.executable, "-m", "venv", home])
+    with _kept_up_to_date(home, "torch", keys["torch"]) as stale:
+        if stale:
+            # Exactly that version: 2.13.0+cpu is another.
+            _constraints(made).write_text(f"torch==={version}\n")
+            with console.step(f"torch {version}, CUDA"):
+                shell.run(
+                    "pip-torch-cuda", [*_pip(made), f"torch==={version}", "numpy", "expecttest"]
+                )
+    return made.python
+
+
 def found(version: str, index: str | None, *groups: str) -> Environment | None:
     """What `provide` would return, where it would have nothing to do for it."""
     _keep_bytecode()

@@ -16,7 +16,7 @@ namespace {
 
 bool is_entry_point(const char* name) {
   const std::string_view text = name;
-  if (text == "@copy" || text == "@fill" || text == "@host") return true;
+  if (text == "@copy" || text == "@fill" || text == "@host" || text == "@kernel") return true;
   for (const driver::function& each : driver::functions()) {
     if (text == each.name) return true;
   }
@@ -26,7 +26,7 @@ bool is_entry_point(const char* name) {
   void* const library = dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
   const bool found = library != nullptr && dlsym(library, name) != nullptr;
   if (library != nullptr) dlclose(library);
-  return found && text.substr(0, 4) == "cuda";
+  return found && (text.starts_with("cuda") || text.starts_with("__cuda"));
 }
 
 // What the control functions have in common: no fault, no last error, no driver needed.
@@ -59,8 +59,8 @@ extern "C" {
 int fake_cudart_fail(const char* entry_point, int nth, int error) {
   if (entry_point == nullptr || nth < 0 || !is_entry_point(entry_point)) {
     std::fprintf(stderr,
-                 "fake_cudart_fail(%s, %d, %d): expected an entry point, or @copy, @fill "
-                 "or @host, and nth >= 0\n",
+                 "fake_cudart_fail(%s, %d, %d): expected an entry point, or @copy, @fill, "
+                 "@host or @kernel, and nth >= 0\n",
                  entry_point == nullptr ? "null" : entry_point, nth, error);
     return -1;
   }

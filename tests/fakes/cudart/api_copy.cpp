@@ -17,6 +17,14 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t size, cudaMemcpyKind k
   });
 }
 
+cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                              size_t width, size_t height, cudaMemcpyKind kind,
+                              cudaStream_t handle) {
+  return enter(__func__, [&](call& c) {
+    copy_rows(c, to, to_pitch, from, from_pitch, width, height, kind, *find_stream(c, handle));
+  });
+}
+
 cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device,
                                 size_t size, cudaStream_t handle) {
   return enter(__func__, [&](call& c) {

@@ -55,6 +55,9 @@ void launch(call& c, graph_exec& launched, stream& on) {
   for (const graph_node& node : launched.nodes) {
     before = {start};
     for (const std::size_t each : node.after) before.push_back(enqueued[each]);
+    if (node.what.told != nullptr) {
+      c.m.recorded.add(*node.what.told, "replayed", node.device, on.number);
+    }
     enqueued.push_back(c.m.runs.submit(node.what, node.device, node.priority, before));
     c.m.devices[std::size_t(node.device)]->pending.insert(enqueued.back()->number);
     leaves.push_back(enqueued.back());

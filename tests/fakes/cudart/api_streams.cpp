@@ -10,7 +10,7 @@ using namespace fake_cuda;
 namespace {
 
 void create(call& c, cudaStream_t* handle, unsigned flags, int priority) {
-  const device& current = need_context(c.m);
+  device& current = need_context(c.m);
   require(handle != nullptr, "a null pointer");
   require(flags == cudaStreamDefault || flags == cudaStreamNonBlocking, "flags that there are not");
   auto made = std::make_shared<stream>();
@@ -18,6 +18,7 @@ void create(call& c, cudaStream_t* handle, unsigned flags, int priority) {
   made->flags = flags;
   made->priority = std::clamp(priority, greatest_priority, least_priority);
   made->id = c.m.next_id++;
+  made->number = ++current.streams;
   made->made_by = c.entry_point;
   *handle = c.m.streams.add<cudaStream_t>(std::move(made));
 }

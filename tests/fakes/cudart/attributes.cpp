@@ -26,6 +26,27 @@ int attribute(const machine& m, const device& of, int which) {
       return 32;
     case cudaDevAttrMaxThreadsPerMultiProcessor:
       return 2048;
+    case cudaDevAttrMaxBlocksPerMultiprocessor:
+      return 32;
+    case cudaDevAttrMaxRegistersPerBlock:
+    case cudaDevAttrMaxRegistersPerMultiprocessor:
+      return 65536;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+      return 233472;
+    case cudaDevAttrReservedSharedMemoryPerBlock:
+      return 1024;
+    case cudaDevAttrTotalConstantMemory:
+      return 65536;
+    case cudaDevAttrGlobalMemoryBusWidth:
+      return 5120;
+    case cudaDevAttrMaxPersistingL2CacheSize:
+      return 32768000;
+    case cudaDevAttrMaxPitch:
+      return 2147483647;
+    case cudaDevAttrTexturePitchAlignment:
+      return 32;
+    case cudaDevAttrSurfaceAlignment:
+      return 512;
     case cudaDevAttrMultiProcessorCount:
       return of.described.instance < 0 ? 132 : 16;
     case cudaDevAttrClockRate:
@@ -40,6 +61,11 @@ int attribute(const machine& m, const device& of, int which) {
     case cudaDevAttrCanMapHostMemory:
     case cudaDevAttrConcurrentKernels:
     case cudaDevAttrUnifiedAddressing:
+    case cudaDevAttrCooperativeLaunch:
+    case cudaDevAttrClusterLaunch:
+    case cudaDevAttrComputePreemptionSupported:
+    case cudaDevAttrGlobalL1CacheSupported:
+    case cudaDevAttrLocalL1CacheSupported:
     case cudaDevAttrStreamPrioritiesSupported:
     case cudaDevAttrIpcEventSupport:
     case cudaDevAttrHostRegisterSupported:

@@ -22,7 +22,8 @@ struct block {
   unsigned flags = 0;         // of cudaHostAlloc or cudaHostRegister
   int in_use = 0;             // by enqueued work
   const char* made_by = "";
-  bool kept = false;    // meant to stay for ever
+  int ordinal = 0;    // among the allocations of its device; of host memory, among all of its kind
+  bool kept = false;  // meant to stay for ever
   uint64_t number = 0;  // of the allocation, for those who import it
   // Of imported memory: which allocation of which process it is, on which device it was opened, how
   // often, and what is mapped.

@@ -37,6 +37,39 @@ std::vector<block_ptr> used(const place& to, const place& from) {
   return all;
 }
 
+bool is_noted(call& c, const stream& on) {
+  return c.m.recorded.on() || on.captured != nullptr;
+}
+
+const char* side(const place& at) {
+  return at.pageable() ? "pageable" : at.on_device() ? "device" : "pinned";
+}
+
+note_ptr note_of_copy(call& c, const stream& on, const void* to, const place& target,
+                      const void* from, const place& source, std::size_t size) {
+  if (!is_noted(c, on)) return nullptr;
+  const auto spell = [&](const void* address) {
+    return spell_address(c.m.blocks, reinterpret_cast<uintptr_t>(address));
+  };
+  return std::make_shared<note>(
+      note{.what = "copy",
+           .dimensions = "\t",
+           .bytes = size,
+           .name = fmt::format("{} to {}", side(source), side(target)),
+           .arguments = fmt::format("to={} from={}", spell(to), spell(from))});
+}
+
+note_ptr note_of_fill(call& c, const stream& on, const void* to, fill_pattern with,
+                      std::size_t count) {
+  if (!is_noted(c, on)) return nullptr;
+  return std::make_shared<note>(
+      note{.what = "fill",
+           .dimensions = "\t",
+           .bytes = with.size * count,
+           .name = fmt::format("{:#x}", with.value),
+           .arguments = "to=" + spell_address(c.m.blocks, reinterpret_cast<uintptr_t>(to))});
+}
+
 // The row is aligned to the pattern.
 void fill_row(std::byte* row, fill_pattern with, std::size_t width) {
   switch (with.size) {
@@ -65,7 +98,10 @@ void copy(call& c, void* to, const void* from, std::size_t size, cudaMemcpyKind 
   if (size == 0) return;
   const place target = locate(c.m, to, size), source = locate(c.m, from, size);
   check_kind(kind, target, source);
-  task what = {.kind = work_kind::copy, .body = nullptr, .uses = used(target, source)};
+  task what = {.kind = work_kind::copy,
+               .body = nullptr,
+               .uses = used(target, source),
+               .told = note_of_copy(c, on, to, target, from, source, size)};
   const auto move_bytes = [to = target.bytes, from = source.bytes, size] {
     std::memmove(to, from, size);
   };
@@ -79,6 +115,31 @@ void copy(call& c, void* to, const void* from, std::size_t size, cudaMemcpyKind 
   what.body = move_bytes;
   const work_ptr enqueued = enqueue(c, on, std::move(what));
   if (target.pageable() || (!target.on_device() && !source.on_device())) {
+    c.m.wait_for(c.lock, enqueued);
+    c.m.check_alive(*c.m.devices[std::size_t(on.device)]);
+  }
+}
+
+void copy_rows(call& c, void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+               std::size_t width, std::size_t height, cudaMemcpyKind kind, stream& on) {
+  require(width <= to_pitch && width <= from_pitch, "rows that are longer than their pitch");
+  check_capture(c, on);
+  if (width == 0 || height == 0) return;
+  const place target = locate(c.m, to, to_pitch * (height - 1) + width);
+  const place source = locate(c.m, from, from_pitch * (height - 1) + width);
+  check_kind(kind, target, source);
+  task what = {.kind = work_kind::copy,
+               .body = nullptr,
+               .uses = used(target, source),
+               .told = note_of_copy(c, on, to, target, from, source, width * height)};
+  what.body = [=, to = target.bytes, from = source.bytes] {
+    for (std::size_t y = 0; y < height; ++y) {
+      std::memmove(to + y * to_pitch, from + y * from_pitch, width);
+    }
+  };
+  const work_ptr enqueued = enqueue(c, on, std::move(what));
+  // A copy to or from pageable memory is done when the call returns, which is allowed to it.
+  if (target.pageable() || source.pageable() || (!target.on_device() && !source.on_device())) {
     c.m.wait_for(c.lock, enqueued);
     c.m.check_alive(*c.m.devices[std::size_t(on.device)]);
   }
@@ -99,7 +160,8 @@ void copy_between(call& c, void* to, int to_device, const void* from, int from_d
   enqueue(c, on,
           {.kind = work_kind::copy,
            .body = [to = target.bytes, from = source.bytes, size] { std::memmove(to, from, size); },
-           .uses = used(target, source)});
+           .uses = used(target, source),
+           .told = note_of_copy(c, on, to, target, from, source, size)});
 }
 
 void fill(call& c, void* to, std::size_t pitch, fill_pattern with, std::size_t width,
@@ -122,7 +184,8 @@ void fill(call& c, void* to, std::size_t pitch, fill_pattern with, std::size_t w
                [at = target.bytes, pitch, with, width, height] {
                  for (std::size_t y = 0; y < height; ++y) fill_row(at + y * pitch, with, width);
                },
-           .uses = {target.where}});
+           .uses = {target.where},
+           .told = note_of_fill(c, on, to, with, width * height)});
 }
 
 }  // namespace fake_cuda

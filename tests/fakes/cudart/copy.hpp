@@ -9,6 +9,9 @@ namespace fake_cuda {
 /// pageable memory to a device the bytes are taken before the call returns, from a device to
 /// pageable memory and between host memories all is done then. Releases the lock while it waits.
 void copy(call& c, void* to, const void* from, std::size_t size, cudaMemcpyKind kind, stream& on);
+/// `height` rows of `width` bytes each, by the same rules.
+void copy_rows(call& c, void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+               std::size_t width, std::size_t height, cudaMemcpyKind kind, stream& on);
 /// Between the memories of two devices, which are checked.
 void copy_between(call& c, void* to, int to_device, const void* from, int from_device,
                   std::size_t size, stream& on);

@@ -17,7 +17,8 @@ struct device {
   device_description described;
   std::unique_ptr<arena> memory;  // made with the first context
   std::size_t used = 0;
-  cudaError_t lost = cudaSuccess;  // else what every call answers
+  int allocations = 0, streams = 0;  // that were ever made
+  cudaError_t lost = cudaSuccess;    // else what every call answers
 
   // The primary context: there while somebody retains it. The runtime does so once.
   int retained = 0;

@@ -28,7 +28,8 @@ CUresult enter(const char* name, const Body& body) noexcept {
     body(c);
   });
   this_thread().last_error = before;
-  return CUresult(error);
+  // This one alone is only the runtime's.
+  return error == cudaErrorInvalidConfiguration ? CUDA_ERROR_INVALID_VALUE : CUresult(error);
 }
 
 }  // namespace fake_cuda::driver

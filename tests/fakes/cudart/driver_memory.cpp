@@ -65,6 +65,35 @@ CUresult mem_get_address_range(CUdeviceptr* begin, size_t* size, CUdeviceptr of)
   });
 }
 
+CUresult pointer_get_attribute(void* value, CUpointer_attribute which, CUdeviceptr of) {
+  return enter("cuPointerGetAttribute", [&](call& c) {
+    need_current(c);
+    const block_ptr found = c.m.blocks.find(uintptr_t(of));
+    require(value != nullptr, "a null pointer");
+    if (found == nullptr) throw refusal(cudaErrorInvalidValue, fmt::format("{:#x} is unknown", of));
+    switch (which) {
+      case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+        *static_cast<unsigned*>(value) =
+            found->on_host() ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+        break;
+      case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+        *static_cast<CUdeviceptr*>(value) = of;
+        break;
+      case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+        *static_cast<int*>(value) = found->device;
+        break;
+      case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+        *static_cast<CUdeviceptr*>(value) = found->begin;
+        break;
+      case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+        *static_cast<size_t*>(value) = found->size;
+        break;
+      default:
+        throw refusal(cudaErrorNotSupported, fmt::format("attribute {} of memory", int(which)));
+    }
+  });
+}
+
 CUresult memset_d8(CUdeviceptr to, unsigned char value, size_t count, CUstream on) {
   return set("cuMemsetD8Async", to, count, {.value = value, .size = 1}, count, 1, on);
 }

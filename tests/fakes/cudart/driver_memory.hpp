@@ -5,6 +5,7 @@
 
 namespace fake_cuda::driver {
 
+CUresult pointer_get_attribute(void* value, CUpointer_attribute which, CUdeviceptr of);
 CUresult mem_get_info(size_t* free, size_t* total);
 CUresult mem_get_address_range(CUdeviceptr* begin, size_t* size, CUdeviceptr of);
 CUresult memset_d8(CUdeviceptr to, unsigned char value, size_t count, CUstream on);

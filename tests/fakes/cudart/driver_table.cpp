@@ -1,6 +1,7 @@
 // Which functions the fake driver has, and since which release: what cudaGetDriverEntryPoint
 // answers.
 #include "tests/fakes/cudart/driver_memory.hpp"
+#include "tests/fakes/cudart/driver_modules.hpp"
 
 namespace fake_cuda::driver {
 namespace {
@@ -13,6 +14,12 @@ void* as(Declared* given) {
 
 // cuda.h renames some names to those of a later release, so these two are not expanded alike.
 #define FAKE_CUDA_FUNCTION(name, since, ours) {#name, since, as<decltype(::name)>(&ours)}
+
+// There to be found, by torch before it needs any of them. Nobody reads their parameters.
+#define FAKE_CUDA_UNMODELLED(name, since)                                                      \
+  {#name, since, as<CUresult()>([]() -> CUresult {                                             \
+     return enter(#name, [](call&) { throw refusal(cudaErrorNotSupported, "not modelled"); }); \
+   })}
 
 const function table[] = {
     FAKE_CUDA_FUNCTION(cuInit, 2000, init),
@@ -45,6 +52,44 @@ const function table[] = {
     FAKE_CUDA_FUNCTION(cuMemsetD2D8Async, 3020, memset_2d8),
     FAKE_CUDA_FUNCTION(cuMemsetD2D16Async, 3020, memset_2d16),
     FAKE_CUDA_FUNCTION(cuMemsetD2D32Async, 3020, memset_2d32),
+    FAKE_CUDA_FUNCTION(cuPointerGetAttribute, 4000, pointer_get_attribute),
+    FAKE_CUDA_FUNCTION(cuModuleLoad, 2000, module_load),
+    FAKE_CUDA_FUNCTION(cuModuleLoadData, 2000, module_load_data),
+    FAKE_CUDA_FUNCTION(cuModuleLoadDataEx, 2010, module_load_data_ex),
+    FAKE_CUDA_FUNCTION(cuModuleUnload, 2000, module_unload),
+    FAKE_CUDA_FUNCTION(cuModuleGetFunction, 2000, module_get_function),
+    FAKE_CUDA_FUNCTION(cuFuncGetAttribute, 2020, func_get_attribute),
+    FAKE_CUDA_FUNCTION(cuFuncSetAttribute, 9000, func_set_attribute),
+    FAKE_CUDA_FUNCTION(cuFuncSetCacheConfig, 3000, func_set_cache_config),
+    FAKE_CUDA_FUNCTION(cuLaunchKernel, 4000, launch_kernel),
+    FAKE_CUDA_FUNCTION(cuLaunchCooperativeKernel, 9000, launch_cooperative_kernel),
+    FAKE_CUDA_FUNCTION(cuLaunchKernelEx, 11060, launch_kernel_ex),
+    FAKE_CUDA_FUNCTION(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050, occupancy),
+    FAKE_CUDA_UNMODELLED(cuMemAddressReserve, 10020),
+    FAKE_CUDA_UNMODELLED(cuMemAddressFree, 10020),
+    FAKE_CUDA_UNMODELLED(cuMemCreate, 10020),
+    FAKE_CUDA_UNMODELLED(cuMemRelease, 10020),
+    FAKE_CUDA_UNMODELLED(cuMemMap, 10020),
+    FAKE_CUDA_UNMODELLED(cuMemUnmap, 10020),
+    FAKE_CUDA_UNMODELLED(cuMemSetAccess, 10020),
+    FAKE_CUDA_UNMODELLED(cuMemGetAllocationGranularity, 10020),
+    FAKE_CUDA_UNMODELLED(cuMemGetAllocationPropertiesFromHandle, 10020),
+    FAKE_CUDA_UNMODELLED(cuMemExportToShareableHandle, 10020),
+    FAKE_CUDA_UNMODELLED(cuMemImportFromShareableHandle, 10020),
+    FAKE_CUDA_UNMODELLED(cuMemRetainAllocationHandle, 11000),
+    FAKE_CUDA_UNMODELLED(cuMulticastCreate, 12010),
+    FAKE_CUDA_UNMODELLED(cuMulticastAddDevice, 12010),
+    FAKE_CUDA_UNMODELLED(cuMulticastBindMem, 12010),
+    FAKE_CUDA_UNMODELLED(cuMulticastUnbind, 12010),
+    FAKE_CUDA_UNMODELLED(cuStreamWriteValue32, 11070),
+    FAKE_CUDA_UNMODELLED(cuDeviceGetDevResource, 12040),
+    FAKE_CUDA_UNMODELLED(cuDevResourceGenerateDesc, 12040),
+    FAKE_CUDA_UNMODELLED(cuDevSmResourceSplitByCount, 12040),
+    FAKE_CUDA_UNMODELLED(cuGreenCtxCreate, 12040),
+    FAKE_CUDA_UNMODELLED(cuGreenCtxDestroy, 12040),
+    FAKE_CUDA_UNMODELLED(cuGreenCtxStreamCreate, 12040),
+    FAKE_CUDA_UNMODELLED(cuCtxFromGreenCtx, 12040),
+    FAKE_CUDA_UNMODELLED(cuTensorMapEncodeTiled, 12000),
 };
 
 }  // namespace

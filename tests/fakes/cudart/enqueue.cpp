@@ -88,6 +88,9 @@ std::vector<work_ptr> outstanding(machine& m, const stream& of) {
 
 work_ptr enqueue(call& c, stream& on, task what, std::span<const work_ptr> after) {
   check_capture(c, on);
+  if (what.told != nullptr) {
+    c.m.recorded.add(*what.told, on.captured != nullptr ? "captured" : "now", on.device, on.number);
+  }
   if (on.captured != nullptr) {
     on.captured->add(
         {.what = std::move(what), .device = on.device, .priority = on.priority, .after = {}},

@@ -18,7 +18,8 @@ extern "C" {
 // cudaError_t or CUresult, once. What destroys, frees or closes does so all the same, as CUDA's
 // answer is then about earlier work; all else has no effect. The names are those of the API
 // ("cudaMalloc", "cuCtxPushCurrent"), or of work that fails when it runs, which loses the device:
-// "@copy", "@fill", "@host". 0 on success; -1, and a line on stderr, where there is no such name.
+// "@copy", "@fill", "@host", "@kernel". 0 on success; -1, and a line on stderr, where there is no
+// such name.
 FAKE_CUDART_EXPORT int fake_cudart_fail(const char* entry_point, int nth, int error);
 // Forgets every fault that was set. Devices that are lost stay so.
 FAKE_CUDART_EXPORT void fake_cudart_clear_faults(void);

@@ -8,7 +8,7 @@
 
 namespace fake_cuda {
 
-enum class handle_kind : uintptr_t { stream = 1, event, graph, exec, context, node };
+enum class handle_kind : uintptr_t { stream = 1, event, graph, exec, context, node, module };
 
 template <class T>
 class handle_table {

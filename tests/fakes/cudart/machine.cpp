@@ -21,6 +21,7 @@ executor::hooks hooks_of(machine& owner) {
     if (given.what.kind == work_kind::copy) name = "@copy";
     if (given.what.kind == work_kind::fill) name = "@fill";
     if (given.what.kind == work_kind::host_function) name = "@host";
+    if (given.what.kind == work_kind::kernel) name = "@kernel";
     if (name != nullptr) {
       if (const auto error = owner.faults.next(name)) on.lost = cudaError_t(*error);
     }
@@ -43,6 +44,12 @@ machine::machine()
   if (!faults.parse(given.faults)) {
     std::fprintf(stderr, "fake cuda: FAKE_CUDART_FAULTS=%s: expected entry_point:nth=error,...\n",
                  given.faults.c_str());
+    std::_Exit(2);
+  }
+  if (given.record.empty()) return;
+  if (!recorded.start("") || !recorded.keep_in(given.record.c_str())) {
+    std::fprintf(stderr, "fake cuda: FAKE_CUDART_RECORD=%s: it cannot be written\n",
+                 given.record.c_str());
     std::_Exit(2);
   }
 }

@@ -18,8 +18,12 @@
 #include "tests/fakes/cudart/errors.hpp"
 #include "tests/fakes/cudart/faults.hpp"
 #include "tests/fakes/cudart/handles.hpp"
+#include "tests/fakes/cudart/kernels.hpp"
+#include "tests/fakes/cudart/modules.hpp"
+#include "tests/fakes/cudart/record.hpp"
 #include "tests/fakes/cudart/settings.hpp"
 #include "tests/fakes/cudart/stream.hpp"
+#include "tests/fakes/cudart/variables.hpp"
 #include "tests/fakes/cudart/violations.hpp"
 #include "tests/fakes/cudart/work.hpp"
 
@@ -34,15 +38,20 @@ class machine {
   fake_cuda::violations violations;
   fake_cuda::faults faults;
   executor runs;
+  work_record recorded;
 
   std::vector<std::unique_ptr<device>> devices;
   block_table blocks;
+  kernel_table kernels;
+  variable_table variables;
+  handle_table<loaded_module> modules{handle_kind::module};
   handle_table<stream> streams{handle_kind::stream};
   handle_table<event> events{handle_kind::event};
   handle_table<graph> graphs{handle_kind::graph};
   handle_table<graph_exec> execs{handle_kind::exec};
   std::vector<std::shared_ptr<capture>> captures;  // those that have not ended
   uint64_t next_id = 1;
+  int pinned_allocations = 0;  // and registrations, that were ever made
 
   bool driver_ready = false;  // cuInit has succeeded
   bool forked = false;        // in a child, after driver_ready: nothing works any more

@@ -48,6 +48,7 @@ block_ptr allocate_device(machine& m, device& on, std::size_t size, const char* 
   made->size = size;
   made->device = on.index;
   made->number = m.next_id++;
+  made->ordinal = ++on.allocations;
   made->view = on.memory->view(begin);
   made->made_by = made_by;
   if (m.runs.adversarial()) std::memset(made->view, fresh, size);
@@ -69,6 +70,7 @@ block_ptr allocate_pinned(machine& m, device& current, std::size_t size, unsigne
   made->view = static_cast<std::byte*>(ptr);
   made->flags = flags;
   made->made_by = made_by;
+  made->ordinal = ++m.pinned_allocations;
   m.blocks.add(made);
   return made;
 }
@@ -90,6 +92,7 @@ block_ptr add_registration(machine& m, device& current, void* ptr, std::size_t s
   made->view = static_cast<std::byte*>(ptr);
   made->flags = flags;
   made->made_by = made_by;
+  made->ordinal = ++m.pinned_allocations;
   m.blocks.add(made);
   return made;
 }

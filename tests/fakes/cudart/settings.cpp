@@ -87,6 +87,7 @@ settings settings::from_environment() {
   }
   read_number("FAKE_CUDA_SERIAL_HOST_FUNCTIONS", made.serial_host_functions);
   made.faults = text("FAKE_CUDART_FAULTS").value_or("");
+  made.record = text("FAKE_CUDART_RECORD").value_or("");
   read_number("FAKE_CUDART_STRICT", made.strict);
   const std::string leaks = text("FAKE_CUDART_LEAKS").value_or("0");
   if (leaks != "0" && !leaks.empty()) made.leaks = leaks;

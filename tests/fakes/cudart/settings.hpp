@@ -22,6 +22,7 @@ struct settings {
   std::optional<uint64_t> adversary;   // FAKE_CUDA_ADVERSARIAL: a seed
   bool serial_host_functions = false;  // FAKE_CUDA_SERIAL_HOST_FUNCTIONS
   std::string faults;                  // FAKE_CUDART_FAULTS
+  std::string record;                  // FAKE_CUDART_RECORD: a new file that the record goes to
   int strict = 0;                      // FAKE_CUDART_STRICT: 1 misuse, 2 refusals too
   std::optional<std::string> leaks;    // FAKE_CUDART_LEAKS: kinds, or 1 for all
 

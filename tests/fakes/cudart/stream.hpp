@@ -18,7 +18,8 @@ struct stream {
   bool legacy = false;  // the device's legacy default stream
   bool own = true;      // a user made it, and it has a handle
   uint64_t id = 0;
-  work_ptr last;  // null: nothing was enqueued
+  int number = 0;  // among those of its device, in their order; 0: a default stream
+  work_ptr last;   // null: nothing was enqueued
   const char* made_by = "";
   bool kept = false;
   // In a capture: which one, and after which nodes of it the stream goes on.

@@ -1,5 +1,5 @@
 // What CUDA keeps for each thread: the device, the stack of contexts, the last error, the mode of
-// captures, the thread's default streams.
+// captures, the thread's default streams, launches that are being made.
 #pragma once
 
 #include <map>
@@ -9,6 +9,12 @@
 
 namespace fake_cuda {
 
+/// A launch that waits for its kernel.
+struct pushed_launch {
+  kernel_shape shape;
+  cudaStream_t on;
+};
+
 struct thread_state {
   int device = 0;             // of cudaSetDevice
   std::vector<int> contexts;  // of the driver: indices of devices, or -1 for none
@@ -16,6 +22,7 @@ struct thread_state {
   cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
   std::map<int, stream_ptr> streams;  // cudaStreamPerThread, by device
   bool in_host_function = false;
+  std::vector<pushed_launch> pushed_launches;
 };
 thread_state& this_thread();
 

@@ -120,6 +120,20 @@ nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t handle, unsign
   });
 }
 
+nvmlReturn_t nvmlDeviceGetComputeRunningProcesses(nvmlDevice_t handle, unsigned* count,
+                                                  nvmlProcessInfo_v1_t* processes) {
+  return enter(__func__, [&](machine& m) {
+    const device& of = checked(m, handle);
+    require(count != nullptr);
+    constexpr unsigned there = 1;
+    const unsigned room = *count;
+    *count = there;
+    if (room < there) throw failure{NVML_ERROR_INSUFFICIENT_SIZE};
+    require(processes != nullptr);
+    processes[0] = {.pid = unsigned(getpid()), .usedGpuMemory = memory_used(of)};
+  });
+}
+
 int fake_nvml_fail(const char* entry_point, int nth, int error) {
   if (entry_point == nullptr || nth < 0 || !is_entry_point(entry_point)) {
     std::fprintf(stderr, "fake_nvml_fail(%s, %d, %d): expected an entry point, and nth >= 0\n",

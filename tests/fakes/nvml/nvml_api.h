@@ -49,6 +49,10 @@ typedef struct {
   unsigned long long usedGpuMemory;  // bytes
   unsigned gpuInstanceId, computeInstanceId;
 } nvmlProcessInfo_t;  // of *_v2 and *_v3
+typedef struct {
+  unsigned pid;
+  unsigned long long usedGpuMemory;  // bytes
+} nvmlProcessInfo_v1_t;              // of the one without a number
 #define FAKE_NVML_STRUCT_VERSION(type, number) ((unsigned)(sizeof(type) | ((number) << 24U)))
 #define nvmlMemory_v2 FAKE_NVML_STRUCT_VERSION(nvmlMemory_v2_t, 2)
 #define nvmlTemperature_v1 FAKE_NVML_STRUCT_VERSION(nvmlTemperature_t, 1)
@@ -81,6 +85,9 @@ FAKE_NVML_EXPORT nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t device, unsign
 FAKE_NVML_EXPORT nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device,
                                                                       unsigned* count,
                                                                       nvmlProcessInfo_t* processes);
+FAKE_NVML_EXPORT nvmlReturn_t nvmlDeviceGetComputeRunningProcesses(nvmlDevice_t device,
+                                                                   unsigned* count,
+                                                                   nvmlProcessInfo_v1_t* processes);
 FAKE_NVML_EXPORT nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned* current,
                                                    unsigned* pending);
 FAKE_NVML_EXPORT nvmlReturn_t nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t device, unsigned* count);

@@ -209,6 +209,7 @@ AREAS = (
         "distributed tests", ("tests/python/distributed/*",), python=("tests/python/distributed",)
     ),
     Area("tests of kernels", ("tests/kernels/*.py",), python=("tests/kernels",)),
+    Area("torch's CUDA build", ("tests/cuda_in_place/*",), python=("tests/cuda_in_place",)),
     Area("PyTorch's samples", ("tests/conformance/*",), python=("tests/conformance",)),
     Area("tests of examples", ("tests/examples/*.py",), python=("tests/examples",)),
     Area("package tests", ("tests/package/*",), python=("tests/package",)),

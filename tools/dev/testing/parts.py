@@ -1,5 +1,6 @@
 """The parts of ./dev test: a name, what it does, and how it is run."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,14 +19,14 @@ from .. import (
     works_table,
 )
 from ..architecture import page as architecture_page
-from ..environment import DEFAULT_TORCH, Environment
+from ..environment import DEFAULT_TORCH, Environment, provide_cuda
 from ..paths import ROOT
 from ..stand_ins import STAND_INS, StandIn
 from . import ctest, samples, sanitizers
 from .limits import WORKERS
 from .near import near
 from .pytest_run import run_pytest
-from .suites import OTHER_SUITES, PYTHON_SUITES, Suite
+from .suites import LONG_SUITES, OTHER_SUITES, PYTHON_SUITES, Suite
 
 SHORT, LONG = "short", "long"  # ./dev test, and ./dev test --all
 _MUTANTS = ROOT / "tests/mutants/run.py"
@@ -114,6 +115,20 @@ def _samples_on(driver: StandIn) -> Part:
     return _long(name, f"PyTorch's samples on {driver.name}", run)
 
 
+def _on_cuda(suite: Suite) -> Part:
+    """With the Python that OUTBACK_CUDA_PYTHON names, or one that is made for it."""
+
+    def run(work: Work) -> str:
+        if not STAND_INS[0].is_built(work.folder):
+            raise console.NotRun(STAND_INS[0].not_built().removeprefix("not run: "))
+        named = os.environ.get("OUTBACK_CUDA_PYTHON")
+        python = named or provide_cuda(work.environment.torch.partition("+")[0])
+        variables = {**suite.variables(work.folder), "OUTBACK_CUDA_PYTHON": os.fspath(python)}
+        return run_pytest(work.environment, suite.name, suite.tests, variables)
+
+    return _long(suite.name, suite.title, run)
+
+
 def _without_unity(work: Work) -> str:
     build.build(work.environment, "no-unity")
     return "compiles"
@@ -181,6 +196,7 @@ PARTS = (
     ),
     *map(_samples, samples.WAYS),
     *map(_samples_on, STAND_INS),
+    *map(_on_cuda, LONG_SUITES),
     _long(
         "asan",
         "the C++ tests with the address and undefined behaviour sanitizers",

@@ -102,7 +102,18 @@ OTHER_SUITES = (
     ),
 )
 
-SUITES = PYTHON_SUITES + OTHER_SUITES
+# What takes more than a short run has: each has a part of its own.
+LONG_SUITES = (
+    Suite(
+        name="cuda-in-place",
+        title="torch's CUDA build without a GPU, on NVIDIA's libraries in software",
+        tests="tests/cuda_in_place",
+        variables=lambda folder: {"OUTBACK_BUILD_DIR": os.fspath(folder)},
+        needs=("tests/fakes/lib",),
+    ),
+)
+
+SUITES = PYTHON_SUITES + OTHER_SUITES + LONG_SUITES
 
 
 def on(run: str) -> Suite:

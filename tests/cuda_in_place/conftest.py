@@ -1,0 +1,94 @@
+"""Tests of torch's CUDA build without a GPU, on a libcudart in software (tests/fakes/cudart).
+
+They run programs with the Python that OUTBACK_CUDA_PYTHON names, which has a CUDA build of torch (5
+GB, so ./dev test --all alone brings one), and with the stand-ins of OUTBACK_BUILD_DIR, a build tree.
+The programs have what torch has on a device: its allocator, streams, events, graphs; copies carry
+data. Kernels compute nothing: what they would have written is what was there. What a program did is
+in its record: each kernel, copy, fill and call of cuBLAS, in the order in which it asked for them
+(tests/fakes/cudart/fake_kernels.h). So two programs are compared by what they ask of a device.
+
+Nobody may read a kernel's result on the host and go on by it (nonzero, unique, .item() of a loss).
+cuDNN, cuFFT and cuSOLVER do not start, nor do expandable segments and cudaMallocAsync.
+"""
+
+import os
+import subprocess
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from families import One, run_family
+from stand_in import LIBRARIES, Run, environment, run
+
+HERE = Path(__file__).parent
+PROGRAMS = HERE / "programs"
+# Without the end of the interpreter, which torch's autograd threads may not survive: one that lets
+# go of a graph after backward() has returned may ask for the interpreter's lock then.
+END = """
+if __name__ == "__main__":
+    import os, sys
+    sys.stdout.flush()
+    os._exit(0)
+"""
+
+
+@pytest.fixture(scope="session")
+def _needs() -> tuple[Path, Path]:
+    """The Python that has torch's CUDA build, and the folder of the stand-ins."""
+    python = os.environ.get("OUTBACK_CUDA_PYTHON")
+    if not python:
+        pytest.skip(
+            "OUTBACK_CUDA_PYTHON names no Python with a CUDA build of torch, which "
+            "`pip install torch` brings, and ./dev test --only cuda-in-place"
+        )
+    folder = Path(os.environ.get("OUTBACK_BUILD_DIR", "build/dev")).resolve() / "tests/fakes/lib"
+    for name in LIBRARIES:
+        if not (folder / name).exists():
+            pytest.skip(f"{folder} has no {name}: OUTBACK_BUILD_DIR names no build tree that has")
+    return Path(python), folder
+
+
+@pytest.fixture(scope="session")
+def on_cuda(
+    _needs: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., Run]:
+    """Runs a program, its text or the name of one of programs/, to its end, which has to be one of
+    success. `variables` are set for it."""
+    python, folder = _needs
+
+    def start(program: str, *arguments: str, **variables: str) -> Run:
+        where = tmp_path_factory.mktemp("program")
+        text = textwrap.dedent(program) if "\n" in program else (PROGRAMS / program).read_text()
+        file = where / "program.py"
+        file.write_text(f"{text}\n{END}")
+        return run([python, file, *arguments], folder, where / "record.txt", variables)
+
+    return start
+
+
+@pytest.fixture
+def family(_needs: tuple[Path, Path], tmp_path: Path) -> Callable[..., list[One]]:
+    """Runs a family of programs (programs/families) on a device. `more` is a folder to import from."""
+    python, folder = _needs
+
+    def run(name: str, device: str, more: Path | None = None) -> list[One]:
+        file = tmp_path / f"{name}-{device}-{len(list(tmp_path.iterdir()))}.json"
+        paths = [PROGRAMS, HERE.parent / "conformance"] + ([more] if more else [])
+        kept = tmp_path / f"kept-{file.stem}"
+        variables = {
+            **environment(folder),
+            "PYTHONPATH": os.pathsep.join(map(os.fspath, paths)),
+            "TORCHINDUCTOR_CACHE_DIR": os.fspath(kept / "inductor"),
+            "TRITON_CACHE_DIR": os.fspath(kept / "triton"),
+        }
+
+        def start(file: Path, after: str) -> subprocess.CompletedProcess:
+            command = [python, PROGRAMS / "one_by_one.py", name, device, file, after]
+            return subprocess.run(
+                command, env=variables, capture_output=True, text=True, timeout=900, check=False
+            )
+
+        return run_family(start, file)
+
+    return run

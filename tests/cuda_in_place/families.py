@@ -1,0 +1,89 @@
+"""What a family of programs asked of a device, one by one (programs/one_by_one.py); and what tells
+the same family on two devices apart."""
+
+import json
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from stand_in import Work, pointers, work_differences
+
+FAMILIES = ("operators", "modules", "optimizers", "attention", "graphs", "training", "choices")
+MOST_DEATHS = 20
+
+
+@dataclass(frozen=True)
+class One:
+    """One of a family."""
+
+    name: str
+    outcome: str  # empty; the type of its exception; or that it ended the process
+    answer: str = ""  # what it said, in words
+    work: Sequence[Work] = ()
+    memory: Mapping[str, int] = field(default_factory=dict)  # of the caching allocator
+    offset: int = 0  # how far the random numbers came
+
+    @classmethod
+    def of(cls, entry: dict) -> "One":
+        work = renumbered([Work.of(line) for line in entry.get("work", ())])
+        return cls(**{**entry, "work": work})
+
+
+def renumbered(work: Sequence[Work]) -> list[Work]:
+    """Allocations by the order in which they are named: how many others there were before is the
+    affair of these."""
+    numbers: dict[str, str] = {}
+
+    def spelled(address: str) -> str:
+        of, plus, offset = address.partition("+")
+        return numbers.setdefault(of, f"memory {len(numbers) + 1}") + plus + offset
+
+    return [
+        replace(each, addresses={at: spelled(which) for at, which in each.addresses.items()})
+        for each in work
+    ]
+
+
+def run_family(start: Callable[[Path, str], subprocess.CompletedProcess], file: Path) -> list[One]:
+    """`start` runs one_by_one.py, which writes into the file, and goes on behind the one of that
+    name, which has ended its process."""
+    after, deaths = "", 0
+    while (done := start(file, after)).returncode != 0:
+        begun = [each["begins"] for each in entries(file) if "begins" in each]
+        deaths += 1
+        assert begun and begun[-1] != after and deaths < MOST_DEATHS, f"{after}\n{done.stderr}"
+        after = begun[-1]
+        with file.open("a") as to:
+            print(json.dumps({"name": after, "outcome": f"exit code {done.returncode}"}), file=to)
+    return [One.of(each) for each in entries(file) if "name" in each]
+
+
+def entries(file: Path) -> Iterator[dict]:
+    with file.open() as lines:
+        for line in lines:
+            yield json.loads(line)
+
+
+def differences(these: Sequence[One], those: Sequence[One]) -> dict[str, list[str]]:
+    """What tells them apart, by name."""
+    assert [each.name for each in these] == [each.name for each in those]
+    where = pointers(*(each.work for each in (*these, *those)))
+    told = {a.name: one_difference(a, b, where) for a, b in zip(these, those, strict=True)}
+    return {name: words for name, words in told.items() if words}
+
+
+def one_difference(a: One, b: One, where: Mapping[str, Sequence[str]]) -> list[str]:
+    if a.outcome != b.outcome:
+        return [f"it ends with {a.outcome or 'success'} and {b.outcome or 'success'}"]
+    if a.answer != b.answer:
+        return [f"{a.answer} and {b.answer}"]
+    told = work_differences(a.work, b.work, where)
+    told += [
+        f"{key}: {a.memory.get(key)} and {b.memory.get(key)}"
+        for key in sorted({*a.memory, *b.memory})
+        if a.memory.get(key) != b.memory.get(key)
+    ]
+    if a.offset != b.offset:
+        told.append(f"random numbers: {a.offset} and {b.offset}")
+    return told
