@@ -104,7 +104,9 @@ typedef struct outback_device_info {
   // Every pointer from mem_alloc is a multiple of it. A power of two, at least 64.
   uint32_t alignment;
   // The DLPack device type (DLDeviceType in dlpack.h) whose kernels can compute in this memory, in
-  // place; 0 for none. 1, the CPU, requires OUTBACK_HOST_ADDRESSABLE.
+  // place; 0 for none. 1, the CPU, requires OUTBACK_HOST_ADDRESSABLE. With 2, CUDA, or 14, XPU
+  // (oneAPI), PyTorch's own kernels for it run there, in a PyTorch that has them: on streams of
+  // PyTorch's, which native.wrap_stream makes known to the runtime.
   int32_t kernels_of;
   // How many processors the device has, for example CUDA's multiprocessors. This and the next two
   // members are 0 if they mean nothing for the device.
