@@ -111,9 +111,9 @@ void choose_derivative(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                        torch::jit::Stack* stack) {
   const kernel_target& target = target_of_call(op, *stack);
   const bool is_composed = !op.hasKernelForDispatchKey(target.key());
-  op.getComputedKernelForDispatchKey(
-        c10::toRuntimePerBackendFunctionalityKey(c10::DispatchKey::AutogradFunctionality,
-                                                 is_composed ? no_backend : target.backend))
+  op
+      .getComputedKernelForDispatchKey(c10::toRuntimePerBackendFunctionalityKey(
+          c10::DispatchKey::AutogradFunctionality, is_composed ? no_backend : target.backend))
       .callBoxed(op, keys, stack);
 }
 

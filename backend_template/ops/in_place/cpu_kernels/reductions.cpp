@@ -17,8 +17,8 @@ using sum_kernel = structured<at::native::structured_sum_out, at::_ops::sum_dim_
 using native_sum =
     native_call<at::_ops::sum_dim_IntList, &sum_kernel::run, native_rules{.any_dtype = true}>;
 
-// The CPU adds half and bfloat16 up in float32 where it can, but asks first whether the tensor is its
-// own.
+// The CPU adds half and bfloat16 up in float32 where it can, but asks first whether the tensor is
+// its own.
 at::Tensor sum(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
                std::optional<c10::ScalarType> dtype) {
   if (at::isReducedFloatingType(dtype.value_or(self.scalar_type()))) {
