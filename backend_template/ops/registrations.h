@@ -24,20 +24,20 @@ void register_operators(operator_names excluded);
 
 // own/: the operators that Outback implements itself: those that make, view, move and read the
 // device's memory, and those that the CPU has no kernel for under the same name.
-void register_factories(registrar& to);         // empty, empty_strided, _efficientzerotensor
-void register_fields(registrar& to);            // views, record_stream, tensor.data = other, ...
-void register_resize(registrar& to);            // resize_, set_
-void register_copies(registrar& to);            // copy_, _copy_from, _copy_from_and_resize
-void register_lazy_clone(registrar& to);        // _lazy_clone
-void register_fills(registrar& to);             // fill_, zero_
-void register_histogram(registrar& to);         // histc of integers
-void register_scalars(registrar& to);           // item()
-void register_batch_norm(registrar& to);        // native_batch_norm
-void register_convolutions(registrar& to);      // the CPU's kernels of convolution_overrideable
-void register_recurrent_cells(registrar& to);   // the fused cells of LSTM and GRU
-void register_recurrent_layers(registrar& to);  // LSTM, GRU and RNN over padded sequences
-void register_attention(registrar& to);         // the choice of scaled_dot_product_attention
-void register_dropout(registrar& to);           // native_dropout
+void register_factories(registrar& to);          // empty, empty_strided, _efficientzerotensor
+void register_fields(registrar& to);             // views, record_stream, tensor.data = other, ...
+void register_resize(registrar& to);             // resize_, set_
+void register_copies(registrar& to);             // copy_, _copy_from, _copy_from_and_resize
+void register_lazy_clone(registrar& to);         // _lazy_clone
+void register_fills(registrar& to);              // fill_, zero_
+void register_histogram(registrar& to);          // histc of integers
+void register_scalars(registrar& to);            // item()
+void register_batch_norm(registrar& to);         // native_batch_norm
+void register_convolutions(registrar& to);       // the CPU's kernels of convolution_overrideable
+void register_recurrent_cells(registrar& to);    // the fused cells of LSTM and GRU
+void register_recurrent_layers(registrar& to);   // LSTM, GRU and RNN over padded sequences
+void register_attention(registrar& to);          // the choice of scaled_dot_product_attention
+void register_dropout(registrar& to);            // native_dropout
 void register_masked_assignment(registrar& to);  // x[mask] = number
 
 // in_place/cpu_kernels/: torch's CPU kernels that run on the device's tensors as they are, without

@@ -1,5 +1,5 @@
-// What engine_test.cpp tests the engine with: the CPU's kernels, or those of a twin. Each of the two
-// programs links one of engine_target_cpu.cpp and engine_target_twin.cpp.
+// What engine_test.cpp tests the engine with: the CPU's kernels, or those of a twin. Each of the
+// two programs links one of engine_target_cpu.cpp and engine_target_twin.cpp.
 #pragma once
 
 #include <cstdint>

@@ -42,7 +42,8 @@ class relabelled {
     } else if (const c10::Storage& storage = impl.unsafe_storage()) {
       to_cpu(*storage.unsafeGetStorageImpl());
     }
-    move(impl, c10::BackendComponent::HPUBit, c10::BackendComponent::CPUBit, c10::Device(c10::kCPU));
+    move(impl, c10::BackendComponent::HPUBit, c10::BackendComponent::CPUBit,
+         c10::Device(c10::kCPU));
     given_.push_back(tensor);
   }
   c10::Storage to_cpu(const c10::Storage& storage) {
@@ -200,8 +201,8 @@ void register_hpu_kernels(const std::vector<std::string_view>& except) {
       if (op->hasKernelForDispatchKey(cpu)) add(*op, layout);
     }
   }
-  // torch calls them for types that it does not know, as it does for ours, and the CPU has kernels for
-  // them from Outback.
+  // torch calls them for types that it does not know, as it does for ours, and the CPU has kernels
+  // for them from Outback.
   register_hpu_kernel("aten::convolution_overrideable", "");
   register_hpu_kernel("aten::convolution_backward_overrideable", "");
   static auto& library =

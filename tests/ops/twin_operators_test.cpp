@@ -1,6 +1,6 @@
 // Operators on a device with a twin (core/twin/twin.h), and on one of the same backend without: who
-// serves which, and what is the twin's own there. The first device of this program has a twin, HPU's
-// only device, and on the second one operators run over copies.
+// serves which, and what is the twin's own there. The first device of this program has a twin,
+// HPU's only device, and on the second one operators run over copies.
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
 #include <ATen/ops/_fused_sdp_choice.h>
@@ -55,8 +55,8 @@ class TwinOperatorsTest : public ::testing::Test {
     register_hpu_kernels({"aten::gelu", "aten::frexp"});
     register_hpu_kernel("aten::_foreach_add", "Scalar");
     register_hpu_kernel("aten::_fused_rms_norm", "");
-    static auto& operators = *new torch::Library(torch::Library::DEF, "twin_test", std::nullopt,
-                                                 __FILE__, __LINE__);
+    static auto& operators =
+        *new torch::Library(torch::Library::DEF, "twin_test", std::nullopt, __FILE__, __LINE__);
     operators.def("on_hpu(Tensor x) -> Tensor", torch::dispatch(c10::kHPU, &doubled_on_hpu));
     operators.def("on_cpu(Tensor x) -> Tensor", torch::dispatch(c10::kCPU, &doubled));
     register_backend({.name = "acme", .runtime = &hpu_runtime()});
@@ -210,8 +210,10 @@ TEST_F(TwinOperatorsTest, ANumberForAMaskDoesNotCountTheMask) {
       x.index_put_({at::indexing::Slice(), x[0] < 0}, number);
       x.index_put_({row}, number);
     };
-    if (is_strict) EXPECT_EQ(kernels_of(put), 4);
-    else put();
+    if (is_strict)
+      EXPECT_EQ(kernels_of(put), 4);
+    else
+      put();
     return x;
   };
   EXPECT_TRUE(assign(device(0), true).cpu().equal(assign(c10::Device(c10::kCPU), false)));
@@ -222,8 +224,7 @@ TEST_F(TwinOperatorsTest, ANumberForAMaskDoesNotCountTheMask) {
 TEST_F(TwinOperatorsTest, TheTwinChoosesTheAttention) {
   const at::Tensor x = some(device(0), {1, 2, 4, 8});
   EXPECT_EQ(kernels_of([&] { at::_fused_sdp_choice(x, x, x); }), 1);
-  EXPECT_EQ(at::_fused_sdp_choice(x, x, x),
-            at::_fused_sdp_choice(x.cpu(), x.cpu(), x.cpu()));
+  EXPECT_EQ(at::_fused_sdp_choice(x, x, x), at::_fused_sdp_choice(x.cpu(), x.cpu(), x.cpu()));
   on_both([](auto d) {
     const at::Tensor q = some(d, {1, 2, 4, 8}).requires_grad_();
     at::scaled_dot_product_attention(q, q, q).sum().backward();
@@ -256,7 +257,8 @@ TEST_F(TwinOperatorsTest, RandomNumbersAreDrawnFromTheTwinsGenerator) {
   EXPECT_GT(kernels_of([&] { at::dropout(some(device(0)), 0.5, true); }), 0);
   on_both([](auto d) { return at::dropout(at::zeros({8}, at::device(d)), 0.5, true); });
   const std::optional<at::Generator> ours = core::default_generator(0);
-  refused([&] { some(twin).normal_(0, 1, ours); }, "Expected a generator of hpu:0 but found one of");
+  refused([&] { some(twin).normal_(0, 1, ours); },
+          "Expected a generator of hpu:0 but found one of");
 }
 
 // ---- Copies
@@ -267,7 +269,8 @@ TEST_F(TwinOperatorsTest, CopiesInAllDirections) {
     for (const c10::Device to : all) {
       SCOPED_TRACE(::testing::Message() << from << " to " << to);
       const at::Tensor source = some(c10::kCPU).to(from);
-      EXPECT_TRUE(source.to(to, /*non_blocking=*/false, /*copy=*/true).cpu().equal(some(c10::kCPU)));
+      EXPECT_TRUE(
+          source.to(to, /*non_blocking=*/false, /*copy=*/true).cpu().equal(some(c10::kCPU)));
       EXPECT_EQ(source.to(to).device(), to);
       EXPECT_TRUE(source.to(to, at::kDouble).cpu().equal(some(c10::kCPU).to(at::kDouble)));
       at::Tensor target = at::zeros({6, 4}, at::device(to)).t();
@@ -367,7 +370,8 @@ TEST_F(TwinOperatorsTest, SharingIsRefusedWhereThereIsNoTwin) {
   refused([&] { ops::as_twin(some(device(1)), hpu); }, "acme:1 shares no memory with HPU");
   refused([&] { ops::as_twin(x, c10::kCUDA); }, "acme:0 shares no memory with CUDA");
   refused([&] { ops::as_twin(some(c10::kCPU), hpu); }, "expected a tensor of acme, got one on cpu");
-  refused([&] { ops::from_twin(some(c10::kCPU), hpu); }, "expected a tensor of HPU, got one on cpu");
+  refused([&] { ops::from_twin(some(c10::kCPU), hpu); },
+          "expected a tensor of HPU, got one on cpu");
   refused([&] { ops::as_twin(x.to_sparse(), hpu); }, "expected a strided tensor");
   refused([&] { ops::as_twin(x.clone().requires_grad_(), hpu); }, "detach() it");
   const c10::NoGradGuard off;

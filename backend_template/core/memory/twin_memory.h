@@ -19,8 +19,8 @@ c10::DataPtr allocate_twin_memory(c10::Device twin, std::size_t size, c10::Devic
 /// copy. Memory that is of ours already, which an alias has lent, is handed through.
 c10::DataPtr adopt_twin_memory(c10::DataPtr&& memory, std::size_t size, c10::Device device);
 
-/// Returns the memory of `storage`, which is the twin's, as memory of `device`. It holds the storage,
-/// which cannot be resized from then on.
+/// Returns the memory of `storage`, which is the twin's, as memory of `device`. It holds the
+/// storage, which cannot be resized from then on.
 c10::DataPtr share_twin_storage(c10::Storage storage, c10::Device device);
 
 /// Returns the twin's DataPtr that `memory` owns, or null if it owns none. The pointer is valid as

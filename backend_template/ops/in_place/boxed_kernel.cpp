@@ -111,9 +111,9 @@ void choose_derivative(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                        torch::jit::Stack* stack) {
   const kernel_target& target = target_of_call(op, *stack);
   const bool is_composed = !op.hasKernelForDispatchKey(target.key());
-  op.getComputedKernelForDispatchKey(
-        c10::toRuntimePerBackendFunctionalityKey(c10::DispatchKey::AutogradFunctionality,
-                                                 is_composed ? no_backend : target.backend))
+  op
+      .getComputedKernelForDispatchKey(c10::toRuntimePerBackendFunctionalityKey(
+          c10::DispatchKey::AutogradFunctionality, is_composed ? no_backend : target.backend))
       .callBoxed(op, keys, stack);
 }
 
@@ -172,7 +172,7 @@ class kernel_of_any final : public c10::OperatorKernel {
   const operator_names& excluded_;
 };
 
-c10::KernelFunction boxed_kernel(c10::DispatchKey layout, bool for_twins_alone) {
+c10::KernelFunction make_kernel(c10::DispatchKey layout, bool for_twins_alone) {
   return c10::KernelFunction::makeFromBoxedFunctor(
       std::make_unique<kernel_of_one>(layout, for_twins_alone));
 }
@@ -180,7 +180,7 @@ c10::KernelFunction boxed_kernel(c10::DispatchKey layout, bool for_twins_alone) 
 }  // namespace
 
 c10::KernelFunction boxed_kernel(c10::DispatchKey layout) {
-  return boxed_kernel(layout, /*for_twins_alone=*/false);
+  return make_kernel(layout, /*for_twins_alone=*/false);
 }
 
 c10::KernelFunction boxed_fallback(const operator_names& excluded) {
@@ -212,7 +212,7 @@ void register_boxed_kernels(registrar& to) {
       }
       const DispatchKey ours =
           c10::toRuntimePerBackendFunctionalityKey(layout, c10::BackendComponent::PrivateUse1Bit);
-      to.add_boxed(*op, ours, boxed_kernel(layout, for_twins_alone));
+      to.add_boxed(*op, ours, make_kernel(layout, for_twins_alone));
     }
   }
 }

@@ -1,5 +1,6 @@
-// The boxed kernel that serves nearly every operator: it lends the device's tensors to the CPU or to
-// the device's twin, runs the operator's kernel there and takes the results back (kernel_call.h).
+// The boxed kernel that serves nearly every operator: it lends the device's tensors to the CPU or
+// to the device's twin, runs the operator's kernel there and takes the results back
+// (kernel_call.h).
 #pragma once
 
 #include <ATen/core/boxing/KernelFunction.h>
@@ -24,8 +25,8 @@ void register_boxed_kernels(registrar& to);
 
 /// Returns the backend fallback: the kernel of every operator that has none for this device, above
 /// all of custom ones. When it is called, it throws c10::NotImplementedError (Python:
-/// NotImplementedError) for an operator without a kernel of the device's twin or of the CPU, and for
-/// one in `excluded`, which must live until the process ends.
+/// NotImplementedError) for an operator without a kernel of the device's twin or of the CPU, and
+/// for one in `excluded`, which must live until the process ends.
 c10::KernelFunction boxed_fallback(const operator_names& excluded);
 
 }  // namespace outback::ops

@@ -1,7 +1,7 @@
 // One run of another device type's kernel on the device's tensors: what goes in, and what comes out
 // of it. Every operator that the CPU or a twin serves goes through a kernel_call, except for the
-// fast paths of cpu_kernels/. So do the operators of a capture (recording/). Whose kernel it is, the
-// call finds out by the first device of ours that it sees (target_of).
+// fast paths of cpu_kernels/. So do the operators of a capture (recording/). Whose kernel it is,
+// the call finds out by the first device of ours that it sees (target_of).
 //
 //   kernel_call call;
 //   at::Tensor a = call.lend(self), o = call.lend(out, access::write);
@@ -59,8 +59,8 @@ class kernel_call {
   /// True if an operator has a kernel of the target, which is a twin.
   using kernel_test = c10::function_ref<bool(const kernel_target&)>;
 
-  /// If `has_kernel`, which must outlive the call, is given and says no, the CPU serves the operator
-  /// over copies on a device with a twin.
+  /// If `has_kernel`, which must outlive the call, is given and says no, the CPU serves the
+  /// operator over copies on a device with a twin.
   explicit kernel_call(mixing allowed = mixing::refused, kernel_test has_kernel = {})
       : has_kernel_(has_kernel), mixing_(allowed) {}
   /// With another target for devices without a twin than cpu_target.

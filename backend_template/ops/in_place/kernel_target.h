@@ -50,16 +50,15 @@ struct kernel_target {
     return c10::toRuntimePerBackendFunctionalityKey(layout, backend);
   }
 
-  /// True if the target has a kernel of the operator for a layout, or torch composes it there. Not if
-  /// it is composed of its own out= variant and that has none, as structured operators are.
+  /// True if the target has a kernel of the operator for a layout, or torch composes it there. Not
+  /// if it is composed of its own out= variant and that has none, as structured operators are.
   bool has_kernel_of(const c10::OperatorHandle& op,
                      c10::DispatchKey layout = c10::DispatchKey::Dense) const {
     if (op.hasKernelForDispatchKey(key(layout))) return true;
     if (!op.hasComputedKernelForDispatchKey(key(layout))) return false;
     if (!op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutogradNonFunctional))
       return true;
-    const auto out =
-        c10::Dispatcher::singleton().findSchema({op.operator_name().name, "out"});
+    const auto out = c10::Dispatcher::singleton().findSchema({op.operator_name().name, "out"});
     return out && out->hasComputedKernelForDispatchKey(key(layout));
   }
 

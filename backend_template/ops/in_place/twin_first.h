@@ -29,8 +29,8 @@ bool is_served_by_twin(const Other& /*not a tensor*/) {
 }
 }  // namespace detail
 
-/// `twin_first<at::_ops::histc, &histc>::run` is a kernel for aten::histc on this device: the twin's
-/// on a device with a twin that has one, else `function`.
+/// `twin_first<at::_ops::histc, &histc>::run` is a kernel for aten::histc on this device: the
+/// twin's on a device with a twin that has one, else `function`.
 template <class Operator, typename Operator::schema* function,
           class Signature = typename Operator::schema>
 struct twin_first;

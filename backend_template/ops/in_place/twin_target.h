@@ -19,8 +19,8 @@ const std::vector<const kernel_target*>& twin_targets();
 /// Returns the target of a type that core::twin_of has named.
 const kernel_target& twin_target(c10::DeviceType type);
 
-/// Returns the target whose kernels serve our device `index`: its twin's, or else the CPU's. Costs a
-/// load if there is no twin.
+/// Returns the target whose kernels serve our device `index`: its twin's, or else the CPU's. Costs
+/// a load if there is no twin.
 inline const kernel_target& target_of(c10::DeviceIndex index) {
   const auto twin = core::twin_of(index);
   return C10_LIKELY(!twin) ? cpu_target : twin_target(twin->type());

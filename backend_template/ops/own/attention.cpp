@@ -1,5 +1,5 @@
-// Chooses the kernel that serves scaled_dot_product_attention: as the CPU does, or as the device's twin
-// does.
+// Chooses the kernel that serves scaled_dot_product_attention: as the CPU does, or as the device's
+// twin does.
 //
 // The choice depends on sizes, strides, dtypes and requires_grad, and on no element. So it is made
 // on the tensors as they are, without lending: while a program is traced they are fake tensors or
@@ -53,7 +53,8 @@ int64_t sdp_choice(const at::Tensor& query, const at::Tensor& key, const at::Ten
   if (C10_UNLIKELY(has_twin(query)) && has_kernel<choice>(twin_of(query))) {
     const kernel_target& twin = twin_of(query);
     const auto there = [&twin](const at::Tensor& tensor) { return make_shape_alias(twin, tensor); };
-    const auto layout = query.is_nested() ? c10::DispatchKey::NestedTensor : c10::DispatchKey::Dense;
+    const auto layout =
+        query.is_nested() ? c10::DispatchKey::NestedTensor : c10::DispatchKey::Dense;
     return choice::redispatch(c10::DispatchKeySet(twin.key(layout)), there(query), there(key),
                               there(value), mask ? std::optional(there(*mask)) : std::nullopt,
                               dropout_p, is_causal, scale, enable_gqa);
@@ -84,11 +85,10 @@ at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::T
                                                     scale, enable_gqa);
   }
   const c10::SymInt size = query.sym_size(-1);
-  const double unpadded_scale =
-      sdp::calculate_scale(query, scale).guard_float(__FILE__, __LINE__);
-  at::Tensor result = std::get<0>(
-      flash::call(padded(query), padded(key), padded(value), dropout_p, is_causal,
-                  /*return_debug_mask=*/false, unpadded_scale));
+  const double unpadded_scale = sdp::calculate_scale(query, scale).guard_float(__FILE__, __LINE__);
+  at::Tensor result =
+      std::get<0>(flash::call(padded(query), padded(key), padded(value), dropout_p, is_causal,
+                              /*return_debug_mask=*/false, unpadded_scale));
   if (!result.is_nested() && result.sym_size(-1) != size) {
     result = result.slice_symint(-1, 0, size);
   }

@@ -43,8 +43,8 @@ at::Tensor value_of(const optional_tensor& tensor) {
   return tensor.value_or(at::Tensor());
 }
 
-// The operator that batch_norm is composed of. torch asks for CUDA's tensors to choose cuDNN, so the
-// twin is asked here. The number says who computes: 1 is cuDNN.
+// The operator that batch_norm is composed of. torch asks for CUDA's tensors to choose cuDNN, so
+// the twin is asked here. The number says who computes: 1 is cuDNN.
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, int64_t> batch_norm_impl_index(
     const at::Tensor& input, const optional_tensor& weight, const optional_tensor& bias,
     const optional_tensor& running_mean, const optional_tensor& running_var, bool training,
@@ -62,10 +62,10 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, int64_t> batch_norm_i
     return at::native::_batch_norm_impl_index(input, weight, bias, running_mean, running_var,
                                               training, momentum, eps, cudnn_enabled);
   }
-  auto [result, saved_mean, saved_var, reserve] = at::cudnn_batch_norm(
-      input.contiguous(input.suggest_memory_format()), value_of(weight).contiguous(),
-      value_of(bias).contiguous(), value_of(running_mean), value_of(running_var), training,
-      momentum, eps);
+  auto [result, saved_mean, saved_var, reserve] =
+      at::cudnn_batch_norm(input.contiguous(input.suggest_memory_format()),
+                           value_of(weight).contiguous(), value_of(bias).contiguous(),
+                           value_of(running_mean), value_of(running_var), training, momentum, eps);
   return {std::move(result), std::move(saved_mean), std::move(saved_var), std::move(reserve), 1};
 }
 

@@ -1,7 +1,7 @@
 // Convolutions of every kind. For a device that torch does not know it calls two operators that it
-// has for this purpose only, convolution_overrideable and its backward. Neither the CPU nor a twin has
-// a kernel for them. Here each gets its own convolution as one: then the device is served, and its
-// captures are, as with any other operator of theirs.
+// has for this purpose only, convolution_overrideable and its backward. Neither the CPU nor a twin
+// has a kernel for them. Here each gets its own convolution as one: then the device is served, and
+// its captures are, as with any other operator of theirs.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/convolution_backward.h>

@@ -1,6 +1,6 @@
 // fill_ and zero_. Where the CPU's kernels run in place, the CPU fills, except for a large zero_,
-// which the runtime's slot mem_fill does on the stream. That slot fills memory apart if it takes the
-// pattern. On a device with a twin the twin's kernels fill.
+// which the runtime's slot mem_fill does on the stream. That slot fills memory apart if it takes
+// the pattern. On a device with a twin the twin's kernels fill.
 #include <ATen/EmptyTensor.h>
 #include <ATen/TensorIterator.h>
 #include <ATen/core/Tensor.h>

@@ -14,8 +14,8 @@
 namespace outback::ops {
 namespace {
 
-// `tensor` is on a device whose memory may be shared. torch's engine asserts in a backward pass over
-// tensors of its own device while a backend is registered, so no gradient may get there.
+// `tensor` is on a device whose memory may be shared. torch's engine asserts in a backward pass
+// over tensors of its own device while a backend is registered, so no gradient may get there.
 void check_may_share(const at::Tensor& tensor) {
   const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
   TORCH_CHECK_VALUE(is_plain(impl) && !impl.key_set().has_any(wrapper_keys),

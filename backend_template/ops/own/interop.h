@@ -1,10 +1,10 @@
 // Tensors of ours and of PyTorch's own device for the same hardware (core/twin/twin.h) that share
 // memory: what one writes in place, the other one sees, and both have one version counter.
 //
-// No gradient passes from one to the other, so a tensor that requires one is refused while gradients
-// are on: torch's engine cannot run backward over tensors of its own device while a backend is
-// registered (pytorch issue 161129). The forward and backward of a torch.autograd.Function, whose
-// tensors require none, may share.
+// No gradient passes from one to the other, so a tensor that requires one is refused while
+// gradients are on: torch's engine cannot run backward over tensors of its own device while a
+// backend is registered (pytorch issue 161129). The forward and backward of a
+// torch.autograd.Function, whose tensors require none, may share.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,8 +16,8 @@ namespace outback::ops {
 /// the memory that it has. record_stream does nothing on the result: call it on `ours`.
 ///
 /// Throws c10::ValueError (Python: ValueError) for a tensor that is not ours, not strided, a
-/// wrapper, or on a device without such a twin, and c10::NotImplementedError for one that requires a
-/// gradient while gradients are on.
+/// wrapper, or on a device without such a twin, and c10::NotImplementedError for one that requires
+/// a gradient while gradients are on.
 at::Tensor as_twin(const at::Tensor& ours, c10::DeviceType type);
 
 /// Returns a tensor of ours over the memory of `theirs`, a tensor of PyTorch's own device of type

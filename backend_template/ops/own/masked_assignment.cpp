@@ -1,6 +1,6 @@
-// x[mask] = number, on a device with a twin. Python hands the number over as a tensor of the CPU for
-// CUDA, which makes it a masked_fill_, and as one of the device for any other. Its kernel would have
-// the host count the elements of the mask; where() needs no count.
+// x[mask] = number, on a device with a twin. Python hands the number over as a tensor of the CPU
+// for CUDA, which makes it a masked_fill_, and as one of the device for any other. Its kernel would
+// have the host count the elements of the mask; where() needs no count.
 #include <ATen/MemoryOverlap.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/native/TensorAdvancedIndexingUtils.h>
@@ -17,7 +17,8 @@ namespace {
 
 using index_list = c10::List<std::optional<at::Tensor>>;
 
-// Returns the mask, with the dimensions of `self`, if the assignment is one of one number by a mask.
+// Returns the mask, with the dimensions of `self`, if the assignment is one of one number by a
+// mask.
 at::Tensor mask_of(const at::Tensor& self, const index_list& indices, const at::Tensor& value) {
   const bool is_number = value.dim() == 0 && value.scalar_type() == self.scalar_type() &&
                          value.device() == self.device() &&

@@ -1,9 +1,9 @@
 // LSTM, GRU and RNN over padded sequences. torch computes them in one way on the CPU and in another
 // one on accelerators, which multiplies the input of each step by itself and expects a fused cell.
 // Where the CPU's kernels serve the device anyway, this file takes the CPU's way: oneDNN's fused
-// layer for an LSTM, else one product for the inputs of all steps and then the CPU's own steps. On a
-// device with a twin it takes the twin's way, cuDNN's if torch would choose it. All of it consists of
-// operators with derivatives, so autograd needs nothing else.
+// layer for an LSTM, else one product for the inputs of all steps and then the CPU's own steps. On
+// a device with a twin it takes the twin's way, cuDNN's if torch would choose it. All of it
+// consists of operators with derivatives, so autograd needs nothing else.
 #include <ATen/Context.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/autocast_mode.h>
@@ -51,7 +51,8 @@ bool is_seen_as_it_is(const at::Tensor& tensor) {
          !impl.has_symbolic_sizes_strides();
 }
 
-// True if the layer is cuDNN's, as at::cudnn_is_acceptable says, which asks for tensors of CUDA's own.
+// True if the layer is cuDNN's, as at::cudnn_is_acceptable says, which asks for tensors of CUDA's
+// own.
 bool is_for_cudnn(const at::Tensor& input) {
   return has_twin(input) && is_seen_as_it_is(input) &&
          at::native::cudnn_is_acceptable(
@@ -108,7 +109,8 @@ bool takes_cpus_way(const stack_form& form, const at::Tensor& input, at::TensorL
     return is_seen_as_it_is(tensor) && tensor.device() == input.device() &&
            tensor.scalar_type() == input.scalar_type();
   };
-  return is_seen_as_it_is(input) && !has_twin(input) && std::all_of(hidden.begin(), hidden.end(), is_like_input) &&
+  return is_seen_as_it_is(input) && !has_twin(input) &&
+         std::all_of(hidden.begin(), hidden.end(), is_like_input) &&
          std::all_of(weights.begin(), weights.end(), is_like_input) && input.numel() != 0 &&
          std::all_of(
              hidden.begin(), hidden.end(),
@@ -181,8 +183,8 @@ at::Tensor run_direction(const at::Tensor& input, at::Tensor& hidden, const laye
   return at::stack(states, 0);
 }
 
-// `Operator` is gru, rnn_tanh or rnn_relu; `composed` is torch's own function for it, and `cudnn` its
-// stub.
+// `Operator` is gru, rnn_tanh or rnn_relu; `composed` is torch's own function for it, and `cudnn`
+// its stub.
 template <class Operator, typename Operator::schema* composed, auto& cudnn, int64_t gates,
           step* next>
 two_tensors run_layers(const at::Tensor& input, const at::Tensor& hidden, at::TensorList weights,
@@ -260,10 +262,12 @@ void register_recurrent_layers(registrar& to) {
   using namespace at::native;
   add_layer<&outback::ops::lstm>(to, "lstm");
   add_layer<&run_layers<ops::gru_input, &gru, gru_cudnn_stub, 3, &gru_step>>(to, "gru");
-  add_layer<&run_layers<ops::rnn_tanh_input, &rnn_tanh, rnn_tanh_cudnn_stub, 1,
-                        &simple_step<&at::tanh>>>(to, "rnn_tanh");
-  add_layer<&run_layers<ops::rnn_relu_input, &rnn_relu, rnn_relu_cudnn_stub, 1,
-                        &simple_step<&at::relu>>>(to, "rnn_relu");
+  add_layer<
+      &run_layers<ops::rnn_tanh_input, &rnn_tanh, rnn_tanh_cudnn_stub, 1, &simple_step<&at::tanh>>>(
+      to, "rnn_tanh");
+  add_layer<
+      &run_layers<ops::rnn_relu_input, &rnn_relu, rnn_relu_cudnn_stub, 1, &simple_step<&at::relu>>>(
+      to, "rnn_relu");
   if (twin_targets().empty()) return;
   add_layer<&packed_lstm>(to, "lstm", "data");
   add_layer<&packed_layers<ops::gru_data, &gru, gru_packed_cudnn_stub>>(to, "gru", "data");

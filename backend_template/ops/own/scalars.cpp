@@ -17,8 +17,8 @@ namespace {
 at::Scalar local_scalar_dense(const at::Tensor& self) {
   core::note_synchronizing();
   const c10::DeviceIndex index = self.device().index();
-  if (core::runs_cpu_kernels(index) && is_plain(*self.unsafeGetTensorImpl()) &&
-      !self.is_conj() && !self.is_neg() && !self._is_zerotensor()) {
+  if (core::runs_cpu_kernels(index) && is_plain(*self.unsafeGetTensorImpl()) && !self.is_conj() &&
+      !self.is_neg() && !self._is_zerotensor()) {
     core::drain(index);
     return at::native::_local_scalar_dense_cpu(self);  // reads through the pointer
   }

@@ -43,8 +43,8 @@ bool is_workless(std::string_view name) {
   return std::find(workless.begin(), workless.end(), name) != workless.end();
 }
 
-// True if the kernel that the dispatcher calls for this device is one of Outback's, and not one that
-// has torch compose the operator.
+// True if the kernel that the dispatcher calls for this device is one of Outback's, and not one
+// that has torch compose the operator.
 bool is_served_by_us(const c10::OperatorHandle& op) {
   if (!op.hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1)) {
     // Such an operator goes to the boxed fallback, which runs its CPU kernel.

@@ -53,8 +53,8 @@ struct device_outputs {
 template <class Kernel, size_t count = 1>
 using kernel_on_device = kernels::detail::with_outputs<Kernel, device_outputs<count>>;
 
-/// True if the CPU's kernels run on the device of `first` in place. Then it has also waited until the
-/// device's current stream is idle, as every CPU kernel must; that throws c10::Error while the
+/// True if the CPU's kernels run on the device of `first` in place. Then it has also waited until
+/// the device's current stream is idle, as every CPU kernel must; that throws c10::Error while the
 /// stream is capturing. So call it last, when everything else fits.
 inline bool waited_for(const at::Tensor& first) {
   const c10::DeviceIndex index = first.device().index();

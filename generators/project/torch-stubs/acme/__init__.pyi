@@ -42,6 +42,7 @@ __all__ = [
     "Stream",
     "StreamContext",
     "amp",
+    "as_cuda",
     "caching_allocator_alloc",
     "caching_allocator_delete",
     "caching_allocator_disabled",
@@ -58,6 +59,7 @@ __all__ = [
     "device_memory_used",
     "device_of",
     "empty_cache",
+    "from_cuda",
     "get_allocator_backend",
     "get_amp_supported_dtype",
     "get_device_capability",
@@ -131,7 +133,8 @@ class ACMEGraph:
 
     What is allocated during the capture comes out of a pool that serves nobody else, and stays
     where it is until `reset()`: replays read and write the same memory. Prefer the context manager
-    `graph`.
+    `graph`. Where the device shares its streams with PyTorch's own CUDA device, this makes a
+    torch.cuda.CUDAGraph.
     """
     def __init__(self, keep_graph: bool = ...) -> None: ...
     def capture_end(self) -> None:
@@ -249,6 +252,9 @@ class MemPool:
         allocator: None.
         use_on_oom: others may have its memory before memory runs out.
         no_split: a segment serves one allocation.
+
+    Where the device shares its memory with PyTorch's own CUDA device, this makes a
+    torch.cuda.MemPool.
     """
     def __init__(
         self,
@@ -341,6 +347,12 @@ def _sleep(cycles: int) -> None:
     host callbacks too.
     """
 
+def as_cuda(tensor: torch.Tensor) -> torch.Tensor:
+    """The same memory as a tensor of torch.cuda's: what is written to one in place is seen in both.
+    For devices on which torch.cuda's kernels run. Tensors that require a gradient are refused
+    outside of a torch.autograd.Function.
+    """
+
 def caching_allocator_alloc(
     size: int,
     device: _Device = ...,
@@ -411,6 +423,11 @@ class device_of(device):
 
 def empty_cache() -> None:
     """Gives cached memory that no tensor uses back."""
+
+def from_cuda(tensor: torch.Tensor) -> torch.Tensor:
+    """The same memory as a tensor of this backend's, as as_cuda does it the other way. The storage
+    of `tensor` cannot be resized from then on.
+    """
 
 def get_allocator_backend() -> str:
     """"native": the caching allocator, the only one there is."""
