@@ -9,6 +9,8 @@
 #include <atomic>
 #include <bit>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <utility>
 
 #include "backend_template/core/runtime/runtime.h"
@@ -107,15 +109,26 @@ void run_composed(const c10::OperatorHandle& op, c10::DispatchKey layout,
 
 // For autograd's key, of an operator with a derivative of its own where it has a kernel, which a
 // twin's is: elsewhere the derivative is that of the operators that it is composed of.
-void choose_derivative(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
-                       torch::jit::Stack* stack) {
-  const kernel_target& target = target_of_call(op, *stack);
-  const bool is_composed = !op.hasKernelForDispatchKey(target.key());
-  op
-      .getComputedKernelForDispatchKey(c10::toRuntimePerBackendFunctionalityKey(
-          c10::DispatchKey::AutogradFunctionality, is_composed ? no_backend : target.backend))
-      .callBoxed(op, keys, stack);
-}
+class derivative_of_one final : public c10::OperatorKernel {
+ public:
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                  torch::jit::Stack* stack) {
+    const kernel_target& target = target_of_call(op, *stack);
+    if (!op.hasKernelForDispatchKey(target.key())) {
+      return op.redispatchBoxed(keys | c10::DispatchKeySet(no_backend), stack);
+    }
+    // Once, since torch keeps something of each answer (registrar::serves). Twins are of one type.
+    std::call_once(once_, [&] {
+      kernel_.emplace(op.getComputedKernelForDispatchKey(c10::toRuntimePerBackendFunctionalityKey(
+          c10::DispatchKey::AutogradFunctionality, target.backend)));
+    });
+    kernel_->callBoxed(op, keys, stack);
+  }
+
+ private:
+  std::once_flag once_;
+  std::optional<c10::SafeKernelFunction> kernel_;
+};
 
 class kernel_of_one final : public c10::OperatorKernel {
  public:
@@ -207,8 +220,9 @@ void register_boxed_kernels(registrar& to) {
       if (!for_twins_alone && !op->hasKernelForDispatchKey(cpu_target.key(layout))) continue;
       if (is_composed && layout != DispatchKey::NestedTensor) {
         if (!for_twins_alone) continue;
-        to.add_boxed(*op, DispatchKey::AutogradPrivateUse1,
-                     c10::KernelFunction::makeFromBoxedFunction<&choose_derivative>());
+        to.add_boxed(
+            *op, DispatchKey::AutogradPrivateUse1,
+            c10::KernelFunction::makeFromBoxedFunctor(std::make_unique<derivative_of_one>()));
       }
       const DispatchKey ours =
           c10::toRuntimePerBackendFunctionalityKey(layout, c10::BackendComponent::PrivateUse1Bit);
