@@ -31,8 +31,9 @@ def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None
     if not isinstance(fraction, float):
         raise TypeError("Invalid type for fraction argument, must be `float`")
     if own := twin.member("set_per_process_memory_fraction", index):
-        return own(fraction, twin.index(index))
-    _native.set_memory_fraction(index, fraction)
+        own(fraction, twin.index(index))
+    else:
+        _native.set_memory_fraction(index, fraction)
 
 
 def get_per_process_memory_fraction(device: Any = None) -> float:
@@ -167,13 +168,14 @@ def _record_memory_history(
     """Records from now on who allocates (enabled="state"), and the last `max_entries` events of
     each device too ("all"); None stops. For _snapshot()."""
     if device_module.is_initialized() and (own := twin.member("memory._record_memory_history")):
-        return own(
+        own(
             enabled,
             context=context,
             stacks=stacks,
             max_entries=max_entries,
             clear_history=clear_history,
         )
+        return
     if isinstance(
         enabled, bool
     ):  # torch.cuda's older form; its other arguments keep their defaults

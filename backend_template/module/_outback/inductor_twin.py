@@ -20,6 +20,8 @@ from torch.utils._pytree import tree_leaves
 
 from . import device_module, name, twin
 
+_TakeBack = Callable[[torch.Tensor], Any]
+
 
 def _twin_of(device: Any) -> torch.device | None:
     if not isinstance(device, torch.device) or device.type != name:
@@ -50,7 +52,7 @@ def _rename_devices(graph_module: GraphModule) -> None:
             if node.op == "get_attr":
                 owner, _, attribute = node.target.rpartition(".")
                 holder = part.get_submodule(owner)
-                constant = getattr(holder, attribute, None)
+                constant: Any = getattr(holder, attribute, None)
                 if _is_lent(constant) and not isinstance(constant, FakeTensor):
                     setattr(holder, attribute, device_module.as_cuda(constant.detach()))
 
@@ -80,7 +82,7 @@ def _fakes_on_twin(fakes: Sequence[FakeTensor]) -> Iterator[None]:
             fake.fake_device = device
 
 
-def _taken_back(graph_module: GraphModule, named: dict[str, Any]) -> list[Callable | None]:
+def _taken_back(graph_module: GraphModule, named: dict[str, Any]) -> list[_TakeBack | None]:
     """What becomes of each output: nothing if it is none of ours.
 
     The outputs of a CUDA graph are overwritten when it runs again. torch knows which of its tensors
@@ -94,7 +96,7 @@ def _taken_back(graph_module: GraphModule, named: dict[str, Any]) -> list[Callab
         in_forward = node.meta.get("user_visible_output_idxs", all_outputs)
         copied = all_outputs if named.get("is_backward") else in_forward
 
-    def take_back(i: int, output: Any) -> Callable | None:
+    def take_back(i: int, output: Any) -> _TakeBack | None:
         if not isinstance(output, Node) or not _is_lent(output.meta.get("val")):
             return None
         return _take_back_copy if i in copied else device_module.from_cuda
@@ -102,7 +104,7 @@ def _taken_back(graph_module: GraphModule, named: dict[str, Any]) -> list[Callab
     return [take_back(i, output) for i, output in enumerate(outputs)]
 
 
-def _take_back_copy(result: torch.Tensor) -> torch.Tensor:
+def _take_back_copy(result: torch.Tensor) -> Any:
     return device_module.from_cuda(result.clone())
 
 
