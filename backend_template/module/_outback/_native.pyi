@@ -16,8 +16,8 @@ def device_info(device: int) -> dict[str, Any]:
     """The fields of _DeviceProperties, the UUID as bytes. `device` is not checked."""
 
 def kernels_of(device: int) -> str | None:
-    """The device whose kernels compute in this one's memory in place: "cpu", or PyTorch's own for the
-    same hardware, "cuda:0". Starts the backend."""
+    """The device whose kernels compute in this one's memory in place: "cpu", or PyTorch's own for
+    the same hardware, "cuda:0". Starts the backend."""
 
 def seed_twin(device: int) -> None:
     """Gives PyTorch's own device the seed that the device was given before its start."""
