@@ -104,12 +104,12 @@ c10::Device kernel_call::lend(c10::Device device) {
 }
 
 at::Generator kernel_call::lend(const at::Generator& given) const {
-  std::optional<c10::Device> device = device_ ? device_ : stranger_;
-  if (!device && given.defined()) device = given.device();
-  TORCH_CHECK(!given.defined() || given.device() == *device, "Expected a generator of ", *device,
-              " but found one of ", given.device());
-  if (!device || device->type() != core::device_type) return given;
-  return target_->generator(given, device->index());
+  const c10::Device own = given.defined() ? given.device() : c10::Device(c10::kCPU);
+  const c10::Device device = device_.value_or(stranger_.value_or(own));
+  TORCH_CHECK(!given.defined() || own == device, "Expected a generator of ", device,
+              " but found one of ", own);
+  if (device.type() != core::device_type) return given;
+  return target_->generator(given, device.index());
 }
 
 kernel_call::storage_loan& kernel_call::lend_storage(const c10::Storage& storage, access how) {

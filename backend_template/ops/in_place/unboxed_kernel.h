@@ -63,7 +63,7 @@ decltype(auto) as_argument(Lent& lent) {
 /// A kernel_call::kernel_test for `Operator`.
 template <class Operator>
 bool has_kernel(const kernel_target& target) {
-  static const auto op = *registrar::find(Operator::name + 6, Operator::overload_name);
+  static const auto op = registrar::find(Operator::name + 6, Operator::overload_name).value();
   return target.has_kernel_of(op);
 }
 

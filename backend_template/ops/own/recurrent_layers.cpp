@@ -151,10 +151,10 @@ struct layer_weights {
 
 // A step: the new hidden state from the input's part of the gates and the hidden state's part. It
 // may write the hidden part, which is new. The operations are the CPU's, in its order.
-using step = at::Tensor(const at::Tensor& from_input, at::Tensor from_hidden,
+using step = at::Tensor(const at::Tensor& from_input, const at::Tensor& from_hidden,
                         const at::Tensor& hidden);
 
-at::Tensor gru_step(const at::Tensor& from_input, at::Tensor from_hidden,
+at::Tensor gru_step(const at::Tensor& from_input, const at::Tensor& from_hidden,
                     const at::Tensor& hidden) {
   const auto in = from_input.unsafe_chunk(3, 1);
   auto own = from_hidden.unsafe_chunk(3, 1);
@@ -165,7 +165,7 @@ at::Tensor gru_step(const at::Tensor& from_input, at::Tensor from_hidden,
 }
 
 template <at::Tensor (*activation)(const at::Tensor&)>
-at::Tensor simple_step(const at::Tensor& from_input, at::Tensor from_hidden,
+at::Tensor simple_step(const at::Tensor& from_input, const at::Tensor& from_hidden,
                        const at::Tensor& /*hidden*/) {
   return activation(from_hidden.add_(from_input));
 }
