@@ -103,6 +103,7 @@ void define_native(py::module_& module, py::module_& package) {
   native.def("default_generators", &default_generators);
   native.def("device_info", &device_info);
   native.def("kernels_of", &kernels_of);
+  native.def("may_have_twins", &core::may_have_twins);
   native.def("seed_twin", [](c10::DeviceIndex device) { core::twin_generator({}, device); });
   native.def("qualify_name", &qualify_name);
   native.def("raw_stream", &raw_stream, py::arg("device_idx"));

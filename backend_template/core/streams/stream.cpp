@@ -385,7 +385,8 @@ void synchronize_stream(const c10::Stream& stream) {
 void synchronize_device(c10::DeviceIndex device) {
   const c10::DeviceIndex index = resolve_index(device);
   ensure_started();
-  if (const auto twin = twin_of(index)) {
+  // If the twin is not known yet, nothing of it was used by way of this device.
+  if (const auto twin = is_known_to_have_twin(index) ? twin_of(index) : std::nullopt) {
     unlocked([&] { guard_of(*twin).synchronizeDevice(twin->index()); });
     return check_host_failure(index);
   }

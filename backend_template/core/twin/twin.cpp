@@ -5,6 +5,7 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <array>
 
 #include "backend_template/core/runtime/runtime.h"
@@ -79,6 +80,12 @@ int32_t find_kernel_home(c10::DeviceIndex index) {
 }
 
 }  // namespace detail
+
+bool may_have_twins() {
+  return std::any_of(kernel_types.begin(), kernel_types.end(), [](const kernel_type& each) {
+    return each.type != c10::DeviceType::CPU && has_kernels(each);
+  });
+}
 
 std::optional<c10::DeviceType> known_twin_type() noexcept {
   const int type = found_type.load(std::memory_order_acquire);

@@ -41,32 +41,38 @@ inline constinit std::array<kernel_home, max_devices> kernel_homes{};
 int32_t find_kernel_home(c10::DeviceIndex index);
 
 inline int32_t kernel_home_of(c10::DeviceIndex index) {
+  ensure_started();
   const int32_t known = kernel_homes[index].value.load(std::memory_order_acquire);
   return C10_LIKELY(known != kernel_home::unknown) ? known : find_kernel_home(index);
+}
+
+inline std::optional<c10::Device> twin_in(int32_t home) {
+  if (C10_LIKELY(home <= kernel_home::cpus)) return std::nullopt;
+  return c10::Device(static_cast<c10::DeviceType>(home >> 8),
+                     static_cast<c10::DeviceIndex>(home & 0xff));
 }
 }  // namespace detail
 
 /// Returns true if the CPU's kernels run on the tensors of the device in place. `index` is valid.
-/// Costs a load.
+/// Costs two loads.
 inline bool runs_cpu_kernels(c10::DeviceIndex index) {
   return detail::kernel_home_of(index) == detail::kernel_home::cpus;
 }
 
-/// Returns the twin of the device, or nothing if it has none. `index` is valid. Costs a load.
+/// Returns the twin of the device, or nothing if it has none. `index` is valid. Costs two loads.
 inline std::optional<c10::Device> twin_of(c10::DeviceIndex index) {
-  const int32_t home = detail::kernel_home_of(index);
-  if (C10_LIKELY(home <= detail::kernel_home::cpus)) return std::nullopt;
-  return c10::Device(static_cast<c10::DeviceType>(home >> 8),
-                     static_cast<c10::DeviceIndex>(home & 0xff));
+  return detail::twin_in(detail::kernel_home_of(index));
 }
 
-/// Does what `twin_of` does once the backend has started. Before, and in a forked child that never
-/// asked, it answers nothing and starts nothing. For the state of a thread, which may be asked at
-/// any time.
+/// Does what `twin_of` does once the backend has started. Before, it answers nothing and starts
+/// nothing; in a forked child it answers what the parent knew. For the state of a thread, which may
+/// be asked at any time.
 inline std::optional<c10::Device> started_twin_of(c10::DeviceIndex index) {
   const int32_t known = detail::kernel_homes[index].value.load(std::memory_order_acquire);
-  if (C10_UNLIKELY(known == detail::kernel_home::unknown) && !is_started()) return std::nullopt;
-  return twin_of(index);
+  if (C10_UNLIKELY(known == detail::kernel_home::unknown)) {
+    return is_started() ? twin_of(index) : std::nullopt;
+  }
+  return detail::twin_in(known);
 }
 
 /// Returns true if the device is known to have a twin. Asks nobody.
@@ -74,6 +80,10 @@ inline bool is_known_to_have_twin(c10::DeviceIndex index) noexcept {
   return detail::kernel_homes[index].value.load(std::memory_order_acquire) >
          detail::kernel_home::cpus;
 }
+
+/// Returns true if this torch has kernels of another device type than the CPU that a device of ours
+/// could share. Asks no device.
+bool may_have_twins();
 
 /// Returns the device type of the twins if this process has looked at a device that has one. Asks
 /// nobody.

@@ -19,6 +19,9 @@ def kernels_of(device: int) -> str | None:
     """The device whose kernels compute in this one's memory in place: "cpu", or PyTorch's own for
     the same hardware, "cuda:0". Starts the backend."""
 
+def may_have_twins() -> bool:
+    """Whether this torch has kernels that a device could share, other than the CPU's."""
+
 def seed_twin(device: int) -> None:
     """Gives PyTorch's own device the seed that the device was given before its start."""
 

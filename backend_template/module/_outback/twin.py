@@ -17,6 +17,8 @@ def of(device: int) -> torch.device | None:
 def start() -> None:
     """Lets PyTorch's own devices start, and take the seeds that came before. What is wrong with a
     device concerns those who use it."""
+    if not _native.may_have_twins():
+        return
     for device in range(device_module.device_count()):
         try:
             own = of(device)
