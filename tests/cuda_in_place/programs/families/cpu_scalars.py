@@ -22,7 +22,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 # Errors spell their arguments, and these are many.
 torch.Tensor.__repr__ = lambda self, **_: "a tensor"
 
-SAMPLES = 3
+SAMPLES = 20  # of an operator
+CALLS = 3  # of an overload
 FOREACH = ("unary", "binary", "pointwise", "reduce", "other")
 answered: dict[tuple[str, str], str] = {}
 
@@ -45,7 +46,7 @@ class Recorder(TorchDispatchMode):
         kwargs = kwargs or {}
         given = args, kwargs
         if function.namespace == "aten" and tensors(given):
-            if sum(each.overload is function for each in self.calls) < SAMPLES:
+            if sum(each.overload is function for each in self.calls) < CALLS:
                 kept = pytree.tree_map(copied, given)
                 self.calls.append(Call(function, *kept))
         return function(*args, **kwargs)
@@ -95,7 +96,7 @@ def of_module(module: modules.Module) -> None:
         inputs = module.info.module_inputs_func(
             module.info, device="cpu", dtype=module.dtype, requires_grad=True, training=training
         )
-        for given in list(inputs)[:SAMPLES]:
+        for given in list(inputs)[:CALLS]:
             sample = modules._Sample(module, given, training)
             args, kwargs = sample.arguments(torch.device("cpu"))
             gradients(modules._plain(sample.on_cpu()(*args, **kwargs)))
@@ -103,7 +104,7 @@ def of_module(module: modules.Module) -> None:
 
 def steps(optimizer: optimizers.Optimizer) -> None:
     for phase in optimizer.phases:
-        for given in list(optimizer.info.optim_inputs_func(device="cpu"))[:SAMPLES]:
+        for given in list(optimizer.info.optim_inputs_func(device="cpu"))[:CALLS]:
             optimizer._run(given.kwargs | optimizer._implementation(phase), torch.device("cpu"))
 
 
