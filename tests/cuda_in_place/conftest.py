@@ -12,17 +12,14 @@ cuDNN, cuFFT and cuSOLVER do not start, nor do expandable segments and cudaMallo
 """
 
 import os
-import subprocess
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from families import One, run_family
-from stand_in import LIBRARIES, Run, environment, run
+from families import PROGRAMS, One, Place
+from stand_in import LIBRARIES, Run, run
 
-HERE = Path(__file__).parent
-PROGRAMS = HERE / "programs"
 # Without the end of the interpreter, which torch's autograd threads may not survive: one that lets
 # go of a graph after backward() has returned may ask for the interpreter's lock then.
 END = """
@@ -69,26 +66,5 @@ def on_cuda(
 
 @pytest.fixture
 def family(_needs: tuple[Path, Path], tmp_path: Path) -> Callable[..., list[One]]:
-    """Runs a family of programs (programs/families) on a device. `more` is a folder to import from."""
-    python, folder = _needs
-
-    def run(name: str, device: str, more: Path | None = None) -> list[One]:
-        file = tmp_path / f"{name}-{device}-{len(list(tmp_path.iterdir()))}.json"
-        paths = [PROGRAMS, HERE.parent / "conformance"] + ([more] if more else [])
-        kept = tmp_path / f"kept-{file.stem}"
-        variables = {
-            **environment(folder),
-            "PYTHONPATH": os.pathsep.join(map(os.fspath, paths)),
-            "TORCHINDUCTOR_CACHE_DIR": os.fspath(kept / "inductor"),
-            "TRITON_CACHE_DIR": os.fspath(kept / "triton"),
-        }
-
-        def start(file: Path, after: str) -> subprocess.CompletedProcess:
-            command = [python, PROGRAMS / "one_by_one.py", name, device, file, after]
-            return subprocess.run(
-                command, env=variables, capture_output=True, text=True, timeout=900, check=False
-            )
-
-        return run_family(start, file)
-
-    return run
+    """Runs a family of programs (programs/families) on a device."""
+    return Place(*_needs, tmp_path).run

@@ -2,15 +2,19 @@
 the same family on two devices apart."""
 
 import json
+import os
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import stand_in
 from stand_in import Work, pointers, work_differences
 
 FAMILIES = ("operators", "modules", "optimizers", "attention", "graphs", "training", "choices")
 MOST_DEATHS = 20
+PROGRAMS = Path(__file__).with_name("programs")
 
 
 @dataclass(frozen=True)
@@ -45,18 +49,43 @@ def renumbered(work: Sequence[Work]) -> list[Work]:
     ]
 
 
-def run_family(start: Callable[[Path, str], subprocess.CompletedProcess], file: Path) -> list[One]:
-    """`start` runs one_by_one.py, which writes into the file, and goes on behind the one of that
-    name, which has ended its process."""
-    after, deaths = "", 0
-    while (done := start(file, after)).returncode != 0:
-        begun = [each["begins"] for each in entries(file) if "begins" in each]
-        deaths += 1
-        assert begun and begun[-1] != after and deaths < MOST_DEATHS, f"{after}\n{done.stderr}"
-        after = begun[-1]
-        with file.open("a") as to:
-            print(json.dumps({"name": after, "outcome": f"exit code {done.returncode}"}), file=to)
-    return [One.of(each) for each in entries(file) if "name" in each]
+@dataclass(frozen=True)
+class Place:
+    """Where families run: a Python with a CUDA build of torch, the stand-ins' folder, and one for
+    files."""
+
+    python: Path
+    stand_ins: Path
+    files: Path
+
+    def run(self, name: str, device: str, more: Path | None = None, **variables: str) -> list[One]:
+        """Those of a family, on a device. `more` is a folder to import from."""
+        where = Path(tempfile.mkdtemp(prefix=f"{name}-{device}-", dir=self.files))
+        paths = [PROGRAMS, PROGRAMS.parents[1] / "conformance", *([more] if more else [])]
+        environment = {
+            **stand_in.environment(self.stand_ins),
+            "PYTHONPATH": os.pathsep.join(map(os.fspath, paths)),
+            "TORCHINDUCTOR_CACHE_DIR": os.fspath(where / "inductor"),
+            "TRITON_CACHE_DIR": os.fspath(where / "triton"),
+            **variables,
+        }
+        file, after, deaths = where / "entries.json", "", 0
+        command = [self.python, PROGRAMS / "one_by_one.py", name, device, file]
+        while True:
+            done = subprocess.run(
+                [*command, after], env=environment, capture_output=True, text=True, check=False
+            )
+            if done.returncode == 0:
+                return [One.of(each) for each in entries(file) if "name" in each]
+            # It goes on behind the one that has ended the process.
+            begun = [each["begins"] for each in entries(file) if "begins" in each]
+            deaths += 1
+            assert begun and begun[-1] != after and deaths < MOST_DEATHS, f"{after}\n{done.stderr}"
+            after = begun[-1]
+            with file.open("a") as to:
+                print(
+                    json.dumps({"name": after, "outcome": f"exit code {done.returncode}"}), file=to
+                )
 
 
 def entries(file: Path) -> Iterator[dict]:
