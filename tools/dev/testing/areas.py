@@ -210,6 +210,7 @@ AREAS = (
     ),
     Area("tests of kernels", ("tests/kernels/*.py",), python=("tests/kernels",)),
     Area("torch's CUDA build", ("tests/cuda_in_place/*",), python=("tests/cuda_in_place",)),
+    Area("programs beside torch.cuda's", ("tests/beside/*",), python=("tests/beside",)),
     Area("PyTorch's samples", ("tests/conformance/*",), python=("tests/conformance",)),
     Area("tests of examples", ("tests/examples/*.py",), python=("tests/examples",)),
     Area("package tests", ("tests/package/*",), python=("tests/package",)),
@@ -226,7 +227,16 @@ AREAS = (
         "C++ tests",
         tuple(
             f"tests/{folder}/*"
-            for folder in ("core", "fakes", "kernels", "layers", "ops", "registration", "runtime")
+            for folder in (
+                "core",
+                "fakes",
+                "kernels",
+                "layers",
+                "ops",
+                "registration",
+                "runtime",
+                "twin",
+            )
         ),
         always=r"^layers(\..*)?$",
     ),

@@ -26,7 +26,7 @@ from . import ctest, samples, sanitizers
 from .limits import WORKERS
 from .near import near
 from .pytest_run import run_pytest
-from .suites import LONG_SUITES, OTHER_SUITES, PYTHON_SUITES, Suite
+from .suites import BESIDE, ON_CUDA, OTHER_SUITES, PYTHON_SUITES, Suite
 
 SHORT, LONG = "short", "long"  # ./dev test, and ./dev test --all
 _MUTANTS = ROOT / "tests/mutants/run.py"
@@ -196,7 +196,8 @@ PARTS = (
     ),
     *map(_samples, samples.WAYS),
     *map(_samples_on, STAND_INS),
-    *map(_on_cuda, LONG_SUITES),
+    _on_cuda(ON_CUDA),
+    _long(BESIDE.name, BESIDE.title, _on(BESIDE, BESIDE.name)),
     _long(
         "asan",
         "the C++ tests with the address and undefined behaviour sanitizers",

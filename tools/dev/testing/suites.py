@@ -103,17 +103,22 @@ OTHER_SUITES = (
 )
 
 # What takes more than a short run has: each has a part of its own.
-LONG_SUITES = (
-    Suite(
-        name="cuda-in-place",
-        title="torch's CUDA build without a GPU, on NVIDIA's libraries in software",
-        tests="tests/cuda_in_place",
-        variables=lambda folder: {"OUTBACK_BUILD_DIR": os.fspath(folder)},
-        needs=("tests/fakes/lib",),
-    ),
+ON_CUDA = Suite(
+    name="cuda-in-place",
+    title="torch's CUDA build without a GPU, on NVIDIA's libraries in software",
+    tests="tests/cuda_in_place",
+    variables=lambda folder: {"OUTBACK_BUILD_DIR": os.fspath(folder)},
+    needs=("tests/fakes/lib",),
+)
+BESIDE = Suite(
+    name="beside",
+    title="what ./dev gpu compares with torch.cuda, with the CPU instead",
+    tests="tests/beside",
+    variables=build.python_path,
+    needs=("python",),
 )
 
-SUITES = PYTHON_SUITES + OTHER_SUITES + LONG_SUITES
+SUITES = (*PYTHON_SUITES, *OTHER_SUITES, ON_CUDA, BESIDE)
 
 
 def on(run: str) -> Suite:
