@@ -27,8 +27,9 @@ void add_packed_sequence_methods(const std::string& name);
 /// TypedStorage. Those of TypedStorage warn of its removal, as its other methods do.
 void add_storage_methods(const std::string& name);
 
-/// Replaces `Tensor.__dlpack_device__`, since torch's own refuses this device's tensors. Needs no
-/// option: no name is added.
+/// Replaces `Tensor.__dlpack_device__` and `Tensor.__dlpack__`, since torch's own refuse this
+/// device's tensors, and do not know that its memory may be CUDA's. Needs no option: no name is
+/// added.
 void add_dlpack_methods();
 
 }  // namespace outback::python

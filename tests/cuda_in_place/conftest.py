@@ -14,6 +14,7 @@ cuDNN, cuFFT and cuSOLVER do not start, nor do expandable segments and cudaMallo
 import os
 import textwrap
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,16 @@ def on_cuda(
         return run([python, file, *arguments], folder, where / "record.txt", variables)
 
     return start
+
+
+@pytest.fixture(scope="session")
+def on_acme(_needs: tuple[Path, Path], on_cuda: Callable[..., Run]) -> Callable[..., Run]:
+    """The same for programs that `import torch_acme`, whose device has CUDA's kernels."""
+    _, folder = _needs
+    backend = folder.parents[2] / "python_cuda_kernels"
+    if not (backend / "torch_acme").exists():
+        pytest.skip(f"{backend} has no torch_acme: OUTBACK_BUILD_DIR names no build tree that has")
+    return partial(on_cuda, PYTHONPATH=os.fspath(backend))
 
 
 @pytest.fixture

@@ -39,6 +39,11 @@ at::Tensor doubled_on_hpu(const at::Tensor& x) {
   return x + x;
 }
 
+// A driver's error, of work that another operator may have enqueued.
+at::Tensor lost_on_hpu(const at::Tensor& /*x*/) {
+  throw c10::AcceleratorError({__func__, __FILE__, 0}, 700, "HPU error: the device is lost");
+}
+
 c10::Device device(int index) {
   return c10::Device(c10::DeviceType::PrivateUse1, static_cast<c10::DeviceIndex>(index));
 }
@@ -58,6 +63,7 @@ class TwinOperatorsTest : public ::testing::Test {
     static auto& operators =
         *new torch::Library(torch::Library::DEF, "twin_test", std::nullopt, __FILE__, __LINE__);
     operators.def("on_hpu(Tensor x) -> Tensor", torch::dispatch(c10::kHPU, &doubled_on_hpu));
+    operators.def("lost(Tensor x) -> Tensor", torch::dispatch(c10::kHPU, &lost_on_hpu));
     operators.def("on_cpu(Tensor x) -> Tensor", torch::dispatch(c10::kCPU, &doubled));
     register_backend({.name = "acme", .runtime = &hpu_runtime()});
   }
@@ -217,6 +223,19 @@ TEST_F(TwinOperatorsTest, ANumberForAMaskDoesNotCountTheMask) {
     return x;
   };
   EXPECT_TRUE(assign(device(0), true).cpu().equal(assign(c10::Device(c10::kCPU), false)));
+}
+
+// ---- Errors
+
+TEST_F(TwinOperatorsTest, ADriversErrorNamesOperatorAndDevice) {
+  try {
+    call("twin_test::lost", some(device(0)));
+    ADD_FAILURE() << "accepted";
+  } catch (const c10::AcceleratorError& error) {
+    EXPECT_EQ(error.get_error_code(), 700);
+    EXPECT_STREQ(error.what_without_backtrace(),
+                 "HPU error: the device is lost (in twin_test::lost on acme:0)");
+  }
 }
 
 // ---- Attention

@@ -70,7 +70,10 @@ void run(const op_facts& facts, const c10::OperatorHandle& op, c10::DispatchKey 
   for_each_bit(facts.generators, [&](size_t i) { lend_generator(call, stack[first + i]); });
 
   // With this key alone, so that no other key of the tensors takes part.
-  op.redispatchBoxed(c10::DispatchKeySet(call.target().key(layout)), &stack);
+  const operator_text name{op.schema().name().c_str(), op.schema().overload_name().c_str()};
+  call.run(name, [&] {
+    op.redispatchBoxed(c10::DispatchKeySet(call.target().key(layout)), &stack);
+  });
 
   call.finish();
   if (C10_UNLIKELY(facts.results_stay_on_cpu)) return;

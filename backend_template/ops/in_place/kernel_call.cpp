@@ -2,6 +2,9 @@
 
 #include <ATen/quantized/QTensorImpl.h>
 #include <c10/util/Exception.h>
+#include <c10/util/StringUtil.h>
+
+#include <string>
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/dtypes.h"
@@ -175,6 +178,13 @@ void kernel_call::begin(std::optional<operator_text> op) {
     waited = device;
   }
   below_autograd_.emplace(target_->keys_above());
+}
+
+// An operator that a kernel calls may have named itself already.
+void kernel_call::add_place(c10::AcceleratorError& error, const operator_text& op) const {
+  if (!error.context().empty()) return;
+  error.add_context(c10::str("in ", op.text(), device_ ? " on " : "",
+                             device_ ? device_->str() : std::string()));
 }
 
 // In this order: a stage needs to know all written bytes before it copies them, and a tensor gets

@@ -6,7 +6,7 @@
 //   kernel_call call;
 //   at::Tensor a = call.lend(self), o = call.lend(out, access::write);
 //   call.begin();                      // waits for the device, or copies from it
-//   at::Tensor r = <operator of the target>(a, o);
+//   at::Tensor r = call.run(op, [&] { return <operator of the target>(a, o); });
 //   call.finish();                     // copies back what was written, and takes over resizes
 //   return call.take_back(r);
 //
@@ -23,6 +23,7 @@
 #include <c10/core/Device.h>
 #include <c10/core/Storage.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
+#include <c10/util/Exception.h>
 #include <c10/util/FunctionRef.h>
 #include <c10/util/SmallVector.h>
 
@@ -98,6 +99,19 @@ class kernel_call {
   /// c10::NotImplementedError if the call would need copies and the fallback mode is "error".
   void begin(std::optional<operator_text> op = std::nullopt);
 
+  /// Runs `kernel`, a call of the target's kernel for `op`, and returns what it returns. After
+  /// `begin`. The error of a device's driver gets the operator and the device into its text, since
+  /// work that went wrong is told by any later call.
+  template <class Kernel>
+  decltype(auto) run(const operator_text& op, Kernel&& kernel) const {
+    try {
+      return std::forward<Kernel>(kernel)();
+    } catch (c10::AcceleratorError& error) {
+      add_place(error, op);
+      throw;
+    }
+  }
+
   /// Returns what the kernel gets in place of `given`, a generator or undefined. After `begin`.
   /// Throws c10::Error for a generator of another device.
   at::Generator lend(const at::Generator& given) const;
@@ -131,6 +145,7 @@ class kernel_call {
   storage_loan& lend_storage(const c10::Storage& storage, access how);
   storage_loan* loan_of(const c10::TensorImpl& alias);
   bool makes_copies() const;
+  void add_place(c10::AcceleratorError& error, const operator_text& op) const;
   void fill_stages();
   void finish_storage(storage_loan& loan);
   void replace_memory(storage_loan& loan);

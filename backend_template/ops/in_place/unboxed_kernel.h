@@ -105,10 +105,13 @@ struct unboxed_kernel<Operator, Result(Arguments...)> {
     // about several devices names first.
     std::tuple<decltype(lend_argument<write>(call, std::forward<Arguments>(arguments)))...> lent{
         lend_argument<write>(call, std::forward<Arguments>(arguments))...};
-    call.begin(operator_text{Operator::name, Operator::overload_name});
+    constexpr operator_text op{Operator::name, Operator::overload_name};
+    call.begin(op);
     const auto run_there = [&](auto&... passed) -> decltype(auto) {
-      return Operator::redispatch(c10::DispatchKeySet(call.target().key()),
-                                  as_argument<Arguments>(passed)...);
+      return call.run(op, [&]() -> decltype(auto) {
+        return Operator::redispatch(c10::DispatchKeySet(call.target().key()),
+                                    as_argument<Arguments>(passed)...);
+      });
     };
     if constexpr (std::is_reference_v<Result>) {
       std::apply(run_there, lent);

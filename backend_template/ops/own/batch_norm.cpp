@@ -30,10 +30,12 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> batch_norm(
   const optional_tensor lent_weight = call.lend(weight), lent_bias = call.lend(bias),
                         mean = call.lend(running_mean, statistics),
                         var = call.lend(running_var, statistics);
-  call.begin(operator_text{op::name, op::overload_name});
-  auto [result, saved_mean, saved_invstd] =
-      op::redispatch(c10::DispatchKeySet(call.target().key()), lent, lent_weight, lent_bias, mean,
-                     var, training, momentum, eps);
+  constexpr operator_text name{op::name, op::overload_name};
+  call.begin(name);
+  auto [result, saved_mean, saved_invstd] = call.run(name, [&] {
+    return op::redispatch(c10::DispatchKeySet(call.target().key()), lent, lent_weight, lent_bias,
+                          mean, var, training, momentum, eps);
+  });
   call.finish();
   return {call.take_back(std::move(result)), call.take_back(std::move(saved_mean)),
           call.take_back(std::move(saved_invstd))};

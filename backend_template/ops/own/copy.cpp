@@ -137,7 +137,7 @@ void copy_by_kernel(const at::Tensor& dst, const at::Tensor& src, bool non_block
   at::Tensor to = call.lend(dst, access::overwrite);
   const at::Tensor from = call.lend(src);
   call.begin();
-  to.copy_(from, non_blocking);
+  call.run({"aten::copy_"}, [&] { to.copy_(from, non_blocking); });
   call.finish();
 }
 

@@ -45,7 +45,8 @@ at::Tensor& zero_(at::Tensor& self) {
   kernel_call call;
   const at::Tensor lent = call.lend(self, access::overwrite);
   call.begin();
-  lent.zero_();  // on a twin, for tensors with gaps, and for special layouts
+  // On a twin, for tensors with gaps, and for special layouts.
+  call.run({"aten::zero_"}, [&] { lent.zero_(); });
   call.finish();
   return self;
 }

@@ -25,7 +25,7 @@ at::Scalar local_scalar_dense(const at::Tensor& self) {
   kernel_call call;
   const at::Tensor lent = call.lend(self);
   call.begin();
-  return at::_local_scalar_dense(lent);
+  return call.run({"aten::_local_scalar_dense"}, [&] { return at::_local_scalar_dense(lent); });
 }
 
 }  // namespace
