@@ -87,9 +87,9 @@ bool asks_for_ours(PyObject* const* values, Py_ssize_t positional, PyObject* key
   for (Py_ssize_t i = 0; i < count; ++i) {
     if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(keywords, i), "dl_device") != 0) continue;
     const py::handle device = values[positional + i];
-    const py::object ours = py::handle(dlpack->types).attr("kDLExtDev");
-    return py::isinstance<py::tuple>(device) && py::len(device) == 2 &&
-           device[py::int_(0)].equal(ours);
+    if (!py::isinstance<py::tuple>(device) || py::len(device) != 2) return false;
+    const py::object type = device[py::int_(0)];
+    return type.equal(py::handle(dlpack->types).attr("kDLExtDev"));
   }
   return false;
 }

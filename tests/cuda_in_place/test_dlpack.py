@@ -15,12 +15,16 @@ def test_a_tensor_is_exported_as_cuda_s_and_shares_its_memory(on_acme):
         taken.fill_(7)  # a fill that the stand-in makes
         back = torch.acme.from_cuda(taken)
         assert back.device == x.device and back.data_ptr() == x.data_ptr()
-        ours = torch.from_dlpack(x, device="acme")
+        # By its own name too: where torch.from_dlpack goes from device to device, it copies.
+        ours = torch.from_dlpack(x.__dlpack__(dl_device=(DLDeviceType.kDLExtDev, 0)))
         assert ours.device == x.device and ours.data_ptr() == x.data_ptr()
+        assert torch.from_dlpack(x, device="acme").device == x.device
         on_host = torch.from_dlpack(x, device="cpu")
         assert on_host.device.type == "cpu"
-        del x, back, ours
-        assert taken.untyped_storage().nbytes() == 24
+        del x, back, ours, on_host
+        assert torch.cuda.memory_allocated() == 512  # of the allocator's least size
+        del taken
+        assert torch.cuda.memory_allocated() == 0
     """)
 
 
