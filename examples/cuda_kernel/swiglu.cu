@@ -9,14 +9,16 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/sigmoid.h>
+#include <c10/core/DeviceGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <cuda_runtime.h>
 #include <outback/kernels/autograd.h>
-#include <outback/kernels/runtime.h>
 #include <outback/kernels/stream.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <tuple>
 
 namespace {
@@ -50,31 +52,24 @@ __global__ void swiglu_backward(int64_t count, const scalar_t* grad, const scala
 
 // ---- Launches.
 
-// CUDA's name of the stream: torch.cuda's current one where the device shares its streams.
-cudaStream_t cuda_stream(outback::kernels::kernel_stream& stream) {
-  const outback_runtime& runtime = outback::kernels::runtime();
-  TORCH_CHECK(runtime.native != nullptr, "swiglu: this backend has no streams of CUDA's");
-  void* handle = nullptr;
-  outback::kernels::check(runtime.native->stream(runtime.self, stream.device().index(),
-                                                 stream.handle(), &handle),
-                          "native.stream");
-  return static_cast<cudaStream_t>(handle);
-}
-
-// Launches a kernel for `count` elements on the device's current stream, and returns before it is
-// done. CUDA refuses an empty grid, so there must be an element.
+// Launches a kernel for `count` elements, at least one, on the device's current stream, and returns
+// before it is done.
 template <class... Parameters, class... Arguments>
 void launch(c10::Device device, void (*kernel)(int64_t, Parameters...), int64_t count,
             Arguments... arguments) {
-  constexpr int64_t threads = 256, most_blocks = 1 << 16;
-  outback::kernels::kernel_stream stream(device);  // makes it CUDA's current device, too
+  constexpr int64_t threads = 256, most_blocks = 4096;
+  const c10::DeviceGuard here(device);  // makes it CUDA's current device, too
+  std::optional<outback::kernels::kernel_stream> busy;  // from its end on, the backend knows of work
+  if (device.is_privateuseone()) busy.emplace(device);
+  const c10::impl::VirtualGuardImpl streams(device.type());
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(static_cast<unsigned>(std::min((count - 1) / threads + 1, most_blocks)));
   config.blockDim = dim3(threads);
-  config.stream = cuda_stream(stream);
+  config.stream =
+      static_cast<cudaStream_t>(streams.getStreamNativeHandle(streams.getStream(device)));
   const cudaError_t status = cudaLaunchKernelEx(&config, kernel, count, arguments...);
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // CUDA would report it to the next caller again
+  cudaGetLastError();  // otherwise the next one who asks CUDA gets it again
   TORCH_CHECK(false, "swiglu: the launch failed: ", cudaGetErrorString(status));
 }
 
@@ -178,10 +173,15 @@ TORCH_LIBRARY_IMPL(acme, PrivateUse1, m) {
   m.impl("swiglu", &swiglu_on_device);
   m.impl("swiglu_backward", &swiglu_backward_on_device);
 }
+// On a CUDA build of torch, Inductor runs its code on CUDA tensors over the same memory.
+TORCH_LIBRARY_IMPL(acme, CUDA, m) {
+  m.impl("swiglu", &swiglu_on_device);
+  m.impl("swiglu_backward", &swiglu_backward_on_device);
+}
 TORCH_LIBRARY_IMPL(acme, Meta, m) {
   m.impl("swiglu", &swiglu_meta);
   m.impl("swiglu_backward", &swiglu_backward_meta);
 }
-TORCH_LIBRARY_IMPL(acme, AutogradPrivateUse1, m) {
+TORCH_LIBRARY_IMPL(acme, Autograd, m) {
   m.impl("swiglu", outback::kernels::autograd<swiglu_formula, &swiglu>());
 }
