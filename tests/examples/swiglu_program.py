@@ -59,6 +59,13 @@ def graphs(gate: torch.Tensor, up: torch.Tensor) -> None:
         expect(result, gate * by, up)
 
 
+def compiled(gate: torch.Tensor, up: torch.Tensor) -> None:
+    """By Inductor, where it generates code for the device."""
+    if torch.acme.get_device_properties(0).kernels is not None:
+        function = torch.compile(show.swiglu, fullgraph=True)
+        show.compare("Inductor", gate, up, torch.ones_like(gate), function)
+
+
 def refusals(gate: torch.Tensor, up: torch.Tensor) -> None:
     g, u = gate.acme(), up.acme()
     show.refused(g, u[:-1])
@@ -77,7 +84,7 @@ def main() -> None:
     show.load(sys.argv[1])
     torch.manual_seed(0)
     values()
-    for part in (streams, devices, graphs, refusals):
+    for part in (streams, devices, graphs, compiled, refusals):
         part(*torch.randn(2, SIZE))
         print(part.__name__)
 
