@@ -58,7 +58,7 @@ def main() -> None:
     compiled = torch.compile(swiglu, backend="aot_eager", fullgraph=True)
     compare("torch.compile(fullgraph=True)", *x, function=compiled)
 
-    gate, up, grad = x.acme()
+    gate, up, _ = x.acme()
     refused(gate, up[0])
     refused(gate, up.half())
     refused(gate, up.cpu())

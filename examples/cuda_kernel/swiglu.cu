@@ -52,18 +52,20 @@ __global__ void swiglu_backward(int64_t count, const scalar_t* grad, const scala
 
 // ---- Launches.
 
-// Launches a kernel for `count` elements, at least one, on the device's current stream, and returns
-// before it is done.
+// Launches a kernel for `count` elements on the device's current stream, and returns before it is
+// done.
 template <class... Parameters, class... Arguments>
 void launch(c10::Device device, void (*kernel)(int64_t, Parameters...), int64_t count,
             Arguments... arguments) {
+  if (count == 0) return;  // CUDA refuses an empty grid
   constexpr int64_t threads = 256, most_blocks = 4096;
-  const c10::DeviceGuard here(device);  // makes it CUDA's current device, too
-  std::optional<outback::kernels::kernel_stream> busy;  // from its end on, the backend knows of work
+  const c10::DeviceGuard here(device);                  // makes it CUDA's current device, too
+  std::optional<outback::kernels::kernel_stream> busy;  // tells the backend that there is work
   if (device.is_privateuseone()) busy.emplace(device);
   const c10::impl::VirtualGuardImpl streams(device.type());
   cudaLaunchConfig_t config = {};
-  config.gridDim = dim3(static_cast<unsigned>(std::min((count - 1) / threads + 1, most_blocks)));
+  config.gridDim =
+      dim3(static_cast<unsigned>(std::min((count + threads - 1) / threads, most_blocks)));
   config.blockDim = dim3(threads);
   config.stream =
       static_cast<cudaStream_t>(streams.getStreamNativeHandle(streams.getStream(device)));
@@ -106,7 +108,6 @@ std::tuple<at::Tensor, at::Tensor> swiglu_backward_meta(const at::Tensor& grad,
 
 at::Tensor swiglu_on_device(const at::Tensor& gate, const at::Tensor& up) {
   at::Tensor out = swiglu_meta(gate, up);
-  if (out.numel() == 0) return out;
   const at::Tensor g = gate.contiguous(), u = up.contiguous();
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, g.scalar_type(), "swiglu", [&] {
     launch(g.device(), swiglu_forward<scalar_t>, out.numel(), g.const_data_ptr<scalar_t>(),
@@ -119,7 +120,6 @@ std::tuple<at::Tensor, at::Tensor> swiglu_backward_on_device(const at::Tensor& g
                                                              const at::Tensor& gate,
                                                              const at::Tensor& up) {
   auto [grad_gate, grad_up] = swiglu_backward_meta(grad, gate, up);
-  if (grad_gate.numel() == 0) return {grad_gate, grad_up};
   const at::Tensor d = grad.contiguous(), g = gate.contiguous(), u = up.contiguous();
   const int64_t count = g.numel();
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, g.scalar_type(), "swiglu", [&] {

