@@ -182,10 +182,11 @@ def test_a_part_that_lacks_something_is_not_run(run):
     assert outcomes["demo"] == "not run"
 
 
-def test_compute_sanitizer_may_be_missing_unless_it_was_asked_for(run):
-    missing = {"sanitizer": ["compute-sanitizer"]}
+@pytest.mark.parametrize("part, program", [("sanitizer", "compute-sanitizer"), ("kernel", "nvcc")])
+def test_a_toolkits_program_may_be_missing_unless_it_was_asked_for(run, part, program):
+    missing = {part: [program]}
     assert run(None, blocked=missing)[0] == 0
-    assert run(["suite", "sanitizer"], blocked=missing)[0] == 1
+    assert run(["suite", part], blocked=missing)[0] == 1
 
 
 PROGRAM = """

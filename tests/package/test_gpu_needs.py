@@ -64,10 +64,10 @@ def test_all_that_is_missing_is_named_at_once(bare):
     [text] = bare.said
     for what in ("fmt", "GTest", "benchmark", "CUDA's headers", "libcudart", "compute-sanitizer"):
         assert what in text
-    for what in ("numpy", "pytest", "xdist", "hypothesis", "expecttest", "rich", "sklearn"):
+    for what in ("nvcc", "numpy", "pytest", "xdist", "hypothesis", "expecttest", "rich", "sklearn"):
         assert what in text
     assert "./dev gpu --pack" in text
-    assert set(found.blocked) == {"suite", "sanitizer", "demo", "in-place", "python", "bench"}
+    assert set(found.blocked) == {*gpu.PARTS} - {"build"}
     assert found.targets == []
 
 
@@ -94,6 +94,7 @@ def test_the_pack_has_what_a_bare_machine_lacks(bare):
     assert found.blocked == {
         "sanitizer": ["compute-sanitizer"],
         "in-place": ["torch's CUDA build"],
+        "kernel": ["nvcc"],
     }
     assert found.lacking == set()
     assert set(needs.TARGETS) <= set(found.targets)

@@ -8,13 +8,16 @@ from ..environment import Environment
 from . import device, needs
 from .bench import bench
 from .building import build_targets, file_of
+from .kernel import kernel
 from .packed import Pack
 from .python import demo, in_place, python
 from .results import Results
 from .suite import sanitizer, suite
 from .work import Request, Work
 
-PARTS = ("build", "suite", "sanitizer", "demo", "in-place", "python", "bench")
+PARTS = ("build", "suite", "sanitizer", "demo", "in-place", "kernel", "python", "bench")
+# For want of a Toolkit these are left out, which is no failure unless they were asked for.
+_OF_A_TOOLKIT = ("sanitizer", "kernel")
 
 
 _RUN = {
@@ -23,6 +26,7 @@ _RUN = {
     "sanitizer": sanitizer,
     "demo": demo,
     "in-place": in_place,
+    "kernel": kernel,
     "python": python,
     "bench": bench,
 }
@@ -46,8 +50,7 @@ def run(environment: Environment, request: Request) -> int:
     with _terminated_as_interrupted():
         for part in parts:
             if why := _why_not(work, part):
-                # A machine without compute-sanitizer is no failure unless it was asked for.
-                is_failure = request.only is not None or part != "sanitizer"
+                is_failure = request.only is not None or part not in _OF_A_TOOLKIT
                 results.not_run(part, why, is_failure=is_failure)
                 continue
             work.begin(part)

@@ -14,7 +14,7 @@ from .places import Places
 # What is built, and the parts that it is for. A target that does not compile stops no other.
 TARGETS = {
     "cuda_device_suite": ("suite", "sanitizer"),
-    "torch_acme_cuda": ("demo", "in-place", "python"),
+    "torch_acme_cuda": ("demo", "in-place", "kernel", "python"),
     "bench_cuda": ("bench",),
 }
 # Other backends, which single tests of that part ask for.
@@ -27,7 +27,7 @@ _BESIDE = {
     )
 }
 _PROGRAMS = ("suite", "sanitizer", "bench")  # that load no torch
-_PYTHON = ("demo", "in-place", "python")
+_PYTHON = ("demo", "in-place", "kernel", "python")
 _ALL = (*_PROGRAMS, *_PYTHON)
 _REMEDY = (
     "Install it, or bring it in .pack, which ./dev gpu --pack fills where it is installed. "
@@ -56,6 +56,7 @@ class Provisions:
     lacking: set[str]  # modules of Python that are nowhere
     sanitizer: str | None
     blocked: dict[str, list[str]] = field(default_factory=dict)  # by part, what it lacks
+    nvcc: str | None = None
 
 
 def provide(environment: Environment, parts: Sequence[str], pack: Pack) -> Provisions:
@@ -82,6 +83,7 @@ def provide(environment: Environment, parts: Sequence[str], pack: Pack) -> Provi
         python |= library
 
     found = Provisions([], definitions, library, python, lacking, places.sanitizer())
+    found.nvcc = places.nvcc()
     needs = [
         *_to_build(environment, pack, headers is not None),
         Need(
@@ -96,6 +98,7 @@ def provide(environment: Environment, parts: Sequence[str], pack: Pack) -> Provi
             found.sanitizer is not None,
             "CUDA Toolkit",
         ),
+        Need("nvcc", ("kernel",), found.nvcc is not None, "CUDA Toolkit"),
         Need(
             "torch's CUDA build",
             ("in-place",),

@@ -1,4 +1,4 @@
-"""Where this machine has what comes from CUDA: headers, a libcudart, compute-sanitizer."""
+"""Where this machine has what comes from CUDA: headers, a libcudart, programs."""
 
 import json
 import os
@@ -59,9 +59,15 @@ class Places:
         )
 
     def sanitizer(self) -> str | None:
-        folders = [os.fspath(toolkit / "bin") for toolkit in _toolkits()]
-        path = os.pathsep.join([os.environ.get("PATH", os.defpath), *folders])
-        return shutil.which("compute-sanitizer", path=path)
+        return _program("compute-sanitizer")
+
+    def nvcc(self) -> str | None:
+        return _program("nvcc")
+
+
+def _program(name: str) -> str | None:
+    folders = [os.fspath(toolkit / "bin") for toolkit in _toolkits()]
+    return shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", os.defpath), *folders]))
 
 
 def _are_complete(headers: Path) -> bool:

@@ -212,7 +212,11 @@ AREAS = (
     Area("torch's CUDA build", ("tests/cuda_in_place/*",), python=("tests/cuda_in_place",)),
     Area("programs beside torch.cuda's", ("tests/beside/*",), python=("tests/beside",)),
     Area("PyTorch's samples", ("tests/conformance/*",), python=("tests/conformance",)),
-    Area("tests of examples", ("tests/examples/*.py",), python=("tests/examples",)),
+    Area(
+        "tests of examples",
+        ("tests/examples/*.py", "tests/examples/*.cpp"),
+        python=("tests/examples",),
+    ),
     Area("package tests", ("tests/package/*",), python=("tests/package",)),
     Area("backends for tests", ("tests/backends/*",), python=("tests/python", "tests/package")),
     Area(
