@@ -17,9 +17,10 @@ void define_interop(py::module_& module) {
         return ops::as_twin(tensor, c10::DeviceType::CUDA);
       },
       py::arg("tensor"),
-      py::doc("The same memory as a tensor of torch.cuda's: what is written to one in place is seen "
-              "in both. For devices on which torch.cuda's kernels run. Tensors that require a "
-              "gradient are refused outside of a torch.autograd.Function."));
+      py::doc(
+          "The same memory as a tensor of torch.cuda's: what is written to one in place is seen "
+          "in both. For devices on which torch.cuda's kernels run. Tensors that require a "
+          "gradient are refused outside of a torch.autograd.Function."));
   module.def(
       "from_cuda",
       [](const at::Tensor& tensor) {
@@ -27,8 +28,9 @@ void define_interop(py::module_& module) {
         return ops::from_twin(tensor, c10::DeviceType::CUDA);
       },
       py::arg("tensor"),
-      py::doc("The same memory as a tensor of this backend's, as as_cuda does it the other way. The "
-              "storage of `tensor` cannot be resized from then on."));
+      py::doc(
+          "The same memory as a tensor of this backend's, as as_cuda does it the other way. The "
+          "storage of `tensor` cannot be resized from then on."));
 }
 
 }  // namespace outback::python

@@ -71,9 +71,8 @@ void run(const op_facts& facts, const c10::OperatorHandle& op, c10::DispatchKey 
 
   // With this key alone, so that no other key of the tensors takes part.
   const operator_text name{op.schema().name().c_str(), op.schema().overload_name().c_str()};
-  call.run(name, [&] {
-    op.redispatchBoxed(c10::DispatchKeySet(call.target().key(layout)), &stack);
-  });
+  call.run(name,
+           [&] { op.redispatchBoxed(c10::DispatchKeySet(call.target().key(layout)), &stack); });
 
   call.finish();
   if (C10_UNLIKELY(facts.results_stay_on_cpu)) return;

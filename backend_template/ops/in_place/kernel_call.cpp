@@ -183,8 +183,8 @@ void kernel_call::begin(std::optional<operator_text> op) {
 // An operator that a kernel calls may have named itself already.
 void kernel_call::add_place(c10::AcceleratorError& error, const operator_text& op) const {
   if (!error.context().empty()) return;
-  error.add_context(c10::str("in ", op.text(), device_ ? " on " : "",
-                             device_ ? device_->str() : std::string()));
+  error.add_context(
+      c10::str("in ", op.text(), device_ ? " on " : "", device_ ? device_->str() : std::string()));
 }
 
 // In this order: a stage needs to know all written bytes before it copies them, and a tensor gets
