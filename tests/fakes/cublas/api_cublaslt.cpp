@@ -135,6 +135,20 @@ int cublasLtMatmulAlgoGetHeuristic(void*, product*, layout*, layout*, layout*, l
   return wanted > 0 ? success : invalid_value;
 }
 
+// There is one algorithm, which the heuristic answers: nobody configures one here.
+int cublasLtMatmulAlgoInit() {
+  return not_supported;
+}
+int cublasLtMatmulAlgoCheck() {
+  return not_supported;
+}
+int cublasLtMatmulAlgoConfigGetAttribute() {
+  return not_supported;
+}
+int cublasLtMatmulAlgoConfigSetAttribute() {
+  return not_supported;
+}
+
 int cublasLtMatmul(void*, const product* of, const void* alpha, const void* a,
                    const layout* a_layout, const void* b, const layout* b_layout, const void* beta,
                    const void* c, const layout* c_layout, void* d, const layout* d_layout,

@@ -10,7 +10,8 @@ namespace fake_cublas {
 
 // cublasStatus_t, cudaStream_t and the like are numbers and addresses here: cuBLAS's headers are
 // not needed to build this.
-constexpr int success = 0, not_initialized = 1, invalid_value = 7, execution_failed = 13;
+constexpr int success = 0, not_initialized = 1, invalid_value = 7, execution_failed = 13,
+              not_supported = 15;
 constexpr int version = 130101;  // whose functions these are
 
 struct handle {

@@ -19,7 +19,7 @@ std::shared_ptr<T> find(const handle_table<T>& table, Handle handle, const char*
 
 template <class T, class Handle>
 void destroy(call& c, handle_table<T>& table, Handle handle, const char* what) {
-  find(table, handle, what);
+  c.released.push_back(find(table, handle, what));
   table.erase(handle);
   need_context(c.m);
 }
@@ -33,6 +33,7 @@ void instantiate(call& c, cudaGraphExec_t* handle, cudaGraph_t of, unsigned long
   const auto from = find(c.m.graphs, of, "graph");
   auto made = std::make_shared<graph_exec>();
   made->nodes = from->nodes;
+  made->retained = from->retained;
   made->flags = flags;
   made->made_by = c.entry_point;
   *handle = c.m.execs.add<cudaGraphExec_t>(std::move(made));
@@ -113,6 +114,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph_handle)
     }
     *graph_handle = nullptr;
     const bool joined = ended->joined(on->frontier);
+    c.released.push_back(ended->made);
     end_capture(c.m, ended);
     if (ended->invalid) {
       if (ended->told_graph != nullptr) c.m.graphs.erase(ended->told_graph);

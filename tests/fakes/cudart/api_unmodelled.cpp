@@ -37,10 +37,19 @@ FAKE_CUDA_UNMODELLED(cudaGraphDebugDotPrint)
 FAKE_CUDA_UNMODELLED(cudaGraphNodeGetDependencies)
 FAKE_CUDA_UNMODELLED(cudaStreamBeginCaptureToGraph)
 FAKE_CUDA_UNMODELLED(cudaStreamUpdateCaptureDependencies)
+FAKE_CUDA_UNMODELLED(cudaDeviceGetGraphMemAttribute)
+FAKE_CUDA_UNMODELLED(cudaDeviceSetGraphMemAttribute)
+// Memory that both sides reach.
+FAKE_CUDA_UNMODELLED(cudaMallocManaged)
 // Kernels that come while a program runs.
 FAKE_CUDA_UNMODELLED(cudaKernelSetAttributeForDevice)
+FAKE_CUDA_UNMODELLED(cudaLibraryGetGlobal)
 FAKE_CUDA_UNMODELLED(cudaLibraryGetKernel)
+FAKE_CUDA_UNMODELLED(cudaLibraryGetKernelCount)
+FAKE_CUDA_UNMODELLED(cudaLibraryGetManaged)
+FAKE_CUDA_UNMODELLED(cudaLibraryGetUnifiedFunction)
 FAKE_CUDA_UNMODELLED(cudaLibraryLoadData)
+FAKE_CUDA_UNMODELLED(cudaLibraryLoadFromFile)
 FAKE_CUDA_UNMODELLED(cudaLibraryUnload)
 
 }  // extern "C"

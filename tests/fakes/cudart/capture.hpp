@@ -22,14 +22,29 @@ struct graph_node {
   std::vector<std::size_t> after;  // earlier nodes of the graph
 };
 
+/// What a program lets graphs keep. The last of its owners tells the program, without the machine's
+/// lock.
+struct user_object {
+  user_object(void* of, cudaHostFn_t called) : data(of), destroy(called) {}
+  user_object(const user_object&) = delete;
+  user_object& operator=(const user_object&) = delete;
+  ~user_object() { destroy(data); }
+
+  void* const data;
+  const cudaHostFn_t destroy;
+  unsigned references = 0;  // the program's own
+};
+
 struct graph {
   std::vector<graph_node> nodes;
+  std::vector<std::shared_ptr<user_object>> retained;
   const char* made_by = "";
   bool kept = false;
 };
 
 struct graph_exec {
   std::vector<graph_node> nodes;
+  std::vector<std::shared_ptr<user_object>> retained;
   unsigned long long flags = 0;
   work_ptr last;  // the end of the latest launch: launches run one after another
   const char* made_by = "";

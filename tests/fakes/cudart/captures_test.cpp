@@ -290,5 +290,24 @@ TEST_F(CaptureTest, TellsItsGraph) {
   EXPECT_CUDA(cudaGraphDestroy(graph));
 }
 
+TEST_F(CaptureTest, AGraphKeepsUserObjectsUntilItAndWhatWasMadeOfItAreGone) {
+  int gone = 0;
+  const auto destroy = [](void* of) { ++*static_cast<int*>(of); };
+  cudaUserObject_t object = nullptr;
+  EXPECT_CUDA(cudaUserObjectCreate(&object, &gone, destroy, 2, cudaUserObjectNoDestructorSync));
+  cudaGraph_t graph = nullptr;
+  EXPECT_CUDA(cudaGraphCreate(&graph, 0));
+  EXPECT_CUDA(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove));
+  EXPECT_CUDA(cudaUserObjectRelease(object, 1));
+  EXPECT_EQ(cudaUserObjectRelease(object, 1), cudaErrorInvalidValue) << "ours are gone";
+  cudaGraphExec_t made = nullptr;
+  EXPECT_CUDA(cudaGraphInstantiateWithFlags(&made, graph, 0));
+  EXPECT_CUDA(cudaGraphDestroy(graph));
+  EXPECT_EQ(gone, 0);
+  EXPECT_CUDA(cudaGraphExecDestroy(made));
+  EXPECT_EQ(gone, 1);
+  expect_misuse("is no user object");
+}
+
 }  // namespace
 }  // namespace fake_cuda

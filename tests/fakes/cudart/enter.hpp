@@ -1,10 +1,12 @@
 // What every entry point does first and last: the lock, planned faults, the last error.
 #pragma once
 
+#include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "tests/fakes/cudart/machine.hpp"
 #include "tests/fakes/cudart/thread.hpp"
@@ -17,6 +19,8 @@ struct call {
 
   const char* const entry_point;
   machine& m;
+  // What a graph kept may call its owner when it goes: without the lock.
+  std::vector<std::shared_ptr<void>> released;
   std::unique_lock<std::mutex> lock;
 };
 

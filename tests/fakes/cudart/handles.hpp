@@ -8,7 +8,16 @@
 
 namespace fake_cuda {
 
-enum class handle_kind : uintptr_t { stream = 1, event, graph, exec, context, node, module };
+enum class handle_kind : uintptr_t {
+  stream = 1,
+  event,
+  graph,
+  exec,
+  context,
+  node,
+  module,
+  user_object
+};
 
 template <class T>
 class handle_table {

@@ -49,6 +49,7 @@ class machine {
   handle_table<event> events{handle_kind::event};
   handle_table<graph> graphs{handle_kind::graph};
   handle_table<graph_exec> execs{handle_kind::exec};
+  handle_table<user_object> user_objects{handle_kind::user_object};
   std::vector<std::shared_ptr<capture>> captures;  // those that have not ended
   uint64_t next_id = 1;
   int pinned_allocations = 0;  // and registrations, that were ever made
