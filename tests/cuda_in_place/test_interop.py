@@ -1,0 +1,336 @@
+"""Tensors, streams, memory and numbers of the device and of torch.cuda, used with one another."""
+
+
+def test_both_sides_see_what_one_writes(on_device):
+    done = on_device("""
+        x = torch.arange(6.0).to("acme").view(2, 3)
+        t = torch.acme.as_cuda(x.t())
+        assert t.is_cuda and t.device.index == 0 and t.stride() == (1, 3)
+        assert t.data_ptr() == x.data_ptr()
+        back = torch.acme.from_cuda(t)
+        assert back.device == x.device and back.data_ptr() == x.data_ptr()
+        before = x._version
+        t.copy_(torch.zeros(3, 2))
+        assert x.cpu().sum() == 0
+        assert x._version == t._version == back._version > before
+        other = torch.ones(4).to("cuda:1")
+        assert torch.acme.from_cuda(other).device == torch.device("acme", 1)
+        assert torch.acme.memory_allocated() == torch.cuda.memory_allocated()
+    """)
+    assert [each.what for each in done.work] == ["copy"] * 5
+
+
+def test_memory_lives_as_long_as_one_side(on_device):
+    on_device("""
+        x = torch.ones(1 << 20, device="acme")
+        size, address = torch.cuda.memory_allocated(), x.data_ptr()
+        t = torch.acme.as_cuda(x)
+        del x
+        assert torch.cuda.memory_allocated() == size
+        assert torch.empty(1 << 20, device="acme").data_ptr() != address
+        back = torch.acme.from_cuda(t)
+        del t
+        assert torch.cuda.memory_allocated() == size
+        del back
+        assert torch.cuda.memory_allocated() == torch.acme.memory_allocated() == 0
+    """)
+
+
+def test_a_tensor_with_a_gradient_is_not_shared(on_device):
+    on_device("""
+        x = torch.ones(4, device="acme", requires_grad=True)
+        t = torch.ones(4, device="cuda", requires_grad=True)
+        for share, tensor in ((torch.acme.as_cuda, x), (torch.acme.from_cuda, t)):
+            try:
+                share(tensor)
+            except NotImplementedError as error:
+                assert "detach()" in str(error)
+            else:
+                raise AssertionError("it is shared")
+            assert share(tensor.detach()).data_ptr() == tensor.data_ptr()
+            with torch.no_grad():
+                assert not share(tensor).requires_grad
+    """)
+
+
+def test_a_function_of_autograd_passes_gradients(on_device):
+    """What the error above advises."""
+    done = on_device("""
+        class Twice(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return torch.acme.from_cuda(torch.acme.as_cuda(x) * 2)
+
+            @staticmethod
+            def backward(ctx, grad):
+                return torch.acme.from_cuda(torch.acme.as_cuda(grad) * 2)
+
+        x = torch.ones(4, device="acme", requires_grad=True)
+        Twice.apply(x).sum().backward()
+        assert x.grad.is_acme
+    """)
+    assert done.count("copy") == 0
+
+
+def test_streams_and_events_of_one_are_the_others(on_device):
+    done = on_device("""
+        x = torch.ones(64, device="acme")
+        ours, theirs = torch.acme.Stream(), torch.cuda.Stream()
+        with torch.cuda.stream(theirs):
+            assert torch.acme.current_stream().stream_id == theirs.stream_id
+            x.mul_(2)
+        with torch.acme.stream(theirs):
+            assert torch.cuda.current_stream() == theirs
+            x.add_(1)
+        with torch.acme.stream(ours):
+            assert torch.cuda.current_stream().stream_id == ours.stream_id
+            torch.acme.as_cuda(x).sub_(3)
+        theirs.wait_stream(ours)
+        ours.wait_stream(theirs)
+        event = torch.cuda.Event()
+        event.record(torch.cuda.current_stream())
+        ours.wait_event(event)
+        event = torch.acme.Event()
+        event.record(ours)
+        theirs.wait_event(event)
+        torch.cuda.synchronize()
+        assert event.query() and ours.query() and theirs.query()
+        with torch.cuda.device(1):
+            assert torch.acme.current_device() == 1
+        torch.acme.set_device(1)
+        assert torch.cuda.current_device() == 1
+    """)
+    fill, multiply, add, subtract = done.work
+    assert fill.stream == 0
+    assert multiply.stream == add.stream != subtract.stream
+
+
+def test_memory_waits_for_a_stream_of_the_other_side(on_device):
+    on_device("""
+        for device, module, other in (("acme", torch.acme, torch.cuda), ("cuda", torch.cuda, torch.acme)):
+            x = torch.zeros(1 << 20, device=device)
+            side = other.Stream()
+            with other.stream(side):
+                torch.cuda._sleep(1)
+            x.record_stream(side)
+            address = x.data_ptr()
+            del x
+            assert torch.empty(1 << 20, device=device).data_ptr() != address
+            torch.cuda.synchronize()
+            torch.cuda.empty_cache()
+    """)
+
+
+def test_one_pool_has_the_memory_of_both(on_device):
+    on_device("""
+        pool = torch.cuda.MemPool()
+        with torch.cuda.use_mem_pool(pool):
+            x, t = torch.empty(1000, device="acme"), torch.empty(1000, device="cuda")
+        ours = torch.acme.MemPool()
+        with torch.acme.use_mem_pool(ours):
+            y, u = torch.empty(1000, device="acme"), torch.empty(1000, device="cuda")
+        for each, (one, other) in ((pool, (x, t)), (ours, (y, u))):
+            [segment] = each.snapshot()
+            begin, end = segment["address"], segment["address"] + segment["total_size"]
+            assert begin <= one.data_ptr() < end and begin <= other.data_ptr() < end
+        outside = torch.empty(1000, device="acme")
+        assert not any(
+            segment["address"] <= outside.data_ptr() < segment["address"] + segment["total_size"]
+            for segment in pool.snapshot() + ours.snapshot()
+        )
+    """)
+
+
+def test_one_snapshot_has_both(on_device):
+    on_device("""
+        torch.cuda.memory._record_memory_history()
+        x, t = torch.empty(1000, device="acme"), torch.empty(1000, device="cuda")
+        assert torch.acme.memory_snapshot() == torch.cuda.memory_snapshot()
+        trace = torch.cuda.memory._snapshot()["device_traces"][0]
+        made = [entry["addr"] for entry in trace if entry["action"] == "alloc"]
+        assert made == [x.data_ptr(), t.data_ptr()]
+        assert torch.acme.memory_stats() == torch.cuda.memory_stats()
+        torch.acme.reset_peak_memory_stats()
+        del x
+        assert torch.cuda.max_memory_allocated() == 2 * torch.cuda.memory_allocated()
+    """)
+
+
+def test_both_draw_from_one_generator(on_device):
+    done = on_device("""
+        for seed, module in enumerate((torch, torch.cuda, torch.acme)):
+            module.manual_seed(seed)
+            assert torch.acme.initial_seed() == torch.cuda.initial_seed() == seed
+        start = torch.cuda.get_rng_state()
+        torch.rand(9000, device="acme")
+        after = torch.cuda.get_rng_state()
+        torch.cuda.set_rng_state(start)
+        torch.rand(9000, device="cuda")
+        assert torch.equal(torch.cuda.get_rng_state(), after)
+        assert torch.equal(torch.acme.get_rng_state(), after)
+        torch.acme.set_rng_state(start)
+        assert torch.equal(torch.cuda.get_rng_state(), start)
+        generators = [torch.Generator(device).manual_seed(7) for device in ("acme", "cuda")]
+        for generator in generators:
+            torch.empty(9000, device=generator.device).normal_(generator=generator)
+        assert torch.equal(*(generator.get_state() for generator in generators))
+    """)
+    ours, theirs, *_ = done.work
+    assert ours == theirs
+
+
+def test_out_of_memory_is_told_in_the_same_words(on_device):
+    on_device("""
+        import re
+
+        def words(device):
+            try:
+                torch.empty(9 << 30, dtype=torch.uint8, device=device)
+            except torch.OutOfMemoryError as error:
+                return re.sub(r"process \\d+", "process", str(error))
+
+        assert words("acme") == words("cuda")
+        assert words("acme").startswith("CUDA out of memory. Tried to allocate 9.00 GiB")
+        torch.acme.set_per_process_memory_fraction(0.01)
+        assert torch.cuda.get_per_process_memory_fraction() == 0.01
+        try:
+            torch.empty(1 << 30, dtype=torch.uint8, device="cuda")
+        except torch.OutOfMemoryError as error:
+            assert "allowed" in str(error)
+        else:
+            raise AssertionError("there is no limit")
+    """)
+
+
+def test_to_copies_once_on_the_device(on_device):
+    done = on_device("""
+        x = torch.arange(1000.0).to("acme")
+        t = x.to("cuda")
+        assert t.data_ptr() != x.data_ptr()
+        y = t.to("acme")
+        z = torch.empty(1000, device="cuda:1").copy_(x)
+        x.copy_(z)
+        assert torch.equal(y.cpu(), torch.arange(1000.0))
+        assert torch.equal(x.cpu(), y.cpu())
+    """)
+    assert [each.name for each in done.work] == [
+        "pageable to device",
+        *["device to device"] * 4,
+        *["device to pageable"] * 3,
+    ]
+    assert all(each.size == 4000 for each in done.work)
+
+
+def test_tensors_of_both_are_tensors_on_two_devices(on_device):
+    on_device("""
+        x, t = torch.ones(4, 4, device="acme"), torch.ones(4, 4, device="cuda")
+        index = torch.zeros(4, dtype=torch.long, device="cuda")
+        ways = {
+            "+": lambda: x + t,
+            "+ of the other": lambda: t + x,
+            "add_": lambda: x.add_(t),
+            "@": lambda: t @ x,
+            "cat": lambda: torch.cat([x, t]),
+            "where": lambda: torch.where(t > 0, x, x),
+            "out": lambda: torch.add(x, x, out=t),
+            "index_select": lambda: x.index_select(0, index),
+            "foreach": lambda: torch._foreach_add_([x], [t]),
+            "linear": lambda: torch.nn.functional.linear(x, t),
+            "attention": lambda: torch.nn.functional.scaled_dot_product_attention(x, t, x),
+        }
+        for name, way in ways.items():
+            try:
+                way()
+            except RuntimeError as error:
+                assert "acme" in str(error) and "cuda" in str(error), f"{name}: {error}"
+            else:
+                raise AssertionError(f"{name} takes both")
+    """)
+
+
+def test_kernels_of_another_library_run_in_place(on_device):
+    """Registered for CUDA, by Python: as those of a package that knows torch.cuda alone."""
+    done = on_device("""
+        library = torch.library.Library("shop", "DEF")
+        library.define("scale(Tensor x, float by) -> Tensor")
+        library.define("scale_(Tensor(a!) x, float by) -> Tensor(a!)")
+        library.define("halves(Tensor x) -> Tensor[]")
+        library.impl("scale", lambda x, by: x * by, "CUDA")
+        library.impl("scale_", lambda x, by: x.mul_(by), "CUDA")
+        library.impl("halves", lambda x: list(x.chunk(2)), "CUDA")
+
+        @torch.library.custom_op("shop::twice", mutates_args=(), device_types="cuda")
+        def twice(x: torch.Tensor) -> torch.Tensor:
+            assert x.is_cuda
+            return x * 2
+
+        twice.register_autograd(lambda ctx, grad: grad * 2)
+
+        x = torch.ones(8).to("acme")
+        with torch.cuda.stream(torch.cuda.Stream()):
+            y = torch.ops.shop.scale(x, 3.0)
+            assert y.is_acme
+        assert torch.ops.shop.scale_(x, 3.0).data_ptr() == x.data_ptr()
+        first, second = torch.ops.shop.halves(x)
+        assert first.data_ptr() == x.data_ptr() and second.is_acme
+        leaf = torch.ones(8).to("acme").requires_grad_()
+        twice(leaf).sum().backward()
+        assert leaf.grad.is_acme
+    """)
+    assert done.count("kernel") >= 4
+    assert [each.name for each in done.work if each.what == "copy"] == ["pageable to device"] * 2
+    assert done.work[1].stream > 0
+
+
+def test_what_one_saves_the_other_loads(on_device):
+    on_device("""
+        import io
+
+        def through(tensor, **options):
+            file = io.BytesIO()
+            torch.save({"x": tensor, "view": tensor[2:]}, file)
+            file.seek(0)
+            loaded = torch.load(file, **options)
+            assert torch.equal(loaded["x"].cpu(), torch.arange(6.0))
+            assert loaded["view"].data_ptr() == loaded["x"].data_ptr() + 8
+            return str(loaded["x"].device)
+
+        x, t = torch.arange(6.0).to("acme:1"), torch.arange(6.0).to("cuda:1")
+        assert through(x) == "acme:1" and through(t) == "cuda:1"
+        assert through(x, map_location="cuda") == "cuda:0"
+        assert through(t, map_location="acme") == "acme:0"
+        assert through(x, map_location={"acme:1": "cuda:1"}) == "cuda:1"
+        assert through(t, map_location={"cuda:1": "acme:0"}) == "acme:0"
+    """)
+
+
+def test_tensors_are_shared_with_another_process(on_device):
+    done = on_device("""
+        import torch.multiprocessing as processes
+
+        def work(queue, done):
+            import torch_acme
+            x, t = queue.get(), queue.get()
+            done.put((str(x.device), x.cpu().tolist(), t.cpu().tolist()))
+            x.copy_(torch.zeros(4))
+            torch.acme.synchronize()
+            done.put(None)
+
+        if __name__ == "__main__":
+            context = processes.get_context("spawn")
+            queue, done = context.Queue(), context.Queue()
+            x = torch.arange(4.0).to("acme")
+            child = context.Process(target=work, args=(queue, done))
+            child.start()
+            queue.put(x)
+            queue.put(torch.acme.as_cuda(x) if False else torch.arange(2.0).to("cuda"))
+            print(*done.get())
+            done.get()
+            print(x.cpu().tolist())
+            child.join()
+            assert child.exitcode == 0
+    """)
+    assert done.output.splitlines() == [
+        "acme:0 [0.0, 1.0, 2.0, 3.0] [0.0, 1.0]",
+        "[0.0, 0.0, 0.0, 0.0]",
+    ]
