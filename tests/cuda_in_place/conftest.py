@@ -64,7 +64,31 @@ def on_cuda(
     return start
 
 
+def backend() -> Path:
+    """The folder to import torch_acme from, on Outback's CUDA runtime with no kernels of its own."""
+    folder = Path(os.environ.get("OUTBACK_BUILD_DIR", "build/dev")).resolve()
+    if not (folder / "python_cuda_kernels").is_dir():
+        pytest.skip(f"{folder} has no python_cuda_kernels: it was built without the CUDA runtime")
+    return folder / "python_cuda_kernels"
+
+
+@pytest.fixture
+def on_device(on_cuda: Callable[..., Run]) -> Callable[..., Run]:
+    """The same for a text that finds torch, with the device acme, imported."""
+
+    def start(program: str, *arguments: str, **variables: str) -> Run:
+        text = f"import torch, torch_acme\n{textwrap.dedent(program)}"
+        return on_cuda(text, *arguments, PYTHONPATH=os.fspath(backend()), **variables)
+
+    return start
+
+
 @pytest.fixture
 def family(_needs: tuple[Path, Path], tmp_path: Path) -> Callable[..., list[One]]:
     """Runs a family of programs (programs/families) on a device."""
-    return Place(*_needs, tmp_path).run
+
+    def start(name: str, device: str, *rest: Path, **named: str) -> list[One]:
+        with_device = None if device == "cuda" else backend()
+        return Place(*_needs, tmp_path, with_device).run(name, device, *rest, **named)
+
+    return start
