@@ -51,7 +51,9 @@ def chosen(work: Callable[[], object], device: str) -> str:
             words = (str(error).splitlines() or [""])[0]
             end = f"{type(error).__name__}: {words.replace(device, 'cuda')}"
     names = [each.name.removeprefix("aten::") for each in profiled.events()]
-    return " ".join([*(name for name in names if name.startswith(CHOSEN)), end])
+    # Only a question, which the device asks without an operator.
+    chosen = [each for each in names if each.startswith(CHOSEN) and each != "cudnn_is_acceptable"]
+    return " ".join([*chosen, end])
 
 
 def convolutions(device: str) -> Iterator[tuple[str, Callable[[], object]]]:
