@@ -1,11 +1,12 @@
 """Tests of torch's CUDA build without a GPU, on a libcudart in software (tests/fakes/cudart).
 
-They run programs with the Python that OUTBACK_CUDA_PYTHON names, which has a CUDA build of torch (5
-GB, so ./dev test --all alone brings one), and with the stand-ins of OUTBACK_BUILD_DIR, a build tree.
-The programs have what torch has on a device: its allocator, streams, events, graphs; copies carry
-data. Kernels compute nothing: what they would have written is what was there. What a program did is
-in its record: each kernel, copy, fill and call of cuBLAS, in the order in which it asked for them
-(tests/fakes/cudart/fake_kernels.h). So two programs are compared by what they ask of a device.
+They run programs with the Python that OUTBACK_CUDA_PYTHON names, which has a CUDA build of torch
+(5 GB, so ./dev test --all alone brings one), and with the stand-ins of OUTBACK_BUILD_DIR, a build
+tree. The programs have what torch has on a device: its allocator, streams, events, graphs; copies
+carry data. Kernels compute nothing: what they would have written is what was there. What a program
+did is in its record: each kernel, copy, fill and call of cuBLAS, in the order in which it asked
+for them (tests/fakes/cudart/fake_kernels.h). So two programs are compared by what they ask of a
+device.
 
 Nobody may read a kernel's result on the host and go on by it (nonzero, unique, .item() of a loss).
 cuDNN, cuFFT and cuSOLVER do not start, nor do expandable segments and cudaMallocAsync.
@@ -65,7 +66,7 @@ def on_cuda(
 
 
 def backend() -> Path:
-    """The folder to import torch_acme from, on Outback's CUDA runtime with no kernels of its own."""
+    """The folder to import torch_acme from, on the CUDA runtime, without kernels of its own."""
     folder = Path(os.environ.get("OUTBACK_BUILD_DIR", "build/dev")).resolve()
     if not (folder / "python_cuda_kernels").is_dir():
         pytest.skip(f"{folder} has no python_cuda_kernels: it was built without the CUDA runtime")

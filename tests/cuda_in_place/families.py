@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import tempfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -50,8 +51,8 @@ def renumbered(work: Sequence[Work]) -> list[Work]:
 
 @dataclass(frozen=True)
 class Place:
-    """Where families run: a Python with a CUDA build of torch, the stand-ins' folder, one for files,
-    and the one that has the backend of a device that is not torch.cuda's."""
+    """Where families run: a Python with a CUDA build of torch, the stand-ins' folder, one for
+    files, and the one that has the backend of a device that is not torch.cuda's."""
 
     python: Path
     stand_ins: Path
@@ -63,11 +64,11 @@ class Place:
         name: str,
         device: str,
         more: Path | None = None,
-        share: str = "0/1",
+        share: tuple[int, int] = (0, 1),
         **variables: str,
     ) -> list[One]:
-        """Those of a family, or of a share of it (programs/one_by_one.py), on a device. `more` is a
-        folder to import from."""
+        """Those of a family, or of a share (`is_of`), on a device. `more` is a folder to import
+        from."""
         where = Path(tempfile.mkdtemp(prefix=f"{name}-{device}-", dir=self.files))
         backend = None if device == "cuda" else self.backend
         paths = [PROGRAMS, PROGRAMS.parents[1] / "conformance", *filter(None, (more, backend))]
@@ -79,7 +80,8 @@ class Place:
             **variables,
         }
         file, after, deaths = where / "entries.json", "", 0
-        command = [self.python, PROGRAMS / "one_by_one.py", name, device, share, file]
+        part = "/".join(map(str, share))
+        command = [self.python, PROGRAMS / "one_by_one.py", name, device, part, file]
         while True:
             done = subprocess.run(
                 [*command, after], env=environment, capture_output=True, text=True, check=False
@@ -95,6 +97,12 @@ class Place:
                 print(
                     json.dumps({"name": after, "outcome": f"exit code {done.returncode}"}), file=to
                 )
+
+
+def is_of(program: str, share: tuple[int, int]) -> bool:
+    """Whether it is in the share: (0, 4) has about every fourth of a family, by its name."""
+    index, count = share
+    return zlib.crc32(program.encode()) % count == index
 
 
 def entries(file: Path) -> Iterator[dict]:

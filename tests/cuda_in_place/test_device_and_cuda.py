@@ -1,21 +1,29 @@
-"""Programs ask the same of the device as of torch.cuda: but for what known_differences.py has, which
-has nothing else."""
+"""Programs ask the same of the device as of torch.cuda: but for what known_differences.py has,
+which has nothing else."""
 
 from concurrent.futures import ThreadPoolExecutor
 
 import families
 import pytest
-from known_differences import KNOWN, Known
+from known_differences import KNOWN, known
 
-# In how many shares a family is tested, so that pytest's workers have as much to do.
-SHARES = {"operators": 6, "modules": 2, "optimizers": 1, "attention": 1, "graphs": 1, "training": 1}
-SHARES |= {"choices": 2, "compiled": 2}
+# How many shares a family is tested in: so that pytest's workers have as much to do each.
+SHARES = {
+    "operators": 6,
+    "choices": 2,
+    "compiled": 2,
+    "modules": 2,
+    "optimizers": 1,
+    "attention": 1,
+    "training": 1,
+    "graphs": 1,
+}
 
 
 @pytest.mark.parametrize(
     "name, share",
     [
-        pytest.param(name, f"{i}/{count}", id=f"{name}-{i + 1}-of-{count}")
+        pytest.param(name, (i, count), id=f"{name}-{i + 1}-of-{count}")
         for name, count in SHARES.items()
         for i in range(count)
     ],
@@ -26,9 +34,16 @@ def test_the_device_asks_what_torch_cuda_asks(family, name, share):
         here, there = (each.result() for each in runs)
     assert there
     told = families.differences(here, there)
-    known = {program: known for program, known in by_program(name).items() if is_in(program, share)}
-    new = {program: words for program, words in told.items() if program not in known}
-    assert new == {}, f"{len(new)} that are not known"
-    assert sorted(known) == sorted(told), "these no longer differ: take them from the list"
-    for program, each in known.items():
-        assert each.tells(told[program]), (program, told[program])
+    listed = {program: why for program, why in known(name) if families.is_of(program, share)}
+    new = {program: words for program, words in told.items() if program not in listed}
+    assert new == {}, "not in known_differences.py"
+    assert listed.keys() == told.keys(), "these no longer differ: known_differences.py has them"
+    for program, why in listed.items():
+        assert why.explains(told[program]), (program, why.reason, told[program])
+
+
+def test_each_program_is_listed_once():
+    assert KNOWN.keys() <= SHARES.keys()
+    for family in KNOWN:
+        programs = [program for program, _ in known(family)]
+        assert len(programs) == len(set(programs)), family

@@ -90,9 +90,9 @@ def _pass_for_twin(
     *rest: Any,
     **named: Any,
 ) -> GraphModule:
-    """In place of Inductor's passes over what it has not yet divided into forward and backward: some
-    do their work for CUDA's tensors alone, as the one that pads matrices. What they leave is of our
-    devices again."""
+    """In place of Inductor's passes over what it has not yet divided into forward and backward:
+    some do their work for CUDA's tensors alone, as the one that pads matrices. What they leave is
+    of our devices again."""
     fakes = _fakes(graph_module)
     ours = {twin: fake.device for fake in fakes if (twin := _twin_of(fake.device))}
     if not ours or any(fake.device.type == "cuda" for fake in fakes):

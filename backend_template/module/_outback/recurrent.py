@@ -1,5 +1,5 @@
-"""RNNs' weights in one piece of memory, as cuDNN reads them, on a device with cuDNN's kernels. torch
-asks each weight whether it is CUDA's. Otherwise cuDNN would copy them together in every call.
+"""RNNs' weights in one piece of memory, as cuDNN reads them, on a device with cuDNN's kernels.
+torch asks each weight whether it is CUDA's. Otherwise cuDNN would copy them together in every call.
 """
 
 import functools

@@ -2,8 +2,8 @@
 one_by_one.py FAMILY DEVICE SHARE FILE [AFTER]
 
 A line of JSON before each ("begins") and after it. With AFTER it goes on behind the one of that
-name, which ended the process before. Each begins with an allocator that has nothing. A share, "0/4",
-has every fourth of them, by a sum of its name.
+name, which ended the process before. Each begins with an allocator that has nothing. A share,
+"0/4", has those that families.is_of tells.
 """
 
 import ctypes

@@ -90,4 +90,3 @@ def side_streams(device: str) -> object:
     host = torch.empty(1 << 16, pin_memory=True).copy_(x.grad, non_blocking=True)
     module.synchronize()
     return source, x, y, host
-
