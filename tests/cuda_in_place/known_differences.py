@@ -19,6 +19,7 @@ class Known:
         return re.search(self.tells, "\n".join(words)) is not None
 
 
+MIOPEN = "torch.cuda copies the targets to the host, to ask whether MIOpen takes them"
 KNOWN: Mapping[str, Sequence[Known]] = {
     "operators": (
         Known(
@@ -37,18 +38,21 @@ KNOWN: Mapping[str, Sequence[Known]] = {
             ("renorm",),
             "unrolled_elementwise_kernel",
         ),
+        Known(MIOPEN, ("nn.functional.ctc_loss",), "device to pageable"),
         Known(
             "torch.cuda.jiterator takes CUDA's tensors alone",
-            ("jiterator_unary",),
+            (
+                "jiterator_2inputs_2outputs",
+                "jiterator_4inputs_with_extra_args",
+                "jiterator_binary",
+                "jiterator_binary_return_by_ref",
+                "jiterator_unary",
+            ),
             "RuntimeError and success",
         ),
     ),
     "modules": (
-        Known(
-            "torch.cuda copies the targets to the host, to ask whether MIOpen takes them",
-            ("nn.CTCLoss",),
-            "device to pageable",
-        ),
+        Known(MIOPEN, ("nn.CTCLoss",), "device to pageable"),
     ),
     "optimizers": (
         Known(

@@ -1,5 +1,6 @@
-// Where torch chooses cuDNN on a device with a twin: cudnn_is_acceptable and grid_sampler, which ask
-// for tensors of CUDA's own. recurrent_layers.cpp has the layers of RNNs. Elsewhere both are torch's.
+// Where torch chooses cuDNN on a device with a twin: cudnn_is_acceptable and grid_sampler, which
+// ask for tensors of CUDA's own. recurrent_layers.cpp has the layers of RNNs. Elsewhere both are
+// torch's.
 #include <ATen/core/Tensor.h>
 #include <ATen/native/GridSamplerUtils.h>
 #include <ATen/ops/cudnn_grid_sampler.h>
