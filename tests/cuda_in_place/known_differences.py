@@ -51,9 +51,7 @@ KNOWN: Mapping[str, Sequence[Known]] = {
             "RuntimeError and success",
         ),
     ),
-    "modules": (
-        Known(MIOPEN, ("nn.CTCLoss",), "device to pageable"),
-    ),
+    "modules": (Known(MIOPEN, ("nn.CTCLoss",), "device to pageable"),),
     "optimizers": (
         Known(
             "Python hands x[mask] = number over as a tensor of the CPU for CUDA alone, and "
