@@ -21,13 +21,16 @@ bool can_device_access_peer(py::handle device, py::handle peer_device) {
   return core::can_access_peer(index, peer);
 }
 
-// Has nothing to collect: tensors go to other processes by copy (_outback/reducers.py), so no
-// memory of this process waits for another one to release it.
+// Has nothing of ours to collect: tensors go to other processes by copy (_outback/reducers.py), so
+// no memory of this process waits for another one to release it. On a device with a twin they go as
+// the twin's, which collects.
 void ipc_collect() {
   if (core::runtime().ipc == nullptr) {
     core::refuse_absent("ipc", "ipc_collect: memory that is shared with other processes");
   }
   start_from_python();
+  const py::object twins = part("twin").attr("member")("ipc_collect");
+  if (!twins.is_none()) twins();
 }
 
 }  // namespace

@@ -63,6 +63,7 @@ void register_operators(operator_names excluded) {
   register_convolutions(to);
   register_recurrent_cells(to);
   register_recurrent_layers(to);
+  register_cudnn(to);
   register_attention(to);
   register_dropout(to);
   register_masked_assignment(to);

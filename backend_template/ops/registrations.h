@@ -36,6 +36,7 @@ void register_batch_norm(registrar& to);         // native_batch_norm
 void register_convolutions(registrar& to);       // the CPU's kernels of convolution_overrideable
 void register_recurrent_cells(registrar& to);    // the fused cells of LSTM and GRU
 void register_recurrent_layers(registrar& to);   // LSTM, GRU and RNN over padded sequences
+void register_cudnn(registrar& to);              // grid_sampler, cudnn_is_acceptable
 void register_attention(registrar& to);          // the choice of scaled_dot_product_attention
 void register_dropout(registrar& to);            // native_dropout
 void register_masked_assignment(registrar& to);  // x[mask] = number

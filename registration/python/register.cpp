@@ -66,6 +66,7 @@ void register_in_python(py::module_& module, const backend_options& options) {
   python::part("printing").attr("teach")();
   python::part("autograd").attr("teach")();
   python::part("reducers").attr("register")();
+  python::part("recurrent").attr("register")();
   python::part("compilers").attr("register")();
   python::register_exit_handler();
 }

@@ -1,11 +1,12 @@
 """Tests of torch's CUDA build without a GPU, on a libcudart in software (tests/fakes/cudart).
 
-They run programs with the Python that OUTBACK_CUDA_PYTHON names, which has a CUDA build of torch (5
-GB, so ./dev test --all alone brings one), and with the stand-ins of OUTBACK_BUILD_DIR, a build tree.
-The programs have what torch has on a device: its allocator, streams, events, graphs; copies carry
-data. Kernels compute nothing: what they would have written is what was there. What a program did is
-in its record: each kernel, copy, fill and call of cuBLAS, in the order in which it asked for them
-(tests/fakes/cudart/fake_kernels.h). So two programs are compared by what they ask of a device.
+They run programs with the Python that OUTBACK_CUDA_PYTHON names, which has a CUDA build of torch
+(5 GB, so ./dev test --all alone brings one), and with the stand-ins of OUTBACK_BUILD_DIR, a build
+tree. The programs have what torch has on a device: its allocator, streams, events, graphs; copies
+carry data. Kernels compute nothing: what they would have written is what was there. What a program
+did is in its record: each kernel, copy, fill and call of cuBLAS, in the order in which it asked
+for them (tests/fakes/cudart/fake_kernels.h). So two programs are compared by what they ask of a
+device.
 
 Nobody may read a kernel's result on the host and go on by it (nonzero, unique, .item() of a loss).
 cuDNN, cuFFT and cuSOLVER do not start, nor do expandable segments and cudaMallocAsync.
@@ -14,7 +15,6 @@ cuDNN, cuFFT and cuSOLVER do not start, nor do expandable segments and cudaMallo
 import os
 import textwrap
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -65,17 +65,31 @@ def on_cuda(
     return start
 
 
-@pytest.fixture(scope="session")
-def on_acme(_needs: tuple[Path, Path], on_cuda: Callable[..., Run]) -> Callable[..., Run]:
-    """The same for programs that `import torch_acme`, whose device has CUDA's kernels."""
-    _, folder = _needs
-    backend = folder.parents[2] / "python_cuda_kernels"
-    if not (backend / "torch_acme").exists():
-        pytest.skip(f"{backend} has no torch_acme: OUTBACK_BUILD_DIR names no build tree that has")
-    return partial(on_cuda, PYTHONPATH=os.fspath(backend))
+def backend() -> Path:
+    """The folder to import torch_acme from, on the CUDA runtime, without kernels of its own."""
+    folder = Path(os.environ.get("OUTBACK_BUILD_DIR", "build/dev")).resolve()
+    if not (folder / "python_cuda_kernels").is_dir():
+        pytest.skip(f"{folder} has no python_cuda_kernels: it was built without the CUDA runtime")
+    return folder / "python_cuda_kernels"
+
+
+@pytest.fixture
+def on_device(on_cuda: Callable[..., Run]) -> Callable[..., Run]:
+    """The same for a text that finds torch, with the device acme, imported."""
+
+    def start(program: str, *arguments: str, **variables: str) -> Run:
+        text = f"import torch, torch_acme\n{textwrap.dedent(program)}"
+        return on_cuda(text, *arguments, PYTHONPATH=os.fspath(backend()), **variables)
+
+    return start
 
 
 @pytest.fixture
 def family(_needs: tuple[Path, Path], tmp_path: Path) -> Callable[..., list[One]]:
     """Runs a family of programs (programs/families) on a device."""
-    return Place(*_needs, tmp_path).run
+
+    def start(name: str, device: str, *rest: Path, **named: str) -> list[One]:
+        with_device = None if device == "cuda" else backend()
+        return Place(*_needs, tmp_path, with_device).run(name, device, *rest, **named)
+
+    return start

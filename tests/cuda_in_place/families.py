@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import tempfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +13,6 @@ from pathlib import Path
 import stand_in
 from stand_in import Work, pointers, work_differences
 
-FAMILIES = ("operators", "modules", "optimizers", "attention", "graphs", "training", "choices")
 MOST_DEATHS = 20
 PROGRAMS = Path(__file__).with_name("programs")
 
@@ -51,17 +51,27 @@ def renumbered(work: Sequence[Work]) -> list[Work]:
 
 @dataclass(frozen=True)
 class Place:
-    """Where families run: a Python with a CUDA build of torch, the stand-ins' folder, and one for
-    files."""
+    """Where families run: a Python with a CUDA build of torch, the stand-ins' folder, one for
+    files, and the one that has the backend of a device that is not torch.cuda's."""
 
     python: Path
     stand_ins: Path
     files: Path
+    backend: Path | None = None
 
-    def run(self, name: str, device: str, more: Path | None = None, **variables: str) -> list[One]:
-        """Those of a family, on a device. `more` is a folder to import from."""
+    def run(
+        self,
+        name: str,
+        device: str,
+        more: Path | None = None,
+        share: tuple[int, int] = (0, 1),
+        **variables: str,
+    ) -> list[One]:
+        """Those of a family, or of a share (`is_of`), on a device. `more` is a folder to import
+        from."""
         where = Path(tempfile.mkdtemp(prefix=f"{name}-{device}-", dir=self.files))
-        paths = [PROGRAMS, PROGRAMS.parents[1] / "conformance", *([more] if more else [])]
+        backend = None if device == "cuda" else self.backend
+        paths = [PROGRAMS, PROGRAMS.parents[1] / "conformance", *filter(None, (more, backend))]
         environment = {
             **stand_in.environment(self.stand_ins),
             "PYTHONPATH": os.pathsep.join(map(os.fspath, paths)),
@@ -70,7 +80,8 @@ class Place:
             **variables,
         }
         file, after, deaths = where / "entries.json", "", 0
-        command = [self.python, PROGRAMS / "one_by_one.py", name, device, file]
+        part = "/".join(map(str, share))
+        command = [self.python, PROGRAMS / "one_by_one.py", name, device, part, file]
         while True:
             done = subprocess.run(
                 [*command, after], env=environment, capture_output=True, text=True, check=False
@@ -86,6 +97,12 @@ class Place:
                 print(
                     json.dumps({"name": after, "outcome": f"exit code {done.returncode}"}), file=to
                 )
+
+
+def is_of(program: str, share: tuple[int, int]) -> bool:
+    """Whether it is in the share: (0, 4) has about every fourth of a family, by its name."""
+    index, count = share
+    return zlib.crc32(program.encode()) % count == index
 
 
 def entries(file: Path) -> Iterator[dict]:

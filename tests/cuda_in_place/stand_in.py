@@ -65,8 +65,8 @@ class Run:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """Of a program on the stand-ins: two devices like an A100 of 8 GiB. (On anything newer torch has
-    cuDNN compute attention, which does not start here.)"""
+    """Of a program on the stand-ins: two devices like an A100 of 8 GiB. (On anything newer torch
+    has cuDNN compute attention, which does not start here.)"""
     ours = ("PYTHONPATH", "CUDA_VISIBLE_DEVICES", "PYTORCH_ALLOC_CONF")
     return {
         **{name: value for name, value in os.environ.items() if name not in ours},
@@ -134,8 +134,8 @@ def by_parameter(work: Work) -> dict[tuple[str, str], tuple[int, set[str]]]:
 
 
 def pointers(*runs: Sequence[Work]) -> Mapping[str, Collection[str]]:
-    """For each kernel where in its parameters addresses are: where all launches have one, also those
-    of other kernels of its short name whose parameter is of the same type."""
+    """For each kernel where in its parameters addresses are: where all launches have one, also
+    those of other kernels of its short name whose parameter is of the same type."""
     common: dict[tuple[str, str], set[str]] = {}
     named: dict[str, Work] = {}
     for each in (work for run in runs for work in run):

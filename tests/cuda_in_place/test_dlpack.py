@@ -1,9 +1,8 @@
 """Other libraries take a device with CUDA's kernels for CUDA's: kDLCUDA, with the twin's index."""
 
 
-def test_a_tensor_is_exported_as_cuda_s_and_shares_its_memory(on_acme):
-    on_acme("""
-        import torch, torch_acme
+def test_a_tensor_is_exported_as_cuda_s_and_shares_its_memory(on_device):
+    on_device("""
         from torch.utils.dlpack import DLDeviceType
 
         x = torch.arange(6.0).acme().view(2, 3)[:, 1:]
@@ -28,10 +27,9 @@ def test_a_tensor_is_exported_as_cuda_s_and_shares_its_memory(on_acme):
     """)
 
 
-def test_the_consumer_s_stream_waits_as_for_torch_cuda(on_acme, on_cuda):
+def test_the_consumer_s_stream_waits_as_for_torch_cuda(on_device, on_cuda):
     program = """
         import torch
-        {imports}
 
         x = torch.ones(1000).to("{device}")
         consumer = torch.cuda.Stream()
@@ -41,16 +39,14 @@ def test_the_consumer_s_stream_waits_as_for_torch_cuda(on_acme, on_cuda):
             with torch.cuda.stream(consumer):
                 torch.from_dlpack(capsule) * 3
     """
-    ours = on_acme(program.format(imports="import torch_acme", device="acme"))
-    theirs = on_cuda(program.format(imports="", device="cuda"))
+    ours = on_device(program.format(device="acme"))
+    theirs = on_cuda(program.format(device="cuda"))
     assert ours.kernels == theirs.kernels
     assert [each.stream for each in ours.work] == [each.stream for each in theirs.work]
 
 
-def test_what_a_capsule_cannot_say_is_refused_as_by_torch_cuda(on_acme):
-    on_acme("""
-        import torch, torch_acme
-
+def test_what_a_capsule_cannot_say_is_refused_as_by_torch_cuda(on_device):
+    on_device("""
         def refused(x, **more):
             try:
                 x.__dlpack__(**more)

@@ -7,9 +7,6 @@ import pytest
 # The training loop reads its loss after some steps: as a rule it is there that work is found out
 # to have failed.
 BROKEN = """
-    import torch, torch_acme
-    import ctypes
-
     model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1)).acme()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     x = torch.ones(4, 8).acme()
@@ -37,9 +34,9 @@ BROKEN = """
     [(700, "an illegal memory access was encountered"), (710, "device-side assert triggered")],
 )
 def test_an_error_in_the_middle_of_training_names_operator_device_and_cuda_s_words(
-    on_acme, number, words
+    on_device, number, words
 ):
-    done = on_acme(BROKEN, FAKE_CUDART_FAULTS=f"@kernel:60={number}")
+    done = on_device(BROKEN, FAKE_CUDART_FAULTS=f"@kernel:60={number}")
     first, *_, last = done.output.splitlines()
     assert first.startswith("AcceleratorError ") and words in first
     assert re.search(r"in aten::[\w.]+ on acme:0", first), first
@@ -47,10 +44,8 @@ def test_an_error_in_the_middle_of_training_names_operator_device_and_cuda_s_wor
     assert last.startswith("then ") and words in last
 
 
-def test_out_of_memory_has_torch_cuda_s_words(on_acme):
-    done = on_acme("""
-        import torch, torch_acme
-
+def test_out_of_memory_has_torch_cuda_s_words(on_device):
+    done = on_device("""
         def refusal(device):
             try:
                 torch.empty(1 << 40, dtype=torch.uint8, device=device)
@@ -65,11 +60,9 @@ def test_out_of_memory_has_torch_cuda_s_words(on_acme):
     assert done.output.startswith("CUDA out of memory. Tried to allocate 1024.00 GiB")
 
 
-def test_a_driver_that_is_too_old_leaves_no_devices_and_says_so(on_acme):
-    done = on_acme(
+def test_a_driver_that_is_too_old_leaves_no_devices_and_says_so(on_device):
+    done = on_device(
         """
-        import torch, torch_acme
-
         assert torch.acme.device_count() == 0 and not torch.acme.is_available()
         try:
             torch.ones(3, device="acme")
@@ -82,11 +75,9 @@ def test_a_driver_that_is_too_old_leaves_no_devices_and_says_so(on_acme):
     assert "cudaErrorInsufficientDriver (35)" in done.output
 
 
-def test_a_device_that_cuda_hides_is_out_of_range(on_acme):
-    done = on_acme(
+def test_a_device_that_cuda_hides_is_out_of_range(on_device):
+    done = on_device(
         """
-        import torch, torch_acme
-
         assert torch.acme.device_count() == torch.cuda.device_count() == 1
         try:
             torch.ones(3, device="acme:1")

@@ -178,6 +178,14 @@ def _finish(graphed: _Graphed) -> Callable[..., Any]:
     return module
 
 
+def check_autocast() -> None:
+    if torch.is_autocast_enabled(name) and torch.is_autocast_cache_enabled():
+        raise RuntimeError(
+            "make_graphed_callables does not support the autocast caching. Please set "
+            "`cache_enabled=False`."
+        )
+
+
 def graph_all(
     callables: Any,
     sample_args: Any,
@@ -186,11 +194,6 @@ def graph_all(
     options: dict[str, Any],
 ) -> Any:
     """`options` are arguments of `graph`."""
-    if torch.is_autocast_enabled(name) and torch.is_autocast_cache_enabled():
-        raise RuntimeError(
-            "make_graphed_callables does not support the autocast caching. Please set "
-            "`cache_enabled=False`."
-        )
     # One callable and a tuple of callables are both allowed, as with torch.cuda.
     is_one = not isinstance(callables, tuple)
     functions = (callables,) if is_one else callables

@@ -231,7 +231,11 @@ def make_graphed_callables(
     (training, evaluation) than it was captured in. There are no second derivatives.
     """
     refuse_annotations(enable_annotations)
-    from .graphed_callables import graph_all
+    from .graphed_callables import check_autocast, graph_all
 
+    check_autocast()
+    own = twin.member("make_graphed_callables")
+    if own is not None and capture_error_mode == "global":
+        return own(callables, sample_args, num_warmup_iters, allow_unused_input, pool)
     options = {"pool": pool, "capture_error_mode": capture_error_mode}
     return graph_all(callables, sample_args, num_warmup_iters, allow_unused_input, options)

@@ -42,31 +42,33 @@ def _on_twin(value: Any) -> Any:
     return _twin_of(value) or value
 
 
-def _rename_devices(graph_module: GraphModule) -> None:
-    for part in graph_module.modules():
-        if not isinstance(part, GraphModule):
-            continue
+def _parts(graph_module: GraphModule) -> list[GraphModule]:
+    """It and the graphs within it."""
+    return [part for part in graph_module.modules() if isinstance(part, GraphModule)]
+
+
+def _rename_devices(graph_module: GraphModule, rename: Callable[[Any], Any] = _on_twin) -> None:
+    for part in _parts(graph_module):
         for node in part.graph.nodes:
-            node.args = map_aggregate(node.args, _on_twin)
-            node.kwargs = map_aggregate(node.kwargs, _on_twin)
-            if node.op == "get_attr":
-                owner, _, attribute = node.target.rpartition(".")
-                holder = part.get_submodule(owner)
-                constant: Any = getattr(holder, attribute, None)
-                if _is_lent(constant) and not isinstance(constant, FakeTensor):
-                    setattr(holder, attribute, device_module.as_cuda(constant.detach()))
+            node.args = map_aggregate(node.args, rename)
+            node.kwargs = map_aggregate(node.kwargs, rename)
 
 
-def _fakes(graph_module: GraphModule, inputs: Sequence[Any]) -> Iterator[FakeTensor]:
-    nodes = (
-        node
-        for part in graph_module.modules()
-        if isinstance(part, GraphModule)
-        for node in part.graph.nodes
-    )
-    for leaf in tree_leaves([*inputs, *(list(node.meta.values()) for node in nodes)]):
-        if isinstance(leaf, FakeTensor) and _is_lent(leaf):
-            yield leaf
+def _lend_constants(graph_module: GraphModule) -> None:
+    for part in _parts(graph_module):
+        for node in part.graph.find_nodes(op="get_attr"):
+            owner, _, attribute = node.target.rpartition(".")
+            holder = part.get_submodule(owner)
+            constant: Any = getattr(holder, attribute, None)
+            if _is_lent(constant) and not isinstance(constant, FakeTensor):
+                setattr(holder, attribute, device_module.as_cuda(constant.detach()))
+
+
+def _fakes(graph_module: GraphModule, inputs: Sequence[Any] = ()) -> list[FakeTensor]:
+    """What stands for tensors in it."""
+    nodes = (node for part in _parts(graph_module) for node in part.graph.nodes)
+    leaves = tree_leaves([*inputs, *(list(node.meta.values()) for node in nodes)])
+    return list({id(leaf): leaf for leaf in leaves if isinstance(leaf, FakeTensor)}.values())
 
 
 @contextlib.contextmanager
@@ -80,6 +82,33 @@ def _fakes_on_twin(fakes: Sequence[FakeTensor]) -> Iterator[None]:
     finally:
         for fake, device in zip(fakes, before, strict=True):
             fake.fake_device = device
+
+
+def _pass_for_twin(
+    run_passes: Callable[..., GraphModule],
+    graph_module: GraphModule,
+    *rest: Any,
+    **named: Any,
+) -> GraphModule:
+    """In place of Inductor's passes over what it has not yet divided into forward and backward:
+    some do their work for CUDA's tensors alone, as the one that pads matrices. What they leave is
+    of our devices again."""
+    fakes = _fakes(graph_module)
+    ours = {twin: fake.device for fake in fakes if (twin := _twin_of(fake.device))}
+    if not ours or any(fake.device.type == "cuda" for fake in fakes):
+        return run_passes(graph_module, *rest, **named)
+
+    def back(value: Any) -> Any:
+        return ours.get(value, value) if isinstance(value, torch.device) else value
+
+    _rename_devices(graph_module)
+    rest, named = tuple(map(_on_twin, rest)), {key: _on_twin(each) for key, each in named.items()}
+    with _fakes_on_twin(fakes):
+        result = run_passes(graph_module, *rest, **named)
+    for fake in _fakes(result):
+        fake.fake_device = back(fake.fake_device)
+    _rename_devices(result, back)
+    return result
 
 
 def _taken_back(graph_module: GraphModule, named: dict[str, Any]) -> list[_TakeBack | None]:
@@ -115,7 +144,7 @@ def _compile_for_twin(
     **named: Any,
 ) -> Any:
     """In place of Inductor's compile_fx_inner, which `inner_compile` is."""
-    fakes = list({id(fake): fake for fake in _fakes(graph_module, example_inputs)}.values())
+    fakes = [fake for fake in _fakes(graph_module, example_inputs) if _is_lent(fake)]
     if not fakes:
         return inner_compile(graph_module, example_inputs, **named)
     if V.aot_compilation:
@@ -124,6 +153,7 @@ def _compile_for_twin(
         )
     taken_back = _taken_back(graph_module, named)
     _rename_devices(graph_module)
+    _lend_constants(graph_module)
     with _fakes_on_twin(fakes):
         compiled = inner_compile(graph_module, example_inputs, **named)
 
@@ -161,3 +191,6 @@ def register() -> None:
             return compile_for_any(model, example_inputs, inner, *rest, **named)
 
     setattr(inductor, compile_fx.__name__, compile_fx)
+    passes = inductor._recursive_joint_graph_passes
+    passes_for_any = functools.wraps(passes)(functools.partial(_pass_for_twin, passes))
+    setattr(inductor, passes.__name__, passes_for_any)

@@ -1,6 +1,7 @@
 """How torch.multiprocessing sends the device's tensors to another process: as copies in shared
 memory of the host, which the receiver copies to its device of the same index. torch 2.11 to 2.15
-have no hook for that and would take such a tensor for one of the CPU.
+have no hook for that and would take such a tensor for one of the CPU. On a device that shares its
+memory with PyTorch's own the memory itself is shared, as PyTorch shares that one's.
 
 The arguments of a process that is being spawned go as bytes instead. A spawned process inherits the
 descriptors of shared memory, which must stay open until then, but the copy that owns them would be
@@ -17,7 +18,7 @@ import torch
 from torch.multiprocessing import reductions
 from torch.utils.hooks import warn_if_has_hooks
 
-from . import device_module, name, publish
+from . import device_module, name, publish, twin
 
 
 def _packed(copy: torch.Tensor) -> torch.Tensor | bytes:
@@ -27,6 +28,18 @@ def _packed(copy: torch.Tensor) -> torch.Tensor | bytes:
     file = io.BytesIO()
     torch.save(copy, file)
     return file.getvalue()
+
+
+def _is_shared(device: torch.device) -> bool:
+    """Whether another process may use the memory."""
+    own = twin.of(device.index)
+    return own is not None and own.type == "cuda"
+
+
+def _is_plain(tensor: torch.Tensor) -> bool:
+    return tensor.layout == torch.strided and not (
+        tensor.is_nested or tensor.is_quantized or tensor.is_conj() or tensor.is_neg()
+    )
 
 
 def _unpacked(sent: torch.Tensor | bytes) -> torch.Tensor:
@@ -44,6 +57,10 @@ def reduce_tensor(tensor: torch.Tensor) -> Any:
             "autograd does not reach across processes; send tensor.detach()"
         )
     warn_if_has_hooks(tensor)
+    if _is_shared(tensor.device) and _is_plain(tensor):
+        rebuild, its_arguments = reductions.reduce_tensor(device_module.as_cuda(tensor.detach()))
+        given = type(tensor), rebuild, its_arguments, tensor.requires_grad
+        return _rebuild_shared_tensor, given
     copy = _packed(tensor.detach().cpu())
     arguments = (type(tensor), copy, str(tensor.device), tensor.requires_grad)
     return _rebuild_sent_tensor, arguments
@@ -53,6 +70,9 @@ def reduce_storage(storage: torch.UntypedStorage) -> Any:
     """The same for every torch.UntypedStorage; it travels as a tensor of bytes."""
     if storage.device.type != name:
         return reductions.reduce_storage(storage)
+    if _is_shared(storage.device):
+        whole = torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
+        return _rebuild_shared_storage, reductions.reduce_tensor(device_module.as_cuda(whole))
     copy = torch.empty(0, dtype=torch.uint8).set_(storage.cpu())
     return _rebuild_sent_storage, (_packed(copy), str(storage.device))
 
@@ -60,17 +80,32 @@ def reduce_storage(storage: torch.UntypedStorage) -> Any:
 # ---- In the receiving process
 
 
-def _rebuild_sent_tensor(
-    kind: type, sent: torch.Tensor | bytes, device: str, requires_grad: bool
-) -> torch.Tensor:
-    tensor = _unpacked(sent).to(device)
+def _as_kind(kind: type, tensor: torch.Tensor, requires_grad: bool) -> torch.Tensor:
     if kind is torch.nn.Parameter:
         return torch.nn.Parameter(tensor, requires_grad=requires_grad)
     return tensor.requires_grad_() if requires_grad else tensor
 
 
+def _rebuild_sent_tensor(
+    kind: type, sent: torch.Tensor | bytes, device: str, requires_grad: bool
+) -> torch.Tensor:
+    return _as_kind(kind, _unpacked(sent).to(device), requires_grad)
+
+
+def _rebuild_shared_tensor(
+    kind: type, rebuild: Callable[..., torch.Tensor], arguments: Any, requires_grad: bool
+) -> torch.Tensor:
+    return _as_kind(kind, device_module.from_cuda(rebuild(*arguments)), requires_grad)
+
+
 def _rebuild_sent_storage(sent: torch.Tensor | bytes, device: str) -> torch.UntypedStorage:
     return _unpacked(sent).to(device).untyped_storage()
+
+
+def _rebuild_shared_storage(
+    rebuild: Callable[..., torch.Tensor], arguments: Any
+) -> torch.UntypedStorage:
+    return _rebuild_shared_tensor(torch.Tensor, rebuild, arguments, False).untyped_storage()
 
 
 def register() -> None:
@@ -80,3 +115,4 @@ def register() -> None:
     add(torch.UntypedStorage, reduce_storage)
     # pickle finds these by the extension module: importing that registers the backend there.
     publish(device_module, _rebuild_sent_tensor, _rebuild_sent_storage)
+    publish(device_module, _rebuild_shared_tensor, _rebuild_shared_storage)

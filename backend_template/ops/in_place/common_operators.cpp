@@ -16,7 +16,8 @@ void add_unboxed(registrar& to) {
 }  // namespace
 
 // Each entry costs compile time and code, so the list holds only what training and inference of
-// usual models call often.
+// usual models call often. mish_backward is here since torch composes it for a device that it does
+// not know, where the CPU and CUDA have a kernel each.
 void register_common_operators(registrar& to) {
   namespace ops = at::_ops;
   add_unboxed<ops::_fft_c2c, ops::_fft_c2r, ops::_fft_r2c, ops::_linalg_svd,
@@ -25,10 +26,11 @@ void register_common_operators(registrar& to) {
               ops::convolution_overrideable, ops::div_out, ops::embedding_dense_backward, ops::gelu,
               ops::gelu_backward, ops::index_fill__int_Tensor, ops::isin_Tensor_Tensor,
               ops::kthvalue, ops::linalg_lu_factor_ex, ops::masked_fill__Tensor, ops::max_dim,
-              ops::max_pool2d_with_indices_backward, ops::max_pool3d_with_indices, ops::min_dim,
-              ops::mse_loss, ops::mul_out, ops::native_batch_norm_backward,
-              ops::native_layer_norm_backward, ops::nll_loss_backward, ops::sort_stable,
-              ops::std_correction, ops::sub_out, ops::sum_IntList_out, ops::var_correction>(to);
+              ops::mish_backward, ops::max_pool2d_with_indices_backward,
+              ops::max_pool3d_with_indices, ops::min_dim, ops::mse_loss, ops::mul_out,
+              ops::native_batch_norm_backward, ops::native_layer_norm_backward,
+              ops::nll_loss_backward, ops::sort_stable, ops::std_correction, ops::sub_out,
+              ops::sum_IntList_out, ops::var_correction>(to);
 }
 
 }  // namespace outback::ops

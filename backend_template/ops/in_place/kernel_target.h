@@ -52,11 +52,13 @@ struct kernel_target {
 
   /// True if the target has a kernel of the operator for a layout, or torch composes it there. Not
   /// if it is composed of its own out= variant and that has none, as structured operators are.
+  /// narrow_copy looks like these, and is composed of a view and a copy.
   bool has_kernel_of(const c10::OperatorHandle& op,
                      c10::DispatchKey layout = c10::DispatchKey::Dense) const {
     if (op.hasKernelForDispatchKey(key(layout))) return true;
     if (!op.hasComputedKernelForDispatchKey(key(layout))) return false;
-    if (!op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutogradNonFunctional))
+    if (!op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutogradNonFunctional) ||
+        op.operator_name().name == "aten::narrow_copy")
       return true;
     const auto out = c10::Dispatcher::singleton().findSchema({op.operator_name().name, "out"});
     return out && out->hasComputedKernelForDispatchKey(key(layout));

@@ -15,7 +15,7 @@ namespace {
 
 // Operators whose kernels in own/ use no memory, or only call operators that are recorded
 // themselves.
-constexpr std::array<std::string_view, 23> workless{"aten::empty",
+constexpr std::array<std::string_view, 25> workless{"aten::empty",
                                                     "aten::empty_strided",
                                                     "aten::_efficientzerotensor",
                                                     "aten::as_strided",
@@ -37,7 +37,9 @@ constexpr std::array<std::string_view, 23> workless{"aten::empty",
                                                     "aten::lstm",
                                                     "aten::gru",
                                                     "aten::rnn_tanh",
-                                                    "aten::rnn_relu"};
+                                                    "aten::rnn_relu",
+                                                    "aten::grid_sampler",
+                                                    "aten::cudnn_is_acceptable"};
 
 bool is_workless(std::string_view name) {
   return std::find(workless.begin(), workless.end(), name) != workless.end();

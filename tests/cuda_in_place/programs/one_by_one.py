@@ -1,8 +1,9 @@
 """Runs what a family has on a device, one by one, and writes what each asked of the stand-in:
-one_by_one.py FAMILY DEVICE FILE [AFTER]
+one_by_one.py FAMILY DEVICE SHARE FILE [AFTER]
 
 A line of JSON before each ("begins") and after it. With AFTER it goes on behind the one of that
-name, which ended the process before. Each begins with an allocator that has nothing.
+name, which ended the process before. Each begins with an allocator that has nothing. A share,
+"0/4", has those that families.is_of tells.
 """
 
 import ctypes
@@ -12,6 +13,7 @@ import json
 import os
 import sys
 import warnings
+import zlib
 from collections.abc import Callable, Iterator
 from typing import IO
 
@@ -67,7 +69,14 @@ def entry_of(name: str, work: Callable[[], object]) -> dict[str, object]:
     return entry
 
 
-def run(units: Iterator[tuple[str, Callable[[], object]]], file: IO[str], after: str) -> None:
+def share_of(name: str, count: int) -> int:
+    return zlib.crc32(name.encode()) % count
+
+
+Units = Iterator[tuple[str, Callable[[], object]]]
+
+
+def run(units: Units, file: IO[str], after: str) -> None:
     for name, work in units:
         if after:
             after = "" if name == after else after
@@ -79,8 +88,12 @@ def run(units: Iterator[tuple[str, Callable[[], object]]], file: IO[str], after:
 
 
 if __name__ == "__main__":
-    family, device, path, *rest = sys.argv[1:]
-    units = importlib.import_module(f"families.{family}").units(device)
+    family, device, share, path, *rest = sys.argv[1:]
+    if device != "cuda":
+        importlib.import_module(f"torch_{device}")
+    index, count = map(int, share.split("/"))
+    every = importlib.import_module(f"families.{family}").units(device)
+    units = ((name, work) for name, work in every if share_of(name, count) == index)
     gc.collect()
     gc.freeze()  # what has been imported is never collected
     stand_in.fake_cudart_record(None)

@@ -108,7 +108,7 @@ ON_CUDA = Suite(
     title="torch's CUDA build without a GPU, on NVIDIA's libraries in software",
     tests="tests/cuda_in_place",
     variables=lambda folder: {"OUTBACK_BUILD_DIR": os.fspath(folder)},
-    needs=("tests/fakes/lib",),
+    needs=("tests/fakes/lib", "python", "python_cuda", "python_cuda_kernels"),
 )
 BESIDE = Suite(
     name="beside",

@@ -1,5 +1,5 @@
-"""What does not start here, or goes by values: that the same library is chosen for it, with the same
-arguments as far as a profile and an error tell. None of it has run.
+"""What does not start here, or goes by values: that the same library is chosen for it, with the
+same arguments as far as a profile and an error tell. None of it has run.
 
 The answer of each is what torch's choosing functions say, or which functions of a library's an
 operator came to, and its error there.
@@ -18,8 +18,9 @@ from torch.profiler import ProfilerActivity, profile
 # What operators choose among.
 CHOSEN = (
     "cudnn", "_cudnn", "_fft", "linalg", "_linalg", "_scaled_dot", "_flash", "_efficient", "_thnn",
-    "native_batch_norm", "slow_conv", "_slow_conv", "_conv_depthwise", "conv_depthwise", "_ctc_loss",
-    "grid_sampler", "nonzero", "_local_scalar", "_unique", "geqrf", "ormqr", "_cholesky", "cholesky",
+    "native_batch_norm", "slow_conv", "_slow_conv", "_conv_depthwise", "conv_depthwise",
+    "_ctc_loss", "grid_sampler", "nonzero", "_local_scalar", "_unique", "geqrf", "ormqr",
+    "_cholesky", "cholesky",
 )  # fmt: skip
 
 
@@ -51,7 +52,9 @@ def chosen(work: Callable[[], object], device: str) -> str:
             words = (str(error).splitlines() or [""])[0]
             end = f"{type(error).__name__}: {words.replace(device, 'cuda')}"
     names = [each.name.removeprefix("aten::") for each in profiled.events()]
-    return " ".join([*(name for name in names if name.startswith(CHOSEN)), end])
+    # Only a question, which the device asks without an operator.
+    chosen = [each for each in names if each.startswith(CHOSEN) and each != "cudnn_is_acceptable"]
+    return " ".join([*chosen, end])
 
 
 def convolutions(device: str) -> Iterator[tuple[str, Callable[[], object]]]:

@@ -1,8 +1,8 @@
 """Which operators take a CPU tensor without dimensions among tensors of a device, and where.
 
-Each operator that PyTorch's samples come to, forward and backward, on the CPU, is called again on the
-device, with the same arguments but one: that is a tensor without dimensions, of the device, and where
-this is an argument that it takes, of the CPU. With it its variants in place and with out=.
+Each operator that PyTorch's samples come to, forward and backward, on the CPU, is called again on
+the device, with the same arguments but one: that is a tensor without dimensions, of the device, and
+where this is an argument that it takes, of the CPU. With it its variants in place and with out=.
 
 An answer has a line for each: the operator's overload, the argument, "yes" or "no".
 """
@@ -45,10 +45,10 @@ class Recorder(TorchDispatchMode):
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         given = args, kwargs
-        if function.namespace == "aten" and tensors(given):
-            if sum(each.overload is function for each in self.calls) < CALLS:
-                kept = pytree.tree_map(copied, given)
-                self.calls.append(Call(function, *kept))
+        known = sum(each.overload is function for each in self.calls)
+        if function.namespace == "aten" and tensors(given) and known < CALLS:
+            kept = pytree.tree_map(copied, given)
+            self.calls.append(Call(function, *kept))
         return function(*args, **kwargs)
 
 

@@ -1,5 +1,5 @@
 """Whole programs: the demo's network, a GPT with bf16 autocast, a scaled half-precision step,
-checkpoints, streams beside each other, a compiled step."""
+checkpoints, streams beside each other."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ sys.path.append(str(Path(__file__).parents[4] / "examples" / "train_digits"))
 
 
 def units(device: str) -> Iterator[tuple[str, Callable[[], object]]]:
-    for work in (demo, gpt, half_precision, checkpointed, clipped, side_streams, compiled):
+    for work in (demo, gpt, half_precision, checkpointed, clipped, side_streams):
         yield work.__name__.replace("_", " "), partial(work, device)
 
 
@@ -90,14 +90,3 @@ def side_streams(device: str) -> object:
     host = torch.empty(1 << 16, pin_memory=True).copy_(x.grad, non_blocking=True)
     module.synchronize()
     return source, x, y, host
-
-
-def compiled(device: str) -> object:
-    torch._inductor.config.triton.autotune_pointwise = False  # no choice by the clock
-    torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(32, 64), nn.GELU(), nn.LayerNorm(64), nn.Linear(64, 8))
-    model = torch.compile(model.to(device))
-    x = torch.ones(16, 32).to(device)
-    for _ in range(2):
-        model(x).square().mean().backward()
-    return model, x

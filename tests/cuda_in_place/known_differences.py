@@ -1,0 +1,95 @@
+"""What programs ask of the device in another way than of torch.cuda, each with its reason. The list
+only shrinks: test_device_and_cuda.py fails where one of these no longer differs.
+
+Most reasons are that PyTorch's own code asks a tensor is_cuda, or for the type "cuda".
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Known:
+    reason: str
+    programs: Sequence[str]
+    tells: str  # an expression that is found in what tells them apart: in the last word on each
+
+    def explains(self, words: Sequence[str]) -> bool:
+        return re.search(self.tells, "\n".join(words)) is not None
+
+
+MIOPEN = "torch.cuda copies the targets to the host, to ask whether MIOpen takes them"
+KNOWN: Mapping[str, Sequence[Known]] = {
+    "operators": (
+        Known(
+            "torch.cuda has no kernel; the CPU's runs over copies",
+            ("sparse.mm.reduce", "histogram", "histogramdd"),
+            "success and NotImplementedError",
+        ),
+        Known(
+            "the derivative of a single largest, smallest or middle element asks is_cuda: "
+            "elsewhere the host reads whether it is a number, and waits",
+            ("max.reduction_no_dim", "median", "min.reduction_no_dim", "nanmedian"),
+            "device to pinned",
+        ),
+        Known(
+            "the derivative asks is_cuda, and sums in double precision elsewhere",
+            ("renorm",),
+            "unrolled_elementwise_kernel",
+        ),
+        Known(MIOPEN, ("nn.functional.ctc_loss",), "device to pageable"),
+        Known(
+            "torch.cuda.jiterator takes CUDA's tensors alone",
+            (
+                "jiterator_2inputs_2outputs",
+                "jiterator_4inputs_with_extra_args",
+                "jiterator_binary",
+                "jiterator_binary_return_by_ref",
+                "jiterator_unary",
+            ),
+            "RuntimeError and success",
+        ),
+    ),
+    "modules": (Known(MIOPEN, ("nn.CTCLoss",), "device to pageable"),),
+    "optimizers": (
+        Known(
+            "Python hands x[mask] = number over as a tensor of the CPU for CUDA alone, and "
+            "elsewhere as one of the device, which is filled first",
+            ("Rprop, forloop", "Rprop, foreach"),
+            "FillFunctor",
+        ),
+    ),
+    "choices": (
+        Known(
+            "ctc_loss asks for the type cuda before it asks for cuDNN, whose targets are the CPU's",
+            (
+                "asked, _use_cudnn_ctc_loss",
+                "recurrent, ctc_loss, lengths on the CPU",
+                "recurrent, ctc_loss, lengths on the device",
+            ),
+            "_cudnn_ctc_loss|RuntimeError and success",
+        ),
+        Known(
+            "torch.backends.cudnn asks for the type cuda",
+            tuple(
+                f"asked, is_acceptable, torch.{each}" for each in ("float16", "float32", "float64")
+            ),
+            "False and True",
+        ),
+    ),
+    "compiled": (
+        Known(
+            "what a graph of CUDA's returns is copied, so that a later call does not overwrite it",
+            ("replayed", "replayed step"),
+            "device to device",
+        ),
+    ),
+}
+
+
+def known(family: str) -> Iterator[tuple[str, Known]]:
+    """Each program of the family that is known to differ."""
+    for each in KNOWN.get(family, ()):
+        for program in each.programs:
+            yield program, each
