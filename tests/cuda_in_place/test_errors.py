@@ -7,7 +7,8 @@ import pytest
 # The training loop reads its loss after some steps: as a rule it is there that work is found out
 # to have failed.
 BROKEN = """
-    model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1)).acme()
+    layers = torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1)
+    model = torch.nn.Sequential(*layers).acme()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     x = torch.ones(4, 8).acme()
     found = []

@@ -37,8 +37,8 @@ MUTANTS = (
     ),
     Mutant(
         name="shared_storage_may_be_resized",
-        breaks="A tensor of torch.cuda's gets other memory by resize_(), and the one that shares it "
-        "does not.",
+        breaks="A tensor of torch.cuda's gets other memory by resize_(), and the one that shares "
+        "it does not.",
         file="backend_template/core/memory/twin_memory.cpp",
         old="  storage.unsafeGetStorageImpl()->set_resizable(false);\n",
         new="",
