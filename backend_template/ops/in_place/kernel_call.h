@@ -47,7 +47,8 @@ enum class access : uint8_t {
 
 /// Which tensors may meet in one call.
 enum class mixing : uint8_t {
-  refused,      // all on one device; CPU scalars may join, as with CUDA
+  refused,      // all on one device; CPU scalars may join
+  no_scalars,   // not even these
   cpu_tensors,  // CPU tensors may join
   anything      // tensors of several devices too: for copies
 };
@@ -80,8 +81,8 @@ class kernel_call {
   /// gives the same alias, and views of one storage give views of one storage. Only before `begin`.
   at::Tensor lend(at::Tensor tensor, access how = access::read, mixing allowed = mixing::refused);
   std::optional<at::Tensor> lend(const std::optional<at::Tensor>& tensor,
-                                 access how = access::read) {
-    return tensor ? std::optional<at::Tensor>(lend(*tensor, how)) : std::nullopt;
+                                 access how = access::read, mixing allowed = mixing::refused) {
+    return tensor ? std::optional<at::Tensor>(lend(*tensor, how, allowed)) : std::nullopt;
   }
   /// The same for a storage, all of which the kernel may read and write.
   c10::Storage lend(const c10::Storage& storage);
