@@ -40,9 +40,12 @@ TAIL = """\
 }  // namespace outback::ops
 """
 
-# Where CUDA refused one, and a device of ours takes it all the same: (operator, overload, argument),
-# and why.
-TAKEN_AFTER_ALL: dict[tuple[str, str, str], str] = {}
+# Where CUDA refused one, and a device of ours takes it all the same: operator, overload,
+# argument.
+TAKEN_AFTER_ALL = {
+    # It was asked with an alpha. Without one, CUDA takes it by another kernel.
+    ("_foreach_add_", "Tensor", "other"),
+}
 
 
 def answers() -> dict[tuple[str, str], set[str]]:
@@ -72,8 +75,8 @@ def refused() -> dict[tuple[str, str], list[str]]:
 
 
 def schema_of(op: str, overload: str) -> torch.FunctionSchema | None:
-    packet = getattr(torch.ops.aten, op, None)
-    return getattr(packet, overload or "default")._schema if packet and (overload or "default") in packet.overloads() else None
+    packet, name = getattr(torch.ops.aten, op, None), overload or "default"
+    return getattr(packet, name)._schema if packet and name in packet.overloads() else None
 
 
 def text() -> str:

@@ -42,8 +42,8 @@ TEST(RefusedScalarsTest, NoOtherOperatorRefusesAny) {
   for (const c10::OperatorName& name : c10::Dispatcher::singleton().getAllOpNames()) {
     const auto op = c10::Dispatcher::singleton().findSchema(name);
     if (!op || op->schema().arguments().size() > 64) continue;
-    const auto known = ops::refused_scalars(name.name, name.overload_name);
-    if (known.spelled.empty()) EXPECT_EQ(ops::facts_of(*op).scalars_refused, 0U) << name;
+    if (!ops::refused_scalars(name.name, name.overload_name).spelled.empty()) continue;
+    EXPECT_EQ(ops::facts_of(*op).scalars_refused, 0U) << name;
   }
 }
 

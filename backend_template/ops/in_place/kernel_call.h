@@ -95,7 +95,8 @@ class kernel_call {
   /// autocast are off in the calling thread: they come before this kernel.
   ///
   /// `op` says what runs, for the fallback mode to judge. Calls that only move data pass none.
-  /// Throws c10::Error if the tensors are on several devices, what the target's wait throws, and
+  /// Throws c10::Error if the tensors are on several devices, or if several CPU scalars are all that
+  /// the operator reads and an out= is of the device; what the target's wait throws; and
   /// c10::NotImplementedError if the call would need copies and the fallback mode is "error".
   void begin(std::optional<operator_text> op = std::nullopt);
 
@@ -127,6 +128,7 @@ class kernel_call {
   };
 
   void join(const at::Tensor& tensor, access how, mixing allowed);
+  bool reads_device();
   void join(c10::Device device);
   void choose_target(c10::DeviceIndex index);
   storage_loan& lend_storage(const c10::Storage& storage, access how);
@@ -147,6 +149,7 @@ class kernel_call {
   std::optional<c10::Device> tensors_device_;  // of the first tensor on this backend
   std::optional<c10::Device> device_;          // where the results go
   std::optional<c10::Device> stranger_;        // a device that may not meet the tensors'
+  uint32_t cpu_scalars_ = 0;                   // how many have joined
   mixing mixing_ = mixing::refused;
   bool keep_requires_grad_ = false;
   bool has_stages_ = false;

@@ -27,7 +27,6 @@ inline constexpr auto refused_entries = std::to_array<refused_entry>({
   {"_embedding_bag_backward", "", "bag_size maximum_indices offset2bag"},
   {"_embedding_bag_per_sample_weights_backward", "", "offset2bag offsets"},
   {"_embedding_bag_per_sample_weights_backward", "out", "offset2bag offsets"},
-  {"_foreach_add_", "Tensor", "other"},
   {"_foreach_addcdiv", "Scalar", "self tensor1 tensor2"},
   {"_foreach_addcdiv_", "Scalar", "tensor1 tensor2"},
   {"_foreach_addcdiv_", "ScalarList", "tensor1 tensor2"},

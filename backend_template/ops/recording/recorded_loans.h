@@ -29,7 +29,7 @@ class recorded_loans {
   /// for the end of the capture. A CPU tensor may take part if each replay can use it: a scalar,
   /// whose value is the one of now, and a pinned tensor if `may_be_pinned`. For all others, for
   /// other devices and for tensors that are not strided it throws c10::Error and breaks the
-  /// capture.
+  /// capture. `begin` throws for a scalar that is not `allowed`.
   at::Tensor lend(at::Tensor tensor, bool written, mixing allowed, bool may_be_pinned);
 
   /// Before the kernel, and when it has returned, as in kernel_call.

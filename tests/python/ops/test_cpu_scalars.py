@@ -133,6 +133,15 @@ def test_every_way_to_a_kernel_refuses_them(dtype):
             call()
 
 
+@pytest.mark.parametrize("operator", [torch.add, torch.div, torch.maximum, torch.pow, torch.eq])
+def test_two_of_them_and_nothing_else_to_read_are_refused(operator):
+    out = torch.zeros(3, device="acme", dtype=operator(NUMBER, NUMBER).dtype)
+    with pytest.raises(RuntimeError, match="too many CPU scalars"):
+        operator(NUMBER, NUMBER, out=out)
+    assert not out.any()
+    torch.where(out == 0, NUMBER, NUMBER)
+
+
 def test_a_tensor_without_dimensions_of_the_device_is_taken():
     x = torch.ones(3, 3, device="acme")
     assert torch.equal(torch.clamp_max(x, NUMBER.acme()).cpu(), torch.full((3, 3), 0.5))
