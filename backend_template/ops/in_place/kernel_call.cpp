@@ -54,8 +54,8 @@ void kernel_call::choose_target(c10::DeviceIndex index) {
 void kernel_call::join(const at::Tensor& tensor, access how, mixing allowed) {
   const c10::Device device = tensor.device();
   if (device.type() == core::device_type) return join(device);
-  const bool is_scalar = device.is_cpu() && tensor.dim() == 0 && how == access::read &&
-                         allowed != mixing::no_scalars;
+  const bool is_scalar =
+      device.is_cpu() && tensor.dim() == 0 && how == access::read && allowed != mixing::no_scalars;
   const bool may_join =
       device.is_cpu() && (allowed == mixing::cpu_tensors || mixing_ != mixing::refused);
   if (is_scalar && !may_join) ++cpu_scalars_;

@@ -80,8 +80,8 @@ class kernel_call {
   /// A tensor of another device type and an undefined one are returned as they are. The same tensor
   /// gives the same alias, and views of one storage give views of one storage. Only before `begin`.
   at::Tensor lend(at::Tensor tensor, access how = access::read, mixing allowed = mixing::refused);
-  std::optional<at::Tensor> lend(const std::optional<at::Tensor>& tensor,
-                                 access how = access::read, mixing allowed = mixing::refused) {
+  std::optional<at::Tensor> lend(const std::optional<at::Tensor>& tensor, access how = access::read,
+                                 mixing allowed = mixing::refused) {
     return tensor ? std::optional<at::Tensor>(lend(*tensor, how, allowed)) : std::nullopt;
   }
   /// The same for a storage, all of which the kernel may read and write.
@@ -95,8 +95,8 @@ class kernel_call {
   /// autocast are off in the calling thread: they come before this kernel.
   ///
   /// `op` says what runs, for the fallback mode to judge. Calls that only move data pass none.
-  /// Throws c10::Error if the tensors are on several devices, or if several CPU scalars are all that
-  /// the operator reads and an out= is of the device; what the target's wait throws; and
+  /// Throws c10::Error if the tensors are on several devices, or if several CPU scalars are all
+  /// that the operator reads and an out= is of the device; what the target's wait throws; and
   /// c10::NotImplementedError if the call would need copies and the fallback mode is "error".
   void begin(std::optional<operator_text> op = std::nullopt);
 

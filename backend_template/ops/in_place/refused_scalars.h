@@ -14,9 +14,9 @@ struct argument_names {
   bool contains(std::string_view name) const;
 };
 
-/// Returns the arguments of an operator, such as "aten::lerp" and "Tensor", that take no CPU scalar.
-/// Of a list it is all members. What the operator writes is not among them, since it takes no CPU
-/// tensor in any case. Empty for an operator that CUDA was not asked about. Thread-safe.
+/// Returns the arguments of an operator, such as "aten::lerp" and "Tensor", that take no CPU
+/// scalar. Of a list it is all members. What the operator writes is not among them, since it takes
+/// no CPU tensor in any case. Empty for an operator that CUDA was not asked about. Thread-safe.
 argument_names refused_scalars(std::string_view name, std::string_view overload);
 
 }  // namespace outback::ops

@@ -8,8 +8,7 @@ import torch.nn.functional as F
 pytestmark = pytest.mark.turns_on_memory
 
 MESSAGE = (
-    "Expected all tensors to be on the same device, but found at least two devices, "
-    "acme:0 and cpu!"
+    "Expected all tensors to be on the same device, but found at least two devices, acme:0 and cpu!"
 )
 
 
@@ -47,7 +46,9 @@ TAKEN = {
     "x[s]": lambda on: on(rand(3, 4))[INDEX],
     "x[s, i]": lambda on: torch.ops.aten.index(on(rand(3, 4)), [INDEX, on(INDICES)]),
     "_foreach_mul": lambda on: torch._foreach_mul([on(rand(3)), on(rand(4))], NUMBER)[1],
-    "_foreach_add, some": lambda on: torch._foreach_add([on(rand(3)), NUMBER], [NUMBER, on(rand(4))])[1],
+    "_foreach_add, some": lambda on: torch._foreach_add(
+        [on(rand(3)), NUMBER], [NUMBER, on(rand(4))]
+    )[1],
 }
 
 # Each gets tensors of the device, and returns a call that has a CPU scalar among them.
