@@ -63,8 +63,7 @@ void run(const op_facts& facts, const c10::OperatorHandle& op, c10::DispatchKey 
     const access how = (facts.overwritten & bit) != 0 ? access::overwrite
                        : (facts.written & bit) != 0   ? access::write
                                                       : access::read;
-    lend_value(call, stack[first + i], how,
-               (facts.cpu_allowed & bit) != 0 ? mixing::cpu_tensors : mixing::refused);
+    lend_value(call, stack[first + i], how, facts.mixing_at(bit));
   });
   call.begin(facts.judged_as);
   for_each_bit(facts.generators, [&](size_t i) { lend_generator(call, stack[first + i]); });

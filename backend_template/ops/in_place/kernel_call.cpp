@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include <algorithm>
+
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/dtypes.h"
 #include "backend_template/core/streams/sync_debug.h"
@@ -55,10 +57,17 @@ void kernel_call::choose_target(c10::DeviceIndex index) {
 void kernel_call::join(const at::Tensor& tensor, access how, mixing allowed) {
   const c10::Device device = tensor.device();
   if (device.type() == core::device_type) return join(device);
-  const bool is_scalar = device.is_cpu() && tensor.dim() == 0 && how == access::read;
+  const bool is_scalar =
+      device.is_cpu() && tensor.dim() == 0 && how == access::read && allowed != mixing::no_scalars;
   const bool may_join =
       device.is_cpu() && (allowed == mixing::cpu_tensors || mixing_ != mixing::refused);
+  if (is_scalar && !may_join) ++cpu_scalars_;
   if (!is_scalar && !may_join && !stranger_) stranger_ = device;
+}
+
+bool kernel_call::reads_device() {
+  return std::any_of(tensors_.begin(), tensors_.end(),
+                     [](const tensor_loan& loan) { return loan.how != access::overwrite; });
 }
 
 at::Tensor kernel_call::lend(at::Tensor tensor, access how, mixing allowed) {
@@ -162,6 +171,9 @@ void kernel_call::begin(std::optional<operator_text> op) {
   TORCH_CHECK(!stranger_ || !tensors_device_ || mixing_ == mixing::anything,
               "Expected all tensors to be on the same device, but found at least two devices, ",
               *tensors_device_, " and ", *stranger_, "!");
+  // As a TensorIterator of CUDA's has it.
+  TORCH_CHECK(C10_LIKELY(cpu_scalars_ < 2) || !tensors_device_ || reads_device(),
+              "Trying to pass too many CPU scalars to non-CPU kernel!");
   if (!device_) device_ = tensors_device_;
   if (C10_UNLIKELY(has_stages_ || makes_copies())) {
     if (op) before_fallback(*op);

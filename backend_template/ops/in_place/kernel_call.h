@@ -48,7 +48,8 @@ enum class access : uint8_t {
 
 /// Which tensors may meet in one call.
 enum class mixing : uint8_t {
-  refused,      // all on one device; CPU scalars may join, as with CUDA
+  refused,      // all on one device; CPU scalars may join
+  no_scalars,   // not even these
   cpu_tensors,  // CPU tensors may join
   anything      // tensors of several devices too: for copies
 };
@@ -80,9 +81,9 @@ class kernel_call {
   /// A tensor of another device type and an undefined one are returned as they are. The same tensor
   /// gives the same alias, and views of one storage give views of one storage. Only before `begin`.
   at::Tensor lend(at::Tensor tensor, access how = access::read, mixing allowed = mixing::refused);
-  std::optional<at::Tensor> lend(const std::optional<at::Tensor>& tensor,
-                                 access how = access::read) {
-    return tensor ? std::optional<at::Tensor>(lend(*tensor, how)) : std::nullopt;
+  std::optional<at::Tensor> lend(const std::optional<at::Tensor>& tensor, access how = access::read,
+                                 mixing allowed = mixing::refused) {
+    return tensor ? std::optional<at::Tensor>(lend(*tensor, how, allowed)) : std::nullopt;
   }
   /// The same for a storage, all of which the kernel may read and write.
   c10::Storage lend(const c10::Storage& storage);
@@ -95,7 +96,8 @@ class kernel_call {
   /// autocast are off in the calling thread: they come before this kernel.
   ///
   /// `op` says what runs, for the fallback mode to judge. Calls that only move data pass none.
-  /// Throws c10::Error if the tensors are on several devices, what the target's wait throws, and
+  /// Throws c10::Error if the tensors are on several devices, or if several CPU scalars are all
+  /// that the operator reads and an out= is of the device; what the target's wait throws; and
   /// c10::NotImplementedError if the call would need copies and the fallback mode is "error".
   void begin(std::optional<operator_text> op = std::nullopt);
 
@@ -140,6 +142,7 @@ class kernel_call {
   };
 
   void join(const at::Tensor& tensor, access how, mixing allowed);
+  bool reads_device();
   void join(c10::Device device);
   void choose_target(c10::DeviceIndex index);
   storage_loan& lend_storage(const c10::Storage& storage, access how);
@@ -161,6 +164,7 @@ class kernel_call {
   std::optional<c10::Device> tensors_device_;  // of the first tensor on this backend
   std::optional<c10::Device> device_;          // where the results go
   std::optional<c10::Device> stranger_;        // a device that may not meet the tensors'
+  uint32_t cpu_scalars_ = 0;                   // how many have joined
   mixing mixing_ = mixing::refused;
   bool keep_requires_grad_ = false;
   bool has_stages_ = false;

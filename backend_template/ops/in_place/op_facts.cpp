@@ -10,6 +10,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include "backend_template/ops/in_place/refused_scalars.h"
+
 namespace outback::ops {
 namespace {
 
@@ -100,6 +102,7 @@ op_facts facts_of(const c10::OperatorHandle& op) {
   facts.tells_host =
       op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output);
   facts.asks_requires_grad = schema.name() == requires_grad_reader;
+  const argument_names refused = refused_scalars(schema.name(), schema.overload_name());
   for (size_t i = 0; i < arguments.size(); ++i) {
     const c10::Argument& argument = arguments[i];
     const uint64_t bit = uint64_t{1} << i;
@@ -123,6 +126,7 @@ op_facts facts_of(const c10::OperatorHandle& op) {
       if (overwrites || (argument.is_out() && fills_results)) facts.overwritten |= bit;
     }
     if (contains(cpu_arguments, {schema.name(), argument.name()})) facts.cpu_allowed |= bit;
+    if (refused.contains(argument.name())) facts.scalars_refused |= bit;
   }
   return facts;
 }

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "backend_template/ops/copies/policy.h"
+#include "backend_template/ops/in_place/kernel_call.h"
 
 namespace outback::ops {
 
@@ -23,9 +24,16 @@ struct op_facts {
   uint64_t overwritten = 0;  // the operator writes all of it and reads none of it
   uint64_t generators = 0;
   uint64_t cpu_allowed = 0;          // may be a CPU tensor though others are on the device
+  uint64_t scalars_refused = 0;      // may not even be a CPU scalar (refused_scalars.h)
   bool results_stay_on_cpu = false;  // metadata that torch keeps on the CPU for every device
   bool tells_host = false;          // the host gets a value, or a shape, from the tensors' contents
   bool asks_requires_grad = false;  // the CPU kernel reads requires_grad of its arguments
+
+  /// Which tensors may stand at the argument of `bit`.
+  mixing mixing_at(uint64_t bit) const noexcept {
+    if (C10_LIKELY(((cpu_allowed | scalars_refused) & bit) == 0)) return mixing::refused;
+    return (cpu_allowed & bit) != 0 ? mixing::cpu_tensors : mixing::no_scalars;
+  }
 };
 
 /// Reads the schema and tags of `op`. Throws c10::Error for more than 64 arguments. Thread-safe.

@@ -7,6 +7,8 @@
 #include <c10/core/DispatchKeySet.h>
 #include <c10/util/SmallVector.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <tuple>
@@ -14,6 +16,7 @@
 #include <utility>
 
 #include "backend_template/ops/in_place/kernel_call.h"
+#include "backend_template/ops/in_place/op_facts.h"
 #include "backend_template/ops/registrar.h"
 
 namespace outback::ops {
@@ -33,16 +36,17 @@ constexpr access write_of() {
 /// Lends `argument` if it holds tensors, and returns what the kernel gets in its place. Other
 /// arguments are returned as they are. A tensor that is not const is written, with access `write`.
 template <access write, class Argument>
-decltype(auto) lend_argument(kernel_call& call, Argument&& argument) {
+decltype(auto) lend_argument(kernel_call& call, Argument&& argument, mixing allowed) {
   using type = std::remove_cvref_t<Argument>;
   if constexpr (std::is_same_v<type, at::Tensor>) {
     constexpr bool is_written = !std::is_const_v<std::remove_reference_t<Argument>>;
-    return call.lend(argument, is_written ? write : access::read);
+    return call.lend(argument, is_written ? write : access::read, allowed);
   } else if constexpr (std::is_same_v<type, std::optional<at::Tensor>>) {
-    return call.lend(argument);
+    return call.lend(argument, access::read, allowed);
   } else if constexpr (std::is_same_v<type, at::ITensorListRef>) {
     lent_list lent;
-    for (const at::Tensor& tensor : argument) lent.push_back(call.lend(tensor));
+    for (const at::Tensor& tensor : argument)
+      lent.push_back(call.lend(tensor, access::read, allowed));
     return lent;
   } else {
     return std::forward<Argument>(argument);
@@ -60,12 +64,39 @@ decltype(auto) as_argument(Lent& lent) {
   }
 }
 
+/// `Operator`, a struct of at::_ops, as the dispatcher knows it.
+template <class Operator>
+const c10::OperatorHandle& handle_of() {
+  static const auto op = registrar::find(Operator::name + 6, Operator::overload_name).value();
+  return op;
+}
+
 /// A kernel_call::kernel_test for `Operator`.
 template <class Operator>
 bool has_kernel(const kernel_target& target) {
-  static const auto op = registrar::find(Operator::name + 6, Operator::overload_name).value();
-  return target.has_kernel_of(op);
+  return target.has_kernel_of(handle_of<Operator>());
 }
+
+/// op_facts::scalars_refused of `Operator`.
+template <class Operator>
+uint64_t scalars_refused() {
+  static const uint64_t refused = facts_of(handle_of<Operator>()).scalars_refused;
+  return refused;
+}
+
+/// Which tensors may stand at the arguments of `Operator`: of one after the other, from the first.
+template <class Operator>
+class mixing_of_arguments {
+ public:
+  mixing next() {
+    const mixing allowed = C10_LIKELY((refused_ & 1) == 0) ? mixing::refused : mixing::no_scalars;
+    refused_ >>= 1;
+    return allowed;
+  }
+
+ private:
+  uint64_t refused_ = scalars_refused<Operator>();
+};
 
 /// Takes back a tensor, or each tensor of a tuple.
 template <class Result>
@@ -103,8 +134,10 @@ struct unboxed_kernel<Operator, Result(Arguments...)> {
     kernel_call call(mixing::refused, has_kernel<Operator>);
     // In braces, since they evaluate from left to right: the first device is the one that a message
     // about several devices names first.
-    std::tuple<decltype(lend_argument<write>(call, std::forward<Arguments>(arguments)))...> lent{
-        lend_argument<write>(call, std::forward<Arguments>(arguments))...};
+    mixing_of_arguments<Operator> allowed;
+    std::tuple<decltype(lend_argument<write>(call, std::forward<Arguments>(arguments),
+                                             mixing::refused))...>
+        lent{lend_argument<write>(call, std::forward<Arguments>(arguments), allowed.next())...};
     constexpr operator_text op{Operator::name, Operator::overload_name};
     call.begin(op);
     const auto run_there = [&](auto&... passed) -> decltype(auto) {

@@ -27,7 +27,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> batch_norm(
   kernel_call call;
   const access statistics = training ? access::write : access::read;
   const at::Tensor lent = call.lend(input);
-  const optional_tensor lent_weight = call.lend(weight), lent_bias = call.lend(bias),
+  const optional_tensor lent_weight = call.lend(weight, access::read, mixing::no_scalars),
+                        lent_bias = call.lend(bias, access::read, mixing::no_scalars),
                         mean = call.lend(running_mean, statistics),
                         var = call.lend(running_var, statistics);
   constexpr operator_text name{op::name, op::overload_name};

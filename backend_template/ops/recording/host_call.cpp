@@ -103,7 +103,8 @@ recorded_call lend_arguments(const c10::OperatorHandle& op, const op_facts& fact
     c10::IValue& value = arguments[i];
     if (value.isStorage()) refuse_operator(open, op, "it takes a storage");
     replace_tensors(value, [&](at::Tensor&& tensor) {
-      return lent.lend(std::move(tensor), (facts.written & bit) != 0, may_be_pinned);
+      return lent.lend(std::move(tensor), (facts.written & bit) != 0, facts.mixing_at(bit),
+                       may_be_pinned);
     });
     if (value.isDevice()) value = c10::Device(c10::kCPU);
     if ((facts.generators & bit) != 0) call.random.push_back(take_random(value, i, open, device));

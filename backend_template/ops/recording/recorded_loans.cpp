@@ -41,9 +41,10 @@ recorded_loans::recorded_loans(const c10::OperatorHandle& op, core::capture& ope
   call_->lend(device);  // where results go that come of no tensor
 }
 
-at::Tensor recorded_loans::lend(at::Tensor tensor, bool written, bool may_be_pinned) {
+at::Tensor recorded_loans::lend(at::Tensor tensor, bool written, mixing allowed,
+                                bool may_be_pinned) {
   if (!tensor.defined()) return tensor;
-  if (tensor.device().is_cpu()) return lend_cpu(std::move(tensor), written, may_be_pinned);
+  if (tensor.device().is_cpu()) return lend_cpu(std::move(tensor), written, allowed, may_be_pinned);
   if (tensor.device() != device_) refuse_operator(open_, op_, "its tensors are on several devices");
   if (!is_plain(*tensor.unsafeGetTensorImpl()) || !tensor.has_storage()) {
     refuse_operator(open_, op_, "a replay runs on strided tensors alone");
@@ -60,8 +61,10 @@ at::Tensor recorded_loans::lend(at::Tensor tensor, bool written, bool may_be_pin
 
 // A scalar is copied, so that replays do not see what becomes of it later. A pinned tensor stays as
 // it is: replays read and write it, as with CUDA.
-at::Tensor recorded_loans::lend_cpu(at::Tensor tensor, bool written, bool may_be_pinned) {
+at::Tensor recorded_loans::lend_cpu(at::Tensor tensor, bool written, mixing allowed,
+                                    bool may_be_pinned) {
   if (!written && tensor.dim() == 0) {
+    call_->lend(tensor, access::read, allowed);  // `begin` throws if it may not join
     const bool is_number = tensor.unsafeGetTensorImpl()->is_wrapped_number();
     return on_cpu_.emplace_back(is_number ? tensor : tensor.detach().clone());
   }

@@ -29,8 +29,8 @@ class recorded_loans {
   /// for the end of the capture. A CPU tensor may take part if each replay can use it: a scalar,
   /// whose value is the one of now, and a pinned tensor if `may_be_pinned`. For all others, for
   /// other devices and for tensors that are not strided it throws c10::Error and breaks the
-  /// capture.
-  at::Tensor lend(at::Tensor tensor, bool written, bool may_be_pinned);
+  /// capture. `begin` throws for a scalar that is not `allowed`.
+  at::Tensor lend(at::Tensor tensor, bool written, mixing allowed, bool may_be_pinned);
 
   /// Before the kernel, and when it has returned, as in kernel_call.
   void begin() { call_->begin(); }
@@ -77,7 +77,7 @@ class recorded_loans {
     bool neg;
   };
 
-  at::Tensor lend_cpu(at::Tensor tensor, bool written, bool may_be_pinned);
+  at::Tensor lend_cpu(at::Tensor tensor, bool written, mixing allowed, bool may_be_pinned);
   bool has_pool_memory(const c10::Storage& storage) const;
   void keep_old_bytes(const c10::Storage& storage);
   c10::DataPtr in_pool(void* data, c10::Device device) const;

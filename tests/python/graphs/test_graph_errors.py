@@ -75,6 +75,8 @@ def test_a_mistake_in_an_operator_breaks_nothing(records):
     with acme.graph(graph):
         with pytest.raises(RuntimeError, match="must match"):
             x + torch.ones(3, device="acme")
+        with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
+            x.clamp(torch.tensor(0.5))  # where CUDA takes no scalar of the CPU's
         y = x + 1
     x.fill_(2)
     graph.replay()

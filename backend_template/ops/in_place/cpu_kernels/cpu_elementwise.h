@@ -13,6 +13,7 @@
 #include <c10/core/Scalar.h>
 #include <c10/util/MaybeOwned.h>
 
+#include <cstddef>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -40,6 +41,17 @@ inline bool fits(const at::Tensor& first, const at::OptionalTensorRef& tensor) {
 template <class Other>
 bool fits(const at::Tensor& /*first*/, const Other& /*not a tensor*/) {
   return true;
+}
+
+/// The same for argument `i` of `Operator`, which may refuse a CPU tensor there.
+template <class Operator>
+bool fits_at(size_t i, const at::Tensor& first, const at::Tensor& tensor) {
+  return fits(first, tensor) && !(tensor.is_cpu() && (scalars_refused<Operator>() >> i & 1) != 0);
+}
+
+template <class Operator, class Other>
+bool fits_at(size_t /*i*/, const at::Tensor& first, const Other& not_a_tensor) {
+  return fits(first, not_a_tensor);
 }
 
 /// Returns `number`, the wrapped number of `x + 1`, in the dtype of `first`, so that it `fits`.
@@ -94,7 +106,8 @@ struct elementwise<Kernel, Operator, Result(Self, Others...)> {
     if (is_ours(self) && ready(self)) {
       at::Tensor result;
       const auto try_with = [&](const auto&... adapted) {
-        if (!fits(self, self) || !(fits(self, *adapted) && ...)) return false;
+        [[maybe_unused]] size_t i = 0;
+        if (!fits(self, self) || !(fits_at<Operator>(++i, self, *adapted) && ...)) return false;
         kernel_on_device<Kernel> kernel;
         if constexpr (in_place) {
           if (!(has_size_of(self, *adapted) && ...)) return false;
