@@ -28,8 +28,8 @@ c10::DataPtr share_twin_storage(c10::Storage storage, c10::Device device);
 /// first call. It cannot be resized. Null if `memory` owns none of a twin's, or of another size.
 c10::Storage twins_storage_of(const c10::DataPtr& memory, std::size_t size);
 
-/// Notes in the twin's allocator that `stream`, the twin's, uses `memory`. Returns false if `memory`
-/// owns none of a twin's.
+/// Notes in the twin's allocator that `stream`, the twin's, uses `memory`. Returns false if it owns
+/// none of a twin's.
 bool record_twins_stream(const c10::DataPtr& memory, c10::Stream stream);
 
 /// Returns the twin's DataPtr that `memory` owns, or null if it owns none. The pointer is valid as

@@ -90,8 +90,7 @@ const kernel_target& target_of_call(const c10::OperatorHandle& op, const torch::
 }
 
 // True if a list has tensors of more than one of our devices, or of the CPU's besides. A twin's own
-// kernels for lists go tensor by tensor then, as what composes the operator does; but they would see
-// only aliases, and those of one device.
+// kernels for lists go tensor by tensor then, as what composes the operator does.
 bool has_mixed_list(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
   std::optional<c10::Device> first;
   bool is_mixed = false, has_strangers = false;
