@@ -20,7 +20,8 @@ void define_interop(py::module_& module) {
       py::doc(
           "The same memory as a tensor of torch.cuda's: what is written to one in place is seen "
           "in both. For devices on which torch.cuda's kernels run. Tensors that require a "
-          "gradient are refused outside of a torch.autograd.Function."));
+          "gradient are refused outside of a torch.autograd.Function. The storage of the result "
+          "cannot be resized."));
   module.def(
       "from_cuda",
       [](const at::Tensor& tensor) {

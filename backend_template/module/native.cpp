@@ -105,6 +105,9 @@ void define_native(py::module_& module, py::module_& package) {
   native.def("kernels_of", &kernels_of);
   native.def("may_have_twins", &core::may_have_twins);
   native.def("seed_twin", [](c10::DeviceIndex device) { core::twin_generator({}, device); });
+  native.def("twin_generator", [](const at::Generator& ours) {
+    return core::twin_generator(ours, ours.device().index());
+  });
   native.def("qualify_name", &qualify_name);
   native.def("raw_stream", &raw_stream, py::arg("device_idx"));
   native.def("set_sync_debug_mode",

@@ -318,6 +318,23 @@ TEST_F(TwinOperatorsTest, TensorsOfTheTwinAreStrangers) {
   refused([&] { at::where(ours > 0, ours, theirs); }, text);
 }
 
+TEST_F(TwinOperatorsTest, ListsOfTensorsOfSeveralDevicesAreComposed) {
+  const at::Tensor x = some(device(0)), y = some(device(1)), on_cpu = some(c10::kCPU);
+  const at::Tensor expected = on_cpu + 2;
+  for (const std::vector<at::Tensor>& list : std::vector<std::vector<at::Tensor>>{
+           {x, on_cpu}, {on_cpu, x}, {x, y}, {y, x}}) {
+    const std::vector<at::Tensor> sums = at::_foreach_add(list, 2);
+    for (size_t i = 0; i < list.size(); ++i) {
+      EXPECT_EQ(sums[i].device(), list[i].device());
+      EXPECT_TRUE(sums[i].cpu().equal(expected));
+    }
+  }
+  const at::Tensor there = at::zeros_like(x), here = at::zeros_like(on_cpu);
+  at::_foreach_copy_({there, here}, {on_cpu, x});
+  EXPECT_TRUE(there.cpu().equal(on_cpu));
+  EXPECT_TRUE(here.equal(on_cpu));
+}
+
 // ---- Autocast
 
 TEST_F(TwinOperatorsTest, AutocastIsOursAndNotTheTwins) {
@@ -382,6 +399,29 @@ TEST_F(TwinOperatorsTest, RecordStreamReachesTheTwinsMemory) {
   ours.record_stream(stream);
   ASSERT_EQ(hpu_recorded().size(), 1);
   EXPECT_EQ(hpu_recorded()[0].first, theirs.const_data_ptr());
+}
+
+TEST_F(TwinOperatorsTest, RecordStreamOfWhatWasLentReachesTheTwinsMemory) {
+  const at::Tensor ours = some(device(0));
+  const at::Tensor theirs = ops::as_twin(ours, hpu), back = ops::from_twin(theirs, hpu);
+  // The twin's allocator takes no note of a DataPtr that is not its own.
+  EXPECT_EQ(theirs.storage().data_ptr().get_deleter(),
+            at::ones({5}, at::device(twin)).storage().data_ptr().get_deleter());
+  EXPECT_TRUE(ops::as_twin(ours[1], hpu).is_alias_of(theirs));
+  const c10::Stream stream = core::new_stream(0, 0);
+  for (const at::Tensor& each : {ours, back}) {
+    hpu_recorded().clear();
+    at::Tensor(each).record_stream(stream);
+    ASSERT_EQ(hpu_recorded().size(), 1);
+    EXPECT_EQ(hpu_recorded()[0].first, ours.const_data_ptr());
+  }
+}
+
+TEST_F(TwinOperatorsTest, StorageThatIsLentIsNotResizedByTheTwin) {
+  const at::Tensor ours = at::ones({5}, at::device(device(0)));
+  const at::Tensor theirs = ops::as_twin(ours, hpu);
+  refused([&] { theirs.resize_({100}); }, "not resizable");
+  EXPECT_EQ(ours.cpu().sum().item<float>(), 5);
 }
 
 TEST_F(TwinOperatorsTest, SharingIsRefusedWhereThereIsNoTwin) {

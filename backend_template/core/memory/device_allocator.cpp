@@ -220,10 +220,7 @@ class allocator final : public c10::DeviceAllocator {
   }
 
   void recordStream(const c10::DataPtr& memory, c10::Stream stream) override {
-    if (const c10::DataPtr* const twins = twins_memory_in(memory)) {
-      const auto theirs = twins_stream(stream);
-      return guard_of(twins->device()).recordDataPtrOnStream(*twins, theirs.value_or(stream));
-    }
+    if (record_twins_stream(memory, twins_stream(stream).value_or(stream))) return;
     // Memory that this allocator does not own, and empty storages, have no block to note it in.
     if (memory.get_deleter() != &free_block || memory.get_context() == nullptr) return;
     auto* used = static_cast<block*>(memory.get_context());

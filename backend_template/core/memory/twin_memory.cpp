@@ -1,9 +1,11 @@
 #include "backend_template/core/memory/twin_memory.h"
 
 #include <c10/core/DeviceGuard.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <utility>
 
 #include "backend_template/core/devices/lazy_start.h"
@@ -26,6 +28,12 @@ void free_twin_memory(void* context) {
     return;
   }
   delete freed;
+}
+
+// For where an owned_memory has its memory, which twins_storage_of() changes.
+std::mutex& place_lock() {
+  static auto& lock = *new std::mutex;  // leaked: operators may run until the process ends
+  return lock;
 }
 
 owned_memory* owned_in(const c10::DataPtr& memory) noexcept {
@@ -57,6 +65,28 @@ c10::DataPtr share_twin_storage(c10::Storage storage, c10::Device device) {
   void* const data = storage.mutable_data();
   auto* const owned = new owned_memory{.storage = std::move(storage)};
   return {data, owned, &free_twin_memory, device};
+}
+
+c10::Storage twins_storage_of(const c10::DataPtr& memory, std::size_t size) {
+  owned_memory* const owned = owned_in(memory);
+  if (owned == nullptr) return {};
+  const std::lock_guard<std::mutex> lock(place_lock());
+  if (!owned->storage) {
+    const c10::DeviceType twin = owned->memory.device().type();
+    // Not resizable: the memory is ours as well.
+    owned->storage = c10::Storage(c10::Storage::use_byte_size_t(), size, std::move(owned->memory),
+                                  c10::GetAllocator(twin), /*resizable=*/false);
+  }
+  const bool is_all = owned->storage.nbytes() == size && owned->storage.data() == memory.get();
+  return is_all ? owned->storage : c10::Storage();
+}
+
+bool record_twins_stream(const c10::DataPtr& memory, c10::Stream stream) {
+  if (owned_in(memory) == nullptr) return false;
+  const std::lock_guard<std::mutex> lock(place_lock());
+  const c10::DataPtr* const twins = twins_memory_in(memory);
+  c10::impl::getDeviceGuardImpl(twins->device().type())->recordDataPtrOnStream(*twins, stream);
+  return true;
 }
 
 const c10::DataPtr* twins_memory_in(const c10::DataPtr& memory) noexcept {

@@ -6,6 +6,7 @@
 #include <c10/core/Allocator.h>
 #include <c10/core/Device.h>
 #include <c10/core/Storage.h>
+#include <c10/core/Stream.h>
 
 #include <cstddef>
 
@@ -23,8 +24,16 @@ c10::DataPtr adopt_twin_memory(c10::DataPtr&& memory, std::size_t size, c10::Dev
 /// storage, which cannot be resized from then on.
 c10::DataPtr share_twin_storage(c10::Storage storage, c10::Device device);
 
+/// Returns the twin's storage that has `memory`, `size` bytes: the same one each time, made by the
+/// first call. It cannot be resized. Null if `memory` owns none of a twin's, or of another size.
+c10::Storage twins_storage_of(const c10::DataPtr& memory, std::size_t size);
+
+/// Notes in the twin's allocator that `stream`, the twin's, uses `memory`. Returns false if it owns
+/// none of a twin's.
+bool record_twins_stream(const c10::DataPtr& memory, c10::Stream stream);
+
 /// Returns the twin's DataPtr that `memory` owns, or null if it owns none. The pointer is valid as
-/// long as `memory` is.
+/// long as `memory` is, and until twins_storage_of().
 const c10::DataPtr* twins_memory_in(const c10::DataPtr& memory) noexcept;
 
 /// Returns another owner of `memory`, on `device`, which may be the twin or the CPU. Returns an

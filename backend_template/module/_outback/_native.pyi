@@ -25,6 +25,9 @@ def may_have_twins() -> bool:
 def seed_twin(device: int) -> None:
     """Gives PyTorch's own device the seed that the device was given before its start."""
 
+def twin_generator(generator: torch.Generator) -> torch.Generator:
+    """The generator of PyTorch's own device that one of ours stands for."""
+
 def qualify_name(cls: type) -> None:
     """Makes "torch.acme.FloatTensor" the name that C sees, which is else "FloatTensor"."""
 

@@ -1,5 +1,6 @@
 """Graphs: the class, torch.<name>.graph and make_graphed_callables."""
 
+import functools
 import gc
 from typing import Any, Literal
 
@@ -34,6 +35,20 @@ def pool_id(pool: Any) -> tuple[int, int]:
     return answer
 
 
+@functools.cache
+def _taking_our_generators(graph_class: type) -> type:
+    """torch.cuda's class reads any generator as one of CUDA's."""
+
+    class TwinGraph(graph_class):  # type: ignore[misc]
+        def register_generator_state(self, generator: torch.Generator) -> None:
+            if generator.device.type == name:
+                generator = _native.twin_generator(generator)
+            super().register_generator_state(generator)
+
+    TwinGraph.__name__ = TwinGraph.__qualname__ = graph_class.__name__
+    return TwinGraph
+
+
 class DeviceGraph(_native.Graph):
     """Work that was captured on a stream, to be replayed as one piece.
 
@@ -48,7 +63,7 @@ class DeviceGraph(_native.Graph):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         own = twin.member("CUDAGraph") if device_module.is_available() else None
-        return own(*args, **kwargs) if own else super().__new__(cls)
+        return _taking_our_generators(own)(*args, **kwargs) if own else super().__new__(cls)
 
     def capture_begin(
         self,
@@ -135,8 +150,11 @@ class graph:
         own = twin.member("graph")
         if own is None:
             return super().__new__(cls)
-        named = {each: twin.stream(value) for each, value in kwargs.items()}
-        return own(cuda_graph, *map(twin.stream, args), **named)
+        pool, stream, *rest = (*args, None, None)[: max(len(args), 2)]
+        named = {"pool": pool, "stream": stream, **kwargs}
+        # torch.cuda has one stream for all devices, of the one that captured first.
+        named["stream"] = twin.stream(named["stream"] or _default_capture_stream())
+        return own(cuda_graph, named.pop("pool"), named.pop("stream"), *rest, **named)
 
     def __init__(
         self,

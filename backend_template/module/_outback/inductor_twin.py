@@ -128,13 +128,19 @@ def _taken_back(graph_module: GraphModule, named: dict[str, Any]) -> list[_TakeB
     def take_back(i: int, output: Any) -> _TakeBack | None:
         if not isinstance(output, Node) or not _is_lent(output.meta.get("val")):
             return None
-        return _take_back_copy if i in copied else device_module.from_cuda
+        return _take_back_copy if i in copied else _take_back
 
     return [take_back(i, output) for i, output in enumerate(outputs)]
 
 
+def _take_back(result: torch.Tensor) -> Any:
+    # The seed and the offset of attention's random numbers are on the CPU, whatever its meta kernel
+    # says.
+    return device_module.from_cuda(result) if result.is_cuda else result
+
+
 def _take_back_copy(result: torch.Tensor) -> Any:
-    return device_module.from_cuda(result.clone())
+    return _take_back(result.clone())
 
 
 def _compile_for_twin(

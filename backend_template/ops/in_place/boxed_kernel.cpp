@@ -88,6 +88,24 @@ const kernel_target& target_of_call(const c10::OperatorHandle& op, const torch::
   return device ? target_of(device->index()) : cpu_target;
 }
 
+// True if a list has tensors of more than one of our devices, or of the CPU's besides. A twin's own
+// kernels for lists go tensor by tensor then, as what composes the operator does.
+bool has_mixed_list(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+  std::optional<c10::Device> first;
+  bool is_mixed = false, has_strangers = false;
+  for (const c10::IValue& value : torch::jit::last(stack, op.schema().arguments().size())) {
+    if (!value.isTensorList()) continue;
+    for (const c10::IValue& element : value.toListRef()) {
+      if (!element.toTensor().defined()) continue;
+      const c10::Device device = element.toTensor().device();
+      if (!first) first = device;
+      if (device != *first) is_mixed = true;
+      if (device.type() != core::device_type && !device.is_cpu()) has_strangers = true;
+    }
+  }
+  return is_mixed && !has_strangers;
+}
+
 void check_has_kernel(bool has_one, const c10::OperatorHandle& op, const kernel_target& target) {
   TORCH_CHECK_NOT_IMPLEMENTED(
       has_one, op.operator_name(), " is not implemented for ", core::backend_name(),
@@ -101,9 +119,13 @@ void check_has_kernel(bool has_one, const c10::OperatorHandle& op, const kernel_
 // without twins.
 constexpr auto no_backend = c10::BackendComponent::PrivateUse3Bit;
 
+c10::DispatchKey composing_key(c10::DispatchKey layout) {
+  return c10::toRuntimePerBackendFunctionalityKey(layout, no_backend);
+}
+
 void run_composed(const c10::OperatorHandle& op, c10::DispatchKey layout,
                   const kernel_target& target, torch::jit::Stack& stack) {
-  const c10::DispatchKey key = c10::toRuntimePerBackendFunctionalityKey(layout, no_backend);
+  const c10::DispatchKey key = composing_key(layout);
   check_has_kernel(op.hasComputedKernelForDispatchKey(key), op, target);
   op.redispatchBoxed(c10::DispatchKeySet(key), &stack);
 }
@@ -141,8 +163,10 @@ class kernel_of_one final : public c10::OperatorKernel {
                   torch::jit::Stack* stack) {
     if (C10_UNLIKELY(for_twins_alone_)) {
       const kernel_target& target = target_of_call(op, *stack);
-      if (!op.hasKernelForDispatchKey(target.key(layout_)))
-        return run_composed(op, layout_, target, *stack);
+      const bool is_composed = !op.hasKernelForDispatchKey(target.key(layout_)) ||
+                               (has_mixed_list(op, *stack) &&
+                                op.hasComputedKernelForDispatchKey(composing_key(layout_)));
+      if (is_composed) return run_composed(op, layout_, target, *stack);
     }
     const op_facts* facts = facts_.load(std::memory_order_acquire);
     if (C10_UNLIKELY(facts == nullptr)) facts = learn(op);

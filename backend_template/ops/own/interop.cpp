@@ -46,8 +46,11 @@ at::Tensor like(const at::Tensor& source, c10::Storage storage, c10::DispatchKey
 at::Tensor lend_to_twin(const at::Tensor& ours) {
   const kernel_target& twin = target_of(ours.device().index());
   c10::StorageImpl& storage = *ours.storage().unsafeGetStorageImpl();
-  c10::DataPtr memory =
-      own_memory(storage, storage.mutable_data(), twin.device(ours.device().index()));
+  void* const data = storage.mutable_data();
+  // With the DataPtr that the twin's allocator knows, which record_stream() asks for.
+  c10::Storage theirs = core::twins_storage_of(storage.data_ptr(), storage.nbytes());
+  if (theirs && theirs.data() == data) return like(ours, std::move(theirs), twin.key());
+  c10::DataPtr memory = own_memory(storage, data, twin.device(ours.device().index()));
   return like(ours, make_alias_storage(twin, storage, std::move(memory)), twin.key());
 }
 

@@ -1,0 +1,123 @@
+"""What a program does with torch.cuda's objects and those of the device at once."""
+
+
+def test_record_stream_of_what_was_lent_keeps_the_memory(on_acme):
+    run = on_acme(
+        """
+        import torch, torch_acme
+
+        def pending():
+            blocks = [each for of in torch.cuda.memory_snapshot() for each in of["blocks"]]
+            return sum(each["state"] not in ("active_allocated", "inactive") for each in blocks)
+
+        to_cuda, to_acme = torch.acme.as_cuda, torch.acme.from_cuda
+        for name, lend in {
+            "as_cuda": to_cuda,
+            "from_cuda": lambda x: to_acme(to_cuda(x)),
+            "itself": lambda x: x,
+        }.items():
+            stream = torch.cuda.Stream()
+            with torch.cuda.stream(stream):
+                torch.cuda._sleep(1)
+                large = torch.empty(1 << 26, device="cuda")
+                for _ in range(20):
+                    large.zero_()
+            x = torch.empty(1 << 20, device="acme")
+            lend(x).record_stream(stream)
+            del x
+            print(name, pending())
+            torch.cuda.synchronize()
+            torch.cuda.empty_cache()
+        """
+    )
+    assert run.output.split("\n")[:3] == ["as_cuda 1", "from_cuda 1", "itself 1"]
+
+
+def test_a_graph_takes_a_generator_of_the_device(on_acme):
+    run = on_acme(
+        """
+        import torch, torch_acme
+
+        graph, generator = torch.acme.CUDAGraph(), torch.Generator("acme")
+        graph.register_generator_state(generator)
+        with torch.acme.graph(graph):
+            torch.randn(4, device="acme", generator=generator)
+        graph.replay()
+        graph.replay()
+        print(isinstance(graph, torch.cuda.CUDAGraph), generator.get_offset())
+        """
+    )
+    assert run.output.split() == ["True", "8"]
+    assert run.count("kernel", "replayed") == 2
+
+
+def test_each_device_captures_on_a_stream_of_its_own(on_acme):
+    run = on_acme(
+        """
+        import torch, torch_acme
+
+        for index in 0, 1, 0:
+            with torch.acme.device(index):
+                x, graph = torch.ones(4, device="acme"), torch.acme.CUDAGraph()
+                with torch.acme.graph(graph):
+                    y = x + 1
+                graph.replay()
+                print(y.device)
+        """
+    )
+    assert run.output.split() == ["acme:0", "acme:1", "acme:0"]
+    replayed = [each.device for each in run.work if each.when == "replayed"]
+    assert replayed == [0, 1, 0]
+
+
+def test_lists_of_tensors_of_several_devices(on_acme):
+    run = on_acme(
+        """
+        import torch, torch_acme
+
+        there = [torch.empty(2, device="acme"), torch.empty(2, device="acme:1")]
+        here = [torch.full((2,), 3.0), torch.full((2,), 4.0)]
+        torch._foreach_copy_(there, here)
+        back = [torch.empty(2), torch.empty(2)]
+        torch._foreach_copy_(back, there)
+        print(back[0].tolist(), back[1].tolist())
+        for each in torch._foreach_add([there[0], here[0], there[1]], 1.0):
+            print(each.device)
+        """
+    )
+    assert run.output.split("\n")[:4] == ["[3.0, 3.0] [4.0, 4.0]", "acme:0", "cpu", "acme:1"]
+
+
+def test_devices_are_matched_where_others_are_visible(on_acme):
+    run = on_acme(
+        """
+        import torch, torch_acme
+
+        x = torch.ones(4, device="acme")
+        print(torch.acme.get_device_properties(0).kernels, torch.acme.as_cuda(x).device)
+        """,
+        ACME_VISIBLE_DEVICES="1",
+    )
+    assert run.output.split() == ["cuda:1", "cuda:1"]
+    assert {each.device for each in run.work if each.what == "kernel"} == {1}
+
+
+def test_compiled_attention_keeps_its_seed_where_torch_cuda_does(on_acme, tmp_path):
+    run = on_acme(
+        """
+        import torch, torch_acme
+        from torch.nn.functional import scaled_dot_product_attention
+
+        @torch.compile(fullgraph=True)
+        def attend(q):
+            return scaled_dot_product_attention(q, q, q, dropout_p=0.5)
+
+        for dtype in torch.float32, torch.float16:
+            q = torch.ones(1, 2, 32, 32, dtype=dtype, device="acme", requires_grad=True)
+            attend(q).sum().backward()
+            print(q.grad.device)
+        """,
+        TORCHINDUCTOR_CACHE_DIR=str(tmp_path / "inductor"),
+        TRITON_CACHE_DIR=str(tmp_path / "triton"),
+    )
+    assert run.output.split() == ["acme:0", "acme:0"]
