@@ -321,8 +321,8 @@ TEST_F(TwinOperatorsTest, TensorsOfTheTwinAreStrangers) {
 TEST_F(TwinOperatorsTest, ListsOfTensorsOfSeveralDevicesAreComposed) {
   const at::Tensor x = some(device(0)), y = some(device(1)), on_cpu = some(c10::kCPU);
   const at::Tensor expected = on_cpu + 2;
-  for (const std::vector<at::Tensor>& list : std::vector<std::vector<at::Tensor>>{
-           {x, on_cpu}, {on_cpu, x}, {x, y}, {y, x}}) {
+  for (const std::vector<at::Tensor>& list :
+       std::vector<std::vector<at::Tensor>>{{x, on_cpu}, {on_cpu, x}, {x, y}, {y, x}}) {
     const std::vector<at::Tensor> sums = at::_foreach_add(list, 2);
     for (size_t i = 0; i < list.size(); ++i) {
       EXPECT_EQ(sums[i].device(), list[i].device());

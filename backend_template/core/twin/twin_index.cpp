@@ -41,13 +41,10 @@ std::optional<c10::DeviceIndex> twin_index(c10::DeviceType type, const outback_d
   uuid ours;
   std::copy(std::begin(info.uuid), std::end(info.uuid), ours.begin());
   if (type == c10::DeviceType::CUDA && is_given(ours)) {
-    bool knows_any = false;
     for (c10::DeviceIndex there = 0; there < count; ++there) {
-      const std::optional<uuid> theirs = cuda_uuid(there);
-      if (theirs == ours) return there;
-      knows_any = knows_any || theirs;
+      if (cuda_uuid(there) == ours) return there;
     }
-    if (knows_any) return std::nullopt;
+    return std::nullopt;  // by the index alone, it may be other hardware
   }
   if (index >= count) return std::nullopt;
   return index;

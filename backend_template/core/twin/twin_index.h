@@ -14,7 +14,7 @@ namespace outback::core {
 /// such as CUDA_VISIBLE_DEVICES may hide it. PyTorch's device type must have started.
 ///
 /// CUDA's devices are compared by their UUIDs, which CUDA's driver tells, since a runtime may count
-/// its devices in another order. Where one of them has none, and for all other types, the index is
+/// its devices in another order. Where ours has none, and for all other types, the index is
 /// the same.
 std::optional<c10::DeviceIndex> twin_index(c10::DeviceType type, const outback_device_info& info,
                                            c10::DeviceIndex index);

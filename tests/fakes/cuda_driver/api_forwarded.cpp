@@ -43,7 +43,9 @@ CUresult cuDeviceGetCount(int* count) {
 CUresult cuDeviceGetName(char* name, int size, CUdevice of) {
   FAKE_FORWARD(cuDeviceGetName, name, size, of);
 }
-CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice of) { FAKE_FORWARD(cuDeviceGetUuid, uuid, of); }
+CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice of) {
+  FAKE_FORWARD(cuDeviceGetUuid, uuid, of);
+}
 CUresult cuDeviceTotalMem(size_t* size, CUdevice of) {
   FAKE_FORWARD(cuDeviceTotalMem, size, of);
 }
