@@ -1,5 +1,5 @@
-"""CPU tensors without dimensions among tensors of the device: taken where CUDA takes them, and refused
-where CUDA refuses them, before anything is written."""
+"""CPU tensors without dimensions among tensors of the device: taken where CUDA takes them, and
+refused where CUDA refuses them, before anything is written."""
 
 import pytest
 import torch
