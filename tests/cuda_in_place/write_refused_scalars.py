@@ -1,9 +1,9 @@
-"""Writes what the operators of our devices refuse (backend_template/ops/in_place/refused_entries.h)
-of what torch.cuda does (cpu_scalars.txt).
+"""Writes what the operators of our devices refuse of CPU tensors without dimensions
+(backend_template/ops/in_place/refused_entries.h), by what torch.cuda's refused (cpu_scalars.txt).
 
     python tests/cuda_in_place/write_refused_scalars.py
 
-Any build of torch will do: it only tells which arguments an operator writes, which take no CPU
+Any build of torch will do: it only tells which arguments an operator writes. These take no CPU
 tensor anyway.
 """
 
@@ -49,8 +49,8 @@ TAKEN_AFTER_ALL = {
 
 
 def answers() -> dict[tuple[str, str], set[str]]:
-    """By operator and overload: the arguments that take none. A list takes some at all of its
-    places or at none."""
+    """By operator and overload: the arguments that take none. A list takes one at each of its
+    places, or at none."""
     table = {}
     for line in ANSWERS.read_text().splitlines():
         name, said = line.split(": ")
