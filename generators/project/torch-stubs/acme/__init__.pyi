@@ -350,7 +350,7 @@ def _sleep(cycles: int) -> None:
 def as_cuda(tensor: torch.Tensor) -> torch.Tensor:
     """The same memory as a tensor of torch.cuda's: what is written to one in place is seen in both.
     For devices on which torch.cuda's kernels run. Tensors that require a gradient are refused
-    outside of a torch.autograd.Function.
+    outside of a torch.autograd.Function. The storage of the result cannot be resized.
     """
 
 def caching_allocator_alloc(
