@@ -39,7 +39,7 @@ def pool_id(pool: Any) -> tuple[int, int]:
 def _taking_our_generators(graph_class: type) -> type:
     """torch.cuda's class reads any generator as one of CUDA's."""
 
-    class TwinGraph(graph_class):  # type: ignore[misc]
+    class TwinGraph(graph_class):
         def register_generator_state(self, generator: torch.Generator) -> None:
             if generator.device.type == name:
                 generator = _native.twin_generator(generator)
