@@ -1,10 +1,9 @@
 """What a program does with torch.cuda's objects and those of the device at once."""
 
 
-def test_record_stream_of_what_was_lent_keeps_the_memory(on_acme):
-    run = on_acme(
+def test_record_stream_of_what_was_lent_keeps_the_memory(on_device):
+    run = on_device(
         """
-        import torch, torch_acme
 
         def pending():
             blocks = [each for of in torch.cuda.memory_snapshot() for each in of["blocks"]]
@@ -33,10 +32,9 @@ def test_record_stream_of_what_was_lent_keeps_the_memory(on_acme):
     assert run.output.split("\n")[:3] == ["as_cuda 1", "from_cuda 1", "itself 1"]
 
 
-def test_a_graph_takes_a_generator_of_the_device(on_acme):
-    run = on_acme(
+def test_a_graph_takes_a_generator_of_the_device(on_device):
+    run = on_device(
         """
-        import torch, torch_acme
 
         graph, generator = torch.acme.CUDAGraph(), torch.Generator("acme")
         graph.register_generator_state(generator)
@@ -51,10 +49,9 @@ def test_a_graph_takes_a_generator_of_the_device(on_acme):
     assert run.count("kernel", "replayed") == 2
 
 
-def test_each_device_captures_on_a_stream_of_its_own(on_acme):
-    run = on_acme(
+def test_each_device_captures_on_a_stream_of_its_own(on_device):
+    run = on_device(
         """
-        import torch, torch_acme
 
         for index in 0, 1, 0:
             with torch.acme.device(index):
@@ -70,10 +67,9 @@ def test_each_device_captures_on_a_stream_of_its_own(on_acme):
     assert replayed == [0, 1, 0]
 
 
-def test_lists_of_tensors_of_several_devices(on_acme):
-    run = on_acme(
+def test_lists_of_tensors_of_several_devices(on_device):
+    run = on_device(
         """
-        import torch, torch_acme
 
         there = [torch.empty(2, device="acme"), torch.empty(2, device="acme:1")]
         here = [torch.full((2,), 3.0), torch.full((2,), 4.0)]
@@ -88,10 +84,9 @@ def test_lists_of_tensors_of_several_devices(on_acme):
     assert run.output.split("\n")[:4] == ["[3.0, 3.0] [4.0, 4.0]", "acme:0", "cpu", "acme:1"]
 
 
-def test_devices_are_matched_where_others_are_visible(on_acme):
-    run = on_acme(
+def test_devices_are_matched_where_others_are_visible(on_device):
+    run = on_device(
         """
-        import torch, torch_acme
 
         x = torch.ones(4, device="acme")
         print(torch.acme.get_device_properties(0).kernels, torch.acme.as_cuda(x).device)
@@ -102,10 +97,9 @@ def test_devices_are_matched_where_others_are_visible(on_acme):
     assert {each.device for each in run.work if each.what == "kernel"} == {1}
 
 
-def test_compiled_attention_keeps_its_seed_where_torch_cuda_does(on_acme, tmp_path):
-    run = on_acme(
+def test_compiled_attention_keeps_its_seed_where_torch_cuda_does(on_device, tmp_path):
+    run = on_device(
         """
-        import torch, torch_acme
         from torch.nn.functional import scaled_dot_product_attention
 
         @torch.compile(fullgraph=True)
