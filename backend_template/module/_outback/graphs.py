@@ -119,6 +119,14 @@ def _default_capture_stream() -> Any:
     return _capture_streams[device]
 
 
+def _captures_on_current_device(graph_class: type) -> bool:
+    """Whether torch.cuda.graph's one stream for all devices, of the one that captured first, is
+    of ours."""
+    stream = graph_class.default_capture_stream  # type: ignore[attr-defined]
+    index = stream.device_index if stream else twin.member("current_device")()
+    return index == twin.index(device_module.current_device())
+
+
 def _free_memory() -> None:
     """As torch.cuda.graph does before a capture: the graph's pool keeps its memory, so cached
     memory of others goes back first."""
@@ -152,8 +160,9 @@ class graph:
             return super().__new__(cls)
         pool, stream, *rest = (*args, None, None)[: max(len(args), 2)]
         named = {"pool": pool, "stream": stream, **kwargs}
-        # torch.cuda has one stream for all devices, of the one that captured first.
-        named["stream"] = twin.stream(named["stream"] or _default_capture_stream())
+        if not named["stream"] and not _captures_on_current_device(own):
+            named["stream"] = _default_capture_stream()
+        named["stream"] = twin.stream(named["stream"])
         return own(cuda_graph, named.pop("pool"), named.pop("stream"), *rest, **named)
 
     def __init__(
