@@ -1,0 +1,50 @@
+"""The backend that is checked, as the suites ask for it."""
+
+from __future__ import annotations
+
+import dataclasses
+from types import ModuleType
+
+import torch
+
+from .check import Skipped, Unsupported
+
+
+@dataclasses.dataclass(frozen=True)
+class Backend:
+    """A device type that some module has registered; `device` has an index."""
+
+    device: torch.device
+
+    @property
+    def name(self) -> str:
+        return self.device.type
+
+    @property
+    def module(self) -> ModuleType:
+        """torch.<name>."""
+        found = getattr(torch, self.name, None)
+        if found is None:
+            raise Unsupported(f"torch.{self.name} is not registered as a device module")
+        return found
+
+    @property
+    def count(self) -> int:
+        return self.module.device_count()
+
+    @property
+    def other_device(self) -> torch.device:
+        """A second device; Skipped where there is one only."""
+        if self.count < 2:
+            raise Skipped("needs two devices, there is one")
+        return torch.device(self.name, 1 if self.device.index == 0 else 0)
+
+    def need(self, path: str) -> object:
+        """What stands at `path` in torch.<name>, "memory.MemPool"; Unsupported where nothing
+        does."""
+        found: object = self.module
+        for part in path.split("."):
+            if not hasattr(found, part):
+                raise Unsupported(f"torch.{self.name} has no {path}")
+            found = getattr(found, part)
+        return found
