@@ -1,0 +1,1 @@
+"""What a run is told as: in the terminal, as JUnit's XML, as a page, as a badge."""
