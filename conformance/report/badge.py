@@ -15,7 +15,18 @@ _GREY = "#9f9f9f"
 _COLOURS = ((100, "#4c1"), (95, "#97ca00"), (85, "#dfb317"), (60, "#fe7d37"), (0, "#e05d44"))
 
 # Of Verdana at 11 pixels, which shields.io's badges are set in; other characters are about 6.8.
-_WIDTHS = {" ": 3.9, ".": 4, ",": 4, "f": 3.9, "i": 3, "l": 3, "m": 10.7, "r": 4.7, "t": 4.3, "%": 11.8}
+_WIDTHS = {
+    " ": 3.9,
+    ".": 4,
+    ",": 4,
+    "f": 3.9,
+    "i": 3,
+    "l": 3,
+    "m": 10.7,
+    "r": 4.7,
+    "t": 4.3,
+    "%": 11.8,
+}
 
 
 def write(document: Mapping, path: Path) -> None:

@@ -26,9 +26,7 @@ def write(document: dict, path: Path, baseline: dict | None = None) -> None:
 
     A message can hold half of a surrogate pair, which UTF-8 cannot; it is written as its escape.
     """
-    Path(path).write_text(
-        page_of(document, baseline), encoding="utf-8", errors="backslashreplace"
-    )
+    Path(path).write_text(page_of(document, baseline), encoding="utf-8", errors="backslashreplace")
 
 
 def page_of(document: dict, baseline: dict | None = None) -> str:

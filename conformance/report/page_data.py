@@ -34,10 +34,33 @@ PAGE_TEXT = 1_200_000
 ONE_TEXT = 6_000
 
 _DTYPES = (
-    "float32 float64 float16 bfloat16 complex64 complex128 complex32 int64 int32 int16 int8 uint8 "
-    "bool uint16 uint32 uint64"
-).split()
-_PHASES = "forward backward forward_ad inplace out noncontiguous empty zero_dim".split()
+    "float32",
+    "float64",
+    "float16",
+    "bfloat16",
+    "complex64",
+    "complex128",
+    "complex32",
+    "int64",
+    "int32",
+    "int16",
+    "int8",
+    "uint8",
+    "bool",
+    "uint16",
+    "uint32",
+    "uint64",
+)
+_PHASES = (
+    "forward",
+    "backward",
+    "forward_ad",
+    "inplace",
+    "out",
+    "noncontiguous",
+    "empty",
+    "zero_dim",
+)
 _TERMINAL_COLOUR = re.compile("\x1b\\[[0-9;]*[A-Za-z]")
 
 

@@ -5,18 +5,53 @@ from __future__ import annotations
 import collections
 import random
 
-DTYPES = (
-    "float32 float64 float16 bfloat16 complex64 complex128 int64 int32 int16 int8 uint8 bool"
-).split()
-PHASES = ("forward", "backward", "out", "noncontiguous")
-STARTS = "linalg nn.functional fft special _refs signal sparse masked torch".split()
-ENDS = "add sub mul norm conv2d lu_solve softmax scatter gather index_put var_mean sort".split()
+DTYPES = [
+    "float32",
+    "float64",
+    "float16",
+    "bfloat16",
+    "complex64",
+    "complex128",
+    "int64",
+    "int32",
+    "int16",
+    "int8",
+    "uint8",
+    "bool",
+]
+PHASES = ["forward", "backward", "out", "noncontiguous"]
+STARTS = [
+    "linalg",
+    "nn.functional",
+    "fft",
+    "special",
+    "_refs",
+    "signal",
+    "sparse",
+    "masked",
+    "torch",
+]
+ENDS = [
+    "add",
+    "sub",
+    "mul",
+    "norm",
+    "conv2d",
+    "lu_solve",
+    "softmax",
+    "scatter",
+    "gather",
+    "index_put",
+    "var_mean",
+    "sort",
+]
 
 HOSTILE = (
     "</script><script>window.broken = true</script>",
     "<!-- <script> & \"quotes\" 'single' `ticks` {{ braces }} ${dollar}",
     "<img src=x onerror='window.broken = true'>",
-    "\u2028 line\u2029 separators, caf\u00e9, 漢字, עברית, \U0001f642, \x1b[31mred\x1b[0m, half \udc80",
+    "\u2028 line\u2029 separators, \x1b[31mred\x1b[0m, half a surrogate pair \udc80",
+    "caf\u00e9, 漢字, עברית, \U0001f642",
 )
 
 
@@ -24,10 +59,7 @@ def document(operators: int = 702, entries: int = 13_000, seed: int = 0) -> dict
     """About `entries` entries: the samples of that many operators, and suites of checks."""
     chance = random.Random(seed)
     made = [
-        entry
-        for name, count, title in SUITES
-        for entry in _checks(name, count, chance)
-        if title
+        entry for name, count, title in SUITES for entry in _checks(name, count, chance) if title
     ]
     made += _samples(operators, entries - len(made), chance)
     return of(made)
@@ -112,7 +144,7 @@ def _check(suite: str, name: str, chance: random.Random) -> dict:
             "without": "Data-parallel training cannot begin.",
             "tier": "required",
             **_words(drawn, suite, chance),
-            "reproduction": f"import torch, torch_acme\n\n# {name}\nassert torch.acme.{suite} < 3 & 1",
+            "reproduction": f"import torch_acme\n\n# {name}\nassert torch.acme.{suite} < 3 & 1",
         }
     return entry
 
@@ -141,7 +173,7 @@ def _sample(
             **_words(drawn, name, chance),
             "reproduction": f"import torch\nimport torch_acme\n\n"
             f'x = torch.randn(3, 5, dtype=torch.{dtype}, device="acme")\n'
-            f'y = torch.{name}(x)\ntorch.testing.assert_close(y.cpu(), torch.{name}(x.cpu()))\n',
+            f"y = torch.{name}(x)\ntorch.testing.assert_close(y.cpu(), torch.{name}(x.cpu()))\n",
         }
     return entry
 
