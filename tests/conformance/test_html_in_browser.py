@@ -257,4 +257,5 @@ def test_without_scripts_the_counts_and_scores_are_there(browser, path):
     assert "declared unsupported" in page.locator("h1").inner_text()
     assert page.locator(".suites tbody tr").count() == len(synthetic_document.SUITES)
     assert page.locator("noscript").is_visible()
+    assert not page.locator("#filter").is_visible()
     page.close()

@@ -364,5 +364,7 @@
     at("map-choice").hidden = report.maps.length === 1;
     choosePhases();
   }
+  at("filter").hidden = false;
+  at("findings").hidden = false;
   filtered();
 })();
