@@ -1,6 +1,9 @@
-"""Makes the harness importable for its tests, as run.py's own folder does for a run."""
+"""Makes the product importable for its tests, and what they break for its workers."""
 
+import os
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1]))
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH")]))

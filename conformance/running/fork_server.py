@@ -1,8 +1,8 @@
 """Forks for each worker, so that what all of them import is imported once.
 
-``python -m opinfo.fork_server SOCKET [AUTOLOAD]`` takes a message for each worker, with four files:
-its plan, where its events go, where it prints, and a socket for who waits for it. It has no backend
-loaded: what a driver has started does not survive a fork. Each worker loads it by itself, as
+``python -m conformance.running.fork_server SOCKET MODULES [AUTOLOAD]`` imports MODULES (with commas)
+and takes a message for each worker, with four files: its plan, where its events go, where it
+prints, and a socket for who waits for it. It has no backend loaded: what a driver has started does not survive a fork. Each worker loads it by itself, as
 ``import torch`` does in an environment where TORCH_DEVICE_BACKEND_AUTOLOAD is AUTOLOAD, or not set.
 """
 
@@ -12,22 +12,19 @@ import contextlib
 import gc
 import importlib
 import os
-import signal
 import socket
 import sys
 import warnings
 
 from . import worker
-from .settings import DEFAULT_MODULE_DB, DEFAULT_OP_DB, DEFAULT_OPTIM_DB
 
 AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 FILES = 4  # that come with a request
 
 
 def main() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the supervisor's business
     requests = socket.socket(fileno=int(sys.argv[1]))
-    make_imports()
+    make_imports(sys.argv[2])
 
     import torch
 
@@ -47,7 +44,7 @@ def main() -> None:
             os.close(file)
         reap(os.WNOHANG)
     become_worker(*files)
-    load_backend(*sys.argv[2:])
+    load_backend(*sys.argv[3:])
     worker.main(files[1])
 
 
@@ -58,12 +55,12 @@ def reap(options: int) -> None:
             pass
 
 
-def make_imports() -> None:
+def make_imports(modules: str) -> None:
+    """Of names with commas between them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for database in (DEFAULT_OP_DB, DEFAULT_MODULE_DB, DEFAULT_OPTIM_DB):
-            importlib.import_module(database.partition(":")[0])
-        from . import catalog, checks  # noqa: F401
+        for module in filter(None, modules.split(",")):
+            importlib.import_module(module)
 
 
 def become_worker(plan: int, events: int, printed: int, waiting: int) -> None:
@@ -74,11 +71,11 @@ def become_worker(plan: int, events: int, printed: int, waiting: int) -> None:
             os.close(file)
         tell(child, socket.socket(fileno=waiting))
         os._exit(0)
+    os.setsid()  # what it starts can be ended with it
     for number, file in enumerate((plan, printed, printed)):
         os.dup2(file, number)
     for file in (plan, printed, waiting):
         os.close(file)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def tell(child: int, waiting: socket.socket) -> None:

@@ -13,7 +13,7 @@ import torch
 from . import sampling, variants
 from .calls import CPU, Arguments, depends_on_seed, run
 from .exemptions import find
-from .phases import CHECKS, gradients
+from .phases import CHECKS, gradients, tangents
 from .settings import PHASES
 from .subjects import Bench, Case, Entry, database, first_dtype
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .settings import Settings
 
 
+_OF_GRADIENTS = ("backward", "forward_ad")
 SEARCHED = 20  # samples, for the form of a variant, where none of the first has it
 
 
@@ -57,6 +58,8 @@ class Operator:
         lacks = set()
         if not self.differentiable:
             lacks.add("backward")
+        if not (self.differentiable and self.info.supports_forward_ad):
+            lacks.add("forward_ad")
         if self.info.get_inplace() is None:
             lacks.add("inplace")
         if not self.info.supports_out:
@@ -69,17 +72,19 @@ class Operator:
 
     def _samples(self, phase: str, settings: Settings) -> Iterable[SampleInput]:
         if phase not in variants.OF_A_SAMPLE:
-            return self._first(settings.samples, settings, requires_grad=phase == "backward")
+            return self._first(settings.drawn, settings, requires_grad=phase in _OF_GRADIENTS)
         forms_of = variants.OF_A_SAMPLE[phase]
-        first = self._first(settings.samples, settings, requires_grad=self.differentiable)
+        first = self._first(settings.drawn, settings, requires_grad=self.differentiable)
         if forms := [form for sample in first for form in forms_of(sample)]:
             return forms
         # Reductions begin with scalars, which cannot become empty: another sample has to do.
         more = self._first(SEARCHED, settings, requires_grad=self.differentiable)
         found = filter(None, (list(forms_of(sample)) for sample in more))
-        return itertools.chain.from_iterable(itertools.islice(found, settings.samples))
+        return itertools.chain.from_iterable(itertools.islice(found, settings.drawn))
 
-    def _first(self, count: int, settings: Settings, *, requires_grad: bool) -> list[SampleInput]:
+    def _first(
+        self, count: int | None, settings: Settings, *, requires_grad: bool
+    ) -> list[SampleInput]:
         return sampling.samples_of(self, count, settings.seed, requires_grad=requires_grad)
 
     def _check(self, phase: str, sample: SampleInput, bench: Bench, entry: Entry) -> None:
@@ -94,11 +99,13 @@ class Operator:
         answer = [call.process(run(self.info, call))]
         if phase == "backward" or (phase in variants.OF_A_SAMPLE and self.differentiable):
             answer.append(gradients(self, sampling.place(sample, CPU)))
+        if phase == "forward_ad":
+            answer.append(tangents(self, sampling.place(sample, CPU)))
         return answer
 
     def depends_on_seed(self, settings: Settings) -> bool:
         """Whether the CPU's answer to any of the samples is another one after another seed."""
-        samples = self._first(settings.samples, settings, requires_grad=False)
+        samples = self._first(settings.drawn, settings, requires_grad=False)
         return any(
             depends_on_seed(partial(self._cpu_answer, "forward", sample)) for sample in samples
         )

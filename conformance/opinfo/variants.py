@@ -1,4 +1,5 @@
-"""The same samples in other forms: laid out with gaps, with nothing in them, without dimensions.
+"""The same samples in other forms: with gaps in memory, with nothing in them, without dimensions,
+conjugated or negated only by a bit.
 
 What an operator documents for its samples need not hold for these. Where the CPU refuses one, the
 device has to refuse it as well.
@@ -16,6 +17,10 @@ from torch.utils import _pytree as pytree
 if TYPE_CHECKING:
     from torch.testing._internal.opinfo.core import SampleInput
 
+_SIGNED = (
+    *(torch.float64, torch.float32, torch.float16, torch.bfloat16),
+    *(torch.int64, torch.int32, torch.int16, torch.int8),
+)
 Form = Callable[[torch.Tensor], torch.Tensor]
 
 
@@ -46,10 +51,20 @@ def zero_dim(sample: SampleInput) -> Iterator[SampleInput]:
         yield _with(sample, _scalar)
 
 
+def conj_neg(sample: SampleInput) -> Iterator[SampleInput]:
+    """Tensors whose memory holds the conjugates, and ones whose memory holds the negatives."""
+    whole = _tensors(_arguments(sample))
+    if any(tensor.is_complex() for tensor in whole):
+        yield _with(sample, _conjugated)
+    if any(_can_be_negated(tensor) for tensor in whole):
+        yield _with(sample, _negated)
+
+
 OF_A_SAMPLE: dict[str, Callable[[SampleInput], Iterator[SampleInput]]] = {
     "noncontiguous": noncontiguous,
     "empty": empty,
     "zero_dim": zero_dim,
+    "conj_neg": conj_neg,
 }
 
 
@@ -66,6 +81,18 @@ def _emptied(tensor: torch.Tensor, size: int) -> torch.Tensor:
 
 def _scalar(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.flatten()[0].clone() if _has_elements(tensor) else tensor
+
+
+def _conjugated(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.conj().resolve_conj().conj() if tensor.is_complex() else tensor
+
+
+def _can_be_negated(tensor: torch.Tensor) -> bool:
+    return tensor.is_complex() or tensor.dtype in _SIGNED
+
+
+def _negated(tensor: torch.Tensor) -> torch.Tensor:
+    return torch._neg_view(tensor.neg()) if _can_be_negated(tensor) else tensor
 
 
 def _arguments(sample: SampleInput) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from .forked import Forked, ForkServer
-from .worker import Plan
+from .plan import Plan
 
 GRACE_SECONDS = 60.0  # for a worker to leave after its last subject, or to die once aborted
 START_SECONDS = 300.0  # for all imports, on a slow and busy machine
@@ -30,16 +31,14 @@ class Death:
     trace: str
 
 
-_PACKAGE = __package__ or "opinfo"
-
-
-def fork_server() -> ForkServer:
-    """For the workers of this process."""
-    return ForkServer(_environment(), f"{_PACKAGE}.fork_server")
+def fork_server(*imports: str) -> ForkServer:
+    """For workers of this process; makes the imports that they share."""
+    return ForkServer(_environment(), f"{__package__}.fork_server", imports)
 
 
 def _environment() -> dict[str, str]:
-    root = Path(__file__).resolve().parents[_PACKAGE.count(".") + 1]
+    top = sys.modules[__package__.partition(".")[0]]
+    root = Path(top.__file__).resolve().parents[1]
     return os.environ | {
         "OMP_NUM_THREADS": "1",  # one thread a worker: the same sums in the same order
         "MKL_NUM_THREADS": "1",
@@ -49,12 +48,13 @@ def _environment() -> dict[str, str]:
 
 def _started(stdin: IO[bytes], events: int, printed: IO[bytes]) -> subprocess.Popen:
     return subprocess.Popen(
-        [sys.executable, "-m", f"{_PACKAGE}.worker", str(events)],
+        [sys.executable, "-m", f"{__package__}.worker", str(events)],
         stdin=stdin,
         stdout=printed,
         stderr=printed,
         pass_fds=[events],
         env=_environment(),
+        start_new_session=True,  # an interrupt is the supervisor's business
     )
 
 
@@ -83,8 +83,8 @@ class Worker:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._process.poll() is None:
-            self._process.kill()
+        if self._process.poll() is None or isinstance(self._process, Forked):
+            self._end_group()
         self._process.wait()
         if isinstance(self._process, Forked):
             self._process.close()
@@ -98,26 +98,33 @@ class Worker:
         """The next event; None if the worker is gone, overdue (it is then aborted), or to stop."""
         while b"\n" not in self._buffer:
             left = self._deadline - time.monotonic()
-            if stop.is_set() or left <= 0:
-                self._timed_out = left <= 0
+            if stop.is_set():
+                self._end_group()
+                return None
+            if left <= 0:
+                self._timed_out = True
                 self._abort()
                 return None
-            if select.select([self._pipe], [], [], min(left, 0.5))[0]:
+            ended = self._process.poll() is not None  # first: what it has written is read below
+            if select.select([self._pipe], [], [], 0 if ended else min(left, 0.5))[0]:
                 chunk = os.read(self._pipe, 1 << 16)
                 if not chunk:
                     return None
                 self._buffer += chunk
+            elif ended:  # a child of it may hold the pipe open
+                return None
         line, _, self._buffer = self._buffer.partition(b"\n")
         return json.loads(line)
 
-    def leave(self) -> str | None:
+    def leave(self) -> str:
         """Waits for a worker that is through; says what was wrong with its exit, if anything."""
+        grace = min(GRACE_SECONDS, self._timeout)
         try:
-            code = self._process.wait(GRACE_SECONDS)
+            code = self._process.wait(grace)
         except subprocess.TimeoutExpired:
             self._abort()
-            return f"did not exit within {GRACE_SECONDS:.0f} s of its last subject"
-        return None if code == 0 else f"at exit: {self.death().error}"
+            return f"did not exit within {grace:g} s of its last entry"
+        return "" if code == 0 else f"at exit: {self.death().error}"
 
     def death(self) -> Death:
         code = self._process.wait(GRACE_SECONDS)
@@ -139,7 +146,16 @@ class Worker:
         try:
             self._process.wait(GRACE_SECONDS)
         except subprocess.TimeoutExpired:
-            self._process.kill()
+            self._end_group()
+
+    def _end_group(self) -> None:
+        """The worker and what it has started; a worker leads a group of its own.
+
+        Where it has ended, only if its id is still its own: a Forked one's is.
+        """
+        with contextlib.suppress(ProcessLookupError):  # it may not lead one yet
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.kill()
 
 
 _WORDS = re.compile(

@@ -1,4 +1,4 @@
-"""What is checked of a sample in each phase of an operator: results, gradients, in place, out=."""
+"""What is checked of a sample in each phase of an operator: results, gradients, in place, out=, tangents."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.autograd import forward_ad
 from torch.utils import _pytree as pytree
 
 from .calls import Arguments, NothingToCompare, SameRefusal, run
@@ -42,6 +43,16 @@ def check_backward(
         lambda: gradients(op, arguments.on_cpu()), lambda: gradients(op, arguments.on_device())
     )
     comparison.check("gradient", actual, expected)
+
+
+def check_forward_ad(
+    op: Operator, arguments: Arguments, comparison: Comparison, _entry: dict[str, Any]
+) -> None:
+    """Results and their tangents, for fixed tangents of all inputs that can have one."""
+    expected, actual = arguments.sides.both(
+        lambda: tangents(op, arguments.on_cpu()), lambda: tangents(op, arguments.on_device())
+    )
+    comparison.check("tangent", actual, expected)
 
 
 def check_out(
@@ -102,6 +113,8 @@ CHECKS: dict[str, Callable[[Operator, Arguments, Comparison, dict[str, Any]], No
     "noncontiguous": check_variant,
     "empty": check_variant,
     "zero_dim": check_variant,
+    "forward_ad": check_forward_ad,
+    "conj_neg": check_variant,
 }
 
 
@@ -133,6 +146,32 @@ def gradients(op: Operator, call: Call) -> list[torch.Tensor | None]:
     if not outputs or not inputs:
         raise NothingToCompare("no result that requires a gradient")
     return list(torch.autograd.grad(outputs, inputs, cotangents_of(outputs), allow_unused=True))
+
+
+def tangents(op: Operator, call: Call) -> list[torch.Tensor | None]:
+    """Of the results, as forward mode AD takes them along with the results."""
+    inputs = requiring_grad(call.tensors())
+    if not inputs or any(tensor.layout != torch.strided for tensor in inputs):
+        raise NothingToCompare("no input that has a tangent")
+    with forward_ad.dual_level():
+        detached = [tensor.detach() for tensor in inputs]
+        made = map(forward_ad.make_dual, detached, cotangents_of(detached))
+        duals = dict(zip(map(id, inputs), made, strict=True))
+        arguments = pytree.tree_map(
+            lambda leaf: duals.get(id(leaf), leaf), (call.input, call.args, call.kwargs)
+        )
+        results = run(
+            lambda *a, **k: op.info.gradcheck_wrapper(op.info.get_op(), *a, **k),
+            Call(*arguments, call.process),
+        )
+        found = [
+            forward_ad.unpack_dual(result).tangent
+            for result in pytree.tree_leaves(call.process(results))
+            if isinstance(result, torch.Tensor)
+        ]
+    if all(tangent is None for tangent in found):
+        raise NothingToCompare("no result that has a tangent")
+    return found
 
 
 def _plain_result(op: Operator, call: Call) -> Any:

@@ -18,8 +18,8 @@ from typing import Any
 
 from . import compact
 from .compact import NOT_PASSED
-from .settings import KINDS, PHASES, Settings
-from .supervisor import Outcome
+from .run import Outcome
+from .settings import FIRST_PHASES, KINDS, PHASES, Settings
 
 FORMAT = 3
 NOTE = (
@@ -49,9 +49,7 @@ def build(outcome: Outcome, settings: Settings, label: str) -> dict[str, Any]:
     for subject in outcome.catalog:
         entries = outcome.entries.get(subject["key"])
         if entries is not None:
-            phases = {
-                phase: entries[phase] for phase in PHASES[subject["kind"]] if phase in entries
-            }
+            phases = {phase: entries[phase] for phase in subject["phases"] if phase in entries}
             found[subject["kind"]].setdefault(subject["name"], {})[subject["dtype"]] = phases
     return {
         "note": NOTE,
@@ -71,19 +69,20 @@ def build(outcome: Outcome, settings: Settings, label: str) -> dict[str, Any]:
             "atol": settings.atol,
             "ops": list(settings.ops),
             "shard": str(settings.shard),
+            "op_phases": list(settings.op_phases),
             "op_db": settings.op_db,
             "module_db": settings.module_db,
             "optim_db": settings.optim_db,
         },
-        "denominators": {kind: denominators(outcome, kind) for kind in settings.kinds},
-        "counts": {kind: counts(found[kind], PHASES[kind]) for kind in settings.kinds},
-        "samples": {kind: samples(found[kind], PHASES[kind]) for kind in settings.kinds},
+        "denominators": {kind: denominators(outcome, kind, settings) for kind in settings.kinds},
+        "counts": {kind: counts(found[kind], settings.phases(kind)) for kind in settings.kinds},
+        "samples": {kind: samples(found[kind], settings.phases(kind)) for kind in settings.kinds},
         "unclean_exits": sorted(outcome.unclean_exits),
         **found,
     }
 
 
-def denominators(outcome: Outcome, kind: str) -> dict[str, Any]:
+def denominators(outcome: Outcome, kind: str, settings: Settings) -> dict[str, Any]:
     """What the counts are out of: all names that PyTorch describes, those selected, and dtypes."""
     described = [subject for subject in outcome.catalog if subject["kind"] == kind]
     wanted = set(outcome.selected)
@@ -96,8 +95,15 @@ def denominators(outcome: Outcome, kind: str) -> dict[str, Any]:
         "described": len({subject["name"] for subject in described}),
         "selected": len({subject["name"] for subject in selected}),
         "dtypes": dict(sorted(dtypes.items())),
-        "phases": {phase: phases[phase] for phase in PHASES[kind]},
+        "phases": {phase: phases[phase] for phase in settings.phases(kind)},
     }
+
+
+def phases_of(document: dict[str, Any], kind: str) -> tuple[str, ...]:
+    """Those that a document is about; there have been fewer of operators."""
+    if kind == "ops":
+        return tuple(document["settings"].get("op_phases", FIRST_PHASES))
+    return PHASES[kind]
 
 
 def counts(section: dict[str, dict], phases: tuple[str, ...]) -> dict[str, dict[str, dict]]:

@@ -66,6 +66,7 @@ def settings_of(baseline: dict[str, Any], settings: Settings) -> Settings:
         settings,
         kinds=tuple(recorded["kinds"]),
         dtypes=tuple(recorded["dtypes"]),
+        op_phases=results.phases_of(baseline, "ops"),
         **{name: recorded[name] for name in same},
     )
 

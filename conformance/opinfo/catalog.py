@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 
+from ..running.refused import Refused
 from . import modules, operators, optimizers
 from .settings import Settings
 from .subjects import Subject, key_of
@@ -16,11 +17,11 @@ def load(settings: Settings) -> list[Subject]:
     subjects: list[Subject] = []
     for kind in settings.kinds:
         if kind not in _LOAD:
-            raise ValueError(f"no such kind: {kind}; there are {', '.join(_LOAD)}")
+            raise Refused(f"no such kind: {kind}; there are {', '.join(_LOAD)}")
         subjects += sorted(_LOAD[kind](settings), key=lambda subject: subject.name)
     found = collections.Counter(key_of(subject) for subject in subjects)
     if twice := [key for key, count in found.items() if count > 1]:
-        raise ValueError(f"described twice: {', '.join(twice)}")
+        raise Refused(f"described twice: {', '.join(twice)}")
     return subjects
 
 
@@ -29,7 +30,7 @@ def select(subjects: list[Subject], settings: Settings) -> list[Subject]:
     if settings.ops:
         known = {name for subject in subjects for name in (subject.name, subject.family)}
         if unknown := [name for name in settings.ops if name not in known]:
-            raise ValueError(f"no such operator, module or optimizer: {', '.join(unknown)}")
+            raise Refused(f"no such operator, module or optimizer: {', '.join(unknown)}")
         wanted = set(settings.ops)
         subjects = [subject for subject in subjects if wanted & {subject.name, subject.family}]
     return settings.shard.of(subjects)

@@ -45,8 +45,10 @@ def seed_torch(seed: int) -> None:
 
 
 @functools.lru_cache(maxsize=2)  # of one operator, with gradients and without, for all phases
-def samples_of(op: Operator, count: int, seed: int, *, requires_grad: bool) -> list[SampleInput]:
-    """The first `count` samples, made on the CPU; the same ones for the same seed. Only to copy."""
+def samples_of(
+    op: Operator, count: int | None, seed: int, *, requires_grad: bool
+) -> list[SampleInput]:
+    """The first `count` samples, or all, made on the CPU, for a seed the same ones. Only to copy."""
     seed_everything(seed)
     samples = op.info.sample_inputs("cpu", op.dtype, requires_grad=requires_grad)
     return list(itertools.islice(samples, count))

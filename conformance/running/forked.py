@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import IO
 
 from .fork_server import AUTOLOAD
@@ -19,18 +19,25 @@ END_SECONDS = 10.0  # for the server to end
 class ForkServer:
     """Starts workers, in one environment. Any thread may ask it."""
 
-    def __init__(self, environment: Mapping[str, str], module: str) -> None:
-        """`module` is fork_server, as it is imported in that environment."""
+    def __init__(
+        self, environment: Mapping[str, str], module: str, imports: Sequence[str] = ()
+    ) -> None:
+        """`module` is fork_server, as it is imported in that environment; `imports` are what the
+        workers share."""
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         autoload = [environment[AUTOLOAD]] if AUTOLOAD in environment else []
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", module, str(theirs.fileno()), *autoload],
+                [
+                    *(sys.executable, "-m", module, str(theirs.fileno())),
+                    *(",".join(imports), *autoload),
+                ],
                 env={**environment, AUTOLOAD: "0"},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,  # a worker of its own says the same where it is read
                 pass_fds=[theirs.fileno()],
+                start_new_session=True,  # an interrupt is the supervisor's business
             )
 
     def start(
@@ -49,7 +56,7 @@ class ForkServer:
             return Forked(ours, timeout)
         except TimeoutError:
             ours.close()
-            raise TimeoutError(f"torch's samples were not imported in {timeout:g} s") from None
+            raise TimeoutError(f"the workers' modules were not imported in {timeout:g} s") from None
         except OSError:  # the server has ended
             ours.close()
             return None
@@ -74,7 +81,7 @@ class Forked:
         told.settimeout(timeout)
         self._told = told
         self._code: int | None = None
-        self._pid = self._line()
+        self.pid = self._line()
 
     def poll(self) -> int | None:
         if self._code is None and select.select([self._told], [], [], 0)[0]:
@@ -84,13 +91,13 @@ class Forked:
     def wait(self, timeout: float | None = None) -> int:
         if self._code is None:
             if not select.select([self._told], [], [], timeout)[0]:
-                raise subprocess.TimeoutExpired(str(self._pid), timeout or 0)
+                raise subprocess.TimeoutExpired(str(self.pid), timeout or 0)
             self._code = self._line()
         return self._code
 
     def send_signal(self, number: int) -> None:
         if self.poll() is None:
-            os.kill(self._pid, number)
+            os.kill(self.pid, number)
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)

@@ -24,6 +24,10 @@ class NothingToCompare(Exception):
     """The CPU's answer to this sample has nothing in it that could be compared."""
 
 
+class NotOnDevice(Mismatch):
+    """The CPU answers, and the device says that it does not have this; the text is its words."""
+
+
 class SameRefusal(Exception):
     """The CPU raises, and the device raises the same type of exception."""
 
@@ -67,7 +71,8 @@ class Sides:
         except Exception as device_error:
             if type(device_error) is type(cpu_error):
                 return SameRefusal(by_cpu)
-            return Mismatch(f"raises {describe(device_error)}; {by_cpu}")
+            said = f"raises {describe(device_error)}; {by_cpu}"
+            return NotOnDevice(said) if _has_no_kernel(device_error) else Mismatch(said)
         return Mismatch(f"gives an answer; {by_cpu}")
 
 
@@ -85,6 +90,11 @@ class Arguments:
 
     def on_device(self) -> Call:
         return sampling.place(self.sample, self.device, only_input=self.only_input)
+
+
+def _has_no_kernel(error: Exception) -> bool:
+    """PyTorch's dispatcher says so, whatever the sample is."""
+    return isinstance(error, NotImplementedError) and str(error).startswith("Could not run 'aten::")
 
 
 def describe(error: BaseException) -> str:

@@ -15,7 +15,7 @@ NOT_PASSED = ("failed", "crashed", "timed_out")
 # Sums over samples, which a file has once for all entries, and what differs from run to run. What
 # did not pass keeps its numbers.
 _SUMMED = ("samples", "refused", "without_answer", "without_gradients")
-_UNWRITTEN = ("trace",)
+_UNWRITTEN = ("trace", "not_implemented")
 _PLAIN = {"status": "passed"}
 
 Section = dict[str, dict[str, dict[str, Any]]]  # by name, dtype and phase

@@ -12,9 +12,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from ..running.forked import ForkServer
+from ..running.refused import WorkerFailed
 from . import gate, report, results
 from .exemptions import Exemptions, WrongExemptions
-from .forked import ForkServer
+from .run import Outcome, run
 from .settings import (
     DEFAULT_EXEMPTIONS,
     DEFAULT_MODULE_DB,
@@ -25,7 +27,6 @@ from .settings import (
     Settings,
     Shard,
 )
-from .supervisor import Outcome, Supervisor, WorkerFailed
 
 DESCRIPTION = (
     "Runs what PyTorch has samples of (operators, modules, optimizers) on a device and on the CPU."
@@ -86,7 +87,7 @@ def _run(
         def progress(finished: int, selected: int, subject: str) -> None:
             bar.update(task, completed=finished, total=selected, description=subject)
 
-        return Supervisor(settings, jobs, timeout, progress, server).run()
+        return run(settings, jobs, timeout, progress, server)
 
 
 # The options that make up the Settings; the others are about this machine and what to print.

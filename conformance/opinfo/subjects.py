@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import torch
 
+from ..device import find as find_device
 from .calls import Sides, depends_on_seed
 from .comparing import Comparison
 from .exemptions import Exemptions, find
@@ -44,7 +45,7 @@ class Bench:
     def of(cls, settings: Settings, announce: Callable[[str], None]) -> Bench:
         """`announce` is told whose turn it is, "cpu" or "device"."""
         exemptions = Exemptions.load(settings.exemptions)
-        return cls(settings, _indexed(torch.device(settings.device)), exemptions, Sides(announce))
+        return cls(settings, find_device(settings.device), exemptions, Sides(announce))
 
     def comparison(
         self, subject: Subject, phase: str, entry: Entry, answer: Callable[[], Any]
@@ -89,14 +90,15 @@ def key_of(subject: Subject) -> str:
     return f"{subject.kind}/{subject.name}/{dtype_name(subject)}"
 
 
-def describe(subject: Subject) -> dict[str, Any]:
+def describe(subject: Subject, settings: Settings) -> dict[str, Any]:
     """The part of the result file that is known before anything has run."""
+    asked = settings.phases(subject.kind)
     return {
         "key": key_of(subject),
         "kind": subject.kind,
         "name": subject.name,
         "dtype": dtype_name(subject),
-        "phases": subject.phases,
+        "phases": [phase for phase in subject.phases if phase in asked],
     }
 
 
@@ -116,9 +118,3 @@ def first_dtype(
 def database(address: str) -> list:
     module, _, attribute = address.partition(":")
     return getattr(importlib.import_module(module), attribute)
-
-
-def _indexed(device: torch.device) -> torch.device:
-    """Results name their device with its index; the CPU is the one that has none."""
-    without = device.type == "cpu" or device.index is not None
-    return device if without else torch.device(device.type, 0)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable
 
-from .calls import NothingToCompare, SameRefusal, describe
+from ..running.source import Say
+from .calls import NothingToCompare, NotOnDevice, SameRefusal, describe
 from .comparing import WrongDevice
 from .exemptions import find
 from .settings import NO_FORM, Settings
@@ -18,11 +18,10 @@ class Checker:
     def __init__(
         self,
         settings: Settings,
-        announce: Callable[[int], None],  # of each sample before it runs: a crash has an address
-        announce_side: Callable[[str], None],
+        say: Say,  # of each sample before it runs: a crash has an address
     ):
-        self._bench = Bench.of(settings, announce_side)
-        self._announce = announce
+        self._bench = Bench.of(settings, say.side)
+        self._announce = say.sample
 
     def check(self, subject: Subject, phase: str) -> Entry:
         """The entry: a status, and what there is to say about it."""
@@ -43,10 +42,15 @@ class Checker:
                     without_answer.append(str(error))
                 except SameRefusal as error:
                     refusals.append(str(error))
+                except NotImplementedError as error:
+                    # The CPU's own are refusals: these are the device's.
+                    raise NotOnDevice(describe(error)) from error
         except Exception as error:
             entry.update(status="failed", sample=entry.pop("samples"), error=describe(error))
             if isinstance(error, WrongDevice):
                 entry["wrong_device"] = True
+            if isinstance(error, NotOnDevice):
+                entry["not_implemented"] = True
             entry["trace"] = traceback.format_exc()  # printed on request, never written
             return entry
         return _without_answers(entry, without_answer, refusals)

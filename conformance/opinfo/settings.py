@@ -8,12 +8,17 @@ from pathlib import Path
 
 # What is tried of each kind of subject, in this order; each phase has a result of its own.
 PHASES = {
-    "ops": ("forward", "backward", "inplace", "out", "noncontiguous", "empty", "zero_dim"),
+    "ops": (
+        *("forward", "backward", "inplace", "out", "noncontiguous", "empty", "zero_dim"),
+        *("forward_ad", "conj_neg"),
+    ),
     "modules": ("forward", "backward", "created"),
     "optimizers": ("forloop", "foreach", "fused"),
 }
 KINDS = tuple(PHASES)
+FIRST_PHASES = PHASES["ops"][:7]  # of result files that do not say which they have
 NO_FORM = "no sample has such a form"  # of a phase that takes the samples in another form
+ALL_SAMPLES = 0
 DTYPES = ("float32", "complex64", "bfloat16", "int64", "bool")
 
 _TESTING = "torch.testing._internal"
@@ -21,6 +26,13 @@ DEFAULT_OP_DB = f"{_TESTING}.common_methods_invocations:op_db"
 DEFAULT_MODULE_DB = f"{_TESTING}.common_modules:module_db"
 DEFAULT_OPTIM_DB = f"{_TESTING}.common_optimizers:optim_db"
 DEFAULT_EXEMPTIONS = str(Path(__file__).with_name("exemptions.json"))
+
+SOURCE = f"{__package__}.source"
+# What its workers import, once for all of them.
+SHARED = (
+    *(database.partition(":")[0] for database in (DEFAULT_OP_DB, DEFAULT_MODULE_DB)),
+    *(DEFAULT_OPTIM_DB.partition(":")[0], f"{__package__}.catalog", f"{__package__}.checks"),
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,12 +72,13 @@ class Settings:
     kinds: tuple[str, ...] = KINDS
     dtypes: tuple[str, ...] = DTYPES  # of operators; modules and optimizers run with the first
     other_dtypes: bool = True  # a subject without any of them runs with the first one it has
-    samples: int = 3
+    samples: int = 3  # of each operator, at most; or ALL_SAMPLES
     seed: int = 0
     rtol: float | None = None  # None: torch.testing's for the dtype
     atol: float | None = None
     ops: tuple[str, ...] = ()  # names of operators, modules and optimizers; none: all
     shard: Shard = Shard()
+    op_phases: tuple[str, ...] = PHASES["ops"]
     op_db: str = DEFAULT_OP_DB
     module_db: str = DEFAULT_MODULE_DB
     optim_db: str = DEFAULT_OPTIM_DB
@@ -80,6 +93,14 @@ class Settings:
         fields["shard"] = Shard(**fields["shard"])
         lists = {name: tuple(value) for name, value in fields.items() if isinstance(value, list)}
         return cls(**(fields | lists))
+
+    @property
+    def drawn(self) -> int | None:
+        """How many samples to take of an iterator; None: all."""
+        return self.samples or None
+
+    def phases(self, kind: str) -> tuple[str, ...]:
+        return self.op_phases if kind == "ops" else PHASES[kind]
 
     @property
     def full(self) -> bool:
