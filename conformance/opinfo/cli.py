@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from ..files import check_writable
 from ..running.forked import ForkServer
 from ..running.refused import WorkerFailed
 from . import gate, report, results
@@ -53,7 +54,7 @@ def main(arguments: list[str] | None = None, server: ForkServer | None = None) -
         # What would fail in each worker, or after hours.
         Exemptions.load(settings.exemptions)
         if options.out is not None:
-            results.check_writable(options.out)
+            check_writable(options.out)
         outcome = _run(console, settings, options.jobs, options.timeout, server)
         label = options.label or (baseline["label"] if baseline else "unlabelled")
         document = results.build(outcome, settings, label)

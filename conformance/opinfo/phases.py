@@ -1,4 +1,4 @@
-"""What is checked of a sample in each phase of an operator: results, gradients, in place, out=, tangents."""
+"""What is checked of a sample in each phase: results, gradients, tangents, in place, out=."""
 
 from __future__ import annotations
 

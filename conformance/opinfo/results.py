@@ -7,11 +7,9 @@
 from __future__ import annotations
 
 import collections
-import errno
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -157,17 +155,6 @@ def save(document: dict[str, Any], path: Path) -> None:
     sealed["digest"] = _digest(sealed)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(_dump(sealed) + "\n", encoding="utf-8")
-
-
-def check_writable(path: Path) -> None:
-    """Raises OSError where `save` would, after hours."""
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=path.parent).close()
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
 
 
 def load(path: Path) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def seed_torch(seed: int) -> None:
 def samples_of(
     op: Operator, count: int | None, seed: int, *, requires_grad: bool
 ) -> list[SampleInput]:
-    """The first `count` samples, or all, made on the CPU, for a seed the same ones. Only to copy."""
+    """The first `count` samples, or all, made on the CPU; by `seed` the same. Only to copy."""
     seed_everything(seed)
     samples = op.info.sample_inputs("cpu", op.dtype, requires_grad=requires_grad)
     return list(itertools.islice(samples, count))

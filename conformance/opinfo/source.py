@@ -16,6 +16,8 @@ from .subjects import Subject, describe, key_of
 class Samples:
     """What the databases describe, checked on one device."""
 
+    renews = False  # an operator changes nothing but its arguments
+
     def __init__(self, settings: Settings, versions: dict[str, str], say: Say):
         self._settings = settings
         self._versions = versions

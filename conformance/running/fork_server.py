@@ -1,9 +1,10 @@
 """Forks for each worker, so that what all of them import is imported once.
 
-``python -m conformance.running.fork_server SOCKET MODULES [AUTOLOAD]`` imports MODULES (with commas)
-and takes a message for each worker, with four files: its plan, where its events go, where it
-prints, and a socket for who waits for it. It has no backend loaded: what a driver has started does not survive a fork. Each worker loads it by itself, as
-``import torch`` does in an environment where TORCH_DEVICE_BACKEND_AUTOLOAD is AUTOLOAD, or not set.
+``python -m conformance.running.fork_server SOCKET MODULES [AUTOLOAD]`` imports MODULES, with commas
+between them, and takes a message for each worker, with four files: its plan, where its events go,
+where it prints, and a socket for who waits for it. It has no backend loaded: what a driver has
+started does not survive a fork. Each worker loads it by itself, as ``import torch`` does in an
+environment where TORCH_DEVICE_BACKEND_AUTOLOAD is AUTOLOAD, or not set.
 """
 
 from __future__ import annotations

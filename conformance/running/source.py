@@ -30,6 +30,8 @@ class Say:
 class Source(Protocol):
     """What `open(settings, without, say)` of a source's module returns. It may raise Refused."""
 
+    renews: bool  # whether a process in which an entry failed may run no other one
+
     def describe(self) -> dict[str, Any]:
         """Which subjects there are, and what else is known before anything has run."""
         ...

@@ -49,7 +49,10 @@ def run(plan: Plan, emit: Callable[..., None]) -> None:
         emit("hello", described=opened.describe())
     for key, phase in plan.todo or ():
         emit("start", key=key, phase=phase)
-        emit("result", key=key, phase=phase, entry=opened.check(key, phase))
+        entry = opened.check(key, phase)
+        emit("result", key=key, phase=phase, entry=entry)
+        if opened.renews and entry["status"] == "failed":
+            break  # it may not have put back what it had changed
     emit("bye")
 
 
