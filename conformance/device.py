@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import platform
 
 import torch
@@ -58,7 +59,12 @@ def _no_such(text: str, said: str) -> str:
 
 
 def _version(name: str) -> str:
+    """Of a module, or else of the distribution of that name."""
     try:
-        return str(getattr(importlib.import_module(name), "__version__", "unknown"))
+        module = importlib.import_module(name)
     except ImportError:
         return "absent"
+    try:
+        return str(getattr(module, "__version__", None) or importlib.metadata.version(name))
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"

@@ -28,9 +28,7 @@ class Line:
     reason: str
 
     def speaks_for(self, id: str) -> bool:
-        pattern = self.pattern.replace(
-            "[", "[[]"
-        )  # names have brackets, which stand for themselves
+        pattern = self.pattern.replace("[", "[[]")  # a bracket of a name stands for itself
         return fnmatch.fnmatchcase(id, pattern) or fnmatch.fnmatchcase(id, f"{pattern}/*")
 
     @property

@@ -18,4 +18,5 @@ def of(request: Request, item: Item, entry: dict[str, Any]) -> str:
     for module in request.imports:
         command += ["--import", module]
     command += ["--level", request.level, "--suite", item.suite]
-    return shlex.join([*command, "-k", f'"{item.id}"'])
+    words = f'"{item.id}"' if set(item.id) & set(" ()") else item.id
+    return shlex.join([*command, "-k", words])

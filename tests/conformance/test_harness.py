@@ -8,7 +8,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,9 +18,9 @@ from conformance.opinfo import catalog, cli, compact, gate, listing, results
 from conformance.opinfo.run import run as run_samples
 from conformance.opinfo.settings import PHASES, SHARED, Settings, Shard
 from conformance.opinfo.subjects import key_of
+from conformance.run import Servers
 from conformance.running import fork_server as fork_server_process
 from conformance.running.forked import ForkServer
-from conformance.running.process import fork_server
 from conformance.running.refused import WorkerFailed
 
 HERE = Path(__file__).parent
@@ -34,9 +34,8 @@ OP_PHASES = PHASES["ops"]
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[ForkServer]:
-    with fork_server(*SHARED) as server:
-        yield server
+def server(servers: Servers) -> ForkServer:
+    return servers.of(SHARED)
 
 
 def run(server: ForkServer, timeout: float = 10, jobs: int = 2, **settings) -> dict:
