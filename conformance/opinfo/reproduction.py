@@ -28,9 +28,20 @@ def name_of(op):
     return ".".join(filter(None, (op.name, op.variant_test_name.replace(" ", "_"))))
 
 
+def copy(t, device):
+    if t.is_conj():
+        return copy(t.conj(), device).conj()
+    if t.is_neg():
+        return torch._neg_view(copy(torch._neg_view(t), device))
+    if t.layout != torch.strided or (t.is_contiguous() and not t.storage_offset()):
+        return t.to(device, copy=True)
+    flat = torch.empty(0, dtype=t.dtype).set_(t.untyped_storage()).to(device, copy=True)
+    return flat.as_strided(t.size(), t.stride(), t.storage_offset())
+
+
 def place(value, device):
     if isinstance(value, torch.Tensor):
-        return value.detach().to(device, copy=True).requires_grad_(value.requires_grad)
+        return copy(value.detach(), device).requires_grad_(value.requires_grad)
     if isinstance(value, torch.nn.Module):
         return value.to(device)
     return device if isinstance(value, (str, torch.device)) and str(value) == "cpu" else value
@@ -50,7 +61,7 @@ def cotangents(outputs):
 
 """
 _CALL = """\
-def answer(sample, device):
+def answer(sample, device, form=None):
     given = (sample.input, sample.args, sample.kwargs)
     input, args, kwargs = {placed}
     torch.manual_seed(0)
@@ -98,19 +109,11 @@ _BODIES = {
 """,
     "out": """\
     like = op(*tree_map(lambda leaf: place(leaf, "cpu"), given[:1]), *given[1], **given[2])
-    answers = []
-    for form in (
-        lambda t: torch.empty(0, dtype=t.dtype, device=device),
-        lambda t: torch.ones(t.shape[::-1], dtype=t.dtype, device=device).permute(
-            *range(t.dim() - 1, -1, -1)
-        ),
-    ):
-        out = tree_map(form, like)
-        out = out if isinstance(out, (torch.Tensor, list)) else tuple(tree_leaves(out))
-        results = op(input, *args, **kwargs, out=out)
-        same = [r is o for r, o in zip(tree_leaves(results), tree_leaves(out))]
-        answers.append((results, out, same, [t.stride() for t in tensors(out)]))
-    return answers
+    out = tree_map(lambda t: copy(form(t), device), like)
+    out = out if isinstance(out, (torch.Tensor, list)) else tuple(tree_leaves(out))
+    results = op(input, *args, **kwargs, out=out)
+    returned = [r is o for r, o in zip(tree_leaves(results), tree_leaves(out))]
+    return results, out, returned, [t.stride() for t in tensors(out)]
 """,
     "form": """\
     results = op(input, *args, **kwargs)
@@ -150,7 +153,7 @@ def forms(sample):
 """,
 }
 _CHECK = """\
-def check(sample):
+def check(sample, form=None):
     expected = {asked_cpu}
     actual = {asked_device}
     for mine, cpus in zip(tree_leaves(actual), tree_leaves(expected), strict=True):
@@ -167,19 +170,25 @@ numpy.random.seed({seed})
 torch.manual_seed({seed})
 samples = op.sample_inputs("cpu", DTYPE, requires_grad={requires_grad})
 """
-_DEVICE = "answer(sample, DEVICE)"
-_CPU = 'answer(sample, torch.device("cpu"))'
+_DEVICE = "answer(sample, DEVICE, form)"
+_CPU = 'answer(sample, torch.device("cpu"), form)'
 _SAID = """\
-def said(sample, device):
+def said(*asked):
     try:
-        return answer(sample, device)
+        return answer(*asked)
     except Exception as error:
-        print(f"{device} raises {type(error).__name__}: {error}")
+        print(f"{asked[1]} raises {type(error).__name__}: {error}")
         return type(error).__name__
 
 
 """
 _ONE = "check(next(itertools.islice(samples, {number}, None)))\n"
+_OUT = """\
+sample = next(itertools.islice(samples, {number}, None))
+check(sample, lambda t: torch.empty(0, dtype=t.dtype))
+turn = lambda t: t.permute(tuple(range(t.dim()))[::-1])
+check(sample, lambda t: turn(torch.ones(t.shape[::-1], dtype=t.dtype)))
+"""
 _EACH = """\
 for sample in itertools.islice(samples, {searched}):
     for form in forms(sample):
@@ -224,14 +233,14 @@ def program(settings: Settings, item: Item, entry: dict[str, Any]) -> str:
     body = body.replace("{aliasing}", _ALIASING if message.startswith("aliasing") else "")
     placed = _PLACED_INPUT if _wants_arguments_on_cpu(settings, item) else _PLACED
     call = _CALL.format(placed=placed, body=body)
-    refused = "the CPU raises" in message or is_form
+    refused = "the CPU raises" in message or is_form or item.phase == "out"
     asked = {"asked_cpu": _CPU, "asked_device": _DEVICE}
     if refused:
         asked = {name: text.replace("answer", "said") for name, text in asked.items()}
     check = _CHECK.format(
         **asked, seed=settings.seed, requires_grad=item.phase in _OF_GRADIENTS and _floats(item)
     )
-    end = _ONE.format(number=entry.get("sample", 1) - 1)
+    end = (_OUT if item.phase == "out" else _ONE).format(number=entry.get("sample", 1) - 1)
     if is_form:
         end = _EACH.format(searched=_SEARCHED)
         call = f"{_FORM_CODE[item.phase]}\n\n{call}"
