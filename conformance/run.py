@@ -41,7 +41,6 @@ class Run:
         self, request: Request, told: Told = lambda _: None, servers: Servers | None = None
     ):
         self.request = request
-        self.unclean_exits: list[str] = []
         self._told = told
         self._servers = servers
         self._open = contextlib.ExitStack()
@@ -93,7 +92,11 @@ class Run:
             todo = [each for each in items if each.is_sample == is_sample]
             alone = {each.key for each in todo if each.alone}
             supervisor.run([each.address for each in todo], alone)
-            self.unclean_exits += supervisor.unclean_exits
+
+    @property
+    def unclean_exits(self) -> list[str]:
+        """Of workers, which are no entry's result."""
+        return [said for supervisor in self._supervisors for said in supervisor.unclean_exits]
 
     def _kinds(self) -> list[bool]:
         """Of each supervisor whether it runs samples."""

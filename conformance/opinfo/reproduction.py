@@ -148,8 +148,9 @@ def forms(sample):
 """,
     "conj_neg": """\
 def forms(sample):
-    yield lambda t: t.conj().resolve_conj().conj() if t.is_complex() else t
-    yield lambda t: torch._neg_view(t.neg()) if t.dtype not in (torch.bool, torch.uint8) else t
+    if DTYPE.is_complex:
+        yield lambda t: t.conj().resolve_conj().conj() if t.dtype == DTYPE else t
+    yield lambda t: torch._neg_view(t.neg()) if t.dtype == DTYPE else t
 """,
 }
 _CHECK = """\
