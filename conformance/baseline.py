@@ -44,7 +44,7 @@ def compare(before: dict[str, Any], now: dict[str, Any]) -> Comparison:
     was, is_now = before["versions"], now["versions"]
     return Comparison(
         broke=[each for each in changes if _worse(each.before, each.now)],
-        mended=[each for each in changes if _worse(each.now, each.before)],
+        mended=[each for each in changes if _better(each.before, each.now)],
         new=[Change(id, "", verdict) for id, verdict in current.items() if id not in old],
         gone=[
             Change(id, old[id], "")
@@ -63,6 +63,12 @@ def _worse(before: str, now: str) -> bool:
     if verdicts.SKIPPED in (before, now):
         return before == verdicts.SKIPPED and now in verdicts.BAD
     return _ORDER.index(now) > _ORDER.index(before)
+
+
+def _better(before: str, now: str) -> bool:
+    if verdicts.SKIPPED in (before, now):
+        return False
+    return _ORDER.index(now) < _ORDER.index(before)
 
 
 def _is_about(document: dict[str, Any], id: str) -> bool:
