@@ -91,10 +91,16 @@ def conformance(
     Exits with 0 if nothing failed, crashed or timed out, no line of --expectations is out of date,
     and something ran; with 1 otherwise; with 2 where no run could be made.
     """
+    given["imports"] = _each(given["imports"])
     try:
-        context.exit(_command(lists, resume, suites, given))
+        context.exit(_command(lists, resume, _each(suites), given))
     except Refused as refused:
         raise _Refused(str(refused)) from None
+
+
+def _each(given: tuple[str, ...]) -> tuple[str, ...]:
+    """Options that are given more than once, or with commas."""
+    return tuple(name for text in given for name in text.split(",") if name)
 
 
 def _command(lists: bool, resume: bool, suites: tuple[str, ...], given: dict[str, Any]) -> int:

@@ -19,8 +19,9 @@ def load(device: str, imports: tuple[str, ...], others: tuple[str, ...] = ()) ->
     for name in imports:
         try:
             importlib.import_module(name)
-        except ImportError as error:
-            raise Refused(f"cannot import {name}: {error}") from None
+        except Exception as error:
+            kind = "" if isinstance(error, ImportError) else f"{type(error).__name__}: "
+            raise Refused(f"cannot import {name}: {kind}{error}") from error
     find(device)
     return {"python": platform.python_version()} | {
         name: _version(name) for name in ("torch", *others, *imports)

@@ -73,7 +73,11 @@ class Run:
         """Raises WorkerFailed where that cannot be said, and Refused where the filter is none."""
         wanted = filtering.compiled(self.request.filter) if self.request.filter else None
         with ThreadPoolExecutor(max(1, len(self._supervisors))) as threads:
-            described = list(threads.map(Supervisor.describe, self._supervisors))
+            try:
+                described = list(threads.map(Supervisor.describe, self._supervisors))
+            except BaseException:  # an interrupt: or else the threads are waited for
+                self.stop()
+                raise
         found = Catalog({}, {}, [], [], {})
         for each in described:
             _add(found, each)

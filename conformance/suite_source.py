@@ -26,17 +26,26 @@ class Suites:
 
     renews = True
 
-    def __init__(self, backend: Backend, versions: dict[str, str]):
-        self._backend = backend
+    def __init__(
+        self,
+        settings: SuiteSettings,
+        without: tuple[str, ...],
+        say: Say,
+        versions: dict[str, str],
+    ):
+        self._backend = Backend(device.find(settings.device))
+        self._settings = settings
+        self._without = without
+        self._say = say
         self._versions = versions
         self._titles: dict[str, str] = {}
         self._checks: dict[str, Check] = {}  # by key, in order
 
-    def load(self, suite: str, package: str) -> None:
+    def _load(self, suite: str) -> None:
         """A suite that cannot be loaded has one check, which fails of that."""
         self._titles[suite] = suite
         try:
-            module = importlib.import_module(f"{package}.{suite}")
+            module = importlib.import_module(f"{self._settings.package}.{suite}")
             self._titles[suite] = _title(module)
             found = _by_name(_checks_of(module, self._backend))
         except Exception as error:
@@ -44,6 +53,10 @@ class Suites:
         self._checks |= {f"{suite}/{name}": check for name, check in found.items()}
 
     def describe(self) -> dict[str, Any]:
+        for suite in self._settings.suites:
+            if suite not in self._without:
+                self._say.loading(suite)
+                self._load(suite)
         return {
             "versions": self._versions,
             "titles": self._titles,
@@ -51,6 +64,9 @@ class Suites:
         }
 
     def check(self, key: str, phase: str) -> Entry:
+        suite = key.partition("/")[0]
+        if suite not in self._titles:  # some import much, which few workers need
+            self._load(suite)
         if key not in self._checks:
             return {"status": "failed", "error": "another process of the same backend has had it"}
         torch.default_generator.manual_seed(0)
@@ -73,12 +89,7 @@ def open(settings: str, without: tuple[str, ...], say: Say) -> Suites:
     """Of a suite in `without` the supervisor knows that loading it ends the process."""
     asked = SuiteSettings.from_json(settings)
     versions = device.load(asked.device, asked.imports)
-    opened = Suites(Backend(device.find(asked.device)), versions)
-    for suite in asked.suites:
-        if suite not in without:
-            say.loading(suite)
-            opened.load(suite, asked.package)
-    return opened
+    return Suites(asked, without, say, versions)
 
 
 def _checks_of(module: ModuleType, backend: Backend) -> Iterator[Check]:
