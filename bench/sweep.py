@@ -17,8 +17,8 @@ from backend import Backend
 from rows import Row, Section
 from timing import Code, paired
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "conformance"))
-from opinfo.sampling import Call, place  # how the samples are copied to a device
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from conformance.opinfo.sampling import Call, place  # how the samples are copied to a device
 
 # Of all operators, and of one that takes so long at least that a fixed cost does not decide.
 MEAN_LIMIT, LIMIT, LIMITED_NS = 1.06, 1.25, 2000.0

@@ -27,6 +27,6 @@ endforeach()
 install(DIRECTORY tests/runtime/suite DESTINATION "${OUTBACK_INSTALL_DIR}/tests/runtime")
 install(FILES tests/runtime/OutbackRuntimeSuite.cmake DESTINATION "${OUTBACK_INSTALL_DIR}/tests/runtime")
 if(SKBUILD) # in the wheel it is the package torch_outback.conformance
-  install(DIRECTORY tests/conformance/opinfo/ DESTINATION conformance PATTERN "__pycache__" EXCLUDE)
+  install(DIRECTORY conformance/ DESTINATION conformance PATTERN "__pycache__" EXCLUDE)
 endif()
 install(FILES CMakeLists.txt LICENSE DESTINATION "${OUTBACK_INSTALL_DIR}")

@@ -88,6 +88,7 @@ def bystander(name: str) -> OpInfo:
         lambda x, **k: torch.mul(x, 2, **k),
         inplace_variant=lambda x: x.mul_(2),
         supports_autograd=True,
+        supports_forward_ad=True,
         supports_out=True,
     )
 
@@ -100,6 +101,16 @@ class WrongGradient(torch.autograd.Function):
     @staticmethod
     def backward(_ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
         return gradient * 3
+
+
+class WrongTangent(torch.autograd.Function):
+    @staticmethod
+    def forward(_ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    @staticmethod
+    def jvp(_ctx: Any, tangent: torch.Tensor) -> torch.Tensor:
+        return tangent * 3
 
 
 class AbortInBackward(WrongGradient):
@@ -183,6 +194,9 @@ op_db = [
     broken("wrong_exception", raises),
     broken("wrong_gradient", lambda x, _: WrongGradient.apply(x), **AUTOGRAD),
     broken("no_gradient", lambda _, right: right.detach(), **AUTOGRAD),
+    broken(
+        "wrong_tangent", lambda x, _: WrongTangent.apply(x), supports_forward_ad=True, **AUTOGRAD
+    ),
     broken_inplace("inplace_does_nothing", lambda x: x),
     broken_inplace("inplace_returns_a_copy", lambda x: x.mul_(2).clone()),
     broken_out("out_is_ignored", lambda x, _: doubled(x)),
@@ -200,6 +214,7 @@ op_db = [
     broken_if("wrong_with_gaps", lambda x: not x.is_contiguous()),
     broken_if("wrong_with_nothing", lambda x: x.numel() == 0, right=lambda x: x.sum()),
     broken_if("wrong_without_dimensions", lambda x: x.dim() == 0),
+    broken_if("wrong_with_negated", lambda x: x.is_neg()),
     broken("wrong_gradient_with_gaps", lambda x, _: WrongGradientWithGaps.apply(x), **AUTOGRAD),
     broken_if("wrong_with_bfloat16", lambda x: x.dtype == torch.bfloat16, dtypes=TWO_DTYPES),
     broken_if(

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from opinfo.optimizers import STEPS
 from torch.testing._internal.common_optimizers import OptimizerInfo, OptimizerInput
+
+from conformance.opinfo.optimizers import STEPS
 
 
 def optimizer(name: str, on_device: Callable[[torch.optim.Optimizer], None]) -> OptimizerInfo:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from opinfo import compact
+
+from conformance.opinfo import compact
 
 PASSED = {"status": "passed", "samples": 3}
 FAILED = {"status": "failed", "sample": 2, "error": "on meta, not on cpu", "wrong_device": True}

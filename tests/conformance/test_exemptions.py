@@ -7,8 +7,9 @@ import warnings
 
 import pytest
 import torch
-from opinfo import catalog, exemptions, subjects
-from opinfo.settings import DEFAULT_EXEMPTIONS, DTYPES, KINDS, PHASES, Settings
+
+from conformance.opinfo import catalog, exemptions, subjects
+from conformance.opinfo.settings import DEFAULT_EXEMPTIONS, DTYPES, KINDS, PHASES, Settings
 
 SETTINGS = Settings(device="cpu", dtypes=("float32",))
 EXEMPTIONS = exemptions.Exemptions.load(DEFAULT_EXEMPTIONS)

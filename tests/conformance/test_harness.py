@@ -8,18 +8,20 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
-from opinfo import catalog, cli, compact, gate, listing, results
-from opinfo import fork_server as fork_server_process
-from opinfo.forked import ForkServer
-from opinfo.process import fork_server
-from opinfo.settings import PHASES, Settings, Shard
-from opinfo.subjects import key_of
-from opinfo.supervisor import Supervisor, WorkerFailed
+
+from conformance.opinfo import catalog, cli, compact, gate, listing, results
+from conformance.opinfo.run import run as run_samples
+from conformance.opinfo.settings import PHASES, SHARED, Settings, Shard
+from conformance.opinfo.subjects import key_of
+from conformance.run import Servers
+from conformance.running import fork_server as fork_server_process
+from conformance.running.forked import ForkServer
+from conformance.running.refused import WorkerFailed
 
 HERE = Path(__file__).parent
 BROKEN = {
@@ -32,15 +34,14 @@ OP_PHASES = PHASES["ops"]
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[ForkServer]:
-    with fork_server() as server:
-        yield server
+def server(servers: Servers) -> ForkServer:
+    return servers.of(SHARED)
 
 
 def run(server: ForkServer, timeout: float = 10, jobs: int = 2, **settings) -> dict:
     settings = Settings(**{"device": "cpu", **BROKEN, **settings})
-    supervisor = Supervisor(settings, jobs, timeout, lambda *_: None, server)
-    return results.build(supervisor.run(), settings, "test")
+    outcome = run_samples(settings, jobs, timeout, lambda *_: None, server)
+    return results.build(outcome, settings, "test")
 
 
 @pytest.fixture
@@ -104,6 +105,7 @@ def test_a_wrong_operator_is_reported_as_what_it_is(document, op, status, says):
     ("op", "phase", "says"),
     [
         ("wrong_gradient", "backward", "gradient: Mismatched elements: 4 / 4"),
+        ("wrong_tangent", "forward_ad", "tangent: Mismatched elements: 4 / 4"),
         ("no_gradient", "backward", "no result that requires a gradient, on the CPU there is one"),
         ("inplace_does_nothing", "inplace", "Mismatched elements: 4 / 4"),
         ("inplace_returns_a_copy", "inplace", "aliasing"),
@@ -162,10 +164,11 @@ def test_an_operator_runs_with_every_dtype_that_it_claims(document):
         ("wrong_gradient_with_gaps", "noncontiguous", "gradient: Mismatched elements: 4 / 4"),
         ("wrong_with_nothing", "empty", "Expected 0.0 but got 1.0"),
         ("wrong_without_dimensions", "zero_dim", "Expected 2.0 but got 3.0"),
+        ("wrong_with_negated", "conj_neg", "Mismatched elements: 4 / 4"),
     ],
 )
 def test_a_sample_in_another_form_fails_alone(document, op, phase, says):
-    others = {"forward", "noncontiguous", "empty", "zero_dim"} - {phase}
+    others = {"forward", "noncontiguous", "empty", "zero_dim", "conj_neg"} - {phase}
     assert {op_entry(document, op, other)["status"] for other in others} == {"passed"}
     assert op_entry(document, op, phase)["status"] == "failed"
     assert says in op_entry(document, op, phase)["error"]
@@ -316,12 +319,12 @@ def test_a_worker_that_may_still_be_forked_is_not_started_twice(tmp_path, monkey
 
 def test_what_torch_has_started_is_not_forked(monkeypatch):
     """An accelerator of torch's own: its driver may have been started by an import."""
-    monkeypatch.setattr(fork_server_process, "make_imports", lambda: None)
+    monkeypatch.setattr(fork_server_process, "make_imports", lambda _: None)
     monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
     monkeypatch.setattr(os, "fork", lambda: pytest.fail("it forked"))
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours:
-        monkeypatch.setattr(sys, "argv", ["", str(theirs.detach())])
+        monkeypatch.setattr(sys, "argv", ["", str(theirs.detach()), ""])
         ours.send(b"w")
         fork_server_process.main()
 

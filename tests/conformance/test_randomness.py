@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 import torch
-from opinfo import sampling
-from opinfo.calls import depends_on_seed
+
+from conformance.opinfo import sampling
+from conformance.opinfo.calls import depends_on_seed
 
 
 @pytest.mark.parametrize("seed", range(20))

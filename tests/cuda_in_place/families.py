@@ -71,7 +71,7 @@ class Place:
         from."""
         where = Path(tempfile.mkdtemp(prefix=f"{name}-{device}-", dir=self.files))
         backend = None if device == "cuda" else self.backend
-        paths = [PROGRAMS, PROGRAMS.parents[1] / "conformance", *filter(None, (more, backend))]
+        paths = [PROGRAMS, PROGRAMS.parents[2], *filter(None, (more, backend))]
         environment = {
             **stand_in.environment(self.stand_ins),
             "PYTHONPATH": os.pathsep.join(map(os.fspath, paths)),

@@ -64,3 +64,6 @@ def test_the_installed_command_makes_a_project(toolkit, tmp_path):
 def test_the_conformance_suite_is_installed(toolkit):
     said = call([toolkit.python, "-m", "torch_outback.conformance", "--help"])
     assert "--device" in said
+    quick = ["--device", "cpu", "--level", "quick", "--suite", "optimizers"]
+    said = call([toolkit.python.with_name("outback"), "conformance", *quick])
+    assert said.startswith("0 of 6 entries declared unsupported; 6 pass, 0 fail")

@@ -17,6 +17,7 @@ import click
 from . import answers, cache, names, new, toolkit
 from . import update as updating
 from .answers import Answers
+from .conformance.command import conformance
 from .refused import Refused
 
 
@@ -112,6 +113,9 @@ def main() -> None:
     Exits with 0; with 1 where a project is behind or has conflicts; with 2 where what was asked for
     cannot be done, and nothing was changed.
     """
+
+
+main.add_command(conformance)
 
 
 @main.command("new")

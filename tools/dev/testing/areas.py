@@ -188,6 +188,11 @@ AREAS = (
         python=("tests/package", "tests/python/test_autoload.py", "tests/python/module"),
         near=r"^scaffold_cpp_suite\.summary$",
     ),
+    Area(
+        "conformance",
+        ("conformance/*",),
+        python=("tests/conformance", "tests/package/test_wheel.py"),
+    ),
     Area("the command outback", ("generators/*",), python=("tests/package",)),
     # ---- Tests
     Area(
@@ -211,7 +216,7 @@ AREAS = (
     Area("tests of kernels", ("tests/kernels/*.py",), python=("tests/kernels",)),
     Area("torch's CUDA build", ("tests/cuda_in_place/*",), python=("tests/cuda_in_place",)),
     Area("programs beside torch.cuda's", ("tests/beside/*",), python=("tests/beside",)),
-    Area("PyTorch's samples", ("tests/conformance/*",), python=("tests/conformance",)),
+    Area("tests of conformance", ("tests/conformance/*",), python=("tests/conformance",)),
     Area(
         "tests of examples",
         ("tests/examples/*.py", "tests/examples/*.cpp"),

@@ -77,7 +77,7 @@ OTHER_SUITES = (
     ),
     Suite(
         name="conformance",
-        title="the harness that runs PyTorch's samples",
+        title="`outback conformance`",
         tests="tests/conformance",
         variables=_named,
         needs=("python",),

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 import torch
 from families.operators import gradients
-from opinfo import modules, operators, optimizers, sampling
-from opinfo.calls import run
-from opinfo.settings import Settings
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
+
+from conformance.opinfo import modules, operators, optimizers, sampling
+from conformance.opinfo.calls import run
+from conformance.opinfo.settings import Settings
 
 # Errors spell their arguments, and these are many.
 torch.Tensor.__repr__ = lambda self, **_: "a tensor"

@@ -6,8 +6,9 @@ from itertools import islice
 
 import torch
 from families.operators import gradients
-from opinfo import modules, sampling
-from opinfo.settings import Settings
+
+from conformance.opinfo import modules, sampling
+from conformance.opinfo.settings import Settings
 
 SAMPLES = 4  # of each mode
 

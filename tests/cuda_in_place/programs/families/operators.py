@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import torch
-from opinfo import operators, sampling
-from opinfo.calls import run
-from opinfo.exemptions import Exemptions, find
-from opinfo.settings import Settings
 from torch.utils import _pytree as pytree
+
+from conformance.opinfo import operators, sampling
+from conformance.opinfo.calls import run
+from conformance.opinfo.exemptions import Exemptions, find
+from conformance.opinfo.settings import Settings
 
 SAMPLES = 2
 

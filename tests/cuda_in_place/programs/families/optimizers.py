@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import torch
-from opinfo import optimizers
-from opinfo.settings import Settings
+
+from conformance.opinfo import optimizers
+from conformance.opinfo.settings import Settings
 
 IMPLEMENTATIONS = ("forloop", "foreach", "fused")
 

@@ -1,0 +1,81 @@
+"""Two documents, an older one and a newer one: what broke, and what was mended."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from . import verdicts
+from .document import id_of
+
+# From good to bad; a skipped entry says nothing of the backend.
+_ORDER = (
+    *(verdicts.PASS, verdicts.UNSUPPORTED, verdicts.EXPECTED, verdicts.FAIL),
+    *(verdicts.TIMEOUT, verdicts.CRASH),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """An entry with its verdicts; "" where it has none."""
+
+    id: str
+    before: str
+    now: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """By entries, in the order of the newer document."""
+
+    broke: list[Change]
+    mended: list[Change]
+    new: list[Change]
+    gone: list[Change]
+    versions: dict[str, tuple[str, str]]  # those that differ
+
+
+def compare(before: dict[str, Any], now: dict[str, Any]) -> Comparison:
+    """What is in the older one alone is gone only if the newer one should have it too."""
+    old = {id_of(entry): entry["verdict"] for entry in before["entries"]}
+    current = {id_of(entry): entry["verdict"] for entry in now["entries"]}
+    changes = [Change(id, old[id], verdict) for id, verdict in current.items() if id in old]
+    versions = sorted(before["versions"].keys() | now["versions"].keys())
+    was, is_now = before["versions"], now["versions"]
+    return Comparison(
+        broke=[each for each in changes if _worse(each.before, each.now)],
+        mended=[each for each in changes if _better(each.before, each.now)],
+        new=[Change(id, "", verdict) for id, verdict in current.items() if id not in old],
+        gone=[
+            Change(id, old[id], "")
+            for id in old
+            if id not in current and before["level"] == now["level"] and _is_about(now, id)
+        ],
+        versions={
+            name: (was.get(name, "absent"), is_now.get(name, "absent"))
+            for name in versions
+            if was.get(name) != is_now.get(name)
+        },
+    )
+
+
+def _worse(before: str, now: str) -> bool:
+    if verdicts.SKIPPED in (before, now):
+        return before == verdicts.SKIPPED and now in verdicts.BAD
+    return _ORDER.index(now) > _ORDER.index(before)
+
+
+def _better(before: str, now: str) -> bool:
+    if verdicts.SKIPPED in (before, now):
+        return False
+    return _ORDER.index(now) < _ORDER.index(before)
+
+
+def _is_about(document: dict[str, Any], id: str) -> bool:
+    """Whether a run of these settings would have had that entry."""
+    settings = document["settings"]
+    suite, _, rest = id.partition("/")
+    if not document["complete"] or settings["filter"] or suite not in settings["suites"]:
+        return False
+    parts = rest.split("/")
+    return len(parts) < 2 or parts[1] in settings["dtypes"]

@@ -1,0 +1,71 @@
+"""Loads the backend in a worker, and says whether the device that was asked for is there."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import platform
+
+import torch
+
+from .running.refused import Refused
+
+
+def load(device: str, imports: tuple[str, ...], others: tuple[str, ...] = ()) -> dict[str, str]:
+    """The versions of Python, of torch, of `others` and of the `imports`.
+
+    Raises Refused where a module cannot be imported, or where there is no such device afterwards.
+    """
+    for name in imports:
+        try:
+            importlib.import_module(name)
+        except Exception as error:
+            kind = "" if isinstance(error, ImportError) else f"{type(error).__name__}: "
+            raise Refused(f"cannot import {name}: {kind}{error}") from error
+    find(device)
+    return {"python": platform.python_version()} | {
+        name: _version(name) for name in ("torch", *others, *imports)
+    }
+
+
+def find(text: str) -> torch.device:
+    """The device with its index; the CPU is the one that has none."""
+    try:
+        device = torch.device(text)
+    except RuntimeError as error:
+        raise Refused(_no_such(text, str(error))) from None
+    if device.type == "cpu":
+        return torch.device("cpu")
+    module = getattr(torch, device.type, None)
+    if module is not None and hasattr(module, "device_count"):
+        count = module.device_count()
+        if count == 0:
+            raise Refused(f"{text}: there is no device, torch.{device.type}.device_count() is 0")
+        if (device.index or 0) >= count:
+            there = "there is 1 device" if count == 1 else f"there are {count} devices"
+            raise Refused(f"{text}: the index is out of range, {there}")
+    return torch.device(device.type, device.index or 0)
+
+
+def _no_such(text: str, said: str) -> str:
+    name = text.partition(":")[0]
+    registered = torch._C._get_privateuse1_backend_name()
+    if name.isidentifier() and "device type at start of device string" in said:
+        there = "" if registered == "privateuseone" else f", the one that is there is {registered}"
+        return (
+            f"no module has registered a device type {name!r}{there}: name the module that does "
+            f"with --import torch_{name}"
+        )
+    return f"{text}: {said.splitlines()[0]}"
+
+
+def _version(name: str) -> str:
+    """Of a module, or else of the distribution of that name."""
+    try:
+        module = importlib.import_module(name)
+    except ImportError:
+        return "absent"
+    try:
+        return str(getattr(module, "__version__", None) or importlib.metadata.version(name))
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,30 @@
+"""Files that a run writes: known to be writable before it starts, and never half written."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from pathlib import Path
+
+
+def check_writable(path: Path) -> None:
+    """Raises OSError where `write` would, after hours."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=path.parent).close()
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+
+
+def write(path: Path, text: str) -> None:
+    """The old one or the new one, whenever this process ends."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and not path.is_file():  # a device or a pipe is not replaced
+        path.write_text(text, encoding="utf-8")
+        return
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    fresh.write_text(text, encoding="utf-8")
+    os.replace(fresh, path)

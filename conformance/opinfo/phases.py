@@ -1,0 +1,198 @@
+"""What is checked of a sample in each phase: results, gradients, tangents, in place, out=."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.autograd import forward_ad
+from torch.utils import _pytree as pytree
+
+from .calls import Arguments, NothingToCompare, SameRefusal, run
+from .comparing import Comparison, Mismatch, aliases, same_strides
+from .gradients import cotangents_of, requiring_grad
+from .sampling import Call, copy_to
+
+if TYPE_CHECKING:
+    from .operators import Operator
+
+
+def check_forward(
+    op: Operator, arguments: Arguments, comparison: Comparison, entry: dict[str, Any]
+) -> None:
+    """Results, arguments after the call, and which of them share memory."""
+    expected, actual = _check_call(op.info, arguments, comparison)
+    if not same_strides(actual, expected):
+        entry["other_strides"] = True
+
+
+def check_inplace(
+    op: Operator, arguments: Arguments, comparison: Comparison, _entry: dict[str, Any]
+) -> None:
+    """Tensor.op_(): the first argument changes as on the CPU, and is what is returned."""
+    _check_call(op.info.get_inplace(), arguments, comparison, returns_input=True)
+
+
+def check_backward(
+    op: Operator, arguments: Arguments, comparison: Comparison, _entry: dict[str, Any]
+) -> None:
+    """Gradients of all inputs that require one."""
+    expected, actual = arguments.sides.both(
+        lambda: gradients(op, arguments.on_cpu()), lambda: gradients(op, arguments.on_device())
+    )
+    comparison.check("gradient", actual, expected)
+
+
+def check_forward_ad(
+    op: Operator, arguments: Arguments, comparison: Comparison, _entry: dict[str, Any]
+) -> None:
+    """Results and their tangents, for fixed tangents of all inputs that can have one."""
+    expected, actual = arguments.sides.both(
+        lambda: tangents(op, arguments.on_cpu()), lambda: tangents(op, arguments.on_device())
+    )
+    comparison.check("tangent", actual, expected)
+
+
+def check_out(
+    op: Operator, arguments: Arguments, comparison: Comparison, _entry: dict[str, Any]
+) -> None:
+    """out= an empty tensor, which has to grow, and a transposed one, which has to stay so."""
+    try:
+        template = arguments.sides.ask_cpu(lambda: _plain_result(op, arguments.on_cpu()))
+    except NothingToCompare:
+        raise
+    except Exception as error:
+        raise arguments.sides.refusal(error, lambda: run(op.info, arguments.on_device())) from None
+    refusals = []
+    for what, form in (("empty", _empty), ("transposed", _transposed)):
+        try:
+            _check_out_form(op, arguments, comparison, what, pytree.tree_map(form, template))
+        except SameRefusal as same:
+            refusals.append(same)
+    if len(refusals) == 2:
+        raise refusals[0]
+
+
+def _check_out_form(
+    op: Operator, arguments: Arguments, comparison: Comparison, what: str, out: Any
+) -> None:
+    outs = [out, pytree.tree_map(lambda t: copy_to(t, arguments.device), out)]
+    calls = (arguments.on_cpu(), arguments.on_device())
+    expected, actual = arguments.sides.both(
+        lambda: run(op.info, calls[0], out=outs[0]),
+        lambda: run(op.info, calls[1], out=outs[1]),
+    )
+    for name, mine, cpus in (("result", actual, expected), ("out=", *reversed(outs))):
+        dataclasses.replace(comparison, values=False).check(f"{name} {what}", mine, cpus)
+        comparison.check(f"{name} {what}", calls[1].process(mine), calls[0].process(cpus))
+    if _identities(actual, outs[1]) != _identities(expected, outs[0]):
+        raise Mismatch(f"out= {what}: what is returned is not what was passed")
+    if not same_strides(outs[1], outs[0]):
+        raise Mismatch(f"out= {what}: other strides than on the CPU")
+
+
+def check_variant(
+    op: Operator, arguments: Arguments, comparison: Comparison, entry: dict[str, Any]
+) -> None:
+    """Results and gradients of a sample in another form."""
+    check_forward(op, arguments, comparison, entry)
+    if op.differentiable:
+        try:
+            check_backward(op, arguments, comparison, entry)
+        except (NothingToCompare, SameRefusal):  # the results were an answer all the same
+            entry["without_gradients"] = entry.get("without_gradients", 0) + 1
+
+
+CHECKS: dict[str, Callable[[Operator, Arguments, Comparison, dict[str, Any]], None]] = {
+    "forward": check_forward,
+    "backward": check_backward,
+    "inplace": check_inplace,
+    "out": check_out,
+    "noncontiguous": check_variant,
+    "empty": check_variant,
+    "zero_dim": check_variant,
+    "forward_ad": check_forward_ad,
+    "conj_neg": check_variant,
+}
+
+
+def _check_call(
+    function: Callable, arguments: Arguments, comparison: Comparison, *, returns_input: bool = False
+) -> tuple[Any, Any]:
+    cpu, device = arguments.on_cpu(), arguments.on_device()
+    devices = [tensor.device for tensor in device.tensors()]
+    expected, actual = arguments.sides.both(
+        lambda: run(function, cpu), lambda: run(function, device)
+    )
+    dataclasses.replace(comparison, values=False).check("result", actual, expected)
+    comparison.check("result", device.process(actual), cpu.process(expected))
+    for where, mine, cpus in zip(devices, device.tensors(), cpu.tensors(), strict=True):
+        dataclasses.replace(comparison, device=where).check("argument after the call", mine, cpus)
+    mine, cpus = aliases(actual, device.tensors()), aliases(expected, cpu.tensors())
+    if mine != cpus:
+        raise Mismatch(f"aliasing: results share the memory of arguments {mine}, on the CPU {cpus}")
+    if returns_input and expected is cpu.input and actual is not device.input:
+        raise Mismatch("what is returned is not the argument")
+    return expected, actual
+
+
+def gradients(op: Operator, call: Call) -> list[torch.Tensor | None]:
+    """Of the results as PyTorch's gradcheck would take them, for fixed cotangents."""
+    results = run(lambda *a, **k: op.info.gradcheck_wrapper(op.info.get_op(), *a, **k), call)
+    outputs = requiring_grad(call.process(results))
+    inputs = requiring_grad(call.tensors())
+    if not outputs or not inputs:
+        raise NothingToCompare("no result that requires a gradient")
+    return list(torch.autograd.grad(outputs, inputs, cotangents_of(outputs), allow_unused=True))
+
+
+def tangents(op: Operator, call: Call) -> list[torch.Tensor | None]:
+    """Of the results, as forward mode AD takes them along with the results."""
+    inputs = requiring_grad(call.tensors())
+    if not inputs or any(tensor.layout != torch.strided for tensor in inputs):
+        raise NothingToCompare("no input that has a tangent")
+    with forward_ad.dual_level():
+        detached = [tensor.detach() for tensor in inputs]
+        made = map(forward_ad.make_dual, detached, cotangents_of(detached))
+        duals = dict(zip(map(id, inputs), made, strict=True))
+        arguments = pytree.tree_map(
+            lambda leaf: duals.get(id(leaf), leaf), (call.input, call.args, call.kwargs)
+        )
+        results = run(
+            lambda *a, **k: op.info.gradcheck_wrapper(op.info.get_op(), *a, **k),
+            Call(*arguments, call.process),
+        )
+        found = [
+            forward_ad.unpack_dual(result).tangent
+            for result in pytree.tree_leaves(call.process(results))
+            if isinstance(result, torch.Tensor)
+        ]
+    if all(tangent is None for tangent in found):
+        raise NothingToCompare("no result that has a tangent")
+    return found
+
+
+def _plain_result(op: Operator, call: Call) -> Any:
+    result = run(op.info, call)
+    leaves = pytree.tree_leaves(result)
+    if not all(isinstance(x, torch.Tensor) and x.layout == torch.strided for x in leaves):
+        raise NothingToCompare("the result is not made of tensors that out= could take")
+    # out= takes plain tuples and lists, results have names.
+    return result if isinstance(result, (torch.Tensor, list)) else tuple(leaves)
+
+
+def _empty(like: torch.Tensor) -> torch.Tensor:
+    return torch.empty(0, dtype=like.dtype)
+
+
+def _transposed(like: torch.Tensor) -> torch.Tensor:
+    reversed_shape = tuple(reversed(like.shape))
+    return torch.ones(reversed_shape, dtype=like.dtype).permute(tuple(reversed(range(like.dim()))))
+
+
+def _identities(results: Any, outs: Any) -> list[bool]:
+    """Which results are the tensors that were passed; some operators return nothing."""
+    pairs = zip(pytree.tree_leaves(results), pytree.tree_leaves(outs), strict=False)
+    return [result is out for result, out in pairs]

@@ -1,0 +1,99 @@
+"""The document in the terminal: counts first, then each failure with what it breaks."""
+
+from __future__ import annotations
+
+import collections
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from .. import verdicts
+from ..baseline import Change, Comparison
+from ..document import id_of
+
+_DETAILED = 40  # failures that are told whole; the document has them all
+_NAMED = 8  # entries for one reason
+_STYLES = {verdicts.FAIL: "red", verdicts.CRASH: "magenta", verdicts.TIMEOUT: "yellow"}
+
+
+def show(console: Console, document: dict[str, Any], comparison: Comparison | None = None) -> None:
+    console.print(f"[bold]{escape(document['headline'])}[/bold]", highlight=False)
+    versions = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
+    console.print(
+        f"{document['device']}, level {document['level']}, {document['seconds']:.0f} s; {versions}"
+    )
+    console.print(f"[dim]{escape(document['sampled'])}[/dim]", highlight=False)
+    console.print(_table(document))
+    _failures(console, document)
+    for title, verdict in (("Unsupported", verdicts.UNSUPPORTED), ("Expected", verdicts.EXPECTED)):
+        _reasons(console, document, title, verdict)
+    for problem in document["problems"]:
+        console.print(f"[red]problem:[/red] {escape(problem)}", highlight=False)
+    if comparison is not None:
+        _compared(console, comparison)
+
+
+def _table(document: dict[str, Any]) -> Table:
+    table = Table(show_edge=False, pad_edge=False)
+    table.add_column("suite")
+    table.add_column("score", justify="right")
+    for verdict in verdicts.VERDICTS:
+        table.add_column(verdict, justify="right")
+    for suite in document["suites"]:
+        score = "-" if suite["score"] is None else f"{suite['score']:.1f} %"
+        numbers = (suite["totals"][verdict] for verdict in verdicts.VERDICTS)
+        table.add_row(suite["name"], score, *(str(number or "") for number in numbers))
+    return table
+
+
+def _failures(console: Console, document: dict[str, Any]) -> None:
+    bad = [entry for entry in document["entries"] if entry["verdict"] in verdicts.BAD]
+    for entry in bad[:_DETAILED]:
+        style = _STYLES[entry["verdict"]]
+        head = f"[{style}]{entry['verdict']}[/{style}] [bold]{escape(id_of(entry))}[/bold]"
+        console.print(f"\n{head}  {escape(entry['message'])}", highlight=False)
+        for before, name in (
+            ("has to hold: ", "promise"),
+            ("called by:   ", "called_by"),
+            ("without it:  ", "without"),
+        ):
+            if name in entry:
+                console.print(f"  [dim]{before}[/dim]{escape(entry[name])}", highlight=False)
+    if len(bad) > _DETAILED:
+        console.print(f"\nand {len(bad) - _DETAILED} more that did not pass")
+
+
+def _reasons(console: Console, document: dict[str, Any], title: str, verdict: str) -> None:
+    reasons = collections.defaultdict(list)
+    for entry in document["entries"]:
+        if entry["verdict"] == verdict:
+            reasons[entry["reason"]].append(id_of(entry))
+    if not reasons:
+        return
+    console.print(f"\n[bold]{title}[/bold]")
+    for reason, ids in sorted(reasons.items(), key=lambda item: -len(item[1])):
+        more = f", and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
+        named = escape(", ".join(ids[:_NAMED]))
+        console.print(f"{len(ids):5}  {escape(reason)}\n       [dim]{named}{more}[/dim]")
+
+
+def _compared(console: Console, comparison: Comparison) -> None:
+    versions = ", ".join(
+        f"{name} {was} to {now}" for name, (was, now) in comparison.versions.items()
+    )
+    console.print(f"\n[bold]Compared with the baseline[/bold] {escape(versions)}")
+    for title, changes in (
+        ("broke", comparison.broke),
+        ("mended", comparison.mended),
+        ("new", comparison.new),
+        ("gone", comparison.gone),
+    ):
+        console.print(f"{len(changes):5}  {title}")
+        for change in changes[:_DETAILED] if title in ("broke", "mended", "gone") else ():
+            console.print(f"       [dim]{escape(_told(change))}[/dim]", highlight=False)
+
+
+def _told(change: Change) -> str:
+    return f"{change.id}: {change.before}, now {change.now or 'absent'}"

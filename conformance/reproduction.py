@@ -1,0 +1,22 @@
+"""What to paste to see a failure again."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from .item import Item
+from .opinfo import reproduction as of_operators
+from .request import Request
+
+
+def of(request: Request, item: Item, entry: dict[str, Any]) -> str:
+    """A program, for an operator; for the rest the command that runs this entry alone."""
+    if item.suite == "operators":
+        return of_operators.program(request.sample_settings(), item, entry)
+    command = ["outback", "conformance", "--device", request.device]
+    for module in request.imports:
+        command += ["--import", module]
+    command += ["--level", request.level, "--suite", item.suite]
+    words = f'"{item.id}"' if set(item.id) & set(" ()") else item.id
+    return shlex.join([*command, "-k", words])

@@ -1,5 +1,0 @@
-"""``python -m opinfo``."""
-
-from .cli import main
-
-main()

@@ -1,0 +1,3 @@
+"""A suite that cannot be imported."""
+
+import no_such_module  # noqa: F401

@@ -1,0 +1,95 @@
+"""Lines of what is expected to fail: what they stand for, and which are out of date."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conformance.expectations import Expectations, Line
+from conformance.item import Item
+from conformance.request import Request
+from conformance.running.refused import Refused
+
+ITEMS = [
+    Item("streams", "waits[acme:1]", "streams/waits"),
+    Item("operators", "mul", "ops/mul/float32", "forward", "float32"),
+]
+
+
+def loaded(folder: Path, *lines: str) -> Expectations:
+    file = folder / "expectations"
+    file.write_text("\n".join(lines))
+    return Expectations.load(file)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fits"),
+    [
+        ("operators/mul/float32/forward", True),
+        ("operators/mul/float32", True),
+        ("operators/mul", True),
+        ("operators", True),
+        ("operators/*/float32", True),
+        ("*/forward", True),
+        ("operators/mu", False),
+        ("mul", False),
+        ("operators/mul/float32/forward/more", False),
+    ],
+)
+def test_a_line_stands_for_what_begins_with_it(pattern, fits):
+    assert Line("", pattern, "").speaks_for("operators/mul/float32/forward") is fits
+
+
+def test_brackets_stand_for_themselves():
+    assert Line("", "streams/waits[acme:1]", "").speaks_for("streams/waits[acme:1]")
+    assert not Line("", "streams/waits[acme:1]", "").speaks_for("streams/waitsa")
+
+
+@pytest.mark.parametrize("line", ["streams/waits", "streams/waits:", "streams/waits: ", "a reason"])
+def test_a_line_without_a_reason_is_refused(tmp_path, line):
+    with pytest.raises(Refused, match="expectations:2: a line is"):
+        loaded(tmp_path, "# A comment: with a colon", line)
+
+
+@pytest.mark.parametrize(
+    ("line", "level", "idle"),
+    [
+        ("streams/waits[acme:1]", "quick", False),
+        ("streams/gone", "quick", True),
+        ("operators/mul", "quick", False),
+        ("operators/gone", "quick", True),
+        ("operators/mul/float32/gone", "standard", True),
+        ("operators/mul/float64", "standard", False),  # which only the level full has
+        ("operators/mul/float64", "full", True),
+    ],
+)
+def test_a_line_that_stands_for_nothing_is_told(tmp_path, line, level, idle):
+    request = Request("acme", level=level, suites=("streams", "operators"))
+    found = list(loaded(tmp_path, f"{line}: not done yet").idle(ITEMS, request))
+    assert found == ([f"{tmp_path}/expectations:1: {line} is no entry"] if idle else [])
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "outlived"),
+    [
+        ("pass pass", True),
+        ("pass fail", False),
+        ("fail fail", False),
+        ("unsupported skipped", False),
+    ],
+)
+def test_a_line_of_which_all_passes_has_to_go(tmp_path, verdicts, outlived):
+    expectations = loaded(tmp_path, "", "streams: not done yet")
+    entries = [
+        {"id": f"streams/{number}", "verdict": verdict}
+        for number, verdict in enumerate(verdicts.split())
+    ]
+    found = list(expectations.outlived(expectations.applied(entries)))
+    assert found == [f"{tmp_path}/expectations:2: streams passes: remove the line"] * outlived
+
+
+def test_only_a_whole_run_is_asked_for_lines_that_stand_for_nothing():
+    assert Request("acme").whole
+    assert not Request("acme", chosen=True).whole
+    assert not Request("acme", filter="mul").whole

@@ -1,0 +1,61 @@
+"""Entries as tests of pytest: what fails, is unsupported or expected, in its words."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def pytest_of(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
+    """Of a vendor, with one test of his own."""
+    (folder / "test_own.py").write_text("def test_own():\n    pass\n")
+    command = [sys.executable, "-m", "pytest", "-p", "conformance.pytest_plugin", "-rA"]
+    command += ["-p", "no:cacheprovider", "--conformance-device=cpu", *arguments]
+    command += ["--conformance-package=small_suites", "--conformance-timeout=8"]
+    paths = os.pathsep.join((str(ROOT), os.environ["PYTHONPATH"]))
+    environment = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
+    environment |= {"PYTHONPATH": paths, "COLUMNS": "200"}
+    return subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True)
+
+
+def test_entries_are_tests_beside_the_vendors_own(tmp_path):
+    expected = tmp_path / "expectations"
+    expected.write_text("plain/raises: not done yet\nplain/passes: not done yet\n")
+    done = pytest_of(
+        *(tmp_path, "--conformance-suite=plain", f"--conformance-expectations={expected}")
+    )
+    assert done.returncode == 1, done.stderr
+    said = done.stdout
+    assert "3 failed, 2 passed, 3 skipped, 1 xfailed" in said
+    assert "fail: assert 2 == 3" in said
+    assert "called by:   torch/nn/modules/module.py: Module.to" in said
+    assert "unsupported: no graphs" in said and "there is one cpu" in said
+    assert "[XPASS(strict)] not done yet" in said
+    assert "2 of 8 entries declared unsupported; 2 pass, 2 fail, 0 crash" in said
+
+
+def test_k_chooses_and_a_late_end_of_a_worker_fails_the_run(tmp_path):
+    done = pytest_of(tmp_path, "--conformance-suite=dying", "-k", "dying and (aborts or leaks)")
+    assert done.returncode == 1
+    assert "SIGABRT" in done.stdout
+    assert "dying/leaks_an_exit_code: at exit: exit status 5" in done.stdout
+    assert "test_own" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("--conformance-suite=nothing", "no such suite: nothing"),
+        ("--conformance-device=nova", "no module has registered a device type 'nova'"),
+    ],
+)
+def test_what_cannot_be_run_ends_pytest(tmp_path, given, says):
+    done = pytest_of(tmp_path, "--conformance-suite=plain", given)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert says in done.stderr
