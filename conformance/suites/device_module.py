@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import threading
+import warnings
 from collections.abc import Callable
 
 import torch
@@ -366,6 +367,43 @@ def streams_tell_their_device(backend: Backend) -> None:
         with current_device(backend, device):
             equal(current().device, device, "the device of the current stream")
             equal(make().device, device, "the device of a stream made there")
+
+
+def _synchronizing_calls(backend: Backend) -> dict[str, Callable[[], object]]:
+    tensor = torch.arange(4.0, device=backend.device)
+    return {
+        "item()": tensor[0].item,
+        "cpu()": tensor.cpu,
+        "tolist()": tensor.tolist,
+        "nonzero()": tensor.nonzero,
+        "a mask": lambda: tensor[tensor > 1],
+        "bool()": lambda: bool(tensor[1]),
+    }
+
+
+@check(without="hidden synchronisation cannot be found", tier="full")
+def synchronisation_is_warned_of(backend: Backend) -> None:
+    """set_sync_debug_mode() makes what waits for the device warn, raise, or do neither."""
+    need_privateuse1(backend)
+    put, get = backend.need("set_sync_debug_mode"), backend.need("get_sync_debug_mode")
+    before = get()
+    calls = _synchronizing_calls(backend)
+    try:
+        for mode, number in (("default", 0), ("warn", 1), ("error", 2)):
+            put(mode)
+            equal(get(), number, f"get_sync_debug_mode() with {mode}")
+            for name, call in calls.items():
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    if mode == "error":
+                        with refused(RuntimeError, what=f"{name} in the mode error"):
+                            call()
+                    else:
+                        call()
+                warned = any("synchroniz" in str(warning.message) for warning in caught)
+                equal(warned, mode == "warn", f"whether {name} warns in the mode {mode}")
+    finally:
+        put(before)
 
 
 # ---- random numbers, as far as the module's functions go

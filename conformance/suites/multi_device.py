@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 
 from ..backend import Backend
-from ..check import Check, check, variants
+from ..check import Check, Unsupported, check, variants
 from ..current import current_device, need_accelerator
 from ..expect import equal, on, refused, same
 
@@ -358,6 +358,8 @@ def each_device_has_its_own_current_stream(backend: Backend) -> None:
         with current_device(backend, backend.device):
             before = current(left), current(right)
             stream = torch.Stream(device=right)
+            if stream == before[1]:
+                raise Unsupported("a new torch.Stream is the device's current one")
             with stream:
                 equal(torch.accelerator.current_device_index(), right.index, "the device inside")
                 equal(current(right), stream, "the stream inside")
