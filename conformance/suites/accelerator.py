@@ -382,9 +382,12 @@ def free_memory_is_a_part_of_all(backend: Backend) -> None:
     get = _newer(torch.accelerator, "get_memory_info")
     for index in range(backend.count):
         totals = set()
+        tensor = torch.empty(32 * MEGABYTE, dtype=torch.uint8, device=f"{backend.name}:{index}")
         for form in _forms(backend, index):
             free, total = get(form)
-            assert 0 <= free <= total and total > 0, f"free is {free}, total {total}"
+            assert 0 <= free <= total - tensor.nbytes, (
+                f"with {tensor.nbytes} bytes in use, free is {free}, total {total}"
+            )
             totals.add(total)
         equal(len(totals), 1, "the number of totals")
 

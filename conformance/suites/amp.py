@@ -16,6 +16,7 @@ from ..backend import Backend
 from ..check import Check, Unsupported, check, variants
 from ..current import need_privateuse1
 from ..expect import equal, on, refused, same
+from ..warned import warnings_are
 
 RULES = "torch/include/ATen/autocast_mode.h: AT_FORALL_LOWER_PRECISION_FP"
 FP32_RULES = "torch/include/ATen/autocast_mode.h: AT_FORALL_FP32"
@@ -56,7 +57,7 @@ def autocast_can_be_switched_on(backend: Backend) -> None:
     equal(torch.is_autocast_enabled(backend.name), False, "is_autocast_enabled() before")
     default = torch.get_autocast_dtype(backend.name)
     for dtype in _dtypes(backend):
-        with warnings.catch_warnings(action="error"), torch.autocast(backend.name, dtype=dtype):
+        with warnings_are("error"), torch.autocast(backend.name, dtype=dtype):
             equal(torch.is_autocast_enabled(backend.name), True, "is_autocast_enabled()")
             equal(torch.get_autocast_dtype(backend.name), dtype, "get_autocast_dtype()")
         equal(torch.is_autocast_enabled(backend.name), False, "is_autocast_enabled() afterwards")
@@ -66,7 +67,7 @@ def autocast_can_be_switched_on(backend: Backend) -> None:
 @check(called_by=AUTOCAST, without="autocast() without a dtype is switched off with a warning")
 def the_default_dtype_is_supported(backend: Backend) -> None:
     """autocast(device) without a dtype is on, without a warning."""
-    with warnings.catch_warnings(action="error"), torch.autocast(backend.name):
+    with warnings_are("error"), torch.autocast(backend.name):
         equal(torch.is_autocast_enabled(backend.name), True, "is_autocast_enabled()")
 
 
@@ -429,7 +430,7 @@ def unsafe_losses_are_refused(backend: Backend) -> None:
 
 
 def _scaler(backend: Backend, **settings: float) -> torch.amp.GradScaler:
-    with warnings.catch_warnings(action="error"):
+    with warnings_are("error"):
         return torch.amp.GradScaler(backend.name, init_scale=16.0, **settings)
 
 

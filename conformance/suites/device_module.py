@@ -293,8 +293,11 @@ def free_memory_is_a_part_of_all(backend: Backend) -> None:
     """mem_get_info() is (free, total) in bytes, and total what the properties say."""
     need_privateuse1(backend)
     for index in range(backend.count):
+        tensor = torch.empty(1 << 25, dtype=torch.uint8, device=f"{backend.name}:{index}")
         free, total = backend.need("mem_get_info")(index)
-        assert 0 <= free <= total and total > 0, f"free is {free}, total {total}"
+        assert 0 <= free <= total - tensor.nbytes, (
+            f"with {tensor.nbytes} bytes in use, free is {free}, total {total}"
+        )
         properties = backend.need("get_device_properties")(index)
         equal(total, properties.total_memory, "total")
 

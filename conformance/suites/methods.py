@@ -7,7 +7,6 @@ and called beside the backend's. A backend may take more arguments than they do.
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Callable, Iterator
 
 import torch
@@ -18,6 +17,7 @@ from ..backend import Backend
 from ..check import Check, Unsupported, check, variants
 from ..current import current_device, need_privateuse1
 from ..expect import equal, on, refused, same
+from ..warned import warnings_are
 
 GENERATOR = "torch/utils/backend_registration.py: generate_methods_for_privateuse1_backend"
 TENSORS = "torch/utils/backend_registration.py: _generate_tensor_methods_for_privateuse1_backend"
@@ -377,7 +377,7 @@ def storages_tell_their_device(backend: Backend) -> None:
     equal(getattr(here.untyped_storage(), name), False, f"{name} on the CPU")
     equal(getattr(there.untyped_storage(), name), True, f"{name} on the device")
     _method(backend, torch.TypedStorage, "is_")
-    with warnings.catch_warnings(action="ignore"):
+    with warnings_are("ignore"):
         typed = torch.TypedStorage(2, dtype=torch.int64)
         equal(getattr(typed, name), False, f"{name} of a typed one on the CPU")
         typed = typed.to(device=backend.device)
@@ -388,7 +388,7 @@ def storages_tell_their_device(backend: Backend) -> None:
 def typed_storages_go_where_they_are_sent(backend: Backend) -> None:
     """TypedStorage.<name>() keeps the dtype and the values."""
     method = _method(backend, torch.TypedStorage)
-    with current_device(backend, backend.device), warnings.catch_warnings(action="ignore"):
+    with current_device(backend, backend.device), warnings_are("ignore"):
         moved = method(torch.TypedStorage([1, 2, 3], dtype=torch.int64))
         equal(type(moved), torch.TypedStorage, "the class")
         look = (moved.device, moved.dtype, len(moved))

@@ -6,7 +6,6 @@ import contextlib
 import copy
 import io
 import pickle
-import warnings
 from collections.abc import Callable, Iterator
 
 import torch
@@ -15,6 +14,7 @@ from ..backend import Backend
 from ..check import Check, Unsupported, check, variants
 from ..current import current_device, need_accelerator
 from ..expect import equal, on, refused, same
+from ..warned import warnings_are
 
 SEEDING = "torch/random.py: _seed_custom_device"
 FORK = "torch/random.py: fork_rng"
@@ -63,10 +63,10 @@ def a_seed_gives_the_same_numbers(backend: Backend) -> None:
     """torch.manual_seed() seeds every device, without a warning: the same numbers again."""
     with _numbers_are_kept(backend):
         for device in _devices(backend):
-            with warnings.catch_warnings(action="error"):
+            with warnings_are("error"):
                 torch.manual_seed(1234)
             first = _draw(device)
-            with warnings.catch_warnings(action="error"):
+            with warnings_are("error"):
                 torch.manual_seed(1234)
             same(_draw(device), first, torch.device("cpu"), f"the numbers of {device}")
 
@@ -271,7 +271,7 @@ def fork_rng_restores_every_device(backend: Backend) -> None:
 def fork_rng_needs_no_arguments(backend: Backend) -> None:
     """fork_rng(device_type=...) restores all devices where none is named."""
     need_accelerator(backend)
-    with _numbers_are_kept(backend), warnings.catch_warnings(action="ignore"):
+    with _numbers_are_kept(backend), warnings_are("ignore"):
         for device in _devices(backend):
             torch.manual_seed(8)
             expected = _draw(device)

@@ -7,7 +7,6 @@ import importlib.util
 import io
 import pickle
 import tempfile
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from ..backend import Backend
 from ..check import Check, Skipped, check, variants
 from ..current import current_device, need_accelerator
 from ..expect import equal, on, refused, same
+from ..warned import warnings_are
 
 SAVE = "torch/serialization.py: save"
 LOAD = "torch/serialization.py: load"
@@ -301,7 +301,7 @@ def _dense(tensor: torch.Tensor) -> torch.Tensor:
 def other_layouts_come_back(backend: Backend, make: Callable) -> None:
     """A tensor of this layout comes back on the device, or on the CPU where that is asked for."""
     place = _place(backend)
-    with warnings.catch_warnings(action="ignore"):
+    with warnings_are("ignore"):
         expected = _dense(make(CPU))
         tensor = make(place)
         for target in (place, CPU):
@@ -358,7 +358,7 @@ def deep_copies_have_memory_of_their_own(backend: Backend) -> None:
 def other_layouts_are_copied(backend: Backend) -> None:
     """copy.deepcopy() of sparse COO, jagged and quantized tensors is on the device."""
     place = _place(backend)
-    with warnings.catch_warnings(action="ignore"):
+    with warnings_are("ignore"):
         for name in ("sparse COO", "jagged", "quantized"):
             found = copy.deepcopy(LAYOUTS[name](place))
             on(found, place)
@@ -413,7 +413,7 @@ def scripts_are_loaded_there(backend: Backend) -> None:
     place, file = _place(backend), io.BytesIO()
     layer = torch.nn.Linear(3, 2)
     source = torch.arange(6.0).view(2, 3)
-    with warnings.catch_warnings(action="ignore"):
+    with warnings_are("ignore"):
         torch.jit.save(torch.jit.trace(layer, source), file)
         file.seek(0)
         found = torch.jit.load(file, map_location=place)

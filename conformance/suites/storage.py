@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import io
 import itertools
-import warnings
 
 import torch
 
@@ -13,6 +12,7 @@ from ..backend import Backend
 from ..check import Skipped, check
 from ..current import current_device, need_accelerator
 from ..expect import equal, on, refused, same
+from ..warned import warnings_are
 
 STORAGE = "torch/storage.py: UntypedStorage"
 MOVE = "torch/_utils.py: _to"
@@ -279,7 +279,7 @@ def typed_storages_have_values(backend: Backend) -> None:
     """A TypedStorage of the device has its dtype, its values, and the tensor's memory."""
     place = _place(backend)
     tensor = torch.tensor([1.5, 2.5, 3.5], device=place)
-    with warnings.catch_warnings(action="ignore"):
+    with warnings_are("ignore"):
         storage = tensor.storage()
         equal((storage.dtype, storage.device, len(storage)), (torch.float32, place, 3), "its look")
         equal(storage.tolist(), [1.5, 2.5, 3.5], "its values")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import warnings
 from collections.abc import Callable
 
 import torch
@@ -17,6 +16,7 @@ from ..backend import Backend
 from ..check import Check, check, variants
 from ..current import need_accelerator
 from ..expect import equal, on, refused, same
+from ..warned import warnings_are
 
 KEEPS = "torch/include/c10/core/TensorImpl.h: storage_"
 VIEW = "torch/include/ATen/native/Resize.h: setStrided"
@@ -491,7 +491,7 @@ def other_layouts_keep_their_memory(backend: Backend, make: Callable) -> None:
     """What is taken of a tensor of this layout outlives it, in each grad mode."""
     place = _place(backend)
     for mode, context in MODES.items():
-        with context(), warnings.catch_warnings(action="ignore"):
+        with context(), warnings_are("ignore"):
             expected = make(CPU)
             found = make(place)
             for count in (2, 3, 5, 6, 8, 9):
