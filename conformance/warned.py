@@ -1,0 +1,18 @@
+"""What is done with warnings for a while."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator
+
+
+@contextlib.contextmanager
+def warnings_are(action: str) -> Iterator[None]:
+    """Every warning inside is an "error", or is what else warnings.simplefilter() takes.
+
+    warnings.catch_warnings() takes no action before Python 3.11.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter(action)
+        yield
