@@ -36,8 +36,9 @@ class Finished:
 
     def __str__(self) -> str:
         ended = f"signal {-self.status}" if self.status < 0 else f"status {self.status}"
+        last = self.errors.splitlines()[-1:]
         said = [text[-2000:] for text in (self.output, self.errors) if text]
-        return "\n".join([f"the program ended with {ended}", *said])
+        return "\n".join([": ".join([f"the program ended with {ended}", *last]), *said])
 
 
 def packages_of(backend: Backend) -> list[str]:

@@ -70,7 +70,9 @@ def computes(backend: Backend, layout: torch.layout) -> None:
         if layout == torch.strided
         else torch.matmul(x, torch.ones(6, 2, device=x.device)),
         "softmax": lambda x: x.softmax(-1),
-        "layer_norm": lambda x: F.layer_norm(x, (6,)),
+        "layer_norm": lambda x: F.layer_norm(
+            x, (6,), torch.ones(6, device=x.device), torch.zeros(6, device=x.device)
+        ),
         "clone": lambda x: x.clone(),
         "transpose": lambda x: x.transpose(1, 2),
     }
@@ -106,6 +108,8 @@ def attends(backend: Backend, layout: torch.layout) -> None:
     """Attention over parts of different lengths gives what it gives for each part alone."""
     x = nested(backend.device, layout)
     q = x.view(3, -1, 2, 3).transpose(1, 2)
+    if layout == torch.strided:
+        q = q.contiguous()
     y = F.scaled_dot_product_attention(q, q, q).transpose(1, 2)
     for part, result in zip(parts(), y.unbind(), strict=True):
         alone = part.unflatten(-1, (2, 3)).transpose(0, 1)[None]
