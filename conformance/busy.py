@@ -39,12 +39,26 @@ def seconds_of_work(backend: Backend, milliseconds: int) -> float:
     return time.monotonic() - begin
 
 
-def streams_of(backend: Backend, count: int, device: torch.device | None = None) -> list:
+# Whose class a check is about: torch's own, or the one that torch.<name> has.
+KINDS = {"torch": ("torch",), "module": ("module",)}
+
+
+def streams_of(
+    backend: Backend, count: int, device: torch.device | None = None, kind: str = "torch"
+) -> list:
     """New streams, each one another than the default stream."""
-    streams = [torch.Stream(device or backend.device) for _ in range(count)]
+    make = torch.Stream if kind == "torch" else backend.need("Stream")
+    streams = [make(device or backend.device) for _ in range(count)]
     if any(stream.stream_id == 0 for stream in streams):
         raise Unsupported(f"there are no streams of {backend.name} beside the default one")
     return streams
+
+
+def event_of(backend: Backend, kind: str = "torch", **options: bool) -> torch.Event:
+    """A new event, of the class that the streams of the kind go with."""
+    if kind == "torch":
+        return torch.Event(backend.device, **options)
+    return backend.need("Event")(**options)
 
 
 def default_stream(backend: Backend, device: torch.device | None = None) -> torch.Stream:
@@ -57,9 +71,10 @@ def default_stream(backend: Backend, device: torch.device | None = None) -> torc
     )
 
 
-def every_stream(backend: Backend) -> list[torch.Stream]:
+def every_stream(backend: Backend, kind: str = "torch") -> list[torch.Stream]:
     """The default stream, and another one where there are any."""
-    default, other = default_stream(backend), torch.Stream(backend.device)
+    make = torch.Stream if kind == "torch" else backend.need("Stream")
+    default, other = default_stream(backend), make(backend.device)
     return [default] if other == default else [default, other]
 
 

@@ -17,6 +17,7 @@ from ..program import run_well
 # What each process begins with: it has `rank`, `size`, and a device of its own if there are enough.
 BEGIN = """
 import torch.distributed as dist
+warnings.simplefilter("ignore", FutureWarning)  # newer releases have newer names
 rank, size, store = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 device = torch.device(device.type, rank % module.device_count())
 torch.accelerator.set_device_index(device.index)

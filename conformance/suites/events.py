@@ -8,8 +8,16 @@ from collections.abc import Callable
 import torch
 
 from ..backend import Backend
-from ..busy import default_stream, every_stream, keep_busy, seconds_of_work, streams_of
-from ..check import Unsupported, check
+from ..busy import (
+    KINDS,
+    default_stream,
+    event_of,
+    every_stream,
+    keep_busy,
+    seconds_of_work,
+    streams_of,
+)
+from ..check import Unsupported, check, variants
 
 SIZE = 1 << 14
 
@@ -36,14 +44,10 @@ def refused(call: Callable[[], object], *kinds: type[Exception]) -> Exception:
     raise AssertionError("the call was accepted")
 
 
-@check(
-    called_by="torch/_C/__init__.pyi: Event",
-    without="programs that record an event only sometimes hang or crash",
-)
-def an_event_without_a_recording_is_complete(backend: Backend) -> None:
+def an_event_without_a_recording_is_complete(backend: Backend, kind: str) -> None:
     """query() of an event that was never recorded is true, and synchronize() and wait() return at
     once."""
-    event = torch.Event(backend.device)
+    event = event_of(backend, kind)
     assert event.query() is True
     event.synchronize()
     event.wait()
@@ -51,18 +55,24 @@ def an_event_without_a_recording_is_complete(backend: Backend) -> None:
     assert torch.accelerator.current_stream().query() in (True, False)
 
 
-@check(
-    called_by="torch/include/c10/core/impl/DeviceGuardImplInterface.h: queryEvent",
-    without="a program takes results that are not there yet",
+an_event_without_a_recording_is_complete_of = variants(
+    check(
+        called_by="torch/_C/__init__.pyi: Event",
+        without="programs that record an event only sometimes hang or crash",
+    )(an_event_without_a_recording_is_complete),
+    an_event_without_a_recording_is_complete,
+    KINDS,
 )
-def an_event_tells_when_the_work_is_done(backend: Backend) -> None:
+
+
+def an_event_tells_when_the_work_is_done(backend: Backend, kind: str) -> None:
     """query() is false until the work before the recording is done, and synchronize() waits for
     it."""
-    for stream in every_stream(backend):
+    for stream in every_stream(backend, kind):
         with stream:
             for _ in range(2):  # the first time may have to make things
                 whole = seconds_of_work(backend, 60)
-            event = torch.Event(backend.device)
+            event = event_of(backend, kind)
             begin = time.monotonic()
             keep_busy(backend, 60)
             event.record()
@@ -73,6 +83,16 @@ def an_event_tells_when_the_work_is_done(backend: Backend) -> None:
         assert event.query(), "not complete after synchronize()"
         assert waited > whole / 3, f"synchronize() returned after {waited:.3f} s of {whole:.3f} s"
         assert not (done_at_once and waited - enqueued > 0.03), "complete before its work was done"
+
+
+an_event_tells_when_the_work_is_done_of = variants(
+    check(
+        called_by="torch/include/c10/core/impl/DeviceGuardImplInterface.h: queryEvent",
+        without="a program takes results that are not there yet",
+    )(an_event_tells_when_the_work_is_done),
+    an_event_tells_when_the_work_is_done,
+    KINDS,
+)
 
 
 @check(
@@ -96,22 +116,18 @@ def an_event_is_of_what_came_before_it(backend: Backend) -> None:
             assert waited < 0.8 * whole, "the event waited for work that came after it"
 
 
-@check(
-    called_by="torch/include/c10/core/impl/DeviceGuardImplInterface.h: record",
-    without="events order the work of the wrong stream",
-)
-def an_event_is_recorded_on_the_stream_that_is_given(backend: Backend) -> None:
+def an_event_is_recorded_on_the_stream_that_is_given(backend: Backend, kind: str) -> None:
     """record() takes the current stream, record(stream) that one, and stream.record_event()
     returns an event of the stream."""
-    first, second = streams_of(backend, 2)
+    first, second = streams_of(backend, 2, kind=kind)
     with first:
         keep_busy(backend, 60)
-        on_the_other = torch.Event(backend.device)
+        on_the_other = event_of(backend, kind)
         on_the_other.record(second)
-        on_the_current = torch.Event(backend.device)
+        on_the_current = event_of(backend, kind)
         on_the_current.record()
         made = first.record_event()
-        mine = torch.Event(backend.device)
+        mine = event_of(backend, kind)
         assert first.record_event(mine) is mine
     for event in (on_the_current, made, mine):
         event.synchronize()
@@ -120,14 +136,20 @@ def an_event_is_recorded_on_the_stream_that_is_given(backend: Backend) -> None:
     on_the_other.synchronize()
 
 
-@check(
-    called_by="torch/include/c10/core/impl/DeviceGuardImplInterface.h: block",
-    without="one stream computes from what another one has not written yet",
+an_event_is_recorded_on_the_stream_that_is_given_of = variants(
+    check(
+        called_by="torch/include/c10/core/impl/DeviceGuardImplInterface.h: record",
+        without="events order the work of the wrong stream",
+    )(an_event_is_recorded_on_the_stream_that_is_given),
+    an_event_is_recorded_on_the_stream_that_is_given,
+    KINDS,
 )
-def wait_orders_the_current_stream(backend: Backend) -> None:
+
+
+def wait_orders_the_current_stream(backend: Backend, kind: str) -> None:
     """event.wait() makes the current stream wait, event.wait(stream) that one, and neither the
     host."""
-    producer, consumer = streams_of(backend, 2)
+    producer, consumer = streams_of(backend, 2, kind=kind)
     source = torch.full((SIZE,), 3.0, device=backend.device)
     for on_current in (True, False):
         x, y = (torch.zeros(SIZE, device=backend.device) for _ in range(2))
@@ -154,14 +176,20 @@ def wait_orders_the_current_stream(backend: Backend) -> None:
             assert waited < 0.8 * whole, "wait() made the host wait"
 
 
-@check(
-    called_by="torch/include/c10/core/impl/DeviceGuardImplInterface.h: record",
-    without="an event that is used again stands for its first recording",
+wait_orders_the_current_stream_of = variants(
+    check(
+        called_by="torch/include/c10/core/impl/DeviceGuardImplInterface.h: block",
+        without="one stream computes from what another one has not written yet",
+    )(wait_orders_the_current_stream),
+    wait_orders_the_current_stream,
+    KINDS,
 )
-def an_event_is_recorded_again(backend: Backend) -> None:
+
+
+def an_event_is_recorded_again(backend: Backend, kind: str) -> None:
     """A second recording takes the place of the first one, on another stream too."""
-    first, second = streams_of(backend, 2)
-    event = torch.Event(backend.device)
+    first, second = streams_of(backend, 2, kind=kind)
+    event = event_of(backend, kind)
     event.record(first)
     event.synchronize()
     x, y = (torch.zeros(SIZE, device=backend.device) for _ in range(2))
@@ -181,6 +209,16 @@ def an_event_is_recorded_again(backend: Backend) -> None:
         x.zero_()
         y.zero_()
         torch.accelerator.synchronize()
+
+
+an_event_is_recorded_again_of = variants(
+    check(
+        called_by="torch/include/c10/core/impl/DeviceGuardImplInterface.h: record",
+        without="an event that is used again stands for its first recording",
+    )(an_event_is_recorded_again),
+    an_event_is_recorded_again,
+    KINDS,
+)
 
 
 @check(
@@ -208,15 +246,14 @@ def an_event_goes_between_devices(backend: Backend) -> None:
     assert torch.accelerator.current_device_index() == backend.device.index
 
 
-@check(
-    called_by="torch/include/c10/core/impl/DeviceGuardImplInterface.h: elapsedTime",
-    without="timings are wrong",
-)
-def elapsed_time_is_in_milliseconds(backend: Backend) -> None:
+def elapsed_time_is_in_milliseconds(backend: Backend, kind: str) -> None:
     """elapsed_time measures the work between two events, in milliseconds, and is negative the other
     way round."""
-    begin, end = timed_event(backend), timed_event(backend)
-    stream = every_stream(backend)[-1]
+    begin, end = (
+        event_of(backend, kind, enable_timing=True),
+        event_of(backend, kind, enable_timing=True),
+    )
+    stream = every_stream(backend, kind)[-1]
     with stream:
         seconds_of_work(backend, 80)
         begin.record()
@@ -229,6 +266,16 @@ def elapsed_time_is_in_milliseconds(backend: Backend) -> None:
     assert isinstance(elapsed, float)
     assert took / 3 < elapsed < took * 1.2 + 5, f"{elapsed} ms, and the clock says {took} ms"
     assert end.elapsed_time(begin) <= 0 and begin.elapsed_time(begin) == 0
+
+
+elapsed_time_is_in_milliseconds_of = variants(
+    check(
+        called_by="torch/include/c10/core/impl/DeviceGuardImplInterface.h: elapsedTime",
+        without="timings are wrong",
+    )(elapsed_time_is_in_milliseconds),
+    elapsed_time_is_in_milliseconds,
+    KINDS,
+)
 
 
 @check(

@@ -329,6 +329,11 @@ def a_capture_does_not_stop_other_devices(backend: Backend) -> None:
                 del y
                 torch.accelerator.synchronize(other)
                 torch.accelerator.empty_cache()
+                reserved = torch.accelerator.memory_reserved(other)
+                torch.empty(8 * MEBIBYTE, device=other)
+                torch.accelerator.empty_cache()
+                after = torch.accelerator.memory_reserved(other)
+                assert after == reserved, f"{after - reserved} bytes of {other} are not given back"
                 far.add_(1)
         except BaseException as error:
             problems.append(error)

@@ -11,6 +11,7 @@ import torch
 from ..backend import Backend
 from ..busy import keep_busy, streams_of
 from ..check import Skipped, Unsupported, check, variants
+from .modes import OPERATORS, numbers
 
 MEBIBYTE = 1 << 20
 LIVE = "allocated_bytes.all.current"
@@ -212,6 +213,16 @@ def the_modules_figures_are_the_accelerators(backend: Backend) -> None:
         ours, torchs = backend.module.memory_stats(), torch.accelerator.memory_stats()
         differ = [key for key in torchs if key in ours and ours[key] != torchs[key]]
         assert not differ and LIVE in ours, f"differ: {differ[:5]}"
+    if hasattr(backend.module, "empty_cache"):
+        reserved = backend.module.memory_reserved()
+        bytes_of(backend, 32 * MEBIBYTE)
+        backend.module.empty_cache()
+        assert backend.module.memory_reserved() <= reserved, "empty_cache() empties nothing"
+    if hasattr(backend.module, "reset_peak_memory_stats"):
+        bytes_of(backend, 32 * MEBIBYTE)
+        backend.module.reset_peak_memory_stats()
+        held = torch.accelerator.memory_allocated()
+        assert torch.accelerator.max_memory_allocated() == held, "the peak was not reset"
     if hasattr(backend.module, "memory_summary"):
         assert "Allocated memory" in backend.module.memory_summary()
     if hasattr(backend.module, "memory_snapshot"):
@@ -283,6 +294,31 @@ leaks = variants(
     nothing_is_left,
     {name: (work,) for name, work in REPEATED.items()},
 )
+
+
+@check(
+    called_by="torch/include/c10/core/Allocator.h: DataPtr",
+    without="a long run ends out of memory",
+)
+def no_operator_keeps_memory(backend: Backend) -> None:
+    """Each operator of a long list, and its backward, gives back what it took when its results are
+    gone."""
+    x = numbers().to(backend.device).requires_grad_()
+    need_statistics(backend)
+
+    def run(operator: Callable[[torch.Tensor], torch.Tensor]) -> None:
+        torch.autograd.grad(operator(x).sum(), x)
+
+    leaking = []
+    for name, operator in OPERATORS.items():
+        run(operator)
+        before = allocated(backend)
+        for _ in range(3):
+            run(operator)
+        left = allocated(backend) - before
+        if left > 0:
+            leaking.append(f"{name} ({left} bytes)")
+    assert not leaking, f"of three runs something is left: {', '.join(leaking)}"
 
 
 @check(

@@ -10,6 +10,7 @@ import torch
 
 from ..backend import Backend
 from ..busy import (
+    KINDS,
     default_stream,
     every_stream,
     keep_busy,
@@ -18,7 +19,7 @@ from ..busy import (
     stays_where_it_is,
     streams_of,
 )
-from ..check import Skipped, Unsupported, check
+from ..check import Skipped, Unsupported, check, variants
 
 SIZE = 1 << 14
 
@@ -125,14 +126,10 @@ def a_stream_is_on_its_device(backend: Backend) -> None:
     assert torch.accelerator.current_device_index() == before
 
 
-@check(
-    called_by="torch/include/c10/core/impl/DeviceGuardImplInterface.h: exchangeStream",
-    without="`with stream:` runs work elsewhere, or leaves the thread there",
-)
-def a_stream_is_a_context(backend: Backend) -> None:
+def a_stream_is_a_context(backend: Backend, kind: str) -> None:
     """`with stream:` makes it the current one and brings the one before back, also after an error
     and when contexts are nested."""
-    first, second = streams_of(backend, 2)
+    first, second = streams_of(backend, 2, kind=kind)
     before = torch.accelerator.current_stream()
     with first:
         assert torch.accelerator.current_stream() == first
@@ -147,6 +144,16 @@ def a_stream_is_a_context(backend: Backend) -> None:
         assert torch.accelerator.current_stream() == before, "the error left its stream behind"
     else:
         raise AssertionError("the context swallowed the error")
+
+
+a_stream_is_a_context_of = variants(
+    check(
+        called_by="torch/include/c10/core/impl/DeviceGuardImplInterface.h: exchangeStream",
+        without="`with stream:` runs work elsewhere, or leaves the thread there",
+    )(a_stream_is_a_context),
+    a_stream_is_a_context,
+    KINDS,
+)
 
 
 @check(
@@ -277,6 +284,12 @@ def the_module_sets_and_tells_the_stream(backend: Backend) -> None:
         with context(None):
             assert current() == stream
     assert current() == before == torch.accelerator.current_stream()
+    if hasattr(backend.module, "set_stream"):
+        try:
+            backend.module.set_stream(stream)
+            assert current() == stream == torch.accelerator.current_stream()
+        finally:
+            torch.accelerator.set_stream(before)
     for index in range(backend.count):
         assert current(index).device.index == index
         assert current(torch.device(backend.name, index)).device.index == index
@@ -338,14 +351,10 @@ def streams_have_native_handles(backend: Backend) -> None:
 # ---- work on them
 
 
-@check(
-    called_by="torch/include/c10/core/impl/DeviceGuardImplInterface.h: queryStream",
-    without="a program takes results that are not there yet",
-)
-def query_and_synchronize_tell_of_the_work(backend: Backend) -> None:
+def query_and_synchronize_tell_of_the_work(backend: Backend, kind: str) -> None:
     """query() is false until the work of the stream is done, and synchronize() waits for all of
     it."""
-    (stream,) = streams_of(backend, 1)
+    (stream,) = streams_of(backend, 1, kind=kind)
     with stream:
         for _ in range(2):  # the first time may have to make things
             whole = seconds_of_work(backend, 60)
@@ -359,6 +368,16 @@ def query_and_synchronize_tell_of_the_work(backend: Backend) -> None:
     assert waited > whole / 3, f"synchronize() returned after {waited:.3f} s, of {whole:.3f} s"
     # Whoever had to wait for long had been told that there is something to wait for.
     assert not (done_at_once and waited - enqueued > 0.03), "query() is true of a busy stream"
+
+
+query_and_synchronize_tell_of_the_work_of = variants(
+    check(
+        called_by="torch/include/c10/core/impl/DeviceGuardImplInterface.h: queryStream",
+        without="a program takes results that are not there yet",
+    )(query_and_synchronize_tell_of_the_work),
+    query_and_synchronize_tell_of_the_work,
+    KINDS,
+)
 
 
 @check(
@@ -465,14 +484,10 @@ def a_copy_from_the_host_is_taken_at_once(backend: Backend) -> None:
                 holds(x, 4)
 
 
-@check(
-    called_by="torch/_C/__init__.pyi: wait_event",
-    without="one stream computes from what another one has not written yet",
-)
-def a_stream_waits_for_an_event(backend: Backend) -> None:
+def a_stream_waits_for_an_event(backend: Backend, kind: str) -> None:
     """After wait_event, a stream's work sees all that was on the other stream when the event was
     recorded."""
-    producer, consumer = streams_of(backend, 2)
+    producer, consumer = streams_of(backend, 2, kind=kind)
     x, y = filled(backend, 0), filled(backend, 0)
     torch.accelerator.synchronize()
     with producer:
@@ -489,14 +504,20 @@ def a_stream_waits_for_an_event(backend: Backend) -> None:
     del source
 
 
-@check(
-    called_by="torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py: foreach_all_gather",
-    without="one stream computes from what another one has not written yet",
+a_stream_waits_for_an_event_of = variants(
+    check(
+        called_by="torch/_C/__init__.pyi: wait_event",
+        without="one stream computes from what another one has not written yet",
+    )(a_stream_waits_for_an_event),
+    a_stream_waits_for_an_event,
+    KINDS,
 )
-def a_stream_waits_for_a_stream(backend: Backend) -> None:
+
+
+def a_stream_waits_for_a_stream(backend: Backend, kind: str) -> None:
     """After wait_stream, a stream's work sees all that is on the other one; between a new stream
     and the default one too, both ways."""
-    side, other = streams_of(backend, 2)
+    side, other = streams_of(backend, 2, kind=kind)
     default = default_stream(backend)
     for producer, consumer in ((side, other), (side, default), (default, side)):
         x, y = filled(backend, 0), filled(backend, 0)
@@ -509,6 +530,16 @@ def a_stream_waits_for_a_stream(backend: Backend) -> None:
             consumer.synchronize()
             holds(y, 2)
         del source
+
+
+a_stream_waits_for_a_stream_of = variants(
+    check(
+        called_by="torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py: foreach_all_gather",
+        without="one stream computes from what another one has not written yet",
+    )(a_stream_waits_for_a_stream),
+    a_stream_waits_for_a_stream,
+    KINDS,
+)
 
 
 @check(
@@ -539,14 +570,10 @@ def streams_of_two_devices_wait_for_each_other(backend: Backend) -> None:
     del source
 
 
-@check(
-    called_by="torch/distributed/fsdp/_runtime_utils.py: _unshard",
-    without="memory is given to somebody else while a stream still reads it",
-)
-def record_stream_keeps_the_memory(backend: Backend) -> None:
+def record_stream_keeps_the_memory(backend: Backend, kind: str) -> None:
     """A tensor that a stream was recorded for keeps its memory, after it is gone, until that
     stream's work is done."""
-    (side,) = streams_of(backend, 1)
+    (side,) = streams_of(backend, 1, kind=kind)
     for _ in range(3):
         x, y = filled(backend, 6), filled(backend, 0)
         torch.accelerator.synchronize()
@@ -560,6 +587,16 @@ def record_stream_keeps_the_memory(backend: Backend) -> None:
         with side:
             holds(y, 6)
         del others
+
+
+record_stream_keeps_the_memory_of = variants(
+    check(
+        called_by="torch/distributed/fsdp/_runtime_utils.py: _unshard",
+        without="memory is given to somebody else while a stream still reads it",
+    )(record_stream_keeps_the_memory),
+    record_stream_keeps_the_memory,
+    KINDS,
+)
 
 
 @check(
