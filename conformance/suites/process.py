@@ -125,7 +125,7 @@ def the_module_knows_of_bad_forks(backend: Backend) -> None:
     assert in_bad_fork() is False
 
     def child() -> None:
-        assert in_bad_fork() is True
+        assert in_bad_fork() is True, "_is_in_bad_fork() is false"
 
     in_fork(child)
     assert in_bad_fork() is False

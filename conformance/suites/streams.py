@@ -95,22 +95,29 @@ def new_streams_are_others(backend: Backend) -> None:
     assert all(stream.device == backend.device for stream in streams)
 
 
-@check(
-    called_by="torch/_C/__init__.pyi: Stream",
-    without="streams cannot be keys, nor be compared",
-)
-def streams_are_equal_by_their_numbers(backend: Backend) -> None:
+def streams_are_equal_by_their_numbers(backend: Backend, kind: str) -> None:
     """A stream that is made of another one's numbers is equal to it and has its hash."""
-    stream = torch.Stream(backend.device)
-    again = torch.Stream(
+    make = torch.Stream if kind == "torch" else backend.need("Stream")
+    stream = make(backend.device)
+    again = make(
         stream_id=stream.stream_id,
         device_index=stream.device_index,
         device_type=stream.device_type,
     )
-    assert again == stream and hash(again) == hash(stream)
+    assert again == stream and hash(again) == hash(stream), f"{again} and {stream}"
     assert {stream: "found"}[again] == "found"
     assert (stream == 1) is False and (stream != stream) is False
-    assert str(backend.device.index) in repr(stream)
+    assert str(backend.device.index) in repr(stream), repr(stream)
+
+
+streams_are_equal_by_their_numbers_of = variants(
+    check(
+        called_by="torch/_C/__init__.pyi: Stream",
+        without="streams cannot be keys, nor be compared",
+    )(streams_are_equal_by_their_numbers),
+    streams_are_equal_by_their_numbers,
+    KINDS,
+)
 
 
 @check(
