@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from ..apart import need_device
 from ..backend import Backend
 from ..busy import streams_of
 from ..check import Unsupported, check, variants
@@ -137,6 +138,7 @@ operators = variants(
 )
 def dynamo_knows_the_device(backend: Backend) -> None:
     """Dynamo has an interface for the device, with and without an index, that speaks for it."""
+    need_device(backend)
     from torch._dynamo.device_interface import DeviceInterface, get_interface_for_device
 
     try:
@@ -180,6 +182,7 @@ def dynamic_shapes_are_compiled(backend: Backend) -> None:
 def devices_are_known_inside(backend: Backend) -> None:
     """A compiled function makes tensors on the device, moves them, and asks for the device of
     arguments, without a break in the graph."""
+    need_device(backend)
     device = backend.device
 
     def function(x: torch.Tensor) -> torch.Tensor:
@@ -260,6 +263,7 @@ def random_numbers_are_compiled(backend: Backend) -> None:
 def streams_are_entered_in_compiled_code(backend: Backend) -> None:
     """A compiled function may enter a stream and record and wait for events, and leaves the stream
     that was current before."""
+    need_device(backend)
     # What the order inside is, is a code generator's: Dynamo only notes the stream.
     (stream,) = streams_of(backend, 1)
     event = torch.Event(backend.device)
@@ -316,6 +320,7 @@ def a_compiled_module_trains(backend: Backend) -> None:
 def errors_are_the_programs_own(backend: Backend) -> None:
     """A compiled function that mixes devices raises an error as the function itself does, and the
     next call works."""
+    need_device(backend)
     with fresh():
         compiled = torch.compile(lambda x, y: x + y, backend="aot_eager")
         x = torch.ones(3, device=backend.device)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import torch
 
+from ..apart import need_device
 from ..backend import Backend
 from ..busy import every_stream, keep_busy, stays_where_it_is
 from ..check import check, variants
@@ -263,6 +264,7 @@ def every_factory_makes_it_there(backend: Backend) -> None:
 def the_default_device_is_used(backend: Backend) -> None:
     """torch.set_default_device and `with torch.device(...)` put new tensors and modules on the
     device, and end where they should."""
+    need_device(backend)
     before = torch.get_default_device()
     try:
         torch.set_default_device(backend.device)
@@ -313,6 +315,7 @@ def no_index_means_the_current_device(backend: Backend) -> None:
 def tensors_are_printed(backend: Backend) -> None:
     """repr of a tensor is the CPU's with the device in it: of numbers, none, one, many, views,
     complex, bool, and gradients."""
+    need_device(backend)
     tensors = {
         "floats": numbers() / 7,
         "whole": numbers(torch.int64),
@@ -346,6 +349,7 @@ def tensors_are_printed(backend: Backend) -> None:
 def numbers_come_out_as_pythons(backend: Backend) -> None:
     """item, tolist, bool, int, float, complex, index, len and iteration give Python's numbers as on
     the CPU; numpy wants force or cpu()."""
+    need_device(backend)
     x = numbers(torch.int64).to(backend.device)
     assert x.tolist() == numbers(torch.int64).tolist() and x[1, 2].item() == 8
     assert len(x) == 4 and [row[0].item() for row in x] == [0, 6, 12, 18]
@@ -492,6 +496,7 @@ def indices_read_and_write(backend: Backend) -> None:
 def large_data_arrives_whole(backend: Backend) -> None:
     """Some megabytes go there and back while the device is busy, on each stream, and nothing is
     missing."""
+    need_device(backend)
     x = torch.randint(0, 1 << 30, (1 << 20,))
     for stream in every_stream(backend):
         with stream:

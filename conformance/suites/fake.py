@@ -8,6 +8,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._pytree import tree_flatten
 
+from ..apart import need_device
 from ..backend import Backend
 from ..check import check, variants
 
@@ -157,6 +158,7 @@ def fakes_are_on_the_device(backend: Backend) -> None:
 def mixed_devices_are_refused(backend: Backend) -> None:
     """Fake tensors of the device and of the CPU, or of two devices, cannot be computed with
     together, as real ones cannot, and a CPU scalar can."""
+    need_device(backend)
     devices = ["cpu"] + ([backend.other_device] if backend.count > 1 else [])
     with FakeTensorMode():
         x = torch.empty(3, device=backend.device)
@@ -177,6 +179,7 @@ def mixed_devices_are_refused(backend: Backend) -> None:
 def fakes_take_no_memory(backend: Backend) -> None:
     """A fake tensor may be larger than the device, and making it takes no memory of the
     device's."""
+    need_device(backend)
     torch.accelerator.synchronize(backend.device)
     before = torch.accelerator.memory_allocated(backend.device)
     with FakeTensorMode():

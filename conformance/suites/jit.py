@@ -7,6 +7,7 @@ import io
 import torch
 from torch import nn
 
+from ..apart import need_device
 from ..backend import Backend
 from ..check import check
 
@@ -98,6 +99,7 @@ def a_frozen_module_runs(backend: Backend) -> None:
 def scripts_know_the_device(backend: Backend) -> None:
     """A script may ask a tensor for its device, make tensors there, and take a device as an
     argument."""
+    need_device(backend)
 
     def function(x: torch.Tensor, device: torch.device) -> torch.Tensor:
         y = torch.zeros(2, device=device)

@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 from torch.profiler import ProfilerActivity, profile, record_function
 
+from ..apart import need_device
 from ..backend import Backend
 from ..check import Unsupported, check
 
@@ -30,6 +31,7 @@ def activities() -> list[ProfilerActivity]:
 )
 def the_device_is_an_activity(backend: Backend) -> None:
     """ProfilerActivity.PrivateUse1 is among torch.profiler.supported_activities()."""
+    need_device(backend)
     assert ProfilerActivity.PrivateUse1 in torch.profiler.supported_activities()
 
 
@@ -92,6 +94,7 @@ def a_schedule_runs(backend: Backend) -> None:
 def operators_have_their_time_on_the_device(backend: Backend) -> None:
     """torch.autograd.profiler.profile(use_device=<name>) measures a device time of each operator
     that ran there."""
+    need_device(backend)
     with torch.autograd.profiler.profile(use_device=backend.name, use_kineto=False) as it:
         work(backend)
         torch.accelerator.synchronize(backend.device)
@@ -128,6 +131,7 @@ def memory_is_reported(backend: Backend) -> None:
 )
 def work_of_the_device_is_in_the_timeline(backend: Backend) -> None:
     """torch.profiler's events include work of the device, with its device type and a time."""
+    need_device(backend)
     with profile(activities=activities()) as it:
         work(backend)
         torch.accelerator.synchronize(backend.device)

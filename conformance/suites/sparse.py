@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import torch
 
+from ..apart import need_device
 from ..backend import Backend
 from ..check import check, variants
 
@@ -146,6 +147,7 @@ def coo_tensors_are_made_of_indices(backend: Backend) -> None:
 )
 def wrong_indices_are_refused(backend: Backend) -> None:
     """Indices beyond the size, and of another device than the values, are errors."""
+    need_device(backend)
     values = torch.ones(1, device=backend.device)
     for indices in (torch.tensor([[5], [0]]), torch.tensor([[-1], [0]])):
         try:
