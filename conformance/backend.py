@@ -12,9 +12,15 @@ from .check import Skipped, Unsupported
 
 @dataclasses.dataclass(frozen=True)
 class Backend:
-    """A device type that some module has registered; `device` has an index."""
+    """A device type that some module has registered; `device` has an index.
+
+    Args:
+        imports: the modules that register it, for programs in processes of their own; none where
+            torch loads it by itself.
+    """
 
     device: torch.device
+    imports: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

@@ -54,7 +54,9 @@ class Check:
 
     @property
     def name(self) -> str:
-        return f"{self.function.__name__}[{self.variant}]" if self.variant else self.function.__name__
+        return (
+            f"{self.function.__name__}[{self.variant}]" if self.variant else self.function.__name__
+        )
 
     @property
     def promise(self) -> str:

@@ -33,7 +33,7 @@ class Suites:
         say: Say,
         versions: dict[str, str],
     ):
-        self._backend = Backend(device.find(settings.device))
+        self._backend = Backend(device.find(settings.device), tuple(settings.imports))
         self._settings = settings
         self._without = without
         self._say = say
