@@ -43,7 +43,7 @@ class Finished:
 
 def packages_of(backend: Backend) -> list[str]:
     """What a program has to import for the backend to be there."""
-    named = list(getattr(backend, "imports", ()))
+    named = list(backend.imports)
     package = backend.module.__name__.partition(".")[0]
     if not named and package in ("torch", "__main__"):
         raise Skipped("needs the name of the package that registers the backend")

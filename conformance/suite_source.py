@@ -93,8 +93,12 @@ def open(settings: str, without: tuple[str, ...], say: Say) -> Suites:
 
 
 def _checks_of(module: ModuleType, backend: Backend) -> Iterator[Check]:
-    """Those of the module, then those that it makes for a backend."""
-    yield from (value for value in vars(module).values() if isinstance(value, Check))
+    """Those of the module and of its lists, then those that it makes for a backend."""
+    for value in list(vars(module).values()):
+        if isinstance(value, Check):
+            yield value
+        elif isinstance(value, list):
+            yield from (each for each in value if isinstance(each, Check))
     if hasattr(module, "checks"):
         yield from module.checks(backend)
 
