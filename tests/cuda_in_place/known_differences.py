@@ -9,11 +9,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 
+def minor(release: str) -> int:
+    """15 of 2.15.0."""
+    return int(release.split(".")[1])
+
+
 @dataclass(frozen=True)
 class Known:
     reason: str
     programs: Sequence[str]
     tells: str  # an expression that is found in what tells them apart: in the last word on each
+    since: str = "2.11"  # of torch, the first and
+    until: str = "2.99"  # the last release that differ
+
+    def is_of(self, release: str) -> bool:
+        return minor(self.since) <= minor(release) <= minor(self.until)
 
     def explains(self, words: Sequence[str]) -> bool:
         return re.search(self.tells, "\n".join(words)) is not None
@@ -88,8 +98,9 @@ KNOWN: Mapping[str, Sequence[Known]] = {
 }
 
 
-def known(family: str) -> Iterator[tuple[str, Known]]:
-    """Each program of the family that is known to differ."""
+def known(family: str, release: str) -> Iterator[tuple[str, Known]]:
+    """Each program of the family that is known to differ with that release of torch."""
     for each in KNOWN.get(family, ()):
-        for program in each.programs:
-            yield program, each
+        if each.is_of(release):
+            for program in each.programs:
+                yield program, each
