@@ -34,7 +34,9 @@ def test_the_device_asks_what_torch_cuda_asks(family, release, name, share):
         here, there = (each.result() for each in runs)
     assert there
     told = families.differences(here, there)
-    listed = {program: why for program, why in known(name, release) if families.is_of(program, share)}
+    listed = {
+        program: why for program, why in known(name, release) if families.is_of(program, share)
+    }
     new = {program: words for program, words in told.items() if program not in listed}
     assert new == {}, "not in known_differences.py"
     assert listed.keys() == told.keys(), "these no longer differ: known_differences.py has them"
