@@ -134,10 +134,11 @@ def _register_overrides_of_torch() -> None:
     """torch 2.11 registers those of CUDA when it looks for any and finds none at all: the import
     above, of the CPU's, is enough to keep it from that."""
     registered = common.device_op_overrides_dict
-    before = dict(registered)
-    registered.clear()
-    common.get_device_op_overrides("cpu")
-    registered.update(before)
+    if "cuda" not in registered:
+        before = dict(registered)
+        registered.clear()
+        common.get_device_op_overrides("cuda")
+        registered.update(before)
 
 
 def register() -> None:
