@@ -13,6 +13,7 @@ cuDNN, cuFFT and cuSOLVER do not start, nor do expandable segments and cudaMallo
 """
 
 import os
+import subprocess
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -82,6 +83,15 @@ def on_device(on_cuda: Callable[..., Run]) -> Callable[..., Run]:
         return on_cuda(text, *arguments, PYTHONPATH=os.fspath(backend()), **variables)
 
     return start
+
+
+@pytest.fixture(scope="session")
+def release(_needs: tuple[Path, Path]) -> str:
+    """Of the torch that the programs run with: "2.13.0+cu130"."""
+    ask = "import importlib.metadata as m; print(m.version('torch'))"
+    return subprocess.run(
+        [_needs[0], "-c", ask], capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ import os
 import subprocess
 import tempfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import stand_in
-from stand_in import Work, pointers, work_differences
+from stand_in import Work, pointers, table, work_differences
 
 MOST_DEATHS = 20
 PROGRAMS = Path(__file__).with_name("programs")
@@ -30,23 +30,24 @@ class One:
 
     @classmethod
     def of(cls, entry: dict) -> "One":
-        work = renumbered([Work.of(line) for line in entry.get("work", ())])
+        work = [Work.of(line) for line in entry.get("work", ())]
         return cls(**{**entry, "work": work})
 
 
-def renumbered(work: Sequence[Work]) -> list[Work]:
-    """Allocations by the order in which they are named: how many others there were before is the
-    affair of these."""
+def renumbered(work: Sequence[Work], where: Mapping[str, Collection[str]]) -> list[Work]:
+    """With the addresses that `where`, those of `pointers`, and the tables have. Allocations by the
+    order in which these name them: how many others there were before is the affair of others."""
     numbers: dict[str, str] = {}
 
     def spelled(address: str) -> str:
         of, plus, offset = address.partition("+")
         return numbers.setdefault(of, f"memory {len(numbers) + 1}") + plus + offset
 
-    return [
-        replace(each, addresses={at: spelled(which) for at, which in each.addresses.items()})
-        for each in work
-    ]
+    def read(each: Work) -> dict[str, str]:
+        places = {*where[each.name], *table(each)}
+        return {at: spelled(which) for at, which in each.addresses.items() if at in places}
+
+    return [replace(each, addresses=read(each)) for each in work]
 
 
 @dataclass(frozen=True)
@@ -119,12 +120,12 @@ def differences(these: Sequence[One], those: Sequence[One]) -> dict[str, list[st
     return {name: words for name, words in told.items() if words}
 
 
-def one_difference(a: One, b: One, where: Mapping[str, Sequence[str]]) -> list[str]:
+def one_difference(a: One, b: One, where: Mapping[str, Collection[str]]) -> list[str]:
     if a.outcome != b.outcome:
         return [f"it ends with {a.outcome or 'success'} and {b.outcome or 'success'}"]
     if a.answer != b.answer:
         return [f"{a.answer} and {b.answer}"]
-    told = work_differences(a.work, b.work, where)
+    told = work_differences(renumbered(a.work, where), renumbered(b.work, where), where)
     told += [
         f"{key}: {a.memory.get(key)} and {b.memory.get(key)}"
         for key in sorted({*a.memory, *b.memory})

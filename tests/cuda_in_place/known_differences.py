@@ -9,16 +9,31 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 
+def minor(release: str) -> int:
+    """15 of 2.15.0."""
+    return int(release.split(".")[1])
+
+
 @dataclass(frozen=True)
 class Known:
     reason: str
     programs: Sequence[str]
     tells: str  # an expression that is found in what tells them apart: in the last word on each
+    since: str = "2.11"  # of torch, the first and
+    until: str = "2.99"  # the last release that differ
+
+    def is_of(self, release: str) -> bool:
+        return minor(self.since) <= minor(release) <= minor(self.until)
 
     def explains(self, words: Sequence[str]) -> bool:
         return re.search(self.tells, "\n".join(words)) is not None
 
 
+GAP = "a parameter has a gap that nobody writes, and what was on the stack there is an address"
+OUTER_PRODUCT = (
+    "PyTorch's outer product in Triton is for tensors of the accelerator, which is ours, and the "
+    "kernels of CUDA have torch.cuda's"
+)
 MIOPEN = "torch.cuda copies the targets to the host, to ask whether MIOpen takes them"
 KNOWN: Mapping[str, Sequence[Known]] = {
     "operators": (
@@ -27,6 +42,23 @@ KNOWN: Mapping[str, Sequence[Known]] = {
             ("sparse.mm.reduce", "histogram", "histogramdd"),
             "success and NotImplementedError",
         ),
+        Known(
+            "torch.cuda has no kernel; the CPU's runs over copies",
+            ("torch.ops.aten._scaled_dot_product_flash_attention_for_cpu",),
+            "success and NotImplementedError",
+            since="2.15",
+        ),
+        Known(
+            OUTER_PRODUCT,
+            (
+                "bmm.triton_optimized",
+                "nn.functional.bilinear",
+                "nn.functional.multi_head_attention_forward",
+            ),
+            "_bmm_outer_product_kernel",
+            since="2.15",
+        ),
+        Known(GAP, ("put",), "put_kernel.*: memory", since="2.15"),
         Known(
             "the derivative of a single largest, smallest or middle element asks is_cuda: "
             "elsewhere the host reads whether it is a number, and waits",
@@ -51,13 +83,29 @@ KNOWN: Mapping[str, Sequence[Known]] = {
             "RuntimeError and success",
         ),
     ),
-    "modules": (Known(MIOPEN, ("nn.CTCLoss",), "device to pageable"),),
+    "modules": (
+        Known(MIOPEN, ("nn.CTCLoss",), "device to pageable"),
+        Known(
+            OUTER_PRODUCT,
+            ("nn.Bilinear", "nn.MultiheadAttention"),
+            "_bmm_outer_product_kernel",
+            since="2.15",
+        ),
+    ),
     "optimizers": (
         Known(
             "Python hands x[mask] = number over as a tensor of the CPU for CUDA alone, and "
             "elsewhere as one of the device, which is filled first",
             ("Rprop, forloop", "Rprop, foreach"),
             "FillFunctor",
+            until="2.14",
+        ),
+        Known(
+            "torch.optim of torch 2.11 has a fused Adagrad for a backend's tensors, and none for "
+            "CUDA's",
+            ("Adagrad, fused",),
+            "success and RuntimeError",
+            until="2.11",
         ),
     ),
     "choices": (
@@ -78,6 +126,7 @@ KNOWN: Mapping[str, Sequence[Known]] = {
             "False and True",
         ),
     ),
+    "training": (Known(GAP, ("demo",), "ArgMaxOps.*: memory", since="2.15"),),
     "compiled": (
         Known(
             "what a graph of CUDA's returns is copied, so that a later call does not overwrite it",
@@ -88,8 +137,9 @@ KNOWN: Mapping[str, Sequence[Known]] = {
 }
 
 
-def known(family: str) -> Iterator[tuple[str, Known]]:
-    """Each program of the family that is known to differ."""
+def known(family: str, release: str) -> Iterator[tuple[str, Known]]:
+    """Each program of the family that is known to differ with that release of torch."""
     for each in KNOWN.get(family, ()):
-        for program in each.programs:
-            yield program, each
+        if each.is_of(release):
+            for program in each.programs:
+                yield program, each

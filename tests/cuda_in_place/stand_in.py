@@ -94,8 +94,11 @@ def run(
 # Kernels with tables of addresses: the parameter, and the dimension of the grid that has a block or
 # more for each of a row. What lies behind is what was on the stack.
 TABLES = {"multi_tensor_apply_kernel": (0, 0), "CatArrayBatchedCopy": (1, 1)}
-# Bytes of a row of the first, by the number of rows.
-ROWS = {1: 8 * 770, 2: 8 * 448, 3: 8 * 336, 4: 8 * 252, 5: 8 * 210}
+# Bytes of a row of the first, by the number of rows: of torch 2.13 and of 2.11.
+ROWS = (
+    {1: 8 * 770, 2: 8 * 448, 3: 8 * 336, 4: 8 * 252, 5: 8 * 210},
+    {1: 8 * 110, 2: 8 * 64, 3: 8 * 48, 4: 8 * 36, 5: 8 * 30},
+)
 OPENS, CLOSES = "([{<", ")]}>"
 
 
@@ -159,9 +162,12 @@ def table(work: Work) -> list[str]:
             blocks = int(work.grid.split("x")[dimension])
             lists = re.search(r"TensorList.*\b(\d)>$", parameter_types(work.name)[parameter])
             rows = int(lists[1]) if lists else 1
-            begins = [row * ROWS[rows] for row in range(rows)]
-            places = [[f"{parameter}.{of + 8 * i}" for i in range(blocks)] for of in begins]
-            return [at for row in places for at in takewhile(work.addresses.__contains__, row)]
+            for of_row in ROWS:
+                begins = [row * of_row[rows] for row in range(rows)]
+                places = [[f"{parameter}.{of + 8 * i}" for i in range(blocks)] for of in begins]
+                found = [list(takewhile(work.addresses.__contains__, row)) for row in places]
+                if all(found):
+                    return [at for row in found for at in row]
     return []
 
 

@@ -1,7 +1,7 @@
 """Which words of a kernel's parameters are addresses."""
 
 import families
-from stand_in import Work, differences, parameter_types, table
+from stand_in import Work, differences, parameter_types, pointers, table
 
 
 def kernel(name: str, addresses: str, grid: str = "1x1x1") -> Work:
@@ -41,6 +41,15 @@ def test_a_table_has_as_many_addresses_as_there_are_tensors():
 
 
 def test_allocations_are_counted_where_they_are_named():
-    work = families.renumbered([kernel("f", "0.0=0:7+8 1.0=0:3+0"), kernel("g", "0.0=0:3+16")])
-    assert work[0].addresses == {"0.0": "memory 1+8", "1.0": "memory 2+0"}
-    assert work[1].addresses == {"0.0": "memory 2+16"}
+    work = [kernel("f", "0.0=0:7+8 1.0=0:3+0"), kernel("g", "0.0=0:3+16")]
+    where = pointers(work)
+    first, second = families.renumbered(work, where)
+    assert first.addresses == {"0.0": "memory 1+8", "1.0": "memory 2+0"}
+    assert second.addresses == {"0.0": "memory 2+16"}
+
+
+def test_what_was_on_the_stack_names_no_allocation():
+    work = [kernel("f", "0.0=0:7+8 0.16=0:2+0"), kernel("f", "0.0=0:3+0")]
+    first, second = families.renumbered(work, pointers(work))
+    assert first.addresses == {"0.0": "memory 1+8"}
+    assert second.addresses == {"0.0": "memory 2+0"}

@@ -124,7 +124,7 @@ def _captures_on_current_device(graph_class: type) -> bool:
     of ours."""
     stream = graph_class.default_capture_stream  # type: ignore[attr-defined]
     index = stream.device_index if stream else twin.member("current_device")()
-    return index == twin.index(device_module.current_device())
+    return bool(index == twin.index(device_module.current_device()))
 
 
 def _free_memory() -> None:

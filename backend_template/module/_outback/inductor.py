@@ -130,11 +130,23 @@ def _has_another_generator() -> bool:
     )
 
 
+def _register_overrides_of_torch() -> None:
+    """torch 2.11 registers those of CUDA when it looks for any and finds none at all: the import
+    above, of the CPU's, is enough to keep it from that."""
+    registered = common.device_op_overrides_dict
+    if "cuda" not in registered:
+        before = dict(registered)
+        registered.clear()
+        common.get_device_op_overrides("cuda")
+        registered.update(before)
+
+
 def register() -> None:
     if _has_another_generator():
         return
     _count_nodes_as_cpu()
     _write_in_cpp()
+    _register_overrides_of_torch()
     common.register_device_op_overrides(name, OutbackDeviceOpOverrides())
     # Last: _has_another_generator would stop a second try if something above had failed in the
     # first.

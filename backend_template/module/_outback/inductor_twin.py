@@ -13,7 +13,7 @@ import torch
 from torch._functorch import config as functorch_config
 from torch._inductor import compile_fx as inductor
 from torch._inductor.virtualized import V
-from torch._subclasses.fake_tensor import FakeTensor
+from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.fx import GraphModule, Node
 from torch.fx.node import map_aggregate
 from torch.utils._pytree import tree_leaves
@@ -61,7 +61,8 @@ def _lend_constants(graph_module: GraphModule) -> None:
             holder = part.get_submodule(owner)
             constant: Any = getattr(holder, attribute, None)
             if _is_lent(constant) and not isinstance(constant, FakeTensor):
-                setattr(holder, attribute, device_module.as_cuda(constant.detach()))
+                with unset_fake_temporarily():  # torch 2.15 compiles within the mode it traces in
+                    setattr(holder, attribute, device_module.as_cuda(constant.detach()))
 
 
 def _fakes(graph_module: GraphModule, inputs: Sequence[Any] = ()) -> list[FakeTensor]:

@@ -1,5 +1,7 @@
 #include "backend_template/ops/in_place/alias.h"
 
+#include <ATen/EmptyTensor.h>
+
 #include <utility>
 
 #include "backend_template/core/memory/device_allocator.h"
@@ -66,8 +68,12 @@ at::Tensor make_shape_alias(const kernel_target& target, const at::Tensor& sourc
     alias = make_special_alias(target, source, {});
   } else {
     const c10::Device device = target.device(source.device().index());
+    // As large as the source's memory, since the question may be asked of a view of the alias.
+    const c10::SymInt bytes =
+        at::detail::computeStorageNbytes(source.sym_sizes(), source.sym_strides(),
+                                         source.dtype().itemsize(), source.sym_storage_offset());
     auto impl = c10::make_intrusive<c10::TensorImpl>(
-        c10::Storage(c10::Storage::use_byte_size_t(), 0, c10::DataPtr(nullptr, device)),
+        c10::Storage(c10::Storage::use_byte_size_t(), bytes, c10::DataPtr(nullptr, device)),
         c10::DispatchKeySet(target.key()), source.dtype());
     impl->set_sizes_and_strides(source.sym_sizes(), source.sym_strides(),
                                 source.sym_storage_offset());

@@ -84,6 +84,11 @@ at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::T
     return at::native::scaled_dot_product_attention(query, key, value, mask, dropout_p, is_causal,
                                                     scale, enable_gqa);
   }
+  if (query.dim() == 3) {  // torch 2.15 chooses flash attention for one batch without its dimension
+    return attention(query.unsqueeze(0), key.unsqueeze(0), value.unsqueeze(0), mask, dropout_p,
+                     is_causal, scale, enable_gqa)
+        .squeeze(0);
+  }
   const c10::SymInt size = query.sym_size(-1);
   const double unpadded_scale = sdp::calculate_scale(query, scale).guard_float(__FILE__, __LINE__);
   at::Tensor result =

@@ -73,6 +73,9 @@ CUresult cuCtxSetCurrent(CUcontext context) {
 CUresult cuCtxGetCurrent(CUcontext* context) {
   FAKE_FORWARD(cuCtxGetCurrent, context);
 }
+CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
+  FAKE_FORWARD(cuStreamIsCapturing, handle, status);
+}
 CUresult cuMemGetInfo(size_t* free, size_t* total) {
   FAKE_FORWARD(cuMemGetInfo, free, total);
 }

@@ -133,11 +133,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph_handle)
 cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* status) {
   return enter(__func__, [&](call& c) {
     require(status != nullptr, "a null pointer");
-    const stream_ptr asked = find_stream(c, handle);
-    if (asked->legacy) check_capture(c, *asked);
-    *status = asked->captured == nullptr ? cudaStreamCaptureStatusNone
-              : asked->captured->invalid ? cudaStreamCaptureStatusInvalidated
-                                         : cudaStreamCaptureStatusActive;
+    *status = capture_status(c, *find_stream(c, handle));
   });
 }
 

@@ -37,9 +37,18 @@ class CaptureTest : public FakeTest {
     EXPECT_CUDA(cudaGraphDestroy(graph));
     return made;
   }
+  int driver_status() {
+    using function = CUresult(CUstream, CUstreamCaptureStatus*);
+    void* asked = nullptr;
+    CUstreamCaptureStatus found = CU_STREAM_CAPTURE_STATUS_NONE;
+    EXPECT_CUDA(cudaGetDriverEntryPoint("cuStreamIsCapturing", &asked, 0, nullptr));
+    EXPECT_EQ(reinterpret_cast<function*>(asked)(stream_, &found), CUDA_SUCCESS);
+    return int(found);
+  }
   cudaStreamCaptureStatus status() {
     auto found = cudaStreamCaptureStatusNone;
     EXPECT_CUDA(cudaStreamIsCapturing(stream_, &found));
+    EXPECT_EQ(driver_status(), int(found));
     return found;
   }
   // The capture is invalid, and ends so.

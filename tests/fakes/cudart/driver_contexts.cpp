@@ -164,6 +164,13 @@ CUresult stream_get_ctx_v2(CUstream handle, CUcontext* context, CUgreenCtx* gree
   });
 }
 
+CUresult stream_is_capturing(CUstream handle, CUstreamCaptureStatus* status) {
+  return enter("cuStreamIsCapturing", [&](call& c) {
+    require(status != nullptr, "a null pointer");
+    *status = CUstreamCaptureStatus(capture_status(c, *driver_stream(c, handle)));
+  });
+}
+
 CUresult get_error_name(CUresult error, const char** name) {
   *name = driver_name(int(error));
   return *name == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;

@@ -32,6 +32,7 @@ CUresult ctx_get_device(CUdevice* found);
 CUresult ctx_get_device_v2(CUdevice* found, CUcontext of);
 CUresult stream_get_ctx(CUstream handle, CUcontext* context);
 CUresult stream_get_ctx_v2(CUstream handle, CUcontext* context, CUgreenCtx* green);
+CUresult stream_is_capturing(CUstream handle, CUstreamCaptureStatus* status);
 CUresult get_error_name(CUresult error, const char** name);
 CUresult get_error_string(CUresult error, const char** text);
 

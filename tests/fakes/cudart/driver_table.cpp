@@ -44,6 +44,7 @@ const function table[] = {
     {"cuCtxGetDevice", 13000, as<CUresult(CUdevice*, CUcontext)>(&ctx_get_device_v2)},
     {"cuStreamGetCtx", 9020, as<CUresult(CUstream, CUcontext*)>(&stream_get_ctx)},
     {"cuStreamGetCtx", 12050, as<CUresult(CUstream, CUcontext*, CUgreenCtx*)>(&stream_get_ctx_v2)},
+    FAKE_CUDA_FUNCTION(cuStreamIsCapturing, 10000, stream_is_capturing),
     FAKE_CUDA_FUNCTION(cuMemGetInfo, 3020, mem_get_info),
     FAKE_CUDA_FUNCTION(cuMemGetAddressRange, 3020, mem_get_address_range),
     FAKE_CUDA_FUNCTION(cuMemsetD8Async, 3020, memset_d8),

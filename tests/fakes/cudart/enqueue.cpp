@@ -117,6 +117,13 @@ void check_capture(call& c, stream& on) {
   }
 }
 
+cudaStreamCaptureStatus capture_status(call& c, stream& asked) {
+  if (asked.legacy) check_capture(c, asked);
+  if (asked.captured == nullptr) return cudaStreamCaptureStatusNone;
+  return asked.captured->invalid ? cudaStreamCaptureStatusInvalidated
+                                 : cudaStreamCaptureStatusActive;
+}
+
 void refuse_unsafe(call& c) {
   const auto mode = this_thread().capture_mode;
   if (mode == cudaStreamCaptureModeRelaxed) return;

@@ -29,6 +29,8 @@ void refuse_captured(call& c, stream& asked);
 void refuse_captures_of(call& c, const device& asked);
 /// The stream's capture is not broken; and no use of the legacy stream where a capture forbids it.
 void check_capture(call& c, stream& on);
+/// Whether the stream is captured. Asking it of the legacy stream throws as using it would.
+cudaStreamCaptureStatus capture_status(call& c, stream& asked);
 /// All streams leave it.
 void end_capture(machine& m, const std::shared_ptr<capture>& ended);
 

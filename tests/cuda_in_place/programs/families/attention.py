@@ -15,7 +15,17 @@ CHOICES = {
     "math": SDPBackend.MATH,
 }
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
-FORMS = ("plain", "causal", "boolean mask", "bias", "dropout", "scale", "grouped", "other length")
+FORMS = (
+    "plain",
+    "causal",
+    "boolean mask",
+    "bias",
+    "dropout",
+    "scale",
+    "grouped",
+    "other length",
+    "no batch",
+)
 
 
 def units(device: str) -> Iterator[tuple[str, Callable[[], object]]]:
@@ -29,7 +39,7 @@ def work(choice: SDPBackend | None, dtype: torch.dtype, form: str, device: str) 
     keys = 48 if form == "other length" else 64
 
     def tensor(heads: int, length: int) -> torch.Tensor:
-        shape = 2, heads, length, 32
+        shape = (heads, length, 32) if form == "no batch" else (2, heads, length, 32)
         return torch.ones(shape, dtype=dtype).to(device).requires_grad_()
 
     q, k, v = tensor(4, 64), tensor(heads, keys), tensor(heads, keys)
