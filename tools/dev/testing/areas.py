@@ -192,6 +192,7 @@ AREAS = (
         "conformance",
         ("conformance/*",),
         python=("tests/conformance", "tests/package/test_wheel.py"),
+        parts=("conformance-quick", "conformance-page"),
     ),
     Area("the command outback", ("generators/*",), python=("tests/package",)),
     # ---- Tests
