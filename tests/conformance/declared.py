@@ -1,4 +1,4 @@
-"""What acme declares unsupported, by runtime: the lines in declared/, and whether a run keeps to them.
+"""What acme declares unsupported, by runtime: the lines in declared/, to which runs are held.
 
     python tests/conformance/declared.py null report.json
 
