@@ -18,7 +18,7 @@ MOST = {
     "host": 10,
     "host-memory-apart": 10,
     "null": 97,
-    "cuda": 10,
+    "cuda": 28,
     "level-zero": 10,
 }
 
