@@ -19,7 +19,7 @@ MOST = {
     "host-memory-apart": 10,
     "null": 97,
     "cuda": 28,
-    "level-zero": 10,
+    "level-zero": 43,
 }
 
 
