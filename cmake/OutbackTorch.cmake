@@ -101,6 +101,10 @@ if(_outback_version VERSION_LESS 2.11)
   message(FATAL_ERROR "Outback needs torch 2.11 or newer; ${_outback_torch} is ${_outback_version}.")
 endif()
 string(REGEX MATCH "^[0-9]+\\.[0-9]+" _outback_minor "${_outback_version}")
+if(_outback_minor VERSION_GREATER 2.15) # conformance/supported.py has the same numbers
+  message(WARNING "torch ${_outback_version} is newer than the supported 2.11 to 2.15: "
+                  "`outback conformance` with --baseline says which parts differ.")
+endif()
 set_property(GLOBAL PROPERTY OUTBACK_TORCH_MINOR "${_outback_minor}")
 set_property(GLOBAL PROPERTY OUTBACK_TORCH_FOLDER "${_outback_torch}")
 message(STATUS "Outback: torch ${_outback_version} in ${_outback_torch}")

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from . import verdicts
+from . import supported, verdicts
 from .catalog import KINDS
 from .files import write
 from .item import Item
@@ -66,12 +66,15 @@ def id_of(entry: dict[str, Any]) -> str:
 
 
 def headline(document: dict[str, Any]) -> str:
-    """The first line of every report: what is declared unsupported is counted first."""
+    """The first line of every report: what is declared unsupported is counted first, and a torch
+    that Outback does not support is named last."""
     of = document["totals"]
     every = sum(of.values())
     others = ", ".join(f"{of[name]} {name}" for name in verdicts.VERDICTS if name != "unsupported")
     partial = "" if document["complete"] else "; the run was not completed"
-    return f"{of['unsupported']} of {every} entries declared unsupported; {others}{partial}"
+    remark = supported.remark(document["versions"].get("torch", ""))
+    more = partial + (f"; {remark}" if remark else "")
+    return f"{of['unsupported']} of {every} entries declared unsupported; {others}{more}"
 
 
 def totals(entries: Iterable[dict[str, Any]]) -> dict[str, int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import fnmatch
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -17,6 +18,9 @@ from .item import Item
 from .request import Request
 from .running.refused import Refused
 from .verdicts import BAD, EXPECTED, PASS
+
+# A colon in brackets is a name's: `compile/is_compiled[inductor: a module]: reason`.
+_PARTS = re.compile(r"(?P<pattern>(?:\[[^]]*\]|.)+?): (?P<reason>.*\S.*)")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,7 +93,7 @@ def _is_about(line: Line, request: Request) -> bool:
 
 
 def _line(where: str, line: str) -> Line:
-    pattern, colon, reason = line.partition(": ")
-    if not colon or not reason.strip():
+    found = _PARTS.fullmatch(line)
+    if found is None:
         raise Refused(f"{where}: a line is `suite/name[/dtype[/phase]]: reason`, and has a reason")
-    return Line(where, pattern.strip(), reason.strip())
+    return Line(where, found["pattern"].strip(), found["reason"].strip())

@@ -112,6 +112,7 @@ class _Running:
         self.selected: list[Item] = []
         self.found: dict[str, dict[str, Any]] = {}
         self.items: list[Item] = []
+        self._versions: dict[str, str] = {}
         self._known: dict[str, dict[str, Any]] = {}
         self._reported: dict[str, str] = {}  # what a test was told
         self._at_once = at_once
@@ -124,7 +125,7 @@ class _Running:
 
     def describe(self) -> None:
         found = self._run.catalog()
-        self.items, self._known = found.selected, found.results
+        self.items, self._known, self._versions = found.selected, found.results, found.versions
 
     def result(self, item: Item) -> dict[str, Any]:
         """Waits for it."""
@@ -150,7 +151,9 @@ class _Running:
     def headline(self) -> str:
         entries = self.expectations.applied(self.found.values())
         complete = len(entries) == len(self.selected)
-        return document.headline({"totals": document.totals(entries), "complete": complete})
+        totals = document.totals(entries)
+        made = {"totals": totals, "complete": complete, "versions": self._versions}
+        return document.headline(made)
 
     def problems(self) -> list[str]:
         ends = [f"a worker did not end as it should: {each}" for each in self._run.unclean_exits]

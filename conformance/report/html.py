@@ -13,6 +13,7 @@ from pathlib import Path
 import jinja2
 import markupsafe
 
+from .. import supported
 from . import changes, page_data, score, verdicts
 
 _PAGE = Path(__file__).parent / "page"
@@ -50,6 +51,7 @@ def page_of(document: dict, baseline: dict | None = None) -> str:
         by_name=verdicts.BY_NAME,
         score=score.shown(score.of(document["totals"])),
         counting=score.counting(document["totals"]),
+        remark=supported.remark(document["versions"].get("torch", "")),
         suites=[
             {**suite, "totals": _all(suite["totals"]), "shown": score.shown(suite.get("score"))}
             for suite in document["suites"]

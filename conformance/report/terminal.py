@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console
@@ -84,6 +85,8 @@ def _compared(console: Console, comparison: Comparison) -> None:
         f"{name} {was} to {now}" for name, (was, now) in comparison.versions.items()
     )
     console.print(f"\n[bold]Compared with the baseline[/bold] {escape(versions)}")
+    if parts := ", ".join(_parts(comparison)):
+        console.print(f"parts that differ: {escape(parts)}", highlight=False)
     for title, changes in (
         ("broke", comparison.broke),
         ("mended", comparison.mended),
@@ -93,6 +96,17 @@ def _compared(console: Console, comparison: Comparison) -> None:
         console.print(f"{len(changes):5}  {title}")
         for change in changes[:_DETAILED] if title in ("broke", "mended", "gone") else ():
             console.print(f"       [dim]{escape(_told(change))}[/dim]", highlight=False)
+
+
+def _parts(comparison: Comparison) -> Iterator[str]:
+    """The suites that differ, as `graphs (2 broke, 1 mended)`."""
+    broke, mended = (
+        collections.Counter(change.id.partition("/")[0] for change in changes)
+        for changes in (comparison.broke, comparison.mended)
+    )
+    for suite in sorted(broke | mended):
+        counts = (f"{of[suite]} {what}" for of, what in ((broke, "broke"), (mended, "mended")))
+        yield f"{suite} ({', '.join(each for each in counts if not each.startswith('0 '))})"
 
 
 def _told(change: Change) -> str:

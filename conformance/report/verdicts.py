@@ -32,8 +32,9 @@ WORST_FIRST = (
     Verdict("fail", "F", "fail", "What PyTorch promises does not hold."),
     Verdict("expected", "E", "expected", "It fails, and is listed with a reason."),
     Verdict("unsupported", "U", "declared unsupported", "The backend says that it lacks it."),
-    Verdict("skipped", "S", "skipped", "This torch or machine cannot show it."),
     Verdict("pass", "·", "pass", "What PyTorch promises holds."),
+    # It says nothing of the backend: a pass beside it is the worst that is known.
+    Verdict("skipped", "S", "skipped", "This torch or machine cannot show it."),
 )
 
 BY_NAME = {verdict.name: verdict for verdict in WORST_FIRST}

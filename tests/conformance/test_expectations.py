@@ -46,6 +46,12 @@ def test_brackets_stand_for_themselves():
     assert not Line("", "streams/waits[acme:1]", "").speaks_for("streams/waitsa")
 
 
+def test_a_colon_in_brackets_is_the_names(tmp_path):
+    (line,) = loaded(tmp_path, "compile/runs[inductor: a module]: not yet: in release 9").lines
+    assert line.pattern == "compile/runs[inductor: a module]"
+    assert line.reason == "not yet: in release 9"
+
+
 @pytest.mark.parametrize("line", ["streams/waits", "streams/waits:", "streams/waits: ", "a reason"])
 def test_a_line_without_a_reason_is_refused(tmp_path, line):
     with pytest.raises(Refused, match="expectations:2: a line is"):

@@ -169,6 +169,12 @@ def test_entries_of_one_cell_and_phase_show_the_worst():
     assert embedded(document)["maps"][0]["rows"] == [["add", "F"]]
 
 
+def test_a_pass_is_not_hidden_by_what_was_skipped_beside_it():
+    same = {"dtype": "bool", "phase": "forward"}
+    document = synthetic_document.of([entry("skipped", **same), entry(**same)])
+    assert embedded(document)["maps"][0]["rows"] == [["add", "·"]]
+
+
 @pytest.mark.parametrize("hostile", synthetic_document.HOSTILE)
 def test_hostile_texts_stay_texts(hostile, tmp_path):
     said = dict.fromkeys(page_data.FIELDS, hostile)

@@ -213,3 +213,32 @@ def test_the_order_of_folders_says_nothing(tmp_path):
             texts[file] = f"{text}\nadd_reversed()\n"
     found = configured(f"-DCMAKE_PROJECT_Outback_INCLUDE={tmp_path}/reversed.cmake")
     assert found == expected and len(expected[0]) > 100
+
+
+# ---- A torch that nobody has tried
+
+
+@pytest.fixture
+def newer_torch(tmp_path):
+    """This one, but that its headers say 2.99."""
+    here = Path(torch.__file__).parent
+    there = tmp_path / "torch"
+    header = there / "include/torch/headeronly/version.h"
+    header.parent.mkdir(parents=True)
+    for folder in ("", "include", "include/torch", "include/torch/headeronly"):
+        for entry in (here / folder).iterdir():
+            if not (there / folder / entry.name).exists():
+                (there / folder / entry.name).symlink_to(entry)
+    header.unlink()
+    text = (here / "include/torch/headeronly/version.h").read_text()
+    header.write_text(re.sub("(VERSION_MINOR) [0-9]+", r"\1 99", text))
+    return there
+
+
+def test_a_newer_torch_is_taken_with_one_warning(newer_torch, tmp_path):
+    text = "cmake_minimum_required(VERSION 3.24)\nproject(vendor LANGUAGES CXX)\n"
+    text += "find_package(Outback REQUIRED)\nfind_package(Outback REQUIRED)\n"
+    said = vendor(tmp_path / "vendor", text, f"-DOUTBACK_TORCH_ROOT={newer_torch}")
+    assert said.count("CMake Warning") == 1
+    assert re.search(r"torch 2\.99\.\d+ is newer than the supported 2\.11 to 2\.15", said)
+    assert "CMake Warning" not in vendor(tmp_path / "supported", text)

@@ -354,6 +354,77 @@ def test_the_version_is_stated_once():
     assert toolkit.version() in (ROOT / "CMakeLists.txt").read_text()
 
 
+# ---- Conformance
+
+STUB = """#!/bin/sh
+printf '%s\\n' "$@"
+"""
+
+
+@pytest.fixture
+def conformance(outback, tmp_path):
+    """The project's script, beside an `outback` that prints its arguments."""
+    assert outback("new", "foo", "--yes").exit_code == 0
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/outback").write_text(STUB)
+    (tmp_path / "bin/outback").chmod(0o755)
+
+    def run(*arguments: str) -> list[str]:
+        command = ["sh", tmp_path / "foo/conformance/run.sh", *arguments]
+        path = os.pathsep.join([str(tmp_path / "bin"), os.environ["PATH"]])
+        environment = {**os.environ, "PATH": path}
+        return subprocess.check_output(command, env=environment, text=True).splitlines()
+
+    return run
+
+
+def test_conformance_is_a_script_with_reports(conformance, tmp_path):
+    expected = ["conformance", "--device", "foo", "--import", "torch_foo", "--level", "quick"]
+    said = conformance()
+    assert said[:7] == expected
+    assert "build/conformance/quick.html" in said and "--baseline" not in said
+    (tmp_path / "foo/conformance/baseline.json").write_text("{}")
+    said = conformance("standard", "--suite", "two words")
+    assert said[6] == "standard" and said[-2:] == ["--suite", "two words"]
+    assert said[said.index("--baseline") + 1] == "conformance/baseline.json"
+
+
+def test_the_options_of_the_script_are_those_of_the_command(conformance):
+    from torch_outback.conformance.command import conformance as command
+
+    known = {option for parameter in command.params for option in parameter.opts}
+    assert {word for word in conformance() if word.startswith("--")} <= known
+
+
+def test_the_header_of_the_expectations_expects_nothing(outback, tmp_path):
+    from torch_outback.conformance.expectations import Expectations
+
+    assert outback("new", "foo", "--yes").exit_code == 0
+    file = tmp_path / "foo/conformance/expectations.txt"
+    assert Expectations.load(file).lines == ()
+    given = [line[4:] for line in file.read_text().splitlines() if line.startswith("#   ")]
+    file.write_text("\n".join(given))
+    assert len(Expectations.load(file).lines) == len(given) == 2
+
+
+def test_the_workflow_has_a_job_for_each_occasion(outback, tmp_path):
+    yaml = pytest.importorskip("yaml", reason="needs PyYAML")
+    assert outback("new", "foo", "--yes").exit_code == 0
+    workflow = yaml.safe_load((tmp_path / "foo/.github/workflows/conformance.yml").read_text())
+    on = workflow[True]  # which YAML 1.1 reads `on` as
+    assert {"push", "pull_request", "schedule"} <= on.keys()
+    jobs = workflow["jobs"]
+    assert jobs.keys() == {"quick", "standard", "torch-nightly"}
+    crons = {each["cron"] for each in on["schedule"]}
+    assert crons == set(re.findall("schedule == '(.*?)'", str(jobs)))
+    for name, job in jobs.items():
+        runs = [step["run"] for step in job["steps"] if "run" in step]
+        level = "quick" if name == "quick" else "standard"
+        assert runs[-1].startswith(f"sh conformance/run.sh {level}")
+        kept = job["steps"][-1]
+        assert kept["uses"].startswith("actions/upload-artifact") and kept["if"] == "!cancelled()"
+
+
 # ---- outback build
 
 

@@ -1,7 +1,8 @@
 """`outback update`: a project of an older Outback becomes one of this, with its author's edits.
 
 The older scaffold is data, older_scaffold/: it has no kernels, no hint at pinned memory and a
-smaller device in src/runtime.cpp, and a file that is no longer there, src/version.h.
+smaller device in src/runtime.cpp, a file that is no longer there, src/version.h, and a test that
+calls `python -m torch_outback.conformance`.
 """
 
 import errno
@@ -81,6 +82,19 @@ def test_edits_are_kept_beside_what_is_new(project, fresh):
         "PyTorch on foo devices", "PyTorch on the best devices"
     )
     assert (project / "src/driver.cpp").read_text() == "mine\n"
+
+
+def test_the_older_command_of_the_samples_becomes_outback_conformance(project):
+    """With what the author has chosen beside it."""
+    test = project / "tests/test_operators.py"
+    edit(test, '"sort", "where"]', '"sort", "where", "fft.fft"]')
+    assert "torch_outback.conformance" in test.read_text()
+    done = outback("update", str(project))
+    assert done.exit_code == 0, done.output
+    assert "added: conformance/run.sh" in done.output
+    text = test.read_text()
+    assert '"fft.fft"]' in text and '"-m", "torch_outback", "conformance"' in text
+    assert not [file for file, it in contents(project).items() if "torch_outback.conf" in it]
 
 
 def test_a_conflict_is_shown_as_git_shows_it_and_nothing_is_lost(project):

@@ -61,9 +61,23 @@ def test_the_installed_command_makes_a_project(toolkit, tmp_path):
     call([command, "update", "--check", tmp_path / "foo"])
 
 
-def test_the_conformance_suite_is_installed(toolkit):
+def test_the_conformance_command_is_installed(toolkit, tmp_path):
     said = call([toolkit.python, "-m", "torch_outback.conformance", "--help"])
     assert "--device" in said
-    quick = ["--device", "cpu", "--level", "quick", "--suite", "optimizers"]
+    page = tmp_path / "page.html"
+    quick = ["--device", "cpu", "--level", "quick", "--suite", "optimizers", "--html", page]
     said = call([toolkit.python.with_name("outback"), "conformance", *quick])
     assert said.startswith("0 of 6 entries declared unsupported; 6 pass, 0 fail")
+    text = page.read_text()
+    assert text.startswith("<!doctype html>") and "</style>" in text and "optimizers" in text
+
+
+def test_the_conformance_suites_are_installed(toolkit):
+    """All that the source tree has, with what they read."""
+    command = [toolkit.python.with_name("outback"), "conformance", "--device", "cpu", "--list"]
+    ids = call([*command, "--level", "full"]).splitlines()
+    suites = {file.stem for file in (ROOT / "conformance/suites").glob("*.py")} - {"__init__"}
+    assert {id.partition("/")[0] for id in ids} >= suites | {"operators", "modules", "optimizers"}
+    assert not [id for id in ids if id.endswith("/loading")]
+    schema = toolkit.site / "torch_outback/conformance/schema/report-1.json"
+    assert schema.read_text() == (ROOT / "conformance/schema/report-1.json").read_text()

@@ -19,6 +19,7 @@ from . import (
     runtime_table,
     shell,
     stubs,
+    suites_page,
     system,
     test,
     works_table,
@@ -247,6 +248,7 @@ def _docs(arguments: argparse.Namespace) -> int:
         shell.run("names", [found.python, ROOT / "tools/dev/taken_names.py"])
     folder = build.build(found, "dev")
     contract_page.write()
+    suites_page.write()
     architecture_page.write(found, folder)
     runtime_table.write(folder)
     stubs.write(found, folder)

@@ -192,6 +192,7 @@ AREAS = (
         "conformance",
         ("conformance/*",),
         python=("tests/conformance", "tests/package/test_wheel.py"),
+        parts=("conformance-quick", "conformance-page"),
     ),
     Area("the command outback", ("generators/*",), python=("tests/package",)),
     # ---- Tests
@@ -263,6 +264,12 @@ AREAS = (
         parts=("site",),
     ),
     Area(
+        "the page on conformance",
+        ("docs/conformance.md", "docs/pictures/*"),
+        python=("tests/conformance/test_page.py", "tests/package/test_docs.py"),
+        parts=("site", "conformance-page"),
+    ),
+    Area(
         "documentation",
         (
             *("docs/*", "mkdocs.yml", "*/what_work*"),
@@ -304,6 +311,12 @@ TOOLS = (
             *("tests/package/test_architecture.py", "tests/package/test_layers.py"),
         ),
         parts=("site", "contract-page", "runtimes-page", "works-table", "architecture-page"),
+    ),
+    Area(
+        "the tool that writes the table of suites",
+        ("tools/dev/suites_page.py",),
+        python=("tests/conformance/test_page.py",),
+        parts=("conformance-page",),
     ),
     Area(
         "tools that write stubs",

@@ -14,6 +14,7 @@ from .. import (
     runtime_table,
     shell,
     stubs,
+    suites_page,
     valgrind,
     works_record,
     works_table,
@@ -21,8 +22,9 @@ from .. import (
 from ..architecture import page as architecture_page
 from ..environment import DEFAULT_TORCH, Environment, provide_cuda
 from ..paths import ROOT
+from ..python_runs import RUNS, Run
 from ..stand_ins import STAND_INS, StandIn
-from . import ctest, samples, sanitizers
+from . import conformance, ctest, samples, sanitizers
 from .limits import WORKERS
 from .near import near
 from .pytest_run import run_pytest
@@ -115,6 +117,14 @@ def _samples_on(driver: StandIn) -> Part:
     return _long(name, f"PyTorch's samples on {driver.name}", run)
 
 
+def _conformance(on: Run) -> Part:
+    return _long(
+        f"conformance-{on.short_name}",
+        f"`outback conformance` at standard on acme: {on.name}",
+        lambda it: conformance.run(it.environment, on, "standard"),
+    )
+
+
 def _on_cuda(suite: Suite) -> Part:
     """With the Python that OUTBACK_CUDA_PYTHON names, or one that is made for it."""
 
@@ -166,6 +176,13 @@ PARTS = (
         one_core=True,
     ),
     Part(
+        "conformance-page",
+        "docs/conformance.md names the suites that there are",
+        lambda it: suites_page.check(),
+        on_dev=False,
+        one_core=True,
+    ),
+    Part(
         "architecture-page",
         "docs/architecture.md says what includes what, and which way calls go",
         lambda it: architecture_page.check(it.environment, it.folder),
@@ -189,6 +206,12 @@ PARTS = (
     ),
     *map(_suite, OTHER_SUITES),
     *(_slow(suite) for suite in OTHER_SUITES if suite.marks),
+    Part(
+        "conformance-quick",
+        f"`outback conformance` at quick on acme: {RUNS[0].name}",
+        lambda it: conformance.run(it.environment, RUNS[0], "quick"),
+    ),
+    *map(_conformance, RUNS),
     _long(
         "cpp-long",
         "the C++ tests with more and longer random programs",
