@@ -7,6 +7,7 @@ import datetime
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -54,11 +55,16 @@ def requested(suites: tuple[str, ...], options: dict[str, Any]) -> Request:
 
 
 def command(
-    request: Request, files: Files, resume: bool, lists: bool, servers: Servers | None = None
+    request: Request,
+    files: Files,
+    resume: bool,
+    lists: bool,
+    servers: Servers | None = None,
+    runs: Callable[..., Run] = Run,
 ) -> int:
-    """The exit status. Raises Refused."""
+    """The exit status; `runs` makes the run of the request. Raises Refused."""
     try:
-        return _command(request, files, resume, lists, servers)
+        return _command(request, files, resume, lists, servers, runs)
     except WorkerFailed as error:
         raise Refused(str(error).strip()) from None
     except OSError as error:
@@ -68,7 +74,12 @@ def command(
 
 
 def _command(
-    request: Request, files: Files, resume: bool, lists: bool, servers: Servers | None
+    request: Request,
+    files: Files,
+    resume: bool,
+    lists: bool,
+    servers: Servers | None,
+    runs: Callable[..., Run],
 ) -> int:
     if resume and files.json is None:
         raise Refused("--resume goes on with the file of --json, which is not given")
@@ -78,7 +89,7 @@ def _command(
     for path in files.written:
         check_writable(path)
     session = Session(request, files, expectations, older)
-    with Run(request, session.told, servers) as run:
+    with runs(request, session.told, servers) as run:
         found = run.catalog()
         if lists:
             for each in found.selected:
