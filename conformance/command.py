@@ -70,6 +70,7 @@ def _file(name: str, what: str, **more: Any) -> Callable:
 @_file("--junit", "Write JUnit's XML.")
 @_file("--json", "Write the document; --resume goes on with it.")
 @_file("--badge", "Write an SVG.")
+@_file("--relay", "Write what PyTorch's relay between repositories takes from a backend's CI.")
 @_file("--baseline", "A document to compare with.")
 @_file("--expectations", "Lines of what is expected to fail: `suite/name: reason`.")
 @click.option(

@@ -18,7 +18,7 @@ from . import baseline, catalog, document, filtering, verdicts
 from .expectations import Expectations
 from .files import check_writable
 from .progress import Progress
-from .report import junit, terminal
+from .report import junit, relay, terminal
 from .request import Request
 from .run import Catalog, Run, Servers
 from .running.refused import Refused, WorkerFailed
@@ -35,12 +35,14 @@ class Files:
     junit: Path | None = None
     json: Path | None = None
     badge: Path | None = None
+    relay: Path | None = None
     baseline: Path | None = None
     expectations: Path | None = None
 
     @property
     def written(self) -> list[Path]:
-        return [path for path in (self.html, self.junit, self.json, self.badge) if path is not None]
+        files = (self.html, self.junit, self.json, self.badge, self.relay)
+        return [path for path in files if path is not None]
 
 
 FILES = tuple(field.name for field in dataclasses.fields(Files))
@@ -188,6 +190,8 @@ class Session:
             document.save(made, self._files.json)
         if self._files.junit:
             junit.write(made, self._files.junit)
+        if self._files.relay:
+            relay.write(made, self._files.relay)
         if self._files.html:
             from .report import html
 

@@ -34,15 +34,21 @@ class Test:
 
 @dataclasses.dataclass(frozen=True)
 class Loaded:
-    """The tests of one file by their keys, and what stands in for names that it imports."""
+    """The tests of one file by their keys, and what stands in for names that it imports.
 
+    Args:
+        asked_for: the device type as PyTorch's variable has it, of the tests that are made.
+    """
+
+    asked_for: str
     tests: dict[str, Test]
     stand_ins: list[str]
 
 
 def load(folder: Path, file: str, device: torch.device) -> Loaded:
     """As `python FILE` would in the folder, for that device type only."""
-    os.environ[_ONLY_FOR] = asked_for(device)
+    only_for = asked_for(device)
+    os.environ[_ONLY_FOR] = only_for
     # Its import looks for backends: not before the device's module has been loaded.
     from torch.testing._internal import common_device_type, common_utils
 
@@ -60,7 +66,7 @@ def load(folder: Path, file: str, device: torch.device) -> Loaded:
         if issubclass(value, common_device_type.DeviceTypeTestBase):
             for test in _tests_of(value, device.type):
                 found[test.name.key] = test
-    return Loaded(found, used)
+    return Loaded(only_for, found, used)
 
 
 def asked_for(device: torch.device) -> str:

@@ -17,55 +17,55 @@ from .loading import Loaded, asked_for, load
 from .settings import CPU, FileSettings
 
 _NO_BACKEND = "privateuseone"  # what torch calls the key that no backend has taken
+_LOADING_SECONDS = 300.0  # some files make tens of thousands of tests
 
 
 class Tests:
-    """What one file makes for one device type."""
+    """What one file makes for one device type; `unloaded` says why it could not be imported."""
 
     renews = False  # PyTorch runs them in one process as well
 
-    def __init__(self, settings: FileSettings, versions: dict[str, str], say: Say):
-        self._settings = settings
+    def __init__(self, versions: dict[str, str], loaded: Loaded, unloaded: Entry | None):
         self._versions = versions
-        self._say = say
-        self._loaded: Loaded | None = None
+        self._loaded = loaded
+        self._unloaded = unloaded
 
     def describe(self) -> dict[str, Any]:
-        """Why the file cannot be imported, where it cannot."""
-        self._say.loading(self._settings.file)
-        chosen = device.find(self._settings.device)
-        said = {"versions": self._versions, "asked_for": asked_for(chosen), "unloaded": None}
-        try:
-            found = self._load()
-        except unittest.SkipTest as error:
-            return said | {"unloaded": {"status": "skipped", "reason": str(error)}}
-        except Exception as error:
-            return said | {"unloaded": outcome.failed(error)}
-        tests = [(each.name.test, each.name.dtype, each.label) for each in found.tests.values()]
-        return said | {"tests": tests, "stand_ins": found.stand_ins}
+        found = self._loaded
+        return {
+            "versions": self._versions,
+            "asked_for": found.asked_for,
+            "tests": [(t.name.test, t.name.dtype, t.label) for t in found.tests.values()],
+            "stand_ins": found.stand_ins,
+            "unloaded": self._unloaded,
+        }
 
     def check(self, key: str, phase: str) -> Entry:
-        return outcome.run(self._load().tests[key])
-
-    def _load(self) -> Loaded:
-        if self._loaded is None:
-            asked = self._settings
-            self._loaded = load(Path(asked.folder), asked.file, device.find(asked.device))
-        return self._loaded
+        return outcome.run(self._loaded.tests[key])
 
 
 def open(settings: str, without: tuple[str, ...], say: Say) -> Tests:
     """The CPU's tests run without a backend, which could change what they do."""
     asked = FileSettings.from_json(settings)
     versions = device.load(asked.device, asked.imports)
+    chosen = device.find(asked.device)
     if asked.device == CPU:
         registered = torch._C._get_privateuse1_backend_name()
         if registered != _NO_BACKEND:
             raise Refused(f"the CPU's tests would run with the backend {registered} loaded")
     else:
-        _make_current(device.find(asked.device))
+        _make_current(chosen)
     warnings.resetwarnings()  # some tests are about them, and expect what Python does by itself
-    return Tests(asked, versions, say)
+    nothing = Loaded(asked_for(chosen), {}, [])
+    if asked.file in without:
+        return Tests(versions, nothing, None)
+    say.loading(asked.file, _LOADING_SECONDS)
+    try:
+        return Tests(versions, load(Path(asked.folder), asked.file, chosen), None)
+    except unittest.SkipTest as error:
+        return Tests(versions, nothing, {"status": "skipped", "reason": str(error)})
+    except Exception as error:
+        return Tests(versions, nothing, outcome.failed(error))
 
 
 def _make_current(chosen: torch.device) -> None:

@@ -94,8 +94,8 @@ class Worker:
         os.close(self._pipe)
         self._stderr.close()
 
-    def start_clock(self) -> None:
-        self._deadline = time.monotonic() + self._timeout
+    def start_clock(self, at_least: float = 0.0) -> None:
+        self._deadline = time.monotonic() + max(self._timeout, at_least)
 
     def next_event(self, stop: threading.Event) -> dict | None:
         """The next event; None if the worker is gone, overdue (it is then aborted), or to stop."""
