@@ -57,8 +57,8 @@ def load(folder: Path, file: str, device: torch.device) -> Loaded:
     sys.path[:0] = [str(path.parent), str(folder)]
     os.chdir(folder)
     common_utils.parse_cmd_line_args()
-    used = stand_ins.provide(path.read_text(encoding="utf-8"))
-    module = _import(path)
+    with stand_ins.provided(path.read_text(encoding="utf-8")) as used:
+        module = _import(path)
     found: dict[str, Test] = {}
     for value in vars(module).values():
         if not isinstance(value, type):

@@ -34,8 +34,8 @@ class Request:
 
     @property
     def whole(self) -> bool:
-        """Whether it is about all that there is at its level."""
-        return not self.chosen and not self.filter
+        """Whether it knows all tests of the folder; at level quick it reads a few files."""
+        return not self.chosen and not self.filter and self.level != "quick"
 
     @property
     def tests_version(self) -> str:

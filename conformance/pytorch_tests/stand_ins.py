@@ -7,6 +7,7 @@ imported for one name; with a stand-in, only the tests that need the name are sk
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import importlib.util
 import sys
@@ -19,8 +20,10 @@ _HELPERS = "torch.testing._internal"
 
 
 class StandIn:
-    """A decorator, a factory of decorators, or an empty list: as which it is used while a file is
-    imported. A test that asks for its value is skipped."""
+    """A decorator, a factory of decorators, an empty list or false: as which it is used while a
+    file is imported. A test that asks for its value is skipped."""
+
+    importing = False  # whether a file is being imported
 
     def __init__(self, name: str):
         self._name = name
@@ -39,6 +42,8 @@ class StandIn:
     __radd__ = __add__
 
     def __bool__(self) -> bool:
+        if StandIn.importing:
+            return False
         raise unittest.SkipTest(self._reason)
 
     def _skipping(self, test: Callable) -> Callable:
@@ -53,8 +58,18 @@ class StandIn:
         return f"the test is of another PyTorch: this one has no {self._name}"
 
 
-def provide(source: str) -> list[str]:
-    """What stands in for something that `source` imports, by name."""
+@contextlib.contextmanager
+def provided(source: str) -> Iterator[list[str]]:
+    """Around the import of `source`: the names that it imports for which something stands in."""
+    found = _provide(source)
+    StandIn.importing = True
+    try:
+        yield found
+    finally:
+        StandIn.importing = False
+
+
+def _provide(source: str) -> list[str]:
     stand_ins = []
     for module, name in _imported(source):
         if not hasattr(module, name):

@@ -14,6 +14,7 @@ import by_schema
 import pytest
 from product import Product
 
+from conformance import baseline
 from conformance.expectations import Expectations
 from conformance.pytorch_tests import comparing, naming, request, run, selection, table
 from conformance.running.refused import Refused
@@ -205,6 +206,14 @@ def test_a_run_goes_on_where_it_was_ended(product, tmp_path):
     second = json.loads(file.read_text())
     assert len(second["entries"]) > 1
     assert kept in second["entries"]
+
+
+def test_a_test_that_the_file_has_no_more_is_gone():
+    entry = {"suite": "pytorch/nn/inner", "name": "TestInner.test_old", "verdict": "fail"}
+    now = {"level": "full", "complete": True, "versions": {}, "entries": []}
+    now["settings"] = {"suites": ["pytorch/nn/inner"], "filter": "", "dtypes": []}
+    compared = baseline.compare(now | {"entries": [entry | {"dtype": "float64"}]}, now)
+    assert [each.id for each in compared.gone] == ["pytorch/nn/inner/TestInner.test_old/float64"]
 
 
 def test_quick_takes_some_of_each_file():

@@ -8,6 +8,9 @@ from torch.testing._internal.common_utils import old_tests  # isort: skip
 for _ in [] + old_tests:  # noqa: RUF005 (as PyTorch's tests have it)
     raise AssertionError("there are none")
 
+if a_flag_of_old():
+    raise AssertionError("it has no value")
+
 
 class TestOlder(TestCase):
     def test_needs_nothing_of_old(self, device):
