@@ -13,8 +13,10 @@ import contextlib
 import gc
 import importlib
 import os
+import signal
 import socket
 import sys
+import threading
 import warnings
 
 from . import worker
@@ -83,11 +85,22 @@ def tell(child: int, waiting: socket.socket) -> None:
     """The child's process id, and in a second line, once it has one, its exit code. Until the other
     end is closed the id is nobody else's: a signal that is meant for it cannot meet another one."""
     waiting.sendall(b"%d\n" % child)
+    guard = threading.Thread(target=end_with, args=(child, waiting))
+    guard.start()
     ended = os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
     code = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
-    waiting.sendall(b"%d\n" % code)
-    waiting.recv(1)
+    with contextlib.suppress(ConnectionError):  # nobody is left who waits
+        waiting.sendall(b"%d\n" % code)
+    guard.join()
     os.waitpid(child, 0)
+
+
+def end_with(child: int, waiting: socket.socket) -> None:
+    """Ends the child, and what it has started, once nobody waits for it: a supervisor that was
+    killed would leave one that hangs for ever."""
+    waiting.recv(1)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
 
 
 def load_backend(*autoload: str) -> None:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -245,13 +246,28 @@ def marks(folder: Path) -> list[str]:
     return file.read_text().split() if file.exists() else []
 
 
+def wait_for(run: subprocess.Popen, reached: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 120
+    while not reached():
+        assert time.monotonic() < deadline and run.poll() in (None, -signal.SIGKILL)
+        time.sleep(0.05)
+
+
+def test_no_worker_outlives_a_run_that_was_killed(tmp_path):
+    run = started(tmp_path)
+    file = tmp_path / "process"
+    wait_for(run, lambda: file.exists() and file.read_text() != "")
+    worker = Path("/proc", file.read_text())
+    assert worker.exists()
+    run.kill()
+    run.communicate(timeout=60)
+    wait_for(run, lambda: not worker.exists())
+
+
 def test_an_interrupted_run_leaves_what_it_has_and_is_gone_on_with(tmp_path):
     file = tmp_path / "document.json"
     run = started(tmp_path, f"--json={file}")
-    deadline = time.monotonic() + 120
-    while "waits" not in marks(tmp_path):
-        assert time.monotonic() < deadline and run.poll() is None
-        time.sleep(0.05)
+    wait_for(run, lambda: "waits" in marks(tmp_path))
     run.send_signal(signal.SIGINT)
     _, said = run.communicate(timeout=60)
     assert run.returncode == 1

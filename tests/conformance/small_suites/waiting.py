@@ -27,5 +27,6 @@ def passes_at_once(_: Backend) -> None:
 def waits(_: Backend) -> None:
     """There is a file."""
     path = _mark("waits")
+    (path / "process").write_text(str(os.getpid()))
     while not (path / "go").exists():
         time.sleep(0.05)
