@@ -16,6 +16,7 @@ from product import Product
 
 from conformance import baseline
 from conformance.expectations import Expectations
+from conformance.item import Item
 from conformance.pytorch_tests import comparing, naming, request, run, selection, table
 from conformance.running.refused import Refused
 
@@ -221,6 +222,10 @@ def test_quick_takes_some_of_each_file():
     assert len(selection.files_of("quick", files, chosen=False)) < 9
     assert selection.files_of("quick", files, chosen=True) == tuple(files)
     assert selection.files_of("full", files, chosen=False) == tuple(files)
+    tests = [Item("pytorch/test_0", f"test_{number}", str(number)) for number in range(79)]
+    assert selection.tests_of("quick", tests) == tests[::2]
+    assert selection.tests_of("quick", tests[:7]) == tests[:7]
+    assert selection.tests_of("full", tests) == tests
 
 
 @pytest.mark.parametrize(
