@@ -74,8 +74,8 @@ def _better(before: str, now: str) -> bool:
 def _is_about(document: dict[str, Any], id: str) -> bool:
     """Whether a run of these settings would have had that entry."""
     settings = document["settings"]
-    suite, _, rest = id.partition("/")
-    if not document["complete"] or settings["filter"] or suite not in settings["suites"]:
+    suite = next((name for name in settings["suites"] if id.startswith(f"{name}/")), None)
+    if not document["complete"] or settings["filter"] or suite is None:
         return False
-    parts = rest.split("/")
-    return len(parts) < 2 or parts[1] in settings["dtypes"]
+    parts = id.removeprefix(f"{suite}/").split("/")
+    return len(parts) < 2 or not settings["dtypes"] or parts[1] in settings["dtypes"]

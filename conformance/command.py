@@ -70,8 +70,16 @@ def _file(name: str, what: str, **more: Any) -> Callable:
 @_file("--junit", "Write JUnit's XML.")
 @_file("--json", "Write the document; --resume goes on with it.")
 @_file("--badge", "Write an SVG.")
+@_file("--relay", "Write what PyTorch's relay between repositories takes from a backend's CI.")
 @_file("--baseline", "A document to compare with.")
 @_file("--expectations", "Lines of what is expected to fail: `suite/name: reason`.")
+@click.option(
+    "--pytorch-tests",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Run PyTorch's own tests instead: DIR is the folder test of its source. The suites are"
+    " files there.",
+)
 @click.option("--resume", is_flag=True, help="Go on with the file of --json, if there is one.")
 @click.option("--list", "lists", is_flag=True, help="Print the ids of what would run, and exit.")
 @click.option("--package", hidden=True, help="With other suites.")
@@ -112,6 +120,10 @@ def _command(lists: bool, resume: bool, suites: tuple[str, ...], given: dict[str
 
     files = session.Files(**{name: given.pop(name) for name in session.FILES})
     options = {name: value for name, value in given.items() if value is not None}
+    if "pytorch_tests" in options:
+        from . import pytorch_tests
+
+        return pytorch_tests.command(suites, options, files, resume, lists)
     request = session.requested(suites, options)
     return session.command(request, files, resume, lists)
 

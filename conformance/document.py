@@ -50,7 +50,7 @@ def build(
         "environment": {name: value for name, value in sorted(os.environ.items()) if _tells(name)},
         "machine": _machine(),
         "settings": request.said(),
-        "sampled": _sampled(request, catalog),
+        "sampled": catalog.sampled or _sampled(request, catalog),
         "totals": totals(entries),
         "problems": list(problems),
         "suites": [_suite(name, catalog, entries) for name in request.suites],

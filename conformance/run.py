@@ -32,6 +32,7 @@ class Catalog:
     items: list[Item]
     selected: list[Item]
     results: dict[str, dict[str, Any]]  # what is known already: suites that cannot be loaded
+    sampled: str = ""  # what of all that there is, where the document cannot say it by the items
 
 
 class Run:
@@ -122,11 +123,11 @@ class Run:
 
 
 class Servers:
-    """A process for each set of shared modules, which forks the workers."""
+    """A process for each set of shared modules and environment, which forks the workers."""
 
     def __init__(self) -> None:
         self._open = contextlib.ExitStack()
-        self._servers: dict[tuple[str, ...], ForkServer] = {}
+        self._servers: dict[tuple, ForkServer] = {}
 
     def __enter__(self) -> Servers:
         return self
@@ -134,10 +135,11 @@ class Servers:
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
-    def of(self, shared: tuple[str, ...]) -> ForkServer:
-        if shared not in self._servers:
-            self._servers[shared] = self._open.enter_context(fork_server(*shared))
-        return self._servers[shared]
+    def of(self, shared: tuple[str, ...], **environment: str) -> ForkServer:
+        key = shared, *sorted(environment.items())
+        if key not in self._servers:
+            self._servers[key] = self._open.enter_context(fork_server(*shared, **environment))
+        return self._servers[key]
 
 
 def _sources(request: Request) -> Iterator[tuple[str, str, tuple[str, ...]]]:

@@ -7,6 +7,7 @@ import datetime
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from . import baseline, catalog, document, filtering, verdicts
 from .expectations import Expectations
 from .files import check_writable
 from .progress import Progress
-from .report import junit, terminal
+from .report import junit, relay, terminal
 from .request import Request
 from .run import Catalog, Run, Servers
 from .running.refused import Refused, WorkerFailed
@@ -34,12 +35,14 @@ class Files:
     junit: Path | None = None
     json: Path | None = None
     badge: Path | None = None
+    relay: Path | None = None
     baseline: Path | None = None
     expectations: Path | None = None
 
     @property
     def written(self) -> list[Path]:
-        return [path for path in (self.html, self.junit, self.json, self.badge) if path is not None]
+        files = (self.html, self.junit, self.json, self.badge, self.relay)
+        return [path for path in files if path is not None]
 
 
 FILES = tuple(field.name for field in dataclasses.fields(Files))
@@ -54,11 +57,16 @@ def requested(suites: tuple[str, ...], options: dict[str, Any]) -> Request:
 
 
 def command(
-    request: Request, files: Files, resume: bool, lists: bool, servers: Servers | None = None
+    request: Request,
+    files: Files,
+    resume: bool,
+    lists: bool,
+    servers: Servers | None = None,
+    runs: Callable[..., Run] = Run,
 ) -> int:
-    """The exit status. Raises Refused."""
+    """The exit status; `runs` makes the run of the request. Raises Refused."""
     try:
-        return _command(request, files, resume, lists, servers)
+        return _command(request, files, resume, lists, servers, runs)
     except WorkerFailed as error:
         raise Refused(str(error).strip()) from None
     except OSError as error:
@@ -68,7 +76,12 @@ def command(
 
 
 def _command(
-    request: Request, files: Files, resume: bool, lists: bool, servers: Servers | None
+    request: Request,
+    files: Files,
+    resume: bool,
+    lists: bool,
+    servers: Servers | None,
+    runs: Callable[..., Run],
 ) -> int:
     if resume and files.json is None:
         raise Refused("--resume goes on with the file of --json, which is not given")
@@ -78,7 +91,7 @@ def _command(
     for path in files.written:
         check_writable(path)
     session = Session(request, files, expectations, older)
-    with Run(request, session.told, servers) as run:
+    with runs(request, session.told, servers) as run:
         found = run.catalog()
         if lists:
             for each in found.selected:
@@ -177,6 +190,8 @@ class Session:
             document.save(made, self._files.json)
         if self._files.junit:
             junit.write(made, self._files.junit)
+        if self._files.relay:
+            relay.write(made, self._files.relay)
         if self._files.html:
             from .report import html
 

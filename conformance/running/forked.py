@@ -24,6 +24,7 @@ class ForkServer:
     ) -> None:
         """`module` is fork_server, as it is imported in that environment; `imports` are what the
         workers share."""
+        self.environment = environment
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         autoload = [environment[AUTOLOAD]] if AUTOLOAD in environment else []
         with theirs:

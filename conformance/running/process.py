@@ -14,6 +14,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
@@ -31,9 +32,9 @@ class Death:
     trace: str
 
 
-def fork_server(*imports: str) -> ForkServer:
+def fork_server(*imports: str, **environment: str) -> ForkServer:
     """For workers of this process; makes the imports that they share."""
-    return ForkServer(_environment(), f"{__package__}.fork_server", imports)
+    return ForkServer(_environment() | environment, f"{__package__}.fork_server", imports)
 
 
 def _environment() -> dict[str, str]:
@@ -46,14 +47,16 @@ def _environment() -> dict[str, str]:
     }
 
 
-def _started(stdin: IO[bytes], events: int, printed: IO[bytes]) -> subprocess.Popen:
+def _started(
+    stdin: IO[bytes], events: int, printed: IO[bytes], environment: Mapping[str, str]
+) -> subprocess.Popen:
     return subprocess.Popen(
         [sys.executable, "-m", f"{__package__}.worker", str(events)],
         stdin=stdin,
         stdout=printed,
         stderr=printed,
         pass_fds=[events],
-        env=_environment(),
+        env=environment,
         start_new_session=True,  # an interrupt is the supervisor's business
     )
 
@@ -74,7 +77,7 @@ class Worker:
                 stdin.seek(0)
                 files = stdin, writer, self._stderr
                 forked = server.start(*files, START_SECONDS)
-                self._process = forked or _started(*files)
+                self._process = forked or _started(*files, server.environment)
         finally:
             os.close(writer)
         self._deadline = time.monotonic() + START_SECONDS
@@ -91,8 +94,8 @@ class Worker:
         os.close(self._pipe)
         self._stderr.close()
 
-    def start_clock(self) -> None:
-        self._deadline = time.monotonic() + self._timeout
+    def start_clock(self, at_least: float = 0.0) -> None:
+        self._deadline = time.monotonic() + max(self._timeout, at_least)
 
     def next_event(self, stop: threading.Event) -> dict | None:
         """The next event; None if the worker is gone, overdue (it is then aborted), or to stop."""

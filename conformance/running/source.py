@@ -15,9 +15,10 @@ class Say:
 
     emit: Callable[..., None]
 
-    def loading(self, unit: str) -> None:
-        """Something of the source's that could end the process before any entry runs."""
-        self.emit("loading", unit=unit)
+    def loading(self, unit: str, seconds: float = 0.0) -> None:
+        """Something of the source's that could end the process before any entry runs; it may take
+        that long, where that is longer than an entry may."""
+        self.emit("loading", unit=unit, seconds=seconds)
 
     def sample(self, number: int) -> None:
         self.emit("sample", number=number)

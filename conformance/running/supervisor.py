@@ -83,7 +83,7 @@ class Supervisor:
                         raise WorkerFailed(event["error"])
                     if event["event"] == "loading":
                         running.unit = event["unit"]
-                        worker.start_clock()
+                        worker.start_clock(event["seconds"])
                 death = worker.death()
                 if not running.unit or running.unit in deaths:
                     raise _no_start(worker, death)
