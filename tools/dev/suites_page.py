@@ -33,7 +33,9 @@ def _with_table(text: str) -> str:
 
 def table() -> str:
     """The suites of checks by name, then PyTorch's samples."""
-    rows = [f"| `{name}` | {html.escape(title, quote=False, quote=False)} |\n" for name, title in titles().items()]
+    rows = [
+        f"| `{name}` | {html.escape(title, quote=False)} |\n" for name, title in titles().items()
+    ]
     return "| Suite | What it holds a backend to |\n|---|---|\n" + "".join(rows)
 
 
