@@ -104,6 +104,7 @@ void define_native(py::module_& module, py::module_& package) {
   native.def("device_info", &device_info);
   native.def("kernels_of", &kernels_of);
   native.def("may_have_twins", &core::may_have_twins);
+  native.def("seed_default_generators", &core::seed_default_generators);
   native.def("seed_twin", [](c10::DeviceIndex device) { core::twin_generator({}, device); });
   native.def("twin_generator", [](const at::Generator& ours) {
     return core::twin_generator(ours, ours.device().index());

@@ -6,9 +6,12 @@
 #include <ATen/core/Tensor.h>
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
 #include <mutex>
+#include <vector>
 
 #include "backend_template/core/captures/capture.h"
 #include "backend_template/core/devices/lazy_start.h"
@@ -34,10 +37,13 @@ uint64_t mix(philox_position position) {
 
 }  // namespace
 
-generator::generator(c10::DeviceIndex device, bool is_default)
+generator::generator(c10::DeviceIndex device, bool is_default, std::optional<uint64_t> seed)
     : c10::GeneratorImpl(c10::Device(core::device_type, device),
                          c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)),
-      is_default_(is_default) {}
+      is_default_(is_default),
+      is_set_(seed.has_value()) {
+  if (seed) position_->seed = *seed;
+}
 
 const at::Generator& generator::of_twin() const {
   if (of_twin_.defined()) return of_twin_;
@@ -169,19 +175,46 @@ generator* generator::clone_impl() const {
   return copy;
 }
 
+namespace {
+
+struct default_generators {
+  std::array<std::once_flag, max_devices> once;
+  std::mutex mutex;              // of what follows
+  std::optional<uint64_t> seed;  // of those that are not made yet
+  std::array<at::Generator, max_devices> made;
+};
+
+// Never destroyed: operators may draw numbers while the process ends.
+default_generators& all_default_generators() {
+  static auto& all = *new default_generators;
+  return all;
+}
+
+}  // namespace
+
 const at::Generator& default_generator(c10::DeviceIndex device) {
-  // Never destroyed: operators may draw numbers while the process ends.
-  struct slot {
-    std::once_flag once;
-    at::Generator generator;
-  };
-  static auto& all = *new std::array<slot, max_devices>;
   const c10::DeviceIndex index = resolve_index(device);
-  slot& place = all[index];
-  std::call_once(place.once, [&] {
-    place.generator = at::make_generator<generator>(index, /*is_default=*/true);
+  default_generators& all = all_default_generators();
+  std::call_once(all.once[index], [&] {
+    const std::lock_guard<std::mutex> lock(all.mutex);
+    all.made[index] = at::make_generator<generator>(index, /*is_default=*/true, all.seed);
   });
-  return place.generator;
+  return all.made[index];
+}
+
+void seed_default_generators(uint64_t seed) {
+  default_generators& all = all_default_generators();
+  std::vector<at::Generator> made;
+  {
+    const std::lock_guard<std::mutex> lock(all.mutex);
+    all.seed = seed;
+    std::copy_if(all.made.begin(), all.made.end(), std::back_inserter(made),
+                 [](const at::Generator& each) { return each.defined(); });
+  }
+  for (at::Generator& each : made) {
+    const std::lock_guard<std::mutex> lock(each.mutex());
+    each.set_current_seed(seed);
+  }
 }
 
 at::Generator twin_generator(const at::Generator& ours, c10::DeviceIndex index) {

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "backend_template/core/devices/device.h"
 
@@ -28,8 +29,10 @@ struct philox_position {
 /// c10::GeneratorImpl says.
 class generator final : public c10::GeneratorImpl {
  public:
-  /// `is_default`: it stands for the twin's default generator, and not for a new one.
-  explicit generator(c10::DeviceIndex device, bool is_default = false);
+  /// `is_default`: it stands for the twin's default generator, and not for a new one. `seed`: what
+  /// somebody has seeded it with already.
+  explicit generator(c10::DeviceIndex device, bool is_default = false,
+                     std::optional<uint64_t> seed = std::nullopt);
 
   /// Sets the seed, and the offset to 0.
   void set_current_seed(uint64_t seed) override;
@@ -89,6 +92,10 @@ class generator final : public c10::GeneratorImpl {
 /// current device. The reference is valid until the process ends. Thread-safe. Throws what
 /// check_index throws for an index out of range.
 const at::Generator& default_generator(c10::DeviceIndex device);
+
+/// Seeds the default generators of all devices, those that nobody has asked for yet as they are
+/// made. It counts no devices, so it starts no driver, which a fork could not survive. Thread-safe.
+void seed_default_generators(uint64_t seed);
 
 /// Returns the twin's generator behind `ours`, a generator of this backend's, or behind the default
 /// one of device `index` where `ours` is undefined. The device has a twin. Locks `ours`. Throws

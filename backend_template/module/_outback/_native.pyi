@@ -22,6 +22,9 @@ def kernels_of(device: int) -> str | None:
 def may_have_twins() -> bool:
     """Whether this torch has kernels that a device could share, other than the CPU's."""
 
+def seed_default_generators(seed: int) -> None:
+    """Seeds those of all devices. Starts nothing."""
+
 def seed_twin(device: int) -> None:
     """Gives PyTorch's own device the seed that the device was given before its start."""
 

@@ -23,10 +23,10 @@ def manual_seed(seed: Any) -> None:
 
 
 def manual_seed_all(seed: Any) -> None:
-    """Seeds all devices' generators. Ignored without a device."""
-    number = int(seed)
-    for generator in _native.default_generators():
-        generator.manual_seed(number)
+    """Seeds all devices' generators, also of devices that come up later."""
+    # What a seed is, a negative one too, is for torch.Generator to say.
+    number = torch.Generator().manual_seed(int(seed)).initial_seed()
+    _native.seed_default_generators(number)
 
 
 def seed() -> None:
