@@ -15,6 +15,7 @@ THEMES = (
     "randomness",
     "streams",
     "training",
+    "views",
 )
 
 

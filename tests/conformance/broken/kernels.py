@@ -27,3 +27,10 @@ def replace(operator: str, key: str = "PrivateUse1") -> Callable[[Callable[..., 
         _KEPT.append(library)
 
     return made
+
+
+def number_as_tensor(number: Any, like: torch.Tensor) -> torch.Tensor:
+    """What a kernel in Python is given as a number, for one that takes tensors only."""
+    if isinstance(number, torch.Tensor):
+        return number
+    return torch.tensor(number, dtype=torch.result_type(like, number))

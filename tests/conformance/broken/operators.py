@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import threading
+
 import torch
 
 from .defect import defect
-from .kernels import replace
+from .kernels import number_as_tensor, replace
 
 
 @defect("?", "?", blind=True)
@@ -32,7 +35,9 @@ def half_of_out_is_written() -> None:
 
     @replace("mul.out")
     def _(mul, x, y, *, out):
-        whole = mul(x, y, out=torch.empty_like(out))
+        like = x if isinstance(x, torch.Tensor) else y
+        both = [number_as_tensor(each, like) for each in (x, y)]
+        whole = mul(*both, out=torch.empty_like(out))
         out.resize_(whole.shape)
         if out.dim() == 0:
             return out.copy_(whole)
@@ -50,3 +55,114 @@ def sum_ignores_a_negative_dimension() -> None:
         if dim and x.dim():
             dim = [max(each, 0) for each in dim]
         return total(x, dim, keepdim, dtype=dtype)
+
+
+@defect("values", "relu")
+def relu_on_the_cpu() -> None:
+    """relu gives a tensor of the CPU."""
+
+    @replace("relu")
+    def _(relu, x):
+        return relu(x).cpu()
+
+
+@defect("values", "relu_")
+def relu_is_not_in_place() -> None:
+    """relu_ gives a new tensor and leaves its argument."""
+
+    @replace("relu_")
+    def _(relu_, x):
+        return relu_(x.clone())
+
+
+@defect("operators", "sort/float32/forward", verdict="crash", says="SIGABRT")
+def sort_aborts() -> None:
+    """sort ends the process."""
+
+    @replace("sort.stable")
+    def _(sort, *args, **kwargs):
+        os.abort()
+
+
+@defect("operators", "topk/float32/forward", verdict="timeout")
+def topk_hangs() -> None:
+    """topk never ends."""
+
+    @replace("topk")
+    def _(topk, *args, **kwargs):
+        threading.Event().wait()
+
+
+@defect("values", "add of int64")
+def integers_are_added_as_floats() -> None:
+    """add of int64 goes by way of float32."""
+
+    @replace("add.Tensor")
+    def _(add, x, y, *, alpha=1):
+        like = x if isinstance(x, torch.Tensor) else y
+        x, y = (number_as_tensor(each, like) for each in (x, y))
+        if x.dtype == y.dtype == torch.int64:
+            return add(x.float(), y.float(), alpha=alpha).long()
+        return add(x, y, alpha=alpha)
+
+
+@defect("strictness", "?")
+def mixed_devices_are_accepted() -> None:
+    """mm brings its second argument to the first one's device."""
+
+    @replace("mm")
+    def _(mm, x, y):
+        device = x.device if x.device.type == "acme" else y.device
+        return mm(x.to(device), y.to(device))
+
+
+@defect("fake", "?")
+def strides_are_others_than_the_fakes() -> None:
+    """mm gives its result transposed in memory, which its fake does not."""
+
+    @replace("mm")
+    def _(mm, x, y):
+        return mm(x, y).t().contiguous().t()
+
+
+@defect("fake", "?")
+def fake_reads_memory() -> None:
+    """The meta kernel of cumsum asks for the address of a tensor that has none."""
+
+    @replace("cumsum", key="Meta")
+    def _(cumsum, x, dim, *, dtype=None):
+        x.untyped_storage().data_ptr()
+        x.numpy()
+        return cumsum(x, dim, dtype=dtype)
+
+
+@defect("functorch", "?")
+def vmap_of_sum_is_over_another_dimension() -> None:
+    """The batching rule of sum keeps the dimensions' numbers as they are without the batch."""
+
+    @replace("sum.dim_IntList", key="FuncTorchBatched")
+    def _(total, x, dim=None, keepdim=False, *, dtype=None):
+        flipped = [-1 - each for each in dim] if dim else dim
+        return total(x, flipped, keepdim, dtype=dtype)
+
+
+@defect("operators", "exp/float32/backward")
+def exp_forgets_the_gradient() -> None:
+    """The backend's own autograd kernel of exp makes results that require no gradient."""
+
+    @replace("exp", key="AutogradPrivateUse1")
+    def _(exp, x):
+        with torch.no_grad():
+            return exp(x.detach())
+
+
+@defect("errors", "?")
+def out_of_memory_is_any_error() -> None:
+    """More than there is is a RuntimeError."""
+
+    @replace("empty.memory_format")
+    def _(empty, *args, **kwargs):
+        try:
+            return empty(*args, **kwargs)
+        except torch.OutOfMemoryError as error:
+            raise RuntimeError(str(error)) from None

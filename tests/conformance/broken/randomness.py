@@ -24,3 +24,40 @@ def state_is_not_restored() -> None:
     """set_rng_state leaves the generator as it is."""
     torch.acme.set_rng_state = lambda new_state, device="acme": None
     torch.acme.random.set_rng_state = torch.acme.set_rng_state
+
+
+@defect("rng", "?")
+def bernoulli_fills_ones() -> None:
+    """bernoulli_ does not draw, all is 1."""
+    for overload in ("float", "Tensor"):
+
+        @replace(f"bernoulli_.{overload}")
+        def _(bernoulli_, x, p=0.5, *, generator=None):
+            return x.fill_(1)
+
+
+@defect("rng", "?")
+def uniform_does_not_go_on() -> None:
+    """Each uniform_ begins where the one before began."""
+
+    @replace("uniform_")
+    def _(uniform_, x, low=0.0, high=1.0, *, generator=None):
+        used = generator or torch.acme.default_generators[x.device.index]
+        state = used.get_state()
+        uniform_(x, low, high, generator=used)
+        used.set_state(state)
+        return x
+
+
+@defect("rng", "?")
+def one_device_is_seeded() -> None:
+    """manual_seed_all() seeds the current device only."""
+    torch.acme.manual_seed_all = torch.acme.manual_seed
+
+
+@defect("?", "?")
+def seeds_are_rounded() -> None:
+    """manual_seed() takes the seed's lowest 8 bits."""
+    for name in ("manual_seed", "manual_seed_all"):
+        was = getattr(torch.acme, name)
+        setattr(torch.acme, name, lambda seed, was=was: was(seed & 255))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from .defect import defect
+from .kernels import replace
 
 
 @defect("?", "?", blind=True)
@@ -23,3 +24,75 @@ def warning_mode_says_nothing() -> None:
 
     torch.acme.set_sync_debug_mode = set_sync_debug_mode
     torch.acme.get_sync_debug_mode = lambda: mode[0]
+
+
+@defect("events", "?")
+def time_goes_backwards() -> None:
+    """Event.elapsed_time() is negative."""
+    was = torch.acme.Event.elapsed_time
+    torch.acme.Event.elapsed_time = lambda self, end: -was(self, end)
+
+
+@defect("events", "?")
+def events_are_always_done() -> None:
+    """Event.query() is true while the work is still running."""
+    torch.acme.Event.query = lambda self: True
+
+
+@defect("stream_order", "?")
+def streams_do_not_wait() -> None:
+    """Stream.wait_event() and wait_stream() do nothing."""
+    torch.acme.Stream.wait_event = lambda self, event: None
+    torch.acme.Stream.wait_stream = lambda self, stream: None
+
+
+@defect("streams", "?")
+def threads_share_a_stream() -> None:
+    """What one thread sets is the current stream of all."""
+    shared = []
+    own, was = torch.acme.set_stream, torch.acme.current_stream
+
+    def set_stream(stream):
+        shared[:] = [stream]
+        own(stream)
+
+    torch.acme.set_stream = set_stream
+    torch.acme.current_stream = lambda device=None: shared[0] if shared else was(device)
+
+
+@defect("?", "?")
+def synchronize_does_not_wait() -> None:
+    """torch.acme.synchronize() returns at once."""
+    torch.acme.synchronize = lambda device=None: None
+
+
+@defect("graphs", "?")
+def replays_do_nothing() -> None:
+    """A graph's replay runs none of its work."""
+    torch.acme.ACMEGraph.replay = lambda self: None
+
+
+@defect("graphs", "?")
+def capture_stops_other_devices() -> None:
+    """While one device is captured, no tensor can be made on another one."""
+    capturing = []
+
+    @replace("empty.memory_format")
+    def _(empty, *args, device=None, **kwargs):
+        index = torch.acme.current_device() if device.index is None else device.index
+        if capturing and index != capturing[-1]:
+            raise RuntimeError("operation not permitted when stream is capturing")
+        return empty(*args, device=device, **kwargs)
+
+    begin, end = torch.acme.ACMEGraph.capture_begin, torch.acme.ACMEGraph.capture_end
+
+    def capture_begin(self, *args, **kwargs):
+        capturing.append(torch.acme.current_device())
+        begin(self, *args, **kwargs)
+
+    def capture_end(self):
+        end(self)
+        capturing.pop()
+
+    torch.acme.ACMEGraph.capture_begin = capture_begin
+    torch.acme.ACMEGraph.capture_end = capture_end

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import torch
+
 from .defect import defect
 from .kernels import replace
 
@@ -14,3 +16,38 @@ def scaler_skips_nothing() -> None:
     def _(check, gradients, found, inverse):
         for each in gradients:
             each.mul_(inverse)
+
+
+@defect("amp", "?")
+def scale_never_grows() -> None:
+    """The operator that updates GradScaler's scale does nothing."""
+
+    @replace("_amp_update_scale_")
+    def _(update, scale, tracker, found, grows, shrinks, interval):
+        return scale
+
+
+@defect("amp", "?")
+def autocast_leaves_products_in_float32() -> None:
+    """autocast has no rule for mm."""
+
+    @replace("mm", key="AutocastPrivateUse1")
+    def _(mm, x, y):
+        with torch.autocast("acme", enabled=False):
+            return torch.mm(x, y)
+
+
+@defect("amp", "?")
+def autocast_lists_no_dtype() -> None:
+    """get_amp_supported_dtype() lists float32 alone."""
+    torch.acme.get_amp_supported_dtype = lambda: [torch.float32]
+
+
+@defect("compile", "?")
+def dynamo_has_the_cpus_interface() -> None:
+    """Dynamo is told that the device is the CPU."""
+    from torch._dynamo import device_interface
+
+    device_interface.get_interface_for_device("acme")
+    for name in ("acme", "acme:0", "acme:1"):
+        device_interface.register_interface_for_device(name, device_interface.CpuInterface)

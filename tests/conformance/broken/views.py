@@ -1,0 +1,99 @@
+"""Views, their memory and their versions."""
+
+from __future__ import annotations
+
+import torch
+
+from .defect import defect
+from .kernels import replace
+
+
+@defect("views", "?")
+def transpose_copies() -> None:
+    """transpose gives a copy."""
+
+    @replace("transpose.int")
+    def _(transpose, x, first, second):
+        return transpose(x, first, second).clone(memory_format=torch.preserve_format)
+
+
+@defect("views", "?")
+def unfold_does_not_keep_memory() -> None:
+    """unfold gives a tensor on its base's memory that does not own it."""
+
+    @replace("unfold")
+    def _(unfold, x, dimension, size, step):
+        owner = unfold(x, dimension, size, step)
+        storage = owner.untyped_storage()
+        lent = torch._C._construct_storage_from_data_pointer(
+            storage.data_ptr(), storage.device, storage.nbytes()
+        )
+        found = torch.empty(0, dtype=x.dtype, device=x.device)
+        return found.set_(lent, owner.storage_offset(), owner.shape, owner.stride())
+
+
+@defect("views", "?")
+def changes_are_not_counted() -> None:
+    """mul_ leaves the version of its tensor."""
+
+    @replace("mul_.Tensor", key="ADInplaceOrView")
+    def _(mul_, x, y):
+        version = x._version
+        mul_(x, y)
+        torch._C._autograd._unsafe_set_version_counter((x,), (version,))
+        return x
+
+
+@defect("methods", "?")
+def storages_go_to_device_zero() -> None:
+    """UntypedStorage.acme(device) is on device 0, whichever was asked for."""
+    torch.UntypedStorage.acme = lambda self, device=None, non_blocking=False: self.to("acme:0")
+
+
+@defect("methods", "?")
+def property_is_swapped() -> None:
+    """Tensor.is_acme is true of all other tensors."""
+    torch.Tensor.is_acme = property(lambda self: self.device.type != "acme")
+
+
+@defect("methods", "?")
+def subclasses_are_not_asked() -> None:
+    """Tensor.acme passes by __torch_function__."""
+    was = torch.Tensor.acme
+
+    def acme(self, *args, **kwargs):
+        with torch._C.DisableTorchFunctionSubclass():
+            return was(self, *args, **kwargs)
+
+    torch.Tensor.acme = acme
+
+
+@defect("dlpack", "?")
+def dlpack_says_device_zero() -> None:
+    """__dlpack_device__ says the index 0 of every tensor."""
+    was = torch.Tensor.__dlpack_device__
+    torch.Tensor.__dlpack_device__ = lambda self: (was(self)[0], 0)
+
+
+@defect("dlpack", "?")
+def dlpack_copies() -> None:
+    """__dlpack__ hands out a copy."""
+    was = torch.Tensor.__dlpack__
+    torch.Tensor.__dlpack__ = lambda self, **how: was(self.detach().clone(), **how)
+
+
+@defect("serialization", "?")
+def location_is_ignored() -> None:
+    """What is loaded is on device 0, whatever map_location says."""
+    registry = torch.serialization._package_registry
+    at = next(i for i, each in enumerate(registry) if "acme" in repr(each[2]) or _names_acme(each))
+    priority, tagger, load = registry[at]
+    registry[at] = (
+        priority,
+        tagger,
+        lambda storage, location: load(storage, "acme:0" if "acme" in location else location),
+    )
+
+
+def _names_acme(entry) -> bool:
+    return entry[1](torch.UntypedStorage(0, device="acme:0")) not in (None, "cpu")
