@@ -1,0 +1,81 @@
+"""Each broken backend is found, by the check that it names, and that check passes without it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from broken.defect import Defect, all_of_them
+
+from conformance import catalog
+from conformance.request import Request
+from conformance.run import Run, Servers
+
+DEFECTS = all_of_them()
+TIMEOUT = 10.0  # of each check; one of the defects never ends
+
+
+@pytest.fixture(scope="module")
+def bare() -> Iterator[Servers]:
+    """Its workers load the backend by --import alone, so that a defect may come before it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+        with Servers() as servers:
+            yield servers
+
+
+def found(
+    servers: Servers, imports: tuple[str, ...], level: str, suites: set[str], words: set[str]
+) -> dict[str, dict]:
+    """What became of the entries whose ids have one of the words."""
+    request = Request(
+        "acme",
+        imports=imports,
+        level=level,
+        suites=catalog.chosen(tuple(suites)),
+        chosen=True,
+        filter=" or ".join(f'"{each}"' for each in sorted(words)),
+        jobs=1,
+        timeout=TIMEOUT,
+    )
+    told: list[dict] = []
+    with Run(request, told.append, servers) as run:
+        run.run(run.catalog().selected)
+    return {each["id"]: each for each in told}
+
+
+def id_of(defect: Defect) -> str:
+    return f"{defect.suite}/{defect.check}"
+
+
+def marked(defect: Defect) -> object:
+    return pytest.param(defect, id=defect.name, marks=[pytest.mark.slow] if defect.slow else [])
+
+
+@pytest.mark.parametrize("defect", [marked(each) for each in DEFECTS.values()])
+def test_a_broken_backend_is_found(defect, bare):
+    imports = ("torch_acme", f"broken.{defect.name}")
+    if defect.first:
+        imports = imports[::-1]
+    entries = found(bare, imports, defect.level, {defect.suite}, {id_of(defect)})
+    entry = entries[id_of(defect)]
+    assert entry["verdict"] == defect.verdict, entry
+    assert defect.says in entry["message"]
+
+
+@pytest.mark.parametrize(
+    ("level", "slow"),
+    [("quick", False), pytest.param("standard", True, marks=pytest.mark.slow)],
+)
+def test_none_of_these_checks_fails_without_a_defect(level, slow, bare):
+    defects = [each for each in DEFECTS.values() if each.slow == slow]
+    ids = {id_of(each) for each in defects}
+    entries = found(bare, ("torch_acme",), level, {each.suite for each in defects}, ids)
+    assert {id: entries[id]["verdict"] for id in ids} == dict.fromkeys(ids, "pass")
+
+
+def test_there_are_enough_of_them():
+    assert len(DEFECTS) >= 40
+    assert sum(each.blind for each in DEFECTS.values()) >= 10
