@@ -10,7 +10,7 @@ import torch
 from .defect import defect
 
 
-@defect("?", "?", blind=True)
+@defect("process", "the_module_knows_of_bad_forks", blind=True)
 def fork_is_not_noticed() -> None:
     """A child of a fork uses the device that its parent has initialized."""
     torch.acme._is_in_bad_fork = lambda: False

@@ -11,7 +11,7 @@ from .defect import defect
 from .kernels import number_as_tensor, replace
 
 
-@defect("?", "?", blind=True)
+@defect("hooks", "tensors_of_another_device_stay_there", blind=True)
 def products_on_device_zero() -> None:
     """mm leaves its result on device 0, wherever its arguments are."""
 
@@ -20,7 +20,7 @@ def products_on_device_zero() -> None:
         return mm(x, y).to(torch.device(x.device.type, 0))
 
 
-@defect("?", "?", blind=True)
+@defect("errors", "an_index_behind_the_end_is_refused[index_select]", blind=True)
 def index_one_too_far() -> None:
     """index_select takes an index that is the size, for the last one."""
 
@@ -29,7 +29,7 @@ def index_one_too_far() -> None:
         return index_select(x, dim, index.clamp(max=max(x.size(dim) - 1, 0)))
 
 
-@defect("?", "?", blind=True)
+@defect("values", "out_is_written_whole[mul]", blind=True)
 def half_of_out_is_written() -> None:
     """mul(out=) writes the first half of what it is given."""
 
@@ -46,7 +46,7 @@ def half_of_out_is_written() -> None:
         return out
 
 
-@defect("?", "?", blind=True)
+@defect("values", "each_dimension_is_the_cpus[sum]", blind=True)
 def sum_ignores_a_negative_dimension() -> None:
     """sum over a dimension that is counted from the end is over the first one."""
 
@@ -57,7 +57,7 @@ def sum_ignores_a_negative_dimension() -> None:
         return total(x, dim, keepdim, dtype=dtype)
 
 
-@defect("values", "relu")
+@defect("values", "operators_give_the_cpus_values")
 def relu_on_the_cpu() -> None:
     """relu gives a tensor of the CPU."""
 
@@ -66,7 +66,7 @@ def relu_on_the_cpu() -> None:
         return relu(x).cpu()
 
 
-@defect("values", "relu_")
+@defect("values", "what_is_in_place_changes_its_tensor[relu_]")
 def relu_is_not_in_place() -> None:
     """relu_ gives a new tensor and leaves its argument."""
 
@@ -93,7 +93,7 @@ def topk_hangs() -> None:
         threading.Event().wait()
 
 
-@defect("values", "add of int64")
+@defect("values", "integers_are_exact")
 def integers_are_added_as_floats() -> None:
     """add of int64 goes by way of float32."""
 
@@ -106,7 +106,7 @@ def integers_are_added_as_floats() -> None:
         return add(x, y, alpha=alpha)
 
 
-@defect("strictness", "?")
+@defect("strictness", "mixed_devices_are_refused[mm]")
 def mixed_devices_are_accepted() -> None:
     """mm brings its second argument to the first one's device."""
 
@@ -116,7 +116,7 @@ def mixed_devices_are_accepted() -> None:
         return mm(x.to(device), y.to(device))
 
 
-@defect("fake", "?")
+@defect("fake", "fakes_have_the_metadata_of_results[mm]")
 def strides_are_others_than_the_fakes() -> None:
     """mm gives its result transposed in memory, which its fake does not."""
 
@@ -125,18 +125,17 @@ def strides_are_others_than_the_fakes() -> None:
         return mm(x, y).t().contiguous().t()
 
 
-@defect("fake", "?")
+@defect("fake", "fakes_have_the_metadata_of_results[cumsum]")
 def fake_reads_memory() -> None:
-    """The meta kernel of cumsum asks for the address of a tensor that has none."""
+    """The meta kernel of cumsum reads the numbers of a tensor that has none."""
 
     @replace("cumsum", key="Meta")
     def _(cumsum, x, dim, *, dtype=None):
-        x.untyped_storage().data_ptr()
         x.numpy()
         return cumsum(x, dim, dtype=dtype)
 
 
-@defect("functorch", "?")
+@defect("modes", "gives_the_same_in_each_mode[sum of a dimension]")
 def vmap_of_sum_is_over_another_dimension() -> None:
     """The batching rule of sum keeps the dimensions' numbers as they are without the batch."""
 
@@ -156,7 +155,7 @@ def exp_forgets_the_gradient() -> None:
             return exp(x.detach())
 
 
-@defect("errors", "?")
+@defect("errors", "out_of_memory_is_its_own_error")
 def out_of_memory_is_any_error() -> None:
     """More than there is is a RuntimeError."""
 

@@ -8,7 +8,7 @@ from .defect import defect
 from .kernels import replace
 
 
-@defect("?", "?", blind=True)
+@defect("rng", "operators_repeat_themselves[randn]", blind=True)
 def normal_ignores_the_seed() -> None:
     """normal_ draws from the machine's own source instead of the generator."""
 
@@ -19,14 +19,14 @@ def normal_ignores_the_seed() -> None:
         return normal_(x, mean, std, generator=fresh)
 
 
-@defect("?", "?", blind=True)
+@defect("rng", "a_state_can_be_put_back", blind=True)
 def state_is_not_restored() -> None:
     """set_rng_state leaves the generator as it is."""
     torch.acme.set_rng_state = lambda new_state, device="acme": None
     torch.acme.random.set_rng_state = torch.acme.set_rng_state
 
 
-@defect("rng", "?")
+@defect("rng", "numbers_have_their_distribution")
 def bernoulli_fills_ones() -> None:
     """bernoulli_ does not draw, all is 1."""
     for overload in ("float", "Tensor"):
@@ -36,7 +36,7 @@ def bernoulli_fills_ones() -> None:
             return x.fill_(1)
 
 
-@defect("rng", "?")
+@defect("rng", "numbers_go_on")
 def uniform_does_not_go_on() -> None:
     """Each uniform_ begins where the one before began."""
 

@@ -8,13 +8,13 @@ from .defect import defect
 from .kernels import replace
 
 
-@defect("?", "?", blind=True)
+@defect("streams", "the_module_sets_and_tells_the_stream", blind=True)
 def stream_stays_current() -> None:
     """`with torch.acme.stream(s)` leaves s current when it ends."""
     torch.acme.StreamContext.__exit__ = lambda self, *_: None
 
 
-@defect("?", "?", blind=True)
+@defect("sync_debug", "the_mode_warn_warns", blind=True)
 def warning_mode_says_nothing() -> None:
     """set_sync_debug_mode("warn") is remembered, and nothing warns."""
     mode = [0]

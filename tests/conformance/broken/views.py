@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 
 from .defect import defect
-from .kernels import replace
+from .kernels import number_as_tensor, replace
 
 
-@defect("views", "?")
+@defect("views", "writes_go_through[transpose]")
 def transpose_copies() -> None:
     """transpose gives a copy."""
 
@@ -17,7 +17,7 @@ def transpose_copies() -> None:
         return transpose(x, first, second).clone(memory_format=torch.preserve_format)
 
 
-@defect("views", "?")
+@defect("views", "views_outlive_their_base[unfold]")
 def unfold_does_not_keep_memory() -> None:
     """unfold gives a tensor on its base's memory that does not own it."""
 
@@ -32,31 +32,34 @@ def unfold_does_not_keep_memory() -> None:
         return found.set_(lent, owner.storage_offset(), owner.shape, owner.stride())
 
 
-@defect("views", "?")
+@defect("views", "versions_count_changes")
 def changes_are_not_counted() -> None:
     """mul_ leaves the version of its tensor."""
 
     @replace("mul_.Tensor", key="ADInplaceOrView")
     def _(mul_, x, y):
         version = x._version
-        mul_(x, y)
+        mul_(x, number_as_tensor(y, x))
         torch._C._autograd._unsafe_set_version_counter((x,), (version,))
         return x
 
 
-@defect("methods", "?")
+@defect("methods", "storages_go_where_they_are_sent")
 def storages_go_to_device_zero() -> None:
     """UntypedStorage.acme(device) is on device 0, whichever was asked for."""
-    torch.UntypedStorage.acme = lambda self, device=None, non_blocking=False: self.to("acme:0")
+    was = torch.UntypedStorage.acme
+    torch.UntypedStorage.acme = lambda self, device=None, non_blocking=False: was(
+        self, torch.device("acme:0"), non_blocking
+    )
 
 
-@defect("methods", "?")
+@defect("methods", "the_property_tells_the_device")
 def property_is_swapped() -> None:
     """Tensor.is_acme is true of all other tensors."""
     torch.Tensor.is_acme = property(lambda self: self.device.type != "acme")
 
 
-@defect("methods", "?")
+@defect("methods", "subclasses_are_asked")
 def subclasses_are_not_asked() -> None:
     """Tensor.acme passes by __torch_function__."""
     was = torch.Tensor.acme
@@ -68,21 +71,21 @@ def subclasses_are_not_asked() -> None:
     torch.Tensor.acme = acme
 
 
-@defect("dlpack", "?")
+@defect("dlpack", "the_device_is_told")
 def dlpack_says_device_zero() -> None:
     """__dlpack_device__ says the index 0 of every tensor."""
     was = torch.Tensor.__dlpack_device__
     torch.Tensor.__dlpack_device__ = lambda self: (was(self)[0], 0)
 
 
-@defect("dlpack", "?")
+@defect("dlpack", "memory_is_shared")
 def dlpack_copies() -> None:
     """__dlpack__ hands out a copy."""
     was = torch.Tensor.__dlpack__
     torch.Tensor.__dlpack__ = lambda self, **how: was(self.detach().clone(), **how)
 
 
-@defect("serialization", "?")
+@defect("serialization", "map_location_moves[a dictionary of others]")
 def location_is_ignored() -> None:
     """What is loaded is on device 0, whatever map_location says."""
     registry = torch.serialization._package_registry
