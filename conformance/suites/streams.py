@@ -197,6 +197,33 @@ def the_current_stream_is_the_threads_own(backend: Backend) -> None:
 
 
 @check(
+    called_by="torch/utils/data/_utils/pin_memory.py: _pin_memory_loop",
+    without="threads change each other's stream under their feet",
+)
+def the_modules_current_stream_is_the_threads_own(backend: Backend) -> None:
+    """What a thread sets by torch.<name> is its own, and so is what torch.<name> tells it."""
+    set_stream, current = backend.need("set_stream"), backend.need("current_stream")
+    mine, others = streams_of(backend, 2, kind="module")
+    seen: list[torch.Stream] = []
+
+    def work() -> None:
+        seen.append(current())
+        set_stream(others)
+        seen.append(current())
+
+    before = current()
+    set_stream(mine)
+    try:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        assert current() == mine, "another thread's stream became this one's"
+    finally:
+        set_stream(before)
+    assert seen == [default_stream(backend), others], f"the other thread saw {seen}"
+
+
+@check(
     called_by="torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py: lazy_init",
     without="FSDP2 fails where it makes its stream for all-gathers",
 )

@@ -29,7 +29,6 @@ class Defect:
         verdict: what the check comes to.
         says: what stands in what it says.
         blind: whether it was written by somebody who had not read the suites.
-        first: whether it is imported before the backend, since that reads what it sets.
         level: the one at which the check runs.
         slow: whether its test takes seconds, and is left out of a quick run.
     """
@@ -40,7 +39,6 @@ class Defect:
     verdict: str = "fail"
     says: str = ""
     blind: bool = False
-    first: bool = False
     level: str = "quick"
     slow: bool = False
 

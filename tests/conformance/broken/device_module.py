@@ -16,7 +16,7 @@ def fork_is_not_noticed() -> None:
     torch.acme._is_in_bad_fork = lambda: False
 
 
-@defect("device_module", "?")
+@defect("device_module", "devices_are_exchanged")
 def exchange_throws() -> None:
     """_exchange_device(), which torch.Stream and the guards of Python use, raises."""
 
@@ -26,39 +26,39 @@ def exchange_throws() -> None:
     torch.acme._exchange_device = exchange
 
 
-@defect("device_module", "?")
+@defect("device_module", "the_count_is_of_devices_that_work")
 def one_device_too_many_is_counted() -> None:
     """device_count() counts a device that is not there."""
     was = torch.acme.device_count
     torch.acme.device_count = lambda: was() + 1
 
 
-@defect("device_module", "?")
+@defect("device_module", "set_device_takes_every_form")
 def current_device_is_zero() -> None:
     """current_device() is 0 always."""
     torch.acme.current_device = lambda: 0
 
 
-@defect("device_module", "?")
+@defect("device_module", "the_context_restores_the_device")
 def device_context_is_not_left() -> None:
     """`with torch.acme.device(i)` leaves i current when it ends."""
     torch.acme.device.__exit__ = lambda self, *_: None
 
 
-@defect("device_module", "?")
+@defect("device_module", "properties_describe_each_device")
 def second_device_has_the_firsts_properties() -> None:
     """get_device_properties() describes device 0 only."""
     was = torch.acme.get_device_properties
     torch.acme.get_device_properties = lambda device=None: was(0)
 
 
-@defect("?", "?")
+@defect("device_module", "the_name_is_of_the_properties")
 def name_is_another_devices() -> None:
     """get_device_name() says something else than the properties."""
     torch.acme.get_device_name = lambda device=None: "another device"
 
 
-@defect("process", "?", level="standard", slow=True)
+@defect("process", "the_programs_own_status_is_kept", level="standard", slow=True)
 def exit_status_is_lost() -> None:
     """At the end of the interpreter the process exits with 0."""
     atexit.register(os._exit, 0)

@@ -8,7 +8,7 @@ from .defect import defect
 from .kernels import number_as_tensor, replace
 
 
-@defect("memory", "no_operator_keeps_memory", blind=True)
+@defect("memory", "nothing_is_left[operators]", blind=True)
 def sums_are_never_freed() -> None:
     """Every result of add is kept for ever."""
     kept = []

@@ -49,13 +49,13 @@ def uniform_does_not_go_on() -> None:
         return x
 
 
-@defect("rng", "?")
+@defect("rng", "a_seed_is_of_every_device")
 def one_device_is_seeded() -> None:
     """manual_seed_all() seeds the current device only."""
     torch.acme.manual_seed_all = torch.acme.manual_seed
 
 
-@defect("?", "?")
+@defect("rng", "another_seed_gives_other_numbers")
 def seeds_are_rounded() -> None:
     """manual_seed() takes the seed's lowest 8 bits."""
     for name in ("manual_seed", "manual_seed_all"):

@@ -26,53 +26,57 @@ def warning_mode_says_nothing() -> None:
     torch.acme.get_sync_debug_mode = lambda: mode[0]
 
 
-@defect("events", "?")
+@defect("events", "elapsed_time_is_in_milliseconds[module]")
 def time_goes_backwards() -> None:
     """Event.elapsed_time() is negative."""
     was = torch.acme.Event.elapsed_time
     torch.acme.Event.elapsed_time = lambda self, end: -was(self, end)
 
 
-@defect("events", "?")
+@defect("events", "an_event_tells_when_the_work_is_done[module]")
 def events_are_always_done() -> None:
     """Event.query() is true while the work is still running."""
     torch.acme.Event.query = lambda self: True
 
 
-@defect("stream_order", "?")
+@defect("stream_order", "a_stream_waits_for_an_event[module]")
 def streams_do_not_wait() -> None:
     """Stream.wait_event() and wait_stream() do nothing."""
     torch.acme.Stream.wait_event = lambda self, event: None
     torch.acme.Stream.wait_stream = lambda self, stream: None
 
 
-@defect("streams", "?")
+@defect("streams", "the_modules_current_stream_is_the_threads_own")
 def threads_share_a_stream() -> None:
     """What one thread sets is the current stream of all."""
-    shared = []
+    shared = {}
     own, was = torch.acme.set_stream, torch.acme.current_stream
 
     def set_stream(stream):
-        shared[:] = [stream]
+        shared[stream.device] = stream
         own(stream)
 
+    def current_stream(device=None):
+        stream = was(device)
+        return shared.get(stream.device, stream)
+
     torch.acme.set_stream = set_stream
-    torch.acme.current_stream = lambda device=None: shared[0] if shared else was(device)
+    torch.acme.current_stream = current_stream
 
 
-@defect("?", "?")
+@defect("stream_order", "synchronize_waits_for_every_stream")
 def synchronize_does_not_wait() -> None:
     """torch.acme.synchronize() returns at once."""
     torch.acme.synchronize = lambda device=None: None
 
 
-@defect("graphs", "?")
+@defect("graphs", "replays_compute_on_new_inputs")
 def replays_do_nothing() -> None:
     """A graph's replay runs none of its work."""
     torch.acme.ACMEGraph.replay = lambda self: None
 
 
-@defect("graphs", "?")
+@defect("graphs", "a_capture_does_not_stop_other_devices")
 def capture_stops_other_devices() -> None:
     """While one device is captured, no tensor can be made on another one."""
     capturing = []

@@ -18,7 +18,7 @@ def scaler_skips_nothing() -> None:
             each.mul_(inverse)
 
 
-@defect("amp", "?")
+@defect("amp", "the_scale_grows_after_good_steps")
 def scale_never_grows() -> None:
     """The operator that updates GradScaler's scale does nothing."""
 
@@ -27,7 +27,7 @@ def scale_never_grows() -> None:
         return scale
 
 
-@defect("amp", "?")
+@defect("amp", "it_runs_in_the_lower_dtype[mm]")
 def autocast_leaves_products_in_float32() -> None:
     """autocast has no rule for mm."""
 
@@ -37,13 +37,13 @@ def autocast_leaves_products_in_float32() -> None:
             return torch.mm(x, y)
 
 
-@defect("amp", "?")
+@defect("amp", "the_default_dtype_is_supported")
 def autocast_lists_no_dtype() -> None:
     """get_amp_supported_dtype() lists float32 alone."""
     torch.acme.get_amp_supported_dtype = lambda: [torch.float32]
 
 
-@defect("compile", "?")
+@defect("compile", "dynamo_knows_the_device")
 def dynamo_has_the_cpus_interface() -> None:
     """Dynamo is told that the device is the CPU."""
     from torch._dynamo import device_interface
