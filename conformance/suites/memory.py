@@ -14,6 +14,8 @@ from ..busy import keep_busy, streams_of
 from ..check import Skipped, Unsupported, check, variants
 from .modes import OPERATORS, numbers
 
+BESIDE_THE_CPU = True
+
 MEBIBYTE = 1 << 20
 LIVE = "allocated_bytes.all.current"
 

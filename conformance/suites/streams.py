@@ -15,6 +15,8 @@ from ..busy import (
 )
 from ..check import Unsupported, check, variants
 
+BESIDE_THE_CPU = True
+
 
 @check(
     called_by="torch/accelerator/__init__.py: current_stream",
