@@ -10,7 +10,7 @@ from .defect import defect
 from .kernels import replace
 
 
-@defect("data", "goes_there_and_back[float32]", blind=True)
+@defect("data", "goes_there_and_back[float32]", says="other numbers", blind=True)
 def host_copy_is_late() -> None:
     """A blocking copy to the host returns before the data is there."""
 

@@ -10,13 +10,13 @@ import torch
 from .defect import defect
 
 
-@defect("process", "the_module_knows_of_bad_forks", blind=True)
+@defect("process", "the_module_knows_of_bad_forks", says="_is_in_bad_fork() is false", blind=True)
 def fork_is_not_noticed() -> None:
     """A child of a fork uses the device that its parent has initialized."""
     torch.acme._is_in_bad_fork = lambda: False
 
 
-@defect("device_module", "devices_are_exchanged")
+@defect("device_module", "devices_are_exchanged", says="not implemented")
 def exchange_throws() -> None:
     """_exchange_device(), which torch.Stream and the guards of Python use, raises."""
 
@@ -33,13 +33,13 @@ def one_device_too_many_is_counted() -> None:
     torch.acme.device_count = lambda: was() + 1
 
 
-@defect("device_module", "set_device_takes_every_form")
+@defect("device_module", "set_device_takes_every_form", says="is 0, not 1")
 def current_device_is_zero() -> None:
     """current_device() is 0 always."""
     torch.acme.current_device = lambda: 0
 
 
-@defect("device_module", "the_context_restores_the_device")
+@defect("device_module", "the_context_restores_the_device", says="afterwards is 1, not 0")
 def device_context_is_not_left() -> None:
     """`with torch.acme.device(i)` leaves i current when it ends."""
     torch.acme.device.__exit__ = lambda self, *_: None
@@ -52,7 +52,7 @@ def second_device_has_the_firsts_properties() -> None:
     torch.acme.get_device_properties = lambda device=None: was(0)
 
 
-@defect("device_module", "the_name_is_of_the_properties")
+@defect("device_module", "the_name_is_of_the_properties", says="'another device'")
 def name_is_another_devices() -> None:
     """get_device_name() says something else than the properties."""
     torch.acme.get_device_name = lambda device=None: "another device"

@@ -8,7 +8,7 @@ from .defect import defect
 from .kernels import number_as_tensor, replace
 
 
-@defect("memory", "nothing_is_left[operators]", blind=True)
+@defect("memory", "nothing_is_left[operators]", says="left", blind=True)
 def sums_are_never_freed() -> None:
     """Every result of add is kept for ever."""
     kept = []
@@ -27,13 +27,13 @@ def free_and_total_are_swapped() -> None:
     torch.acme.mem_get_info = lambda device=None: was(device)[::-1]
 
 
-@defect("memory", "the_modules_figures_are_the_accelerators")
+@defect("memory", "the_modules_figures_are_the_accelerators", says="memory_allocated")
 def figures_never_go_down() -> None:
     """torch.acme.memory_allocated() is the most that there ever was."""
     torch.acme.memory_allocated = torch.acme.max_memory_allocated
 
 
-@defect("memory", "the_modules_figures_are_the_accelerators")
+@defect("memory", "the_modules_figures_are_the_accelerators", says="the peak was not reset")
 def peak_is_not_reset() -> None:
     """torch.acme.reset_peak_memory_stats() does nothing."""
     torch.acme.reset_peak_memory_stats = lambda device=None: None
@@ -48,7 +48,7 @@ def record_stream_does_nothing() -> None:
         pass
 
 
-@defect("pinned", "only_pinned_memory_is_pinned")
+@defect("pinned", "only_pinned_memory_is_pinned", says="nobody pinned")
 def every_tensor_is_pinned() -> None:
     """is_pinned() is true of any tensor of the CPU."""
     torch.Tensor.is_pinned = lambda self, device=None: True

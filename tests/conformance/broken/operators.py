@@ -11,7 +11,7 @@ from .defect import defect
 from .kernels import number_as_tensor, replace
 
 
-@defect("hooks", "tensors_of_another_device_stay_there", blind=True)
+@defect("hooks", "tensors_of_another_device_stay_there", says="acme:0, not on acme:1", blind=True)
 def products_on_device_zero() -> None:
     """mm leaves its result on device 0, wherever its arguments are."""
 
@@ -20,7 +20,12 @@ def products_on_device_zero() -> None:
         return mm(x, y).to(torch.device(x.device.type, 0))
 
 
-@defect("errors", "an_index_behind_the_end_is_refused[index_select]", blind=True)
+@defect(
+    "errors",
+    "an_index_behind_the_end_is_refused[index_select]",
+    says="behind the end was accepted",
+    blind=True,
+)
 def index_one_too_far() -> None:
     """index_select takes an index that is the size, for the last one."""
 
@@ -29,7 +34,7 @@ def index_one_too_far() -> None:
         return index_select(x, dim, index.clamp(max=max(x.size(dim) - 1, 0)))
 
 
-@defect("values", "out_is_written_whole[mul]", blind=True)
+@defect("values", "out_is_written_whole[mul]", says="out= there", blind=True)
 def half_of_out_is_written() -> None:
     """mul(out=) writes the first half of what it is given."""
 
@@ -46,7 +51,7 @@ def half_of_out_is_written() -> None:
         return out
 
 
-@defect("values", "each_dimension_is_the_cpus[sum]", blind=True)
+@defect("values", "each_dimension_is_the_cpus[sum]", says="dimension -1", blind=True)
 def sum_ignores_a_negative_dimension() -> None:
     """sum over a dimension that is counted from the end is over the first one."""
 
@@ -57,7 +62,7 @@ def sum_ignores_a_negative_dimension() -> None:
         return total(x, dim, keepdim, dtype=dtype)
 
 
-@defect("values", "operators_give_the_cpus_values")
+@defect("values", "operators_give_the_cpus_values", says="on cpu, not on acme:0")
 def relu_on_the_cpu() -> None:
     """relu gives a tensor of the CPU."""
 
@@ -66,7 +71,7 @@ def relu_on_the_cpu() -> None:
         return relu(x).cpu()
 
 
-@defect("values", "what_is_in_place_changes_its_tensor[relu_]")
+@defect("values", "what_is_in_place_changes_its_tensor[relu_]", says="the tensor")
 def relu_is_not_in_place() -> None:
     """relu_ gives a new tensor and leaves its argument."""
 
@@ -106,7 +111,7 @@ def integers_are_added_as_floats() -> None:
         return add(x, y, alpha=alpha)
 
 
-@defect("strictness", "mixed_devices_are_refused[mm]")
+@defect("strictness", "mixed_devices_are_refused[mm]", says="was accepted")
 def mixed_devices_are_accepted() -> None:
     """mm brings its second argument to the first one's device."""
 
@@ -116,7 +121,7 @@ def mixed_devices_are_accepted() -> None:
         return mm(x.to(device), y.to(device))
 
 
-@defect("fake", "fakes_have_the_metadata_of_results[mm]")
+@defect("fake", "fakes_have_the_metadata_of_results[mm]", says="fake")
 def strides_are_others_than_the_fakes() -> None:
     """mm gives its result transposed in memory, which its fake does not."""
 
@@ -135,7 +140,7 @@ def fake_reads_memory() -> None:
         return cumsum(x, dim, dtype=dtype)
 
 
-@defect("modes", "gives_the_same_in_each_mode[sum of a dimension]")
+@defect("modes", "gives_the_same_in_each_mode[sum of a dimension]", says="vmap")
 def vmap_of_sum_is_over_another_dimension() -> None:
     """The batching rule of sum keeps the dimensions' numbers as they are without the batch."""
 
@@ -145,7 +150,7 @@ def vmap_of_sum_is_over_another_dimension() -> None:
         return total(x, flipped, keepdim, dtype=dtype)
 
 
-@defect("operators", "exp/float32/backward")
+@defect("operators", "exp/float32/backward", says="requires a gradient")
 def exp_forgets_the_gradient() -> None:
     """The backend's own autograd kernel of exp makes results that require no gradient."""
 

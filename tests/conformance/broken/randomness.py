@@ -8,7 +8,7 @@ from .defect import defect
 from .kernels import replace
 
 
-@defect("rng", "operators_repeat_themselves[randn]", blind=True)
+@defect("rng", "operators_repeat_themselves[randn]", says="after the same seed", blind=True)
 def normal_ignores_the_seed() -> None:
     """normal_ draws from the machine's own source instead of the generator."""
 
@@ -26,7 +26,7 @@ def state_is_not_restored() -> None:
     torch.acme.random.set_rng_state = torch.acme.set_rng_state
 
 
-@defect("rng", "numbers_have_their_distribution")
+@defect("rng", "numbers_have_their_distribution", says="dropout's values")
 def bernoulli_fills_ones() -> None:
     """bernoulli_ does not draw, all is 1."""
     for overload in ("float", "Tensor"):
@@ -36,7 +36,7 @@ def bernoulli_fills_ones() -> None:
             return x.fill_(1)
 
 
-@defect("rng", "numbers_go_on")
+@defect("rng", "numbers_go_on", says="are the same")
 def uniform_does_not_go_on() -> None:
     """Each uniform_ begins where the one before began."""
 
@@ -49,7 +49,7 @@ def uniform_does_not_go_on() -> None:
         return x
 
 
-@defect("rng", "a_seed_is_of_every_device")
+@defect("rng", "a_seed_is_of_every_device", says="another device")
 def one_device_is_seeded() -> None:
     """manual_seed_all() seeds the current device only."""
     torch.acme.manual_seed_all = torch.acme.manual_seed

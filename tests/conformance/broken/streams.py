@@ -8,13 +8,13 @@ from .defect import defect
 from .kernels import replace
 
 
-@defect("streams", "the_module_sets_and_tells_the_stream", blind=True)
+@defect("streams", "the_module_sets_and_tells_the_stream", says="current()", blind=True)
 def stream_stays_current() -> None:
     """`with torch.acme.stream(s)` leaves s current when it ends."""
     torch.acme.StreamContext.__exit__ = lambda self, *_: None
 
 
-@defect("sync_debug", "the_mode_warn_warns", blind=True)
+@defect("sync_debug", "the_mode_warn_warns", says="no warning", blind=True)
 def warning_mode_says_nothing() -> None:
     """set_sync_debug_mode("warn") is remembered, and nothing warns."""
     mode = [0]
@@ -26,14 +26,14 @@ def warning_mode_says_nothing() -> None:
     torch.acme.get_sync_debug_mode = lambda: mode[0]
 
 
-@defect("events", "elapsed_time_is_in_milliseconds[module]")
+@defect("events", "elapsed_time_is_in_milliseconds[module]", says="ms, and the clock says")
 def time_goes_backwards() -> None:
     """Event.elapsed_time() is negative."""
     was = torch.acme.Event.elapsed_time
     torch.acme.Event.elapsed_time = lambda self, end: -was(self, end)
 
 
-@defect("events", "an_event_tells_when_the_work_is_done[module]")
+@defect("events", "an_event_tells_when_the_work_is_done[module]", says="before its work was done")
 def events_are_always_done() -> None:
     """Event.query() is true while the work is still running."""
     torch.acme.Event.query = lambda self: True
@@ -46,7 +46,7 @@ def streams_do_not_wait() -> None:
     torch.acme.Stream.wait_stream = lambda self, stream: None
 
 
-@defect("streams", "the_modules_current_stream_is_the_threads_own")
+@defect("streams", "the_modules_current_stream_is_the_threads_own", says="another thread's stream")
 def threads_share_a_stream() -> None:
     """What one thread sets is the current stream of all."""
     shared = {}
@@ -64,7 +64,7 @@ def threads_share_a_stream() -> None:
     torch.acme.current_stream = current_stream
 
 
-@defect("stream_order", "synchronize_waits_for_every_stream")
+@defect("stream_order", "synchronize_waits_for_every_stream", says="still has work")
 def synchronize_does_not_wait() -> None:
     """torch.acme.synchronize() returns at once."""
     torch.acme.synchronize = lambda device=None: None
@@ -76,7 +76,7 @@ def replays_do_nothing() -> None:
     torch.acme.ACMEGraph.replay = lambda self: None
 
 
-@defect("graphs", "a_capture_does_not_stop_other_devices")
+@defect("graphs", "a_capture_does_not_stop_other_devices", says="not permitted")
 def capture_stops_other_devices() -> None:
     """While one device is captured, no tensor can be made on another one."""
     capturing = []

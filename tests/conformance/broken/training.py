@@ -8,7 +8,7 @@ from .defect import defect
 from .kernels import replace
 
 
-@defect("amp", "a_step_with_infinities_is_left_out", blind=True)
+@defect("amp", "a_step_with_infinities_is_left_out", says="a gradient with inf", blind=True)
 def scaler_skips_nothing() -> None:
     """Gradients that are not finite are not reported to GradScaler."""
 
@@ -27,7 +27,7 @@ def scale_never_grows() -> None:
         return scale
 
 
-@defect("amp", "it_runs_in_the_lower_dtype[mm]")
+@defect("amp", "it_runs_in_the_lower_dtype[mm]", says="torch.float32, not torch.float16")
 def autocast_leaves_products_in_float32() -> None:
     """autocast has no rule for mm."""
 
@@ -43,7 +43,7 @@ def autocast_lists_no_dtype() -> None:
     torch.acme.get_amp_supported_dtype = lambda: [torch.float32]
 
 
-@defect("compile", "dynamo_knows_the_device")
+@defect("compile", "dynamo_knows_the_device", says="CpuInterface has no")
 def dynamo_has_the_cpus_interface() -> None:
     """Dynamo is told that the device is the CPU."""
     from torch._dynamo import device_interface

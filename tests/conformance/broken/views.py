@@ -17,7 +17,7 @@ def transpose_copies() -> None:
         return transpose(x, first, second).clone(memory_format=torch.preserve_format)
 
 
-@defect("views", "views_outlive_their_base[unfold]")
+@defect("views", "views_outlive_their_base[unfold]", says="the view with")
 def unfold_does_not_keep_memory() -> None:
     """unfold gives a tensor on its base's memory that does not own it."""
 
@@ -32,7 +32,7 @@ def unfold_does_not_keep_memory() -> None:
         return found.set_(lent, owner.storage_offset(), owner.shape, owner.stride())
 
 
-@defect("views", "versions_count_changes")
+@defect("views", "versions_count_changes", says="not (2, 2)")
 def changes_are_not_counted() -> None:
     """mul_ leaves the version of its tensor."""
 
@@ -53,7 +53,7 @@ def storages_go_to_device_zero() -> None:
     )
 
 
-@defect("methods", "the_property_tells_the_device")
+@defect("methods", "the_property_tells_the_device", says="is_acme is not True")
 def property_is_swapped() -> None:
     """Tensor.is_acme is true of all other tensors."""
     torch.Tensor.is_acme = property(lambda self: self.device.type != "acme")
@@ -71,7 +71,7 @@ def subclasses_are_not_asked() -> None:
     torch.Tensor.acme = acme
 
 
-@defect("dlpack", "the_device_is_told")
+@defect("dlpack", "the_device_is_told", says="index of another is 0")
 def dlpack_says_device_zero() -> None:
     """__dlpack_device__ says the index 0 of every tensor."""
     was = torch.Tensor.__dlpack_device__
@@ -85,7 +85,9 @@ def dlpack_copies() -> None:
     torch.Tensor.__dlpack__ = lambda self, **how: was(self.detach().clone(), **how)
 
 
-@defect("serialization", "map_location_moves[a dictionary of others]")
+@defect(
+    "serialization", "map_location_moves[a dictionary of others]", says="on acme:0, not on acme:1"
+)
 def location_is_ignored() -> None:
     """What is loaded is on device 0, whatever map_location says."""
     registry = torch.serialization._package_registry
@@ -100,3 +102,13 @@ def location_is_ignored() -> None:
 
 def _names_acme(entry) -> bool:
     return entry[1](torch.UntypedStorage(0, device="acme:0")) not in (None, "cpu")
+
+
+@defect("views", "views_of_leaves_outlive_them[alias]", says="the gradient")
+def alias_requires_no_gradient() -> None:
+    """An alias of a tensor that requires a gradient requires none."""
+
+    @replace("alias", key="AutogradPrivateUse1")
+    def _(alias, x):
+        with torch.no_grad():
+            return x.detach()
