@@ -63,8 +63,8 @@ def event_of(backend: Backend, kind: str = "torch", **options: bool) -> torch.Ev
 
 
 def default_stream(backend: Backend, device: torch.device | None = None) -> torch.Stream:
-    """The one that a new thread begins with. Its id is the backend's own: 0 for CUDA, another one
-    for XPU."""
+    """The one that a new thread begins with. Its id is the backend's own: 0 for CUDA, 13 for
+    PyTorch's example backend, openreg."""
     found: list[torch.Stream] = []
     thread = threading.Thread(
         target=lambda: found.append(torch.accelerator.current_stream(device or backend.device))
