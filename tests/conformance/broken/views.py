@@ -104,7 +104,7 @@ def _names_acme(entry) -> bool:
     return entry[1](torch.UntypedStorage(0, device="acme:0")) not in (None, "cpu")
 
 
-@defect("views", "views_of_leaves_outlive_them[alias]", says="the gradient")
+@defect("views", "views_of_leaves_outlive_them[alias]", says="no gradient")
 def alias_requires_no_gradient() -> None:
     """An alias of a tensor that requires a gradient requires none."""
 
