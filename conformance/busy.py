@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections.abc import Iterator
 
@@ -49,7 +50,7 @@ def streams_of(
     """New streams, each one another than the default stream."""
     make = torch.Stream if kind == "torch" else backend.need("Stream")
     streams = [make(device or backend.device) for _ in range(count)]
-    if any(stream.stream_id == 0 for stream in streams):
+    if default_stream(backend, device) in streams:
         raise Unsupported(f"there are no streams of {backend.name} beside the default one")
     return streams
 
@@ -62,13 +63,15 @@ def event_of(backend: Backend, kind: str = "torch", **options: bool) -> torch.Ev
 
 
 def default_stream(backend: Backend, device: torch.device | None = None) -> torch.Stream:
-    """The stream with the id 0, which is the default one for c10::Stream."""
-    device = device or backend.device
-    return torch.Stream(
-        stream_id=0,
-        device_index=device.index,
-        device_type=torch.accelerator.current_stream(device).device_type,
+    """The one that a new thread begins with. Its id is the backend's own: 0 for CUDA, 13 for
+    PyTorch's example backend, openreg."""
+    found: list[torch.Stream] = []
+    thread = threading.Thread(
+        target=lambda: found.append(torch.accelerator.current_stream(device or backend.device))
     )
+    thread.start()
+    thread.join()
+    return found[0]
 
 
 def every_stream(backend: Backend, kind: str = "torch") -> list[torch.Stream]:

@@ -1,10 +1,13 @@
 """What a suite is made of: checks, functions that take the backend and raise what they found.
 
 A suite is a module of `suites`; the first line of its docstring is its title, and its checks run in
-the order in which they are written. A check that returns has passed. `AssertionError`, and every
-other exception, is a failure; `Unsupported` says that the backend does not have the thing, and
-`Skipped` that this torch or machine cannot show it. `NotImplementedError`, which is what PyTorch's
-dispatcher raises for a missing kernel, counts as Unsupported with its own words.
+the order in which they are written. One with `BESIDE_THE_CPU = True` is skipped where the CPU is
+checked, which is to show that the suites ask for nothing that PyTorch itself does not do.
+
+A check that returns has passed. `AssertionError`, and every other exception, is a failure;
+`Unsupported` says that the backend does not have the thing, and `Skipped` that this torch or
+machine cannot show it. `NotImplementedError`, which is what PyTorch's dispatcher raises for a
+missing kernel, counts as Unsupported with its own words.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from . import device
+from .apart import need_device
 from .backend import Backend
 from .check import Check, Skipped, Unsupported
 from .running.source import Entry, Say
@@ -40,6 +41,7 @@ class Suites:
         self._versions = versions
         self._titles: dict[str, str] = {}
         self._checks: dict[str, Check] = {}  # by key, in order
+        self._beside_the_cpu: set[str] = set()  # suites that ask for what the CPU is not
 
     def _load(self, suite: str) -> None:
         """A suite that cannot be loaded has one check, which fails of that."""
@@ -48,6 +50,8 @@ class Suites:
             module = importlib.import_module(f"{self._settings.package}.{suite}")
             self._titles[suite] = _title(module)
             found = _by_name(_checks_of(module, self._backend))
+            if getattr(module, "BESIDE_THE_CPU", False):
+                self._beside_the_cpu.add(suite)
         except Exception as error:
             found = {LOADING: _failing(error)}
         self._checks |= {f"{suite}/{name}": check for name, check in found.items()}
@@ -72,6 +76,8 @@ class Suites:
         torch.default_generator.manual_seed(0)
         random.seed(0)
         try:
+            if suite in self._beside_the_cpu:
+                need_device(self._backend)
             self._checks[key](self._backend)
         except Unsupported as error:
             return {"status": "unsupported", "reason": str(error)}

@@ -14,6 +14,8 @@ from ..backend import Backend
 from ..busy import default_stream, keep_busy, streams_of
 from ..check import check
 
+BESIDE_THE_CPU = True
+
 SIZE = 1 << 14
 
 

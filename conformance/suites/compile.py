@@ -147,12 +147,16 @@ def dynamo_knows_the_device(backend: Backend) -> None:
         raise Unsupported(f"no device interface is registered for {backend.name}") from None
     assert issubclass(interface, DeviceInterface)
     assert get_interface_for_device(str(backend.device)) is interface
+    for name in ("is_available", "device_count", "current_device", "synchronize"):
+        try:
+            getattr(interface, name)()
+        except NotImplementedError:  # which would say that there is no interface
+            raise AssertionError(f"{interface.__name__} has no {name}()") from None
     assert interface.is_available() is True
     assert interface.device_count() == backend.count
     assert interface.current_device() == torch.accelerator.current_device_index()
     assert issubclass(interface.Stream, torch.Stream)
     assert issubclass(interface.Event, torch.Event)
-    interface.synchronize()
     if backend.count > 1:
         with interface.device(backend.other_device.index):
             assert interface.current_device() == backend.other_device.index

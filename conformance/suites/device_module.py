@@ -155,6 +155,25 @@ def contexts_nest(backend: Backend) -> None:
 
 
 @check(
+    called_by="torch/_dynamo/device_interface.py: DeviceGuard",
+    without="what Inductor compiles runs on another device, or not at all",
+    tier="recommended",
+)
+def devices_are_exchanged(backend: Backend) -> None:
+    """_exchange_device(i) makes i current and gives the device before, as Dynamo's interfaces pass
+    it on; _maybe_exchange_device(-1) changes nothing."""
+    exchange, maybe = backend.need("_exchange_device"), backend.need("_maybe_exchange_device")
+    module, here, last = backend.module, backend.device.index, backend.count - 1
+    with current_device(backend, backend.device):
+        equal(exchange(last), here, "the device before")
+        equal(module.current_device(), last, "the current device")
+        maybe(-1)
+        equal(module.current_device(), last, "the current device after it")
+        equal(maybe(here), last, "the device before")
+        equal(module.current_device(), here, "the current device in the end")
+
+
+@check(
     called_by="torch/utils/data/_utils/pin_memory.py: _pin_memory_loop",
     without="threads that serve several devices run on each other's",
     tier="required",

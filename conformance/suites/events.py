@@ -19,6 +19,8 @@ from ..busy import (
 )
 from ..check import Unsupported, check, variants
 
+BESIDE_THE_CPU = True
+
 SIZE = 1 << 14
 
 

@@ -14,6 +14,8 @@ from ..backend import Backend
 from ..busy import keep_busy, pinned, streams_of
 from ..check import Unsupported, check, variants
 
+BESIDE_THE_CPU = True
+
 MEBIBYTE = 1 << 20
 
 

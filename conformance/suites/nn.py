@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from ..apart import need_device
 from ..backend import Backend
 from ..check import check, variants
 
@@ -132,6 +133,7 @@ def states_are_saved_and_loaded(backend: Backend) -> None:
 def data_parallel_works_with_one_device_or_refuses(backend: Backend) -> None:
     """DataParallel with one device gives what the module gives, or refuses with an error that says
     why."""
+    need_device(backend)  # DataParallel takes the accelerator's devices, whatever the module's are
     net = small_net().eval().to(backend.device)
     x = torch.ones(3, 4, device=backend.device)
     try:

@@ -11,6 +11,8 @@ from ..backend import Backend
 from ..busy import every_stream, keep_busy, stays_where_it_is
 from ..check import Skipped, Unsupported, check
 
+BESIDE_THE_CPU = True
+
 SIZE = 1 << 14
 
 

@@ -15,6 +15,8 @@ from ..busy import keep_busy
 from ..check import Skipped, check, variants
 from ..program import packages_of, run, run_well
 
+BESIDE_THE_CPU = True
+
 # ---- forks
 
 

@@ -40,8 +40,8 @@ def the_device_is_an_activity(backend: Backend) -> None:
     without="profiling a program stops it",
 )
 def operators_are_counted(backend: Backend) -> None:
-    """A profile with the device's activity counts each operator once a call, by its name, and the
-    program computes what it computes without."""
+    """A profile with the device's activity counts each operator once a call, by its name, or twice
+    where the CPU's computes for it, and the program computes what it computes without."""
     x = torch.randn(8, 8, device=backend.device)
     expected = (x @ x).cpu()
     for asked in (activities(), activities()[:1]):
@@ -49,8 +49,8 @@ def operators_are_counted(backend: Backend) -> None:
             work(backend)
             y = x @ x
         counts = {event.key: event.count for event in it.key_averages()}
-        assert counts.get("aten::mm") == 4, f"aten::mm: {counts.get('aten::mm')} of 4"
-        assert counts.get("aten::relu") == 3
+        for name, calls in (("aten::mm", 4), ("aten::relu", 3)):
+            assert counts.get(name) in (calls, 2 * calls), f"{name}: {counts.get(name)} of {calls}"
         torch.testing.assert_close(y.cpu(), expected)
 
 

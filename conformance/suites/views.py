@@ -135,6 +135,7 @@ def views_of_leaves_outlive_them(backend: Backend, make: Callable) -> None:
     if gradients[0] is None:
         equal(gradients[1], None, "the gradient")
     else:
+        assert gradients[1] is not None, "the leaf has no gradient"
         same(gradients[1], gradients[0], place, "the gradient", rtol=1e-5, atol=1e-6)
 
 

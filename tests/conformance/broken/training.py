@@ -1,0 +1,53 @@
+"""What training uses: autocast, GradScaler."""
+
+from __future__ import annotations
+
+import torch
+
+from .defect import defect
+from .kernels import replace
+
+
+@defect("amp", "a_step_with_infinities_is_left_out", says="a gradient with inf", blind=True)
+def scaler_skips_nothing() -> None:
+    """Gradients that are not finite are not reported to GradScaler."""
+
+    @replace("_amp_foreach_non_finite_check_and_unscale_")
+    def _(check, gradients, found, inverse):
+        for each in gradients:
+            each.mul_(inverse)
+
+
+@defect("amp", "the_scale_grows_after_good_steps")
+def scale_never_grows() -> None:
+    """The operator that updates GradScaler's scale does nothing."""
+
+    @replace("_amp_update_scale_")
+    def _(update, scale, tracker, found, grows, shrinks, interval):
+        return scale
+
+
+@defect("amp", "it_runs_in_the_lower_dtype[mm]", says="torch.float32, not torch.float16")
+def autocast_leaves_products_in_float32() -> None:
+    """autocast has no rule for mm."""
+
+    @replace("mm", key="AutocastPrivateUse1")
+    def _(mm, x, y):
+        with torch.autocast("acme", enabled=False):
+            return torch.mm(x, y)
+
+
+@defect("amp", "the_default_dtype_is_supported")
+def autocast_lists_no_dtype() -> None:
+    """get_amp_supported_dtype() lists float32 alone."""
+    torch.acme.get_amp_supported_dtype = lambda: [torch.float32]
+
+
+@defect("compile", "dynamo_knows_the_device", says="CpuInterface has no")
+def dynamo_has_the_cpus_interface() -> None:
+    """Dynamo is told that the device is the CPU."""
+    from torch._dynamo import device_interface
+
+    device_interface.get_interface_for_device("acme")
+    for name in ("acme", "acme:0", "acme:1"):
+        device_interface.register_interface_for_device(name, device_interface.CpuInterface)
