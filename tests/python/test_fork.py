@@ -113,6 +113,24 @@ assert torch.ones(3, device="acme").add(1).tolist() == [2, 2, 2]
     )
 
 
+def test_a_child_of_a_parent_that_has_seeded_all_devices_is_free(run_python):
+    run_python(
+        FORK
+        + """
+torch.manual_seed(1)
+
+def child():
+    assert torch.acme.initial_seed() == 1
+    assert torch.ones(3, device="acme").add(1).tolist() == [2, 2, 2]
+
+in_child(child)
+assert [each.initial_seed() for each in torch.acme.default_generators] == [1] * 2
+torch.manual_seed(-2)
+assert {each.initial_seed() for each in torch.acme.default_generators} == {2**64 - 2}
+"""
+    )
+
+
 def test_a_child_of_a_parent_that_was_starting_is_refused(run_python):
     """Nobody ends the start in the child, so whoever waits there for its end waits for ever."""
     run_python(
