@@ -230,7 +230,12 @@ def test_junit_has_every_entry_with_its_reason(product, tmp_path):
 
 def started(folder: Path, *arguments: str) -> subprocess.Popen:
     """The command as a process of its own."""
-    program = "from conformance.command import main; main()"
+    program = (
+        "import signal\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's job ignores\n"
+        "from conformance.command import main\n"
+        "main()\n"
+    )
     paths = os.pathsep.join((str(ROOT), os.environ["PYTHONPATH"]))
     return subprocess.Popen(
         [sys.executable, "-c", program, *PLAIN[:3], "--suite=waiting", "--jobs=1", *arguments],
