@@ -76,7 +76,7 @@ def test_it_runs_to_its_end_and_writes_what_it_prints(tmp_path):
     # A copy of its folder, since results are written beside it.
     copy = tmp_path / "bench"
     copy.mkdir()
-    for name in ("examples", "tests"):
+    for name in ("conformance", "examples"):
         (tmp_path / name).symlink_to(BENCH.parent / name)
     for file in BENCH.glob("*.py"):
         (copy / file.name).write_text(file.read_text())
