@@ -550,7 +550,7 @@ def manual_seed(seed: int) -> None:
     """Seeds the current device's generator. Ignored without a device."""
 
 def manual_seed_all(seed: int) -> None:
-    """Seeds all devices' generators. Ignored without a device."""
+    """Seeds all devices' generators, also of devices that come up later."""
 
 def max_memory_allocated(device: _Device = ...) -> int:
     """The most bytes that tensors held since the peak was reset."""
