@@ -129,6 +129,11 @@ def test_a_reproduction_imports_what_registers_the_device(product):
     _assert_fails_again(found["reproduction"], without)
 
 
+def test_a_reproduction_runs_in_a_ci_too(entry):
+    environment = {**os.environ, "CI": "true"}
+    _assert_fails_again(entry("test_fails_on_the_device")["reproduction"], environment)
+
+
 def test_the_relay_is_told_the_counts_and_what_failed(generic, product):
     told = json.loads((product.folder / "relay.json").read_text())
     of = generic["totals"]
