@@ -32,7 +32,7 @@ void register_lazy_clone(registrar& to);         // _lazy_clone
 void register_fills(registrar& to);              // fill_, zero_
 void register_histogram(registrar& to);          // histc of integers
 void register_scalars(registrar& to);            // item()
-void register_sparse_indices(registrar& to);     // _validate_sparse_coo_tensor_args
+void register_sparse_indices();                  // flatten_indices_stub
 void register_batch_norm(registrar& to);         // native_batch_norm
 void register_convolutions(registrar& to);       // the CPU's kernels of convolution_overrideable
 void register_recurrent_cells(registrar& to);    // the fused cells of LSTM and GRU

@@ -1,5 +1,6 @@
 // Operators on memory that the CPU cannot address: which bytes cross over, and what is said of it.
 #include <ATen/ATen.h>
+#include <ATen/native/SparseTensorUtils.h>
 #include <c10/util/Exception.h>
 #include <gmock/gmock.h>
 
@@ -222,6 +223,14 @@ TEST_F(FallbackTest, TheModeErrorLetsDataMove) {
   EXPECT_EQ(a.view({2, -1}).t().contiguous().cpu()[3][1].item<float>(), 3 + n / 2);
   EXPECT_EQ(a[3].item<float>(), 3);
   EXPECT_EQ(at::zeros({3}, a.options()).to(at::kInt).cpu()[0].item<int>(), 0);
+}
+
+// torch asks for them through a table of kernels, outside of any operator.
+TEST_F(FallbackTest, TheIndicesOfASparseTensorAreNumbered) {
+  const at::Tensor indices = at::tensor({0, 1, 1, 2, 0, 2}, at::kLong).view({2, 3}).to(device());
+  const at::Tensor numbered = at::sparse::flatten_indices(indices, {2, 3});
+  EXPECT_EQ(numbered.device(), device());
+  EXPECT_TRUE(numbered.cpu().equal(at::tensor({2, 3, 5}, at::kLong)));
 }
 
 TEST_F(FallbackTest, ExcludedOperatorsAreNotServed) {

@@ -1,41 +1,28 @@
-// The check of a sparse tensor's indices, which torch.load and check_invariants=True ask for. For
-// coalesced ones torch 2.15 wants a kernel of the indices' device that numbers them, by a stub that
-// no header of torch declares. So they are checked on the CPU.
+// Numbers a sparse tensor's indices, as torch's dispatch stub for that wants it of each device type.
+// The check of coalesced indices calls the stub outside of any operator of ours (torch.load and
+// check_invariants=True ask for that check, from torch 2.15 on).
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/_validate_sparse_coo_tensor_args.h>
-#include <ATen/ops/_validate_sparse_coo_tensor_args_native.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/native/DispatchStub.h>
 
-#include <optional>
-
-#include "backend_template/core/runtime/torch_version.h"
-#include "backend_template/ops/registrar.h"
+#include "backend_template/ops/in_place/cpu_kernels/stubs.h"
 #include "backend_template/ops/registrations.h"
+
+namespace at::native {
+// Declared here, since torch installs no header of it (ATen/native/sparse/SparseStubs.h).
+using flatten_indices_fn = at::Tensor (*)(const at::Tensor& indices, at::IntArrayRef size);
+DECLARE_DISPATCH(flatten_indices_fn, flatten_indices_stub)
+}  // namespace at::native
 
 namespace outback::ops {
 namespace {
 
-[[maybe_unused]] void validate(const at::Tensor& indices, const at::Tensor& values,
-                               at::IntArrayRef size, std::optional<bool> is_coalesced,
-                               std::optional<bool> check_pinning) {
-  if (indices.device() != values.device()) {  // refused, in torch's words
-    at::native::_validate_sparse_coo_tensor_args(indices, values, size, is_coalesced,
-                                                 check_pinning);
-    return;
-  }
-  // What the values are is not looked at.
-  const at::Tensor shape_of_values =
-      at::zeros({}, values.options().device(at::kCPU)).expand(values.sizes());
-  at::_validate_sparse_coo_tensor_args(indices.cpu(), shape_of_values, size, is_coalesced,
-                                       check_pinning);
+// On the CPU. The CPU's kernel makes its result there, so that indices lent in place save nothing.
+at::Tensor flatten_indices(const at::Tensor& indices, at::IntArrayRef size) {
+  return at::native::flatten_indices_stub(c10::kCPU, indices.cpu(), size).to(indices.device());
 }
 
 }  // namespace
 
-void register_sparse_indices(registrar& to) {
-#if OUTBACK_TORCH_AT_LEAST(2, 15)
-  to.add<&validate>("_validate_sparse_coo_tensor_args");
-#endif
-}
+void register_sparse_indices() { fill_stub<at::native::flatten_indices_stub>(&flatten_indices); }
 
 }  // namespace outback::ops

@@ -1,5 +1,7 @@
 """Sparse tensors of the device, and other layouts."""
 
+import io
+
 import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -44,6 +46,26 @@ def test_coalesce_adds_what_is_there_twice():
     )
     assert not x.is_coalesced() and x.coalesce()._nnz() == 2
     assert x.to_dense().cpu().tolist() == [[0, 3, 0], [0, 0, 3]]
+
+
+def test_coalesced_indices_are_checked():
+    """torch.load asks for this check, too."""
+    values = torch.tensor([3.0, 4, 5], device="acme")
+
+    def checked(*rows):
+        indices = torch.tensor(rows, device="acme")
+        return torch.sparse_coo_tensor(
+            indices, values, (2, 3), is_coalesced=True, check_invariants=True
+        )
+
+    file = io.BytesIO()
+    torch.save(checked([0, 1, 1], [2, 0, 2]), file)
+    file.seek(0)
+    loaded = torch.load(file)
+    assert loaded.device == values.device and loaded.is_coalesced()
+    assert loaded.to_dense().tolist() == [[0, 0, 3], [4, 0, 5]]
+    with pytest.raises(RuntimeError, match="size is inconsistent with indices"):
+        checked([0, 1, 1], [2, 0, 3])
 
 
 def test_in_place_changes_reach_the_members():
