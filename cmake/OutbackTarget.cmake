@@ -36,17 +36,22 @@ function(outback_target_defaults target)
   endif()
 endfunction()
 
-# outback_unity(<target>)
+# outback_unity(<target> [<batch>])
 #
-# Compiles <target> as one file, where OUTBACK_UNITY asks for it. The headers of torch take 10 seconds, those of
+# Compiles <target> as one file, or as few, where OUTBACK_UNITY asks for it. The headers of torch take 10 seconds, those of
 # libtorch_python 13, and a file of ours one; what the headers' templates become is compiled once too, instead of once in
-# each batch. The torch half takes not quite as long as all else that a backend is made of, so that two cores are busy.
+# each batch.
 #
-# OUTBACK_UNITY_BATCH divides that file, for those who edit Outback: they wait for one batch after an edit.
+# OUTBACK_UNITY_BATCH divides further, for those who edit Outback: they wait for one batch after an edit.
 #
 #   <target>   a library or a program; its sources may be added later
+#   <batch>    sources in each file at most, where OUTBACK_UNITY_BATCH says nothing; 0, the default: all of them
 #
 # Example: outback_unity(outback_torch)
 function(outback_unity target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${OUTBACK_UNITY} UNITY_BUILD_BATCH_SIZE ${OUTBACK_UNITY_BATCH})
+  set(batch "${OUTBACK_UNITY_BATCH}")
+  if(NOT batch AND ARGC GREATER 1)
+    set(batch "${ARGV1}")
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${OUTBACK_UNITY} UNITY_BUILD_BATCH_SIZE ${batch})
 endfunction()
