@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 
 from ..backend import Backend
-from ..check import Check, Unsupported, check, variants
+from ..check import Check, Skipped, Unsupported, check, variants
 from ..current import need_privateuse1
 from ..expect import equal, on, refused, same
 from ..warned import warnings_are
@@ -400,6 +400,8 @@ def custom_functions_choose_their_dtype(backend: Backend) -> None:
 )
 def custom_operators_can_have_a_rule(backend: Backend) -> None:
     """A rule of torch.library.register_autocast casts the operator's tensors of the device."""
+    if torch.__version__ < "2.13":
+        raise Skipped("torch.library.register_autocast knows CPU and CUDA only before torch 2.13")
     place = _place(backend)
     library = torch.library.Library("conformance_amp", "FRAGMENT")
     try:

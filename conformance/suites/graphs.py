@@ -12,7 +12,7 @@ from torch import nn
 
 from ..backend import Backend
 from ..busy import keep_busy, pinned, streams_of
-from ..check import Unsupported, check, variants
+from ..check import Skipped, Unsupported, check, variants
 
 BESIDE_THE_CPU = True
 
@@ -482,7 +482,7 @@ def pinned_memory_is_copied_at_each_replay(backend: Backend) -> None:
 def the_accelerators_graph_captures(backend: Backend) -> None:
     """torch.accelerator.Graph captures as a context, replays, and is reset."""
     if not hasattr(torch.accelerator, "Graph"):
-        raise Unsupported("torch.accelerator.Graph comes with torch 2.12")
+        raise Skipped("torch.accelerator.Graph comes with torch 2.12")
     need_graphs(backend)
     x, y = torch.ones(100, device=backend.device), torch.zeros(100, device=backend.device)
     graph = torch.accelerator.Graph()

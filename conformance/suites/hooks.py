@@ -409,7 +409,6 @@ PINNERS = {
     "tensor": (lambda: torch.tensor([1.0, 2.0], pin_memory=True),),
     "rand": (lambda: torch.rand(10, pin_memory=True),),
     "new_empty": (lambda: torch.ones(1).new_empty(10, pin_memory=True),),
-    "storage": (lambda: torch.ones(10).untyped_storage().pin_memory(),),
 }
 
 

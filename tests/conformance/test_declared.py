@@ -17,7 +17,7 @@ from tools.dev.python_runs import RUNS  # noqa: E402
 MOST = {
     "host": 10,
     "host-memory-apart": 28,
-    "null": 97,
+    "null": 96,
     "cuda": 28,
     "level-zero": 43,
 }
