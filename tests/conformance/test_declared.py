@@ -18,8 +18,8 @@ MOST = {
     "host": 10,
     "host-memory-apart": 28,
     "null": 96,
-    "cuda": 28,
-    "level-zero": 43,
+    "cuda": 31,
+    "level-zero": 46,
 }
 
 
