@@ -134,7 +134,7 @@ class Worker:
         trace = self.stderr_tail()
         if self._timed_out:
             return Death("timed_out", f"no end after {self._timeout:g} s", trace)
-        how = signal.Signals(-code).name if code < 0 else f"exit status {code}"
+        how = _signal(-code) if code < 0 else f"exit status {code}"
         last_words = _last_words(trace)
         return Death("crashed", f"{how}: {last_words}" if last_words else how, trace)
 
@@ -159,6 +159,13 @@ class Worker:
         with contextlib.suppress(ProcessLookupError):  # it may not lead one yet
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # most of the real-time signals have no name
+        return f"signal {number}"
 
 
 _WORDS = re.compile(
