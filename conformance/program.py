@@ -59,8 +59,8 @@ def run(
     arguments: tuple[str, ...] = (),
     **environment: str,
 ) -> Finished:
-    """Runs source text with the backend loaded, and `before` ahead of the import of torch, which may
-    load it. A program that does not end fails the check."""
+    """Runs source text with the backend loaded, and `before` ahead of the import of torch, which
+    may load it. A program that does not end fails the check."""
     begin = _BEGIN.format(
         before=textwrap.dedent(before),
         imports=packages_of(backend),

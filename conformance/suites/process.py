@@ -446,8 +446,8 @@ def importing_starts_nothing(backend: Backend) -> None:
     level="standard",
 )
 def importing_changes_no_setting(backend: Backend) -> None:
-    """After the import alone, torch's settings, the program's folder and its handlers of signals are
-    those of a new process, a warning is none of its errors, and nothing has been printed."""
+    """After the import alone, torch's settings, the program's folder and its handlers of signals
+    are those of a new process, a warning is none of its errors, and nothing has been printed."""
     printed = run_well(
         backend,
         """
