@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import datetime
 import functools
+import io
 import json
 import sys
 import time
@@ -252,5 +253,8 @@ def _as_found(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _console() -> Console:
+    # A message can have what the terminal's encoding has not, or half of a surrogate pair.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     # Never narrower than its tables: a log is read later, on another screen.
     return Console(soft_wrap=True, width=None if sys.stdout.isatty() else 120)

@@ -230,6 +230,30 @@ def test_junit_has_every_entry_with_its_reason(product, tmp_path):
     assert list(cases["passes"]) == []
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_whatever_a_message_holds_the_reports_are_written(tmp_path, encoding):
+    files = [tmp_path / name for name in ("a.json", "a.html", "a.xml", "a.svg", "a.relay")]
+    options = ("json", "html", "junit", "badge", "relay")
+    given = [f"--{name}={file}" for name, file in zip(options, files, strict=True)]
+    program = "from conformance.command import main; main()"
+    paths = os.pathsep.join((str(ROOT), os.environ["PYTHONPATH"]))
+    done = subprocess.run(
+        [
+            *(sys.executable, "-c", program, *PLAIN[:3], "--suite=hostile", *given),
+            "--import=small_backends.has_a_strange_version",
+        ],
+        env={**os.environ, "PYTHONPATH": paths, "PYTHONIOENCODING": encoding},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 1 and done.stderr == b""
+    assert b"<script>[/bold] \\ud800" in done.stdout and b"\x1b" not in done.stdout
+    assert b"has_a_strange_version 1[/red]" in done.stdout
+    ElementTree.parse(files[2]), ElementTree.parse(files[3])
+    assert document.load(files[0])["entries"][0]["message"].startswith("<script>[/bold] \ud800")
+    assert b"<script>[/bold]" not in files[1].read_bytes()
+
+
 def test_a_full_disk_costs_only_its_own_file(product, tmp_path):
     page = tmp_path / "page.html"
     said = product(*PLAIN, "--junit=/dev/full", f"--html={page}")
