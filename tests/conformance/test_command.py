@@ -19,6 +19,7 @@ from product import Product
 from small_suites.waiting import FOLDER
 
 from conformance import by_schema, document, filtering, session, verdicts
+from conformance.running import process
 from conformance.running.refused import Refused
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,6 +70,15 @@ def test_what_cannot_be_run_is_said_in_a_line(product, tmp_path, arguments, says
     assert re.search(says, said.err)
     assert said.err.startswith("outback: ") and said.err.count("\n") == 1
     assert said.out == ""
+
+
+def test_a_backend_that_hangs_when_it_is_imported_is_refused(product, monkeypatch):
+    product(*PLAIN, "--list")  # what the workers share has been imported
+    monkeypatch.setattr(process, "START_SECONDS", 5.0)
+    said = product(*PLAIN, "--import=small_backends.hangs_when_imported")
+    assert said.status == 2
+    assert said.err.startswith("outback: a worker died before its first entry: no end after 5 s\n")
+    assert "hangs_when_imported.py" in said.err
 
 
 def test_an_index_that_is_not_there_is_refused(product):
