@@ -1,6 +1,6 @@
 """The result document: how a run is written down, and read again.
 
-Its schema is schema/report-1.json.
+Its schema is schema/report-1.json; what is read has to fit it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from . import supported, verdicts
+from . import by_schema, supported, verdicts
 from .catalog import KINDS
 from .files import write
 from .item import Item
@@ -22,6 +22,7 @@ from .run import Catalog
 from .running.refused import Refused
 
 SCHEMA = 1
+_SCHEMA_FILE = Path(__file__).with_name("schema") / f"report-{SCHEMA}.json"
 _ENVIRONMENT = ("OUTBACK_", "TORCH_", "PYTORCH_")
 
 
@@ -118,6 +119,9 @@ def load(path: Path) -> dict[str, Any]:
         raise Refused(f"{path}: is no result document")
     if document.get("schema") != SCHEMA:
         raise Refused(f"{path}: has schema {document.get('schema')}, this reads {SCHEMA}")
+    schema = json.loads(_SCHEMA_FILE.read_text(encoding="utf-8"))
+    for problem in by_schema.problems(document, schema, schema):
+        raise Refused(f"{path}: is no result document: {problem.removeprefix(': ')}")
     return document
 
 

@@ -49,7 +49,10 @@ class Expectations:
     @classmethod
     def load(cls, path: Path) -> Expectations:
         """Raises Refused or OSError."""
-        text = path.read_text(encoding="utf-8")
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise Refused(f"{path}: is no text in UTF-8: {error}") from None
         lines = (line.strip() for line in text.splitlines())
         return cls(
             tuple(

@@ -20,11 +20,21 @@ def check_writable(path: Path) -> None:
 
 
 def write(path: Path, text: str) -> None:
-    """The old one or the new one, whenever this process ends."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.exists() and not path.is_file():  # a device or a pipe is not replaced
-        path.write_text(text, encoding="utf-8")
-        return
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    fresh.write_text(text, encoding="utf-8")
-    os.replace(fresh, path)
+    """The old one or the new one, whenever this process ends. Raises OSError, with the file.
+
+    A message can hold half of a surrogate pair, which UTF-8 cannot; it is written as its escape.
+    """
+    data = text.encode(errors="backslashreplace")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and not path.is_file():  # a device or a pipe is not replaced
+            path.write_bytes(data)
+            return
+        fresh = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            fresh.write_bytes(data)
+            os.replace(fresh, path)
+        finally:
+            fresh.unlink(missing_ok=True)
+    except OSError as error:  # a full disk names no file
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None

@@ -12,7 +12,7 @@ from .backend import Backend
 from .check import Skipped
 
 # The program has `torch`, `device`, a torch.device, and `module`, torch.<name>.
-_BEGIN = """
+_BEGIN = """{before}
 import importlib, sys, warnings
 import torch
 for name in {imports!r}:
@@ -55,11 +55,18 @@ def run(
     source: str,
     *,
     seconds: float = 60,
+    before: str = "",
     arguments: tuple[str, ...] = (),
     **environment: str,
 ) -> Finished:
-    """Runs source text with the backend loaded. A program that does not end fails the check."""
-    begin = _BEGIN.format(imports=packages_of(backend), device=str(backend.device), mark=_MARK)
+    """Runs source text with the backend loaded, and `before` ahead of the import of torch, which
+    may load it. A program that does not end fails the check."""
+    begin = _BEGIN.format(
+        before=textwrap.dedent(before),
+        imports=packages_of(backend),
+        device=str(backend.device),
+        mark=_MARK,
+    )
     command = [sys.executable, "-c", begin + textwrap.dedent(source), *arguments]
     path = os.pathsep.join(folder or os.curdir for folder in sys.path)
     try:
@@ -69,6 +76,7 @@ def run(
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
+            errors="replace",  # a driver may say anything
             timeout=seconds,
             check=False,
         )

@@ -22,6 +22,7 @@ from .run import Run
 from .running.refused import Refused, WorkerFailed
 
 _RUNNING = pytest.StashKey["_Running"]()
+_OUTPUT = "conformance"  # of a worker of pytest-xdist
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -30,10 +31,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     for name, metavar in (("import", "MODULE"), ("suite", "NAME")):
         group.addoption(f"--conformance-{name}", action="append", default=[], metavar=metavar)
     group.addoption("--conformance-level", choices=LEVELS, default="quick")
-    group.addoption("--conformance-jobs", type=int, default=2, metavar="N")
-    group.addoption("--conformance-timeout", type=float, default=120.0, metavar="SECONDS")
+    group.addoption("--conformance-jobs", type=count, default=2, metavar="N")
+    group.addoption("--conformance-timeout", type=seconds, default=120.0, metavar="SECONDS")
     group.addoption("--conformance-expectations", type=Path, metavar="FILE")
     group.addoption("--conformance-package", default=catalog.PACKAGE, help="of the suites")
+
+
+def count(text: str) -> int:
+    if int(text) < 1:
+        raise ValueError(text)  # which argparse tells of
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    if not 0 < float(text) <= 1e6:  # nor is NaN
+        raise ValueError(text)
+    return float(text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -79,8 +92,18 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     running = session.config.stash.get(_RUNNING, None)
     if running is not None and running.found:
         running.finish()
+        if hasattr(session.config, "workeroutput"):
+            session.config.workeroutput[_OUTPUT] = running.output()
         if running.problems() and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    """A worker of pytest-xdist has ended: what it says of the run, which is no test's result."""
+    running = node.config.stash.get(_RUNNING, None)
+    if running is not None and _OUTPUT in (output := getattr(node, "workeroutput", {})):
+        running.take(output[_OUTPUT])
 
 
 def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pytest.Config) -> None:
@@ -115,6 +138,8 @@ class _Running:
         self._versions: dict[str, str] = {}
         self._known: dict[str, dict[str, Any]] = {}
         self._reported: dict[str, str] = {}  # what a test was told
+        self._selected_elsewhere = 0
+        self._problems_elsewhere: list[str] = []
         self._at_once = at_once
         self._ended = False
         self._run = Run(self._request, self._told)
@@ -148,22 +173,45 @@ class _Running:
         if self._thread is not None and len(self._reported) == len(self.selected):
             self._thread.join()
 
+    def output(self) -> dict[str, Any]:
+        """For the process that has started this one: `take` is its other end."""
+        verdicts_of = {id: found["verdict"] for id, found in self.found.items()}
+        return {
+            "selected": len(self.selected),
+            "found": verdicts_of,
+            "problems": self._of_workers(),
+        }
+
+    def take(self, output: dict[str, Any]) -> None:
+        self._selected_elsewhere = output["selected"]  # each process has all of them
+        for id, verdict in output["found"].items():
+            self.found[id] = {"id": id, "verdict": verdict}
+        self._problems_elsewhere += output["problems"]
+
     def headline(self) -> str:
         entries = self.expectations.applied(self.found.values())
-        complete = len(entries) == len(self.selected)
+        complete = len(entries) == (self._selected_elsewhere or len(self.selected))
         totals = document.totals(entries)
         made = {"totals": totals, "complete": complete, "versions": self._versions}
         return document.headline(made)
 
     def problems(self) -> list[str]:
+        entries = self.expectations.applied(self.found.values())
+        found = [*self._of_workers(), *self._problems_elsewhere]
+        found += self.expectations.outlived(entries)
+        if not any(each["verdict"] in (verdicts.PASS, verdicts.EXPECTED) for each in entries):
+            found.append("nothing has passed, so the run shows nothing")
+        return list(dict.fromkeys(found))
+
+    def _of_workers(self) -> list[str]:
+        """What their ends have shown."""
         ends = [f"a worker did not end as it should: {each}" for each in self._run.unclean_exits]
         later = [
             f"{id}: {found['message']}"  # which the end of its worker has shown
             for id, found in self.found.items()
             if found["verdict"] in verdicts.BAD and self._reported.get(id) == verdicts.PASS
         ]
-        entries = self.expectations.applied(self.found.values())
-        return [*ends, *later, *self.expectations.outlived(entries)]
+        return [*ends, *later]
 
     def close(self) -> None:
         self._run.stop()

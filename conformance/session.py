@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime
+import functools
+import io
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +106,7 @@ def _command(
         return session.run(run)
 
 
+_END = "a worker did not end as it should: "
 _NOTHING = "no entry has what -k {!r} asks for, at level {}"
 
 
@@ -123,6 +127,8 @@ class Session:
         self._started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
         self._clock = self._saved = time.monotonic()
         self._seconds_before = 0.0
+        self._ends_before: list[str] = []  # wrong ends of workers, of a run that this goes on with
+        self._run: Run | None = None
         self._results: dict[str, dict[str, Any]] = {}
         self._catalog = Catalog({}, {}, [], [], {})
         self._progress = Progress(_console())
@@ -134,6 +140,7 @@ class Session:
         if before is not None:
             self._check_same(before)
             self._started, self._seconds_before = before["started"], before["seconds"]
+            self._ends_before = [each for each in before["problems"] if each.startswith(_END)]
             taken = (_as_found(entry) for entry in before["entries"])
             self._results |= {entry["id"]: entry for entry in taken if entry["id"] in selected}
         self._results |= {id: e for id, e in found.results.items() if id in selected}
@@ -142,11 +149,13 @@ class Session:
         self._results[entry["id"]] = entry
         self._progress.show(entry, self._results)
         if self._files.json and time.monotonic() - self._saved > _EVERY_SECONDS:
-            document.save(self._document(complete=False), self._files.json)
+            with contextlib.suppress(OSError):  # a full disk may have room again at the end
+                document.save(self._document(complete=False), self._files.json)
             self._saved = time.monotonic()
 
     def run(self, run: Run) -> int:
         """The exit status."""
+        self._run = run
         todo = [each for each in self._catalog.selected if each.id not in self._results]
         complete = False
         try:
@@ -158,20 +167,21 @@ class Session:
         except WorkerFailed:
             self._report(self._document(complete=False))
             raise
-        made = self._document(complete, run.unclean_exits)
+        made = self._document(complete)
         self._report(made)
         return 0 if document.is_green(made) else 1
 
     def _how_to_go_on(self) -> str:
         return "; --resume goes on from here" if self._files.json else ""
 
-    def _document(self, complete: bool, unclean_exits: list[str] = ()) -> dict[str, Any]:
+    def _document(self, complete: bool) -> dict[str, Any]:
         order = self._catalog.selected
         # A worker's thread may be adding to them.
         found = dict(self._results)
         entries = [found[each.id] for each in order if each.id in found]
         entries = self._expectations.applied(entries)
-        problems = [f"a worker did not end as it should: {each}" for each in unclean_exits]
+        ends = self._run.unclean_exits if self._run is not None else []
+        problems = list(dict.fromkeys([*self._ends_before, *(_END + each for each in ends)]))
         if complete:
             problems += self._expectations.outlived(entries)
             if self._request.whole:
@@ -186,24 +196,38 @@ class Session:
         )
 
     def _report(self, made: dict[str, Any]) -> None:
-        if self._files.json:
-            document.save(made, self._files.json)
-        if self._files.junit:
-            junit.write(made, self._files.junit)
-        if self._files.relay:
-            relay.write(made, self._files.relay)
-        if self._files.html:
-            from .report import html
-
-            html.write(made, self._files.html, self._older)
-        if self._files.badge:
-            from .report import badge
-
-            badge.write(made, self._files.badge)
+        """Raises the first OSError, after all that can be written has been."""
+        errors, written = [], []
+        for path, write in self._writers():
+            try:
+                write(made, path)
+                written.append(path)
+            except OSError as error:
+                errors.append(error)
         compared = baseline.compare(self._older, made) if self._older else None
         terminal.show(_console(), made, compared)
-        for path in self._files.written:
+        for path in written:
             click.echo(f"written: {path}")
+        if errors:
+            raise errors[0]
+
+    def _writers(self) -> Iterator[tuple[Path, Callable[[dict[str, Any], Path], None]]]:
+        """Of each file that is asked for, what writes it."""
+        files = self._files
+        if files.json:
+            yield files.json, document.save
+        if files.junit:
+            yield files.junit, junit.write
+        if files.relay:
+            yield files.relay, relay.write
+        if files.html:
+            from .report import html
+
+            yield files.html, functools.partial(html.write, baseline=self._older)
+        if files.badge:
+            from .report import badge
+
+            yield files.badge, badge.write
 
     def _check_same(self, before: dict[str, Any]) -> None:
         """What is gone on with has to be of the same run."""
@@ -229,5 +253,8 @@ def _as_found(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _console() -> Console:
+    # A message can have what the terminal's encoding has not, or half of a surrogate pair.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     # Never narrower than its tables: a log is read later, on another screen.
     return Console(soft_wrap=True, width=None if sys.stdout.isatty() else 120)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import jinja2
 
+from ..files import write as write_file
 from . import score, verdicts
 
 _LABEL = "outback conformance"
@@ -31,7 +32,7 @@ _WIDTHS = {
 
 def write(document: Mapping, path: Path) -> None:
     """Writes the badge of a result document."""
-    Path(path).write_text(badge_of(document), encoding="utf-8")
+    write_file(path, badge_of(document))
 
 
 def badge_of(document: Mapping) -> str:

@@ -14,6 +14,7 @@ import jinja2
 import markupsafe
 
 from .. import supported
+from ..files import write as write_file
 from . import changes, page_data, score, verdicts
 
 _PAGE = Path(__file__).parent / "page"
@@ -23,11 +24,8 @@ _NAMED = 200
 
 
 def write(document: dict, path: Path, baseline: dict | None = None) -> None:
-    """Writes the page of a result document, compared with an earlier one where there is one.
-
-    A message can hold half of a surrogate pair, which UTF-8 cannot; it is written as its escape.
-    """
-    Path(path).write_text(page_of(document, baseline), encoding="utf-8", errors="backslashreplace")
+    """Writes the page of a result document, compared with an earlier one where there is one."""
+    write_file(path, page_of(document, baseline))
 
 
 def page_of(document: dict, baseline: dict | None = None) -> str:

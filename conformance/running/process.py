@@ -80,7 +80,8 @@ class Worker:
                 self._process = forked or _started(*files, server.environment)
         finally:
             os.close(writer)
-        self._deadline = time.monotonic() + START_SECONDS
+        self._seconds = START_SECONDS  # that it has, for what it is at
+        self._deadline = time.monotonic() + self._seconds
 
     def __enter__(self) -> Worker:
         return self
@@ -95,7 +96,8 @@ class Worker:
         self._stderr.close()
 
     def start_clock(self, at_least: float = 0.0) -> None:
-        self._deadline = time.monotonic() + max(self._timeout, at_least)
+        self._seconds = max(self._timeout, at_least)
+        self._deadline = time.monotonic() + self._seconds
 
     def next_event(self, stop: threading.Event) -> dict | None:
         """The next event; None if the worker is gone, overdue (it is then aborted), or to stop."""
@@ -133,8 +135,8 @@ class Worker:
         code = self._process.wait(GRACE_SECONDS)
         trace = self.stderr_tail()
         if self._timed_out:
-            return Death("timed_out", f"no end after {self._timeout:g} s", trace)
-        how = signal.Signals(-code).name if code < 0 else f"exit status {code}"
+            return Death("timed_out", f"no end after {self._seconds:g} s", trace)
+        how = _signal(-code) if code < 0 else f"exit status {code}"
         last_words = _last_words(trace)
         return Death("crashed", f"{how}: {last_words}" if last_words else how, trace)
 
@@ -159,6 +161,13 @@ class Worker:
         with contextlib.suppress(ProcessLookupError):  # it may not lead one yet
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # most of the real-time signals have no name
+        return f"signal {number}"
 
 
 _WORDS = re.compile(

@@ -153,13 +153,16 @@ class Supervisor:
 
     def _unclean(self, ran: list[Address], complaint: str) -> None:
         """The result of the entry that a worker's unclean end comes of, where one is found."""
-        found = self._blamed(ran, complaint) if self._blames else None
-        if found is None:
-            self.unclean_exits.append(complaint)
+        if self._blames and (by_itself := self._exit_of([])):
+            complaint = f"{by_itself}, after loading the backend alone too"
+        elif self._blames and (found := self._blamed(ran, complaint)):
+            address, why = found
+            with self._lock:
+                self._heard(address, {"status": "crashed", "error": why}, 0.0)
             return
-        address, why = found
         with self._lock:
-            self._heard(address, {"status": "crashed", "error": why}, 0.0)
+            if complaint not in self.unclean_exits:
+                self.unclean_exits.append(complaint)
 
     def _blamed(self, ran: list[Address], complaint: str) -> tuple[Address, str] | None:
         """Runs halves again until one entry is left, and that one by itself."""

@@ -438,3 +438,40 @@ def importing_starts_nothing(backend: Backend) -> None:
         assert torch.ones(3, device=device).add(1).tolist() == [2, 2, 2]
         """,
     )
+
+
+@check(
+    called_by="torch/__init__.py: _import_device_backends",
+    without="programs that only import torch compute, end or print otherwise than before",
+    level="standard",
+)
+def importing_changes_no_setting(backend: Backend) -> None:
+    """After the import alone, torch's settings, the program's folder and its handlers of signals
+    are those of a new process, a warning is none of its errors, and nothing has been printed."""
+    printed = run_well(
+        backend,
+        """
+        found = {
+            "torch.get_default_dtype()": (torch.get_default_dtype(), torch.float32),
+            "torch.get_default_device()": (torch.get_default_device(), torch.device("cpu")),
+            "torch.is_grad_enabled()": (torch.is_grad_enabled(), True),
+            "torch.get_float32_matmul_precision()": (
+                torch.get_float32_matmul_precision(), "highest"),
+            "torch.are_deterministic_algorithms_enabled()": (
+                torch.are_deterministic_algorithms_enabled(), False),
+            "os.getcwd()": (os.getcwd(), folder),
+        }
+        found |= {f"the handler of {n.name}": (signal.getsignal(n), h) for n, h in handlers.items()}
+        wrong = [f"{name} is {now}, not {new}" for name, (now, new) in found.items() if now != new]
+        assert not wrong, "; ".join(wrong)
+        with warnings.catch_warnings(record=True):
+            warnings.warn("of a program")
+        """,
+        before="""
+        import os, signal, tempfile
+        os.chdir(tempfile.gettempdir())
+        folder = os.getcwd()
+        handlers = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD)}
+        """,
+    )
+    assert not printed, f"the import printed {printed[:200]!r}"

@@ -448,3 +448,17 @@ def numbers_have_their_distribution(backend: Backend) -> None:
         equal(sorted(set(mask.tolist())), [0.0, torch.tensor(1 / 0.75).item()], "dropout's values")
         kept = (mask != 0).float().mean()
         assert abs(kept - 0.75) < 0.03, f"dropout(0.25) keeps {kept:.0%}"
+
+
+@check(called_by=GENERATOR, without="noise and weights have a pattern that a model can learn")
+def large_tensors_do_not_repeat_numbers(backend: Backend) -> None:
+    """Of the numbers of one large tensor no three in a row come again."""
+    device = _devices(backend)[0]
+    with _numbers_are_kept(backend):
+        torch.manual_seed(0)
+        for name, draw in {"rand": torch.rand, "randn": torch.randn}.items():
+            bits = draw(600_000, device=device).cpu().view(torch.int32).long()
+            # Of 64 bits: that two of them meet by chance is as good as impossible.
+            threes = bits[:-2] * 0x1E3779B97F4A7C15 + bits[1:-1] * 0x3F58476D1CE4E5B9 + bits[2:]
+            again = len(threes) - len(threes.unique())
+            assert again == 0, f"{again} of the numbers of {name}(600_000) come again"

@@ -14,12 +14,12 @@ from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
-import by_schema
 import pytest
 from product import Product
 from small_suites.waiting import FOLDER
 
-from conformance import document, filtering, verdicts
+from conformance import by_schema, document, filtering, session, verdicts
+from conformance.running import process
 from conformance.running.refused import Refused
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,7 +51,9 @@ def made(product: Product) -> dict:
         (["--junit={folder}"], "Is a directory"),
         (["--expectations={folder}/none"], "No such file or directory"),
         (["--expectations={file}"], r"file:2: a line is `suite/name\[/dtype\[/phase\]\]: reason`"),
+        (["--expectations={latin}"], "latin: is no text in UTF-8"),
         (["--baseline={file}"], "is no result document"),
+        (["--baseline={foreign}"], "foreign: is no result document: no headline"),
         (["--resume"], "--resume goes on with the file of --json"),
         (["--resume", "--json={file}"], "is no result document"),
     ],
@@ -59,12 +61,24 @@ def made(product: Product) -> dict:
 def test_what_cannot_be_run_is_said_in_a_line(product, tmp_path, arguments, says):
     file = tmp_path / "file"
     file.write_text("# A comment, then a line without a reason.\nplain/fails\n")
-    given = [each.format(folder=tmp_path, file=file) for each in arguments]
+    (tmp_path / "latin").write_bytes("plain/fails: später\n".encode("latin-1"))
+    (tmp_path / "foreign").write_text('{"schema": 1, "entries": [{"suite": "plain"}]}')
+    names = {name: tmp_path / name for name in ("file", "latin", "foreign")}
+    given = [each.format(folder=tmp_path, **names) for each in arguments]
     said = product(*PLAIN, *given)
     assert said.status == 2
     assert re.search(says, said.err)
     assert said.err.startswith("outback: ") and said.err.count("\n") == 1
     assert said.out == ""
+
+
+def test_a_backend_that_hangs_when_it_is_imported_is_refused(product, monkeypatch):
+    product(*PLAIN, "--list")  # what the workers share has been imported
+    monkeypatch.setattr(process, "START_SECONDS", 5.0)
+    said = product(*PLAIN, "--import=small_backends.hangs_when_imported")
+    assert said.status == 2
+    assert said.err.startswith("outback: a worker died before its first entry: no end after 5 s\n")
+    assert "hangs_when_imported.py" in said.err
 
 
 def test_an_index_that_is_not_there_is_refused(product):
@@ -187,6 +201,7 @@ def test_the_document_fits_its_schema(made):
     ("change", "says"),
     [
         (lambda made: made.pop("sampled"), ": no sampled"),
+        (lambda made: made.update(started="noon"), "/started: 'noon' is no date-time"),
         (lambda made: made["entries"][0].update(verdict="great"), "/entries/0/verdict: 'great'"),
         (lambda made: made["entries"][1].pop("message"), "/entries/1: no message"),
         (lambda made: made["suites"][0].update(score=101), "/suites/0/score: 101 is out of range"),
@@ -223,6 +238,47 @@ def test_junit_has_every_entry_with_its_reason(product, tmp_path):
     assert cases["fails_with_words"].find("failure").get("message") == "the words"
     assert cases["is_unsupported"].find("skipped").get("message") == "unsupported: no graphs"
     assert list(cases["passes"]) == []
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_whatever_a_message_holds_the_reports_are_written(tmp_path, encoding):
+    files = [tmp_path / name for name in ("a.json", "a.html", "a.xml", "a.svg", "a.relay")]
+    options = ("json", "html", "junit", "badge", "relay")
+    given = [f"--{name}={file}" for name, file in zip(options, files, strict=True)]
+    program = "from conformance.command import main; main()"
+    paths = os.pathsep.join((str(ROOT), os.environ["PYTHONPATH"]))
+    done = subprocess.run(
+        [
+            *(sys.executable, "-c", program, *PLAIN[:3], "--suite=hostile", *given),
+            "--import=small_backends.has_a_strange_version",
+        ],
+        env={**os.environ, "PYTHONPATH": paths, "PYTHONIOENCODING": encoding},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 1 and done.stderr == b""
+    assert b"<script>[/bold] \\ud800" in done.stdout and b"\x1b" not in done.stdout
+    assert b"has_a_strange_version 1[/red]" in done.stdout
+    ElementTree.parse(files[2]), ElementTree.parse(files[3])
+    assert document.load(files[0])["entries"][0]["message"].startswith("<script>[/bold] \ud800")
+    assert b"<script>[/bold]" not in files[1].read_bytes()
+
+
+def test_a_full_disk_costs_only_its_own_file(product, tmp_path):
+    page = tmp_path / "page.html"
+    said = product(*PLAIN, "--junit=/dev/full", f"--html={page}")
+    assert said.status == 2
+    assert said.err == "outback: /dev/full: No space left on device\n"
+    assert "2 of 8 entries declared unsupported" in said.out
+    assert f"written: {page}" in said.out and "/dev/full" not in said.out
+    assert "</html>" in page.read_text()
+
+
+def test_a_disk_that_is_full_for_a_while_does_not_end_the_run(product, monkeypatch):
+    monkeypatch.setattr(session, "_EVERY_SECONDS", 0.0)
+    said = product(*PLAIN, "-k", GOOD, "--json=/dev/full")
+    assert said.out.startswith("0 of 2 entries declared unsupported; 2 pass")
+    assert said.err == "outback: /dev/full: No space left on device\n"
 
 
 # ---- Interrupted
@@ -291,3 +347,17 @@ def test_an_interrupted_run_leaves_what_it_has_and_is_gone_on_with(tmp_path):
     assert whole["complete"] and whole["totals"]["pass"] == 2
     assert whole["started"] == partial["started"] and whole["seconds"] > partial["seconds"]
     assert marks(tmp_path) == ["passes_at_once", "waits", "waits"]
+
+
+def test_a_wrong_end_of_a_worker_is_still_told_by_a_run_that_goes_on(product, tmp_path):
+    file = tmp_path / "document.json"
+    arguments = (*PLAIN, "-k", GOOD, f"--json={file}")
+    imports = "--import=small_backends.crashes_at_exit"
+    assert product(*arguments, imports).status == 1
+    (problem,) = document.load(file)["problems"]
+    assert problem == (
+        "a worker did not end as it should: at exit: SIGSEGV, after loading the backend alone too"
+    )
+    assert document.load(file)["totals"]["crash"] == 0
+    assert product(*arguments, imports, "--resume").status == 1
+    assert document.load(file)["problems"] == [problem]

@@ -54,9 +54,32 @@ def test_k_chooses_and_a_late_end_of_a_worker_fails_the_run(tmp_path):
     [
         ("--conformance-suite=nothing", "no such suite: nothing"),
         ("--conformance-device=nova", "no module has registered a device type 'nova'"),
+        ("--conformance-jobs=0", "--conformance-jobs: invalid count value: '0'"),
+        ("--conformance-timeout=nan", "--conformance-timeout: invalid seconds value: 'nan'"),
     ],
 )
 def test_what_cannot_be_run_ends_pytest(tmp_path, given, says):
     done = pytest_of(tmp_path, "--conformance-suite=plain", given)
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert says in done.stderr
+
+
+@pytest.mark.parametrize("processes", [[], ["-n", "2"]])
+def test_a_run_in_which_nothing_passed_is_not_green(tmp_path, processes):
+    words = "plain and (is_skipped or is_unsupported)"
+    done = pytest_of(tmp_path, "--conformance-suite=plain", "-k", words, *processes)
+    assert done.returncode == 1, done.stdout
+    assert "2 skipped" in done.stdout
+    assert "1 of 2 entries declared unsupported; 0 pass" in done.stdout
+    assert "nothing has passed" in done.stdout
+
+
+@pytest.mark.parametrize("processes", [[], ["-n", "2"]])
+def test_a_backend_that_crashes_at_each_exit_fails_the_run(tmp_path, processes):
+    backend = "--conformance-import=small_backends.crashes_at_exit"
+    done = pytest_of(
+        tmp_path, "--conformance-suite=plain", backend, "-k", "plain/passes or own", *processes
+    )
+    assert done.returncode == 1, done.stdout
+    assert "3 passed" in done.stdout
+    assert done.stdout.count("at exit: SIGSEGV, after loading the backend alone too") == 1

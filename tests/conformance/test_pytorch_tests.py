@@ -10,11 +10,10 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import by_schema
 import pytest
 from product import Product
 
-from conformance import baseline
+from conformance import baseline, by_schema
 from conformance.expectations import Expectations
 from conformance.item import Item
 from conformance.pytorch_tests import comparing, naming, request, run, selection, table

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+import torch
 from product import Product
 
-from conformance import document
+from conformance import document, program
+from conformance.backend import Backend
 
 ARGUMENTS = ["--device=cpu", "--level=quick", "--package=small_suites", "--timeout=8", "--jobs=2"]
 SUITES = ("plain", "dying", "made_for_a_backend", "no_module", "dies_when_loaded")
@@ -31,6 +33,7 @@ def found(product: Product) -> dict[str, dict]:
         ("plain/is_skipped", "skipped", "there is one cpu"),
         ("dying/aborts", "crash", "SIGABRT"),
         ("dying/segfaults", "crash", "SIGSEGV"),
+        ("dying/ends_by_a_signal_without_a_name", "crash", "signal 37"),
         ("dying/exits_with_zero", "crash", "exit status 0"),
         ("dying/exits_as_python_does", "crash", "exit status 3"),
         ("dying/hangs", "timeout", "no end after 8 s"),
@@ -77,3 +80,8 @@ def test_a_failure_has_the_command_that_runs_it_alone(found, product):
     )
     again = product.document(*ARGUMENTS, "--suite=plain", "-k", "plain/raises")
     assert [entry["name"] for entry in again["entries"]] == ["raises"]
+
+
+def test_a_program_may_say_what_is_no_text():
+    backend = Backend(torch.device("cpu"), ("small_backends.prints_what_is_no_text",))
+    assert program.run_well(backend, "print('the program')").endswith("driver\nthe program")

@@ -10,6 +10,7 @@ from collections.abc import Callable
 THEMES = (
     "copies",
     "device_module",
+    "extremes",
     "memory",
     "operators",
     "randomness",

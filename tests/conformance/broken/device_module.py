@@ -58,6 +58,17 @@ def name_is_another_devices() -> None:
     torch.acme.get_device_name = lambda device=None: "another device"
 
 
+@defect(
+    *("process", "importing_changes_no_setting"),
+    says="torch.get_default_dtype() is torch.float64",
+    level="standard",
+    slow=True,
+)
+def import_sets_the_default_dtype() -> None:
+    """The import of the backend makes float64 the default dtype."""
+    torch.set_default_dtype(torch.float64)
+
+
 @defect("process", "the_programs_own_status_is_kept", level="standard", slow=True)
 def exit_status_is_lost() -> None:
     """At the end of the interpreter the process exits with 0."""

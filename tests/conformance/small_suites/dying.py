@@ -3,6 +3,7 @@
 import atexit
 import ctypes
 import os
+import signal
 import sys
 import time
 
@@ -20,6 +21,12 @@ def aborts(_: Backend) -> None:
 def segfaults(_: Backend) -> None:
     """It does not touch what it has not."""
     ctypes.string_at(0)
+
+
+@check()
+def ends_by_a_signal_without_a_name(_: Backend) -> None:
+    """It is not ended by a real-time signal."""
+    os.kill(os.getpid(), signal.SIGRTMIN + 3)
 
 
 @check()

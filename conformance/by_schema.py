@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator
 from typing import Any
 
@@ -33,6 +34,8 @@ def problems(value: Any, schema: dict[str, Any], root: dict[str, Any], at: str =
         yield f"{at}: {value!r}, not {schema['const']!r}"
     if "enum" in schema and value not in schema["enum"]:
         yield f"{at}: {value!r}, none of {schema['enum']}"
+    if schema.get("format") == "date-time" and not _is_moment(value):
+        yield f"{at}: {value!r} is no date-time"
     if _is_of(value, "number") and not _in_range(value, schema):
         yield f"{at}: {value} is out of range"
     if isinstance(value, dict):
@@ -51,6 +54,14 @@ def problems(value: Any, schema: dict[str, Any], root: dict[str, Any], at: str =
 
 def _in_range(value: float, schema: dict[str, Any]) -> bool:
     return schema.get("minimum", value) <= value <= schema.get("maximum", value)
+
+
+def _is_moment(text: str) -> bool:
+    try:
+        datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_of(value: Any, kinds: str | list[str]) -> bool:

@@ -1,0 +1,5 @@
+"""A driver that waits for what never comes."""
+
+import time
+
+time.sleep(3600)

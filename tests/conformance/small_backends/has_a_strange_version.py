@@ -1,0 +1,3 @@
+"""A backend whose version looks like markup."""
+
+__version__ = "1[/red]"
