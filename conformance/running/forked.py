@@ -7,10 +7,10 @@ import select
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from typing import IO
 
+from . import interpreter
 from .fork_server import AUTOLOAD
 
 END_SECONDS = 10.0  # for the server to end
@@ -30,7 +30,7 @@ class ForkServer:
         with theirs:
             self._process = subprocess.Popen(
                 [
-                    *(sys.executable, "-m", module, str(theirs.fileno())),
+                    *interpreter.command(module, str(theirs.fileno())),
                     *(",".join(imports), *autoload),
                 ],
                 env={**environment, AUTOLOAD: "0"},

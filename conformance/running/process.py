@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
+from . import interpreter
 from .forked import Forked, ForkServer
 from .plan import Plan
 
@@ -51,7 +52,7 @@ def _started(
     stdin: IO[bytes], events: int, printed: IO[bytes], environment: Mapping[str, str]
 ) -> subprocess.Popen:
     return subprocess.Popen(
-        [sys.executable, "-m", f"{__package__}.worker", str(events)],
+        interpreter.command(f"{__package__}.worker", str(events)),
         stdin=stdin,
         stdout=printed,
         stderr=printed,

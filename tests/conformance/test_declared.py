@@ -17,7 +17,7 @@ from tools.dev.python_runs import RUNS  # noqa: E402
 MOST = {
     "host": 10,
     "host-memory-apart": 31,
-    "null": 96,
+    "null": 97,
     "cuda": 31,
     "level-zero": 46,
 }

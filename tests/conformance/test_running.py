@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 import torch
 from product import Product
 
 from conformance import document, program
 from conformance.backend import Backend
+from conformance.running import interpreter
 
 ARGUMENTS = ["--device=cpu", "--level=quick", "--package=small_suites", "--timeout=8", "--jobs=2"]
 SUITES = ("plain", "dying", "made_for_a_backend", "no_module", "dies_when_loaded")
@@ -85,3 +88,11 @@ def test_a_failure_has_the_command_that_runs_it_alone(found, product):
 def test_a_program_may_say_what_is_no_text():
     backend = Backend(torch.device("cpu"), ("small_backends.prints_what_is_no_text",))
     assert program.run_well(backend, "print('the program')").endswith("driver\nthe program")
+
+
+def test_the_current_folder_hides_nothing_from_a_process(tmp_path):
+    (tmp_path / "json.py").write_text("raise ImportError('the wrong one')")
+    (tmp_path / "of_the_folder.py").write_text("import json, sys; print(json.dumps(sys.argv[1:]))")
+    command = interpreter.command("of_the_folder", "one", "two")
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == '["one", "two"]\n'
