@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Any
 
 from . import verdicts
@@ -14,6 +15,8 @@ _ORDER = (
     *(verdicts.TIMEOUT, verdicts.CRASH),
 )
 
+_NAMED = 5  # of entries, in a line
+
 
 @dataclasses.dataclass(frozen=True)
 class Change:
@@ -22,6 +25,7 @@ class Change:
     id: str
     before: str
     now: str
+    said: str = ""  # the first line of what the newer entry says, or of the older one
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,6 +34,7 @@ class Comparison:
 
     broke: list[Change]
     mended: list[Change]
+    other: list[Change]  # skipped in one of them, which says nothing of the backend
     new: list[Change]
     gone: list[Change]
     versions: dict[str, tuple[str, str]]  # those that differ
@@ -37,18 +42,31 @@ class Comparison:
 
 def compare(before: dict[str, Any], now: dict[str, Any]) -> Comparison:
     """What is in the older one alone is gone only if the newer one should have it too."""
-    old = {id_of(entry): entry["verdict"] for entry in before["entries"]}
-    current = {id_of(entry): entry["verdict"] for entry in now["entries"]}
-    changes = [Change(id, old[id], verdict) for id, verdict in current.items() if id in old]
+    old = {id_of(entry): entry for entry in before["entries"]}
+    current = {id_of(entry): entry for entry in now["entries"]}
+    changes = [
+        Change(id, old[id]["verdict"], entry["verdict"], _said(entry))
+        for id, entry in current.items()
+        if id in old and old[id]["verdict"] != entry["verdict"]
+    ]
     versions = sorted(before["versions"].keys() | now["versions"].keys())
     was, is_now = before["versions"], now["versions"]
     return Comparison(
         broke=[each for each in changes if _worse(each.before, each.now)],
         mended=[each for each in changes if _better(each.before, each.now)],
-        new=[Change(id, "", verdict) for id, verdict in current.items() if id not in old],
+        other=[
+            each
+            for each in changes
+            if not _worse(each.before, each.now) and not _better(each.before, each.now)
+        ],
+        new=[
+            Change(id, "", entry["verdict"], _said(entry))
+            for id, entry in current.items()
+            if id not in old
+        ],
         gone=[
-            Change(id, old[id], "")
-            for id in old
+            Change(id, entry["verdict"], "", _said(entry))
+            for id, entry in old.items()
             if id not in current and before["level"] == now["level"] and _is_about(now, id)
         ],
         versions={
@@ -57,6 +75,26 @@ def compare(before: dict[str, Any], now: dict[str, Any]) -> Comparison:
             if was.get(name) != is_now.get(name)
         },
     )
+
+
+def lost(before: dict[str, Any], entries: Iterable[dict[str, Any]]) -> list[str]:
+    """A problem of the run, if what passed in `before` is unsupported now: nothing else of the run
+    would fail for it."""
+    passed = {id_of(entry) for entry in before["entries"] if entry["verdict"] == verdicts.PASS}
+    unsupported = (entry for entry in entries if entry["verdict"] == verdicts.UNSUPPORTED)
+    ids = [id for entry in unsupported if (id := id_of(entry)) in passed]
+    if not ids:
+        return []
+    more = f", and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
+    named = ", ".join(ids[:_NAMED])
+    return [
+        f"unsupported, and passed in the baseline: {named}{more} (if that is meant, renew the baseline)"
+    ]
+
+
+def _said(entry: dict[str, Any]) -> str:
+    text = (entry.get("message") or entry.get("reason") or "").strip()
+    return text.splitlines()[0] if text else ""
 
 
 def _worse(before: str, now: str) -> bool:

@@ -186,6 +186,8 @@ class Session:
             problems += self._expectations.outlived(entries)
             if self._request.whole:
                 problems += self._expectations.idle(self._catalog.items, self._request)
+            if self._older is not None:
+                problems += baseline.lost(self._older, entries)
         return document.build(
             *(self._request, self._catalog, entries),
             outback=version(),

@@ -14,8 +14,9 @@ import jinja2
 import markupsafe
 
 from .. import supported
+from ..baseline import Change, compare
 from ..files import write as write_file
-from . import changes, page_data, score, verdicts
+from . import page_data, score, verdicts
 
 _PAGE = Path(__file__).parent / "page"
 
@@ -69,23 +70,22 @@ def _all(totals: Mapping[str, int]) -> dict[str, int]:
 
 def _compared(document: dict, baseline: dict) -> dict:
     """What the page says of the comparison."""
-    found = changes.between(baseline, document)
+    found = compare(baseline, document)
     return {
         "baseline": baseline,
         "versions": _side_by_side(baseline["versions"], document["versions"]),
         "score": score.shown(score.of(baseline["totals"])),
-        "any": bool(found),
         "kinds": [
-            _kind("broke", "passed in the baseline, and does not now", found.broke, opened=True),
-            _kind("mended", "passes now, and did not in the baseline", found.mended),
-            _kind("otherwise", "another verdict, or skipped in one of the runs", found.other),
+            _kind("broke", "worse than in the baseline", found.broke, opened=True),
+            _kind("mended", "better than in the baseline", found.mended),
+            _kind("otherwise", "skipped in one of the runs", found.other),
             _kind("new", "only in this run", found.new),
             _kind("gone", "only in the baseline", found.gone),
         ],
     }
 
 
-def _kind(name: str, meaning: str, found: list[changes.Change], opened: bool = False) -> dict:
+def _kind(name: str, meaning: str, found: list[Change], opened: bool = False) -> dict:
     return {
         "name": name,
         "meaning": meaning,

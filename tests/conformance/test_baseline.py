@@ -44,7 +44,8 @@ def made(**verdicts_of: str) -> dict:
 )
 def test_a_change_is_for_the_better_or_for_the_worse(before, now, where):
     found = baseline.compare(made(waits=before), made(waits=now))
-    for name in ("broke", "mended", "new", "gone"):
+    where = where or ("other" if before != now else None)
+    for name in ("broke", "mended", "other", "new", "gone"):
         changes = [baseline.Change("streams/waits", before, now)] if name == where else []
         assert getattr(found, name) == changes
 
@@ -96,3 +97,17 @@ def test_a_run_says_what_has_changed_since_its_baseline(product):
     assert said.status == 1
     assert "1  broke" in said.out and "0  mended" in said.out
     assert "plain/raises: pass, now fail" in said.out
+
+
+def test_what_is_unsupported_and_passed_before_fails_the_run(product):
+    plain = ["--device=cpu", "--level=quick", "--package=small_suites", "--suite=plain"]
+    plain += ["-k", "passes or is_unsupported"]
+    made = product.document(*plain)
+    assert document.is_green(made)
+    (lacking,) = (entry for entry in made["entries"] if entry["verdict"] == "unsupported")
+    lacking["verdict"] = "pass"
+    older = product.folder / "older.json"
+    document.save(made, older)
+    said = product(*plain, f"--baseline={older}")
+    assert said.status == 1
+    assert f"unsupported, and passed in the baseline: {document.id_of(lacking)}" in said.out
