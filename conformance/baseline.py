@@ -87,9 +87,8 @@ def lost(before: dict[str, Any], entries: Iterable[dict[str, Any]]) -> list[str]
         return []
     more = f", and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
     named = ", ".join(ids[:_NAMED])
-    return [
-        f"unsupported, and passed in the baseline: {named}{more} (if that is meant, renew the baseline)"
-    ]
+    meant = "if that is meant, renew the baseline"
+    return [f"unsupported, and passed in the baseline: {named}{more} ({meant})"]
 
 
 def _said(entry: dict[str, Any]) -> str:
