@@ -32,7 +32,7 @@ namespace {
 
 }  // namespace
 
-void register_sparse_indices(registrar& to) {
+void register_sparse_indices([[maybe_unused]] registrar& to) {
 #if OUTBACK_TORCH_AT_LEAST(2, 15)
   to.add<&validate>("_validate_sparse_coo_tensor_args");
 #endif
