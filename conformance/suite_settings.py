@@ -6,7 +6,8 @@ import dataclasses
 import json
 
 SOURCE = f"{__package__}.suite_source"
-SHARED = ("torch", f"{__package__}.check")  # what its workers import, once for all of them
+COMPARING = f"{__package__}.comparing_imports"
+SHARED = ("torch", f"{__package__}.check", COMPARING)  # its workers import them, once for all
 LOADING = "loading"  # the name of the entry of a suite that cannot be loaded
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 import json
 
+from ..suite_settings import COMPARING
+
 SOURCE = f"{__package__}.source"
 # What the workers share. A worker with a backend makes PyTorch's helpers by itself: when they are
 # imported they look whether there is one.
-SHARED_ON_DEVICE = ("torch", "numpy")
+SHARED_ON_DEVICE = ("torch", "numpy", COMPARING)
 SHARED_ON_CPU = (
     *("torch", "numpy", "torch.testing._internal.common_methods_invocations"),
     *("torch.testing._internal.common_modules", "torch.testing._internal.common_optimizers"),

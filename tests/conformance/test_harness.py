@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from conformance import suite_settings
 from conformance.opinfo import catalog, cli, compact, gate, listing, results
 from conformance.opinfo.run import run as run_samples
 from conformance.opinfo.settings import PHASES, SHARED, Settings, Shard
@@ -22,6 +23,8 @@ from conformance.run import Servers
 from conformance.running import fork_server as fork_server_process
 from conformance.running.forked import ForkServer
 from conformance.running.refused import WorkerFailed
+from conformance.running.supervisor import Supervisor
+from conformance.suite_settings import SuiteSettings
 
 HERE = Path(__file__).parent
 BROKEN = {
@@ -301,9 +304,18 @@ def test_a_worker_has_the_backend_that_torch_loads_by_itself(server):
 
 
 def test_where_there_is_nobody_to_fork_workers_they_are_started():
+    settings = SuiteSettings("cpu", (), ("plain",), "small_suites").to_json()
+    heard = []
     with ForkServer(os.environ, "no_such_module") as nobody:
-        found = run(nobody, jobs=1, ops=("wrong_value",))
-    assert "Mismatched elements: 1 / 4" in op_entry(found, "wrong_value", "forward")["error"]
+        supervisor = Supervisor(
+            suite_settings.SOURCE, settings, nobody, lambda *it: heard.append(it)
+        )
+        checks = [each["key"] for each in supervisor.describe().said["catalog"]]
+        supervisor.run([("plain/fails", "")])
+    assert "plain/fails" in checks
+    [(address, entry, _)] = heard
+    assert address == ("plain/fails", "")
+    assert entry["status"] == "failed" and "assert 2 == 3" in entry["error"]
 
 
 def test_a_worker_that_may_still_be_forked_is_not_started_twice(tmp_path, monkeypatch):

@@ -13,6 +13,7 @@ from filelock import FileLock
 
 ROOT = Path(__file__).resolve().parents[2]
 SCAFFOLD = ROOT / "generators/project"
+TORCH = Path(importlib.util.find_spec("torch").origin).parents[1]
 sys.path.insert(0, str(ROOT / "generators/cli"))
 collect_ignore = ["older_scaffold"]  # data of test_update.py
 
@@ -46,7 +47,7 @@ class Environment:
         paths = {"base": str(folder), "platbase": str(folder)}
         self.site = Path(sysconfig.get_path("purelib", "venv", vars=paths))
         # Downloading torch again would take minutes and prove nothing: borrow it by path.
-        borrowed = borrowed or (Path(importlib.util.find_spec("torch").origin).parents[1],)
+        borrowed = borrowed or (TORCH,)
         (self.site / "borrowed.pth").write_text("".join(f"{site}\n" for site in borrowed))
 
     def run(self, code: str, **variables: str) -> subprocess.CompletedProcess:
@@ -135,6 +136,7 @@ def outback(build_tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Envir
             call([sys.executable, "-m", "pip", "wheel", "-q", *wheels, "-w", run / "wheel", ROOT])
             made.pip("install", "-q", "--no-deps", "--no-index", *(run / "wheel").glob("*.whl"))
             variables = made.activated() | {"OUTBACK_CACHE_DIR": os.fspath(place / "cache")}
+            variables |= for_ccache(ROOT)
             kept = Path(call(["outback", "build"], **variables).splitlines()[-1])
             for other in list(kept.parent.iterdir()):  # of sources that have changed since
                 if other.is_symlink() and other != kept:
@@ -143,6 +145,37 @@ def outback(build_tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Envir
                     shutil.rmtree(other)
             ready.write_text("")
     return Environment(place / "environment")
+
+
+def for_ccache(folder: Path) -> dict[str, str]:
+    """With these variables, what is compiled below the folder is found when it is compiled again:
+    in another run, and in another clone."""
+    return {
+        "CCACHE_BASEDIR": os.fspath(folder),
+        "CCACHE_NOHASHDIR": "1",
+        "CCACHE_IGNOREOPTIONS": "-fmacro-prefix-map=*",
+    }
+
+
+def copy_of(outback: Environment, folder: Path) -> Environment:
+    """With torch by a path that is the same wherever this Python is."""
+    torch = folder.with_name("borrowed")
+    torch.symlink_to(TORCH)
+    made = Environment(folder, torch)
+    ours = shutil.ignore_patterns("borrowed.pth")
+    shutil.copytree(outback.site, made.site, ignore=ours, dirs_exist_ok=True)
+    command = made.folder / "bin/outback"
+    command.write_text(f'#!/bin/sh\nexec "{made.python}" -m torch_outback "$@"\n')
+    command.chmod(0o755)
+    return made
+
+
+@pytest.fixture
+def own_outback(outback: Environment, tmp_path: Path, monkeypatch) -> Environment:
+    """A copy for this test, which may install more there, and compile against it."""
+    for name, value in for_ccache(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    return copy_of(outback, tmp_path / "an environment")
 
 
 @pytest.fixture

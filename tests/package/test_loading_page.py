@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import ROOT, Environment, call
+from conftest import ROOT, call
 
 PAGE = (ROOT / "docs/loading.md").read_text()
 SECTIONS = dict(re.findall(r"^## (\d)\. [^\n]*\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
@@ -39,21 +39,16 @@ class Folder:
 
 
 @pytest.fixture
-def folder(outback, tmp_path) -> Folder:
-    # One of its own, since what is installed here is loaded by every `import torch`.
-    with_torch = Path(torch.__file__).parents[1]
-    environment = Environment(tmp_path / "an environment", outback.site, with_torch)
-    command = environment.folder / "bin/outback"
-    command.write_text(f'#!/bin/sh\nexec "{environment.python}" -m torch_outback "$@"\n')
-    command.chmod(0o755)
+def folder(own_outback, build_tree, tmp_path) -> Folder:
+    # An environment of its own, since what is installed here is loaded by every `import torch`.
     path = tmp_path / "a folder with spaces"
     path.mkdir()
     variables = {
-        "OUTBACK_CACHE_DIR": os.fspath(outback.folder.parent / "cache"),
+        "OUTBACK_CACHE_DIR": os.fspath(build_tree / "package tests/cache"),
         "TORCH_EXTENSIONS_DIR": os.fspath(tmp_path / "extensions"),
         "CMAKE_BUILD_PARALLEL_LEVEL": "2",
     }
-    return Folder(path, environment.activated() | variables)
+    return Folder(path, own_outback.activated() | variables)
 
 
 ONES = "tensor([1., 1.], device='acme:0')"

@@ -230,16 +230,16 @@ def test_what_all_of_a_program_needs_is_compiled_with_the_torch_half_too(tmp_pat
 
 
 @pytest.fixture
-def project(outback, build_tree, tmp_path):
+def project(own_outback, build_tree, tmp_path):
     """A new project, for Outback's wheel and the cache that `outback build` has filled."""
     folder = tmp_path / "a project"
     cached = {"OUTBACK_CACHE_DIR": os.fspath(build_tree / "package tests/cache")}  # by `outback`
-    call([outback.python.with_name("outback"), "new", "acme", "--yes", "--dir", folder])
+    call([own_outback.python.with_name("outback"), "new", "acme", "--yes", "--dir", folder])
 
     def cmake(build: str, *arguments: str) -> str:
         command = ["cmake", "-S", folder, "-B", folder / build]
-        python = f"-DPython_EXECUTABLE={outback.python}"
-        root = f"-DOutback_DIR={outback.site}/torch_outback/share/outback/cmake"
+        python = f"-DPython_EXECUTABLE={own_outback.python}"
+        root = f"-DOutback_DIR={own_outback.site}/torch_outback/share/outback/cmake"
         return call([*command, python, root, *arguments])
 
     return folder, cmake, cached

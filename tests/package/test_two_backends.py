@@ -4,19 +4,18 @@ so, and the first stays whole."""
 import sys
 
 import pytest
-from conftest import call
+from conftest import call, copy_of, for_ccache
 
 
 @pytest.fixture(scope="module")
 def wheel(outback, tmp_path_factory):
     """Of a project that `outback new beta` makes, as `pip wheel` builds it."""
     folder = tmp_path_factory.mktemp("beta")
-    cached = {"OUTBACK_CACHE_DIR": str(outback.folder.parent / "cache")}
-    command = outback.python.with_name("outback")
-    call([command, "new", "beta", "--yes", "--dir", folder / "beta"])
-    build = [sys.executable, "-m", "pip", "--python", outback.python, "wheel", "-q", "--no-index"]
+    toolkit = copy_of(outback, folder / "an environment")
+    call([toolkit.python.with_name("outback"), "new", "beta", "--yes", "--dir", folder / "beta"])
+    build = [sys.executable, "-m", "pip", "--python", toolkit.python, "wheel", "-q", "--no-index"]
     build += ["--no-deps", "--no-build-isolation", "-w", folder, folder / "beta"]
-    call(build, **cached)
+    call(build, **for_ccache(folder))
     (made,) = folder.glob("*.whl")
     return made
 

@@ -131,9 +131,8 @@ def test_presets_of_the_authors_are_not_overwritten(project):
     assert presets.read_text() == mine
 
 
-def test_an_edited_project_builds_after_an_update(project, request):
+def test_an_edited_project_builds_after_an_update(project, own_outback):
     """The author's code, which is in the older runtime, against this Outback's wheel."""
-    environment = request.getfixturevalue("outback")  # that name is the command's here
     edit(
         project / "src/runtime.cpp",
         "int32_t device_count() { return 1; }",
@@ -148,8 +147,8 @@ def test_an_edited_project_builds_after_an_update(project, request):
     done = outback("update", str(project))
     assert done.exit_code == 0, done.output
     build = project / "build"
-    place = f"-DOutback_DIR={environment.site}/torch_outback/share/outback/cmake"
-    call(["cmake", "-S", project, "-B", build, place, f"-DPython_EXECUTABLE={environment.python}"])
+    place = f"-DOutback_DIR={own_outback.site}/torch_outback/share/outback/cmake"
+    call(["cmake", "-S", project, "-B", build, place, f"-DPython_EXECUTABLE={own_outback.python}"])
     call(["cmake", "--build", build, "--target", "torch_foo", "--parallel", "2"])
     use = "import torch, torch_foo; print(torch.foo.device_count(), torch.ones(2).foo().sum())"
     said = call([sys.executable, "-c", use], PYTHONPATH=str(build / "python"))
