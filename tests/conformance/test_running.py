@@ -8,7 +8,7 @@ from product import Product
 from conformance import document
 
 ARGUMENTS = ["--device=cpu", "--level=quick", "--package=small_suites", "--timeout=8", "--jobs=2"]
-SUITES = ("plain", "comparing", "dying", "made_for_a_backend", "no_module", "dies_when_loaded")
+SUITES = ("plain", "imported", "dying", "made_for_a_backend", "no_module", "dies_when_loaded")
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def found(product: Product) -> dict[str, dict]:
         ("plain/is_unsupported", "unsupported", "no graphs"),
         ("plain/has_no_kernel", "unsupported", "Could not run 'aten::foo'"),
         ("plain/is_skipped", "skipped", "there is one cpu"),
-        ("comparing/imports_nothing", "pass", None),
+        ("imported/comparing_imports_nothing", "pass", None),
         ("dying/aborts", "crash", "SIGABRT"),
         ("dying/segfaults", "crash", "SIGSEGV"),
         ("dying/exits_with_zero", "crash", "exit status 0"),
