@@ -6,4 +6,4 @@ That takes longer than most checks. Whoever forks the workers imports it once fo
 import torch
 
 if torch.distributed.is_available():
-    import torch.distributed.tensor  # noqa: F401
+    import torch.distributed.tensor

@@ -13,7 +13,7 @@ from conformance.backend import Backend
 from conformance.running import interpreter
 
 ARGUMENTS = ["--device=cpu", "--level=quick", "--package=small_suites", "--timeout=8", "--jobs=2"]
-SUITES = ("plain", "comparing", "dying", "made_for_a_backend", "no_module", "dies_when_loaded")
+SUITES = ("plain", "imported", "dying", "made_for_a_backend", "no_module", "dies_when_loaded")
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def found(product: Product) -> dict[str, dict]:
         ("plain/is_unsupported", "unsupported", "no graphs"),
         ("plain/has_no_kernel", "unsupported", "Could not run 'aten::foo'"),
         ("plain/is_skipped", "skipped", "there is one cpu"),
-        ("comparing/imports_nothing", "pass", None),
+        ("imported/comparing_imports_nothing", "pass", None),
         ("dying/aborts", "crash", "SIGABRT"),
         ("dying/segfaults", "crash", "SIGSEGV"),
         ("dying/ends_by_a_signal_without_a_name", "crash", "signal 37"),

@@ -1,4 +1,4 @@
-"""Comparing: what a worker has imported before its first check."""
+"""Imports: what a worker has imported before its first check."""
 
 import sys
 
@@ -9,7 +9,7 @@ from conformance.check import check
 
 
 @check()
-def imports_nothing(_: Backend) -> None:
+def comparing_imports_nothing(_: Backend) -> None:
     """What torch imports to compare is there already: a worker would take longer for it than for
     most checks."""
     before = set(sys.modules)
