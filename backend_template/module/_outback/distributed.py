@@ -64,7 +64,7 @@ def _complete_configurations() -> None:
         if chosen == {name: KIND} and ":" not in str(backend) and dist.is_gloo_available():
             self.device_backend_map = {"cpu": dist.Backend.GLOO, name: KIND}
         elif str(backend).lower() == dist.Backend.GLOO and _is_bound():
-            chosen[name] = KIND
+            self.device_backend_map = {"cpu": dist.Backend.GLOO, name: KIND}
         elif chosen.get(name) == dist.Backend.GLOO:
             raise ValueError(
                 f'"{name}:gloo": Gloo takes tensors of the CPU only. Use "{name}:{KIND}", which '
