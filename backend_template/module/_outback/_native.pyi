@@ -1,6 +1,6 @@
 """What the sources beside this file call of the library (module/native.cpp)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, NoReturn
 
@@ -104,9 +104,5 @@ def take_snapshot(pool: tuple[int, int], with_traces: bool) -> dict[str, Any]:
 
 # ---- distributed/bindings.cpp
 
-def make_process_group(
-    make_transport: Callable[..., Any], transport: Any, name: str, timeout: timedelta
-) -> Any:
-    """The group of the device over `transport`, a group that takes the CPU's tensors.
-    `make_transport` makes the transports of its parts: it gets a store, a rank, a size, a timeout,
-    a name and the global ranks."""
+def make_process_group(transport: Any, name: str, timeout: timedelta) -> Any:
+    """The group of the device over `transport`, a group that takes the CPU's tensors."""
