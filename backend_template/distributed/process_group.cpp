@@ -1,0 +1,220 @@
+#include "backend_template/distributed/process_group.h"
+
+#include <c10/util/Exception.h>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "backend_template/core/runtime/interpreter_lock.h"
+#include "backend_template/core/runtime/runtime.h"
+#include "backend_template/distributed/joint_work.h"
+
+namespace outback::distributed {
+
+namespace {
+
+// Those that may be alive, for the end of the process. Leaked, as it comes after main().
+struct registry {
+  std::mutex mutex;
+  std::vector<c10::weak_intrusive_ptr<process_group>> groups;
+};
+registry& all_groups() {
+  static auto& all = *new registry;
+  return all;
+}
+
+}  // namespace
+
+c10::intrusive_ptr<process_group> process_group::make(c10::intrusive_ptr<c10d::Backend> transport,
+                                                      std::string name,
+                                                      std::chrono::milliseconds timeout,
+                                                      transport_maker make_transport) {
+  auto made = c10::make_intrusive<process_group>(std::move(transport), std::move(name), timeout,
+                                                 make_transport);
+  registry& all = all_groups();
+  const std::lock_guard lock(all.mutex);
+  std::erase_if(all.groups, [](const auto& weak) { return weak.expired(); });
+  all.groups.emplace_back(made);
+  return made;
+}
+
+process_group::process_group(c10::intrusive_ptr<c10d::Backend> transport, std::string name,
+                             std::chrono::milliseconds timeout, transport_maker make_transport)
+    : Backend(transport->getRank(), transport->getSize()),
+      transport_(std::move(transport)),
+      options_(c10::make_intrusive<group_options>(timeout)),
+      make_transport_(make_transport),
+      process_(getpid()) {
+  options_->group_name = std::move(name);
+  init();
+}
+
+process_group::~process_group() {
+  const core::without_interpreter_lock while_it_waits;
+  issuer_.stop();
+  // Gloo's destructor waits for its threads: in a forked child there are none, and after an abort
+  // they may wait for a process that never comes.
+  if (process_ != getpid()) {
+    std::ignore = transport_.release();
+  } else if (aborted_) {
+    std::thread([ended = std::move(transport_)]() mutable { ended.reset(); }).detach();
+  }
+}
+
+c10::intrusive_ptr<c10d::Backend> process_group::split(
+    const c10::intrusive_ptr<c10d::Store>& store, const std::vector<int>& ranks,
+    const c10::intrusive_ptr<Options>& options) {
+  const auto place = std::find(ranks.begin(), ranks.end(), getRank());
+  if (place == ranks.end()) return nullptr;
+  const int rank = static_cast<int>(place - ranks.begin());
+  const int size = static_cast<int>(ranks.size());
+  // The group's other devices may have a Gloo of their own, with the same keys in the same store.
+  const auto keys = c10::make_intrusive<c10d::PrefixStore>(core::backend_name(), store);
+  auto made = make(make_transport_(keys, rank, size, *options), options->group_name,
+                   options->timeout, make_transport_);
+  made->setBoundDeviceId(getBoundDeviceId());
+  return made;
+}
+
+void process_group::setTimeout(std::chrono::milliseconds timeout) {
+  options_->timeout = timeout;
+  transport_->setTimeout(timeout);
+}
+
+c10d::ErrorType process_group::getError() {
+  return aborted_ ? c10d::ErrorType::COMM_ERROR : c10d::ErrorType::SUCCESS;
+}
+
+// ---- How an operation runs
+
+operation process_group::named(const char* name, c10d::OpType type) const {
+  const std::string& description = getGroupDesc();
+  const bool is_described = !description.empty() && description != "undefined";
+  operation what{type, name, is_described ? description : options_->group_name, getRank(),
+                 getSize()};
+  check_usable(what);
+  return what;
+}
+
+void process_group::check_usable(const operation& what) const {
+  if (const char* why = unusable_.load(std::memory_order_acquire)) {
+    std::rethrow_exception(what.failed(std::string(why)));
+  }
+  if (process_ != getpid()) {
+    std::rethrow_exception(
+        what.failed(std::string("this process is a fork of the one that made the group, whose "
+                                "connections it cannot use: call init_process_group here, or "
+                                "start processes with spawn")));
+  }
+}
+
+process_group::work process_group::run(operation what, loans lent, tensor_lists outputs,
+                                       on_transport call) {
+  auto made =
+      c10::make_intrusive<device_work>(std::move(what), std::move(lent), std::move(outputs));
+  made->fetch();
+  if (issuer_.is_idle() && made->may_begin_here()) {
+    made->begin_here(call);
+  } else {
+    issuer_.enqueue([made, call = std::move(call)] { made->begin(call); });
+  }
+  keep(made);
+  return made;
+}
+
+process_group::work process_group::on_cpu(const on_transport& call) {
+  issuer_.wait_until_idle();
+  work made = call();
+  const std::lock_guard lock(mutex_);
+  if (coalesced_) coalesced_->push_back(made);
+  return made;
+}
+
+void process_group::keep(const c10::intrusive_ptr<device_work>& made) {
+  const std::lock_guard lock(mutex_);
+  if (coalesced_) coalesced_->push_back(made);
+  // A power of two, so that looking through them costs each operation the same.
+  const size_t count = pending_.size();
+  if (count >= 16 && (count & (count - 1)) == 0) {
+    std::erase_if(pending_, [](const auto& weak) {
+      const auto kept = weak.lock();
+      return kept == nullptr || kept->isSuccess() || kept->exception() != nullptr;
+    });
+  }
+  pending_.emplace_back(made);
+}
+
+// ---- Coalescing
+
+void process_group::startCoalescing() {
+  const std::lock_guard lock(mutex_);
+  // One that was left by an exception is over.
+  coalesced_.emplace();
+}
+
+process_group::work process_group::endCoalescing() {
+  std::optional<std::vector<work>> parts;
+  {
+    const std::lock_guard lock(mutex_);
+    parts.swap(coalesced_);
+  }
+  TORCH_CHECK(parts.has_value(), core::backend_name(),
+              ": endCoalescing was called without startCoalescing");
+  return c10::make_intrusive<joint_work>(std::move(*parts));
+}
+
+// ---- The end
+
+void process_group::abort() {
+  aborted_ = true;
+  unusable_.store("the group was aborted", std::memory_order_release);
+  std::vector<c10::weak_intrusive_ptr<device_work>> pending;
+  {
+    const std::lock_guard lock(mutex_);
+    pending.swap(pending_);
+  }
+  for (const auto& weak : pending) {
+    if (const auto each = weak.lock()) each->abort();
+  }
+  transport_->abort();
+}
+
+void process_group::shutdown() {
+  const char* usable = nullptr;
+  unusable_.compare_exchange_strong(usable, "the group was shut down");
+  issuer_.stop();
+  transport_->shutdown();
+}
+
+void process_group::leave_all(std::chrono::steady_clock::time_point deadline) noexcept {
+  registry& all = all_groups();
+  std::vector<c10::weak_intrusive_ptr<process_group>> groups;
+  {
+    const std::lock_guard lock(all.mutex);
+    groups.swap(all.groups);
+  }
+  for (const auto& weak : groups) {
+    if (const auto group = weak.lock()) group->leave(deadline);
+  }
+}
+
+void process_group::leave(std::chrono::steady_clock::time_point deadline) noexcept {
+  bool is_over = issuer_.leave(deadline);
+  const core::without_interpreter_lock while_it_waits;
+  std::vector<c10::weak_intrusive_ptr<device_work>> pending;
+  {
+    const std::lock_guard lock(mutex_);
+    pending.swap(pending_);
+  }
+  for (const auto& weak : pending) {
+    const auto each = weak.lock();
+    is_over = is_over && (each == nullptr || each->has_ended(deadline));
+  }
+  if (!is_over) c10::raw::intrusive_ptr::incref(this);
+}
+
+}  // namespace outback::distributed
