@@ -55,8 +55,6 @@ def _create(facts: Any, options: Any) -> Any:
 
 
 def register() -> None:
-    if not dist.is_available():
-        return
     atexit.register(_native.leave_groups, _SECONDS_AT_EXIT)
     dist.Backend.register_backend(KIND, _create, extended_api=True, devices=[name])
     _complete_configurations()
