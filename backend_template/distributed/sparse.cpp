@@ -1,8 +1,8 @@
 // all_reduce of sparse tensors. torch registers a kernel of c10d::allreduce_ for its own sparse
 // devices only, so that one is registered for ours; the reduction runs over copies on the CPU.
 #include <ATen/core/Tensor.h>
-#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/library.h>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 
 #include <tuple>
 #include <utility>
