@@ -35,9 +35,11 @@ def start(rank: int, size: int, store: str, **options: Any) -> None:
 
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     options.setdefault("timeout", TIMEOUT)
-    dist.init_process_group(
-        rank=rank, world_size=size, store=dist.FileStore(store, size), **options
-    )
+    keys = dist.FileStore(store, size)
+    dist.init_process_group(rank=rank, world_size=size, store=keys, **options)
+    # Gloo connects a pair at a time: a rank that ended already would be missed by the others.
+    keys.set(f"rank {rank} has started", "")
+    keys.wait([f"rank {other} has started" for other in range(size)], TIMEOUT)
 
 
 def run(size: int, work: Callable[[int], None], store: str, **options: Any) -> None:
