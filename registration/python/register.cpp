@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "backend_template/distributed/registrations.h"
 #include "backend_template/module/at_exit.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/python/embedded.h"
@@ -68,6 +69,9 @@ void register_in_python(py::module_& module, const backend_options& options) {
   python::part("reducers").attr("register")();
   python::part("recurrent").attr("register")();
   python::part("compilers").attr("register")();
+  distributed::register_sparse_kernels();
+  distributed::define_groups(module);
+  python::part("distributed").attr("register")();
   python::register_exit_handler();
 }
 

@@ -1,0 +1,117 @@
+#include "backend_template/distributed/checks.h"
+
+#include <c10/util/Exception.h>
+
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/runtime/runtime.h"
+
+namespace outback::distributed {
+namespace {
+
+const char* name_of(const c10d::ReduceOp& reduction) {
+  switch (reduction.op_) {
+    case c10d::ReduceOp::SUM: return "SUM";
+    case c10d::ReduceOp::AVG: return "AVG";
+    case c10d::ReduceOp::PRODUCT: return "PRODUCT";
+    case c10d::ReduceOp::MIN: return "MIN";
+    case c10d::ReduceOp::MAX: return "MAX";
+    case c10d::ReduceOp::BAND: return "BAND";
+    case c10d::ReduceOp::BOR: return "BOR";
+    case c10d::ReduceOp::BXOR: return "BXOR";
+    case c10d::ReduceOp::PREMUL_SUM: return "PREMUL_SUM";
+    default: return "UNUSED";
+  }
+}
+
+bool is_bitwise(const c10d::ReduceOp& reduction) {
+  const auto kind = reduction.op_;
+  return kind == c10d::ReduceOp::BAND || kind == c10d::ReduceOp::BOR ||
+         kind == c10d::ReduceOp::BXOR;
+}
+
+}  // namespace
+
+bool are_on_cpu(const operation& what, const std::vector<at::Tensor>& tensors,
+                std::optional<c10::Device> bound) {
+  TORCH_CHECK_VALUE(!tensors.empty(), what.text(), ": expected at least one tensor");
+  for (const at::Tensor& each : tensors)
+    TORCH_CHECK_VALUE(each.defined(), what.text(), ": a tensor is undefined");
+  const c10::Device first = tensors.front().device();
+  for (const at::Tensor& each : tensors) {
+    TORCH_CHECK_VALUE(each.device() == first, what.text(), ": the tensors are on ", first, " and ",
+                      each.device(), "; all have to be on one device");
+  }
+  if (first.is_cpu()) return true;
+  TORCH_CHECK_VALUE(first.type() == core::device_type, what.text(), ": a tensor is on ", first,
+                    "; this group takes tensors of ", core::backend_name(), " and of the CPU");
+  TORCH_CHECK_VALUE(!bound || *bound == first, what.text(), ": a tensor is on ", first,
+                    ", and the group is bound to ", *bound,
+                    " (device_id of init_process_group): move the tensor, or bind the group to ",
+                    first);
+  return false;
+}
+
+void check_layout(const operation& what, const std::vector<at::Tensor>& tensors, layout wanted) {
+  for (const at::Tensor& each : tensors) {
+    TORCH_CHECK_VALUE(each.layout() == c10::kStrided && !each.is_quantized() && !each.is_nested(),
+                      what.text(), ": expected plain tensors, got a ",
+                      each.is_quantized() ? "quantized"
+                      : each.is_nested()  ? "nested"
+                                          : "sparse",
+                      " one; send its parts");
+    TORCH_CHECK_VALUE(!each.is_conj() && !each.is_neg(), what.text(),
+                      ": a tensor is a view that is conjugated or negated when it is read; pass "
+                      "tensor.resolve_conj().resolve_neg()");
+    const bool fits = wanted == layout::dense ? each.is_non_overlapping_and_dense()
+                                              : each.is_contiguous();
+    TORCH_CHECK_VALUE(fits, what.text(), ": a tensor of shape ", each.sizes(), " and strides ",
+                      each.strides(), " is not contiguous, and would be sent with what lies "
+                      "between its elements; pass tensor.contiguous()");
+  }
+}
+
+void check_same_dtype(const operation& what, const std::vector<at::Tensor>& tensors) {
+  for (const at::Tensor& each : tensors) {
+    TORCH_CHECK_VALUE(each.scalar_type() == tensors.front().scalar_type(), what.text(),
+                      ": the tensors have the dtypes ", tensors.front().scalar_type(), " and ",
+                      each.scalar_type(), "; all have to have one");
+  }
+}
+
+bool has_dtype(c10::ScalarType dtype) {
+  switch (dtype) {
+    case c10::ScalarType::Float:
+    case c10::ScalarType::Double:
+    case c10::ScalarType::Half:
+    case c10::ScalarType::BFloat16:
+    case c10::ScalarType::Char:
+    case c10::ScalarType::Byte:
+    case c10::ScalarType::Bool:
+    case c10::ScalarType::Int:
+    case c10::ScalarType::Long: return true;
+    default: return false;
+  }
+}
+
+void check_reduction(const operation& what, const c10d::ReduceOp& reduction,
+                     c10::ScalarType dtype) {
+  const c10d::ReduceOp::RedOpType kind = reduction.op_;
+  TORCH_CHECK_VALUE(has_dtype(dtype), what.text(), ": Gloo, which communicates for ",
+                    core::backend_name(), ", cannot reduce ", dtype,
+                    "; it has float16, bfloat16, float32, float64, bool, uint8, int8, int32 and "
+                    "int64");
+  TORCH_CHECK_VALUE(kind != c10d::ReduceOp::PREMUL_SUM && kind != c10d::ReduceOp::UNUSED,
+                    what.text(), ": Gloo, which communicates for ", core::backend_name(),
+                    ", has no ReduceOp.", name_of(reduction));
+  TORCH_CHECK_VALUE(!is_bitwise(reduction) || c10::isIntegralType(dtype, /*includeBool=*/true),
+                    what.text(), ": ReduceOp.", name_of(reduction), " is for integers, not for ",
+                    dtype);
+}
+
+std::vector<at::Tensor> flat(const std::vector<std::vector<at::Tensor>>& lists) {
+  std::vector<at::Tensor> all;
+  for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
+}  // namespace outback::distributed

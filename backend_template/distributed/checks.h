@@ -1,0 +1,45 @@
+// What is refused before anything is sent. A wrong argument that one process finds while the others
+// already communicate would leave them waiting.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/csrc/distributed/c10d/Types.hpp>
+
+#include <optional>
+#include <vector>
+
+#include "backend_template/distributed/operation.h"
+
+namespace outback::distributed {
+
+/// How the elements of an operation's tensors may lie in memory.
+enum class layout {
+  dense,      // in any order without gaps: all processes move them in the order of their memory
+  contiguous  // row by row, since rows are divided among the processes
+};
+
+/// Returns true if all tensors are the CPU's, and false if they are all on one device of this
+/// backend. Throws c10::ValueError (ValueError) for anything else: no tensor at all, two devices,
+/// or a device that is not `bound`, that of the group.
+bool are_on_cpu(const operation& what, const std::vector<at::Tensor>& tensors,
+                std::optional<c10::Device> bound);
+
+/// Throws c10::ValueError for a tensor that the group cannot send as it lies in memory: sparse,
+/// quantized, nested, conjugated lazily, or with other elements between its own.
+void check_layout(const operation& what, const std::vector<at::Tensor>& tensors, layout wanted);
+
+/// Throws c10::ValueError if `tensors` do not all have one dtype.
+void check_same_dtype(const operation& what, const std::vector<at::Tensor>& tensors);
+
+/// Throws c10::ValueError if Gloo cannot reduce `dtype` with `reduction`, which it would notice in
+/// a thread of its own, when other processes are at it.
+void check_reduction(const operation& what, const c10d::ReduceOp& reduction,
+                     c10::ScalarType dtype);
+
+/// Returns true if Gloo has the dtype. What it only moves is lent as bytes if not.
+bool has_dtype(c10::ScalarType dtype);
+
+/// Returns all of a list of lists.
+std::vector<at::Tensor> flat(const std::vector<std::vector<at::Tensor>>& lists);
+
+}  // namespace outback::distributed

@@ -1,0 +1,324 @@
+// The operations of the group. Each checks its tensors, lends them, and hands the transport's own
+// operation to process_group::run.
+#include <utility>
+
+#include "backend_template/distributed/checks.h"
+#include "backend_template/distributed/process_group.h"
+
+namespace outback::distributed {
+namespace {
+
+using c10d::OpType;
+using tensors = process_group::tensors;
+using tensor_lists = process_group::tensor_lists;
+
+// What only moves goes as bytes where Gloo does not have the dtype.
+form form_of(const at::Tensor& tensor) {
+  return has_dtype(tensor.scalar_type()) ? form::elements : form::bytes;
+}
+
+tensors lend_moved(loans& lent, const tensors& all, use how) {
+  tensors hosts;
+  hosts.reserve(all.size());
+  for (const at::Tensor& each : all) hosts.push_back(lent.lend(each, how, form_of(each)));
+  return hosts;
+}
+
+tensor_lists lend_moved(loans& lent, const tensor_lists& all, use how) {
+  tensor_lists hosts;
+  hosts.reserve(all.size());
+  for (const tensors& each : all) hosts.push_back(lend_moved(lent, each, how));
+  return hosts;
+}
+
+tensors joined(tensors first, const tensors& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+void check_pairs(const operation& what, const tensors& outputs, const tensors& inputs) {
+  TORCH_CHECK_VALUE(outputs.size() == inputs.size(), what.text(), ": there are ", outputs.size(),
+                    " outputs and ", inputs.size(), " inputs; each input has one output");
+  for (size_t i = 0; i < outputs.size(); ++i) check_same_dtype(what, {outputs[i], inputs[i]});
+}
+
+}  // namespace
+
+process_group::work process_group::broadcast(tensors& all, const c10d::BroadcastOptions& options) {
+  operation what = named("broadcast", OpType::BROADCAST);
+  if (are_on_cpu(what, all, getBoundDeviceId()))
+    return on_cpu([&] { return transport_->broadcast(all, options); });
+  check_layout(what, all, layout::dense);
+  check_same_dtype(what, all);
+  loans lent = loans_of(all[0]);
+  const bool sends = options.rootRank == getRank();
+  tensors hosts = lend_moved(lent, all, sends ? use::read : use::written);
+  return run(std::move(what), std::move(lent), {all},
+             [=, this]() mutable { return transport_->broadcast(hosts, options); });
+}
+
+process_group::work process_group::allreduce(tensors& all, const c10d::AllreduceOptions& options) {
+  operation what = named("all_reduce", OpType::ALLREDUCE);
+  if (are_on_cpu(what, all, getBoundDeviceId()))
+    return on_cpu([&] { return transport_->allreduce(all, options); });
+  check_layout(what, all, layout::dense);
+  check_same_dtype(what, all);
+  check_reduction(what, options.reduceOp, all[0].scalar_type());
+  loans lent = loans_of(all[0]);
+  tensors hosts = lent.lend(all, use::both);
+  return run(std::move(what), std::move(lent), {all},
+             [=, this]() mutable { return transport_->allreduce(hosts, options); });
+}
+
+process_group::work process_group::allreduce_coalesced(
+    tensors& all, const c10d::AllreduceCoalescedOptions& options) {
+  operation what = named("all_reduce_coalesced", OpType::ALLREDUCE_COALESCED);
+  if (are_on_cpu(what, all, getBoundDeviceId()))
+    return on_cpu([&] { return transport_->allreduce_coalesced(all, options); });
+  check_layout(what, all, layout::dense);
+  check_same_dtype(what, all);
+  check_reduction(what, options.reduceOp, all[0].scalar_type());
+  loans lent = loans_of(all[0]);
+  tensors hosts = lent.lend(all, use::both);
+  return run(std::move(what), std::move(lent), {all},
+             [=, this]() mutable { return transport_->allreduce_coalesced(hosts, options); });
+}
+
+process_group::work process_group::reduce(tensors& all, const c10d::ReduceOptions& options) {
+  operation what = named("reduce", OpType::REDUCE);
+  if (are_on_cpu(what, all, getBoundDeviceId()))
+    return on_cpu([&] { return transport_->reduce(all, options); });
+  check_layout(what, all, layout::dense);
+  check_same_dtype(what, all);
+  check_reduction(what, options.reduceOp, all[0].scalar_type());
+  loans lent = loans_of(all[0]);
+  tensors hosts = lent.lend(all, use::both);
+  return run(std::move(what), std::move(lent), {all},
+             [=, this]() mutable { return transport_->reduce(hosts, options); });
+}
+
+// ---- Gathering
+
+process_group::work process_group::allgather(tensor_lists& outputs, tensors& inputs,
+                                             const c10d::AllgatherOptions& options) {
+  operation what = named("all_gather", OpType::ALLGATHER);
+  const tensors all = joined(flat(outputs), inputs);
+  if (are_on_cpu(what, all, getBoundDeviceId()))
+    return on_cpu([&] { return transport_->allgather(outputs, inputs, options); });
+  check_layout(what, all, layout::contiguous);
+  check_same_dtype(what, all);
+  loans lent = loans_of(all[0]);
+  tensors sent = lend_moved(lent, inputs, use::read);
+  tensor_lists received = lend_moved(lent, outputs, use::written);
+  return run(std::move(what), std::move(lent), outputs,
+             [=, this]() mutable { return transport_->allgather(received, sent, options); });
+}
+
+process_group::work process_group::_allgather_base(at::Tensor& output, at::Tensor& input,
+                                                   const c10d::AllgatherOptions& options) {
+  operation what = named("all_gather_into_tensor", OpType::_ALLGATHER_BASE);
+  const tensors all{output, input};
+  if (are_on_cpu(what, all, getBoundDeviceId()))
+    return on_cpu([&] { return transport_->_allgather_base(output, input, options); });
+  check_layout(what, all, layout::contiguous);
+  check_same_dtype(what, all);
+  loans lent = loans_of(output);
+  at::Tensor sent = lent.lend(input, use::read, form_of(input));
+  at::Tensor received = lent.lend(output, use::written, form_of(output));
+  return run(std::move(what), std::move(lent), {{output}},
+             [=, this]() mutable { return transport_->_allgather_base(received, sent, options); });
+}
+
+process_group::work process_group::allgather_coalesced(tensor_lists& outputs, tensors& inputs,
+                                                       const c10d::AllgatherOptions& options) {
+  operation what = named("all_gather_coalesced", OpType::ALLGATHER_COALESCED);
+  const tensors all = joined(flat(outputs), inputs);
+  if (are_on_cpu(what, all, getBoundDeviceId()))
+    return on_cpu([&] { return transport_->allgather_coalesced(outputs, inputs, options); });
+  check_layout(what, all, layout::contiguous);
+  check_same_dtype(what, all);
+  loans lent = loans_of(all[0]);
+  tensors sent = lend_moved(lent, inputs, use::read);
+  tensor_lists received = lend_moved(lent, outputs, use::written);
+  return run(std::move(what), std::move(lent), outputs, [=, this]() mutable {
+    return transport_->allgather_coalesced(received, sent, options);
+  });
+}
+
+process_group::work process_group::allgather_into_tensor_coalesced(
+    tensors& outputs, tensors& inputs, const c10d::AllgatherOptions& options) {
+  operation what = named("all_gather_into_tensor_coalesced", OpType::ALLGATHER_COALESCED);
+  const tensors all = joined(outputs, inputs);
+  if (are_on_cpu(what, all, getBoundDeviceId())) {
+    return on_cpu(
+        [&] { return transport_->allgather_into_tensor_coalesced(outputs, inputs, options); });
+  }
+  check_layout(what, all, layout::contiguous);
+  check_pairs(what, outputs, inputs);
+  loans lent = loans_of(all[0]);
+  tensors sent = lend_moved(lent, inputs, use::read);
+  tensors received = lend_moved(lent, outputs, use::written);
+  return run(std::move(what), std::move(lent), {outputs}, [=, this]() mutable {
+    return transport_->allgather_into_tensor_coalesced(received, sent, options);
+  });
+}
+
+process_group::work process_group::gather(tensor_lists& outputs, tensors& inputs,
+                                          const c10d::GatherOptions& options) {
+  operation what = named("gather", OpType::GATHER);
+  const tensors all = joined(flat(outputs), inputs);
+  if (are_on_cpu(what, all, getBoundDeviceId()))
+    return on_cpu([&] { return transport_->gather(outputs, inputs, options); });
+  check_layout(what, all, layout::contiguous);
+  check_same_dtype(what, all);
+  loans lent = loans_of(all[0]);
+  tensors sent = lend_moved(lent, inputs, use::read);
+  tensor_lists received = lend_moved(lent, outputs, use::written);
+  return run(std::move(what), std::move(lent), outputs,
+             [=, this]() mutable { return transport_->gather(received, sent, options); });
+}
+
+// ---- Dividing
+
+process_group::work process_group::scatter(tensors& outputs, tensor_lists& inputs,
+                                           const c10d::ScatterOptions& options) {
+  operation what = named("scatter", OpType::SCATTER);
+  const tensors all = joined(outputs, flat(inputs));
+  if (are_on_cpu(what, all, getBoundDeviceId()))
+    return on_cpu([&] { return transport_->scatter(outputs, inputs, options); });
+  check_layout(what, all, layout::contiguous);
+  check_same_dtype(what, all);
+  loans lent = loans_of(all[0]);
+  tensor_lists sent = lend_moved(lent, inputs, use::read);
+  tensors received = lend_moved(lent, outputs, use::written);
+  return run(std::move(what), std::move(lent), {outputs},
+             [=, this]() mutable { return transport_->scatter(received, sent, options); });
+}
+
+process_group::work process_group::reduce_scatter(tensors& outputs, tensor_lists& inputs,
+                                                  const c10d::ReduceScatterOptions& options) {
+  operation what = named("reduce_scatter", OpType::REDUCE_SCATTER);
+  const tensors all = joined(outputs, flat(inputs));
+  if (are_on_cpu(what, all, getBoundDeviceId()))
+    return on_cpu([&] { return transport_->reduce_scatter(outputs, inputs, options); });
+  check_layout(what, all, layout::contiguous);
+  check_same_dtype(what, all);
+  check_reduction(what, options.reduceOp, all[0].scalar_type());
+  loans lent = loans_of(all[0]);
+  tensor_lists sent;
+  for (const tensors& each : inputs) sent.push_back(lent.lend(each, use::read));
+  tensors received = lent.lend(outputs, use::written);
+  return run(std::move(what), std::move(lent), {outputs},
+             [=, this]() mutable { return transport_->reduce_scatter(received, sent, options); });
+}
+
+process_group::work process_group::_reduce_scatter_base(at::Tensor& output, at::Tensor& input,
+                                                        const c10d::ReduceScatterOptions& options) {
+  operation what = named("reduce_scatter_tensor", OpType::_REDUCE_SCATTER_BASE);
+  const tensors all{output, input};
+  if (are_on_cpu(what, all, getBoundDeviceId()))
+    return on_cpu([&] { return transport_->_reduce_scatter_base(output, input, options); });
+  check_layout(what, all, layout::contiguous);
+  check_same_dtype(what, all);
+  check_reduction(what, options.reduceOp, output.scalar_type());
+  loans lent = loans_of(output);
+  at::Tensor sent = lent.lend(input, use::read);
+  at::Tensor received = lent.lend(output, use::written);
+  return run(std::move(what), std::move(lent), {{output}}, [=, this]() mutable {
+    return transport_->_reduce_scatter_base(received, sent, options);
+  });
+}
+
+process_group::work process_group::reduce_scatter_tensor_coalesced(
+    tensors& outputs, tensors& inputs, const c10d::ReduceScatterOptions& options) {
+  operation what =
+      named("reduce_scatter_tensor_coalesced", OpType::REDUCE_SCATTER_TENSOR_COALESCED);
+  const tensors all = joined(outputs, inputs);
+  if (are_on_cpu(what, all, getBoundDeviceId())) {
+    return on_cpu(
+        [&] { return transport_->reduce_scatter_tensor_coalesced(outputs, inputs, options); });
+  }
+  check_layout(what, all, layout::contiguous);
+  check_pairs(what, outputs, inputs);
+  for (const at::Tensor& each : inputs)
+    check_reduction(what, options.reduceOp, each.scalar_type());
+  loans lent = loans_of(all[0]);
+  tensors sent = lent.lend(inputs, use::read);
+  tensors received = lent.lend(outputs, use::written);
+  return run(std::move(what), std::move(lent), {outputs}, [=, this]() mutable {
+    return transport_->reduce_scatter_tensor_coalesced(received, sent, options);
+  });
+}
+
+process_group::work process_group::alltoall(tensors& outputs, tensors& inputs,
+                                            const c10d::AllToAllOptions& options) {
+  operation what = named("all_to_all", OpType::ALLTOALL);
+  const tensors all = joined(outputs, inputs);
+  if (are_on_cpu(what, all, getBoundDeviceId()))
+    return on_cpu([&] { return transport_->alltoall(outputs, inputs, options); });
+  check_layout(what, all, layout::contiguous);
+  check_same_dtype(what, all);
+  loans lent = loans_of(all[0]);
+  tensors sent = lend_moved(lent, inputs, use::read);
+  tensors received = lend_moved(lent, outputs, use::written);
+  return run(std::move(what), std::move(lent), {outputs},
+             [=, this]() mutable { return transport_->alltoall(received, sent, options); });
+}
+
+process_group::work process_group::alltoall_base(at::Tensor& output, at::Tensor& input,
+                                                 std::vector<int64_t>& output_splits,
+                                                 std::vector<int64_t>& input_splits,
+                                                 const c10d::AllToAllOptions& options) {
+  operation what = named("all_to_all_single", OpType::ALLTOALL_BASE);
+  const tensors all{output, input};
+  if (are_on_cpu(what, all, getBoundDeviceId())) {
+    return on_cpu([&] {
+      return transport_->alltoall_base(output, input, output_splits, input_splits, options);
+    });
+  }
+  check_layout(what, all, layout::contiguous);
+  check_same_dtype(what, all);
+  loans lent = loans_of(output);
+  at::Tensor sent = lent.lend(input, use::read, form_of(input));
+  at::Tensor received = lent.lend(output, use::written, form_of(output));
+  return run(std::move(what), std::move(lent), {{output}}, [=, this]() mutable {
+    return transport_->alltoall_base(received, sent, output_splits, input_splits, options);
+  });
+}
+
+// ---- Between two processes
+
+process_group::work process_group::send(tensors& all, int to, int tag) {
+  operation what = named("send", OpType::SEND);
+  if (are_on_cpu(what, all, getBoundDeviceId()))
+    return on_cpu([&] { return transport_->send(all, to, tag); });
+  check_layout(what, all, layout::contiguous);
+  loans lent = loans_of(all[0]);
+  tensors hosts = lent.lend(all, use::read);
+  return run(std::move(what), std::move(lent), {all},
+             [=, this]() mutable { return transport_->send(hosts, to, tag); });
+}
+
+process_group::work process_group::recv(tensors& all, int from, int tag) {
+  operation what = named("recv", OpType::RECV);
+  if (are_on_cpu(what, all, getBoundDeviceId()))
+    return on_cpu([&] { return transport_->recv(all, from, tag); });
+  check_layout(what, all, layout::contiguous);
+  loans lent = loans_of(all[0]);
+  tensors hosts = lent.lend(all, use::written);
+  return run(std::move(what), std::move(lent), {all},
+             [=, this]() mutable { return transport_->recv(hosts, from, tag); });
+}
+
+process_group::work process_group::recvAnysource(tensors& all, int tag) {
+  operation what = named("recv from any rank", OpType::RECVANYSOURCE);
+  if (are_on_cpu(what, all, getBoundDeviceId()))
+    return on_cpu([&] { return transport_->recvAnysource(all, tag); });
+  check_layout(what, all, layout::contiguous);
+  loans lent = loans_of(all[0]);
+  tensors hosts = lent.lend(all, use::written);
+  return run(std::move(what), std::move(lent), {all},
+             [=, this]() mutable { return transport_->recvAnysource(hosts, tag); });
+}
+
+}  // namespace outback::distributed

@@ -1,0 +1,76 @@
+// The tensors of one operation as its transport takes them, which knows the CPU's alone: CPU
+// tensors over the same memory where the CPU can address it, and copies in pinned memory elsewhere.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
+#include <c10/core/Stream.h>
+
+#include <optional>
+#include <vector>
+
+#include "backend_template/core/streams/event.h"
+#include "backend_template/distributed/lanes.h"
+
+namespace outback::distributed {
+
+/// What an operation does with a tensor.
+enum class use { read, written, both };
+
+/// How the transport sees its elements. As bytes, a tensor has two dimensions: the first one, and
+/// all others, so that it can be divided by rows as before.
+enum class form { elements, bytes };
+
+/// All tensors that one operation lends. The calls come in this order: `lend` for each tensor and
+/// `fetch`, on the caller's thread; `wait_until_fetched` before the transport reads;
+/// `give_back` when it is done; `order` on each thread that waits for the result. Two calls must
+/// not overlap, but for `order`. They throw what the runtime's slots answer.
+///
+/// The memory of the tensors stays alive as long as this object or the transport holds them, and
+/// the caching allocator knows of the streams that copy.
+class loans {
+ public:
+  /// Of `device`, one of ours. Its current stream is the one that the tensors are ordered with.
+  /// Throws c10::Error (RuntimeError) while that stream is captured.
+  loans(lanes_of_devices& all, c10::Device device);
+
+  /// Returns the CPU's tensor for `tensor`, whose elements lie close together, on `device`.
+  at::Tensor lend(const at::Tensor& tensor, use how, form as = form::elements);
+  std::vector<at::Tensor> lend(at::TensorList tensors, use how, form as = form::elements);
+
+  /// Enqueues the copies of what is read. If nothing is lent, the operation is still ordered behind
+  /// the current stream.
+  void fetch();
+  /// Returns true if `wait_until_fetched` would not wait. Asks the runtime at most once.
+  bool is_fetched() const;
+  void wait_until_fetched() const;
+
+  /// Enqueues the copies of what was written. Call it once. The loans are over then.
+  void give_back();
+  /// Lets the calling thread's current stream wait for these copies. The host does not wait.
+  void order() const;
+  /// Returns true if these copies are done.
+  bool is_returned() const { return returned_.query(); }
+
+  /// Returns the stream on which the result is complete.
+  const c10::Stream& result_stream() const { return lanes_.back; }
+
+ private:
+  struct loan {
+    at::Tensor device, host;
+    use how;
+  };
+
+  c10::DataPtr memory_for(const at::Tensor& tensor, size_t size);
+
+  c10::Device device_;
+  bool in_place_;
+  lanes lanes_;
+  std::vector<loan> loans_;
+  bool reads_ = false;
+  // Null where there was nothing to wait for.
+  std::optional<core::event> ready_, fetched_;
+  core::event returned_;
+};
+
+}  // namespace outback::distributed

@@ -1,0 +1,32 @@
+// What an operation of a process group is called where somebody reads of it: in errors.
+#pragma once
+
+#include <torch/csrc/distributed/c10d/Work.hpp>
+
+#include <chrono>
+#include <exception>
+#include <string>
+
+namespace outback::distributed {
+
+/// One call of a group's operation. A plain value.
+struct operation {
+  c10d::OpType type;
+  const char* name;   // as torch.distributed calls it: "all_reduce"
+  std::string group;  // as the user called it, or torch did
+  int rank, size;     // of this process in the group
+  std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
+
+  /// Returns "acme: all_reduce of group default_pg (rank 0 of 2)", the beginning of every error.
+  std::string text() const;
+
+  /// Returns a c10::DistBackendError (torch.distributed.DistBackendError, a RuntimeError) that says
+  /// which operation failed, after how long, and what `error` says. Of an error that has been made
+  /// here, returns the same.
+  std::exception_ptr failed(const std::exception_ptr& error) const;
+
+  /// Returns the same error, with `what` as the end of its sentence.
+  std::exception_ptr failed(const std::string& what) const;
+};
+
+}  // namespace outback::distributed

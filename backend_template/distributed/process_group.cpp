@@ -1,0 +1,154 @@
+#include "backend_template/distributed/process_group.h"
+
+#include <c10/util/Exception.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "backend_template/core/runtime/interpreter_lock.h"
+#include "backend_template/core/runtime/runtime.h"
+#include "backend_template/distributed/joint_work.h"
+
+namespace outback::distributed {
+
+process_group::process_group(c10::intrusive_ptr<c10d::Backend> transport, std::string name,
+                             std::chrono::milliseconds timeout, transport_maker make_transport)
+    : Backend(transport->getRank(), transport->getSize()),
+      transport_(std::move(transport)),
+      options_(c10::make_intrusive<group_options>(timeout)),
+      make_transport_(make_transport),
+      process_(getpid()) {
+  options_->group_name = std::move(name);
+  init();
+}
+
+process_group::~process_group() {
+  // Gloo ends its threads in its destructor, and in a forked child there are none to end.
+  if (process_ != getpid()) c10::intrusive_ptr<c10d::Backend>(transport_).release();
+  const core::without_interpreter_lock while_it_waits;
+  issuer_.stop();
+}
+
+c10::intrusive_ptr<c10d::Backend> process_group::split(
+    const c10::intrusive_ptr<c10d::Store>& store, const std::vector<int>& ranks,
+    const c10::intrusive_ptr<Options>& options) {
+  const auto place = std::find(ranks.begin(), ranks.end(), getRank());
+  if (place == ranks.end()) return nullptr;
+  const int rank = static_cast<int>(place - ranks.begin());
+  const int size = static_cast<int>(ranks.size());
+  auto made = c10::make_intrusive<process_group>(make_transport_(store, rank, size, *options),
+                                                 options->group_name, options->timeout,
+                                                 make_transport_);
+  made->setBoundDeviceId(getBoundDeviceId());
+  return made;
+}
+
+void process_group::setTimeout(std::chrono::milliseconds timeout) {
+  options_->timeout = timeout;
+  transport_->setTimeout(timeout);
+}
+
+c10d::ErrorType process_group::getError() {
+  return failed_ ? c10d::ErrorType::COMM_ERROR : c10d::ErrorType::SUCCESS;
+}
+
+// ---- How an operation runs
+
+operation process_group::named(const char* name, c10d::OpType type) const {
+  const std::string& description = getGroupDesc();
+  const bool is_described = !description.empty() && description != "undefined";
+  return {type, name, is_described ? description : options_->group_name, getRank(), getSize()};
+}
+
+void process_group::check_usable(const operation& what) const {
+  if (const char* why = unusable_.load(std::memory_order_acquire)) {
+    std::rethrow_exception(what.failed(std::string(why)));
+  }
+  if (process_ != getpid()) {
+    std::rethrow_exception(
+        what.failed(std::string("this process is a fork of the one that made the group, whose "
+                                "connections it cannot use: call init_process_group here, or "
+                                "start processes with spawn")));
+  }
+}
+
+process_group::work process_group::run(operation what, loans lent, tensor_lists outputs,
+                                       on_transport call) {
+  check_usable(what);
+  auto made =
+      c10::make_intrusive<device_work>(std::move(what), std::move(lent), std::move(outputs));
+  made->fetch();
+  if (issuer_.is_idle() && made->may_begin_here()) {
+    made->begin_here(call);
+  } else {
+    issuer_.enqueue([made, call = std::move(call)] { made->begin(call); });
+  }
+  keep(made);
+  return made;
+}
+
+process_group::work process_group::on_cpu(const on_transport& call) {
+  issuer_.wait_until_idle();
+  work made = call();
+  const std::lock_guard lock(mutex_);
+  if (coalesced_) coalesced_->push_back(made);
+  return made;
+}
+
+void process_group::keep(const c10::intrusive_ptr<device_work>& made) {
+  const std::lock_guard lock(mutex_);
+  if (coalesced_) coalesced_->push_back(made);
+  // A power of two, so that looking through them costs each operation the same.
+  const size_t count = pending_.size();
+  if (count >= 16 && (count & (count - 1)) == 0) {
+    std::erase_if(pending_, [](const auto& weak) {
+      const auto kept = weak.lock();
+      return kept == nullptr || kept->isSuccess() || kept->exception() != nullptr;
+    });
+  }
+  pending_.emplace_back(made);
+}
+
+// ---- Coalescing
+
+void process_group::startCoalescing() {
+  const std::lock_guard lock(mutex_);
+  // One that was left by an exception is over.
+  coalesced_.emplace();
+}
+
+process_group::work process_group::endCoalescing() {
+  std::optional<std::vector<work>> parts;
+  {
+    const std::lock_guard lock(mutex_);
+    parts.swap(coalesced_);
+  }
+  TORCH_CHECK(parts.has_value(), core::backend_name(),
+              ": endCoalescing was called without startCoalescing");
+  return c10::make_intrusive<joint_work>(std::move(*parts));
+}
+
+// ---- The end
+
+void process_group::abort() {
+  unusable_.store("the group was aborted", std::memory_order_release);
+  std::vector<c10::weak_intrusive_ptr<device_work>> pending;
+  {
+    const std::lock_guard lock(mutex_);
+    pending.swap(pending_);
+  }
+  for (const auto& weak : pending) {
+    if (const auto each = weak.lock()) each->abort();
+  }
+  transport_->abort();
+}
+
+void process_group::shutdown() {
+  const char* usable = nullptr;
+  unusable_.compare_exchange_strong(usable, "the group was shut down");
+  issuer_.stop();
+  transport_->shutdown();
+}
+
+}  // namespace outback::distributed

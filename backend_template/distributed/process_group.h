@@ -1,0 +1,137 @@
+// The process group of the device: a c10d::Backend over another one that Python made and that takes
+// the CPU's tensors, Gloo's. We write no transport: the group lends it the device's tensors
+// (loans.h), in the order of the calls (issuer.h), and makes the device wait for the results
+// (work.h).
+#pragma once
+
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend_template/distributed/issuer.h"
+#include "backend_template/distributed/lanes.h"
+#include "backend_template/distributed/work.h"
+
+namespace outback::distributed {
+
+/// The name under which torch.distributed knows the group.
+inline constexpr const char* group_kind = "outback";
+
+/// What torch copies for the parts of a group, and hands to `split`: the timeout, and the names that
+/// torch gives it there.
+struct group_options final : c10d::Backend::Options {
+  explicit group_options(std::chrono::milliseconds timeout) : Options(group_kind, timeout) {}
+};
+
+/// Makes a transport like the group's own, for a part of the group. May wait for the other ranks.
+using transport_maker = c10::intrusive_ptr<c10d::Backend> (*)(
+    const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
+    const c10d::Backend::Options& options);
+
+/// Thread-safe as Gloo's is: operations of several threads have no order. Tensors of the CPU go to
+/// the transport as they are, behind what was called before.
+///
+/// All operations throw c10::ValueError (ValueError) for what is refused before anything is sent
+/// (checks.h), and c10::DistBackendError after `abort` and in a forked child.
+class process_group final : public c10d::Backend {
+ public:
+  /// `name` is the group's, for errors.
+  process_group(c10::intrusive_ptr<c10d::Backend> transport, std::string name,
+                std::chrono::milliseconds timeout, transport_maker make_transport);
+  /// Waits until all that was called has begun, as `shutdown` does.
+  ~process_group() override;
+
+  using work = c10::intrusive_ptr<c10d::Work>;
+  using tensors = std::vector<at::Tensor>;
+  using tensor_lists = std::vector<tensors>;
+
+  const std::string getBackendName() const override { return group_kind; }
+  c10::intrusive_ptr<Options> getBackendOptions() override { return options_; }
+  bool supportsSplitting() const override { return true; }
+  /// Null if this process is not among `ranks`.
+  c10::intrusive_ptr<Backend> split(const c10::intrusive_ptr<c10d::Store>& store,
+                                    const std::vector<int>& ranks,
+                                    const c10::intrusive_ptr<Options>& options) override;
+  void setTimeout(std::chrono::milliseconds timeout) override;
+  void eagerConnectSingleDevice(at::Device device) override { setBoundDeviceId(device); }
+  void setSequenceNumberForGroup() override {}
+  uint64_t getSequenceNumberForGroup() override { return transport_->getSequenceNumberForGroup(); }
+  c10d::ErrorType getError() override;
+
+  /// Collects the operations that follow, which begin at once; `endCoalescing` returns a Work for
+  /// all of them.
+  void startCoalescing() override;
+  work endCoalescing() override;
+
+  /// Ends all operations that are not complete with an error, and refuses later ones. May be called
+  /// by another thread than the one that waits. The transport's operations go on until its timeout.
+  void abort() override;
+  /// Waits until all that was called has begun, and refuses later operations.
+  void shutdown() override;
+
+  work broadcast(tensors& all, const c10d::BroadcastOptions& options) override;
+  work allreduce(tensors& all, const c10d::AllreduceOptions& options) override;
+  work allreduce_sparse(tensors& all, const c10d::AllreduceOptions& options) override;
+  work allreduce_coalesced(tensors& all, const c10d::AllreduceCoalescedOptions& options) override;
+  work reduce(tensors& all, const c10d::ReduceOptions& options) override;
+  work allgather(tensor_lists& outputs, tensors& inputs,
+                 const c10d::AllgatherOptions& options) override;
+  work _allgather_base(at::Tensor& output, at::Tensor& input,
+                       const c10d::AllgatherOptions& options) override;
+  work allgather_coalesced(tensor_lists& outputs, tensors& inputs,
+                           const c10d::AllgatherOptions& options) override;
+  work allgather_into_tensor_coalesced(tensors& outputs, tensors& inputs,
+                                       const c10d::AllgatherOptions& options) override;
+  work gather(tensor_lists& outputs, tensors& inputs, const c10d::GatherOptions& options) override;
+  work scatter(tensors& outputs, tensor_lists& inputs,
+               const c10d::ScatterOptions& options) override;
+  work reduce_scatter(tensors& outputs, tensor_lists& inputs,
+                      const c10d::ReduceScatterOptions& options) override;
+  work _reduce_scatter_base(at::Tensor& output, at::Tensor& input,
+                            const c10d::ReduceScatterOptions& options) override;
+  work reduce_scatter_tensor_coalesced(tensors& outputs, tensors& inputs,
+                                       const c10d::ReduceScatterOptions& options) override;
+  work alltoall(tensors& outputs, tensors& inputs, const c10d::AllToAllOptions& options) override;
+  work alltoall_base(at::Tensor& output, at::Tensor& input, std::vector<int64_t>& output_splits,
+                     std::vector<int64_t>& input_splits,
+                     const c10d::AllToAllOptions& options) override;
+  work send(tensors& all, int to, int tag) override;
+  work recv(tensors& all, int from, int tag) override;
+  work recvAnysource(tensors& all, int tag) override;
+  work barrier(const c10d::BarrierOptions& options) override;
+  void monitoredBarrier(const c10d::BarrierOptions& options, bool all_ranks) override;
+
+  /// Returns the transport, for those who ask for more than c10d does.
+  const c10::intrusive_ptr<c10d::Backend>& transport() const { return transport_; }
+
+ private:
+  // What calls of the transport return.
+  using on_transport = device_work::start;
+
+  operation named(const char* name, c10d::OpType type) const;
+  loans loans_of(const at::Tensor& any) { return {lanes_, any.device()}; }
+  work run(operation what, loans lent, tensor_lists outputs, on_transport call);
+  work on_cpu(const on_transport& call);
+  void keep(const c10::intrusive_ptr<device_work>& made);
+  void check_usable(const operation& what) const;
+
+  const c10::intrusive_ptr<c10d::Backend> transport_;
+  const c10::intrusive_ptr<group_options> options_;
+  const transport_maker make_transport_;
+  const int process_;  // that made it
+  std::atomic<const char*> unusable_{nullptr};  // why, after abort or shutdown
+  std::atomic<bool> failed_{false};
+  lanes_of_devices lanes_;
+  issuer issuer_;
+
+  std::mutex mutex_;
+  std::vector<c10::weak_intrusive_ptr<device_work>> pending_;  // those that abort ends
+  std::optional<std::vector<work>> coalesced_;                 // since startCoalescing
+};
+
+}  // namespace outback::distributed

@@ -1,0 +1,91 @@
+// all_reduce of sparse tensors. torch registers a kernel of c10d::allreduce_ for its own sparse
+// devices only, so that one is registered for ours; the reduction runs over copies on the CPU.
+#include <ATen/core/Tensor.h>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <torch/library.h>
+
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "backend_template/core/devices/device.h"
+#include "backend_template/distributed/checks.h"
+#include "backend_template/distributed/process_group.h"
+#include "backend_template/distributed/registrations.h"
+
+namespace outback::distributed {
+namespace {
+
+using reduced = std::tuple<std::vector<at::Tensor>, c10::intrusive_ptr<c10d::Work>>;
+
+reduced allreduce(at::TensorList all, const c10::intrusive_ptr<c10d::ProcessGroup>& group,
+                  const c10::intrusive_ptr<c10d::ReduceOp>& reduction,
+                  const std::optional<at::Tensor>& indices, bool async_op, int64_t timeout) {
+  std::vector<at::Tensor> tensors = all.vec();
+  c10d::AllreduceOptions options;
+  options.reduceOp = *reduction;
+  options.timeout = std::chrono::milliseconds(timeout);
+  options.asyncOp = async_op;
+  options.sparseIndices = indices;
+  auto work = group->getBackend(core::device_type)->allreduce_sparse(tensors, options);
+  return {std::move(tensors), std::move(work)};
+}
+
+// Copies the result to the device when somebody waits: that needs operators, which a transport's
+// thread should not run.
+class sparse_work final : public c10d::Work {
+ public:
+  sparse_work(operation what, c10::intrusive_ptr<c10d::Work> transports, at::Tensor host,
+              at::Tensor device)
+      : Work(what.rank, what.type),
+        what_(std::move(what)),
+        transports_(std::move(transports)),
+        host_(std::move(host)),
+        device_(std::move(device)) {}
+
+  bool wait(std::chrono::milliseconds timeout) override {
+    try {
+      transports_->wait(timeout);
+    } catch (...) {
+      finishAndThrow(what_.failed(std::current_exception()));
+    }
+    if (host_.defined()) device_.copy_(std::exchange(host_, {}));
+    finish();
+    return true;
+  }
+  std::vector<at::Tensor> result() override { return {device_}; }
+
+ private:
+  const operation what_;
+  const c10::intrusive_ptr<c10d::Work> transports_;
+  at::Tensor host_, device_;
+};
+
+}  // namespace
+
+process_group::work process_group::allreduce_sparse(tensors& all,
+                                                    const c10d::AllreduceOptions& options) {
+  operation what = named("all_reduce of sparse tensors", c10d::OpType::_ALLREDUCE_SPARSE);
+  if (are_on_cpu(what, all, getBoundDeviceId()))
+    return on_cpu([&] { return transport_->allreduce(all, options); });
+  TORCH_CHECK_VALUE(all.size() == 1 && all[0].is_sparse(), what.text(),
+                    ": expected one tensor of the layout torch.sparse_coo");
+  TORCH_CHECK_VALUE(options.reduceOp == c10d::ReduceOp::SUM, what.text(),
+                    ": Gloo has ReduceOp.SUM only for sparse tensors");
+  check_reduction(what, options.reduceOp, all[0].scalar_type());
+  check_usable(what);
+  tensors hosts{all[0].cpu()};
+  return on_cpu([&]() -> work {
+    return c10::make_intrusive<sparse_work>(what, transport_->allreduce(hosts, options), hosts[0],
+                                            all[0]);
+  });
+}
+
+void register_sparse_kernels() {
+  // Leaked: a torch::Library takes its kernels back at its end.
+  auto& kernels = *new torch::Library(torch::Library::IMPL, "c10d",
+                                      c10::DispatchKey::SparsePrivateUse1, __FILE__, __LINE__);
+  kernels.impl("allreduce_", &allreduce);
+}
+
+}  // namespace outback::distributed

@@ -1,0 +1,215 @@
+#include "backend_template/distributed/work.h"
+
+#include <ATen/core/ATen_fwd.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <c10/util/Exception.h>
+
+#include <optional>
+#include <utility>
+
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/runtime/format.h"
+#include "backend_template/core/runtime/interpreter_lock.h"
+#include "backend_template/core/runtime/runtime.h"
+
+namespace outback::distributed {
+namespace {
+
+using tensor_lists = std::vector<std::vector<at::Tensor>>;
+
+// As Gloo's and NCCL's futures have it.
+c10::TypePtr value_type(const tensor_lists& outputs) {
+  const c10::TypePtr list = c10::ListType::create(c10::TensorType::get());
+  return outputs.size() > 1 ? c10::TypePtr(c10::ListType::create(list)) : list;
+}
+
+c10::IValue value_of(const tensor_lists& outputs) {
+  if (outputs.size() > 1) return outputs;
+  return outputs.empty() ? std::vector<at::Tensor>() : outputs.front();
+}
+
+// The loans are no views of the device's tensors for autograd, and nobody derives a transport.
+using below_autograd = at::AutoDispatchBelowADInplaceOrView;
+
+}  // namespace
+
+device_work::device_work(operation what, loans lent, tensor_lists outputs)
+    : Work(what.rank, what.type),
+      what_(std::move(what)),
+      lent_(std::move(lent)),
+      outputs_(std::move(outputs)),
+      future_(c10::make_intrusive<c10::ivalue::Future>(
+          value_type(outputs_), std::vector<c10::Device>{lent_.result_stream().device()})) {}
+
+void device_work::begin(const start& call) noexcept {
+  try {
+    lent_.wait_until_fetched();
+    begin_here(call);
+  } catch (...) {
+    complete(what_.failed(std::current_exception()));
+  }
+}
+
+void device_work::begin_here(const start& call) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (ends_) return;  // aborted before it was begun
+  }
+  const below_autograd guard;
+  follow(call());
+}
+
+void device_work::follow(c10::intrusive_ptr<c10d::Work> transports) {
+  c10::intrusive_ptr<c10::ivalue::Future> ended;
+  if (!c10d::isP2POp(opType_)) {
+    try {
+      ended = transports->getFuture();
+    } catch (const c10::Error&) {  // NOLINT(bugprone-empty-catch)
+      // c10d's way to say that there is none.
+    }
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    transports_ = std::move(transports);
+    lazy_ = ended == nullptr;
+  }
+  cv_.notify_all();
+  if (ended == nullptr) return;
+  auto self = c10::intrusive_ptr<device_work>::reclaim_copy(this);
+  ended->addCallback(
+      [self = std::move(self)](c10::ivalue::Future& future) {
+        self->complete(future.hasError() ? self->what_.failed(future.exception_ptr()) : nullptr);
+      },
+      /*uses_future=*/false);
+}
+
+void device_work::complete(std::exception_ptr error) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(ends_, true)) return;
+  }
+  // From here on this thread alone completes the Work.
+  try {
+    if (!error) lent_.give_back();
+    const on_stream with_the_result(lent_.result_stream());
+    if (error) {
+      future_->setError(error);
+    } else {
+      future_->markCompleted(value_of(outputs_));
+    }
+  } catch (...) {
+    error = what_.failed(std::current_exception());
+    if (!future_->completed()) future_->setError(error);
+  }
+  finish(error);
+}
+
+void device_work::fail(const std::string& why) noexcept {
+  complete(what_.failed(why));
+}
+
+bool device_work::wait(std::chrono::milliseconds timeout) {
+  const core::without_interpreter_lock while_it_waits;
+  bool lazily = false;
+  {
+    std::unique_lock lock(mutex_);
+    const auto has_come = [&] { return completed_ || (lazy_ && !ends_); };
+    if (timeout == kNoTimeout) {
+      cv_.wait(lock, has_come);
+    } else if (!cv_.wait_for(lock, timeout, has_come)) {
+      std::rethrow_exception(what_.failed(
+          core::format("it is not complete, and wait(timeout) had {} ms", timeout.count())));
+    }
+    lazily = !completed_;
+  }
+  if (lazily) complete_lazily(timeout);
+  refuse_failed();
+  synchronize();
+  return true;
+}
+
+void device_work::complete_lazily(std::chrono::milliseconds timeout) {
+  c10::intrusive_ptr<c10d::Work> transports;
+  {
+    const std::lock_guard lock(mutex_);
+    transports = transports_;
+  }
+  std::exception_ptr error;
+  try {
+    const below_autograd guard;
+    if (!transports->wait(timeout)) error = what_.failed(std::string("it was aborted"));
+  } catch (...) {
+    error = what_.failed(std::current_exception());
+  }
+  complete(error);
+  // Another thread may have been the one that completes.
+  std::unique_lock lock(mutex_);
+  cv_.wait(lock, [&] { return completed_; });
+}
+
+void device_work::refuse_failed() const {
+  if (const std::exception_ptr error = exception()) std::rethrow_exception(error);
+}
+
+void device_work::synchronize() {
+  lent_.order();
+}
+
+bool device_work::isCompleted() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!completed_) return false;
+    if (exception_) return true;
+  }
+  return lent_.is_returned();
+}
+
+bool device_work::isSuccess() const {
+  const std::lock_guard lock(mutex_);
+  return completed_ && !exception_;
+}
+
+std::exception_ptr device_work::exception() const {
+  const std::lock_guard lock(mutex_);
+  return exception_;
+}
+
+int device_work::sourceRank() const {
+  c10::intrusive_ptr<c10d::Work> transports;
+  {
+    const std::lock_guard lock(mutex_);
+    transports = transports_;
+  }
+  TORCH_CHECK(transports != nullptr, what_.text(), ": the source is not known before wait()");
+  return transports->sourceRank();
+}
+
+std::vector<at::Tensor> device_work::result() {
+  TORCH_CHECK(isCompleted(), what_.text(), ": call wait() before result()");
+  TORCH_CHECK(outputs_.size() <= 1, what_.text(),
+              ": result() is for one list of tensors; get_future() has the value");
+  return outputs_.empty() ? std::vector<at::Tensor>() : outputs_.front();
+}
+
+void device_work::abort() {
+  c10::intrusive_ptr<c10d::Work> transports;
+  {
+    const std::lock_guard lock(mutex_);
+    if (completed_) return;
+    transports = transports_;
+  }
+  fail("it was aborted");
+  // Wakes a thread that waits in the transport's Work. Only sends and receives of Gloo's have it.
+  if (transports != nullptr && c10d::isP2POp(opType_)) transports->abort();
+}
+
+c10::intrusive_ptr<c10::ivalue::Future> device_work::getFuture() {
+  return future_;
+}
+
+uint64_t device_work::getSequencenumber() const {
+  const std::lock_guard lock(mutex_);
+  return transports_ == nullptr ? 0 : transports_->getSequencenumber();
+}
+
+}  // namespace outback::distributed

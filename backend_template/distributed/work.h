@@ -1,0 +1,74 @@
+// What an operation of the group returns: c10d's Work, with a future of the device's.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+#include <torch/csrc/distributed/c10d/Work.hpp>
+
+#include <functional>
+#include <vector>
+
+#include "backend_template/distributed/loans.h"
+#include "backend_template/distributed/operation.h"
+
+namespace outback::distributed {
+
+/// The transport's operation on the loans, and what becomes of the device's tensors after it.
+///
+/// It is complete when the transport is and the copies back to the device are enqueued. The
+/// transport says so for most operations. Sends, receives and some others of Gloo's are ended by
+/// whoever waits for them, and so is this Work then: it is "lazy".
+///
+/// Thread-safe. Errors are c10d::DistBackendError with the operation's name, rank, group and time.
+class device_work final : public c10d::Work {
+ public:
+  /// Calls the transport, with the loans, and returns its Work.
+  using start = std::function<c10::intrusive_ptr<c10d::Work>()>;
+
+  /// `outputs` are the device's tensors that hold the result: the future's value, a list, or a list
+  /// of lists if there are several.
+  device_work(operation what, loans lent, std::vector<std::vector<at::Tensor>> outputs);
+
+  /// Begins the operation, if the device's part is done or not. Call one of them, once. `begin`
+  /// waits for the device and throws nothing: an error is the Work's. `begin_here` does not wait,
+  /// and throws what the transport throws: an argument that it refuses.
+  void begin(const start& call) noexcept;
+  void begin_here(const start& call);
+  bool may_begin_here() const { return lent_.is_fetched(); }
+  void fetch() { lent_.fetch(); }
+
+  /// Ends the Work with an error now; the transport's operation goes on, and nobody waits for it.
+  /// Does nothing if the Work is complete.
+  void fail(const std::string& why) noexcept;
+
+  bool isCompleted() override;
+  bool isSuccess() const override;
+  std::exception_ptr exception() const override;
+  int sourceRank() const override;
+  std::vector<at::Tensor> result() override;
+  /// Lets the calling thread's current stream wait for the result, which has been enqueued.
+  void synchronize() override;
+  /// Waits until the result is enqueued, and then does what `synchronize` does. A `timeout` that
+  /// passes is an error of this call; of a lazy Work it is the Work's.
+  bool wait(std::chrono::milliseconds timeout) override;
+  void abort() override;
+  c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
+  uint64_t getSequencenumber() const override;
+
+ private:
+  void follow(c10::intrusive_ptr<c10d::Work> transports);
+  void complete(std::exception_ptr error) noexcept;
+  void complete_lazily(std::chrono::milliseconds timeout);
+  void refuse_failed() const;
+
+  const operation what_;
+  loans lent_;
+  const std::vector<std::vector<at::Tensor>> outputs_;
+  c10::intrusive_ptr<c10::ivalue::Future> future_;
+
+  // Guarded by mutex_, as completed_ and exception_ are.
+  c10::intrusive_ptr<c10d::Work> transports_;  // null until it is begun
+  bool lazy_ = false;
+  bool ends_ = false;  // somebody completes it
+};
+
+}  // namespace outback::distributed

@@ -1,0 +1,99 @@
+"""torch.distributed on the device: its process group, under the name "outback". The group is written
+in C++ (distributed/process_group.h) and communicates through another one, Gloo's, that is made here.
+"""
+
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from . import _native, name
+
+KIND = "outback"
+
+
+def _make_transport(
+    store: Any, rank: int, size: int, timeout: timedelta, group: str, global_ranks: list[int]
+) -> Any:
+    """The group that communicates, for a group or, called by C++, for a part of one. The address of
+    this process is Gloo's choice: GLOO_SOCKET_IFNAME."""
+    if not dist.is_gloo_available():
+        raise RuntimeError(
+            f"{name}: communication between processes goes through Gloo, and this torch was built "
+            "without it"
+        )
+    made = dist.ProcessGroupGloo(store, rank, size, timeout=timeout)
+    made.options.group_name = group
+    made.options.global_ranks_in_group = global_ranks
+    return made
+
+
+def _create(facts: Any, options: Any) -> Any:
+    """What torch.distributed calls for a group on the device, in each of its processes."""
+    transport = _make_transport(
+        facts.store,
+        facts.group_rank,
+        facts.group_size,
+        facts.timeout,
+        facts.group_id,
+        facts.global_ranks_in_group,
+    )
+    return _native.make_process_group(_make_transport, transport, facts.group_id, facts.timeout)
+
+
+def register() -> None:
+    if not dist.is_available():
+        return
+    dist.Backend.register_backend(KIND, _create, extended_api=True, devices=[name])
+    _complete_configurations()
+    _leave_default_to_vendors()
+
+
+def _complete_configurations() -> None:
+    """Where nothing or only our group is named, a group has the CPU's tensors too, with Gloo as it
+    would without us. torch would map the device alone.
+
+    Gloo itself never gets tensors of the device: it would send from their addresses unchecked."""
+    config = torch.distributed.distributed_c10d.BackendConfig
+    original = config.__init__
+
+    def init(self: Any, backend: Any) -> None:
+        original(self, backend)
+        chosen = self.device_backend_map
+        if chosen == {name: KIND} and ":" not in str(backend) and dist.is_gloo_available():
+            self.device_backend_map = {"cpu": dist.Backend.GLOO, name: KIND}
+        elif str(backend).lower() == dist.Backend.GLOO and _is_bound():
+            chosen[name] = KIND
+        elif chosen.get(name) == dist.Backend.GLOO:
+            raise ValueError(
+                f'"{name}:gloo": Gloo takes tensors of the CPU only. Use "{name}:{KIND}", which '
+                f"hands it the tensors of {name}"
+            )
+
+    config.__init__ = init
+
+
+def _is_bound() -> bool:
+    """Whether the default group is bound to one of our devices: torch wants every group to serve
+    the device then, also one that the user made with "gloo"."""
+    if not dist.is_initialized():
+        return False
+    bound = dist.group.WORLD.bound_device_id
+    return bound is not None and bound.type == name
+
+
+def _leave_default_to_vendors() -> None:
+    """A group that a vendor registers for the device later becomes the device's default."""
+    original = dist.Backend.register_backend
+
+    def register_backend(
+        kind: str, func: Any, extended_api: bool = False, devices: Any = None, **others: Any
+    ) -> None:
+        given = [devices] if isinstance(devices, str) else devices or []
+        defaults = dist.Backend.default_device_backend_map
+        if name in given and kind.lower() != "fake" and defaults.get(name) == KIND:
+            del defaults[name]
+        original(kind, func, extended_api, devices, **others)
+
+    dist.Backend.register_backend = register_backend
