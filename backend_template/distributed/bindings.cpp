@@ -9,6 +9,7 @@
 #include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/distributed/process_group.h"
 #include "backend_template/distributed/registrations.h"
+#include "backend_template/python/embedded.h"
 
 namespace py = pybind11;
 
@@ -51,14 +52,14 @@ PYBIND11_DECLARE_HOLDER_TYPE(T, outback::distributed::unlocked_holder<T>, true)
 namespace outback::distributed {
 namespace {
 
-// Python's function that makes a transport; leaked, as the library is.
-PyObject* maker_in_python = nullptr;
+// torch.<name>._outback.distributed; leaked, as the library is. Null before the first group.
+PyObject* sources = nullptr;
 
 c10::intrusive_ptr<c10d::Backend> make_transport(const c10::intrusive_ptr<c10d::Store>& store,
                                                  int rank, int size,
                                                  const c10d::Backend::Options& options) {
   const py::gil_scoped_acquire gil;
-  return py::reinterpret_borrow<py::object>(maker_in_python)(
+  return py::handle(sources).attr("make_transport")(
              store, rank, size, options.timeout, options.group_name, options.global_ranks_in_group)
       .cast<c10::intrusive_ptr<c10d::Backend>>();
 }
@@ -74,8 +75,9 @@ void define_classes(py::module_& native) {
                               [](const process_group& self) { return self.transport(); });
   py::class_<group_options, c10::intrusive_ptr<group_options>> options(native, "Options",
                                                                        base.attr("Options"));
+  // torch 2.13 and older hand such a copy to the parts of all devices.
   options.def("__deepcopy__", [](const group_options& self, const py::object&) {
-    return c10::make_intrusive<group_options>(self);
+    return py::handle(sources).attr("options_of_parts")(self.timeout);
   });
 }
 
@@ -83,13 +85,12 @@ void define_classes(py::module_& native) {
 
 void define_groups(const py::module_& device_module) {
   auto native = device_module.attr("_outback").attr("_native").cast<py::module_>();
-  native.def("make_process_group", [native](const py::function& make,
-                                            c10::intrusive_ptr<c10d::Backend> transport,
+  native.def("make_process_group", [native](c10::intrusive_ptr<c10d::Backend> transport,
                                             std::string name,
                                             std::chrono::milliseconds timeout) mutable {
-    if (maker_in_python == nullptr) {
+    if (sources == nullptr) {
       define_classes(native);
-      maker_in_python = make.inc_ref().ptr();
+      sources = python::part("distributed").release().ptr();
     }
     return c10::make_intrusive<process_group>(std::move(transport), std::move(name), timeout,
                                               &make_transport);

@@ -96,16 +96,21 @@ bool has_dtype(c10::ScalarType dtype) {
 void check_reduction(const operation& what, const c10d::ReduceOp& reduction,
                      c10::ScalarType dtype) {
   const c10d::ReduceOp::RedOpType kind = reduction.op_;
-  TORCH_CHECK_VALUE(has_dtype(dtype), what.text(), ": Gloo, which communicates for ",
-                    core::backend_name(), ", cannot reduce ", dtype,
-                    "; it has float16, bfloat16, float32, float64, bool, uint8, int8, int32 and "
-                    "int64");
   TORCH_CHECK_VALUE(kind != c10d::ReduceOp::PREMUL_SUM && kind != c10d::ReduceOp::UNUSED,
                     what.text(), ": Gloo, which communicates for ", core::backend_name(),
                     ", has no ReduceOp.", name_of(reduction));
+  // Gloo adds the parts of complex numbers, which it takes for others.
+  if (c10::isComplexType(dtype) && c10d::isComplexViewAsRealAllowed(reduction)) return;
+  TORCH_CHECK_VALUE(has_dtype(dtype), what.text(), ": Gloo, which communicates for ",
+                    core::backend_name(), ", cannot reduce ", dtype, " with ReduceOp.",
+                    name_of(reduction),
+                    "; it reduces float16, bfloat16, float32, float64, bool, uint8, int8, int32 and "
+                    "int64, and complex numbers with SUM and AVG");
   TORCH_CHECK_VALUE(!is_bitwise(reduction) || c10::isIntegralType(dtype, /*includeBool=*/true),
                     what.text(), ": ReduceOp.", name_of(reduction), " is for integers, not for ",
                     dtype);
+  TORCH_CHECK_VALUE(kind != c10d::ReduceOp::AVG || c10::isFloatingType(dtype), what.text(),
+                    ": ReduceOp.AVG is for floating-point and complex numbers, not for ", dtype);
 }
 
 std::vector<at::Tensor> flat(const std::vector<std::vector<at::Tensor>>& lists) {

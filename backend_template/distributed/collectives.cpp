@@ -42,6 +42,14 @@ void check_pairs(const operation& what, const tensors& outputs, const tensors& i
   for (size_t i = 0; i < outputs.size(); ++i) check_same_dtype(what, {outputs[i], inputs[i]});
 }
 
+// Output and input of a gathering: Gloo wants the inputs one behind another in the output's first
+// dimension. A stack of them, which torch allows too, has the same memory.
+void flatten_stack(at::Tensor& output, at::Tensor& input) {
+  if (output.dim() == input.dim()) return;
+  output = output.view(-1);
+  input = input.view(-1);
+}
+
 }  // namespace
 
 process_group::work process_group::broadcast(tensors& all, const c10d::BroadcastOptions& options) {
@@ -65,7 +73,7 @@ process_group::work process_group::allreduce(tensors& all, const c10d::Allreduce
   check_same_dtype(what, all);
   check_reduction(what, options.reduceOp, all[0].scalar_type());
   loans lent = loans_of(all[0]);
-  tensors hosts = lent.lend(all, use::both);
+  tensors hosts = lent.lend(all, use::both, form::numbers);
   return run(std::move(what), std::move(lent), {all},
              [=, this]() mutable { return transport_->allreduce(hosts, options); });
 }
@@ -79,7 +87,7 @@ process_group::work process_group::allreduce_coalesced(
   check_same_dtype(what, all);
   check_reduction(what, options.reduceOp, all[0].scalar_type());
   loans lent = loans_of(all[0]);
-  tensors hosts = lent.lend(all, use::both);
+  tensors hosts = lent.lend(all, use::both, form::numbers);
   return run(std::move(what), std::move(lent), {all},
              [=, this]() mutable { return transport_->allreduce_coalesced(hosts, options); });
 }
@@ -92,7 +100,7 @@ process_group::work process_group::reduce(tensors& all, const c10d::ReduceOption
   check_same_dtype(what, all);
   check_reduction(what, options.reduceOp, all[0].scalar_type());
   loans lent = loans_of(all[0]);
-  tensors hosts = lent.lend(all, use::both);
+  tensors hosts = lent.lend(all, use::both, form::numbers);
   return run(std::move(what), std::move(lent), {all},
              [=, this]() mutable { return transport_->reduce(hosts, options); });
 }
@@ -122,9 +130,11 @@ process_group::work process_group::_allgather_base(at::Tensor& output, at::Tenso
     return on_cpu([&] { return transport_->_allgather_base(output, input, options); });
   check_layout(what, all, layout::contiguous);
   check_same_dtype(what, all);
+  at::Tensor to = output, from = input;
+  flatten_stack(to, from);
   loans lent = loans_of(output);
-  at::Tensor sent = lent.lend(input, use::read, form_of(input));
-  at::Tensor received = lent.lend(output, use::written, form_of(output));
+  at::Tensor sent = lent.lend(from, use::read, form_of(from));
+  at::Tensor received = lent.lend(to, use::written, form_of(to));
   return run(std::move(what), std::move(lent), {{output}},
              [=, this]() mutable { return transport_->_allgather_base(received, sent, options); });
 }
@@ -155,9 +165,11 @@ process_group::work process_group::allgather_into_tensor_coalesced(
   }
   check_layout(what, all, layout::contiguous);
   check_pairs(what, outputs, inputs);
+  tensors to = outputs, from = inputs;
+  for (size_t i = 0; i < to.size(); ++i) flatten_stack(to[i], from[i]);
   loans lent = loans_of(all[0]);
-  tensors sent = lend_moved(lent, inputs, use::read);
-  tensors received = lend_moved(lent, outputs, use::written);
+  tensors sent = lend_moved(lent, from, use::read);
+  tensors received = lend_moved(lent, to, use::written);
   return run(std::move(what), std::move(lent), {outputs}, [=, this]() mutable {
     return transport_->allgather_into_tensor_coalesced(received, sent, options);
   });
@@ -206,8 +218,8 @@ process_group::work process_group::reduce_scatter(tensors& outputs, tensor_lists
   check_reduction(what, options.reduceOp, all[0].scalar_type());
   loans lent = loans_of(all[0]);
   tensor_lists sent;
-  for (const tensors& each : inputs) sent.push_back(lent.lend(each, use::read));
-  tensors received = lent.lend(outputs, use::written);
+  for (const tensors& each : inputs) sent.push_back(lent.lend(each, use::read, form::numbers));
+  tensors received = lent.lend(outputs, use::written, form::numbers);
   return run(std::move(what), std::move(lent), {outputs},
              [=, this]() mutable { return transport_->reduce_scatter(received, sent, options); });
 }
@@ -222,8 +234,8 @@ process_group::work process_group::_reduce_scatter_base(at::Tensor& output, at::
   check_same_dtype(what, all);
   check_reduction(what, options.reduceOp, output.scalar_type());
   loans lent = loans_of(output);
-  at::Tensor sent = lent.lend(input, use::read);
-  at::Tensor received = lent.lend(output, use::written);
+  at::Tensor sent = lent.lend(input, use::read, form::numbers);
+  at::Tensor received = lent.lend(output, use::written, form::numbers);
   return run(std::move(what), std::move(lent), {{output}}, [=, this]() mutable {
     return transport_->_reduce_scatter_base(received, sent, options);
   });
@@ -243,8 +255,8 @@ process_group::work process_group::reduce_scatter_tensor_coalesced(
   for (const at::Tensor& each : inputs)
     check_reduction(what, options.reduceOp, each.scalar_type());
   loans lent = loans_of(all[0]);
-  tensors sent = lent.lend(inputs, use::read);
-  tensors received = lent.lend(outputs, use::written);
+  tensors sent = lent.lend(inputs, use::read, form::numbers);
+  tensors received = lent.lend(outputs, use::written, form::numbers);
   return run(std::move(what), std::move(lent), {outputs}, [=, this]() mutable {
     return transport_->reduce_scatter_tensor_coalesced(received, sent, options);
   });

@@ -28,14 +28,23 @@ at::Tensor make_host_tensor(c10::DataPtr&& memory, const at::Tensor& like, form 
   auto storage = c10::make_intrusive<c10::StorageImpl>(
       c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(bytes_of(like)), std::move(memory),
       /*allocator=*/nullptr, /*resizable=*/false);
-  const bool is_bytes = as == form::bytes;
+  const bool is_split = as == form::numbers && like.is_complex();
+  const caffe2::TypeMeta dtype =
+      as == form::bytes ? caffe2::TypeMeta::Make<uint8_t>()
+      : is_split ? c10::scalarTypeToTypeMeta(c10::toRealValueType(like.scalar_type()))
+                 : like.dtype();
   auto made = c10::make_intrusive<c10::TensorImpl>(
-      c10::Storage(std::move(storage)), c10::DispatchKeySet(c10::DispatchKey::CPU),
-      is_bytes ? caffe2::TypeMeta::Make<uint8_t>() : like.dtype());
-  if (is_bytes) {
+      c10::Storage(std::move(storage)), c10::DispatchKeySet(c10::DispatchKey::CPU), dtype);
+  if (as == form::bytes) {
     const int64_t rows = like.dim() == 0 ? 1 : like.size(0);
     const int64_t row = rows == 0 ? 0 : static_cast<int64_t>(bytes_of(like)) / rows;
     made->set_sizes_contiguous({rows, row});
+  } else if (is_split) {
+    std::vector<int64_t> sizes = like.sizes().vec(), strides = like.strides().vec();
+    for (int64_t& each : strides) each *= 2;
+    sizes.push_back(2);
+    strides.push_back(1);
+    made->set_sizes_and_strides(sizes, strides);
   } else {
     made->set_sizes_and_strides(like.sizes(), like.strides());
   }

@@ -17,9 +17,12 @@ namespace outback::distributed {
 /// What an operation does with a tensor.
 enum class use { read, written, both };
 
-/// How the transport sees its elements. As bytes, a tensor has two dimensions: the first one, and
-/// all others, so that it can be divided by rows as before.
-enum class form { elements, bytes };
+/// How the transport sees a tensor's elements.
+enum class form {
+  elements,
+  bytes,   // in two dimensions, the first one and all others, so that it is divided by rows as before
+  numbers  // of complex elements, as torch.view_as_real has them; of others, as `elements`
+};
 
 /// All tensors that one operation lends. The calls come in this order: `lend` for each tensor and
 /// `fetch`, on the caller's thread; `wait_until_fetched` before the transport reads;

@@ -1,6 +1,7 @@
 #include "backend_template/distributed/process_group.h"
 
 #include <c10/util/Exception.h>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,7 +38,9 @@ c10::intrusive_ptr<c10d::Backend> process_group::split(
   if (place == ranks.end()) return nullptr;
   const int rank = static_cast<int>(place - ranks.begin());
   const int size = static_cast<int>(ranks.size());
-  auto made = c10::make_intrusive<process_group>(make_transport_(store, rank, size, *options),
+  // The group's other devices may have a Gloo of their own, with the same keys in the same store.
+  const auto keys = c10::make_intrusive<c10d::PrefixStore>(core::backend_name(), store);
+  auto made = c10::make_intrusive<process_group>(make_transport_(keys, rank, size, *options),
                                                  options->group_name, options->timeout,
                                                  make_transport_);
   made->setBoundDeviceId(getBoundDeviceId());

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "backend_template/core/runtime/torch_version.h"
 #include "backend_template/distributed/issuer.h"
 #include "backend_template/distributed/lanes.h"
 #include "backend_template/distributed/work.h"
@@ -22,10 +23,14 @@ namespace outback::distributed {
 /// The name under which torch.distributed knows the group.
 inline constexpr const char* group_kind = "outback";
 
-/// What torch copies for the parts of a group, and hands to `split`: the timeout, and the names that
-/// torch gives it there.
+/// The options of a group: torch's own, as a type that Python can tell from those of other groups.
 struct group_options final : c10d::Backend::Options {
   explicit group_options(std::chrono::milliseconds timeout) : Options(group_kind, timeout) {}
+#if OUTBACK_TORCH_AT_LEAST(2, 14)
+  c10::intrusive_ptr<Options> clone() const override {
+    return c10::make_intrusive<group_options>(*this);
+  }
+#endif
 };
 
 /// Makes a transport like the group's own, for a part of the group. May wait for the other ranks.
@@ -53,7 +58,9 @@ class process_group final : public c10d::Backend {
   const std::string getBackendName() const override { return group_kind; }
   c10::intrusive_ptr<Options> getBackendOptions() override { return options_; }
   bool supportsSplitting() const override { return true; }
-  /// Null if this process is not among `ranks`.
+  /// Makes a group of some ranks over a transport of its own; null if this process is not among
+  /// them. Of `options`, which may be those of another kind of group, the names and the timeout
+  /// count.
   c10::intrusive_ptr<Backend> split(const c10::intrusive_ptr<c10d::Store>& store,
                                     const std::vector<int>& ranks,
                                     const c10::intrusive_ptr<Options>& options) override;

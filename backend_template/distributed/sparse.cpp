@@ -49,7 +49,7 @@ class sparse_work final : public c10d::Work {
     } catch (...) {
       finishAndThrow(what_.failed(std::current_exception()));
     }
-    if (host_.defined()) device_.copy_(std::exchange(host_, {}));
+    if (host_.defined()) device_.copy_(std::exchange(host_, {}).to(device_.device()));
     finish();
     return true;
   }

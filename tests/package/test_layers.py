@@ -44,12 +44,13 @@ MAY_INCLUDE = {
     "ops": {*_TORCH_HALF, "core", "structured adapter"},
     "nn": {*_TORCH_HALF, "core"},
     "python": {*_TORCH_HALF, "Python", "core", "ops"},
+    "distributed": {*_TORCH_HALF, "Python", "core", "ops", "python"},
     "module": {*_TORCH_HALF, "Python", "core", "ops", "python"},
     "methods": {*_TORCH_HALF, "Python", "core", "ops", "python"},
     "registration": {*_TORCH_HALF, "core", "ops"},
     "registration/python": {
         *(*_TORCH_HALF, "Python", "core", "ops"),
-        *("python", "module", "methods", "registration"),
+        *("python", "distributed", "module", "methods", "registration"),
     },
     # What a backend is made of: the public headers alone.
     "loader": {"contract", "API", "Python"},

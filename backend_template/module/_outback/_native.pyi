@@ -1,6 +1,7 @@
 """What the sources beside this file call of the library (module/native.cpp)."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any, NoReturn
 
 import torch
@@ -100,3 +101,8 @@ def record_history(
 def take_snapshot(pool: tuple[int, int], with_traces: bool) -> dict[str, Any]:
     """What the allocator holds, in one pool or, for (0, 0), in all, and what was recorded of it, as
     the dict of torch.cuda's."""
+
+# ---- distributed/bindings.cpp
+
+def make_process_group(transport: Any, name: str, timeout: timedelta) -> Any:
+    """The group of the device over `transport`, a group that takes the CPU's tensors."""

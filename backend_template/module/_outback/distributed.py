@@ -13,7 +13,7 @@ from . import _native, name
 KIND = "outback"
 
 
-def _make_transport(
+def make_transport(
     store: Any, rank: int, size: int, timeout: timedelta, group: str, global_ranks: list[int]
 ) -> Any:
     """The group that communicates, for a group or, called by C++, for a part of one. The address of
@@ -29,9 +29,18 @@ def _make_transport(
     return made
 
 
+def options_of_parts(timeout: timedelta) -> Any:
+    """What torch 2.13 and older hand to the parts of a group that is split: to Gloo's, which wants
+    its own options, and to ours, which takes any."""
+    made = dist.ProcessGroupGloo._Options()
+    made._timeout = timeout
+    made._devices = [dist.ProcessGroupGloo.create_default_device()]
+    return made
+
+
 def _create(facts: Any, options: Any) -> Any:
     """What torch.distributed calls for a group on the device, in each of its processes."""
-    transport = _make_transport(
+    transport = make_transport(
         facts.store,
         facts.group_rank,
         facts.group_size,
@@ -39,7 +48,7 @@ def _create(facts: Any, options: Any) -> Any:
         facts.group_id,
         facts.global_ranks_in_group,
     )
-    return _native.make_process_group(_make_transport, transport, facts.group_id, facts.timeout)
+    return _native.make_process_group(transport, facts.group_id, facts.timeout)
 
 
 def register() -> None:
@@ -64,7 +73,7 @@ def _complete_configurations() -> None:
         if chosen == {name: KIND} and ":" not in str(backend) and dist.is_gloo_available():
             self.device_backend_map = {"cpu": dist.Backend.GLOO, name: KIND}
         elif str(backend).lower() == dist.Backend.GLOO and _is_bound():
-            chosen[name] = KIND
+            self.device_backend_map = {"cpu": dist.Backend.GLOO, name: KIND}
         elif chosen.get(name) == dist.Backend.GLOO:
             raise ValueError(
                 f'"{name}:gloo": Gloo takes tensors of the CPU only. Use "{name}:{KIND}", which '

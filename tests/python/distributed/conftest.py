@@ -1,8 +1,11 @@
-"""A process group of PyTorch's that hallucinates its communication: all that is not communication
-runs as in a real one, in one process. It is no group of the device's: that is a library of its own.
+"""Processes with a real process group, and for one process a group of PyTorch's that hallucinates
+its communication: all that is not communication runs as in a real one.
 """
 
+import textwrap
 from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
 
 import pytest
 import torch.distributed as dist
@@ -28,3 +31,34 @@ def _group(rank: int = 0, size: int = 2, **options):
 def group():
     """`with group(rank=0, size=2):` the process group of this rank."""
     return _group
+
+
+_RANKS = """
+import sys
+sys.path.insert(0, {folder!r})
+import torch, torch_acme
+import torch.distributed as dist
+import ranks
+
+def work(rank):
+{source}
+
+ranks.run({size}, work, {store!r}, {group})
+"""
+
+
+@pytest.fixture
+def run_ranks(run_python, tmp_path):
+    """Runs source text in several processes, which have a process group and `rank`. It is the body
+    of a function. `group` are arguments of init_process_group, as source text."""
+    stores = (str(tmp_path / f"store_{i}") for i in count())
+
+    def run(source: str, *, size: int = 2, group: str = "", **how):
+        body = textwrap.indent(textwrap.dedent(source), "    ")
+        folder = str(Path(__file__).parent)
+        program = _RANKS.format(
+            folder=folder, source=body, size=size, store=next(stores), group=group
+        )
+        return run_python(program, **how)
+
+    return run

@@ -33,15 +33,6 @@ def test_the_group_may_name_a_device(group, two_devices):
         dist.all_reduce(torch.ones(4, device="acme:1"))
 
 
-def test_without_a_backend_for_the_device_one_has_to_be_named():
-    assert "acme" not in dist.Backend.default_device_backend_map
-    with pytest.raises(ValueError, match=r"acme.*specify the `backend`"):
-        dist.init_process_group(
-            rank=0, world_size=1, store=dist.HashStore(), device_id=torch.device("acme:0")
-        )
-    assert not dist.is_initialized()
-
-
 def test_a_vendors_group_is_found_by_the_device(run_python):
     run_python(
         """

@@ -29,6 +29,7 @@ PARTS = {
     "core/kernel_services.h": ("backend_template/core/kernel_services.h",),
     "ops": ("backend_template/ops/",),
     "nn": ("backend_template/nn/",),
+    "distributed": ("backend_template/distributed/",),
     "kernels": ("backend_template/kernels/",),
     "python": ("backend_template/python/",),
     "module": ("backend_template/module/",),
