@@ -4,6 +4,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 from torch.distributed import _functional_collectives as collectives
+from torch.nn.utils import parameters_to_vector
 
 from .alone import alone
 from .form import Losses, World, form
@@ -11,27 +12,23 @@ from .network import Network, adam, loss_of, shards
 from .data_parallel import parallel
 
 
-def averaging(world: World, **how: object):
-    """A compiled function: all ranks' mean of each tensor."""
+def train_with(world: World, backend: str) -> Losses:
+    """All ranks' mean of the gradients, as one tensor, is what is compiled."""
 
-    @torch.compile(fullgraph=True, dynamic=False, **how)
-    def averaged(tensors: list[Tensor]) -> list[Tensor]:
-        group = dist.group.WORLD
-        return [collectives.all_reduce(each, "sum", group) / world.size for each in tensors]
+    @torch.compile(fullgraph=True, dynamic=False, backend=backend)
+    def mean(gradients: Tensor) -> Tensor:
+        return collectives.all_reduce(gradients, "sum", dist.group.WORLD) / world.size
 
-    return averaged
-
-
-def train_with(world: World, averaged) -> Losses:
     model = Network().to(world.device)
     optimizer = adam(model)
     parameters = list(model.parameters())
     losses = []
     for tokens, expected in shards(world.device, world.rank, world.size):
         loss = loss_of(model(tokens), expected)
-        gradients = torch.autograd.grad(loss, parameters)
-        for parameter, gradient in zip(parameters, averaged(list(gradients)), strict=True):
-            parameter.grad = gradient
+        flat = mean(parameters_to_vector(torch.autograd.grad(loss, parameters)))
+        parts = flat.split([parameter.numel() for parameter in parameters])
+        for parameter, part in zip(parameters, parts, strict=True):
+            parameter.grad = part.view_as(parameter)
         optimizer.step()
         losses.append(loss.item())
     return losses
@@ -39,12 +36,12 @@ def train_with(world: World, averaged) -> Losses:
 
 @form("compiled, gradients averaged in a graph", alone)
 def in_a_graph(world: World) -> Losses:
-    return train_with(world, averaging(world, backend="aot_eager"))
+    return train_with(world, "aot_eager")
 
 
 @form("compiled, gradients averaged in a graph of Inductor's", alone)
 def in_a_graph_of_inductor(world: World) -> Losses:
-    return train_with(world, averaging(world, backend="inductor"))
+    return train_with(world, "inductor")
 
 
 @form("compiled, ddp", alone)

@@ -31,12 +31,12 @@ def run(kind: str, names: Iterable[str], folder: Path, size: int) -> None:
         torch.accelerator.set_device_index(device.index)
     world = World(rank, size, device, folder)
     forms = [FORMS[name] for name in names]
-    references = list(dict.fromkeys(form.reference for form in forms if form.reference))
     meeting = dist.FileStore(str(folder / "meeting.store"), size)
     found = {"forms": {}, "references": {}}
-    for reference in references[rank::size]:
-        name = next(form.name for form in forms if form.reference is reference)
-        found["references"][name] = _outcome(lambda: reference(device))
+    references = dict.fromkeys(form.reference for form in forms if form.reference)
+    for reference in list(references)[rank::size]:
+        outcome = _outcome(lambda: reference(device))
+        found["references"] |= {each.name: outcome for each in forms if each.reference is reference}
     for form in forms:
         found["forms"][form.name] = _outcome(lambda: _in_a_group(world, form))
         (folder / f"{rank}.json").write_text(json.dumps(found))  # also if the next one is the end

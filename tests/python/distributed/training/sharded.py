@@ -58,7 +58,7 @@ def offloaded(world: World) -> Losses:
     return losses
 
 
-@form("fsdp2, mixed precision", in_bfloat16, tolerance=2e-2)
+@form("fsdp2, mixed precision", in_bfloat16, tolerance=1e-3)
 def mixed(world: World) -> Losses:
     policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
     model = sharded(line(world), world.device, mp_policy=policy)
