@@ -24,7 +24,7 @@ process_group::work process_group::barrier(const c10d::BarrierOptions& options) 
 }
 
 void process_group::monitoredBarrier(const c10d::BarrierOptions& options, bool all_ranks) {
-  check_usable(named("monitored_barrier", c10d::OpType::BARRIER));
+  named("monitored_barrier", c10d::OpType::BARRIER);
   issuer_.wait_until_idle();
   transport_->monitoredBarrier(options, all_ranks);
 }

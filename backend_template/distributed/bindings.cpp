@@ -92,8 +92,12 @@ void define_groups(const py::module_& device_module) {
       define_classes(native);
       sources = python::part("distributed").release().ptr();
     }
-    return c10::make_intrusive<process_group>(std::move(transport), std::move(name), timeout,
-                                              &make_transport);
+    return process_group::make(std::move(transport), std::move(name), timeout, &make_transport);
+  });
+  native.def("leave_groups", [](double seconds) {
+    using clock = std::chrono::steady_clock;
+    process_group::leave_all(clock::now() + std::chrono::duration_cast<clock::duration>(
+                                                std::chrono::duration<double>(seconds)));
   });
 }
 

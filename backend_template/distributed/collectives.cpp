@@ -243,8 +243,8 @@ process_group::work process_group::_reduce_scatter_base(at::Tensor& output, at::
 
 process_group::work process_group::reduce_scatter_tensor_coalesced(
     tensors& outputs, tensors& inputs, const c10d::ReduceScatterOptions& options) {
-  operation what =
-      named("reduce_scatter_tensor_coalesced", OpType::REDUCE_SCATTER_TENSOR_COALESCED);
+  // torch 2.11 has no OpType of its own for it.
+  operation what = named("reduce_scatter_tensor_coalesced", OpType::_REDUCE_SCATTER_BASE);
   const tensors all = joined(outputs, inputs);
   if (are_on_cpu(what, all, getBoundDeviceId())) {
     return on_cpu(

@@ -57,6 +57,17 @@ void issuer::run() {
   }
 }
 
+bool issuer::leave(std::chrono::steady_clock::time_point deadline) noexcept {
+  const core::without_interpreter_lock while_it_waits;
+  std::unique_lock lock(mutex_);
+  stopped_ = true;
+  changed_.notify_all();
+  const bool is_done =
+      changed_.wait_until(lock, deadline, [&] { return queue_.empty() && !begins_; });
+  if (!is_done && thread_.joinable()) thread_.detach();
+  return is_done;
+}
+
 void issuer::stop() noexcept {
   std::thread ending;
   {

@@ -2,6 +2,7 @@
 // has to wait for the device is begun by a thread of the group's, so that the caller need not wait.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -30,9 +31,12 @@ class issuer {
   /// called at once, by the caller.
   void enqueue(std::function<void()> begin);
 
-  /// Lets the thread call what is queued, and waits for its end; another thread's call that comes
-  /// later finds none. In a forked child, where there is no such thread, does nothing.
+  /// Lets the thread call what is queued, and waits for its end. In a forked child, where there is
+  /// no such thread, does nothing.
   void stop() noexcept;
+  /// Waits at most until `deadline`, and leaves the thread alone then: this object must live until
+  /// the process ends. Returns true if the thread has nothing left to call.
+  bool leave(std::chrono::steady_clock::time_point deadline) noexcept;
 
  private:
   void run();

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <thread>
+#include <tuple>
 #include <utility>
 
 #include "backend_template/core/runtime/interpreter_lock.h"
@@ -12,6 +14,33 @@
 #include "backend_template/distributed/joint_work.h"
 
 namespace outback::distributed {
+
+namespace {
+
+// Those that may be alive, for the end of the process. Leaked, as it comes after main().
+struct registry {
+  std::mutex mutex;
+  std::vector<c10::weak_intrusive_ptr<process_group>> groups;
+};
+registry& all_groups() {
+  static auto& all = *new registry;
+  return all;
+}
+
+}  // namespace
+
+c10::intrusive_ptr<process_group> process_group::make(c10::intrusive_ptr<c10d::Backend> transport,
+                                                      std::string name,
+                                                      std::chrono::milliseconds timeout,
+                                                      transport_maker make_transport) {
+  auto made = c10::make_intrusive<process_group>(std::move(transport), std::move(name), timeout,
+                                                 make_transport);
+  registry& all = all_groups();
+  const std::lock_guard lock(all.mutex);
+  std::erase_if(all.groups, [](const auto& weak) { return weak.expired(); });
+  all.groups.emplace_back(made);
+  return made;
+}
 
 process_group::process_group(c10::intrusive_ptr<c10d::Backend> transport, std::string name,
                              std::chrono::milliseconds timeout, transport_maker make_transport)
@@ -25,10 +54,15 @@ process_group::process_group(c10::intrusive_ptr<c10d::Backend> transport, std::s
 }
 
 process_group::~process_group() {
-  // Gloo ends its threads in its destructor, and in a forked child there are none to end.
-  if (process_ != getpid()) c10::intrusive_ptr<c10d::Backend>(transport_).release();
   const core::without_interpreter_lock while_it_waits;
   issuer_.stop();
+  // Gloo's destructor waits for its threads: in a forked child there are none, and after an abort
+  // they may wait for a process that never comes.
+  if (process_ != getpid()) {
+    std::ignore = transport_.release();
+  } else if (aborted_) {
+    std::thread([ended = std::move(transport_)]() mutable { ended.reset(); }).detach();
+  }
 }
 
 c10::intrusive_ptr<c10d::Backend> process_group::split(
@@ -40,9 +74,8 @@ c10::intrusive_ptr<c10d::Backend> process_group::split(
   const int size = static_cast<int>(ranks.size());
   // The group's other devices may have a Gloo of their own, with the same keys in the same store.
   const auto keys = c10::make_intrusive<c10d::PrefixStore>(core::backend_name(), store);
-  auto made = c10::make_intrusive<process_group>(make_transport_(keys, rank, size, *options),
-                                                 options->group_name, options->timeout,
-                                                 make_transport_);
+  auto made = make(make_transport_(keys, rank, size, *options), options->group_name,
+                   options->timeout, make_transport_);
   made->setBoundDeviceId(getBoundDeviceId());
   return made;
 }
@@ -53,7 +86,7 @@ void process_group::setTimeout(std::chrono::milliseconds timeout) {
 }
 
 c10d::ErrorType process_group::getError() {
-  return failed_ ? c10d::ErrorType::COMM_ERROR : c10d::ErrorType::SUCCESS;
+  return aborted_ ? c10d::ErrorType::COMM_ERROR : c10d::ErrorType::SUCCESS;
 }
 
 // ---- How an operation runs
@@ -61,7 +94,10 @@ c10d::ErrorType process_group::getError() {
 operation process_group::named(const char* name, c10d::OpType type) const {
   const std::string& description = getGroupDesc();
   const bool is_described = !description.empty() && description != "undefined";
-  return {type, name, is_described ? description : options_->group_name, getRank(), getSize()};
+  operation what{type, name, is_described ? description : options_->group_name, getRank(),
+                 getSize()};
+  check_usable(what);
+  return what;
 }
 
 void process_group::check_usable(const operation& what) const {
@@ -78,7 +114,6 @@ void process_group::check_usable(const operation& what) const {
 
 process_group::work process_group::run(operation what, loans lent, tensor_lists outputs,
                                        on_transport call) {
-  check_usable(what);
   auto made =
       c10::make_intrusive<device_work>(std::move(what), std::move(lent), std::move(outputs));
   made->fetch();
@@ -135,6 +170,7 @@ process_group::work process_group::endCoalescing() {
 // ---- The end
 
 void process_group::abort() {
+  aborted_ = true;
   unusable_.store("the group was aborted", std::memory_order_release);
   std::vector<c10::weak_intrusive_ptr<device_work>> pending;
   {
@@ -152,6 +188,33 @@ void process_group::shutdown() {
   unusable_.compare_exchange_strong(usable, "the group was shut down");
   issuer_.stop();
   transport_->shutdown();
+}
+
+void process_group::leave_all(std::chrono::steady_clock::time_point deadline) noexcept {
+  registry& all = all_groups();
+  std::vector<c10::weak_intrusive_ptr<process_group>> groups;
+  {
+    const std::lock_guard lock(all.mutex);
+    groups.swap(all.groups);
+  }
+  for (const auto& weak : groups) {
+    if (const auto group = weak.lock()) group->leave(deadline);
+  }
+}
+
+void process_group::leave(std::chrono::steady_clock::time_point deadline) noexcept {
+  bool is_over = issuer_.leave(deadline);
+  const core::without_interpreter_lock while_it_waits;
+  std::vector<c10::weak_intrusive_ptr<device_work>> pending;
+  {
+    const std::lock_guard lock(mutex_);
+    pending.swap(pending_);
+  }
+  for (const auto& weak : pending) {
+    const auto each = weak.lock();
+    is_over = is_over && (each == nullptr || each->has_ended(deadline));
+  }
+  if (!is_over) c10::raw::intrusive_ptr::incref(this);
 }
 
 }  // namespace outback::distributed

@@ -46,9 +46,15 @@ using transport_maker = c10::intrusive_ptr<c10d::Backend> (*)(
 class process_group final : public c10d::Backend {
  public:
   /// `name` is the group's, for errors.
+  static c10::intrusive_ptr<process_group> make(c10::intrusive_ptr<c10d::Backend> transport,
+                                                std::string name,
+                                                std::chrono::milliseconds timeout,
+                                                transport_maker make_transport);
+  /// For `make`.
   process_group(c10::intrusive_ptr<c10d::Backend> transport, std::string name,
                 std::chrono::milliseconds timeout, transport_maker make_transport);
-  /// Waits until all that was called has begun, as `shutdown` does.
+  /// Waits until all that was called has begun, as `shutdown` does, and then for the end of the
+  /// transport, which waits for its operations. After `abort` a thread does the latter.
   ~process_group() override;
 
   using work = c10::intrusive_ptr<c10d::Work>;
@@ -113,6 +119,11 @@ class process_group final : public c10d::Backend {
   work barrier(const c10d::BarrierOptions& options) override;
   void monitoredBarrier(const c10d::BarrierOptions& options, bool all_ranks) override;
 
+  /// Ends all groups, together with the process: waits for their operations, but not beyond
+  /// `deadline`, and not for those that end only if somebody waits for them. A group with operations
+  /// that are not over then is never destroyed.
+  static void leave_all(std::chrono::steady_clock::time_point deadline) noexcept;
+
   /// Returns the transport, for those who ask for more than c10d does.
   const c10::intrusive_ptr<c10d::Backend>& transport() const { return transport_; }
 
@@ -120,19 +131,21 @@ class process_group final : public c10d::Backend {
   // What calls of the transport return.
   using on_transport = device_work::start;
 
+  // Every operation begins with it: throws if the group is of no use any more.
   operation named(const char* name, c10d::OpType type) const;
   loans loans_of(const at::Tensor& any) { return {lanes_, any.device()}; }
   work run(operation what, loans lent, tensor_lists outputs, on_transport call);
   work on_cpu(const on_transport& call);
   void keep(const c10::intrusive_ptr<device_work>& made);
   void check_usable(const operation& what) const;
+  void leave(std::chrono::steady_clock::time_point deadline) noexcept;
 
-  const c10::intrusive_ptr<c10d::Backend> transport_;
+  c10::intrusive_ptr<c10d::Backend> transport_;
   const c10::intrusive_ptr<group_options> options_;
   const transport_maker make_transport_;
   const int process_;  // that made it
   std::atomic<const char*> unusable_{nullptr};  // why, after abort or shutdown
-  std::atomic<bool> failed_{false};
+  std::atomic<bool> aborted_{false};
   lanes_of_devices lanes_;
   issuer issuer_;
 

@@ -103,7 +103,6 @@ process_group::work process_group::allreduce_sparse(tensors& all,
   TORCH_CHECK_VALUE(options.reduceOp == c10d::ReduceOp::SUM, what.text(),
                     ": Gloo has ReduceOp.SUM only for sparse tensors");
   check_reduction(what, options.reduceOp, all[0].scalar_type());
-  check_usable(what);
   tensors hosts{all[0].cpu()};
   return on_cpu([&]() -> work {
     auto made = c10::make_intrusive<sparse_work>(what, transport_->allreduce(hosts, options),

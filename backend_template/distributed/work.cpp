@@ -4,7 +4,7 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <c10/util/Exception.h>
 
-#include <optional>
+#include <thread>
 #include <utility>
 
 #include "backend_template/core/devices/device.h"
@@ -68,12 +68,15 @@ void device_work::follow(c10::intrusive_ptr<c10d::Work> transports) {
       // c10d's way to say that there is none.
     }
   }
+  bool in_a_thread = false;
   {
     const std::lock_guard lock(mutex_);
     transports_ = std::move(transports);
     lazy_ = ended == nullptr;
+    in_a_thread = lazy_ && future_is_wanted_;
   }
   cv_.notify_all();
+  if (in_a_thread) complete_in_a_thread();
   if (ended == nullptr) return;
   auto self = c10::intrusive_ptr<device_work>::reclaim_copy(this);
   ended->addCallback(
@@ -155,6 +158,11 @@ void device_work::synchronize() {
   lent_.order();
 }
 
+bool device_work::has_ended(std::chrono::steady_clock::time_point deadline) {
+  std::unique_lock lock(mutex_);
+  return cv_.wait_until(lock, deadline, [&] { return completed_ || (lazy_ && !ends_); });
+}
+
 bool device_work::isCompleted() {
   {
     const std::lock_guard lock(mutex_);
@@ -204,7 +212,20 @@ void device_work::abort() {
 }
 
 c10::intrusive_ptr<c10::ivalue::Future> device_work::getFuture() {
+  bool in_a_thread = false;
+  {
+    const std::lock_guard lock(mutex_);
+    in_a_thread = !std::exchange(future_is_wanted_, true) && lazy_ && !ends_;
+  }
+  if (in_a_thread) complete_in_a_thread();
   return future_;
+}
+
+void device_work::complete_in_a_thread() {
+  // Detached, since the transport may wait for a process that never comes.
+  std::thread([self = c10::intrusive_ptr<device_work>::reclaim_copy(this)] {
+    self->complete_lazily(kNoTimeout);
+  }).detach();
 }
 
 uint64_t device_work::getSequencenumber() const {

@@ -16,7 +16,8 @@ namespace outback::distributed {
 ///
 /// It is complete when the transport is and the copies back to the device are enqueued. The
 /// transport says so for most operations. Sends, receives and some others of Gloo's are ended by
-/// whoever waits for them, and so is this Work then: it is "lazy".
+/// whoever waits for them, and so is this Work then: it is "lazy". If somebody asks for the future
+/// of a lazy Work, a thread waits for it.
 ///
 /// Thread-safe. Errors are c10d::DistBackendError with the operation's name, rank, group and time.
 class device_work final : public c10d::Work {
@@ -40,6 +41,10 @@ class device_work final : public c10d::Work {
   /// Does nothing if the Work is complete.
   void fail(const std::string& why) noexcept;
 
+  /// Waits until the Work is complete or only a wait would complete it, but not beyond `deadline`.
+  /// Returns whether that is so.
+  bool has_ended(std::chrono::steady_clock::time_point deadline);
+
   bool isCompleted() override;
   bool isSuccess() const override;
   std::exception_ptr exception() const override;
@@ -58,6 +63,7 @@ class device_work final : public c10d::Work {
   void follow(c10::intrusive_ptr<c10d::Work> transports);
   void complete(std::exception_ptr error) noexcept;
   void complete_lazily(std::chrono::milliseconds timeout);
+  void complete_in_a_thread();
   void refuse_failed() const;
 
   const operation what_;
@@ -69,6 +75,7 @@ class device_work final : public c10d::Work {
   c10::intrusive_ptr<c10d::Work> transports_;  // null until it is begun
   bool lazy_ = false;
   bool ends_ = false;  // somebody completes it
+  bool future_is_wanted_ = false;
 };
 
 }  // namespace outback::distributed

@@ -2,6 +2,7 @@
 in C++ (distributed/process_group.h) and communicates through another one, Gloo's, that is made here.
 """
 
+import atexit
 from datetime import timedelta
 from typing import Any
 
@@ -11,6 +12,7 @@ import torch.distributed as dist
 from . import _native, name
 
 KIND = "outback"
+_SECONDS_AT_EXIT = 5.0  # for operations that are under way when the process ends
 
 
 def make_transport(
@@ -54,6 +56,7 @@ def _create(facts: Any, options: Any) -> Any:
 def register() -> None:
     if not dist.is_available():
         return
+    atexit.register(_native.leave_groups, _SECONDS_AT_EXIT)
     dist.Backend.register_backend(KIND, _create, extended_api=True, devices=[name])
     _complete_configurations()
     _leave_default_to_vendors()
