@@ -11,7 +11,15 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
-from . import checkpoints, compiled, data_parallel, pipelines, sharded, split_layers  # noqa: F401
+from . import (  # noqa: F401, for the forms that they define
+    checkpoints,
+    compiled,
+    data_parallel,
+    overlap,
+    pipelines,
+    sharded,
+    split_layers,
+)
 from .form import FORMS, World
 
 
