@@ -59,9 +59,6 @@ void check_layout(const operation& what, const std::vector<at::Tensor>& tensors,
                       : each.is_nested()  ? "nested"
                                           : "sparse",
                       " one; send its parts");
-    TORCH_CHECK_VALUE(!each.is_conj() && !each.is_neg(), what.text(),
-                      ": a tensor is a view that is conjugated or negated when it is read; pass "
-                      "tensor.resolve_conj().resolve_neg()");
     const bool fits = wanted == layout::dense ? each.is_non_overlapping_and_dense()
                                               : each.is_contiguous();
     TORCH_CHECK_VALUE(fits, what.text(), ": a tensor of shape ", each.sizes(), " and strides ",

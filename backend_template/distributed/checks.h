@@ -25,7 +25,7 @@ bool are_on_cpu(const operation& what, const std::vector<at::Tensor>& tensors,
                 std::optional<c10::Device> bound);
 
 /// Throws c10::ValueError for a tensor that the group cannot send as it lies in memory: sparse,
-/// quantized, nested, conjugated lazily, or with other elements between its own.
+/// quantized, nested, or with other elements between its own.
 void check_layout(const operation& what, const std::vector<at::Tensor>& tensors, layout wanted);
 
 /// Throws c10::ValueError if `tensors` do not all have one dtype.

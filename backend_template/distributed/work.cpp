@@ -46,7 +46,7 @@ void device_work::begin(const start& call) noexcept {
     lent_.wait_until_fetched();
     begin_here(call);
   } catch (...) {
-    complete(what_.failed(std::current_exception()));
+    complete(what_.failed(std::current_exception()));  // those of begin_here stay as they are
   }
 }
 
@@ -55,8 +55,12 @@ void device_work::begin_here(const start& call) {
     const std::lock_guard lock(mutex_);
     if (ends_) return;  // aborted before it was begun
   }
-  const below_autograd guard;
-  follow(call());
+  try {
+    const below_autograd guard;
+    follow(call());
+  } catch (...) {
+    std::rethrow_exception(what_.failed(std::current_exception()));
+  }
 }
 
 void device_work::follow(c10::intrusive_ptr<c10d::Work> transports) {

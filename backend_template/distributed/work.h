@@ -29,9 +29,9 @@ class device_work final : public c10d::Work {
   /// of lists if there are several.
   device_work(operation what, loans lent, std::vector<std::vector<at::Tensor>> outputs);
 
-  /// Begins the operation, if the device's part is done or not. Call one of them, once. `begin`
-  /// waits for the device and throws nothing: an error is the Work's. `begin_here` does not wait,
-  /// and throws what the transport throws: an argument that it refuses.
+  /// Begin the operation. Call one of them, once. `begin` waits for the device and throws nothing:
+  /// an error is the Work's. `begin_here` does not wait, so `may_begin_here` has to be true, and
+  /// throws what the transport refuses.
   void begin(const start& call) noexcept;
   void begin_here(const start& call);
   bool may_begin_here() const { return lent_.is_fetched(); }

@@ -34,7 +34,7 @@ def group():
 
 
 _RANKS = """
-import sys
+import datetime, sys
 sys.path.insert(0, {folder!r})
 import torch, torch_acme
 import torch.distributed as dist
@@ -48,14 +48,20 @@ ranks.run({size}, work, {store!r}, {group})
 
 
 @pytest.fixture
-def run_ranks(run_python, tmp_path):
+def folder() -> str:
+    """That of the modules that programs import."""
+    return str(Path(__file__).parent)
+
+
+@pytest.fixture
+def run_ranks(run_python, tmp_path, folder):
     """Runs source text in several processes, which have a process group and `rank`. It is the body
     of a function. `group` are arguments of init_process_group, as source text."""
     stores = (str(tmp_path / f"store_{i}") for i in count())
 
     def run(source: str, *, size: int = 2, group: str = "", **how):
         body = textwrap.indent(textwrap.dedent(source), "    ")
-        folder = str(Path(__file__).parent)
+        how.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")  # one fork server, and no warnings of torch
         program = _RANKS.format(
             folder=folder, source=body, size=size, store=next(stores), group=group
         )

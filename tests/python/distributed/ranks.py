@@ -8,6 +8,7 @@ calls before must not have started the backend.
 """
 
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable
@@ -53,6 +54,8 @@ def run(size: int, work: Callable[[int], None], store: str, **options: Any) -> N
     except BaseException:
         traceback.print_exc()
         code = 1
+        for other in others:  # which would wait for this one
+            os.kill(other, signal.SIGKILL)
     for other in others:
         code |= os.waitstatus_to_exitcode(os.waitpid(other, 0)[1]) != 0
     sys.stdout.flush()

@@ -1,0 +1,132 @@
+"""How groups end: with a peer, by an abort, in a fork, with the process."""
+
+import pytest
+
+pytestmark = pytest.mark.turns_on_memory
+
+
+def test_a_peer_that_died_is_an_error_with_the_operations_name(run_ranks):
+    done = run_ranks(
+        """
+        import os, signal
+        x = torch.ones(3, device="acme")
+        dist.all_reduce(x)
+        if rank == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        for operation in (dist.all_reduce, lambda x: dist.recv(x, 1)):
+            try:
+                operation(x)
+            except dist.DistBackendError as error:
+                assert "of group default_pg (rank 0 of 2) failed after" in str(error), error
+            else:
+                raise AssertionError
+        print("noticed")
+        """,
+        check=False,
+    )
+    assert done.output == "noticed", done
+
+
+def test_a_late_peer_is_an_error_with_the_operations_name(run_ranks):
+    run_ranks(
+        """
+        store = dist.distributed_c10d._get_default_store()
+        if rank == 0:
+            try:
+                dist.all_reduce(torch.ones(3, device="acme"))
+            except dist.DistBackendError as error:
+                assert "acme: all_reduce of group default_pg (rank 0 of 2) failed" in str(error)
+                assert "Timed out waiting 300ms" in str(error), error
+            else:
+                raise AssertionError
+            store.set("noticed", "")
+        else:
+            store.wait(["noticed"])
+        """,
+        group="timeout=datetime.timedelta(milliseconds=300)",
+    )
+
+
+@pytest.mark.parametrize("operation", ["dist.all_reduce(x, async_op=True)", "dist.irecv(x, 1)"])
+def test_another_thread_may_abort(run_ranks, operation):
+    run_ranks(
+        f"""
+        import threading
+        store = dist.distributed_c10d._get_default_store()
+        x = torch.ones(3, device="acme")
+        dist.all_reduce(x)
+        if rank == 0:
+            work = {operation}
+            threading.Timer(0.1, dist.distributed_c10d._abort_process_group).start()
+            try:
+                work.wait()
+            except dist.DistBackendError as error:
+                assert "it was aborted" in str(error)
+            else:
+                raise AssertionError
+            store.set("noticed", "")
+        else:
+            store.wait(["noticed"])
+        """
+    )
+
+
+def test_a_fork_has_no_part_in_the_group(run_ranks):
+    run_ranks(
+        """
+        import os
+        group = dist.group.WORLD._get_backend(torch.device("acme"))
+        dist.barrier()
+        child = os.fork()
+        if child == 0:
+            try:
+                group.barrier()
+            except dist.DistBackendError as error:
+                os._exit(0 if "is a fork of the one that made the group" in str(error) else 1)
+            os._exit(2)
+        assert os.waitpid(child, 0)[1] == 0
+        x = torch.ones(3, device="acme")
+        dist.all_reduce(x)
+        assert x.tolist() == [2, 2, 2]
+        """
+    )
+
+
+ENDS_EARLY = """
+import os, sys
+sys.path.insert(0, {folder!r})
+import torch, torch_acme
+import torch.distributed as dist
+import ranks
+
+rank, others = ranks.fork(2)
+ranks.start(rank, 2, {store!r})
+x = torch.ones(3, device="acme")
+dist.all_reduce(x)
+store = dist.distributed_c10d._get_default_store()
+if rank == 0:
+    {pending}
+    print("ends")
+else:
+    import time
+    time.sleep({seconds})
+    os._exit(0)
+"""
+
+
+@pytest.mark.parametrize(
+    "pending, seconds",
+    [
+        ("pass", 0),
+        ("work = dist.all_reduce(x, async_op=True)", 0.5),
+        ("work = dist.irecv(x, 1)", 0.5),
+        ("torch.acme._sleep(300_000_000); work = dist.all_reduce(x, async_op=True)", 0.5),
+    ],
+)
+def test_a_process_may_end_without_destroying_its_groups(
+    run_to_the_end, tmp_path, folder, pending, seconds
+):
+    source = ENDS_EARLY.format(
+        folder=folder, store=str(tmp_path / "store"), pending=pending, seconds=seconds
+    )
+    assert run_to_the_end(source).output == "ends"

@@ -1,0 +1,73 @@
+"""What the process group refuses before anything is sent: one process may do it alone."""
+
+import pytest
+
+pytestmark = pytest.mark.turns_on_memory
+
+
+def test_refusals_name_the_operation_and_what_to_do(run_ranks):
+    run_ranks(
+        """
+        import warnings
+        warnings.simplefilter("ignore")
+
+        def refused(call, *words):
+            try:
+                call()
+            except (ValueError, RuntimeError) as error:
+                for word in (f"of group default_pg (rank {rank} of 2)", *words):
+                    assert word in str(error), (word, str(error))
+            else:
+                raise AssertionError(words)
+
+        def of(*shape, **how):
+            return torch.ones(*shape, device="acme:0", **how)
+
+        other = torch.ones(2, device="acme:1")
+        if rank == 0:
+            refused(lambda: dist.all_gather([of(2), other], of(2)), "all_gather", "acme:0 and acme:1")
+            refused(lambda: dist.all_gather([of(2), torch.ones(2)], of(2)), "acme:0 and cpu")
+            refused(lambda: dist.all_reduce(other), "is on acme:1", "bound to acme:0", "device_id")
+            refused(lambda: dist.send(of(4, 4)[:, ::2], 1), "send", "[4, 2]", "contiguous()")
+            refused(lambda: dist.all_reduce(of(4, 4)[::2]), "contiguous()")
+            refused(lambda: dist.all_gather([of(2, 3), of(2, 3)], of(3, 2).t()), "contiguous()")
+            group = dist.group.WORLD._get_backend(torch.device("acme"))
+            refused(lambda: group.broadcast(of(2, 2).to_sparse(), 0), "broadcast", "sparse")
+            refused(lambda: dist.all_reduce(of(2, dtype=torch.int16)), "all_reduce", "Short")
+            refused(lambda: dist.reduce(of(2), 0, op=dist.ReduceOp.BAND), "BAND", "integers")
+            refused(
+                lambda: dist.reduce_scatter_tensor(
+                    of(1), of(2), op=dist._make_nccl_premul_sum(2.0)
+                ),
+                "PREMUL_SUM",
+            )
+            refused(
+                lambda: dist.all_reduce_coalesced([of(2), of(2, dtype=torch.float64)]),
+                "dtypes Float and Double",
+            )
+        # Nothing was sent: the processes still agree on what comes next.
+        x = of(2)
+        dist.all_reduce(x)
+        assert x.tolist() == [2, 2]
+        """,
+        group="device_id=torch.device('acme:0')",
+    )
+
+
+def test_a_stream_that_is_captured_is_refused(run_ranks):
+    run_ranks(
+        """
+        x = torch.ones(2, device="acme")
+        dist.all_reduce(x)
+        graph = torch.acme.CUDAGraph()
+        try:
+            with torch.acme.graph(graph):
+                dist.all_reduce(x)
+        except RuntimeError as error:
+            assert "is captured for a graph" in str(error), error
+        else:
+            raise AssertionError
+        dist.all_reduce(x)
+        assert x.tolist() == [4, 4]
+        """
+    )

@@ -1,0 +1,142 @@
+"""How a program gets a process group of the device: by saying nothing, by names, by parts."""
+
+import pytest
+import torch
+import torch.distributed as dist
+
+pytestmark = pytest.mark.any_runtime
+
+
+def test_the_group_is_the_devices_default():
+    assert dist.Backend.default_device_backend_map["acme"] == "outback"
+    assert dist.get_default_backend_for_device("acme") == "outback"
+    assert dist.get_default_backend_for_device("cpu") == "gloo"
+    assert dist.Backend.backend_capability["gloo"] == ["cpu", "cuda"]  # as ever
+
+
+def test_nothing_named_serves_the_device_and_the_cpu(run_ranks):
+    run_ranks(
+        """
+        world = dist.group.WORLD
+        assert sorted(map(str, world._device_types)) == ["acme", "cpu"]
+        assert type(world._get_backend(torch.device("cpu"))) is dist.ProcessGroupGloo
+        part = dist.new_group([0, 1])
+        for group in (None, part):
+            for device in ("acme", "cpu"):
+                x = torch.full((3,), rank + 1.0, device=device)
+                dist.all_reduce(x, group=group)
+                assert x.tolist() == [3, 3, 3] and x.device.type == device
+        objects = [None, None]
+        dist.all_gather_object(objects, {"rank": rank})
+        assert objects == [{"rank": 0}, {"rank": 1}]
+        dist.barrier()
+        """
+    )
+
+
+@pytest.mark.parametrize(
+    "named",
+    ["backend='outback'", "backend='cpu:gloo,acme:outback'", "device_id=torch.device('acme:0')"],
+)
+def test_a_group_by_a_name_or_a_device(run_ranks, named):
+    run_ranks(
+        """
+        for device in ("acme", "cpu"):
+            x = torch.full((3,), rank + 1.0, device=device)
+            dist.all_reduce(x)
+            assert x.tolist() == [3, 3, 3] and x.device.type == device
+        """,
+        group=named,
+    )
+
+
+def test_the_group_takes_tensors_of_the_cpu_too(run_ranks):
+    run_ranks(
+        """
+        x, y = torch.ones(3, device="acme"), torch.ones(3)
+        later = dist.all_reduce(x, async_op=True)
+        dist.all_reduce(y)
+        later.wait()
+        assert x.tolist() == y.tolist() == [2, 2, 2]
+        """,
+        group="backend='cpu:outback,acme:outback'",
+    )
+
+
+def test_a_program_of_the_cpu_is_as_it_was(run_ranks):
+    run_ranks(
+        """
+        world = dist.group.WORLD
+        assert dist.get_backend() == "gloo"
+        assert sorted(map(str, world._device_types)) == ["cpu", "cuda"]
+        x = torch.ones(2)
+        dist.all_reduce(x)
+        assert x.tolist() == [2, 2]
+        dist.monitored_barrier()
+        assert not torch.acme.is_initialized()
+        """,
+        group="backend='gloo'",
+    )
+
+
+def test_parts_of_a_group_that_is_bound_to_a_device(run_ranks):
+    run_ranks(
+        """
+        from torch.distributed.device_mesh import init_device_mesh
+
+        def total(group, device="acme"):
+            x = torch.full((2,), 1.0 + dist.get_rank(), device=device)
+            dist.all_reduce(x, group=group)
+            return x[0].item()
+
+        assert total(dist.split_group(split_ranks=[[0], [1]])) == rank + 1
+        assert total(dist.split_group(split_ranks=[[0, 1]])) == 3
+        assert total(dist.new_group([0, 1])) == 3
+        # Gloo by name: torch wants each group to serve the device that the first is bound to.
+        gloo = dist.new_group([0, 1], backend="gloo")
+        assert total(gloo) == total(gloo, "cpu") == 3
+        mesh = init_device_mesh("acme", (1, 2), mesh_dim_names=("rows", "columns"))
+        assert total(mesh["columns"].get_group()) == 3
+        assert total(mesh["rows"].get_group()) == rank + 1
+        """,
+        group="device_id=torch.device('acme:0')",
+    )
+
+
+def test_gloo_by_name_does_not_get_the_devices_addresses(run_ranks):
+    run_ranks(
+        """
+        x = torch.ones(3, device="acme")
+        for operation in (dist.all_reduce, lambda x: dist.send(x, 1 - rank)):
+            try:
+                operation(x)
+            except RuntimeError as error:
+                assert "No backend type associated with device type acme" in str(error)
+            else:
+                raise AssertionError("Gloo took it")
+        """,
+        group="backend='gloo'",
+    )
+    with pytest.raises(ValueError, match='"acme:gloo": .* Use "acme:outback"'):
+        dist.distributed_c10d.BackendConfig(dist.Backend("cpu:gloo,acme:gloo"))
+
+
+def test_torch_without_gloo_is_named(run_python):
+    done = run_python(
+        """
+        import torch, torch_acme
+        import torch.distributed as dist
+        dist.is_gloo_available = lambda: False
+        dist.init_process_group("acme:outback", rank=0, world_size=1, store=dist.HashStore())
+        """,
+        check=False,
+    )
+    assert "acme: communication between processes goes through Gloo" in done.errors
+    assert "this torch was built without it" in done.errors
+
+
+def test_symmetric_memory_is_refused():
+    from torch.distributed import _symmetric_memory
+
+    with pytest.raises(RuntimeError, match="SymmetricMemory does not support device type acme"):
+        _symmetric_memory.empty(4, device=torch.device("acme"))

@@ -1,0 +1,130 @@
+"""What an asynchronous operation returns: waits, futures, errors."""
+
+import pytest
+
+pytestmark = pytest.mark.turns_on_memory
+
+
+def test_futures_have_the_devices_tensors(run_ranks):
+    run_ranks(
+        """
+        x = torch.full((3,), rank + 1.0, device="acme")
+        seen = []
+        work = dist.all_reduce(x, async_op=True)
+        future = work.get_future().then(lambda done: (done.value()[0] * 2).tolist())
+        assert future.wait() == [6, 6, 6]
+        assert work.wait() and work.is_completed() and work.is_success()
+        assert work.result()[0] is x and work.get_future().value()[0] is x
+        # A list of lists, and an operation that Gloo ends only if somebody waits for it.
+        outs = [torch.zeros(1, device="acme") for _ in range(2)]
+        value = dist.all_gather(outs, x[:1], async_op=True).get_future().wait()
+        assert [each.item() for each in value] == [3, 3]
+        out = torch.zeros(1, device="acme")
+        work = dist.reduce_scatter(out, [x[:1].clone(), x[:1].clone()], async_op=True)
+        assert work.get_future().wait()[0].item() == 6
+        if rank == 0:
+            dist.send(x, 1)
+        else:
+            assert dist.irecv(x, 0).get_future().wait()[0] is x
+        """
+    )
+
+
+def test_a_wait_may_have_a_timeout(run_ranks):
+    run_ranks(
+        """
+        from datetime import timedelta
+        store = dist.distributed_c10d._get_default_store()
+        x = torch.full((3,), rank + 1.0, device="acme")
+        if rank == 0:
+            work = dist.all_reduce(x, async_op=True)
+            try:
+                work.wait(timedelta(milliseconds=50))
+            except dist.DistBackendError as error:
+                assert "all_reduce of group default_pg (rank 0 of 2)" in str(error)
+                assert "wait(timeout) had 50 ms" in str(error)
+            else:
+                raise AssertionError
+            store.set("go", "on")
+        else:
+            store.wait(["go"])
+            work = dist.all_reduce(x, async_op=True)
+        work.wait()
+        assert x.tolist() == [3, 3, 3]
+        """
+    )
+
+
+def test_coalesced_operations_are_one_work(run_ranks):
+    run_ranks(
+        """
+        from torch.distributed.distributed_c10d import _coalescing_manager
+        x, y = (torch.full((2,), rank + 1.0, device="acme") for _ in range(2))
+        with _coalescing_manager(device=x.device, async_ops=True) as together:
+            dist.broadcast(x, 1)
+            dist.broadcast(y, 0)
+        together.wait()
+        assert x.tolist() == [2, 2] and y.tolist() == [1, 1]
+        with _coalescing_manager():
+            dist.all_reduce(x)
+            dist.all_reduce(y)
+        assert x.tolist() == [4, 4] and y.tolist() == [2, 2]
+        # What comes after is not kept back for a manager that is over.
+        dist.all_reduce(x)
+        assert x.tolist() == [8, 8]
+        """
+    )
+
+
+def test_sparse_tensors_are_reduced(run_ranks):
+    run_ranks(
+        """
+        x = torch.sparse_coo_tensor([[0, rank + 1]], [1.0, 2.0], (4,), check_invariants=False)
+        x = x.to("acme")
+        dist.all_reduce(x)
+        assert x.is_sparse and x.device.type == "acme"
+        assert x.to_dense().tolist() == [2, 2, 2, 0]
+        """
+    )
+
+
+def test_inference_tensors_are_taken(run_ranks):
+    run_ranks(
+        """
+        with torch.inference_mode():
+            x = torch.ones(3, device="acme")
+            outs = [torch.zeros(3, device="acme") for _ in range(2)]
+            dist.all_reduce(x)
+            dist.all_gather(outs, x)
+            out = torch.zeros(1, device="acme")
+            dist.reduce_scatter(out, [x[:1].clone(), x[:1].clone()])
+        assert x.tolist() == outs[1].tolist() == [2, 2, 2] and out.item() == 4
+        plain = torch.ones(3, device="acme")
+        before = plain._version
+        dist.all_reduce(plain)
+        assert plain._version == before  # as with Gloo on the CPU
+        """
+    )
+
+
+def test_an_error_of_the_runtime_is_the_works(run_ranks):
+    """In a thread of the group's or of Gloo's it would end the process."""
+    run_ranks(
+        """
+        if not torch.ones(1).pin_memory().is_pinned() or torch.acme.get_device_properties(0).is_host_addressable:
+            return  # nothing is copied
+        x = torch.ones(3, device="acme")
+        works = [dist.all_reduce(x, async_op=True) for _ in range(3)]
+        failed = 0
+        for work in works:
+            try:
+                work.wait()
+            except dist.DistBackendError as error:
+                failed += 1
+                assert "all_reduce of group default_pg" in str(error), error
+                assert "injected fault: mem_copy" in str(error), error
+                assert work.exception() is not None and not work.is_success()
+        assert failed == 1, failed
+        """,
+        OUTBACK_FAULTS="mem_copy:5=internal",
+    )
