@@ -9,6 +9,7 @@ from collections.abc import Callable
 import attributes
 import clean_build
 import copies
+import distributed
 import fallback
 import memory
 import models
@@ -43,6 +44,7 @@ def main() -> int:
         "runtime": lambda: runtime.sections(),
         "memory": lambda: memory.sections(),
         "startup": lambda: startup.sections(backend, options.processes),
+        "distributed": lambda: distributed.sections(backend, options.seconds),
         "twin": lambda: twin.host_sections(backend, options.seconds),
         "twin-device": lambda: twin.device_sections(backend, options.seconds),
     }
@@ -102,6 +104,7 @@ def _options() -> argparse.Namespace:
             "runtime",
             "memory",
             "startup",
+            "distributed",
             "twin",
             "twin-device",
         ),

@@ -8,7 +8,9 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
+import torch
 
+from .training.form import Form
 from .training.processes import FORMS
 
 pytestmark = pytest.mark.turns_on_memory
@@ -71,17 +73,19 @@ def is_form(item: pytest.Item) -> bool:
     return "form" in getattr(getattr(item, "callspec", None), "params", {})
 
 
+def marks(form: Form) -> list[pytest.MarkDecorator]:
+    reaches = torch.acme.get_device_properties(0).is_host_addressable
+    skip = pytest.mark.skipif(not reaches, reason="the CPU cannot address this device's memory")
+    return [*[pytest.mark.slow] * form.slow, *[skip] * form.in_place]
+
+
 @pytest.mark.parametrize(
-    "form",
-    [
-        pytest.param(form, id=form.name, marks=[pytest.mark.slow] if form.processes > 2 else [])
-        for form in FORMS.values()
-    ],
+    "form", [pytest.param(form, id=form.name, marks=marks(form)) for form in FORMS.values()]
 )
 def test_the_losses_are_those_of_one_process(form, found):
     of_ranks = [losses for losses in found.losses("forms", form.name) if losses]
     if form.reference is None:
-        return  # it has asserted all there is
+        return
     (alone,) = found.losses("references", form.name)
     assert alone[-1] < alone[0] / 2  # it learns, so that wrong gradients show
     mean = [fmean(each for each in step if each is not None) for step in zip_longest(*of_ranks)]

@@ -39,7 +39,7 @@ def in_a_graph(world: World) -> Losses:
     return train_with(world, "aot_eager")
 
 
-@form("compiled, gradients averaged in a graph of Inductor's", alone)
+@form("compiled, gradients averaged in a graph of Inductor's", alone, slow=True, in_place=True)
 def in_a_graph_of_inductor(world: World) -> Losses:
     return train_with(world, "inductor")
 

@@ -42,21 +42,32 @@ Reference = Callable[[torch.device], Losses]
 class Form:
     name: str
     run: Callable[[World], Losses | None]  # this rank's losses; None: it sees no loss
-    reference: Reference  # the same in one process
+    reference: Reference | None  # the same in one process
     processes: int
     tolerance: float  # of a loss
+    slow: bool  # longer than it is worth each time
+    in_place: bool  # only where the CPU reaches the device's memory
 
 
 FORMS: dict[str, Form] = {}
 
 
-def form(name: str, reference: Reference, *, processes: int = 2, tolerance: float = 2e-6):
-    """Adds the decorated function to FORMS."""
+def form(
+    name: str,
+    reference: Reference | None,  # none: the form asserts all there is by itself
+    *,
+    processes: int = 2,
+    tolerance: float = 2e-6,
+    slow: bool = False,
+    in_place: bool = False,
+):
+    """Adds the decorated function to FORMS. More processes than a machine of CI has cores are slow."""
+    slow = slow or processes > 2
 
     def add(run: Callable[[World], Losses | None]):
         if name in FORMS:
             raise ValueError(f"{name}: there is such a form already")
-        FORMS[name] = Form(name, run, reference, processes, tolerance)
+        FORMS[name] = Form(name, run, reference, processes, tolerance, slow, in_place)
         return run
 
     return add

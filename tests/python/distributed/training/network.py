@@ -25,8 +25,10 @@ class Attention(nn.Module):
             project(x).unflatten(-1, (-1, WIDTH // HEADS)).transpose(1, 2)
             for project in (self.query, self.key, self.value)
         )
-        mixed = functional.scaled_dot_product_attention(*heads, is_causal=True)
-        return self.out(mixed.transpose(1, 2).flatten(2))
+        return self.out(self.attend(*heads).transpose(1, 2).flatten(2))
+
+    def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        return functional.scaled_dot_product_attention(query, key, value, is_causal=True)
 
 
 class Layer(nn.Module):

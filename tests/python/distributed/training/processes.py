@@ -14,11 +14,13 @@ import torch.distributed as dist
 from . import (  # noqa: F401, for the forms that they define
     checkpoints,
     compiled,
+    context,
     data_parallel,
     overlap,
     pipelines,
     sharded,
     split_layers,
+    symmetric,
 )
 from .form import FORMS, World
 
