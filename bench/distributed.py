@@ -15,7 +15,6 @@ from timing import Measurement
 
 RANKS = 2
 RANK = Path(__file__).with_name("distributed_rank.py")
-LARGE = 64 << 20  # bytes, of the largest all_reduce
 # Of the ratios. Operators over copies take longer than the CPU's, so that steps have no limit there.
 LIMITS = {
     "all_reduce, 64 MiB": {"in place": 1.05, "staged": 1.15},
@@ -26,37 +25,43 @@ LIMITS = {
 }
 
 
-def sections(backend: Backend, seconds: float) -> list[Section]:
+def sections(backend: Backend, mebibytes: int, seconds: float) -> list[Section]:
+    """With at most so many MiB in an all_reduce."""
     ways = {"in place" if backend.is_in_place else "staged": {}}
     if backend.is_in_place:
         ways["staged"] = {"OUTBACK_HOST_ADDRESSABLE": "0"}
-    found = {way: _rows(backend, way, seconds, variables) for way, variables in ways.items()}
-    constants = [row for way, rows in found.items() for row in _constants(way, rows)]
+    found = {
+        way: _rows(backend, way, mebibytes, seconds, variables) for way, variables in ways.items()
+    }
+    constants = [row for way, rows in found.items() for row in _constants(way, mebibytes, rows)]
     return [
         *(Section(f"torch.distributed, {RANKS} processes, {way}", found[way]) for way in found),
         Section("torch.distributed, the constants of a link", constants),
     ]
 
 
-def _rows(backend: Backend, way: str, seconds: float, variables: dict[str, str]) -> list[Row]:
+def _rows(
+    backend: Backend, way: str, mebibytes: int, seconds: float, variables: dict[str, str]
+) -> list[Row]:
     return [
         Row(name, against, Measurement(**measured), limit=LIMITS.get(name, {}).get(way))
-        for name, against, measured in _measured(backend, seconds, variables)
+        for name, against, measured in _measured(backend, mebibytes, seconds, variables)
     ]
 
 
-def _constants(way: str, rows: list[Row]) -> list[Row]:
+def _constants(way: str, mebibytes: int, rows: list[Row]) -> list[Row]:
     """Of the time of a ring's all_reduce, 2 (p - 1) (alpha + n / (p beta)) for n bytes."""
     times = {row.name: row.measured.ns for row in rows}
     latency, messages = times["all_reduce, 16 bytes"], 2 * (RANKS - 1)
-    transfer = times["all_reduce, 64 MiB"] - latency
+    transfer = times[f"all_reduce, {mebibytes} MiB"] - latency
+    size = (mebibytes << 20) // RANKS
     return [
         Row(f"alpha, {way}: a message without bytes", "", _once(latency / messages)),
         Row(
-            f"beta, {way}: a message of {LARGE // RANKS >> 20} MiB",
+            f"beta, {way}: a message of {size / 2**20:g} MiB",
             "",
             _once(transfer / messages),
-            bytes=LARGE // RANKS,
+            bytes=size,
         ),
     ]
 
@@ -66,7 +71,7 @@ def _once(ns: float) -> Measurement:
 
 
 def _measured(
-    backend: Backend, seconds: float, variables: dict[str, str]
+    backend: Backend, mebibytes: int, seconds: float, variables: dict[str, str]
 ) -> list[tuple[str, str, dict]]:
     """What the ranks' programs measure: names, what they are measured against, Measurements."""
     with tempfile.TemporaryDirectory() as folder:
@@ -76,6 +81,7 @@ def _measured(
                     *(sys.executable, str(RANK), "--rank", str(rank), "--ranks", str(RANKS)),
                     *("--package", backend.package, "--device", backend.name),
                     *("--store", f"{folder}/store", "--seconds", str(seconds)),
+                    *("--mebibytes", str(mebibytes)),
                 ],
                 env=os.environ | {"OMP_NUM_THREADS": "1"} | variables,
                 stdout=subprocess.PIPE,

@@ -22,9 +22,9 @@ from torch.nn.parallel import DistributedDataParallel
 
 HALF_ROUND = 0.005  # seconds, of one side of a round
 MAX_ROUNDS = 301
-SIZES = {16: "16 bytes", 4 << 10: "4 KiB", 64 << 10: "64 KiB", 1 << 20: "1 MiB",
-         16 << 20: "16 MiB", 64 << 20: "64 MiB"}  # fmt: skip
-BUCKETS, BUCKET = 4, 16 << 20
+SIZES = {"16 bytes": 16, "4 KiB": 4 << 10, "64 KiB": 64 << 10}
+SIZES |= {f"{count} MiB": count << 20 for count in (1, 4, 16, 64)}
+BUCKETS = 4
 BATCH = 8
 CPU = torch.device("cpu")
 
@@ -106,9 +106,9 @@ class Buckets:
     """A step whose backward makes the buckets one after the other. What the device computes for one
     is a timed wait on its stream, which takes no core of the CPU."""
 
-    def __init__(self, device: torch.device, nanoseconds: int) -> None:
+    def __init__(self, device: torch.device, size: int, nanoseconds: int) -> None:
         self._module = getattr(torch, device.type)
-        self._buckets = [torch.zeros(BUCKET // 4, device=device) for _ in range(BUCKETS)]
+        self._buckets = [torch.zeros(size // 4, device=device) for _ in range(BUCKETS)]
         self._nanoseconds = nanoseconds
 
     def overlapping(self) -> None:
@@ -128,7 +128,7 @@ class Buckets:
             self._module.synchronize()
 
 
-def measure(device: torch.device, seconds: float) -> list[tuple[str, str, Measurement]]:
+def measure(device: torch.device, mebibytes: int, seconds: float) -> list[tuple[str, str, Measurement]]:
     measuring = Measuring(device, seconds)
     cpu = "Gloo, CPU tensors"
     rows = [
@@ -137,7 +137,8 @@ def measure(device: torch.device, seconds: float) -> list[tuple[str, str, Measur
             cpu,
             measuring.paired(_reducing(device, size), _reducing(CPU, size)),
         )
-        for size, name in SIZES.items()
+        for name, size in SIZES.items()
+        if size <= mebibytes << 20
     ]
     for name, parallel in (
         ("DDP", lambda device: DistributedDataParallel),
@@ -145,8 +146,9 @@ def measure(device: torch.device, seconds: float) -> list[tuple[str, str, Measur
     ):
         here, there = (Step(each, parallel(each)) for each in (device, CPU))
         rows.append((f"{name} step of a small GPT", cpu, measuring.paired(here, there)))
-    one = _reducing(device, BUCKET)
-    buckets = Buckets(device, int(measuring.seconds_of(one) * 1e9))
+    size = (mebibytes << 20) // BUCKETS
+    nanoseconds = int(measuring.seconds_of(_reducing(device, size)) * 1e9)
+    buckets = Buckets(device, size, nanoseconds)
     measured = measuring.paired(buckets.overlapping, buckets.one_by_one)
     rows.append((f"a step of {BUCKETS} buckets", "its parts one by one", measured))
     return rows
@@ -154,10 +156,11 @@ def measure(device: torch.device, seconds: float) -> list[tuple[str, str, Measur
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    for name, kind in (("rank", int), ("ranks", int), ("store", str), ("seconds", float)):
-        parser.add_argument(f"--{name}", type=kind, required=True)
-    parser.add_argument("--package", required=True)
-    parser.add_argument("--device", required=True)
+    for name in ("package", "device", "store"):
+        parser.add_argument(f"--{name}", required=True)
+    for name in ("rank", "ranks", "mebibytes"):
+        parser.add_argument(f"--{name}", type=int, required=True)
+    parser.add_argument("--seconds", type=float, required=True)
     options = parser.parse_args()
     importlib.import_module(options.package)
     torch.set_num_threads(1)
@@ -169,7 +172,7 @@ def main() -> None:
         timeout=timedelta(minutes=5),
         device_id=device,
     )
-    rows = measure(device, options.seconds)
+    rows = measure(device, options.mebibytes, options.seconds)
     dist.destroy_process_group()
     if options.rank == 0:
         print(json.dumps([(*names, dataclasses.asdict(found)) for *names, found in rows]))
