@@ -15,7 +15,7 @@ from timing import Measurement
 
 RANKS = 2
 RANK = Path(__file__).with_name("distributed_rank.py")
-# Of the ratios. Operators over copies take longer than the CPU's, so that steps have no limit there.
+# Of the ratios. Steps have none over copies, where operators take longer than the CPU's.
 LIMITS = {
     "all_reduce, 64 MiB": {"in place": 1.05, "staged": 1.15},
     "all_reduce, 16 bytes": {"in place": 1.30},

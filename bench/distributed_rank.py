@@ -128,7 +128,9 @@ class Buckets:
             self._module.synchronize()
 
 
-def measure(device: torch.device, mebibytes: int, seconds: float) -> list[tuple[str, str, Measurement]]:
+def measure(
+    device: torch.device, mebibytes: int, seconds: float
+) -> list[tuple[str, str, Measurement]]:
     measuring = Measuring(device, seconds)
     cpu = "Gloo, CPU tensors"
     rows = [

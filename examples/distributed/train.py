@@ -77,7 +77,7 @@ def _load(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> i
 
 
 def _note(folder: Path, first: int, step: int, loss: float) -> None:
-    """Writes a line for the step: the step that this start of the program began with, and the loss."""
+    """Writes a line: the step that this start of the program began with, the step, the loss."""
     if dist.get_rank() == 0:
         with (folder / "losses.jsonl").open("a") as file:
             print(json.dumps([first, step, loss]), file=file)

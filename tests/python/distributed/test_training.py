@@ -60,7 +60,7 @@ def found(request, run_python, inductor, tmp_path_factory) -> Found:
                 f"""
                 from pathlib import Path
                 from distributed.training.processes import run
-                run("acme", {names!r}, Path({str(folder)!r}), {size})
+                run({names!r}, Path({str(folder)!r}), {size})
                 """,
                 check=False,
                 imports=IMPORTS,

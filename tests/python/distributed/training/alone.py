@@ -17,7 +17,7 @@ def alone(device: torch.device) -> list[float]:
     return train(model, adam(model), batches(device))
 
 
-# ---- What two ranks compute with fewer bits, or from less data: as they do it, one after the other.
+# ---- What two ranks compute with fewer bits, or from less data: the same, one rank after the other
 
 Combine = Callable[[Tensor, Tensor], Tensor]  # one parameter's gradients on the two ranks
 
@@ -28,7 +28,9 @@ def _in_two(
     model = Network().to(device)
     optimizer = adam(model)
     losses = []
-    for step, halves in enumerate(zip(*(shards(device, rank, 2) for rank in range(2)), strict=True)):
+    for step, halves in enumerate(
+        zip(*(shards(device, rank, 2) for rank in range(2)), strict=True)
+    ):
         both = halves if step < steps_of_second else halves[:1]
         found = [_gradients(model, dtype, *half) for half in both]
         for i, parameter in enumerate(model.parameters()):

@@ -7,9 +7,9 @@ from torch.distributed import _functional_collectives as collectives
 from torch.nn.utils import parameters_to_vector
 
 from .alone import alone
+from .data_parallel import parallel
 from .form import Losses, World, form
 from .network import Network, adam, loss_of, shards
-from .data_parallel import parallel
 
 
 def train_with(world: World, backend: str) -> Losses:

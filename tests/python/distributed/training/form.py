@@ -23,14 +23,12 @@ class World:
 
     def begin(self, name: str) -> None:
         store = dist.FileStore(str(self.folder / f"{name}.store"), self.size)
-        backend = "gloo" if self.device.type == "cpu" else None
         dist.init_process_group(
-            backend,
             rank=self.rank,
             world_size=self.size,
             store=store,
             timeout=TIMEOUT,
-            device_id=None if backend else self.device,
+            device_id=self.device,
         )
 
 
@@ -61,7 +59,7 @@ def form(
     slow: bool = False,
     in_place: bool = False,
 ):
-    """Adds the decorated function to FORMS. More processes than a machine of CI has cores are slow."""
+    """Adds the decorated function to FORMS. Those of four processes are slow: CI has two cores."""
     slow = slow or processes > 2
 
     def add(run: Callable[[World], Losses | None]):

@@ -1,4 +1,4 @@
-"""The network that all forms train, its data, and a step of training: a transformer of two layers."""
+"""What all forms train: a transformer of two layers, its data, and steps of training."""
 
 from collections.abc import Callable, Iterator
 

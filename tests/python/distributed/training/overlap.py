@@ -26,7 +26,9 @@ def overlap(world: World) -> None:
     """The computation that follows a bucket ends when that bucket has arrived, and no sooner: were
     the communication to wait for it, neither would end."""
     elsewhere = torch.acme.Stream()
-    buckets = [torch.full((1000,), float(world.rank + i), device=world.device) for i in range(BUCKETS)]
+    buckets = [
+        torch.full((1000,), float(world.rank + i), device=world.device) for i in range(BUCKETS)
+    ]
     for i, bucket in enumerate(buckets):
         arrived, computed = (torch.acme.Event(enable_timing=True) for _ in range(2))
         work = dist.all_reduce(bucket, async_op=True)

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from . import (  # noqa: F401, for the forms that they define
 from .form import FORMS, World
 
 
-def run(kind: str, names: Iterable[str], folder: Path, size: int) -> None:
+def run(names: Iterable[str], folder: Path, size: int) -> None:
     """Forks `size` ranks, each of which writes the file `folder`/<its rank>.json: what it found of
     each form, and of each form's reference that was its to compute.
 
@@ -34,21 +34,19 @@ def run(kind: str, names: Iterable[str], folder: Path, size: int) -> None:
     torch.set_num_threads(1)
     children, rank = _ranks(size)
     os.environ["LOCAL_RANK"] = str(rank)  # which device meshes select the device by
-    if kind == "cpu":
-        device = torch.device("cpu")
-    else:
-        device = torch.device(kind, rank % torch.accelerator.device_count())
-        torch.accelerator.set_device_index(device.index)
+    device = torch.device("acme", rank % torch.acme.device_count())
+    torch.acme.set_device(device)
     world = World(rank, size, device, folder)
     forms = [FORMS[name] for name in names]
     meeting = dist.FileStore(str(folder / "meeting.store"), size)
     found = {"forms": {}, "references": {}}
     references = dict.fromkeys(form.reference for form in forms if form.reference)
     for reference in list(references)[rank::size]:
-        outcome = _outcome(lambda: reference(device))
-        found["references"] |= {each.name: outcome for each in forms if each.reference is reference}
+        outcome = _outcome(reference, device)
+        of_these = [form.name for form in forms if form.reference is reference]
+        found["references"] |= dict.fromkeys(of_these, outcome)
     for form in forms:
-        found["forms"][form.name] = _outcome(lambda: _in_a_group(world, form))
+        found["forms"][form.name] = _outcome(_in_a_group, world, form)
         (folder / f"{rank}.json").write_text(json.dumps(found))  # also if the next one is the end
         # One rank may fail at once, and another only when it has waited long enough for that one.
         meeting.set(f"{form.name}/{rank}", "done")
@@ -70,9 +68,9 @@ def _ranks(size: int) -> tuple[list[int], int]:
     return children, 0
 
 
-def _outcome(attempt) -> dict[str, object]:
+def _outcome(attempt: Callable, *arguments: object) -> dict[str, object]:
     try:
-        return {"losses": attempt()}
+        return {"losses": attempt(*arguments)}
     except Exception:
         return {"error": traceback.format_exc()}
 

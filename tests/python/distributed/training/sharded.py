@@ -36,7 +36,7 @@ def mine(world: World):
 def wrapped(world: World) -> Losses:
     model = FullyShardedDataParallel(
         Network().to(world.device),
-        device_id=None if world.device.type == "cpu" else world.device,
+        device_id=world.device,
         auto_wrap_policy=ModuleWrapPolicy({Layer}),
     )
     return train(model, adam(model), mine(world))
@@ -50,9 +50,7 @@ def plain(world: World) -> Losses:
 
 @form("fsdp2, parameters offloaded to the CPU", alone)
 def offloaded(world: World) -> Losses:
-    pinned = world.device.type != "cpu"
-    policy = CPUOffloadPolicy(pin_memory=pinned)
-    model = sharded(line(world), torch.device("cpu"), offload_policy=policy)
+    model = sharded(line(world), torch.device("cpu"), offload_policy=CPUOffloadPolicy())
     losses = train(model, adam(model), mine(world))
     assert {parameter.device.type for parameter in model.parameters()} == {"cpu"}
     return losses
@@ -77,7 +75,7 @@ def hybrid_wrapped(world: World) -> Losses:
     mesh = init_device_mesh(world.device.type, (2, 2), mesh_dim_names=("copies", "shards"))
     model = FullyShardedDataParallel(
         Network().to(world.device),
-        device_id=None if world.device.type == "cpu" else world.device,
+        device_id=world.device,
         device_mesh=mesh,
         sharding_strategy=ShardingStrategy.HYBRID_SHARD,
         auto_wrap_policy=ModuleWrapPolicy({Layer}),

@@ -26,7 +26,9 @@ def adam(model: nn.Module) -> torch.optim.Optimizer:
 def by_heads_and_columns(mesh: DeviceMesh, device: torch.device) -> nn.Module:
     plan = {"0": RowwiseParallel(input_layouts=Replicate())}
     for layer in ("1", "2"):
-        plan |= {f"{layer}.attention.{name}": ColwiseParallel() for name in ("query", "key", "value")}
+        plan |= {
+            f"{layer}.attention.{name}": ColwiseParallel() for name in ("query", "key", "value")
+        }
         plan |= {
             f"{layer}.attention.out": RowwiseParallel(),
             f"{layer}.wide": ColwiseParallel(),
@@ -40,7 +42,9 @@ def by_places_too(mesh: DeviceMesh, device: torch.device) -> nn.Module:
     """Between the layers, each rank has some places of every sequence."""
     plan = {"0": RowwiseParallel(input_layouts=Replicate(), output_layouts=Shard(1))}
     for layer in ("1", "2"):
-        plan |= {f"{layer}.attention.{name}": ColwiseParallel() for name in ("query", "key", "value")}
+        plan |= {
+            f"{layer}.attention.{name}": ColwiseParallel() for name in ("query", "key", "value")
+        }
         plan |= {
             f"{layer}.before_attention": SequenceParallel(),
             f"{layer}.attention": PrepareModuleInput(
