@@ -16,6 +16,7 @@ from . import (  # noqa: F401, for the forms that they define
     compiled,
     context,
     data_parallel,
+    meshes,
     overlap,
     pipelines,
     sharded,
