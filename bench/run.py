@@ -9,6 +9,7 @@ from collections.abc import Callable
 import attributes
 import clean_build
 import copies
+import distributed
 import fallback
 import memory
 import models
@@ -43,6 +44,9 @@ def main() -> int:
         "runtime": lambda: runtime.sections(),
         "memory": lambda: memory.sections(),
         "startup": lambda: startup.sections(backend, options.processes),
+        "distributed": lambda: distributed.sections(
+            backend, options.reduced_mebibytes, options.seconds
+        ),
         "twin": lambda: twin.host_sections(backend, options.seconds),
         "twin-device": lambda: twin.device_sections(backend, options.seconds),
     }
@@ -102,6 +106,7 @@ def _options() -> argparse.Namespace:
             "runtime",
             "memory",
             "startup",
+            "distributed",
             "twin",
             "twin-device",
         ),
@@ -112,6 +117,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--operators", metavar="TEXT", help="of the sweep: names with this in them")
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 8, 64], help="of programs")
     parser.add_argument("--mebibytes", type=int, default=256, help="of a copy")
+    parser.add_argument(
+        "--reduced-mebibytes", type=int, choices=(1, 4, 16, 64), default=64, help="of an all_reduce"
+    )
     parser.add_argument("--processes", type=int, default=9, help="that measure imports")
     parser.add_argument("--build", action="store_true", help="build new projects too")
     parser.add_argument("--save", metavar="NAME", help="write results/<torch>-NAME.json and .md")

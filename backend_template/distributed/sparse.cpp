@@ -1,6 +1,8 @@
 // all_reduce of sparse tensors. torch registers a kernel of c10d::allreduce_ for its own sparse
 // devices only, so that one is registered for ours; the reduction runs over copies on the CPU.
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
 #include <torch/library.h>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 
@@ -31,8 +33,8 @@ reduced allreduce(at::TensorList all, const c10::intrusive_ptr<c10d::ProcessGrou
   return {std::move(tensors), std::move(work)};
 }
 
-// Copies the result to the device when somebody waits: that needs operators, which a transport's
-// thread should not run.
+// Copies the result to the device as soon as the transport has it, in the transport's thread, since
+// DistributedDataParallel waits for the future and not for the Work.
 class sparse_work final : public c10d::Work {
  public:
   sparse_work(operation what, c10::intrusive_ptr<c10d::Work> transports, at::Tensor host,
@@ -41,24 +43,52 @@ class sparse_work final : public c10d::Work {
         what_(std::move(what)),
         transports_(std::move(transports)),
         host_(std::move(host)),
-        device_(std::move(device)) {}
+        device_(std::move(device)),
+        future_(c10::make_intrusive<c10::ivalue::Future>(
+            c10::ListType::create(c10::TensorType::get()),
+            std::vector<c10::Device>{device_.device()})) {}
+
+  void follow() {
+    auto self = c10::intrusive_ptr<sparse_work>::reclaim_copy(this);
+    transports_->getFuture()->addCallback(
+        [self = std::move(self)](c10::ivalue::Future& ended) {
+          self->complete(ended.hasError() ? self->what_.failed(ended.exception_ptr()) : nullptr);
+        },
+        /*uses_future=*/false);
+  }
 
   bool wait(std::chrono::milliseconds timeout) override {
     try {
-      transports_->wait(timeout);
+      transports_->wait(timeout);  // ends after the future, whose callback has completed this Work
     } catch (...) {
-      finishAndThrow(what_.failed(std::current_exception()));
+      std::rethrow_exception(what_.failed(std::current_exception()));
     }
-    if (host_.defined()) device_.copy_(std::exchange(host_, {}).to(device_.device()));
-    finish();
+    future_->wait();
+    if (future_->hasError()) std::rethrow_exception(future_->exception_ptr());
     return true;
   }
   std::vector<at::Tensor> result() override { return {device_}; }
+  c10::intrusive_ptr<c10::ivalue::Future> getFuture() override { return future_; }
 
  private:
+  void complete(std::exception_ptr error) noexcept {
+    try {
+      if (!error) {
+        const at::AutoDispatchBelowADInplaceOrView as_the_transport_does;
+        device_.copy_(std::exchange(host_, {}).to(device_.device()));
+        future_->markCompleted(std::vector<at::Tensor>{device_});
+      }
+    } catch (...) {
+      error = what_.failed(std::current_exception());
+    }
+    if (error && !future_->completed()) future_->setError(error);
+    finish(error);
+  }
+
   const operation what_;
   const c10::intrusive_ptr<c10d::Work> transports_;
   at::Tensor host_, device_;
+  const c10::intrusive_ptr<c10::ivalue::Future> future_;
 };
 
 }  // namespace
@@ -75,8 +105,10 @@ process_group::work process_group::allreduce_sparse(tensors& all,
   check_reduction(what, options.reduceOp, all[0].scalar_type());
   tensors hosts{all[0].cpu()};
   return on_cpu([&]() -> work {
-    return c10::make_intrusive<sparse_work>(what, transport_->allreduce(hosts, options), hosts[0],
-                                            all[0]);
+    auto made = c10::make_intrusive<sparse_work>(what, transport_->allreduce(hosts, options),
+                                                 hosts[0], all[0]);
+    made->follow();
+    return made;
   });
 }
 

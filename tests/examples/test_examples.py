@@ -3,11 +3,13 @@
 import importlib.util
 import json
 import re
+import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 from itertools import pairwise
 
 import pytest
-from conftest import NUMBERS_OF_A_SUITE, ROOT
+from conftest import NUMBERS_OF_A_SUITE, ROOT, TIMEOUT
 
 
 def test_every_example_is_in_the_index_and_has_a_readme():
@@ -42,6 +44,25 @@ def test_transformer(on, printed):
     (on_acme,) = re.findall("acme writes (.*)", in_float32)
     (on_cpu,) = re.findall("cpu writes  (.*)", in_float32)
     assert on_acme == on_cpu
+
+
+def test_distributed(on, printed):
+    on("python")
+    said = printed("distributed")
+    losses = re.findall(r"^ *\d+ +(\S+) +(\S+)$", said, re.MULTILINE)
+    assert len(losses) == 5 and all(undisturbed == killed for undisturbed, killed in losses)
+    assert float(losses[-1][0]) < float(losses[0][0]) / 2
+
+
+@pytest.mark.slow
+def test_distributed_with_two_processes_on_each_machine(on):
+    on("python")
+    program = ROOT / "examples/distributed/show.py"
+    command = [sys.executable, program, "--processes", "2"]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
+    assert said.returncode == 0, said.stdout + said.stderr
+    assert "killed: rank 3, before step 27" in said.stdout
+    assert "steps with another loss: 0 of 40" in said.stdout
 
 
 def test_streams(on, printed, tmp_path):

@@ -62,7 +62,7 @@ ROWS = {
     "Storages": ["ecosystem/test_storages.py"],
     "DLPack": ["ecosystem/test_dlpack.py"],
     "Tensors in other processes": ["ecosystem/test_multiprocessing.py"],
-    "`torch.distributed`, but for communication: meshes, DDP, FSDP, DTensor, checkpoints": [
+    "`torch.distributed`: collectives, meshes, DDP, FSDP, DTensor, pipelines, checkpoints": [
         "distributed"
     ],
     "The profiler": ["ecosystem/test_profiler.py"],

@@ -35,10 +35,22 @@ def make_transport(
 def options_of_parts(timeout: timedelta) -> Any:
     """What torch 2.13 and older hand to the parts of a group that is split: to Gloo's, which wants
     its own options, and to ours, which takes any."""
+    _name_ranks_of_default_group()
     made = dist.ProcessGroupGloo._Options()
     made._timeout = timeout
     made._devices = [dist.ProcessGroupGloo.create_default_device()]
     return made
+
+
+def _name_ranks_of_default_group() -> None:
+    """Gloo numbers the ranks of a part by those of the group that is split, and knows them of the
+    first default group of a process only: it reads beyond an empty list for the second one."""
+    whole = dist.group.WORLD
+    if whole is None or torch.device("cpu") not in whole._device_types:
+        return
+    gloo = whole._get_backend(torch.device("cpu"))
+    if isinstance(gloo, dist.ProcessGroupGloo) and not gloo.options.global_ranks_in_group:
+        gloo.options.global_ranks_in_group = list(range(gloo.size()))
 
 
 def _create(facts: Any, options: Any) -> Any:

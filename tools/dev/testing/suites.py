@@ -90,6 +90,7 @@ OTHER_SUITES = (
         variables=_named,
         needs=(".",),
         always=False,
+        marks="not slow",
     ),
     Suite(
         name="package",
