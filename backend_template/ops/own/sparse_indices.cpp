@@ -1,6 +1,6 @@
-// Numbers a sparse tensor's indices, as torch's dispatch stub for that wants it of each device type.
-// The check of coalesced indices calls the stub outside of any operator of ours (torch.load and
-// check_invariants=True ask for that check, from torch 2.15 on).
+// Numbers a sparse tensor's indices, as torch's dispatch stub for that wants it of each device
+// type. The check of coalesced indices calls the stub outside of any operator of ours (torch.load
+// and check_invariants=True ask for that check, from torch 2.15 on).
 #include <ATen/core/Tensor.h>
 #include <ATen/native/DispatchStub.h>
 
@@ -23,6 +23,8 @@ at::Tensor flatten_indices(const at::Tensor& indices, at::IntArrayRef size) {
 
 }  // namespace
 
-void register_sparse_indices() { fill_stub<at::native::flatten_indices_stub>(&flatten_indices); }
+void register_sparse_indices() {
+  fill_stub<at::native::flatten_indices_stub>(&flatten_indices);
+}
 
 }  // namespace outback::ops
