@@ -8,6 +8,7 @@
 #   OUTBACK_TORCH_MINOR        global property: 2.13, what a build of the torch half is good for
 #   OUTBACK_TORCH_FOLDER       global property: the folder that has include/ and lib/
 #   OUTBACK_PYTHON_SUFFIX      global property: what Python calls an extension module: .cpython-311-x86_64-linux-gnu.so
+#   OUTBACK_TORCH_DISTRIBUTED  cache entry: TRUE where torch was built with torch.distributed; found out once
 #   outback::libtorch          target: headers, libc10, libtorch_cpu, libtorch; fmt as torch ships it
 #   outback::libtorch_python   target: libtorch_python and Python's headers. Where it is missing there is no Python half
 #
@@ -127,6 +128,18 @@ target_compile_definitions(
             FMT_HEADER_ONLY=1)
 target_link_libraries(outback::libtorch INTERFACE outback::libtorch::torch outback::libtorch::torch_cpu
                                                   outback::libtorch::c10)
+
+# _outback_torch_distributed(): asks the library, since the headers are there either way.
+function(_outback_torch_distributed)
+  include(CheckCXXSourceCompiles)
+  set(CMAKE_REQUIRED_QUIET ON)
+  set(CMAKE_REQUIRED_LIBRARIES outback::libtorch::torch_cpu)
+  set(CMAKE_REQUIRED_LINK_OPTIONS "LINKER:--unresolved-symbols=ignore-in-shared-libs")
+  check_cxx_source_compiles("extern \"C\" char _ZTIN4c10d7BackendE; int main() { return _ZTIN4c10d7BackendE; }"
+                            OUTBACK_TORCH_DISTRIBUTED)
+endfunction()
+_outback_torch_distributed()
+mark_as_advanced(OUTBACK_TORCH_DISTRIBUTED)
 
 if(OUTBACK_BUILD_PYTHON AND Python_Development.Module_FOUND AND EXISTS "${_outback_torch}/lib/libtorch_python.so")
   _outback_torch_library("${_outback_torch}" torch_python)

@@ -59,8 +59,9 @@ c10::intrusive_ptr<c10d::Backend> make_transport(const c10::intrusive_ptr<c10d::
                                                  int rank, int size,
                                                  const c10d::Backend::Options& options) {
   const py::gil_scoped_acquire gil;
-  return py::handle(sources).attr("make_transport")(
-             store, rank, size, options.timeout, options.group_name, options.global_ranks_in_group)
+  return py::handle(sources)
+      .attr("make_transport")(store, rank, size, options.timeout, options.group_name,
+                              options.global_ranks_in_group)
       .cast<c10::intrusive_ptr<c10d::Backend>>();
 }
 
@@ -85,15 +86,15 @@ void define_classes(py::module_& native) {
 
 void define_groups(const py::module_& device_module) {
   auto native = device_module.attr("_outback").attr("_native").cast<py::module_>();
-  native.def("make_process_group", [native](c10::intrusive_ptr<c10d::Backend> transport,
-                                            std::string name,
-                                            std::chrono::milliseconds timeout) mutable {
-    if (sources == nullptr) {
-      define_classes(native);
-      sources = python::part("distributed").release().ptr();
-    }
-    return process_group::make(std::move(transport), std::move(name), timeout, &make_transport);
-  });
+  native.def(
+      "make_process_group", [native](c10::intrusive_ptr<c10d::Backend> transport, std::string name,
+                                     std::chrono::milliseconds timeout) mutable {
+        if (sources == nullptr) {
+          define_classes(native);
+          sources = python::part("distributed").release().ptr();
+        }
+        return process_group::make(std::move(transport), std::move(name), timeout, &make_transport);
+      });
   native.def("leave_groups", [](double seconds) {
     using clock = std::chrono::steady_clock;
     process_group::leave_all(clock::now() + std::chrono::duration_cast<clock::duration>(

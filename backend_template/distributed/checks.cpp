@@ -10,16 +10,26 @@ namespace {
 
 const char* name_of(const c10d::ReduceOp& reduction) {
   switch (reduction.op_) {
-    case c10d::ReduceOp::SUM: return "SUM";
-    case c10d::ReduceOp::AVG: return "AVG";
-    case c10d::ReduceOp::PRODUCT: return "PRODUCT";
-    case c10d::ReduceOp::MIN: return "MIN";
-    case c10d::ReduceOp::MAX: return "MAX";
-    case c10d::ReduceOp::BAND: return "BAND";
-    case c10d::ReduceOp::BOR: return "BOR";
-    case c10d::ReduceOp::BXOR: return "BXOR";
-    case c10d::ReduceOp::PREMUL_SUM: return "PREMUL_SUM";
-    default: return "UNUSED";
+    case c10d::ReduceOp::SUM:
+      return "SUM";
+    case c10d::ReduceOp::AVG:
+      return "AVG";
+    case c10d::ReduceOp::PRODUCT:
+      return "PRODUCT";
+    case c10d::ReduceOp::MIN:
+      return "MIN";
+    case c10d::ReduceOp::MAX:
+      return "MAX";
+    case c10d::ReduceOp::BAND:
+      return "BAND";
+    case c10d::ReduceOp::BOR:
+      return "BOR";
+    case c10d::ReduceOp::BXOR:
+      return "BXOR";
+    case c10d::ReduceOp::PREMUL_SUM:
+      return "PREMUL_SUM";
+    default:
+      return "UNUSED";
   }
 }
 
@@ -59,10 +69,11 @@ void check_layout(const operation& what, const std::vector<at::Tensor>& tensors,
                       : each.is_nested()  ? "nested"
                                           : "sparse",
                       " one; send its parts");
-    const bool fits = wanted == layout::dense ? each.is_non_overlapping_and_dense()
-                                              : each.is_contiguous();
+    const bool fits =
+        wanted == layout::dense ? each.is_non_overlapping_and_dense() : each.is_contiguous();
     TORCH_CHECK_VALUE(fits, what.text(), ": a tensor of shape ", each.sizes(), " and strides ",
-                      each.strides(), " is not contiguous, and would be sent with what lies "
+                      each.strides(),
+                      " is not contiguous, and would be sent with what lies "
                       "between its elements; pass tensor.contiguous()");
   }
 }
@@ -85,8 +96,10 @@ bool has_dtype(c10::ScalarType dtype) {
     case c10::ScalarType::Byte:
     case c10::ScalarType::Bool:
     case c10::ScalarType::Int:
-    case c10::ScalarType::Long: return true;
-    default: return false;
+    case c10::ScalarType::Long:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -98,11 +111,11 @@ void check_reduction(const operation& what, const c10d::ReduceOp& reduction,
                     ", has no ReduceOp.", name_of(reduction));
   // Gloo adds the parts of complex numbers, which it takes for others.
   if (c10::isComplexType(dtype) && c10d::isComplexViewAsRealAllowed(reduction)) return;
-  TORCH_CHECK_VALUE(has_dtype(dtype), what.text(), ": Gloo, which communicates for ",
-                    core::backend_name(), ", cannot reduce ", dtype, " with ReduceOp.",
-                    name_of(reduction),
-                    "; it reduces float16, bfloat16, float32, float64, bool, uint8, int8, int32 and "
-                    "int64, and complex numbers with SUM and AVG");
+  TORCH_CHECK_VALUE(
+      has_dtype(dtype), what.text(), ": Gloo, which communicates for ", core::backend_name(),
+      ", cannot reduce ", dtype, " with ReduceOp.", name_of(reduction),
+      "; it reduces float16, bfloat16, float32, float64, bool, uint8, int8, int32 and "
+      "int64, and complex numbers with SUM and AVG");
   TORCH_CHECK_VALUE(!is_bitwise(reduction) || c10::isIntegralType(dtype, /*includeBool=*/true),
                     what.text(), ": ReduceOp.", name_of(reduction), " is for integers, not for ",
                     dtype);

@@ -33,8 +33,7 @@ void check_same_dtype(const operation& what, const std::vector<at::Tensor>& tens
 
 /// Throws c10::ValueError if Gloo cannot reduce `dtype` with `reduction`, which it would notice in
 /// a thread of its own, when other processes are at it.
-void check_reduction(const operation& what, const c10d::ReduceOp& reduction,
-                     c10::ScalarType dtype);
+void check_reduction(const operation& what, const c10d::ReduceOp& reduction, c10::ScalarType dtype);
 
 /// Returns true if Gloo has the dtype. What it only moves is lent as bytes if not.
 bool has_dtype(c10::ScalarType dtype);

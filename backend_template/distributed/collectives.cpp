@@ -252,8 +252,7 @@ process_group::work process_group::reduce_scatter_tensor_coalesced(
   }
   check_layout(what, all, layout::contiguous);
   check_pairs(what, outputs, inputs);
-  for (const at::Tensor& each : inputs)
-    check_reduction(what, options.reduceOp, each.scalar_type());
+  for (const at::Tensor& each : inputs) check_reduction(what, options.reduceOp, each.scalar_type());
   loans lent = loans_of(all[0]);
   tensors sent = lent.lend(inputs, use::read, form::numbers);
   tensors received = lent.lend(outputs, use::written, form::numbers);

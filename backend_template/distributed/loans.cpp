@@ -31,8 +31,8 @@ at::Tensor make_host_tensor(c10::DataPtr&& memory, const at::Tensor& like, form 
   const bool is_split = as == form::numbers && like.is_complex();
   const caffe2::TypeMeta dtype =
       as == form::bytes ? caffe2::TypeMeta::Make<uint8_t>()
-      : is_split ? c10::scalarTypeToTypeMeta(c10::toRealValueType(like.scalar_type()))
-                 : like.dtype();
+      : is_split        ? c10::scalarTypeToTypeMeta(c10::toRealValueType(like.scalar_type()))
+                        : like.dtype();
   auto made = c10::make_intrusive<c10::TensorImpl>(
       c10::Storage(std::move(storage)), c10::DispatchKeySet(c10::DispatchKey::CPU), dtype);
   if (as == form::bytes) {
@@ -58,8 +58,7 @@ loans::loans(lanes_of_devices& all, c10::Device device)
       in_place_(core::is_host_addressable(device.index())),
       lanes_(all.of(device.index())) {
   TORCH_CHECK(core::capture_status(core::current_stream(device.index())) == OUTBACK_CAPTURE_NONE,
-              core::backend_name(),
-              ": the current stream of ", device,
+              core::backend_name(), ": the current stream of ", device,
               " is captured for a graph, and communication between processes cannot be: call it "
               "before the capture begins or after it ends");
 }

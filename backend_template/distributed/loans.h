@@ -20,7 +20,8 @@ enum class use { read, written, both };
 /// How the transport sees a tensor's elements.
 enum class form {
   elements,
-  bytes,   // in two dimensions, the first one and all others, so that it is divided by rows as before
+  bytes,   // in two dimensions, the first one and all others, so that it is divided by rows as
+           // before
   numbers  // of complex elements, as torch.view_as_real has them; of others, as `elements`
 };
 
@@ -54,6 +55,9 @@ class loans {
   void order() const;
   /// Returns true if these copies are done.
   bool is_returned() const { return returned_.query(); }
+
+  /// Gives up the tensors.
+  void clear() { loans_.clear(); }
 
   /// Returns the stream on which the result is complete.
   const c10::Stream& result_stream() const { return lanes_.back; }

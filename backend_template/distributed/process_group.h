@@ -34,9 +34,9 @@ struct group_options final : c10d::Backend::Options {
 };
 
 /// Makes a transport like the group's own, for a part of the group. May wait for the other ranks.
-using transport_maker = c10::intrusive_ptr<c10d::Backend> (*)(
-    const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
-    const c10d::Backend::Options& options);
+using transport_maker =
+    c10::intrusive_ptr<c10d::Backend> (*)(const c10::intrusive_ptr<c10d::Store>& store, int rank,
+                                          int size, const c10d::Backend::Options& options);
 
 /// Thread-safe as Gloo's is: operations of several threads have no order. Tensors of the CPU go to
 /// the transport as they are, behind what was called before.
@@ -47,8 +47,7 @@ class process_group final : public c10d::Backend {
  public:
   /// `name` is the group's, for errors.
   static c10::intrusive_ptr<process_group> make(c10::intrusive_ptr<c10d::Backend> transport,
-                                                std::string name,
-                                                std::chrono::milliseconds timeout,
+                                                std::string name, std::chrono::milliseconds timeout,
                                                 transport_maker make_transport);
   /// For `make`.
   process_group(c10::intrusive_ptr<c10d::Backend> transport, std::string name,
@@ -120,8 +119,8 @@ class process_group final : public c10d::Backend {
   void monitoredBarrier(const c10d::BarrierOptions& options, bool all_ranks) override;
 
   /// Ends all groups, together with the process: waits for their operations, but not beyond
-  /// `deadline`, and not for those that end only if somebody waits for them. A group with operations
-  /// that are not over then is never destroyed.
+  /// `deadline`, and not for those that end only if somebody waits for them. A group with
+  /// operations that are not over then is never destroyed.
   static void leave_all(std::chrono::steady_clock::time_point deadline) noexcept;
 
   /// Returns the transport, for those who ask for more than c10d does.
@@ -143,7 +142,7 @@ class process_group final : public c10d::Backend {
   c10::intrusive_ptr<c10d::Backend> transport_;
   const c10::intrusive_ptr<group_options> options_;
   const transport_maker make_transport_;
-  const int process_;  // that made it
+  const int process_;                           // that made it
   std::atomic<const char*> unusable_{nullptr};  // why, after abort or shutdown
   std::atomic<bool> aborted_{false};
   lanes_of_devices lanes_;

@@ -95,9 +95,16 @@ void device_work::complete(std::exception_ptr error) noexcept {
     const std::lock_guard lock(mutex_);
     if (std::exchange(ends_, true)) return;
   }
-  // From here on this thread alone completes the Work.
+  // From here on this thread alone completes the Work. The transport's Work goes with it, and with
+  // that the memory of the loans, whatever becomes of this one.
+  c10::intrusive_ptr<c10d::Work> transports;
+  {
+    const std::lock_guard lock(mutex_);
+    transports = std::move(transports_);
+  }
   try {
     if (!error) lent_.give_back();
+    if (!error && opType_ == c10d::OpType::RECVANYSOURCE) source_ = transports->sourceRank();
     const on_stream with_the_result(lent_.result_stream());
     if (error) {
       future_->setError(error);
@@ -141,14 +148,16 @@ void device_work::complete_lazily(std::chrono::milliseconds timeout) {
     const std::lock_guard lock(mutex_);
     transports = transports_;
   }
-  std::exception_ptr error;
-  try {
-    const below_autograd guard;
-    if (!transports->wait(timeout)) error = what_.failed(std::string("it was aborted"));
-  } catch (...) {
-    error = what_.failed(std::current_exception());
+  if (transports != nullptr) {
+    std::exception_ptr error;
+    try {
+      const below_autograd guard;
+      if (!transports->wait(timeout)) error = what_.failed(std::string("it was aborted"));
+    } catch (...) {
+      error = what_.failed(std::current_exception());
+    }
+    complete(error);
   }
-  complete(error);
   // Another thread may have been the one that completes.
   std::unique_lock lock(mutex_);
   cv_.wait(lock, [&] { return completed_; });
@@ -187,13 +196,9 @@ std::exception_ptr device_work::exception() const {
 }
 
 int device_work::sourceRank() const {
-  c10::intrusive_ptr<c10d::Work> transports;
-  {
-    const std::lock_guard lock(mutex_);
-    transports = transports_;
-  }
-  TORCH_CHECK(transports != nullptr, what_.text(), ": the source is not known before wait()");
-  return transports->sourceRank();
+  const std::lock_guard lock(mutex_);
+  TORCH_CHECK(completed_ && !exception_, what_.text(), ": the source is not known before wait()");
+  return source_;
 }
 
 std::vector<at::Tensor> device_work::result() {
@@ -232,9 +237,11 @@ void device_work::complete_in_a_thread() {
   }).detach();
 }
 
-uint64_t device_work::getSequencenumber() const {
-  const std::lock_guard lock(mutex_);
-  return transports_ == nullptr ? 0 : transports_->getSequencenumber();
+void device_work::release_resources() {
+  lent_.clear();
+  outputs_.clear();
+  transports_.reset();
+  future_.reset();
 }
 
 }  // namespace outback::distributed

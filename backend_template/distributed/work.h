@@ -57,7 +57,9 @@ class device_work final : public c10d::Work {
   bool wait(std::chrono::milliseconds timeout) override;
   void abort() override;
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
-  uint64_t getSequencenumber() const override;
+  /// For intrusive_ptr, when only weak references are left, which the group has: the memory of the
+  /// tensors does not wait for these.
+  void release_resources() override;
 
  private:
   void follow(c10::intrusive_ptr<c10d::Work> transports);
@@ -65,14 +67,14 @@ class device_work final : public c10d::Work {
   void complete_lazily(std::chrono::milliseconds timeout);
   void complete_in_a_thread();
   void refuse_failed() const;
-
   const operation what_;
   loans lent_;
-  const std::vector<std::vector<at::Tensor>> outputs_;
+  std::vector<std::vector<at::Tensor>> outputs_;
   c10::intrusive_ptr<c10::ivalue::Future> future_;
 
   // Guarded by mutex_, as completed_ and exception_ are.
-  c10::intrusive_ptr<c10d::Work> transports_;  // null until it is begun
+  c10::intrusive_ptr<c10d::Work> transports_;  // null until it is begun, and once it is complete
+  int source_ = -1;
   bool lazy_ = false;
   bool ends_ = false;  // somebody completes it
   bool future_is_wanted_ = false;

@@ -69,9 +69,11 @@ void register_in_python(py::module_& module, const backend_options& options) {
   python::part("reducers").attr("register")();
   python::part("recurrent").attr("register")();
   python::part("compilers").attr("register")();
+#ifdef OUTBACK_HAS_DISTRIBUTED  // not in a torch that was built without torch.distributed
   distributed::register_sparse_kernels();
   distributed::define_groups(module);
   python::part("distributed").attr("register")();
+#endif
   python::register_exit_handler();
 }
 

@@ -1,5 +1,6 @@
-"""torch.distributed on the device: its process group, under the name "outback". The group is written
-in C++ (distributed/process_group.h) and communicates through another one, Gloo's, that is made here.
+"""torch.distributed on the device: its process group, under the name "outback". The group is
+written in C++ (distributed/process_group.h) and communicates through another one, Gloo's, that is
+made here.
 """
 
 import atexit
@@ -66,8 +67,6 @@ def _create(facts: Any, options: Any) -> Any:
 
 
 def register() -> None:
-    if not dist.is_available():
-        return
     atexit.register(_native.leave_groups, _SECONDS_AT_EXIT)
     dist.Backend.register_backend(KIND, _create, extended_api=True, devices=[name])
     _complete_configurations()
@@ -85,9 +84,9 @@ def _complete_configurations() -> None:
     def init(self: Any, backend: Any) -> None:
         original(self, backend)
         chosen = self.device_backend_map
-        if chosen == {name: KIND} and ":" not in str(backend) and dist.is_gloo_available():
-            self.device_backend_map = {"cpu": dist.Backend.GLOO, name: KIND}
-        elif str(backend).lower() == dist.Backend.GLOO and _is_bound():
+        if (chosen == {name: KIND} and ":" not in str(backend) and dist.is_gloo_available()) or (
+            str(backend).lower() == dist.Backend.GLOO and _is_bound()
+        ):
             self.device_backend_map = {"cpu": dist.Backend.GLOO, name: KIND}
         elif chosen.get(name) == dist.Backend.GLOO:
             raise ValueError(

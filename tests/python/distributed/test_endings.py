@@ -57,13 +57,15 @@ def test_another_thread_may_abort(run_ranks, operation):
         dist.all_reduce(x)
         if rank == 0:
             work = {operation}
-            threading.Timer(0.1, dist.distributed_c10d._abort_process_group).start()
+            aborting = threading.Timer(0.1, dist.distributed_c10d._abort_process_group)
+            aborting.start()
             try:
                 work.wait()
             except dist.DistBackendError as error:
                 assert "it was aborted" in str(error)
             else:
                 raise AssertionError
+            aborting.join()
             store.set("noticed", "")
         else:
             store.wait(["noticed"])

@@ -117,7 +117,7 @@ def test_gloo_by_name_does_not_get_the_devices_addresses(run_ranks):
         """,
         group="backend='gloo'",
     )
-    with pytest.raises(ValueError, match='"acme:gloo": .* Use "acme:outback"'):
+    with pytest.raises(ValueError, match=r'"acme:gloo": .* Use "acme:outback"'):
         dist.distributed_c10d.BackendConfig(dist.Backend("cpu:gloo,acme:gloo"))
 
 
