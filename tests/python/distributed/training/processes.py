@@ -34,9 +34,9 @@ def run(names: Iterable[str], folder: Path, size: int) -> None:
     """
     torch.set_num_threads(1)
     children, rank = _ranks(size)
-    os.environ["LOCAL_RANK"] = str(rank)  # which device meshes select the device by
     device = torch.device("acme", rank % torch.acme.device_count())
     torch.acme.set_device(device)
+    os.environ["LOCAL_RANK"] = str(device.index)  # by which meshes select the device
     world = World(rank, size, device, folder)
     forms = [FORMS[name] for name in names]
     meeting = dist.FileStore(str(folder / "meeting.store"), size)
