@@ -133,6 +133,13 @@ AREAS = (
         near=r"^(kernels_test|precedence_test|services_test)$",
     ),
     Area(
+        "the process group",
+        ("backend_template/distributed/*", "backend_template/module/_outback/distributed.py"),
+        python=("tests/python/distributed", "tests/package/test_layers.py"),
+        runs=("host", "host-memory-apart"),
+        first=("tests/python/distributed",),
+    ),
+    Area(
         "the device module",
         ("backend_template/module/*",),
         python=(
