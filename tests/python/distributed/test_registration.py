@@ -93,6 +93,8 @@ def test_parts_of_a_group_that_is_bound_to_a_device(run_ranks):
             assert total(dist.split_group(split_ranks=[[0], [1]])) == rank + 1
             assert total(dist.split_group(split_ranks=[[0, 1]])) == 3
         assert total(dist.new_group([0, 1])) == 3
+        alone = [dist.new_group([0]), dist.new_group([1])][rank]
+        assert total(alone) == rank + 1
         # Gloo by name: torch wants each group to serve the device that the first is bound to.
         gloo = dist.new_group([0, 1], backend="gloo")
         assert total(gloo) == total(gloo, "cpu") == 3
