@@ -3,8 +3,8 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
-#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/library.h>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 
 #include <tuple>
 #include <utility>
@@ -44,9 +44,9 @@ class sparse_work final : public c10d::Work {
         transports_(std::move(transports)),
         host_(std::move(host)),
         device_(std::move(device)),
-        future_(c10::make_intrusive<c10::ivalue::Future>(
-            c10::ListType::create(c10::TensorType::get()),
-            std::vector<c10::Device>{device_.device()})) {}
+        future_(
+            c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()),
+                                                     std::vector<c10::Device>{device_.device()})) {}
 
   void follow() {
     auto self = c10::intrusive_ptr<sparse_work>::reclaim_copy(this);
