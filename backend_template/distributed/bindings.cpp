@@ -74,6 +74,8 @@ void define_classes(py::module_& native) {
   });
   group.def_property_readonly("transport",
                               [](const process_group& self) { return self.transport(); });
+  // torch calls it in the processes that are not in a new group; NCCL has something to do there.
+  group.def("perform_nocolor_split", [](const process_group&, const py::object&) {});
   py::class_<group_options, c10::intrusive_ptr<group_options>> options(native, "Options",
                                                                        base.attr("Options"));
   // torch 2.13 and older hand such a copy to the parts of all devices.

@@ -31,8 +31,8 @@ def _compared(name, operation, dtype, rank):
         expected = expected and [tensor.to(dtype) for tensor in expected]
     if refused or error:
         # Gloo raises a RuntimeError, of a thread of its own. Ours comes before anything is sent.
-        both = refused is not None and isinstance(error, ValueError)
-        return "refused" if both else f"Gloo: {refused}, the group: {error}"
+        early = isinstance(error, ValueError) or "Backend gloo does not support" in str(error)
+        return "refused" if refused and early else f"Gloo: {refused}, the group: {error}"
     same = [tensor.shape for tensor in got] == [tensor.shape for tensor in expected] and all(
         _bits(a) == _bits(b) for a, b in zip(got, expected, strict=True)
     )

@@ -89,8 +89,9 @@ def test_parts_of_a_group_that_is_bound_to_a_device(run_ranks):
             dist.all_reduce(x, group=group)
             return x[0].item()
 
-        assert total(dist.split_group(split_ranks=[[0], [1]])) == rank + 1
-        assert total(dist.split_group(split_ranks=[[0, 1]])) == 3
+        if torch.__version__ >= "2.13":  # before, split_group is for CUDA alone
+            assert total(dist.split_group(split_ranks=[[0], [1]])) == rank + 1
+            assert total(dist.split_group(split_ranks=[[0, 1]])) == 3
         assert total(dist.new_group([0, 1])) == 3
         # Gloo by name: torch wants each group to serve the device that the first is bound to.
         gloo = dist.new_group([0, 1], backend="gloo")

@@ -79,8 +79,8 @@ def test_coalesced_operations_are_one_work(run_ranks):
 def test_sparse_tensors_are_reduced(run_ranks):
     run_ranks(
         """
-        x = torch.sparse_coo_tensor([[0, rank + 1]], [1.0, 2.0], (4,), check_invariants=False)
-        x = x.to("acme")
+        with torch.sparse.check_sparse_tensor_invariants(enable=False):
+            x = torch.sparse_coo_tensor([[0, rank + 1]], [1.0, 2.0], (4,)).to("acme")
         dist.all_reduce(x)
         assert x.is_sparse and x.device.type == "acme"
         assert x.to_dense().tolist() == [2, 2, 2, 0]
