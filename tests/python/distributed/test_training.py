@@ -10,9 +10,8 @@ from statistics import fmean
 import pytest
 import torch
 
+from .training.form import Form
 from .training.processes import FORMS
-
-pytestmark = pytest.mark.turns_on_memory
 
 # What runs in forks of one process that has imported it.
 IMPORTS = f"""
@@ -27,6 +26,7 @@ class Found:
     """What the ranks of one set of processes wrote, and what the processes said."""
 
     ranks: list[dict]
+    code: int | None
     said: str
 
     def losses(self, kind: str, name: str) -> list[list[float] | None]:
@@ -39,7 +39,7 @@ class Found:
 
 
 @pytest.fixture
-def found(request, run_python, inductor, tmp_path_factory) -> Found:
+def found(request, run_python, inductor) -> Found:
     """Of all forms of this size that this run of pytest asks for. The first of pytest's processes
     that gets here runs them, and the others read what it wrote."""
     form = request.getfixturevalue("form")
@@ -55,7 +55,7 @@ def found(request, run_python, inductor, tmp_path_factory) -> Found:
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not said.exists():
-            said.write_text("the processes did not end")
+            said.write_text('{"code": null, "said": "the processes did not end"}')
             done = run_python(
                 f"""
                 from pathlib import Path
@@ -67,24 +67,26 @@ def found(request, run_python, inductor, tmp_path_factory) -> Found:
                 OMP_NUM_THREADS="1",
                 **inductor,
             )
-            said.write_text(repr(done))
+            said.write_text(json.dumps({"code": done.code, "said": repr(done)}))
     ranks = [json.loads(file.read_text()) for file in sorted(folder.glob("*.json"))]
-    return Found(ranks, said.read_text())
+    return Found(ranks, **json.loads(said.read_text()))
 
 
 def is_form(item: pytest.Item) -> bool:
     return "form" in getattr(getattr(item, "callspec", None), "params", {})
 
 
+def marks(form: Form) -> list[pytest.MarkDecorator]:
+    run = pytest.mark.any_runtime if form.any_runtime else pytest.mark.turns_on_memory
+    return [run, pytest.mark.slow] if form.slow else [run]
+
+
 @pytest.mark.parametrize(
-    "form",
-    [
-        pytest.param(form, id=form.name, marks=[pytest.mark.slow] if form.slow else [])
-        for form in FORMS.values()
-    ],
+    "form", [pytest.param(form, id=form.name, marks=marks(form)) for form in FORMS.values()]
 )
 def test_the_losses_are_those_of_one_process(form, found):
     of_ranks = [losses for losses in found.losses("forms", form.name) if losses]
+    assert found.code == 0, found.said
     if form.reference is None:
         return
     (alone,) = found.losses("references", form.name)

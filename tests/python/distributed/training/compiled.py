@@ -34,17 +34,23 @@ def train_with(world: World, backend: str) -> Losses:
     return losses
 
 
-@form("compiled, gradients averaged in a graph", alone)
+@form("compiled, gradients averaged in a graph", alone, any_runtime=True)
 def in_a_graph(world: World) -> Losses:
     return train_with(world, "aot_eager")
 
 
-@form("compiled, gradients averaged in a graph of Inductor's", alone, slow=True, in_place=True)
+@form(
+    "compiled, gradients averaged in a graph of Inductor's",
+    alone,
+    slow=True,
+    in_place=True,
+    any_runtime=True,
+)
 def in_a_graph_of_inductor(world: World) -> Losses:
     return train_with(world, "inductor")
 
 
-@form("compiled, ddp", alone)
+@form("compiled, ddp", alone, any_runtime=True)
 def compiled_parallel(world: World) -> Losses:
     """Dynamo splits the graph where a bucket ends."""
     model = parallel(world, bucket_cap_mb=25)
@@ -60,7 +66,7 @@ def compiled_parallel(world: World) -> Losses:
     return losses
 
 
-@form("compiled, every functional collective", None)
+@form("compiled, every functional collective", None, any_runtime=True)
 def each(world: World) -> None:
     @torch.compile(fullgraph=True, backend="aot_eager")
     def everything(x: Tensor) -> list[Tensor]:

@@ -30,19 +30,19 @@ def plain(world: World) -> Losses:
     return train(model, adam(model), mine(world))
 
 
-@form("ddp, gradients as views of buckets", alone)
+@form("ddp, gradients as views of buckets", alone, any_runtime=True)
 def views(world: World) -> Losses:
     model = parallel(world, gradient_as_bucket_view=True)
     return train(model, adam(model), mine(world))
 
 
-@form("ddp, static graph", alone)
+@form("ddp, static graph", alone, any_runtime=True)
 def static_graph(world: World) -> Losses:
     model = parallel(world, static_graph=True)
     return train(model, adam(model), mine(world))
 
 
-@form("ddp, hook: allreduce", alone)
+@form("ddp, hook: allreduce", alone, any_runtime=True)
 def allreduce_hook(world: World) -> Losses:
     model = parallel(world)
     model.register_comm_hook(None, default_hooks.allreduce_hook)
@@ -56,7 +56,7 @@ def fp16_compress_hook(world: World) -> Losses:
     return train(model, adam(model), mine(world))
 
 
-@form("ddp, hook: powerSGD", alone, tolerance=1e-5)
+@form("ddp, hook: powerSGD", alone, tolerance=1e-5, any_runtime=True)
 def power_hook(world: World) -> Losses:
     """Of full rank, so that what it sends is the whole gradient, in two factors. In one bucket: for
     several, the hook's second collectives have no order that all ranks keep."""
@@ -68,7 +68,7 @@ def power_hook(world: World) -> Losses:
     return train(model, adam(model), mine(world))
 
 
-@form("ddp, join", joined)
+@form("ddp, join", joined, any_runtime=True)
 def join(world: World) -> Losses:
     """The second rank's data end early."""
     model = parallel(world)
@@ -77,7 +77,7 @@ def join(world: World) -> Losses:
         return train(model, adam(model), data)
 
 
-@form("ddp, no_sync", alone)
+@form("ddp, no_sync", alone, any_runtime=True)
 def no_sync(world: World) -> Losses:
     """Each step has two backwards, and only the second one communicates."""
     model = parallel(world)
@@ -116,7 +116,7 @@ def branching_alone(device: torch.device) -> Losses:
     return train(model, adam(model), batches(device))
 
 
-@form("ddp, unused parameters", branching_alone)
+@form("ddp, unused parameters", branching_alone, any_runtime=True)
 def unused_parameters(world: World) -> Losses:
     model = DistributedDataParallel(Branching().to(world.device), find_unused_parameters=True)
     return train(model, adam(model), mine(world))

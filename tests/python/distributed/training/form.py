@@ -45,6 +45,7 @@ class Form:
     tolerance: float  # of a loss
     slow: bool  # longer than it is worth each time
     in_place: bool  # only where the CPU reaches the device's memory
+    any_runtime: bool  # what it sends goes as what other forms send
 
 
 FORMS: dict[str, Form] = {}
@@ -58,6 +59,7 @@ def form(
     tolerance: float = 2e-6,
     slow: bool = False,
     in_place: bool = False,
+    any_runtime: bool = False,
 ):
     """Adds the decorated function to FORMS. Those of four processes are slow: CI has two cores."""
     slow = slow or processes > 2
@@ -65,7 +67,7 @@ def form(
     def add(run: Callable[[World], Losses | None]):
         if name in FORMS:
             raise ValueError(f"{name}: there is such a form already")
-        FORMS[name] = Form(name, run, reference, processes, tolerance, slow, in_place)
+        FORMS[name] = Form(name, run, reference, processes, tolerance, slow, in_place, any_runtime)
         return run
 
     return add

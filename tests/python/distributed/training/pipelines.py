@@ -42,7 +42,7 @@ def train(world: World, schedule, mine: list[PipelineStage]) -> Losses | None:
     return losses or None
 
 
-@form("pipeline, GPipe", alone)
+@form("pipeline, GPipe", alone, any_runtime=True)
 def gpipe(world: World) -> Losses | None:
     mine = stages(world, world.size)
     return train(world, ScheduleGPipe(mine[0], MICROBATCHES, loss_fn=loss_of), mine)
@@ -54,7 +54,7 @@ def one_forward_one_backward(world: World) -> Losses | None:
     return train(world, Schedule1F1B(mine[0], MICROBATCHES, loss_fn=loss_of), mine)
 
 
-@form("pipeline, interleaved 1F1B", alone)
+@form("pipeline, interleaved 1F1B", alone, any_runtime=True)
 def interleaved(world: World) -> Losses | None:
     mine = stages(world, 2 * world.size)
     return train(world, ScheduleInterleaved1F1B(mine, MICROBATCHES, loss_fn=loss_of), mine)

@@ -66,7 +66,7 @@ def tensor_parallel(world: World) -> Losses:
     return train(model, adam(model), batches(world.device))
 
 
-@form("sequence parallel", alone)
+@form("sequence parallel", alone, any_runtime=True)
 def sequence_parallel(world: World) -> Losses:
     mesh = init_device_mesh(world.device.type, (world.size,))
     model = by_places_too(mesh, world.device)

@@ -7,7 +7,7 @@ from torch.distributed import _symmetric_memory as symmetric
 from .form import World, form
 
 
-@form("symmetric memory is refused", None)
+@form("symmetric memory is refused", None, any_runtime=True)
 def refused(world: World) -> None:
     group = dist.group.WORLD.group_name
     for attempt in (
