@@ -5,6 +5,8 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
 #include <algorithm>
+#include <iterator>
+#include <system_error>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -36,8 +38,12 @@ c10::intrusive_ptr<process_group> process_group::make(c10::intrusive_ptr<c10d::B
   auto made = c10::make_intrusive<process_group>(std::move(transport), std::move(name), timeout,
                                                  make_transport);
   registry& all = all_groups();
+  decltype(all.groups) over;  // freed without the lock, as what they hold may want Python's
   const std::lock_guard lock(all.mutex);
-  std::erase_if(all.groups, [](const auto& weak) { return weak.expired(); });
+  const auto first_over = std::partition(all.groups.begin(), all.groups.end(),
+                                         [](const auto& weak) { return !weak.expired(); });
+  std::move(first_over, all.groups.end(), std::back_inserter(over));
+  all.groups.erase(first_over, all.groups.end());
   all.groups.emplace_back(made);
   return made;
 }
@@ -54,14 +60,36 @@ process_group::process_group(c10::intrusive_ptr<c10d::Backend> transport, std::s
 }
 
 process_group::~process_group() {
+  end();
+}
+
+void process_group::release_resources() {
+  end();
+}
+
+void process_group::end() noexcept {
+  if (transport_ == nullptr) return;
+  // Gloo's destructor waits for its threads, which may have the last reference to a tensor of
+  // Python's and want the lock for it.
   const core::without_interpreter_lock while_it_waits;
   issuer_.stop();
-  // Gloo's destructor waits for its threads: in a forked child there are none, and after an abort
-  // they may wait for a process that never comes.
+  // In a forked child there are no such threads, and after an abort they may wait for a process
+  // that never comes.
   if (process_ != getpid()) {
     std::ignore = transport_.release();
   } else if (aborted_) {
-    std::thread([ended = std::move(transport_)]() mutable { ended.reset(); }).detach();
+    end_in_a_thread();
+  } else {
+    transport_.reset();
+  }
+}
+
+void process_group::end_in_a_thread() noexcept {
+  c10d::Backend* const ended = transport_.release();
+  try {
+    std::thread([ended] { c10::raw::intrusive_ptr::decref(ended); }).detach();
+  } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch)
+    // There is no thread to be had: the transport stays.
   }
 }
 

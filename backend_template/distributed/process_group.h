@@ -55,6 +55,8 @@ class process_group final : public c10d::Backend {
   /// Waits until all that was called has begun, as `shutdown` does, and then for the end of the
   /// transport, which waits for its operations. After `abort` a thread does the latter.
   ~process_group() override;
+  /// The same when the last owner goes: a weak reference may keep the object itself for long.
+  void release_resources() override;
 
   using work = c10::intrusive_ptr<c10d::Work>;
   using tensors = std::vector<at::Tensor>;
@@ -127,6 +129,9 @@ class process_group final : public c10d::Backend {
   const c10::intrusive_ptr<c10d::Backend>& transport() const { return transport_; }
 
  private:
+  void end() noexcept;
+  void end_in_a_thread() noexcept;
+
   // What calls of the transport return.
   using on_transport = device_work::start;
 
