@@ -43,12 +43,11 @@ def found(request, run_python, inductor) -> Found:
     """Of all forms of this size that this run of pytest asks for. The first of pytest's processes
     that gets here runs them, and the others read what it wrote."""
     form = request.getfixturevalue("form")
-    in_place = torch.acme.get_device_properties(0).is_host_addressable
-    if form.in_place and not in_place:
-        pytest.skip("the CPU cannot address this device's memory")
+    if why := lacking(form):
+        pytest.skip(why)
     asked = [item.callspec.params["form"] for item in request.session.items if is_form(item)]
     size = form.processes
-    names = [each.name for each in asked if each.processes == size and in_place >= each.in_place]
+    names = [each.name for each in asked if each.processes == size and not lacking(each)]
     folder = Path(inductor["TORCHINDUCTOR_CACHE_DIR"]).with_name(f"training-{size}")
     folder.mkdir(exist_ok=True)
     said = folder / "said"
@@ -70,6 +69,15 @@ def found(request, run_python, inductor) -> Found:
             said.write_text(json.dumps({"code": done.code, "said": repr(done)}))
     ranks = [json.loads(file.read_text()) for file in sorted(folder.glob("*.json"))]
     return Found(ranks, **json.loads(said.read_text()))
+
+
+def lacking(form: Form) -> str:
+    """What the form needs and this runtime has not."""
+    if form.in_place and not torch.acme.get_device_properties(0).is_host_addressable:
+        return "the CPU cannot address this device's memory"
+    if form.needs_groups and not torch.ones(1).pin_memory().is_pinned():
+        return "this runtime has no group host_memory, or no callbacks"
+    return ""
 
 
 def is_form(item: pytest.Item) -> bool:

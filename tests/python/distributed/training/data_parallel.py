@@ -36,7 +36,7 @@ def views(world: World) -> Losses:
     return train(model, adam(model), mine(world))
 
 
-@form("ddp, static graph", alone, any_runtime=True)
+@form("ddp, static graph", alone, any_runtime=True, needs_groups=True)
 def static_graph(world: World) -> Losses:
     model = parallel(world, static_graph=True)
     return train(model, adam(model), mine(world))
@@ -116,7 +116,7 @@ def branching_alone(device: torch.device) -> Losses:
     return train(model, adam(model), batches(device))
 
 
-@form("ddp, unused parameters", branching_alone, any_runtime=True)
+@form("ddp, unused parameters", branching_alone, any_runtime=True, needs_groups=True)
 def unused_parameters(world: World) -> Losses:
     model = DistributedDataParallel(Branching().to(world.device), find_unused_parameters=True)
     return train(model, adam(model), mine(world))

@@ -46,6 +46,7 @@ class Form:
     slow: bool  # longer than it is worth each time
     in_place: bool  # only where the CPU reaches the device's memory
     any_runtime: bool  # what it sends goes as what other forms send
+    needs_groups: bool  # of the runtime: host_memory, which PyTorch pins, or callbacks
 
 
 FORMS: dict[str, Form] = {}
@@ -60,6 +61,7 @@ def form(
     slow: bool = False,
     in_place: bool = False,
     any_runtime: bool = False,
+    needs_groups: bool = False,
 ):
     """Adds the decorated function to FORMS. Those of four processes are slow: CI has two cores."""
     slow = slow or processes > 2
@@ -67,7 +69,9 @@ def form(
     def add(run: Callable[[World], Losses | None]):
         if name in FORMS:
             raise ValueError(f"{name}: there is such a form already")
-        FORMS[name] = Form(name, run, reference, processes, tolerance, slow, in_place, any_runtime)
+        FORMS[name] = Form(
+            name, run, reference, processes, tolerance, slow, in_place, any_runtime, needs_groups
+        )
         return run
 
     return add

@@ -21,7 +21,7 @@ def compute_until_complete(work: dist.Work) -> None:
     torch.acme._sleep(PIECE)
 
 
-@form("overlap, a bucket moves while the next one is computed", None)
+@form("overlap, a bucket moves while the next one is computed", None, needs_groups=True)
 def overlap(world: World) -> None:
     """The computation that follows a bucket ends when that bucket has arrived, and no sooner: were
     the communication to wait for it, neither would end."""
