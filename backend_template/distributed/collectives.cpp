@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "backend_template/distributed/checks.h"
+#include "backend_template/distributed/joint_work.h"
+#include "backend_template/distributed/pieces.h"
 #include "backend_template/distributed/process_group.h"
 
 namespace outback::distributed {
@@ -72,6 +74,15 @@ process_group::work process_group::allreduce(tensors& all, const c10d::Allreduce
   check_layout(what, all, layout::dense);
   check_same_dtype(what, all);
   check_reduction(what, options.reduceOp, all[0].scalar_type());
+  const tensors pieces = all.size() == 1 ? pieces_of(all[0]) : tensors();
+  if (pieces.size() <= 1) return reduce_all(std::move(what), all, options);
+  joint_work::works parts;
+  for (const at::Tensor& piece : pieces) parts.push_back(reduce_all(what, {piece}, options));
+  return c10::make_intrusive<joint_work>(std::move(parts), getRank(), what.type, all);
+}
+
+process_group::work process_group::reduce_all(operation what, const tensors& all,
+                                              const c10d::AllreduceOptions& options) {
   loans lent = loans_of(all[0]);
   tensors hosts = lent.lend(all, use::both, form::numbers);
   return run(std::move(what), std::move(lent), {all},

@@ -1,8 +1,12 @@
 #include "backend_template/distributed/joint_work.h"
 
 #include <ATen/core/ivalue.h>
+#include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <chrono>
+
+#include "backend_template/core/runtime/runtime.h"
 
 namespace outback::distributed {
 
@@ -28,8 +32,18 @@ void joint_work::synchronize() {
 }
 
 bool joint_work::wait(std::chrono::milliseconds timeout) {
+  using std::chrono::milliseconds;
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
   bool all = true;
-  for (const auto& part : parts_) all = part->wait(timeout) && all;
+  for (const auto& part : parts_) {
+    milliseconds left = timeout;
+    if (timeout != kNoTimeout) {
+      const auto until = deadline - std::chrono::steady_clock::now();
+      // Not 0, which is kNoTimeout.
+      left = std::max(milliseconds(1), std::chrono::ceil<milliseconds>(until));
+    }
+    all = part->wait(left) && all;
+  }
   return all;
 }
 
@@ -37,12 +51,38 @@ void joint_work::abort() {
   for (const auto& part : parts_) part->abort();
 }
 
+std::vector<at::Tensor> joint_work::result() {
+  TORCH_CHECK(is_one_, core::backend_name(),
+              ": result() is for one operation; get_future() has the value of several");
+  TORCH_CHECK(isCompleted(), core::backend_name(), ": call wait() before result()");
+  return outputs_;
+}
+
 c10::intrusive_ptr<c10::ivalue::Future> joint_work::getFuture() {
+  {
+    const std::lock_guard lock(future_mutex_);
+    if (future_) return future_;
+  }
+  // Outside of the lock: a part that is complete calls back at once.
+  c10::intrusive_ptr<c10::ivalue::Future> made = make_future();
+  const std::lock_guard lock(future_mutex_);
+  if (!future_) future_ = std::move(made);
+  return future_;
+}
+
+c10::intrusive_ptr<c10::ivalue::Future> joint_work::make_future() const {
   if (parts_.size() == 1) return parts_.front()->getFuture();
   c10::List<c10::intrusive_ptr<c10::ivalue::Future>> futures(
       c10::FutureType::create(c10::AnyType::get()));
   for (const auto& part : parts_) futures.push_back(part->getFuture());
-  return c10::collectAll(futures);
+  const auto all = c10::collectAll(futures);
+  if (!is_one_) return all;
+  return all->then(
+      [outputs = outputs_](c10::ivalue::Future& parts) -> c10::IValue {
+        if (parts.hasError()) std::rethrow_exception(parts.exception_ptr());
+        return outputs;
+      },
+      c10::ListType::create(c10::TensorType::get()));
 }
 
 }  // namespace outback::distributed

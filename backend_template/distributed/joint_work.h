@@ -1,30 +1,46 @@
-// Several operations as one Work, for torch's coalescing manager.
+// Several operations as one Work: those of torch's coalescing manager, and those on the pieces of
+// one tensor.
 #pragma once
 
+#include <ATen/core/Tensor.h>
 #include <torch/csrc/distributed/c10d/Work.hpp>
 
+#include <mutex>
 #include <vector>
 
 namespace outback::distributed {
 
-/// Complete when all of `parts` are. They have begun already.
+/// Complete when all of `parts` are. They have begun already. Thread-safe.
 class joint_work final : public c10d::Work {
  public:
-  explicit joint_work(std::vector<c10::intrusive_ptr<c10d::Work>> parts)
-      : Work(-1, c10d::OpType::COALESCED), parts_(std::move(parts)) {}
+  using works = std::vector<c10::intrusive_ptr<c10d::Work>>;
+
+  /// Of operations that have been coalesced. The future's value is a list with the value of each
+  /// part's future.
+  explicit joint_work(works parts)
+      : Work(-1, c10d::OpType::COALESCED), parts_(std::move(parts)), is_one_(false) {}
+  /// Of the pieces of one operation. The future's value is `outputs`.
+  joint_work(works parts, int rank, c10d::OpType type, std::vector<at::Tensor> outputs)
+      : Work(rank, type), parts_(std::move(parts)), is_one_(true), outputs_(std::move(outputs)) {}
 
   bool isCompleted() override;
   bool isSuccess() const override;
   std::exception_ptr exception() const override;
+  std::vector<at::Tensor> result() override;
   void synchronize() override;
-  /// Waits for one after another, each at most `timeout`. Throws the first error.
+  /// Waits for all, at most `timeout` together. Throws the first error.
   bool wait(std::chrono::milliseconds timeout) override;
   void abort() override;
-  /// The value is a list with the value of each part's future.
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
 
  private:
-  const std::vector<c10::intrusive_ptr<c10d::Work>> parts_;
+  c10::intrusive_ptr<c10::ivalue::Future> make_future() const;
+
+  const works parts_;
+  const bool is_one_;  // operation, as far as its caller knows
+  const std::vector<at::Tensor> outputs_;
+  std::mutex future_mutex_;
+  c10::intrusive_ptr<c10::ivalue::Future> future_;
 };
 
 }  // namespace outback::distributed

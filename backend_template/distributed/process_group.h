@@ -139,6 +139,7 @@ class process_group final : public c10d::Backend {
   operation named(const char* name, c10d::OpType type) const;
   loans loans_of(const at::Tensor& any) { return {lanes_, any.device()}; }
   work run(operation what, loans lent, tensor_lists outputs, on_transport call);
+  work reduce_all(operation what, const tensors& all, const c10d::AllreduceOptions& options);
   work on_cpu(const on_transport& call);
   void keep(const c10::intrusive_ptr<device_work>& made);
   void check_usable(const operation& what) const;

@@ -130,3 +130,59 @@ def test_an_error_of_the_runtime_is_the_works(run_ranks):
         """,
         OUTBACK_FAULTS="mem_copy:4=internal",
     )
+
+
+def test_large_tensors_go_in_pieces(run_ranks):
+    """Which nobody sees: one Work, with the tensor as its result."""
+    run_ranks(
+        """
+        numbers = torch.arange(3 << 20, dtype=torch.float32) * (rank + 1)
+        x = numbers.to("acme")
+        work = dist.all_reduce(x, async_op=True)
+        twice = work.get_future().then(lambda done: done.value()[0] * 2)
+        assert work.wait() and work.is_success() and work.result()[0] is x
+        assert work.get_future().value()[0] is x
+        dist.all_reduce(numbers)  # the CPU's, by Gloo
+        assert x.cpu().equal(numbers) and twice.wait().cpu().equal(numbers * 2)
+        # A part of a storage, in the order of its memory, and elements that Gloo does not have.
+        whole = torch.arange(9 << 20, dtype=torch.int64).to("acme")
+        part = whole[3 << 20 : 6 << 20].view(3, 1 << 20).t()
+        expected = part.cpu() * 2
+        dist.all_reduce(part)
+        assert part.cpu().equal(expected)
+        assert whole[(3 << 20) - 1] == (3 << 20) - 1 and whole[6 << 20] == 6 << 20
+        y = torch.full((2 << 20,), 1 + 2j, device="acme")
+        dist.all_reduce(y)
+        assert y.cpu().equal(torch.full((2 << 20,), 2 + 4j))
+        leaf = torch.ones(3 << 20, device="acme", requires_grad=True)
+        with torch.no_grad():
+            dist.all_reduce(leaf)
+        assert leaf.is_leaf and leaf._version == 0 and leaf.detach().cpu().eq(2).all()
+        """
+    )
+
+
+def test_an_error_of_one_piece_is_the_works(run_ranks):
+    run_ranks(
+        """
+        if torch.acme.get_device_properties(0).is_host_addressable:
+            return  # nothing is copied
+        x = torch.ones(2 << 20, device="acme")  # two pieces, with two copies each
+        work = dist.all_reduce(x, async_op=True)
+        try:
+            work.get_future().wait()
+        except dist.DistBackendError as error:
+            assert "mem_copy(device 0, 4194304 bytes): internal error: injected" in str(error)
+        else:
+            raise AssertionError
+        try:
+            work.wait()
+        except dist.DistBackendError as error:
+            assert f"acme: all_reduce of group default_pg (rank {rank} of 2)" in str(error), error
+        else:
+            raise AssertionError
+        assert work.exception() is not None and not work.is_success()
+        dist.barrier()
+        """,
+        OUTBACK_FAULTS="mem_copy:4=internal",
+    )

@@ -2,7 +2,9 @@
 
 import json
 import os
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterable
 from datetime import timedelta
@@ -34,6 +36,9 @@ def run(names: Iterable[str], folder: Path, size: int) -> None:
     """
     torch.set_num_threads(1)
     children, rank = _ranks(size)
+    watchers = [threading.Thread(target=_watch, args=(child, children)) for child in children]
+    for watcher in watchers:
+        watcher.start()
     device = torch.device("acme", rank % torch.acme.device_count())
     torch.acme.set_device(device)
     os.environ["LOCAL_RANK"] = str(device.index)  # by which meshes select the device
@@ -52,10 +57,8 @@ def run(names: Iterable[str], folder: Path, size: int) -> None:
         # One rank may fail at once, and another only when it has waited long enough for that one.
         meeting.set(f"{form.name}/{rank}", "done")
         meeting.wait([f"{form.name}/{other}" for other in range(size)], timedelta(minutes=5))
-    for child in children:
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        if code:
-            sys.exit(f"a rank ended with exit code {code}")
+    for watcher in watchers:
+        watcher.join()
 
 
 def _ranks(size: int) -> tuple[list[int], int]:
@@ -67,6 +70,18 @@ def _ranks(size: int) -> tuple[list[int], int]:
             return [], rank
         children.append(child)
     return children, 0
+
+
+def _watch(child: int, children: list[int]) -> None:
+    """In rank 0. A rank that crashes is the end of all, which would wait for it."""
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code:
+        sys.stderr.write(f"rank {children.index(child) + 1} ended with exit code {code}\n")
+        sys.stderr.flush()
+        for other in children:
+            if other != child:
+                os.kill(other, signal.SIGKILL)
+        os._exit(1)
 
 
 def _outcome(attempt: Callable, *arguments: object) -> dict[str, object]:
