@@ -53,7 +53,10 @@ class Run:
 RUNS = (
     Run("host", "python", "not slow"),
     Run(
-        "host, memory apart", "python_protected", "turns_on_memory", {"OUTBACK_HOST_PROTECTED": "1"}
+        "host, memory apart",
+        "python_protected",
+        "turns_on_memory and not slow",
+        {"OUTBACK_HOST_PROTECTED": "1"},
     ),
     Run("null", "python_null", "turns_on_groups", few=True),
     *(
