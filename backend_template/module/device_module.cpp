@@ -27,6 +27,7 @@ void define_device_module(py::module_& module) {
   auto native = package.attr("_native").cast<py::module_>();
   define_graphs(native);
   define_memory_pools(native);
+  define_races(native);
   define_devices(module);
   define_contexts(module);
   define_streams(module);

@@ -29,6 +29,7 @@ void define_host_memory(pybind11::module_& module);  // host_memory_stats_as_nes
 void define_fallback(pybind11::module_& module);     // set_fallback_mode
 void define_peer(pybind11::module_& module);         // can_device_access_peer, ipc_collect
 void define_interop(pybind11::module_& module);      // as_cuda, from_cuda
+void define_races(pybind11::module_& native);        // what _sanitizer asks the race finder
 void define_telemetry(pybind11::module_& module);    // utilization, temperature, ...
 
 void define_graphs(pybind11::module_& native);  // the base of CUDAGraph, in graphs/

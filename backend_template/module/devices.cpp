@@ -10,6 +10,7 @@
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/dtypes.h"
 #include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/races/race_finder.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/python/device_argument.h"
@@ -36,6 +37,7 @@ void synchronize(py::handle device) {
   start_from_python();
   const py::gil_scoped_release no_gil;
   core::synchronize_device(index);
+  core::note_host_wait(index);
 }
 
 py::list amp_dtypes() {

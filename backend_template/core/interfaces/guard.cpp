@@ -10,6 +10,7 @@
 #include "backend_template/core/devices/dtypes.h"
 #include "backend_template/core/interfaces/thread_count.h"
 #include "backend_template/core/memory/device_allocator.h"
+#include "backend_template/core/races/race_finder.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/runtime/torch_version.h"
 #include "backend_template/core/streams/event.h"
@@ -94,12 +95,20 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
     // Without the group native the runtime's own handle is the best that there is.
     return handle_of(stream);
   }
-  bool queryStream(const c10::Stream& stream) const override { return query_stream(stream); }
+  bool queryStream(const c10::Stream& stream) const override {
+    const bool is_over = query_stream(stream);
+    if (is_over) note_host_wait(stream);
+    return is_over;
+  }
   void synchronizeStream(const c10::Stream& stream) const override {
     note_synchronizing();
     synchronize_stream(stream);
+    note_host_wait(stream);
   }
-  void synchronizeDevice(c10::DeviceIndex device) const override { synchronize_device(device); }
+  void synchronizeDevice(c10::DeviceIndex device) const override {
+    synchronize_device(device);
+    note_host_wait(device);
+  }
 #if OUTBACK_TORCH_AT_LEAST(2, 12)
   bool isStreamCapturing(const c10::Stream& stream) const override {
     return capture_status(stream) != OUTBACK_CAPTURE_NONE;
@@ -124,10 +133,14 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
     event_of(handle).block(stream);
   }
   bool queryEvent(void* handle) const override {
-    return handle == nullptr || event_of(handle).query();
+    const bool is_over = handle == nullptr || event_of(handle).query();
+    if (handle != nullptr && is_over) event_of(handle).note_host_wait();
+    return is_over;
   }
   void synchronizeEvent(void* handle) const override {
-    if (handle != nullptr) event_of(handle).synchronize();
+    if (handle == nullptr) return;
+    event_of(handle).synchronize();
+    event_of(handle).note_host_wait();
   }
   double elapsedTime(void* from, void* to, c10::DeviceIndex /*device*/) const override {
     return static_cast<double>(event_of(from).elapsed_ns(event_of(to))) /

@@ -20,6 +20,7 @@
 #include "backend_template/core/memory/copy.h"
 #include "backend_template/core/memory/runtime_memory.h"
 #include "backend_template/core/memory/twin_memory.h"
+#include "backend_template/core/races/race_finder.h"
 #include "backend_template/core/runtime/format.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/stream.h"
@@ -158,6 +159,7 @@ c10::DataPtr allocate_there(c10::DeviceIndex device, size_t size) {
                        .context = gather_context(RecordContext::STATE)};
   block* found = C10_LIKELY(!wanted.bypasses_cache) ? cache.take(wanted) : nullptr;
   if (found == nullptr) found = allocate_segment(device, cache, wanted);
+  if (race_finder* const finder = active_race_finder()) finder->allocated(device);
   report_to_profiler(cache, device, found->data, static_cast<int64_t>(found->size));
   return c10::DataPtr(found->data, found, &free_block, where);
 }
@@ -230,6 +232,7 @@ class allocator final : public c10::DeviceAllocator {
                 "record_stream: ", stream, " is not a stream of ",
                 c10::Device(device_type, used->device), ", where the memory is");
     cache_of(used->device).record(used, stream.id());
+    if (race_finder* const finder = active_race_finder()) finder->keep_for(used->data, stream);
   }
 
   c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex device) override {
@@ -313,6 +316,7 @@ c10::DataPtr adopt(c10::DataPtr&& memory, size_t size, c10::DeviceIndex device) 
   }
   block* const made =
       cache.add_adopted(std::move(memory), size, stream, gather_context(RecordContext::STATE));
+  if (race_finder* const finder = active_race_finder()) finder->allocated(device);
   report_to_profiler(cache, device, made->data, static_cast<int64_t>(size));
   return c10::DataPtr(made->data, made, &free_block, where);
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/races/race_finder.h"
 
 namespace outback::core {
 namespace {
@@ -26,6 +27,9 @@ void free_twin_memory(void* context) {
   if (freed->owners.load(std::memory_order_acquire) != 1 &&
       freed->owners.fetch_sub(1, std::memory_order_acq_rel) != 1) {
     return;
+  }
+  if (race_finder* const finder = active_race_finder()) {
+    finder->freed(freed->storage ? freed->storage.data() : freed->memory.get());
   }
   delete freed;
 }

@@ -8,6 +8,7 @@
 
 #include "backend_template/core/captures/capture.h"
 #include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/races/race_finder.h"
 #include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/event_flag.h"
@@ -41,6 +42,7 @@ event& event::operator=(event&& other) noexcept {
   std::swap(host_ns_, other.host_ns_);
   std::swap(exported_, other.exported_);
   std::swap(recorded_in_, other.recorded_in_);
+  std::swap(race_clock_, other.race_clock_);
   return *this;
 }
 
@@ -62,6 +64,12 @@ void event::create(c10::DeviceIndex device) {
 }
 
 void event::record(const c10::Stream& stream) {
+  record_there(stream);
+  race_finder* const finder = active_race_finder();
+  race_clock_ = finder == nullptr ? nullptr : finder->record(stream);
+}
+
+void event::record_there(const c10::Stream& stream) {
   ensure_started();
   const outback_events* group = runtime().events;
   const c10::DeviceIndex device = stream.device_index();
@@ -96,6 +104,9 @@ void event::record(const c10::Stream& stream) {
 }
 
 void event::block(const c10::Stream& stream) const {
+  if (race_finder* const finder = active_race_finder(); finder != nullptr && race_clock_ != nullptr) {
+    finder->wait(stream, *race_clock_);
+  }
   if (twins_event_ != nullptr) {
     const std::optional<c10::Device> twin = twin_of(stream.device_index());
     // A stream of a device without a twin cannot wait for the twin's events.
@@ -117,6 +128,11 @@ void event::block(const c10::Stream& stream) const {
   // The wait is work of the stream too: a CPU kernel on it has to wait as well.
   mark_busy(stream);
   if (joined != nullptr) join_capture(joined, stream);
+}
+
+void event::note_host_wait() const {
+  race_finder* const finder = active_race_finder();
+  if (finder != nullptr && race_clock_ != nullptr) finder->host_wait(*race_clock_);
 }
 
 bool event::query() const {

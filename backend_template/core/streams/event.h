@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "backend_template/core/runtime/descriptor.h"
 #include "outback/runtime.h"
@@ -75,6 +76,9 @@ class event {
   /// keeps that capture any more.
   std::shared_ptr<capture> recorded_in() const { return recorded_in_.lock(); }
 
+  /// Tells the race finder (races/race_finder.h) that the host has waited for this event.
+  void note_host_wait() const;
+
   /// Return the runtime's event, which stays this object's, and its device. They are null and -1
   /// before `create` or `record`. Without the group events, and for a twin's event, the handle is
   /// always null.
@@ -99,7 +103,10 @@ class event {
   int64_t host_ns_ = 0;  // the steady clock at the recording; only without the group events
   mutable std::unique_ptr<exported_event> exported_;  // null until somebody asks for a handle
   std::weak_ptr<capture> recorded_in_;
+  // What is over with it. Null unless it was recorded while somebody looked for races.
+  std::shared_ptr<const std::vector<uint64_t>> race_clock_;
 
+  void record_there(const c10::Stream& stream);
   std::optional<c10::Device> twin_for(c10::DeviceIndex device) const;
 };
 

@@ -47,6 +47,32 @@ def supports(dtype: torch.dtype) -> bool:
 def supports_all() -> bool:
     """Whether there is no dtype that the device cannot have."""
 
+# ---- The race finder
+
+def look_for_races(on: bool) -> None:
+    """Begins with nothing known, or ends."""
+
+def race_begin(device: int) -> tuple[int, int]:
+    """Of an operator that is about to be enqueued on the current stream: its number, and another
+    number that the next functions want."""
+
+# Of each earlier operator that nothing orders: its number, whether it wrote, its stream.
+_Races = list[tuple[int, bool, torch.Stream]]
+
+def race_access(now: tuple[int, int], tensor: torch.Tensor, writes: bool) -> _Races: ...
+def race_access_by_host(tensor: torch.Tensor, writes: bool) -> _Races: ...
+def race_freed() -> _Races:
+    """Those that used memory that was freed meanwhile. Each once."""
+
+def race_order(first: int, second: int) -> None:
+    """The second device's current stream waits for the first one's."""
+
+def race_host_wait(device: int) -> None:
+    """The host has waited for the device's current stream."""
+
+def race_remembered() -> set[int]:
+    """The numbers that later answers may have."""
+
 # ---- Graphs
 
 class Graph:

@@ -1,6 +1,8 @@
 """The names of torch.<name> as a whole: its submodules, what it lists, and what it says of names
 that it does not have."""
 
+import importlib
+import os
 import sys
 from collections.abc import Iterable
 from types import ModuleType
@@ -72,6 +74,20 @@ def _add_shared(part: str, doc: str, names: Iterable[str]) -> None:
     vars(add_submodule(part, doc)).update(members, __all__=list(members))
 
 
+def _add_sanitizer() -> None:
+    """torch.<name>._sanitizer, which is loaded when somebody asks for something of it."""
+
+    def of_part(attribute: str) -> Any:
+        if attribute.startswith("__"):
+            raise AttributeError(attribute)
+        return getattr(importlib.import_module(f"{__package__}.sanitizer"), attribute)
+
+    made = add_submodule("_sanitizer", "Finds operators on two streams that use the same memory.")
+    made.__getattr__ = of_part
+    if os.environ.get("OUTBACK_SANITIZER", "0") != "0":
+        made.enable()
+
+
 def _is_of_streams(member: Any) -> bool:
     return isinstance(member, type) and issubclass(member, (torch.Stream, torch.Event))
 
@@ -101,6 +117,7 @@ def define() -> None:
         (*of_graphs, "make_graphed_callables"),
     )
     amp.define(add_submodule("amp", "torch.amp's names, with the device filled in already."))
+    _add_sanitizer()
     public = [each for each in members if not each.startswith("_")]
     device_module.__all__ = [*public, "default_generators"]
     # torch's own classes, which torch.cuda has under these names too.

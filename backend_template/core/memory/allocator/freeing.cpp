@@ -12,6 +12,7 @@
 #include "backend_template/core/devices/lazy_start.h"
 #include "backend_template/core/memory/allocator/caches.h"
 #include "backend_template/core/memory/runtime_memory.h"
+#include "backend_template/core/races/race_finder.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/stream.h"
 
@@ -218,6 +219,9 @@ void free_block(void* context) noexcept {
   void* const data = freed->data;
   const auto size = static_cast<int64_t>(freed->size);
   std::shared_ptr<c10::GatheredContext> who = gather_context(RecordContext::ALL);
+  if (race_finder* const finder = active_race_finder()) {
+    finder->freed(data, stream_on(device, freed->stream));
+  }
   // A block that stays in the cache serves its own stream again, whose work is in order, so it need
   // not wait for that stream. Memory that leaves the allocator must not be in use by any stream.
   const bool leaves = freed->is_adopted || freed->bypasses_cache;

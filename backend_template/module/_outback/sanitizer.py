@@ -1,0 +1,318 @@
+"""torch.<name>._sanitizer: finds operators on two streams that use the same memory at once.
+
+The library keeps count of what orders the streams (core/races/race_finder.h). Here is what each
+operator reads and writes, and how a race is told.
+"""
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.utils import _pytree
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._traceback import CapturedTraceback
+
+from . import _native, device_module, name
+
+_COPIES = {"aten::copy_", "aten::_to_copy", "aten::_copy_from", "aten::_copy_from_and_resize"}
+# They touch no element: PyTorch's schemas do not say so.
+_OF_METADATA = {
+    "aten::record_stream",
+    "aten::set_",
+    "aten::resize_",
+    "aten::resize_as_",
+    "aten::_resize_output_",
+    "aten::is_pinned",
+    "aten::lift_fresh",
+    "aten::detach_",
+    "prim::device",
+}
+_REMEMBERED = 10_000  # operators, before it is asked which of them are still needed
+
+
+class RaceError(RuntimeError):
+    """Two operators may use the same memory at once.
+
+    Attributes:
+        kind (str): "streams" if both are enqueued on streams, "host" if the later one is the
+            host's, "freed" if the memory was freed while the earlier one could still use it.
+    """
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(text)
+        self.kind = kind
+
+
+class RaceWarning(UserWarning):
+    """What RaceError says, where races only warn."""
+
+
+@dataclass
+class _Use:
+    argument: str
+    tensor: torch.Tensor
+    writes: bool
+
+
+@dataclass
+class _Operator:
+    """What is kept of an operator, to tell of it later. Keeps no tensor."""
+
+    schema: Any
+    stream: torch.Stream | None  # none: the host
+    stack: CapturedTraceback
+    node: str  # of the backward pass
+    uses: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        on = f"on stream {self.stream.stream_id} of {self.stream.device}" if self.stream else ""
+        lines = [f"  {self.schema.name} {on or 'on the host'}, which {'; '.join(self.uses)}"]
+        if self.node:
+            lines.append(f"    in a backward pass, for {self.node}")
+        return "\n".join([*lines, *_lines_of(self.stack)])
+
+
+def _lines_of(stack: CapturedTraceback) -> Iterator[str]:
+    """Of the program, without PyTorch's own frames if there are others."""
+    frames = stack.summary()
+    inside = (torch.__path__[0], f"<{__package__}>")
+    own = [each for each in frames if not each.filename.startswith(inside)]
+    for each in own or frames:
+        yield f'    File "{each.filename}", line {each.lineno}, in {each.name}'
+        if each.line:
+            yield f"      {each.line}"
+
+
+def _described(use: _Use) -> str:
+    tensor = use.tensor
+    does = "writes" if use.writes else "reads"
+    what = f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)} on {tensor.device}"
+    return f"{does} {use.argument} ({what})"
+
+
+class _Plan:
+    """What an overload does with its arguments and results, as its schema says."""
+
+    def __init__(self, overload: Any) -> None:
+        schema = overload._schema
+        base = schema.name.rpartition("::")[2]
+        is_factory = base.startswith("new_") or base.endswith("_like")
+        of_processes = schema.name.startswith("c10d::")
+        self.touches_nothing = schema.name in _OF_METADATA
+        self.is_copy = schema.name in _COPIES
+        self.fills_results = not base.removeprefix("new_").startswith("empty")
+        self.makes_the_host_wait = bool(
+            {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape} & set(overload.tags)
+        )
+        # None: only its shape is asked for, or the result is a view of it.
+        self.writes: dict[str, bool | None] = {}
+        for each in schema.arguments:
+            if of_processes:  # their schemas do not say what they write
+                self.writes[each.name] = not each.name.startswith("input")
+            elif each.alias_info is not None:
+                self.writes[each.name] = True if each.alias_info.is_write else None
+            else:
+                self.writes[each.name] = None if is_factory else False
+        self.names = [each.name for each in schema.arguments]
+        self.makes = [each.alias_info is None for each in schema.returns]
+
+    def uses(self, args: tuple, kwargs: dict[str, Any]) -> list[_Use]:
+        found = []
+        for argument, value in (*zip(self.names, args, strict=False), *kwargs.items()):
+            writes = self.writes.get(argument)
+            if writes is not None:
+                found += [_Use(f"`{argument}`", each, writes) for each in _tensors_in(value)]
+        return found
+
+    def results(self, returned: Any) -> list[_Use]:
+        if not self.fills_results:
+            return []
+        several = returned if len(self.makes) > 1 else (returned,)
+        return [
+            _Use("its result", each, True)
+            for is_made, value in zip(self.makes, several, strict=False)
+            if is_made
+            for each in _tensors_in(value)
+        ]
+
+
+def _tensors_in(value: Any) -> list[torch.Tensor]:
+    """Those that have memory of their own: no fake ones, and no others that stand for several."""
+    if type(value) in _PLAIN:
+        return [value] if value.layout is torch.strided else []
+    if not isinstance(value, (list, tuple)):
+        return []
+    return [
+        each
+        for each in _pytree.tree_leaves(value)
+        if type(each) in _PLAIN and each.layout is torch.strided
+    ]
+
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+class _Watch(TorchDispatchMode):
+    def __init__(self, on_race: str) -> None:
+        super().__init__()
+        self._raises = on_race == "raise"
+        self._plans: dict[Any, _Plan] = {}
+        self._operators: dict[int, _Operator] = {}
+        self._remembered = _REMEMBERED
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        plan = self._plans.get(func)
+        if plan is None:
+            plan = self._plans[func] = _Plan(func)
+        if plan.touches_nothing:
+            return func(*args, **kwargs)
+        uses = plan.uses(args, kwargs)
+        devices = [use.tensor.device for use in uses if use.tensor.device.type == name]
+        wanted = kwargs.get("device")
+        if not devices and wanted is not None and torch.device(wanted).type == name:
+            devices = [torch.device(name, torch.device(wanted).index or _current_device())]
+        if not devices:
+            self._host_uses(func, uses)
+            return func(*args, **kwargs)
+        return self._on_a_stream(func, plan, uses, devices, args, kwargs)
+
+    def _on_a_stream(self, func, plan, uses, devices, args, kwargs):
+        # A copy between devices runs on a stream of the source's.
+        device = next((each.tensor.device for each in uses if not each.writes), devices[0])
+        if device.type != name:
+            device = devices[0]
+        if device_module.is_current_stream_capturing():
+            return func(*args, **kwargs)
+        if plan.is_copy:
+            for other in {*devices} - {device}:
+                _native.race_order(other.index, device.index)
+        now = _native.race_begin(device.index)
+        operator = self._operator(func, device_module.current_stream(device))
+        self._operators[now[0]] = operator
+        asynchronous = plan.is_copy and _is_non_blocking(func, args, kwargs)
+        for use in uses:
+            if use.tensor.device.type == name or (asynchronous and use.tensor.is_pinned()):
+                self._enqueued_use(now, operator, use)
+            elif use.tensor.device.type == "cpu":
+                self._host_use(operator, use)
+        returned = func(*args, **kwargs)
+        for use in plan.results(returned):
+            if use.tensor.device.type == name or (asynchronous and use.tensor.is_pinned()):
+                self._enqueued_use(now, operator, use)
+        if plan.makes_the_host_wait or (plan.is_copy and _waits(uses, returned, asynchronous)):
+            _native.race_host_wait(device.index)
+        self._tell_of_freed_memory(operator)
+        self._forget()
+        return returned
+
+    def _operator(self, func, stream: torch.Stream | None) -> _Operator:
+        node = torch._C._current_autograd_node()
+        stack = CapturedTraceback.extract(skip=2)
+        return _Operator(func._schema, stream, stack, node.name() if node else "")
+
+    def _enqueued_use(self, now: tuple[int, int], operator: _Operator, use: _Use) -> None:
+        operator.uses.append(_described(use))
+        for number, _, _ in _native.race_access(now, use.tensor, use.writes):
+            self._tell(
+                "streams",
+                f"{name}: two operators use the same memory, and nothing orders their streams\n"
+                f"{operator}\nThe earlier one:\n{self._operators[number]}\n"
+                "Let the later stream wait for the earlier one: later.wait_stream(earlier), or "
+                "later.wait_event(event) of an event that was recorded after the earlier operator.",
+            )
+
+    def _host_uses(self, func, uses: list[_Use]) -> None:
+        operator = None
+        for use in uses:
+            if use.tensor.device.type == "cpu":
+                operator = operator or self._operator(func, None)
+                self._host_use(operator, use)
+
+    def _host_use(self, operator: _Operator, use: _Use) -> None:
+        operator.uses.append(_described(use))
+        for number, _, _ in _native.race_access_by_host(use.tensor, use.writes):
+            self._tell(
+                "host",
+                f"{name}: the host uses memory that a copy on a stream may still use\n"
+                f"{operator}\nThe earlier one:\n{self._operators[number]}\n"
+                "Wait for the copy first: stream.synchronize(), or event.synchronize() of an event "
+                "that was recorded after it.",
+            )
+
+    def _tell_of_freed_memory(self, operator: _Operator) -> None:
+        for number, _, stream in _native.race_freed():
+            self._tell(
+                "freed",
+                f"{name}: memory was freed while an operator could still use it, and may be handed "
+                f"out again\n{self._operators[number]}\nMemory is handed out for:\n{operator}\n"
+                f"Call tensor.record_stream(stream) for stream {stream.stream_id} of "
+                f"{stream.device} before the tensor goes, or let the stream that it was allocated "
+                "on wait for that one.",
+            )
+
+    def _tell(self, kind: str, text: str) -> None:
+        if self._raises:
+            raise RaceError(kind, text)
+        warnings.warn(text, RaceWarning, stacklevel=6)
+
+    def _forget(self) -> None:
+        if len(self._operators) > self._remembered:
+            needed = _native.race_remembered()
+            self._operators = {k: v for k, v in self._operators.items() if k in needed}
+            self._remembered = max(_REMEMBERED, 2 * len(needed))
+
+
+def _current_device() -> int:
+    return device_module.current_device()
+
+
+def _is_non_blocking(func, args: tuple, kwargs: dict[str, Any]) -> bool:
+    for place, argument in enumerate(func._schema.arguments):
+        if argument.name == "non_blocking":
+            return bool(kwargs.get("non_blocking", args[place] if place < len(args) else False))
+    return False
+
+
+def _waits(uses: list[_Use], returned: Any, asynchronous: bool) -> bool:
+    """Whether the host waits for a copy: one from or to the CPU, that need not be pinned."""
+    hosts = [use.tensor for use in uses if use.tensor.device.type == "cpu"]
+    made = [each for each in _tensors_in(returned) if each.device.type == "cpu"]
+    if not hosts and not made:
+        return False
+    return not asynchronous or any(not each.is_pinned() for each in (*hosts, *made))
+
+
+_active: list[_Watch] = []
+
+
+def enable(on_race: str = "raise") -> None:
+    """Watches the operators of the calling thread, and of the backward passes that it starts, until
+    `disable`. The variable OUTBACK_SANITIZER=1 does so for the main thread from the start.
+
+    Operators that were enqueued before are not known. Those in a captured graph are not seen when
+    it is replayed, and those of code that torch.compile has compiled only as far as they are
+    PyTorch's.
+
+    Args:
+        on_race: "raise" raises RaceError at the later operator, before it runs; "warn" issues a
+            RaceWarning and goes on.
+    """
+    if on_race not in ("raise", "warn"):
+        raise ValueError(f'on_race must be "raise" or "warn", not {on_race!r}')
+    if _active:
+        raise RuntimeError(f"torch.{name}._sanitizer is enabled already: call disable() first")
+    _native.look_for_races(True)
+    watch = _Watch(on_race)
+    watch.__enter__()
+    _active.append(watch)
+
+
+def disable() -> None:
+    """Ends what `enable` began, on the same thread. Does nothing if nothing is enabled."""
+    if not _active:
+        return
+    _active.pop().__exit__(None, None, None)
+    _native.look_for_races(False)
