@@ -29,6 +29,7 @@ _OF_METADATA = {
     "aten::detach_",
     "prim::device",
 }
+_FRAMES = 8  # of a stack, the last ones
 _REMEMBERED = 10_000  # operators, before it is asked which of them are still needed
 
 
@@ -79,7 +80,7 @@ def _lines_of(stack: CapturedTraceback) -> Iterator[str]:
     frames = stack.summary()
     inside = (torch.__path__[0], f"<{__package__}>")
     own = [each for each in frames if not each.filename.startswith(inside)]
-    for each in own or frames:
+    for each in (own or frames)[-_FRAMES:]:
         yield f'    File "{each.filename}", line {each.lineno}, in {each.name}'
         if each.line:
             yield f"      {each.line}"
@@ -172,23 +173,25 @@ class _Watch(TorchDispatchMode):
         uses = plan.uses(args, kwargs)
         devices = [use.tensor.device for use in uses if use.tensor.device.type == name]
         wanted = kwargs.get("device")
-        if not devices and wanted is not None and torch.device(wanted).type == name:
-            devices = [torch.device(name, torch.device(wanted).index or _current_device())]
+        if wanted is not None and torch.device(wanted).type == name:
+            index = torch.device(wanted).index
+            index = device_module.current_device() if index is None else index
+            devices.append(torch.device(name, index))
         if not devices:
             self._host_uses(func, uses)
             return func(*args, **kwargs)
         return self._on_a_stream(func, plan, uses, devices, args, kwargs)
 
     def _on_a_stream(self, func, plan, uses, devices, args, kwargs):
-        # A copy between devices runs on a stream of the source's.
-        device = next((each.tensor.device for each in uses if not each.writes), devices[0])
-        if device.type != name:
-            device = devices[0]
         if device_module.is_current_stream_capturing():
             return func(*args, **kwargs)
-        if plan.is_copy:
-            for other in {*devices} - {device}:
-                _native.race_order(other.index, device.index)
+        # A copy between devices runs on the source's stream, behind what the other one's has to do.
+        device = next((use.tensor.device for use in uses if not use.writes), devices[0])
+        if device.type != name:
+            device = devices[0]
+        others = {*devices} - {device} if plan.is_copy else ()
+        for other in others:
+            _native.race_order(other.index, device.index)
         now = _native.race_begin(device.index)
         operator = self._operator(func, device_module.current_stream(device))
         self._operators[now[0]] = operator
@@ -202,6 +205,8 @@ class _Watch(TorchDispatchMode):
         for use in plan.results(returned):
             if use.tensor.device.type == name or (asynchronous and use.tensor.is_pinned()):
                 self._enqueued_use(now, operator, use)
+        for other in others:
+            _native.race_order(device.index, other.index)
         if plan.makes_the_host_wait or (plan.is_copy and _waits(uses, returned, asynchronous)):
             _native.race_host_wait(device.index)
         self._tell_of_freed_memory(operator)
@@ -263,10 +268,6 @@ class _Watch(TorchDispatchMode):
             needed = _native.race_remembered()
             self._operators = {k: v for k, v in self._operators.items() if k in needed}
             self._remembered = max(_REMEMBERED, 2 * len(needed))
-
-
-def _current_device() -> int:
-    return device_module.current_device()
 
 
 def _is_non_blocking(func, args: tuple, kwargs: dict[str, Any]) -> bool:
