@@ -189,8 +189,12 @@ def probe_path() -> str:
 
 @pytest.fixture(autouse=True)
 def first_device():
-    """Every test starts and leaves on device 0, on its default stream."""
+    """Every test starts and leaves on device 0, on its default stream, with no work pending: what a
+    test leaves on other streams uses memory that the next one gets."""
     yield
+    if torch.acme.is_initialized() and not torch.acme._is_in_bad_fork():
+        for device in range(torch.acme.device_count()):
+            torch.acme.synchronize(device)
     torch.acme.set_device(0)
     torch.acme.set_stream(torch.acme.default_stream(0))
 

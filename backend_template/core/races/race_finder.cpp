@@ -5,6 +5,8 @@
 #include <iterator>
 
 #include "backend_template/core/runtime/runtime.h"
+#include "backend_template/core/streams/native.h"
+#include "backend_template/core/streams/twin_stream.h"
 
 namespace outback::core {
 namespace {
@@ -29,10 +31,26 @@ uintptr_t address_of(const void* data) {
 }  // namespace
 
 size_t race_finder::agent_of(const c10::Stream& stream) {
-  const auto [found, is_new] =
-      numbers_.try_emplace({stream.device_index(), stream.id()}, agents_.size());
-  if (is_new) agents_.push_back({stream, {}});
-  return found->second;
+  const stream_key key{stream.device_index(), stream.id()};
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = numbers_.find(key); found != numbers_.end()) return found->second;
+  }
+  void* const native = runtime().native == nullptr || twins_stream(stream) ? nullptr
+                                                                          : native_stream(stream);
+  const std::lock_guard lock(mutex_);
+  // A stream of the driver has two ids, if somebody made an external stream of it.
+  size_t number = 0;
+  for (; number < agents_.size(); ++number) {
+    const agent& each = agents_[number];
+    if (native != nullptr && each.native == native &&
+        each.stream.device_index() == stream.device_index()) {
+      break;
+    }
+  }
+  const auto [place, is_new] = numbers_.try_emplace(key, number);
+  if (is_new && number == agents_.size()) agents_.push_back({stream, native, {}});
+  return place->second;
 }
 
 bool race_finder::is_over(const past_access& earlier, const race_clock& known) const {
@@ -46,8 +64,8 @@ race race_finder::race_with(const past_access& earlier) const {
 // ---- Operators
 
 race_finder::running race_finder::begin(const c10::Stream& stream) {
-  const std::lock_guard lock(mutex_);
   const size_t number = agent_of(stream);
+  const std::lock_guard lock(mutex_);
   agent& on = agents_[number];
   join(on.known, host_);
   raise(on.known, number, ++last_);
@@ -133,15 +151,17 @@ std::set<uint64_t> race_finder::remembered() const {
 // ---- What orders them
 
 std::shared_ptr<const race_clock> race_finder::record(const c10::Stream& stream) {
+  const size_t number = agent_of(stream);
   const std::lock_guard lock(mutex_);
-  agent& on = agents_[agent_of(stream)];
+  agent& on = agents_[number];
   join(on.known, host_);
   return std::make_shared<const race_clock>(on.known);
 }
 
 void race_finder::wait(const c10::Stream& stream, const race_clock& recorded) {
+  const size_t number = agent_of(stream);
   const std::lock_guard lock(mutex_);
-  join(agents_[agent_of(stream)].known, recorded);
+  join(agents_[number].known, recorded);
 }
 
 void race_finder::host_wait(const race_clock& recorded) {
@@ -150,8 +170,9 @@ void race_finder::host_wait(const race_clock& recorded) {
 }
 
 void race_finder::host_wait(const c10::Stream& stream) {
+  const size_t number = agent_of(stream);
   const std::lock_guard lock(mutex_);
-  join(host_, agents_[agent_of(stream)].known);
+  join(host_, agents_[number].known);
 }
 
 void race_finder::host_wait(c10::DeviceIndex device) {
@@ -164,18 +185,19 @@ void race_finder::host_wait(c10::DeviceIndex device) {
 // ---- Memory
 
 void race_finder::keep_for(const void* data, const c10::Stream& stream) {
+  const size_t number = agent_of(stream);
   const std::lock_guard lock(mutex_);
-  memory_[address_of(data)].kept_for.insert(agent_of(stream));
+  memory_[address_of(data)].kept_for.insert(number);
 }
 
 void race_finder::forget(const void* data, const c10::Stream* allocated_for) {
+  const size_t home = allocated_for == nullptr ? 0 : agent_of(*allocated_for);
   const std::lock_guard lock(mutex_);
   const auto place = memory_.find(address_of(data));
   if (place == memory_.end()) return;
   const memory gone = std::move(place->second);
   memory_.erase(place);
   if (allocated_for == nullptr) return;
-  const size_t home = agent_of(*allocated_for);
   for (const past_access& each : gone.accesses) {
     const freed_use use{each, home};
     if (each.agent != home && !gone.kept_for.contains(each.agent) && !is_freed_use_over(use)) {

@@ -37,7 +37,8 @@ struct race {
   c10::Stream earlier_stream;
 };
 
-/// Thread-safe. It calls nothing of the runtime's, and no Python. The host counts as one thread:
+/// Thread-safe. It calls no Python, and of the runtime only the slot that has the
+/// driver's own stream, once for each stream. The host counts as one thread:
 /// what one thread of it has waited for, the others have too.
 class race_finder {
  public:
@@ -88,6 +89,7 @@ class race_finder {
   using stream_key = std::pair<c10::DeviceIndex, c10::StreamId>;
   struct agent {
     c10::Stream stream;
+    void* native;  // of the driver; null if there is none to be had
     race_clock known;
   };
   struct past_access {
@@ -109,7 +111,7 @@ class race_finder {
     size_t allocated_for;
   };
 
-  size_t agent_of(const c10::Stream& stream);
+  size_t agent_of(const c10::Stream& stream);  // without the lock
   bool is_over(const past_access& earlier, const race_clock& known) const;
   race race_with(const past_access& earlier) const;
   std::vector<past_access>& accesses_of(const at::TensorBase& tensor);

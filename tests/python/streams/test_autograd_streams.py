@@ -145,6 +145,7 @@ def test_a_callback_runs_when_the_engine_is_done():
 
     side, caller = Stream(), Stream()
     x = ones()
+    side.wait_stream(torch.acme.current_stream())
     with torch.acme.stream(side):
         loss = Queues.apply(x).sum()
     caller.wait_stream(side)
@@ -156,6 +157,7 @@ def test_a_callback_runs_when_the_engine_is_done():
 def test_a_gradient_that_was_given_is_taken_from_the_callers_stream():
     caller, side = Stream(), Stream()
     x = ones()
+    side.wait_stream(torch.acme.current_stream())
     with torch.acme.stream(side):
         out = x * 3
     caller.wait_stream(side)
