@@ -37,6 +37,10 @@ py::list access(running now, const at::Tensor& tensor, bool writes) {
   return tuples_of(finder().access({now.first, now.second}, tensor, writes));
 }
 
+void withdraw(running now) {
+  finder().withdraw({now.first, now.second});
+}
+
 py::list access_by_host(const at::Tensor& tensor, bool writes) {
   return tuples_of(finder().access_by_host(tensor, writes));
 }
@@ -57,6 +61,7 @@ void define_races(py::module_& native) {
   native.def("look_for_races", &core::look_for_races, py::arg("on"));
   native.def("race_begin", &begin, py::arg("device"));
   native.def("race_access", &access, py::arg("now"), py::arg("tensor"), py::arg("writes"));
+  native.def("race_withdraw", &withdraw, py::arg("now"));
   native.def("race_access_by_host", &access_by_host, py::arg("tensor"), py::arg("writes"));
   native.def("race_order", &order, py::arg("first"), py::arg("second"));
   native.def("race_host_wait", &host_wait, py::arg("device"));

@@ -111,6 +111,15 @@ std::vector<race> race_finder::access(running now, const at::TensorBase& tensor,
   return found;
 }
 
+void race_finder::withdraw(running now) {
+  const std::lock_guard lock(mutex_);
+  const auto withdraw_from = [&](std::vector<past_access>& all) {
+    std::erase_if(all, [&](const past_access& each) { return each.number == now.number; });
+  };
+  for (auto& [begin, of_device] : memory_) withdraw_from(of_device.accesses);
+  for (auto& [storage, of_host] : host_memory_) withdraw_from(of_host.accesses);
+}
+
 std::vector<race> race_finder::access_by_host(const at::TensorBase& tensor, bool writes) {
   const std::lock_guard lock(mutex_);
   if (host_memory_.empty()) return {};

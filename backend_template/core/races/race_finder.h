@@ -55,7 +55,9 @@ class race_finder {
   /// The operator reads or writes the tensor's bytes. Returns the earlier ones that it does not
   /// wait for.
   std::vector<race> access(running now, const at::TensorBase& tensor, bool writes);
-  /// The same, by the host, now. Only of bytes of the CPU's that an operator has accessed.
+  /// The operator does not run after all.
+  void withdraw(running now);
+  /// Does what `access` does, for the host, now. Only of bytes of the CPU's that an operator has accessed.
   std::vector<race> access_by_host(const at::TensorBase& tensor, bool writes);
   /// Returns what used memory that was freed since, and may have been handed out again, although
   /// nothing ordered the stream that it was allocated for behind that use. Each once.

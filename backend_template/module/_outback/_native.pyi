@@ -60,6 +60,9 @@ def race_begin(device: int) -> tuple[int, int]:
 _Races = list[tuple[int, bool, torch.Stream]]
 
 def race_access(now: tuple[int, int], tensor: torch.Tensor, writes: bool) -> _Races: ...
+def race_withdraw(now: tuple[int, int]) -> None:
+    """The operator does not run after all."""
+
 def race_access_by_host(tensor: torch.Tensor, writes: bool) -> _Races: ...
 def race_freed() -> _Races:
     """Those that used memory that was freed meanwhile. Each once."""

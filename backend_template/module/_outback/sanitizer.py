@@ -196,11 +196,15 @@ class _Watch(TorchDispatchMode):
         operator = self._operator(func, device_module.current_stream(device))
         self._operators[now[0]] = operator
         asynchronous = plan.is_copy and _is_non_blocking(func, args, kwargs)
-        for use in uses:
-            if use.tensor.device.type == name or (asynchronous and use.tensor.is_pinned()):
-                self._enqueued_use(now, operator, use)
-            elif use.tensor.device.type == "cpu":
-                self._host_use(operator, use)
+        try:
+            for use in uses:
+                if use.tensor.device.type == name or (asynchronous and use.tensor.is_pinned()):
+                    self._enqueued_use(now, operator, use)
+                elif use.tensor.device.type == "cpu":
+                    self._host_use(operator, use)
+        except RaceError:
+            _native.race_withdraw(now)
+            raise
         returned = func(*args, **kwargs)
         for use in plan.results(returned):
             if use.tensor.device.type == name or (asynchronous and use.tensor.is_pinned()):

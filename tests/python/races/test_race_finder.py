@@ -23,6 +23,11 @@ def watch():
         sanitizer.enable()
 
 
+@pytest.fixture(autouse=True)
+def streams_are_real(real_streams) -> None:
+    """Without streams there is nothing to order."""
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_race_is_found(name, watch, two_devices):
     program, kind = PROGRAMS[name]
@@ -42,3 +47,133 @@ def test_no_race_is_found_in_a_right_program(name, watch, two_devices):
         torch.acme.synchronize()
         torch.acme.synchronize(1)
         kept.clear()
+
+
+def test_a_race_is_told_with_both_operators(watch):
+    watch()
+    x = ones(4, 2)
+    side = torch.acme.Stream()
+    with torch.acme.stream(side), pytest.raises(sanitizer.RaceError) as caught:
+        x.t().mul_(2)
+    lines = str(caught.value).splitlines()
+    assert lines[0].startswith("acme: two operators use the same memory")
+    on = f"on stream {side.stream_id} of acme:0"
+    assert lines[1] == f"  aten::mul_ {on}, which writes `self` (float32[2, 4] on acme:0)"
+    assert "x.t().mul_(2)" in "\n".join(lines[2 : lines.index("The earlier one:")])
+    after = lines[lines.index("The earlier one:") + 1]
+    assert after.startswith("  aten::ones on stream 0 of acme:0, which writes its result")
+    assert x.tolist() == [[1, 1]] * 4  # the later one has not run
+
+
+def test_a_race_may_only_warn(watch):
+    watch(on_race="warn")
+    x = ones(4)
+    with torch.acme.stream(torch.acme.Stream()):
+        with pytest.warns(sanitizer.RaceWarning, match="two operators use the same memory"):
+            x.add_(1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            x.add_(1)  # behind the one that was told of
+    torch.acme.synchronize()
+    assert x.tolist() == [3, 3, 3, 3]
+
+
+def test_a_backward_pass_is_watched(watch):
+    class Scale(torch.autograd.Function):
+        @staticmethod
+        def forward(context, x, factor):
+            context.save_for_backward(factor)
+            return x * factor
+
+        @staticmethod
+        def backward(context, gradient):
+            (factor,) = context.saved_tensors
+            return gradient * factor, None
+
+    watch()
+    x, factor = ones(4).requires_grad_(), ones(4)
+    loss = Scale.apply(x, factor).sum()
+    with torch.acme.stream(torch.acme.Stream()):
+        torch.acme.current_stream().wait_stream(torch.acme.default_stream())
+        factor.data.zero_()
+    with pytest.raises(sanitizer.RaceError, match="in a backward pass, for ScaleBackward"):
+        loss.backward()
+
+
+def test_what_is_asked_wrongly_is_refused(watch):
+    with pytest.raises(ValueError, match='on_race must be "raise" or "warn", not \'no\''):
+        watch(on_race="no")
+    watch()
+    with pytest.raises(RuntimeError, match="enabled already: call disable"):
+        watch()
+    sanitizer.disable()
+    sanitizer.disable()
+    with torch.acme.stream(torch.acme.Stream()):
+        ones(4)
+    watch()  # knows nothing of before
+
+
+def test_what_came_before_is_not_known(watch):
+    x = ones(4)
+    ready = torch.acme.Event()
+    ready.record()
+    watch()
+    side = torch.acme.Stream()
+    side.wait_event(ready)
+    with torch.acme.stream(side):
+        x.add_(1)
+
+
+def test_operators_are_forgotten(watch, monkeypatch):
+    """What later ones cannot race with is not kept."""
+    part = torch.acme._outback.sanitizer
+    monkeypatch.setattr(part, "_REMEMBERED", 50)
+    watch()
+    x = ones(4)
+    (active,) = part._active
+    for _ in range(400):
+        x.add_(1)
+    assert len(active._operators) < 120
+
+
+def test_a_variable_begins_it(run_python):
+    done = run_python(
+        """
+        import torch
+        x = torch.ones(4, device="acme")
+        with torch.acme.stream(torch.acme.Stream()):
+            x.add_(1)
+        """,
+        check=False,
+        OUTBACK_SANITIZER="1",
+    )
+    assert done.code == 1
+    assert "RaceError: acme: two operators use the same memory" in done.errors
+
+
+def test_a_model_trains_on_two_streams(watch):
+    """What people do, without an alarm: the next batch is copied while this one is computed."""
+    watch()
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.ReLU(), torch.nn.Linear(32, 4))
+    model.to("acme")
+    optimizer = torch.optim.AdamW(model.parameters(), foreach=True)
+    copies = torch.acme.Stream()
+
+    def fetched():
+        with torch.acme.stream(copies):
+            batch = torch.randn(8, 16).pin_memory()
+            return batch.to("acme", non_blocking=True)
+
+    batch = fetched()
+    for _ in range(20):
+        torch.acme.current_stream().wait_stream(copies)
+        batch.record_stream(torch.acme.current_stream())
+        following = fetched()
+        optimizer.zero_grad()
+        with torch.autocast("acme", torch.bfloat16):
+            loss = model(batch).square().mean()
+        loss.backward()
+        optimizer.step()
+        batch = following
+    assert loss.item() < 1
