@@ -22,6 +22,7 @@
 #include "backend_template/core/memory/allocator/leak_report.h"
 #include "backend_template/core/memory/device_allocator.h"
 #include "backend_template/core/memory/host_allocator.h"
+#include "backend_template/core/races/race_finder.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/ops/copies/policy.h"
 #include "backend_template/ops/registrations.h"
@@ -66,6 +67,7 @@ void check_options(const backend_options& options) {
                       " is in amp_dtypes and in unsupported_dtypes");
   }
   core::read_leak_report();
+  core::read_race_variable();
   // Only for what they throw: the registration calls them again for their results.
   ops::operator_names_of(options.excluded_operators);
   ops::initial_fallback_mode(options.fallback);

@@ -1,5 +1,6 @@
 #include "backend_template/module/device_module.h"
 
+#include "backend_template/core/races/race_finder.h"
 #include "backend_template/module/memory/memory.h"
 #include "backend_template/python/embedded.h"
 
@@ -39,6 +40,7 @@ void define_device_module(py::module_& module) {
   define_telemetry(module);
   for (const char* each : {"lazy_calls", "properties", "sync_debug", "surface"})
     part(each).attr("define")();
+  if (core::are_races_wanted()) module.attr("_sanitizer").attr("enable")();
 }
 
 }  // namespace outback::python

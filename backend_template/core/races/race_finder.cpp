@@ -4,6 +4,7 @@
 #include <exception>
 #include <iterator>
 
+#include "backend_template/core/runtime/environment.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/native.h"
 #include "backend_template/core/streams/twin_stream.h"
@@ -28,7 +29,18 @@ uintptr_t address_of(const void* data) {
   return reinterpret_cast<uintptr_t>(data);
 }
 
+std::atomic<bool> are_wanted{false};
+
 }  // namespace
+
+void read_race_variable() {
+  are_wanted = from_environment(
+      [] { return outback::detail::flag_variable("OUTBACK_SANITIZER").value_or(false); });
+}
+
+bool are_races_wanted() noexcept {
+  return are_wanted;
+}
 
 size_t race_finder::agent_of(const c10::Stream& stream) {
   const stream_key key{stream.device_index(), stream.id()};

@@ -150,6 +150,11 @@ void note_host_wait(const Waited& stream_or_device) {
   if (race_finder* const finder = active_race_finder()) finder->host_wait(stream_or_device);
 }
 
+/// Reads OUTBACK_SANITIZER, a flag. Throws c10::ValueError if it is malformed. Registration calls it.
+void read_race_variable();
+/// Returns the flag: whether Python is to look for races from the start.
+bool are_races_wanted() noexcept;
+
 /// Begins with a new finder, or ends. The one before is leaked: other threads may be in it.
 inline void look_for_races(bool on) {
   detail::active_race_finder.store(on ? new race_finder : nullptr, std::memory_order_release);

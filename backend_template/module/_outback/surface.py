@@ -2,7 +2,6 @@
 that it does not have."""
 
 import importlib
-import os
 import sys
 from collections.abc import Iterable
 from types import ModuleType
@@ -84,8 +83,6 @@ def _add_sanitizer() -> None:
 
     made = add_submodule("_sanitizer", "Finds operators on two streams that use the same memory.")
     made.__getattr__ = of_part
-    if os.environ.get("OUTBACK_SANITIZER", "0") != "0":
-        made.enable()
 
 
 def _is_of_streams(member: Any) -> bool:

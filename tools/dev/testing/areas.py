@@ -112,6 +112,13 @@ AREAS = (
         near=r"^(core_test|allocator_trace_test)$",
     ),
     Area(
+        "the race finder",
+        ("backend_template/core/races/*", "backend_template/module/*races*", "*/sanitizer.py"),
+        python=("tests/python/races", "tests/python/streams"),
+        near=r"^core_test$",
+        first=("tests/python/races",),
+    ),
+    Area(
         "the core",
         ("backend_template/core/*",),
         python=("tests/python", "tests/package/test_layers.py"),
