@@ -113,6 +113,11 @@ void process_group::setTimeout(std::chrono::milliseconds timeout) {
   transport_->setTimeout(timeout);
 }
 
+uint64_t process_group::getSequenceNumberForGroup() {
+  issuer_.wait_until_idle();
+  return transport_->getSequenceNumberForGroup();
+}
+
 c10d::ErrorType process_group::getError() {
   return aborted_ ? c10d::ErrorType::COMM_ERROR : c10d::ErrorType::SUCCESS;
 }
@@ -122,8 +127,8 @@ c10d::ErrorType process_group::getError() {
 operation process_group::named(const char* name, c10d::OpType type) const {
   const std::string& description = getGroupDesc();
   const bool is_described = !description.empty() && description != "undefined";
-  operation what{type, name, is_described ? description : options_->group_name, getRank(),
-                 getSize()};
+  operation what{type,      name,      is_described ? description : options_->group_name,
+                 getRank(), getSize(), options_->timeout};
   check_usable(what);
   return what;
 }

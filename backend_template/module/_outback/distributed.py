@@ -4,6 +4,7 @@ made here.
 """
 
 import atexit
+import functools
 from datetime import timedelta
 from typing import Any
 
@@ -71,6 +72,7 @@ def register() -> None:
     dist.Backend.register_backend(KIND, _create, extended_api=True, devices=[name])
     _complete_configurations()
     _leave_default_to_vendors()
+    _serve_monitored_barrier()
 
 
 def _complete_configurations() -> None:
@@ -120,3 +122,24 @@ def _leave_default_to_vendors() -> None:
         original(kind, func, extended_api, devices, **others)
 
     dist.Backend.register_backend = register_backend
+
+
+def _serve_monitored_barrier() -> None:
+    """torch 2.13 and older take groups for it that are named "gloo" and no others. A group of ours
+    has the part of the CPU that it is for."""
+    original = dist.monitored_barrier
+
+    @functools.wraps(original)
+    def monitored_barrier(
+        group: Any = None, timeout: Any = None, wait_all_ranks: bool = False
+    ) -> None:
+        called = dist.group.WORLD if group is None else group
+        kinds = {torch.device("cpu"), torch.device(name)}
+        if not isinstance(called, dist.ProcessGroup) or not kinds.issubset(called._device_types):
+            return original(group, timeout, wait_all_ranks)
+        chosen = {} if timeout is None else {"timeout": timeout}
+        return called.monitored_barrier(wait_all_ranks=wait_all_ranks, **chosen)
+
+    dist.monitored_barrier = torch.distributed.distributed_c10d.monitored_barrier = (
+        monitored_barrier
+    )
