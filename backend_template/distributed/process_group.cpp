@@ -168,13 +168,14 @@ process_group::work process_group::on_cpu(const on_transport& call) {
 }
 
 void process_group::keep(const c10::intrusive_ptr<device_work>& made) {
+  std::vector<c10::intrusive_ptr<device_work>> seen;  // one may end here, and not under the lock
   const std::lock_guard lock(mutex_);
   if (coalesced_) coalesced_->push_back(made);
   // A power of two, so that looking through them costs each operation the same.
   const size_t count = pending_.size();
   if (count >= 16 && (count & (count - 1)) == 0) {
-    std::erase_if(pending_, [](const auto& weak) {
-      const auto kept = weak.lock();
+    std::erase_if(pending_, [&](const auto& weak) {
+      const auto& kept = seen.emplace_back(weak.lock());
       return kept == nullptr || kept->isSuccess() || kept->exception() != nullptr;
     });
   }

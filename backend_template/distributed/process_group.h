@@ -104,6 +104,10 @@ class process_group final : public c10d::Backend {
   work allgather_into_tensor_coalesced(tensors& outputs, tensors& inputs,
                                        const c10d::AllgatherOptions& options) override;
   work gather(tensor_lists& outputs, tensors& inputs, const c10d::GatherOptions& options) override;
+#if OUTBACK_TORCH_AT_LEAST(2, 14)
+  work gather_single(at::Tensor& output, at::Tensor& input,
+                     const c10d::GatherOptions& options) override;
+#endif
   work scatter(tensors& outputs, tensor_lists& inputs,
                const c10d::ScatterOptions& options) override;
   work reduce_scatter(tensors& outputs, tensor_lists& inputs,

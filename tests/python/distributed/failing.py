@@ -49,7 +49,7 @@ KINDS = tuple(name for name in _OPERATIONS if name not in _MORE_REDUCTIONS)
 # sent was ever read. In most operations both ranks do.
 _SEEN_BY_RANK_1 = {
     *("reduce_SUM", "broadcast_a_transposed_tensor", "gather", "scatter"),
-    *("send_and_receive", "receive_from_anyone"),
+    *("gather_single", "send_and_receive", "receive_from_anyone"),
 }
 
 
