@@ -24,9 +24,13 @@ process_group::work process_group::barrier(const c10d::BarrierOptions& options) 
 }
 
 void process_group::monitoredBarrier(const c10d::BarrierOptions& options, bool all_ranks) {
-  named("monitored_barrier", c10d::OpType::BARRIER);
+  const operation what = named("monitored_barrier", c10d::OpType::BARRIER);
   issuer_.wait_until_idle();
-  transport_->monitoredBarrier(options, all_ranks);
+  try {
+    transport_->monitoredBarrier(options, all_ranks);
+  } catch (...) {
+    std::rethrow_exception(what.failed(std::current_exception()));
+  }
 }
 
 }  // namespace outback::distributed

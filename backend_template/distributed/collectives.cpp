@@ -201,6 +201,26 @@ process_group::work process_group::gather(tensor_lists& outputs, tensors& inputs
              [=, this]() mutable { return transport_->gather(received, sent, options); });
 }
 
+#if OUTBACK_TORCH_AT_LEAST(2, 14)
+// Gloo has none: it gathers into the parts of the output.
+process_group::work process_group::gather_single(at::Tensor& output, at::Tensor& input,
+                                                 const c10d::GatherOptions& options) {
+  tensor_lists outputs;
+  if (options.rootRank == getRank()) {
+    const operation what = named("gather_single", OpType::GATHER);
+    check_layout(what, {output}, layout::contiguous);
+    TORCH_CHECK_VALUE(output.numel() == getSize() * input.numel(), what.text(), ": the output has ",
+                      output.numel(), " elements, and ", getSize(), " inputs of ", input.numel(),
+                      " have ", getSize() * input.numel());
+    const at::Tensor rows = output.view({getSize(), input.numel()});
+    tensors& parts = outputs.emplace_back();
+    for (const at::Tensor& row : rows.unbind()) parts.push_back(row.view(input.sizes()));
+  }
+  tensors inputs{input};
+  return gather(outputs, inputs, options);
+}
+#endif
+
 // ---- Dividing
 
 process_group::work process_group::scatter(tensors& outputs, tensor_lists& inputs,

@@ -12,9 +12,10 @@ namespace outback::distributed {
 /// One call of a group's operation. A plain value.
 struct operation {
   c10d::OpType type;
-  const char* name;   // as torch.distributed calls it: "all_reduce"
-  std::string group;  // as the user called it, or torch did
-  int rank, size;     // of this process in the group
+  const char* name;                   // as torch.distributed calls it: "all_reduce"
+  std::string group;                  // as the user called it, or torch did
+  int rank, size;                     // of this process in the group
+  std::chrono::milliseconds timeout;  // the group's
   std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
 
   /// Returns "acme: all_reduce of group default_pg (rank 0 of 2)", the beginning of every error.

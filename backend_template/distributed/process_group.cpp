@@ -113,6 +113,11 @@ void process_group::setTimeout(std::chrono::milliseconds timeout) {
   transport_->setTimeout(timeout);
 }
 
+uint64_t process_group::getSequenceNumberForGroup() {
+  issuer_.wait_until_idle();
+  return transport_->getSequenceNumberForGroup();
+}
+
 c10d::ErrorType process_group::getError() {
   return aborted_ ? c10d::ErrorType::COMM_ERROR : c10d::ErrorType::SUCCESS;
 }
@@ -122,8 +127,8 @@ c10d::ErrorType process_group::getError() {
 operation process_group::named(const char* name, c10d::OpType type) const {
   const std::string& description = getGroupDesc();
   const bool is_described = !description.empty() && description != "undefined";
-  operation what{type, name, is_described ? description : options_->group_name, getRank(),
-                 getSize()};
+  operation what{type,      name,      is_described ? description : options_->group_name,
+                 getRank(), getSize(), options_->timeout};
   check_usable(what);
   return what;
 }
@@ -163,13 +168,14 @@ process_group::work process_group::on_cpu(const on_transport& call) {
 }
 
 void process_group::keep(const c10::intrusive_ptr<device_work>& made) {
+  std::vector<c10::intrusive_ptr<device_work>> seen;  // one may end here, and not under the lock
   const std::lock_guard lock(mutex_);
   if (coalesced_) coalesced_->push_back(made);
   // A power of two, so that looking through them costs each operation the same.
   const size_t count = pending_.size();
   if (count >= 16 && (count & (count - 1)) == 0) {
-    std::erase_if(pending_, [](const auto& weak) {
-      const auto kept = weak.lock();
+    std::erase_if(pending_, [&](const auto& weak) {
+      const auto& kept = seen.emplace_back(weak.lock());
       return kept == nullptr || kept->isSuccess() || kept->exception() != nullptr;
     });
   }

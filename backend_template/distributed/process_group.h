@@ -74,7 +74,9 @@ class process_group final : public c10d::Backend {
   void setTimeout(std::chrono::milliseconds timeout) override;
   void eagerConnectSingleDevice(at::Device device) override { setBoundDeviceId(device); }
   void setSequenceNumberForGroup() override {}
-  uint64_t getSequenceNumberForGroup() override { return transport_->getSequenceNumberForGroup(); }
+  /// That of the last operation that was called. Waits until it has begun: all processes have to
+  /// answer the same, or TORCH_DISTRIBUTED_DEBUG=DETAIL takes it for a fault.
+  uint64_t getSequenceNumberForGroup() override;
   c10d::ErrorType getError() override;
 
   /// Collects the operations that follow, which begin at once; `endCoalescing` returns a Work for
@@ -102,6 +104,10 @@ class process_group final : public c10d::Backend {
   work allgather_into_tensor_coalesced(tensors& outputs, tensors& inputs,
                                        const c10d::AllgatherOptions& options) override;
   work gather(tensor_lists& outputs, tensors& inputs, const c10d::GatherOptions& options) override;
+#if OUTBACK_TORCH_AT_LEAST(2, 14)
+  work gather_single(at::Tensor& output, at::Tensor& input,
+                     const c10d::GatherOptions& options) override;
+#endif
   work scatter(tensors& outputs, tensor_lists& inputs,
                const c10d::ScatterOptions& options) override;
   work reduce_scatter(tensors& outputs, tensor_lists& inputs,

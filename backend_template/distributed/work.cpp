@@ -149,6 +149,8 @@ void device_work::complete_lazily(std::chrono::milliseconds timeout) {
     transports = transports_;
   }
   if (transports != nullptr) {
+    // Gloo's sends and receives keep the timeout that the group was made with.
+    if (timeout == kNoTimeout && c10d::isP2POp(opType_)) timeout = what_.timeout;
     std::exception_ptr error;
     try {
       const below_autograd guard;

@@ -59,6 +59,7 @@ void register_operators(operator_names excluded) {
   register_fills(to);
   register_histogram(to);
   register_scalars(to);
+  register_sparse_copies(to);
   register_sparse_indices();
   register_batch_norm(to);
   register_convolutions(to);

@@ -32,6 +32,7 @@ void register_lazy_clone(registrar& to);         // _lazy_clone
 void register_fills(registrar& to);              // fill_, zero_
 void register_histogram(registrar& to);          // histc of integers
 void register_scalars(registrar& to);            // item()
+void register_sparse_copies(registrar& to);      // copy_ of sparse tensors between devices
 void register_sparse_indices();                  // flatten_indices_stub
 void register_batch_norm(registrar& to);         // native_batch_norm
 void register_convolutions(registrar& to);       // the CPU's kernels of convolution_overrideable

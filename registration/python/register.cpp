@@ -72,8 +72,8 @@ void register_in_python(py::module_& module, const backend_options& options) {
 #ifdef OUTBACK_HAS_DISTRIBUTED  // not in a torch that was built without torch.distributed
   distributed::register_sparse_kernels();
   distributed::define_groups(module);
-  python::part("distributed").attr("register")();
 #endif
+  python::part("distributed").attr("register")();
   python::register_exit_handler();
 }
 

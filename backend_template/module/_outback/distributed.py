@@ -4,6 +4,7 @@ made here.
 """
 
 import atexit
+import functools
 from datetime import timedelta
 from typing import Any
 
@@ -11,6 +12,7 @@ import torch
 import torch.distributed as dist
 
 from . import _native, name
+from .import_hook import when_imported
 
 KIND = "outback"
 _SECONDS_AT_EXIT = 5.0  # for operations that are under way when the process ends
@@ -26,7 +28,14 @@ def make_transport(
             f"{name}: communication between processes goes through Gloo, and this torch was built "
             "without it"
         )
-    made = dist.ProcessGroupGloo(store, rank, size, timeout=timeout)
+    try:
+        made = dist.ProcessGroupGloo(store, rank, size, timeout=timeout)
+    except RuntimeError as error:
+        raise dist.DistBackendError(
+            f"{name}: rank {rank} of {size} could not connect to the others of group {group} "
+            f"within {timeout.total_seconds():g} s: {error}. Each rank has to make the group, and "
+            "to live until all have"
+        ) from error
     made.options.group_name = group
     made.options.global_ranks_in_group = global_ranks
     return made
@@ -66,11 +75,25 @@ def _create(facts: Any, options: Any) -> Any:
     return _native.make_process_group(transport, facts.group_id, facts.timeout)
 
 
+def _refuse(facts: Any, options: Any) -> Any:
+    raise RuntimeError(
+        f"{name}: this backend was built without its process group (OUTBACK_TORCH_DISTRIBUTED=OFF): "
+        'build it with the group, or name "gloo", which takes tensors of the CPU'
+    )
+
+
 def register() -> None:
+    if not dist.is_available():
+        return
+    if not hasattr(_native, "make_process_group"):
+        dist.Backend.register_backend(KIND, _refuse, extended_api=True, devices=[name])
+        return
+    when_imported("torch.distributed.fsdp._fully_shard._fsdp_param", _pin_where_that_is_possible)
     atexit.register(_native.leave_groups, _SECONDS_AT_EXIT)
     dist.Backend.register_backend(KIND, _create, extended_api=True, devices=[name])
     _complete_configurations()
     _leave_default_to_vendors()
+    _serve_monitored_barrier()
 
 
 def _complete_configurations() -> None:
@@ -120,3 +143,40 @@ def _leave_default_to_vendors() -> None:
         original(kind, func, extended_api, devices, **others)
 
     dist.Backend.register_backend = register_backend
+
+
+def _serve_monitored_barrier() -> None:
+    """torch 2.13 and older take groups for it that are named "gloo" and no others. A group of ours
+    has the part of the CPU that it is for."""
+    original = dist.monitored_barrier
+
+    @functools.wraps(original)
+    def monitored_barrier(
+        group: Any = None, timeout: Any = None, wait_all_ranks: bool = False
+    ) -> None:
+        called = dist.group.WORLD if group is None else group
+        kinds = {torch.device("cpu"), torch.device(name)}
+        if not isinstance(called, dist.ProcessGroup) or not kinds.issubset(called._device_types):
+            return original(group, timeout, wait_all_ranks)
+        chosen = {} if timeout is None else {"timeout": timeout}
+        return called.monitored_barrier(wait_all_ranks=wait_all_ranks, **chosen)
+
+    dist.monitored_barrier = torch.distributed.distributed_c10d.monitored_barrier = (
+        monitored_barrier
+    )
+
+
+def _pin_where_that_is_possible() -> None:
+    """FSDP2 takes a parameter that is not pinned for one that it has to pin, again and again, and
+    trains copies if a runtime has no pinned memory, where pin_memory() is only a hint."""
+    from torch.distributed.fsdp._fully_shard._fsdp_param import FSDPParam
+
+    original = FSDPParam._init_sharded_param
+
+    @functools.wraps(original)
+    def init(self: Any, param: Any, device: torch.device, *others: Any) -> Any:
+        if self.pin_memory and device.type == name and not torch.empty(1).pin_memory().is_pinned():
+            self.pin_memory = False
+        return original(self, param, device, *others)
+
+    FSDPParam._init_sharded_param = init

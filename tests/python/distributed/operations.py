@@ -175,6 +175,16 @@ def gather(case):
     return outs or []
 
 
+def gather_single(case):
+    out = case.empty(2, 3) if case.rank == 1 else None
+    dist.gather_single(case.values(3), out, dst=1, group=case.group)
+    return [] if out is None else [out]
+
+
+def _gather_and_stack(case):
+    return [torch.stack(outs)] if (outs := gather(case)) else []
+
+
 def scatter(case):
     out = case.empty(3)
     parts = [case.values(3), case.values(3, add=1)] if case.rank == 0 else None
@@ -264,5 +274,8 @@ MOVING = {
     )
 }
 
+if hasattr(dist, "gather_single"):  # since torch 2.14
+    MOVING["gather_single"] = gather_single
+
 # What Gloo refuses, by operations that it does not: the same result.
-IN_OTHER_WORDS = {"all_gather_stacked": _all_gather_and_stack}
+IN_OTHER_WORDS = {"all_gather_stacked": _all_gather_and_stack, "gather_single": _gather_and_stack}

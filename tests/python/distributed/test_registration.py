@@ -138,6 +138,22 @@ def test_torch_without_gloo_is_named(run_python):
     assert "this torch was built without it" in done.errors
 
 
+def test_a_backend_that_was_built_without_its_group_says_so(run_python):
+    done = run_python(
+        """
+        import torch, torch_acme
+        import torch.distributed as dist
+        from torch.acme._outback import _native, distributed
+        del _native.make_process_group  # a build without the group has none
+        distributed.register()
+        dist.init_process_group(rank=0, world_size=1, store=dist.HashStore())
+        """,
+        check=False,
+    )
+    assert "acme: this backend was built without its process group" in done.errors
+    assert 'name "gloo", which takes tensors of the CPU' in done.errors
+
+
 def test_symmetric_memory_is_refused():
     from torch.distributed import _symmetric_memory
 

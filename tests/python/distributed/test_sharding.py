@@ -60,6 +60,45 @@ def test_fully_shard_trains(mesh, offload, dtype):
     assert model[0].weight.to_local().shape == (4, 4)  # half of the rows
 
 
+@pytest.mark.turns_on_groups
+@pytest.mark.parametrize("pinned", [True, False])
+def test_parameters_that_are_offloaded_are_those_that_train(run_python, pinned):
+    """Also where there is no pinned memory."""
+    run_python(
+        f"""
+        import os
+        os.environ |= {{"GLOO_SOCKET_IFNAME": "lo", "LOCAL_RANK": "0"}}
+        import torch, torch_acme
+        import torch.distributed as dist
+        from torch.distributed.device_mesh import init_device_mesh
+        from torch.distributed.fsdp import CPUOffloadPolicy, fully_shard
+
+        def losses(model, device):
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            for step in range(3):
+                optimizer.zero_grad()
+                loss = model(torch.ones(2, 3, device=device)).square().mean()
+                loss.backward()
+                optimizer.step()
+                yield loss.item()
+
+        torch.manual_seed(0)
+        model = torch.nn.Linear(3, 2)
+        expected = list(losses(model, "cpu"))
+        torch.manual_seed(0)
+        model = torch.nn.Linear(3, 2)
+        dist.init_process_group(rank=0, world_size=1, store=dist.HashStore())
+        mesh = init_device_mesh("acme", (1,))
+        fully_shard(model, mesh=mesh, offload_policy=CPUOffloadPolicy(pin_memory={pinned}))
+        got = list(losses(model, "acme"))
+        torch.testing.assert_close(got, expected)
+        assert expected[2] < expected[0] / 2
+        dist.destroy_process_group()
+        """,
+        TORCH_CPP_LOG_LEVEL="ERROR",
+    )
+
+
 def test_fsdp_as_a_wrapper_trains(group):
     with group():
         model = FullyShardedDataParallel(layers().acme(), device_id=DEVICE)

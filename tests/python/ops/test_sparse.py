@@ -30,6 +30,19 @@ def test_sparse_tensors_move(layout):
     assert torch.equal(y.cpu().to_dense(), DENSE)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_sparse_tensors_are_copied_between_devices(layout):
+    ones, zero = DENSE.to_sparse(layout=layout), (DENSE * 0).to_sparse(layout=layout)
+    if layout != torch.sparse_coo:  # the others have to have as many elements
+        zero = ones * 0
+    for target in ("acme:0", "cpu", f"acme:{torch.acme.device_count() - 1}"):
+        for source in ("acme:0", "cpu"):
+            x = zero.to(target, copy=True)
+            assert x.copy_(ones.to(source)) is x
+            assert x.device == torch.device(target) == x.values().device
+            assert torch.equal(x.to_dense().cpu(), DENSE), (target, source)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS[:2])
 def test_sparse_times_dense(layout):
     x = torch.randn(3, 4)

@@ -48,7 +48,7 @@ def plain(world: World) -> Losses:
     return train(model, adam(model), mine(world))
 
 
-@form("fsdp2, parameters offloaded to the CPU", alone, needs_groups=True)
+@form("fsdp2, parameters offloaded to the CPU", alone)
 def offloaded(world: World) -> Losses:
     model = sharded(line(world), torch.device("cpu"), offload_policy=CPUOffloadPolicy())
     losses = train(model, adam(model), mine(world))
