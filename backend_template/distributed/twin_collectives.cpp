@@ -6,7 +6,6 @@
 #include "backend_template/distributed/twin_checks.h"
 #include "backend_template/distributed/twin_group.h"
 #include "backend_template/distributed/twin_loans.h"
-#include "backend_template/distributed/twin_work.h"
 
 namespace outback::distributed {
 namespace {
@@ -41,9 +40,7 @@ twin_group::work twin_group::run(operation what, c10::Device device, tensor_list
   } catch (const c10::DistBackendError&) {
     std::rethrow_exception(what.failed(std::current_exception()));
   }
-  if (theirs == nullptr) return nullptr;
-  return c10::make_intrusive<twin_work>(std::move(what), std::move(theirs), device,
-                                        std::move(outputs));
+  return wrapped(std::move(what), std::move(theirs), device, std::move(outputs));
 }
 
 twin_group::work twin_group::broadcast(tensors& all, const c10d::BroadcastOptions& options) {

@@ -90,18 +90,22 @@ void twin_group::shutdown() {
 
 twin_group::work twin_group::endCoalescing() {
   operation what = named("coalesced operations", c10d::OpType::COALESCED);
-  auto theirs = transport_->endCoalescing();
-  if (theirs == nullptr) return nullptr;
   const auto bound = getBoundDeviceId();
   const c10::Device device(core::device_type, core::current_device());
-  return c10::make_intrusive<twin_work>(std::move(what), std::move(theirs),
-                                        bound ? *bound : device, tensor_lists());
+  return wrapped(std::move(what), transport_->endCoalescing(), bound ? *bound : device, {});
 }
 
 operation twin_group::named(const char* name, c10d::OpType type) const {
   operation what = operation_of(*this, options_->group_name, name, type);
   if (process_ != getpid()) std::rethrow_exception(what.failed(std::string(in_a_fork)));
   return what;
+}
+
+twin_group::work twin_group::wrapped(operation what, work theirs, c10::Device device,
+                                     tensor_lists outputs) {
+  if (theirs == nullptr) return nullptr;
+  return c10::make_intrusive<twin_work>(std::move(what), std::move(theirs), device,
+                                        std::move(outputs));
 }
 
 // ---- What has no tensors, and what NCCL does not have
@@ -115,8 +119,7 @@ twin_group::work twin_group::barrier(const c10d::BarrierOptions& options) {
   c10d::BarrierOptions theirs = options;
   theirs.device = twin_device(device);
   theirs.device_ids.clear();
-  return c10::make_intrusive<twin_work>(std::move(what), transport_->barrier(theirs), device,
-                                        tensor_lists());
+  return wrapped(std::move(what), transport_->barrier(theirs), device, {});
 }
 
 void twin_group::monitoredBarrier(const c10d::BarrierOptions&, bool) {

@@ -109,6 +109,8 @@ class twin_group final : public c10d::Backend {
   // Every operation begins with it: throws in a forked child.
   operation named(const char* name, c10d::OpType type) const;
   void check(const operation& what, const tensors& all, layout wanted) const;
+  // Null where NCCL returns nothing: the operation is over, or its caller does not ask.
+  static work wrapped(operation what, work theirs, c10::Device device, tensor_lists outputs);
   template <class Call>
   work run(operation what, c10::Device device, tensor_lists outputs, const Call& call);
 

@@ -23,7 +23,10 @@ class twin_work final : public c10d::Work {
             std::vector<std::vector<at::Tensor>> outputs);
 
   bool isCompleted() override { return transports_->isCompleted(); }
-  bool isSuccess() const override { return transports_->isSuccess(); }
+  /// NCCL has no answer of its own.
+  bool isSuccess() const override {
+    return transports_->isCompleted() && transports_->exception() == nullptr;
+  }
   std::exception_ptr exception() const override;
   int sourceRank() const override { return transports_->sourceRank(); }
   std::vector<at::Tensor> result() override;

@@ -16,6 +16,7 @@ LIBRARIES = (
     "libnvidia-ml.so.1",
     "libcublasLt.so.13",
     "libcublas.so.13",
+    "libnccl.so.2",
 )
 TIMEOUT = 300  # seconds
 
@@ -89,6 +90,53 @@ def run(
     assert done.returncode == 0, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
     work = [Work.of(line) for line in record.read_text().splitlines()]
     return Run(done.stdout, done.stderr, work)
+
+
+def run_ranks(
+    command: Sequence[str | Path],
+    size: int,
+    folder: Path,
+    where: Path,
+    more: Mapping[str, str] = {},
+    codes: Mapping[int, int] = {},
+) -> list[Run]:
+    """The same for processes that communicate: RANK, WORLD_SIZE and STORE, a file, are variables of
+    each, and LOCAL_RANK. Each has its own machine, so they share no memory. `codes` are the exit
+    codes of those ranks that do not succeed."""
+    common = {
+        **environment(folder),
+        "FAKE_CUDA_DEVICES": str(size),
+        "WORLD_SIZE": str(size),
+        "STORE": os.fspath(where / "store"),
+        "GLOO_SOCKET_IFNAME": "lo",
+        "PYTHONUNBUFFERED": "1",
+        **more,
+    }
+    started = []
+    for rank in range(size):
+        of_rank = {"RANK": str(rank), "LOCAL_RANK": str(rank)}
+        files = [open(where / f"{kind}.{rank}", "w") for kind in ("output", "errors")]
+        record = {"FAKE_CUDART_RECORD": os.fspath(where / f"record.{rank}")}
+        started.append(
+            subprocess.Popen(
+                command, env={**record, **common, **of_rank}, stdout=files[0], stderr=files[1]
+            )
+        )
+        for each in files:
+            each.close()
+    try:
+        ends = [each.wait(TIMEOUT) for each in started]
+    finally:
+        for each in started:
+            each.kill()
+    runs = []
+    for rank, code in enumerate(ends):
+        output, errors = ((where / f"{kind}.{rank}").read_text() for kind in ("output", "errors"))
+        assert code == codes.get(rank, 0), f"rank {rank}: exit code {code}\n{output}\n{errors[-6000:]}"
+        file = where / f"record.{rank}"
+        lines = file.read_text().splitlines() if file.exists() else []
+        runs.append(Run(output, errors, [Work.of(line) for line in lines]))
+    return runs
 
 
 # Kernels with tables of addresses: the parameter, and the dimension of the grid that has a block or
