@@ -3,7 +3,6 @@
 import signal
 
 import pytest
-from stand_in import differences
 
 
 def test_operations_give_what_one_process_computes(on_ranks):
@@ -24,11 +23,13 @@ def test_training_is_that_of_one_process(on_ranks):
 @pytest.mark.parametrize("kind", ["ddp", "fsdp"])
 def test_training_asks_what_torch_cuda_asks(on_ranks, kind):
     here = on_ranks("asked.py", arguments=(kind,))
-    there = on_ranks("asked.py", arguments=(kind,), DEVICE="cuda", BACKEND="nccl")
+    of_cuda = {"DEVICE": "cuda", "BACKEND": "nccl", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+    there = on_ranks("asked.py", arguments=(kind,), **of_cuda)
     for ours, theirs in zip(here, there, strict=True):
         calls = [each.name for each in ours.work if each.name.startswith("nccl")]
         assert len(calls) >= 6
-        assert differences(ours.work, theirs.work) == []
+        # But for addresses: PyTorch's watchdog gives memory back when it comes to it.
+        assert ours.work == theirs.work
 
 
 def test_refusals(on_ranks):
@@ -93,6 +94,8 @@ def test_another_value_of_the_variable_is_refused(on_ranks):
 def test_nccl_of_torch_cuda_is_as_it_was(on_ranks):
     runs = on_ranks(
         """
+        import torch_acme
+
         init("nccl")
         group = dist.group.WORLD._get_backend(device)
         assert type(group) is dist.ProcessGroupNCCL

@@ -8,14 +8,14 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-import torch_acme  # noqa: F401
-
 __all__ = [
     "Any", "device", "dist", "finish", "get", "init", "os", "put", "rank", "size", "store", "sys",
     "timedelta", "torch",
 ]  # fmt: skip
 
 rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+if os.environ.get("DEVICE") != "cuda":
+    import torch_acme  # noqa: F401
 device = torch.device(os.environ.get("DEVICE", "acme"), rank)
 torch.accelerator.set_device_index(rank)
 store = dist.FileStore(os.environ["STORE"], size)

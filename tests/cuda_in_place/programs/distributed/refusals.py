@@ -21,7 +21,9 @@ for dtype in (torch.int16, torch.uint16, torch.uint64):
 for kind in (dist.ReduceOp.BAND, dist.ReduceOp.BOR, dist.ReduceOp.BXOR):
     refused(ValueError, f"has no {kind}".replace("RedOpType", "ReduceOp"), reduce, put(1), kind)
 refused(ValueError, "is for numbers", reduce, put(1, dtype=torch.bool), dist.ReduceOp.AVG)
-refused(ValueError, "cannot reduce", reduce, put(1, dtype=torch.complex64), dist.ReduceOp.MAX)
+largest = dist.AllreduceOptions()
+largest.reduceOp = dist.ReduceOp.MAX
+refused(ValueError, "cannot reduce", group.allreduce, [put(1, dtype=torch.complex64)], largest)
 refused(ValueError, "is not contiguous", dist.broadcast, put(1, 2, 3, 4)[::2], 0)
 refused(ValueError, "the tensors are on the CPU", group.allreduce, [ones])
 refused(ValueError, "the tensors are on", group.allreduce, [ones, put(1)])
