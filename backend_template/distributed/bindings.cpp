@@ -1,8 +1,10 @@
 // The group and its options for Python. torch.distributed copies a group's options and hands them
 // to `split`, so they are a class of Python too.
 #include <pybind11/chrono.h>
+#include <pybind11/stl.h>
 #include <torch/csrc/utils/pybind.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -12,6 +14,7 @@
 #include "backend_template/distributed/twin_group.h"
 #include "backend_template/distributed/unlocked_holder.h"
 #include "backend_template/python/embedded.h"
+#include "outback/detail/variables.hpp"
 
 namespace py = pybind11;
 
@@ -94,6 +97,15 @@ void define_groups(const py::module_& device_module) {
                return c10::make_intrusive<twin_group>(std::move(transport), std::move(name),
                                                       timeout, &make_twin_options);
              });
+  native.def("wanted_transport", []() -> std::optional<std::string> {
+    try {
+      const auto wanted = outback::detail::choice_variable("OUTBACK_TRANSPORT", {"gloo", "nccl"});
+      if (!wanted) return std::nullopt;
+      return *wanted == 0 ? "gloo" : "nccl";
+    } catch (const outback::invalid_argument& refused) {
+      throw py::value_error(refused.what());
+    }
+  });
   native.def("leave_groups", [](double seconds) {
     using clock = std::chrono::steady_clock;
     process_group::leave_all(clock::now() + std::chrono::duration_cast<clock::duration>(

@@ -2,7 +2,6 @@
 written in C++ (distributed/twin_group.h); NCCL's is made here."""
 
 import copy
-import os
 from datetime import timedelta
 from typing import Any
 
@@ -10,22 +9,16 @@ import torch.distributed as dist
 
 from . import _native, device_module, name, twin
 
-TRANSPORT = "OUTBACK_TRANSPORT"  # the variable: "nccl", "gloo", or nothing for the choice of is_chosen
-
 
 def is_chosen() -> bool:
     """Whether the device's groups communicate through NCCL: where NCCL is, and the current device's
-    memory is CUDA's, unless the variable says otherwise. May start the backend."""
-    asked = os.environ.get(TRANSPORT, "")
-    if asked not in ("", "gloo", "nccl"):
-        raise ValueError(
-            f'{name}: {TRANSPORT} is "{asked}"; it may be "gloo" or "nccl", or not be set'
-        )
-    if asked == "gloo":
+    memory is CUDA's, unless OUTBACK_TRANSPORT says otherwise. May start the backend."""
+    wanted = _native.wanted_transport()
+    if wanted == "gloo":
         return False
     why_not = _why_not()
-    if asked and why_not:
-        raise RuntimeError(f'{name}: {TRANSPORT} is "nccl", but {why_not}')
+    if wanted and why_not:
+        raise RuntimeError(f"{name}: OUTBACK_TRANSPORT=nccl, but {why_not}")
     return not why_not
 
 
