@@ -83,20 +83,18 @@ void define_groups(const py::module_& device_module) {
     define_classes(native);
     sources = python::part("distributed").release().ptr();
   };
-  native.def("make_process_group",
-             [define_once](c10::intrusive_ptr<c10d::Backend> transport, std::string name,
-                           std::chrono::milliseconds timeout) {
-               define_once();
-               return process_group::make(std::move(transport), std::move(name), timeout,
-                                          &make_transport);
-             });
-  native.def("make_twin_group",
-             [define_once](c10::intrusive_ptr<c10d::Backend> transport, std::string name,
-                           std::chrono::milliseconds timeout) {
-               define_once();
-               return c10::make_intrusive<twin_group>(std::move(transport), std::move(name),
-                                                      timeout, &make_twin_options);
-             });
+  native.def(
+      "make_process_group", [define_once](c10::intrusive_ptr<c10d::Backend> transport,
+                                          std::string name, std::chrono::milliseconds timeout) {
+        define_once();
+        return process_group::make(std::move(transport), std::move(name), timeout, &make_transport);
+      });
+  native.def("make_twin_group", [define_once](c10::intrusive_ptr<c10d::Backend> transport,
+                                              std::string name, std::chrono::milliseconds timeout) {
+    define_once();
+    return c10::make_intrusive<twin_group>(std::move(transport), std::move(name), timeout,
+                                           &make_twin_options);
+  });
   native.def("wanted_transport", []() -> std::optional<std::string> {
     try {
       const auto wanted = outback::detail::choice_variable("OUTBACK_TRANSPORT", {"gloo", "nccl"});

@@ -11,8 +11,9 @@ void check_on_twin(const operation& what, const std::vector<at::Tensor>& tensors
                    std::optional<c10::Device> bound) {
   TORCH_CHECK_VALUE(!are_on_cpu(what, tensors, bound), what.text(),
                     ": the tensors are on the CPU, and NCCL, which communicates for ",
-                    core::backend_name(), ", does not take those; name a group for them too: ",
-                    "\"cpu:gloo,", core::backend_name(), ":outback\"");
+                    core::backend_name(),
+                    ", does not take those; name a group for them too: ", "\"cpu:gloo,",
+                    core::backend_name(), ":outback\"");
   const c10::Device device = tensors.front().device();
   TORCH_CHECK_VALUE(core::twin_of(device.index()).has_value(), what.text(), ": ", device,
                     " shares no memory with a device of CUDA's, for which NCCL communicates; ",

@@ -18,7 +18,8 @@ namespace {
 
 c10::Device twin_device(c10::Device device) {
   const auto twin = core::twin_of(device.index());
-  TORCH_CHECK_VALUE(twin.has_value(), device, " shares no memory with a device of CUDA's, for "
+  TORCH_CHECK_VALUE(twin.has_value(), device,
+                    " shares no memory with a device of CUDA's, for "
                     "which NCCL communicates");
   return *twin;
 }

@@ -46,8 +46,8 @@ std::vector<at::Tensor> lend_to_twin(at::TensorList tensors, elements as) {
   return lent;
 }
 
-std::vector<std::vector<at::Tensor>> lend_to_twin(
-    const std::vector<std::vector<at::Tensor>>& lists, elements as) {
+std::vector<std::vector<at::Tensor>> lend_to_twin(const std::vector<std::vector<at::Tensor>>& lists,
+                                                  elements as) {
   std::vector<std::vector<at::Tensor>> lent;
   lent.reserve(lists.size());
   for (const auto& each : lists) lent.push_back(lend_to_twin(each, as));

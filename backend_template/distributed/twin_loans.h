@@ -21,8 +21,8 @@ enum class elements {
 /// of its own.
 at::Tensor lend_to_twin(const at::Tensor& tensor, elements as);
 std::vector<at::Tensor> lend_to_twin(at::TensorList tensors, elements as);
-std::vector<std::vector<at::Tensor>> lend_to_twin(
-    const std::vector<std::vector<at::Tensor>>& lists, elements as);
+std::vector<std::vector<at::Tensor>> lend_to_twin(const std::vector<std::vector<at::Tensor>>& lists,
+                                                  elements as);
 
 /// Returns the reduction, with its factor lent too if that is a tensor of ours.
 c10d::ReduceOp lend_to_twin(const c10d::ReduceOp& reduction);

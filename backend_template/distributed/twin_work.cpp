@@ -50,8 +50,7 @@ c10::intrusive_ptr<c10::ivalue::Future> twin_work::getFuture() {
   const auto theirs = transports_->getFuture();
   TORCH_CHECK_NOT_IMPLEMENTED(theirs != nullptr, what_.text(),
                               ": NCCL has no future for it; call wait()");
-  auto made =
-      c10::make_intrusive<c10::ivalue::Future>(value_type(outputs_), std::vector{device_});
+  auto made = c10::make_intrusive<c10::ivalue::Future>(value_type(outputs_), std::vector{device_});
   // Runs at once, or when NCCL's future is complete. The current stream is one behind the
   // operation then, so that the events of our future are too.
   theirs->addCallback(

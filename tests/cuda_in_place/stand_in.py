@@ -132,7 +132,9 @@ def run_ranks(
     runs = []
     for rank, code in enumerate(ends):
         output, errors = ((where / f"{kind}.{rank}").read_text() for kind in ("output", "errors"))
-        assert code == codes.get(rank, 0), f"rank {rank}: exit code {code}\n{output}\n{errors[-6000:]}"
+        assert code == codes.get(rank, 0), (
+            f"rank {rank}: exit code {code}\n{output}\n{errors[-6000:]}"
+        )
         file = where / f"record.{rank}"
         lines = file.read_text().splitlines() if file.exists() else []
         runs.append(Run(output, errors, [Work.of(line) for line in lines]))

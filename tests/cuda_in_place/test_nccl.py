@@ -58,9 +58,7 @@ def test_the_watchdog_ends_a_process_that_does_not_wait_on_the_host(on_ranks):
 
 
 def test_a_timeout_ends_an_operation(on_ranks):
-    runs = on_ranks(
-        "killed.py", codes={0: 3}, SECONDS="3", TORCH_NCCL_BLOCKING_WAIT="1", **QUICKLY
-    )
+    runs = on_ranks("killed.py", codes={0: 3}, SECONDS="3", TORCH_NCCL_BLOCKING_WAIT="1", **QUICKLY)
     assert runs[0].output.startswith("acme: all_reduce of group default_pg (rank 0 of 2) failed")
 
 

@@ -44,8 +44,8 @@ std::string spell(call& c, const void* const* arguments, int count) {
   for (int i = 0; i < count && c.m.recorded.arguments(); ++i) {
     const auto address = reinterpret_cast<uintptr_t>(arguments[i]);
     if (c.m.blocks.find(address) == nullptr) continue;
-    spelled += fmt::format("{}{}.0={}", spelled.empty() ? "" : " ", i,
-                           spell_address(c.m.blocks, address));
+    spelled +=
+        fmt::format("{}{}.0={}", spelled.empty() ? "" : " ", i, spell_address(c.m.blocks, address));
   }
   return spelled;
 }

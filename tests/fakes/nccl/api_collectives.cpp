@@ -53,8 +53,8 @@ int ncclAllGather(const void* from, void* to, size_t count, dtype of, handle* on
                   cuda_stream stream) {
   return call(on, {kind::all_gather, from, to, count, of}, stream);
 }
-int ncclReduceScatter(const void* from, void* to, size_t count, dtype of, reduction how,
-                      handle* on, cuda_stream stream) {
+int ncclReduceScatter(const void* from, void* to, size_t count, dtype of, reduction how, handle* on,
+                      cuda_stream stream) {
   return call(on, {kind::reduce_scatter, from, to, count, of, how}, stream);
 }
 int ncclAlltoAll(const void* from, void* to, size_t count, dtype of, handle* on,

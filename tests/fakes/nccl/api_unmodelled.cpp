@@ -4,10 +4,10 @@
 
 using namespace fake_nccl;
 
-#define FAKE_NCCL_UNMODELLED(name)                    \
-  int name() {                                        \
+#define FAKE_NCCL_UNMODELLED(name)                   \
+  int name() {                                       \
     last_error() = #name " is not in the fake NCCL"; \
-    return invalid_usage;                             \
+    return invalid_usage;                            \
   }
 
 #pragma GCC visibility push(default)

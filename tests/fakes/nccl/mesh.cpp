@@ -107,7 +107,8 @@ mesh::mesh(const std::string& name, int rank, int size)
   }
   for (int more = rank + 1; more < size; ++more) {
     pollfd waits = {.fd = listens, .events = POLLIN, .revents = 0};
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - clock::now());
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - clock::now());
     if (poll(&waits, 1, std::max(0, static_cast<int>(left.count()))) != 1) {
       throw std::runtime_error("a rank did not come");
     }
@@ -154,7 +155,8 @@ std::string mesh::exchange(const std::vector<message>& sent, std::vector<message
         if (!wrong.empty()) return wrong;
         if (is_there) expected[peer].erase(expected[peer].begin());
       }
-      const int events = (out[peer].is_over() ? 0 : POLLOUT) | (expected[peer].empty() ? 0 : POLLIN);
+      const int events =
+          (out[peer].is_over() ? 0 : POLLOUT) | (expected[peer].empty() ? 0 : POLLIN);
       if (events == 0) continue;
       if (sockets_[peer] < 0) return "this rank receives more from itself than it sends";
       waits.push_back({.fd = sockets_[peer], .events = static_cast<short>(events), .revents = 0});
@@ -167,8 +169,8 @@ std::string mesh::exchange(const std::vector<message>& sent, std::vector<message
       const int socket = waits[i].fd;
       bytes_on_the_way& from = out[peers[i]];
       if ((waits[i].revents & (POLLOUT | POLLHUP | POLLERR)) != 0 && !from.is_over()) {
-        const ssize_t moved = send(socket, from.bytes.data() + from.done, from.left(),
-                                   MSG_DONTWAIT | MSG_NOSIGNAL);
+        const ssize_t moved =
+            send(socket, from.bytes.data() + from.done, from.left(), MSG_DONTWAIT | MSG_NOSIGNAL);
         if (moved < 0 && errno != EAGAIN) return fmt::format("rank {} is gone", peers[i]);
         if (moved > 0) from.done += static_cast<std::size_t>(moved);
       }

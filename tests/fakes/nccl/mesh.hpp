@@ -44,7 +44,7 @@ class mesh {
 
  private:
   int rank_;
-  std::vector<int> sockets_;  // -1 for the rank itself
+  std::vector<int> sockets_;               // -1 for the rank itself
   std::vector<bytes_on_the_way> arrived_;  // of each rank, beyond what an exchange has taken
   int interrupts_ = -1;                    // an eventfd
 };

@@ -102,8 +102,8 @@ std::size_t size_of(dtype given) {
 }
 
 const char* name_of(dtype given) {
-  static constexpr const char* names[] = {"int8",    "uint8",   "int32",   "uint32",
-                                          "int64",   "uint64",  "float16", "float32",
+  static constexpr const char* names[] = {"int8",    "uint8",    "int32",   "uint32",
+                                          "int64",   "uint64",   "float16", "float32",
                                           "float64", "bfloat16", "e4m3",    "e5m2"};
   return names[static_cast<int>(given)];
 }
@@ -122,9 +122,7 @@ double read_number(dtype of, const std::byte* from) {
 
 void reduce(dtype of, reduction how, std::span<const std::byte* const> parts, std::size_t count,
             const double* factors, std::byte* to) {
-  with_type(of, [&](auto value) {
-    reduce_as<decltype(value)>(how, parts, count, factors, to);
-  });
+  with_type(of, [&](auto value) { reduce_as<decltype(value)>(how, parts, count, factors, to); });
 }
 
 }  // namespace fake_nccl

@@ -64,7 +64,8 @@ class plan {
           static_cast<std::ptrdiff_t>(divides ? part * static_cast<std::size_t>(rank) : 0);
       if (sends && wrong_.empty()) {
         const auto begin = made.own.begin() + offset;
-        sent_.push_back({rank, what.text(), bytes(begin, begin + static_cast<std::ptrdiff_t>(part))});
+        sent_.push_back(
+            {rank, what.text(), bytes(begin, begin + static_cast<std::ptrdiff_t>(part))});
       }
       if (receives) received_.push_back({rank, what.text(), bytes(part)});
     }

@@ -70,9 +70,7 @@ class Computed(TorchDispatchMode):
         if function.namespace not in ("aten", "fsdp") or _only_makes_or_views(function):
             return function(*arguments, **named)
         lent: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
-        device = [
-            value for value in named.values() if isinstance(value, torch.device | str)
-        ]
+        device = [value for value in named.values() if isinstance(value, torch.device | str)]
 
         def lend(value: Any) -> Any:
             if isinstance(value, torch.device) and value.type == NAME:
