@@ -2,7 +2,9 @@
 
 import os
 import re
+import signal
 import subprocess
+import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -115,30 +117,36 @@ def run_ranks(
     started = []
     for rank in range(size):
         of_rank = {"RANK": str(rank), "LOCAL_RANK": str(rank)}
-        files = [open(where / f"{kind}.{rank}", "w") for kind in ("output", "errors")]
         record = {"FAKE_CUDART_RECORD": os.fspath(where / f"record.{rank}")}
-        started.append(
-            subprocess.Popen(
-                command, env={**record, **common, **of_rank}, stdout=files[0], stderr=files[1]
-            )
-        )
-        for each in files:
-            each.close()
-    try:
-        ends = [each.wait(TIMEOUT) for each in started]
-    finally:
-        for each in started:
-            each.kill()
+        with (
+            open(where / f"output.{rank}", "w") as output,
+            open(where / f"errors.{rank}", "w") as errors,
+        ):
+            variables = {**record, **common, **of_rank}
+            started.append(subprocess.Popen(command, env=variables, stdout=output, stderr=errors))
+    end = time.monotonic() + TIMEOUT
+    while any(each.poll() is None for each in started) and time.monotonic() < end:
+        codes_now = [each.poll() for each in started]
+        if any(code not in (None, codes.get(rank, 0)) for rank, code in enumerate(codes_now)):
+            break  # the others would wait for it
+        time.sleep(0.02)
+    for each in started:
+        each.kill()
     runs = []
-    for rank, code in enumerate(ends):
-        output, errors = ((where / f"{kind}.{rank}").read_text() for kind in ("output", "errors"))
-        assert code == codes.get(rank, 0), (
-            f"rank {rank}: exit code {code}\n{output}\n{errors[-6000:]}"
-        )
-        file = where / f"record.{rank}"
+    for rank, each in enumerate(started):
+        said, told = ((where / f"{kind}.{rank}").read_text() for kind in ("output", "errors"))
+        runs.append((each.wait(), said, told))
+    done = []
+    # A rank that was killed here is not the one that went wrong.
+    killed = [rank for rank, (code, _, _) in enumerate(runs) if code == -signal.SIGKILL]
+    for rank in sorted(range(size), key=killed.__contains__):
+        code, said, told = runs[rank]
+        assert code == codes.get(rank, 0), f"rank {rank}: exit code {code}\n{said}\n{told[-6000:]}"
+    for rank, (_, said, told) in enumerate(runs):
+        file = where / f"record.{rank}"  # none of a process that has not come to CUDA
         lines = file.read_text().splitlines() if file.exists() else []
-        runs.append(Run(output, errors, [Work.of(line) for line in lines]))
-    return runs
+        done.append(Run(said, told, [Work.of(line) for line in lines]))
+    return done
 
 
 # Kernels with tables of addresses: the parameter, and the dimension of the grid that has a block or

@@ -99,7 +99,9 @@ def test_nccl_of_torch_cuda_is_as_it_was(on_ranks):
         assert type(group) is dist.ProcessGroupNCCL
         x = put(rank, 1)
         dist.all_reduce(x)
-        assert type(dist.all_reduce(x, async_op=True)).__name__ == "Work"
+        work = dist.all_reduce(x, async_op=True)
+        assert type(work).__name__ == "Work"
+        work.wait()
         try:
             dist.all_reduce(x.cpu())
         except RuntimeError as error:

@@ -131,7 +131,8 @@ def test_nccl_is_refused_where_it_is_not(run_python, tmp_path):
         import torch.distributed as dist
 
         try:
-            dist.init_process_group(store=dist.FileStore({str(tmp_path / "s")!r}, 1), rank=0, world_size=1)
+            store = dist.FileStore({str(tmp_path / "store")!r}, 1)
+            dist.init_process_group(store=store, rank=0, world_size=1)
         except RuntimeError as error:
             print(error)
         """,

@@ -1,6 +1,10 @@
 """A group that is aborted while an operation waits for another process, which does not come."""
 
-from ranks import *
+import os
+
+import torch
+import torch.distributed as dist
+from ranks import device, get, init, put, rank, store
 
 init(device_id=device)
 x = put(1)

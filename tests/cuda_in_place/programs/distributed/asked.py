@@ -1,9 +1,12 @@
 """Two training steps each of DistributedDataParallel and fully_shard, for the record of what they
 ask of the device: of acme over NCCL, or of torch.cuda with its own NCCL."""
 
+import os
 import sys
 
-from ranks import *
+import torch
+import torch.distributed as dist
+from ranks import device, init, size
 from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
 

@@ -1,7 +1,8 @@
-"""Operators of the device that compute, although its kernels compute nothing on the stand-in: while
-`Computed()` is entered, also in backward passes, the CPU computes on copies of the tensors, and what
-it wrote is copied back. So values can be compared. What only makes or views tensors, and what is not
-ATen's, nor FSDP's packing, runs as it does without it."""
+"""Operators of the device that compute, although its kernels compute nothing on the stand-in.
+
+While `Computed()` is entered, also in backward passes, the CPU computes on copies of the tensors,
+and what it wrote is copied back. So values can be compared. What only makes or views tensors, and
+what is neither ATen's nor FSDP's packing, runs as it does without it."""
 
 from typing import Any
 

@@ -1,8 +1,13 @@
 """Rank 1 dies. The other one waits for it."""
 
+import os
 import signal
+import sys
+from datetime import timedelta
 
-from ranks import *
+import torch
+import torch.distributed as dist
+from ranks import device, get, init, put, rank, store
 
 init(device_id=device, timeout=timedelta(seconds=int(os.environ.get("SECONDS", "60"))))
 x = put(1)

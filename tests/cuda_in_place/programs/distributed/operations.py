@@ -5,8 +5,10 @@ from functools import reduce
 from operator import mul
 from typing import Any
 
+import torch
+import torch.distributed as dist
 from computed import fetch
-from ranks import *
+from ranks import device, init, put, rank, size
 
 MOVED = (
     *(torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.float8_e4m3fn),

@@ -9,9 +9,22 @@ import torch
 import torch.distributed as dist
 
 __all__ = [
-    "Any", "device", "dist", "finish", "get", "init", "os", "put", "rank", "size", "store", "sys",
-    "timedelta", "torch",
-]  # fmt: skip
+    *(
+        "Any",
+        "device",
+        "dist",
+        "finish",
+        "get",
+        "init",
+        "os",
+        "put",
+        "rank",
+        "size",
+        "store",
+        "sys",
+    ),
+    *("timedelta", "torch"),
+]
 
 rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 if os.environ.get("DEVICE") != "cuda":

@@ -4,8 +4,10 @@ what is communicated goes through NCCL's stand-in."""
 
 import copy
 
+import torch
+import torch.distributed as dist
 from computed import Computed, fetch
-from ranks import *
+from ranks import device, init, rank, size
 from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
 

@@ -2,7 +2,9 @@
 
 import weakref
 
-from ranks import *
+import torch
+import torch.distributed as dist
+from ranks import device, get, init, put, rank
 
 group = init(device_id=device)  # connected now, so that no operation waits for that
 assert type(group).__name__ == "TwinProcessGroup"
