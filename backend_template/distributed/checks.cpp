@@ -8,6 +8,14 @@
 namespace outback::distributed {
 namespace {
 
+bool is_bitwise(const c10d::ReduceOp& reduction) {
+  const auto kind = reduction.op_;
+  return kind == c10d::ReduceOp::BAND || kind == c10d::ReduceOp::BOR ||
+         kind == c10d::ReduceOp::BXOR;
+}
+
+}  // namespace
+
 const char* name_of(const c10d::ReduceOp& reduction) {
   switch (reduction.op_) {
     case c10d::ReduceOp::SUM:
@@ -32,14 +40,6 @@ const char* name_of(const c10d::ReduceOp& reduction) {
       return "UNUSED";
   }
 }
-
-bool is_bitwise(const c10d::ReduceOp& reduction) {
-  const auto kind = reduction.op_;
-  return kind == c10d::ReduceOp::BAND || kind == c10d::ReduceOp::BOR ||
-         kind == c10d::ReduceOp::BXOR;
-}
-
-}  // namespace
 
 bool are_on_cpu(const operation& what, const std::vector<at::Tensor>& tensors,
                 std::optional<c10::Device> bound) {
@@ -86,6 +86,13 @@ void check_same_dtype(const operation& what, const std::vector<at::Tensor>& tens
   }
 }
 
+void check_pairs(const operation& what, const std::vector<at::Tensor>& outputs,
+                 const std::vector<at::Tensor>& inputs) {
+  TORCH_CHECK_VALUE(outputs.size() == inputs.size(), what.text(), ": there are ", outputs.size(),
+                    " outputs and ", inputs.size(), " inputs; each input has one output");
+  for (size_t i = 0; i < outputs.size(); ++i) check_same_dtype(what, {outputs[i], inputs[i]});
+}
+
 bool has_dtype(c10::ScalarType dtype) {
   switch (dtype) {
     case c10::ScalarType::Float:
@@ -127,6 +134,12 @@ std::vector<at::Tensor> flat(const std::vector<std::vector<at::Tensor>>& lists) 
   std::vector<at::Tensor> all;
   for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
   return all;
+}
+
+std::vector<at::Tensor> joined(std::vector<at::Tensor> first,
+                               const std::vector<at::Tensor>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
 }
 
 }  // namespace outback::distributed

@@ -31,14 +31,25 @@ void check_layout(const operation& what, const std::vector<at::Tensor>& tensors,
 /// Throws c10::ValueError if `tensors` do not all have one dtype.
 void check_same_dtype(const operation& what, const std::vector<at::Tensor>& tensors);
 
+/// Throws c10::ValueError if there is not one output for each input, of the same dtype.
+void check_pairs(const operation& what, const std::vector<at::Tensor>& outputs,
+                 const std::vector<at::Tensor>& inputs);
+
 /// Throws c10::ValueError if Gloo cannot reduce `dtype` with `reduction`, which it would notice in
 /// a thread of its own, when other processes are at it.
 void check_reduction(const operation& what, const c10d::ReduceOp& reduction, c10::ScalarType dtype);
+
+/// Returns "SUM" for ReduceOp.SUM.
+const char* name_of(const c10d::ReduceOp& reduction);
 
 /// Returns true if Gloo has the dtype. What it only moves is lent as bytes if not.
 bool has_dtype(c10::ScalarType dtype);
 
 /// Returns all of a list of lists.
 std::vector<at::Tensor> flat(const std::vector<std::vector<at::Tensor>>& lists);
+
+/// Returns both lists as one.
+std::vector<at::Tensor> joined(std::vector<at::Tensor> first,
+                               const std::vector<at::Tensor>& second);
 
 }  // namespace outback::distributed

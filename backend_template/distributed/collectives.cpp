@@ -33,17 +33,6 @@ tensor_lists lend_moved(loans& lent, const tensor_lists& all, use how) {
   return hosts;
 }
 
-tensors joined(tensors first, const tensors& second) {
-  first.insert(first.end(), second.begin(), second.end());
-  return first;
-}
-
-void check_pairs(const operation& what, const tensors& outputs, const tensors& inputs) {
-  TORCH_CHECK_VALUE(outputs.size() == inputs.size(), what.text(), ": there are ", outputs.size(),
-                    " outputs and ", inputs.size(), " inputs; each input has one output");
-  for (size_t i = 0; i < outputs.size(); ++i) check_same_dtype(what, {outputs[i], inputs[i]});
-}
-
 // Output and input of a gathering: Gloo wants the inputs one behind another in the output's first
 // dimension. A stack of them, which torch allows too, has the same memory.
 void flatten_stack(at::Tensor& output, at::Tensor& input) {

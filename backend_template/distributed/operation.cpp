@@ -15,6 +15,18 @@ class operation_error final : public c10::DistBackendError {
 
 }  // namespace
 
+operation operation_of(const c10d::Backend& group, const c10d::Backend::Options& options,
+                       const char* called, c10d::OpType type) {
+  const std::string& description = group.getGroupDesc();
+  const bool is_described = !description.empty() && description != "undefined";
+  return {type,
+          called,
+          is_described ? description : options.group_name,
+          group.getRank(),
+          group.getSize(),
+          options.timeout};
+}
+
 std::string operation::text() const {
   return core::format("{}: {} of group {} (rank {} of {})", core::backend_name(), name, group, rank,
                       size);

@@ -1,7 +1,7 @@
 // What an operation of a process group is called where somebody reads of it: in errors.
 #pragma once
 
-#include <torch/csrc/distributed/c10d/Work.hpp>
+#include <torch/csrc/distributed/c10d/Backend.hpp>
 
 #include <chrono>
 #include <exception>
@@ -29,5 +29,15 @@ struct operation {
   /// Returns the same error, with `what` as the end of its sentence.
   std::exception_ptr failed(const std::string& what) const;
 };
+
+/// Returns the operation of `group`, which the user has called by its description or not at all:
+/// then the name in `options` is the group's.
+operation operation_of(const c10d::Backend& group, const c10d::Backend::Options& options,
+                       const char* called, c10d::OpType type);
+
+/// Why a group is of no use in a forked child.
+inline constexpr const char* in_a_fork =
+    "this process is a fork of the one that made the group, whose connections it cannot use: call "
+    "init_process_group here, or start processes with spawn";
 
 }  // namespace outback::distributed

@@ -125,10 +125,7 @@ c10d::ErrorType process_group::getError() {
 // ---- How an operation runs
 
 operation process_group::named(const char* name, c10d::OpType type) const {
-  const std::string& description = getGroupDesc();
-  const bool is_described = !description.empty() && description != "undefined";
-  operation what{type,      name,      is_described ? description : options_->group_name,
-                 getRank(), getSize(), options_->timeout};
+  operation what = operation_of(*this, *options_, name, type);
   check_usable(what);
   return what;
 }
@@ -138,10 +135,7 @@ void process_group::check_usable(const operation& what) const {
     std::rethrow_exception(what.failed(std::string(why)));
   }
   if (process_ != getpid()) {
-    std::rethrow_exception(
-        what.failed(std::string("this process is a fork of the one that made the group, whose "
-                                "connections it cannot use: call init_process_group here, or "
-                                "start processes with spawn")));
+    std::rethrow_exception(what.failed(std::string(in_a_fork)));
   }
 }
 

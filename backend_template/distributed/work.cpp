@@ -11,22 +11,12 @@
 #include "backend_template/core/runtime/format.h"
 #include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/runtime/runtime.h"
+#include "backend_template/distributed/future_value.h"
 
 namespace outback::distributed {
 namespace {
 
 using tensor_lists = std::vector<std::vector<at::Tensor>>;
-
-// As Gloo's and NCCL's futures have it.
-c10::TypePtr value_type(const tensor_lists& outputs) {
-  const c10::TypePtr list = c10::ListType::create(c10::TensorType::get());
-  return outputs.size() > 1 ? c10::TypePtr(c10::ListType::create(list)) : list;
-}
-
-c10::IValue value_of(const tensor_lists& outputs) {
-  if (outputs.size() > 1) return outputs;
-  return outputs.empty() ? std::vector<at::Tensor>() : outputs.front();
-}
 
 // The loans are no views of the device's tensors for autograd, and nobody derives a transport.
 using below_autograd = at::AutoDispatchBelowADInplaceOrView;

@@ -15,12 +15,12 @@ cuDNN, cuFFT and cuSOLVER do not start, nor do expandable segments and cudaMallo
 import os
 import subprocess
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from families import PROGRAMS, One, Place
-from stand_in import LIBRARIES, Run, run
+from stand_in import LIBRARIES, Run, run, run_ranks
 
 # Without the end of the interpreter, which torch's autograd threads may not survive: one that lets
 # go of a graph after backward() has returned may ask for the interpreter's lock then.
@@ -81,6 +81,34 @@ def on_device(on_cuda: Callable[..., Run]) -> Callable[..., Run]:
     def start(program: str, *arguments: str, **variables: str) -> Run:
         text = f"import torch, torch_acme\n{textwrap.dedent(program)}"
         return on_cuda(text, *arguments, PYTHONPATH=os.fspath(backend()), **variables)
+
+    return start
+
+
+@pytest.fixture
+def on_ranks(_needs: tuple[Path, Path], tmp_path: Path) -> Callable[..., list[Run]]:
+    """Runs a text, or the name of one of programs/distributed, in several processes that
+    communicate (stand_in.run_ranks). It finds torch with the device acme, `dist`, and what
+    programs/distributed/ranks.py has."""
+    python, folder = _needs
+    modules = PROGRAMS / "distributed"
+
+    def start(
+        program: str,
+        size: int = 2,
+        codes: Mapping[int, int] = {},
+        arguments: Sequence[str] = (),
+        **variables: str,
+    ) -> list[Run]:
+        where = tmp_path / f"ranks_{len(list(tmp_path.iterdir()))}"
+        where.mkdir()
+        is_text = "\n" in program
+        text = textwrap.dedent(program) if is_text else (modules / program).read_text()
+        file = where / "program.py"
+        file.write_text(f"from ranks import *\n{text}\nfinish()\n")
+        path = os.pathsep.join((os.fspath(backend()), os.fspath(modules)))
+        variables = {"PYTHONPATH": path, **variables}
+        return run_ranks([python, file, *arguments], size, folder, where, variables, codes)
 
     return start
 

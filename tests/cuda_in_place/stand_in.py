@@ -2,7 +2,9 @@
 
 import os
 import re
+import signal
 import subprocess
+import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -16,6 +18,7 @@ LIBRARIES = (
     "libnvidia-ml.so.1",
     "libcublasLt.so.13",
     "libcublas.so.13",
+    "libnccl.so.2",
 )
 TIMEOUT = 300  # seconds
 
@@ -89,6 +92,61 @@ def run(
     assert done.returncode == 0, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
     work = [Work.of(line) for line in record.read_text().splitlines()]
     return Run(done.stdout, done.stderr, work)
+
+
+def run_ranks(
+    command: Sequence[str | Path],
+    size: int,
+    folder: Path,
+    where: Path,
+    more: Mapping[str, str] = {},
+    codes: Mapping[int, int] = {},
+) -> list[Run]:
+    """The same for processes that communicate: RANK, WORLD_SIZE and STORE, a file, are variables of
+    each, and LOCAL_RANK. Each has its own machine, so they share no memory. `codes` are the exit
+    codes of those ranks that do not succeed."""
+    common = {
+        **environment(folder),
+        "FAKE_CUDA_DEVICES": str(size),
+        "WORLD_SIZE": str(size),
+        "STORE": os.fspath(where / "store"),
+        "GLOO_SOCKET_IFNAME": "lo",
+        "PYTHONUNBUFFERED": "1",
+        **more,
+    }
+    started = []
+    for rank in range(size):
+        of_rank = {"RANK": str(rank), "LOCAL_RANK": str(rank)}
+        record = {"FAKE_CUDART_RECORD": os.fspath(where / f"record.{rank}")}
+        with (
+            open(where / f"output.{rank}", "w") as output,
+            open(where / f"errors.{rank}", "w") as errors,
+        ):
+            variables = {**record, **common, **of_rank}
+            started.append(subprocess.Popen(command, env=variables, stdout=output, stderr=errors))
+    end = time.monotonic() + TIMEOUT
+    while any(each.poll() is None for each in started) and time.monotonic() < end:
+        codes_now = [each.poll() for each in started]
+        if any(code not in (None, codes.get(rank, 0)) for rank, code in enumerate(codes_now)):
+            break  # the others would wait for it
+        time.sleep(0.02)
+    for each in started:
+        each.kill()
+    runs = []
+    for rank, each in enumerate(started):
+        said, told = ((where / f"{kind}.{rank}").read_text() for kind in ("output", "errors"))
+        runs.append((each.wait(), said, told))
+    done = []
+    # A rank that was killed here is not the one that went wrong.
+    killed = [rank for rank, (code, _, _) in enumerate(runs) if code == -signal.SIGKILL]
+    for rank in sorted(range(size), key=killed.__contains__):
+        code, said, told = runs[rank]
+        assert code == codes.get(rank, 0), f"rank {rank}: exit code {code}\n{said}\n{told[-6000:]}"
+    for rank, (_, said, told) in enumerate(runs):
+        file = where / f"record.{rank}"  # none of a process that has not come to CUDA
+        lines = file.read_text().splitlines() if file.exists() else []
+        done.append(Run(said, told, [Work.of(line) for line in lines]))
+    return done
 
 
 # Kernels with tables of addresses: the parameter, and the dimension of the grid that has a block or

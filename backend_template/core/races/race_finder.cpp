@@ -48,8 +48,8 @@ size_t race_finder::agent_of(const c10::Stream& stream) {
     const std::lock_guard lock(mutex_);
     if (const auto found = numbers_.find(key); found != numbers_.end()) return found->second;
   }
-  void* const native = runtime().native == nullptr || twins_stream(stream) ? nullptr
-                                                                          : native_stream(stream);
+  void* const native =
+      runtime().native == nullptr || twins_stream(stream) ? nullptr : native_stream(stream);
   const std::lock_guard lock(mutex_);
   // A stream of the driver has two ids, if somebody made an external stream of it.
   size_t number = 0;

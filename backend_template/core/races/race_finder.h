@@ -57,7 +57,8 @@ class race_finder {
   std::vector<race> access(running now, const at::TensorBase& tensor, bool writes);
   /// The operator does not run after all.
   void withdraw(running now);
-  /// Does what `access` does, for the host, now. Only of bytes of the CPU's that an operator has accessed.
+  /// Does what `access` does, for the host, now. Only of bytes of the CPU's that an operator has
+  /// accessed.
   std::vector<race> access_by_host(const at::TensorBase& tensor, bool writes);
   /// Returns what used memory that was freed since, and may have been handed out again, although
   /// nothing ordered the stream that it was allocated for behind that use. Each once.
@@ -150,7 +151,8 @@ void note_host_wait(const Waited& stream_or_device) {
   if (race_finder* const finder = active_race_finder()) finder->host_wait(stream_or_device);
 }
 
-/// Reads OUTBACK_SANITIZER, a flag. Throws c10::ValueError if it is malformed. Registration calls it.
+/// Reads OUTBACK_SANITIZER, a flag. Throws c10::ValueError if it is malformed. Registration calls
+/// it.
 void read_race_variable();
 /// Returns the flag: whether Python is to look for races from the start.
 bool are_races_wanted() noexcept;

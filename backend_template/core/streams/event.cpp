@@ -104,7 +104,8 @@ void event::record_there(const c10::Stream& stream) {
 }
 
 void event::block(const c10::Stream& stream) const {
-  if (race_finder* const finder = active_race_finder(); finder != nullptr && race_clock_ != nullptr) {
+  if (race_finder* const finder = active_race_finder();
+      finder != nullptr && race_clock_ != nullptr) {
     finder->wait(stream, *race_clock_);
   }
   if (twins_event_ != nullptr) {

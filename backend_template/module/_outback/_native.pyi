@@ -136,6 +136,12 @@ def take_snapshot(pool: tuple[int, int], with_traces: bool) -> dict[str, Any]:
 def make_process_group(transport: Any, name: str, timeout: timedelta) -> Any:
     """The group of the device over `transport`, a group that takes the CPU's tensors."""
 
+def make_twin_group(transport: Any, name: str, timeout: timedelta) -> Any:
+    """The group of a device with a twin over `transport`, a group that takes the twin's tensors."""
+
+def wanted_transport() -> str | None:
+    """"gloo" or "nccl", which OUTBACK_TRANSPORT says, or None. Raises ValueError for another value."""
+
 def leave_groups(seconds: float) -> None:
     """At the end of the process: waits that long for the operations of groups, which are left alone
     then."""

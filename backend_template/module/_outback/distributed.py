@@ -1,6 +1,6 @@
 """torch.distributed on the device: its process group, under the name "outback". The group is
-written in C++ (distributed/process_group.h) and communicates through another one, Gloo's, that is
-made here.
+written in C++ (distributed/process_group.h) and communicates through another one: Gloo's, which is
+made here, or NCCL's (nccl.py).
 """
 
 import atexit
@@ -11,10 +11,11 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from . import _native, name
+from . import _native, name, nccl
 from .import_hook import when_imported
 
 KIND = "outback"
+_TAKE_OTHERS = {"gloo": "Gloo takes tensors of the CPU", "nccl": "NCCL takes tensors of CUDA's"}
 _SECONDS_AT_EXIT = 5.0  # for operations that are under way when the process ends
 
 
@@ -64,6 +65,8 @@ def _name_ranks_of_default_group() -> None:
 
 def _create(facts: Any, options: Any) -> Any:
     """What torch.distributed calls for a group on the device, in each of its processes."""
+    if nccl.is_chosen():
+        return nccl.create(facts, options)
     transport = make_transport(
         facts.store,
         facts.group_rank,
@@ -111,10 +114,11 @@ def _complete_configurations() -> None:
             str(backend).lower() == dist.Backend.GLOO and _is_bound()
         ):
             self.device_backend_map = {"cpu": dist.Backend.GLOO, name: KIND}
-        elif chosen.get(name) == dist.Backend.GLOO:
+        elif chosen.get(name) in _TAKE_OTHERS:
+            kind = chosen[name]
             raise ValueError(
-                f'"{name}:gloo": Gloo takes tensors of the CPU only. Use "{name}:{KIND}", which '
-                f"hands it the tensors of {name}"
+                f'"{name}:{kind}": {_TAKE_OTHERS[kind]} only. Use "{name}:{KIND}", which hands it '
+                f"the tensors of {name}"
             )
 
     config.__init__ = init

@@ -38,6 +38,18 @@ kernel_body make_body(std::vector<parameter> placed, fake_cudart_body body, void
   };
 }
 
+// Those of the arguments that are addresses, as the record has them.
+std::string spell(call& c, const void* const* arguments, int count) {
+  std::string spelled;
+  for (int i = 0; i < count && c.m.recorded.arguments(); ++i) {
+    const auto address = reinterpret_cast<uintptr_t>(arguments[i]);
+    if (c.m.blocks.find(address) == nullptr) continue;
+    spelled +=
+        fmt::format("{}{}.0={}", spelled.empty() ? "" : " ", i, spell_address(c.m.blocks, address));
+  }
+  return spelled;
+}
+
 }  // namespace
 
 extern "C" {
@@ -92,14 +104,16 @@ int fake_cudart_call(const char* name, void* stream_handle, const void* const* a
                      int count) {
   return enter(name, [&](call& c) {
     const stream_ptr on = find_stream_here(c, static_cast<cudaStream_t>(stream_handle));
-    std::string spelled;
-    for (int i = 0; i < count && c.m.recorded.arguments(); ++i) {
-      const auto address = reinterpret_cast<uintptr_t>(arguments[i]);
-      if (c.m.blocks.find(address) == nullptr) continue;
-      spelled += fmt::format("{}{}.0={}", spelled.empty() ? "" : " ", i,
-                             spell_address(c.m.blocks, address));
-    }
-    add_call(c, name, std::move(spelled), *on);
+    add_call(c, name, spell(c, arguments, count), *on, nullptr);
+  });
+}
+
+int fake_cudart_call_with_body(const char* name, void* stream_handle, const void* const* arguments,
+                               int count, void (*body)(void*), void* data, void (*release)(void*)) {
+  const std::shared_ptr<void> kept(data, release);
+  return enter(name, [&](call& c) {
+    const stream_ptr on = find_stream_here(c, static_cast<cudaStream_t>(stream_handle));
+    add_call(c, name, spell(c, arguments, count), *on, [body, kept] { body(kept.get()); });
   });
 }
 

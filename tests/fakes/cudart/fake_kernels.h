@@ -66,6 +66,14 @@ FAKE_CUDART_EXPORT int fake_cudart_kernels(void);
 // addresses among its `count` arguments are recorded; others may be null. A cudaError_t.
 FAKE_CUDART_EXPORT int fake_cudart_call(const char* name, void* stream,
                                         const void* const* arguments, int count);
+// The same for a call that does something: when the stream has come to it, `body(data)` runs on a
+// thread of the library, for each launch of a graph anew. It may wait for other processes, and may
+// not call CUDA, but for fake_cudart_peek and fake_cudart_poke. `release(data)` is called once,
+// after the last run, also where this function fails.
+FAKE_CUDART_EXPORT int fake_cudart_call_with_body(const char* name, void* stream,
+                                                  const void* const* arguments, int count,
+                                                  void (*body)(void*), void* data,
+                                                  void (*release)(void*));
 // A function of the driver, as cudaGetDriverEntryPointByVersion finds it; null where there is none.
 FAKE_CUDART_EXPORT void* fake_cudart_driver_function(const char* name, unsigned version);
 

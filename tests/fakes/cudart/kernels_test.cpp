@@ -260,5 +260,47 @@ TEST_F(KernelsTest, a_kernel_that_fails_loses_the_device) {
   EXPECT_EQ(launch(&plain), cudaErrorIllegalAddress);
 }
 
+// Adds to a number, and tells when it is released.
+struct adding {
+  int* sum;
+  bool* released;
+};
+
+TEST_F(KernelsTest, ACallWithABodyRunsInTheOrderOfItsStreamAndInEachLaunchOfAGraph) {
+  int sum = 0;
+  bool released = false;
+  const auto body = [](void* data) { ++*static_cast<adding*>(data)->sum; };
+  const auto release = [](void* data) {
+    *static_cast<adding*>(data)->released = true;
+    delete static_cast<adding*>(data);
+  };
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  const auto add = [&] {
+    return fake_cudart_call_with_body("add", stream, nullptr, 0, body, new adding{&sum, &released},
+                                      release);
+  };
+  ASSERT_EQ(add(), cudaSuccess);
+  ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  EXPECT_EQ(sum, 1);
+  EXPECT_TRUE(released);
+  released = false;
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  ASSERT_EQ(add(), cudaSuccess);
+  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+  ASSERT_EQ(cudaGraphInstantiate(&exec, graph, 0), cudaSuccess);
+  EXPECT_EQ(sum, 1);
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(cudaGraphLaunch(exec, stream), cudaSuccess);
+  ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  EXPECT_EQ(sum, 3);
+  EXPECT_FALSE(released);
+  EXPECT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
+  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  EXPECT_TRUE(released);
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+}
+
 }  // namespace
 }  // namespace fake_cuda

@@ -168,9 +168,11 @@ void launch(call& c, const kernel& launched, const kernel_shape& shape, void** a
   add(c, std::move(what), on);
 }
 
-void add_call(call& c, const char* name, std::string arguments, stream& on) {
+void add_call(call& c, const char* name, std::string arguments, stream& on,
+              std::function<void()> body) {
   task what;
-  what.kind = work_kind::kernel;
+  what.kind = body ? work_kind::wait : work_kind::kernel;
+  what.body = std::move(body);
   if (c.m.recorded.on() || on.captured != nullptr) {
     what.told = std::make_shared<note>(note{.what = "call",
                                             .dimensions = "\t",

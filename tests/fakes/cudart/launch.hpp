@@ -20,8 +20,9 @@ void allow_shared(call& c, kernel& changed, const device& on, int bytes);
 /// How many blocks fit on a multiprocessor: as many as threads and shared memory leave room for.
 int blocks_that_fit(call& c, const device& on, int block_size, std::size_t shared);
 
-/// A call of another library's function, which works on the stream: it is in the record, and
-/// computes nothing.
-void add_call(call& c, const char* name, std::string arguments, stream& on);
+/// A call of another library's function, which works on the stream: it is in the record. A null
+/// `body` computes nothing; another one runs without the lock, and may wait.
+void add_call(call& c, const char* name, std::string arguments, stream& on,
+              std::function<void()> body);
 
 }  // namespace fake_cuda

@@ -124,6 +124,25 @@ def test_gloo_by_name_does_not_get_the_devices_addresses(run_ranks):
         dist.distributed_c10d.BackendConfig(dist.Backend("cpu:gloo,acme:gloo"))
 
 
+def test_nccl_is_refused_where_it_is_not(run_python, tmp_path):
+    done = run_python(
+        f"""
+        import torch, torch_acme
+        import torch.distributed as dist
+
+        try:
+            store = dist.FileStore({str(tmp_path / "store")!r}, 1)
+            dist.init_process_group(store=store, rank=0, world_size=1)
+        except RuntimeError as error:
+            print(error)
+        """,
+        OUTBACK_TRANSPORT="nccl",
+    )
+    assert done.stdout.startswith("acme: OUTBACK_TRANSPORT=nccl, but ")
+    with pytest.raises(ValueError, match=r'"acme:nccl": .* Use "acme:outback"'):
+        dist.distributed_c10d.BackendConfig(dist.Backend("cpu:gloo,acme:nccl"))
+
+
 def test_torch_without_gloo_is_named(run_python):
     done = run_python(
         """

@@ -1,0 +1,52 @@
+// What an operation of a group over the twin's transport returns: the transport's Work, with a
+// future of our device's tensors.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+#include <torch/csrc/distributed/c10d/Work.hpp>
+
+#include <vector>
+
+#include "backend_template/distributed/operation.h"
+
+namespace outback::distributed {
+
+/// Thread-safe as the transport's Work is. Errors of the communication are c10d::DistBackendError
+/// with the operation's name, rank, group and time.
+///
+/// NCCL's Work makes the current stream of the twin wait, which is that of our device too.
+class twin_work final : public c10d::Work {
+ public:
+  /// `outputs` are the device's tensors that hold the result: the future's value, a list, or a list
+  /// of lists if there are several.
+  twin_work(operation what, c10::intrusive_ptr<c10d::Work> transports, c10::Device device,
+            std::vector<std::vector<at::Tensor>> outputs);
+
+  bool isCompleted() override { return transports_->isCompleted(); }
+  /// NCCL has no answer of its own.
+  bool isSuccess() const override {
+    return transports_->isCompleted() && transports_->exception() == nullptr;
+  }
+  std::exception_ptr exception() const override;
+  int sourceRank() const override { return transports_->sourceRank(); }
+  std::vector<at::Tensor> result() override;
+  void synchronize() override;
+  bool wait(std::chrono::milliseconds timeout) override;
+  void blockCurrentStream() override { transports_->blockCurrentStream(); }
+  void abort() override { transports_->abort(); }
+  c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
+  c10::intrusive_ptr<c10::ivalue::Future> getFutureResult() override {
+    return transports_->getFutureResult();
+  }
+  float getDuration() const override { return transports_->getDuration(); }
+  uint64_t getSequencenumber() const override { return transports_->getSequencenumber(); }
+
+ private:
+  const operation what_;
+  const c10::intrusive_ptr<c10d::Work> transports_;
+  const c10::Device device_;
+  const std::vector<std::vector<at::Tensor>> outputs_;
+  c10::intrusive_ptr<c10::ivalue::Future> future_;  // guarded by mutex_; null before the first use
+};
+
+}  // namespace outback::distributed
