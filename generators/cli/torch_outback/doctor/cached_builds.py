@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import stat
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,8 +72,10 @@ def is_trusted(root: Path) -> bool:
 def _build(root: Path, entry: Path, key: Key | None, held: str) -> Build:
     kind, why = HALF, ""
     try:
-        if cache.is_whole(entry):
-            kind = _of_whole(entry, key)
+        with _unread(entry / cache.SEAL) as age:
+            whole = cache.is_whole(entry)
+        if whole:
+            kind = _of_whole(entry, key, age)
         elif entry.name != held and is_busy(root, entry.name):
             kind = BUSY
     except Refused as refused:
@@ -80,21 +84,32 @@ def _build(root: Path, entry: Path, key: Key | None, held: str) -> Build:
     return Build(entry.name, entry, kind, _size(folder) if folder else 0, why)
 
 
-def _of_whole(entry: Path, key: Key | None) -> str:
+def _of_whole(entry: Path, key: Key | None, age: float) -> str:
     if key is not None:
         if entry.name == key.name or (key.compiler is None and entry.name.startswith(key.fixed)):
             return PRESENT
         # All but the hash of contents: the versions of Outback, torch and Python.
         same = key.fixed.rpartition("-")[0]
         if entry.name.startswith(f"{same}-") and not entry.name.startswith(f"{key.fixed}-"):
-            return SUPERSEDED if _age(entry) > _SUPERSEDED_AFTER else OTHER
-    return UNUSED if _age(entry) > _UNUSED_AFTER else OTHER
+            return SUPERSEDED if age > _SUPERSEDED_AFTER else OTHER
+    return UNUSED if age > _UNUSED_AFTER else OTHER
 
 
-def _age(entry: Path) -> float:
-    """Seconds since somebody has read it, as far as the file system notes that."""
-    facts = (entry / cache.SEAL).stat()
-    return time.time() - max(facts.st_atime, facts.st_mtime)
+@contextlib.contextmanager
+def _unread(file: Path) -> Iterator[float]:
+    """Seconds since somebody has read it, as far as the file system notes that; whoever looks here
+    is nobody who uses it, so that this stays as it was.
+    """
+    try:
+        facts = file.stat()
+    except OSError:  # none; what is not whole has no age
+        yield 0.0
+        return
+    try:
+        yield time.time() - max(facts.st_atime, facts.st_mtime)
+    finally:
+        with contextlib.suppress(OSError):  # of another user's, it is the file system's business
+            os.utime(file, ns=(facts.st_atime_ns, facts.st_mtime_ns))
 
 
 def contents(root: Path, entry: Path) -> Path | None:
