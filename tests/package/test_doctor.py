@@ -107,6 +107,7 @@ def test_a_torch_that_cannot_be_imported_is_explained(patient):
     "error, advice",
     [
         ("libmkl_rt.so.2: cannot open shared object file", "libmkl_rt.so.2 is missing"),
+        ("libtorch_cuda.so: cannot open shared object file", "libtorch_cuda.so is torch's own"),
         ("No module named 'sympy'", "sympy is missing"),
         ("/lib/libstdc++.so.6: version `GLIBCXX_3.4.30' not found", "an older libstdc++ is"),
         ("/lib/libc.so.6: version `GLIBC_2.38' not found", "whose C library has GLIBC_2.38"),
@@ -302,6 +303,23 @@ def test_a_backend_that_crashes_at_the_end_of_python(patient):
     patient.backend("acme", crash + REGISTERS.format(name="acme", count=1))
     found = patient.examined().problem("contact", "acme: process")["found"]
     assert found.startswith("died of SIGSEGV in the end of Python")
+
+
+def test_a_thread_of_a_backends_that_keeps_python_from_ending(patient):
+    patient.torch()
+    wait = "import threading, time\n"
+    wait += "threading.Thread(target=time.sleep, args=(60,)).start()\ndef load(): pass\n"
+    patient.backend("acme", wait)
+    found = patient.examined("--timeout=2").problem("contact", "torch_acme")
+    assert found["found"].startswith("no end after 2 s in the end of Python: ")
+    assert "a thread that it has started" in found["advice"]
+
+
+def test_an_error_of_another_package_names_that_one(patient):
+    patient.torch(more="import numpy")
+    (patient.site / "numpy.py").write_text("raise RuntimeError('compiled with another')")
+    found = patient.examined().problem("torch", "import")
+    assert found["command"] == "pip install --force-reinstall numpy"
 
 
 def test_a_backend_without_a_device_tells_why(patient):

@@ -291,15 +291,15 @@ def test_a_card_that_the_user_may_not_open_is_a_problem(monkeypatch, tmp_path):
 
 def test_without_pythons_headers_nothing_can_be_built(monkeypatch, tmp_path):
     monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path))
-    found = by_name(python.findings(Installed()))["headers"]
+    found = by_name(python.findings(Installed(), None))["headers"]
     assert found.status == "problem" and "-dev" in found.advice
     there = Installed(backends=(Backend("torch_acme", "x"),))
-    assert by_name(python.findings(there))["headers"].status == "note"
+    assert by_name(python.findings(there, None))["headers"].status == "note"
 
 
 def test_another_environment_that_is_active_is_a_note(monkeypatch, tmp_path):
     monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path))
-    found = by_name(python.findings(Installed()))["environment"]
+    found = by_name(python.findings(Installed(), None))["environment"]
     assert found.status == "note" and str(tmp_path) in found.found
 
 

@@ -73,7 +73,8 @@ def _of(backend: Backend, installed: Installed) -> Iterator[Finding]:
         )
     else:
         fits = f", for torch {backend.built_for}" if backend.built_for else ""
-        yield Finding(_SECTION, backend.name, f"{named}, {backend.folder}{fits}")
+        place = f", {backend.folder}" if backend.folder else ""
+        yield Finding(_SECTION, backend.name, f"{named}{place}{fits}")
     yield from _wrong_torch(backend, installed.torch_version)
     if backend.of_outback:
         yield from _wrong_python(backend)

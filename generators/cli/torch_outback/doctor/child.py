@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from typing import Any
 from .finding import one_line
 
 _PROBES = Path(__file__).with_name("probes")
+AT_THE_END = "the end of Python"  # of a report: all was told before
 _GRACE = 1.0  # seconds that a process has to say where it hangs
 _MOST_READ = 1 << 20  # of what it printed
 # Without the present folder among those of modules: what lies there hides what is installed.
@@ -40,7 +40,6 @@ class Report:
     where: str = ""  # the Python line at which it died or hung
     said: str = ""  # the last line of its stderr, where it died
     printed: str = ""  # on stdout
-    seconds: float = 0.0
 
     def how_it_ended(self) -> str:
         """For a probe that died: `died of SIGSEGV in import torch_acme, file.py, line 3`."""
@@ -48,108 +47,81 @@ class Report:
         return one_line(": ".join(part for part in parts if part))
 
 
-def run(probe: str, *arguments: str, limit: float, environment: Mapping[str, str]) -> Report:
-    """Runs probes/<probe>.py, for `limit` seconds at most. Nothing of it is left afterwards."""
-    with tempfile.TemporaryFile() as told, tempfile.TemporaryFile() as out:
-        with tempfile.TemporaryFile() as err:
-            begun = time.monotonic()
-            # A file and no pipe: what the process starts cannot hold it open, nor fill it.
-            process = subprocess.Popen(
+class Probe:
+    """A process that runs probes/<name>.py beside this one, for `limit` seconds at most.
+
+    Nothing of it, and of what it has started, is left after `close`.
+    """
+
+    def __init__(self, name: str, *arguments: str, limit: float, environment: Mapping[str, str]):
+        self._limit = limit
+        self._end = time.monotonic() + limit
+        with contextlib.ExitStack() as files:
+            # Files and no pipes: what the process starts cannot hold them open, nor fill them.
+            self._told, self._out, self._err = (
+                files.enter_context(tempfile.TemporaryFile()) for _ in range(3)
+            )
+            told = self._told.fileno()
+            self._process = subprocess.Popen(
                 [
                     *(sys.executable, "-X", "faulthandler", "-c", _START, os.fspath(_PROBES)),
-                    *(os.fspath(_PROBES / f"{probe}.py"), str(told.fileno()), str(limit)),
+                    *(os.fspath(_PROBES / f"{name}.py"), str(told), str(limit)),
                     *arguments,
                 ],
-                pass_fds=[told.fileno()],
+                pass_fds=[told],
                 env=environment,
                 stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
+                stdout=self._out,
+                stderr=self._err,
                 start_new_session=True,
             )
-            with _ended(process):
-                death = _wait(process, limit)
-            report = Report(seconds=time.monotonic() - begun)
-            _read_told(_text(told), report)
-            report.printed = _text(out)
-            ended = report.told.pop("end", None) is not None
-            if death or not ended or process.returncode:
-                report.death = death or _death(process.returncode)
-                errors = _text(err)
-                report.where, report.said = _where(errors), _last_words(errors)
-            return report
+            self._files = files.pop_all()
 
+    def report(self) -> Report:
+        """Waits for its end, or makes it."""
+        overdue = ""
+        if not self._is_over(self._end):
+            overdue = f"no end after {self._limit:g} s"
+            self._process.send_signal(signal.SIGABRT)  # the fault handler tells where it is
+            self._is_over(time.monotonic() + _GRACE)
+        self._end_group()
+        report = Report()
+        _read_told(_text(self._told), report)
+        report.printed = _text(self._out)
+        ended = report.told.pop("end", None) is not None
+        if overdue or not ended or self._process.returncode:
+            report.death = overdue or _death(self._process.returncode)
+            errors = _text(self._err)
+            report.where, report.said = _where(errors), _last_words(errors)
+        return report
 
-class Side:
-    """A probe that runs beside this thread; its report is there when `result` returns."""
+    def close(self) -> None:
+        self._end_group()
+        self._files.close()
 
-    def __init__(self, probe: str, *arguments: str, limit: float, environment: Mapping[str, str]):
-        self._report: Report | None = None
-        self._error: BaseException | None = None
-
-        def work() -> None:
-            try:
-                self._report = run(probe, *arguments, limit=limit, environment=environment)
-            except BaseException as error:
-                self._error = error
-
-        self._thread = threading.Thread(target=work, daemon=True)
-        self._thread.start()
-
-    def result(self) -> Report:
-        self._thread.join()
-        if self._error is not None:
-            raise self._error
-        assert self._report is not None
-        return self._report
-
-
-_running: set[int] = set()  # process groups
-_lock = threading.Lock()
-
-
-def end_all() -> None:
-    """For whoever is interrupted: the threads that wait for the processes go on then."""
-    with _lock:
-        groups = list(_running)
-    for group in groups:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(group, signal.SIGKILL)
-
-
-@contextlib.contextmanager
-def _ended(process: subprocess.Popen):
-    """With all that it has started."""
-    with _lock:
-        _running.add(process.pid)
-    try:
-        yield
-    finally:
+    def _end_group(self) -> None:
+        if self._process.returncode is not None:
+            return
         # Before it is waited for: its number is its own until then.
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        with _lock:
-            _running.discard(process.pid)
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+    def _is_over(self, end: float) -> bool:
+        """Leaves it unreaped."""
+        pause, options = 0.002, os.WEXITED | os.WNOHANG | os.WNOWAIT
+        while os.waitid(os.P_PID, self._process.pid, options) is None:
+            if time.monotonic() > end:
+                return False
+            time.sleep(pause)
+            pause = min(0.02, pause * 2)
+        return True
 
 
-def _wait(process: subprocess.Popen, limit: float) -> str:
-    """Leaves the process unreaped. How it had to be ended, or ""."""
-    if _is_over(process, limit):
-        return ""
-    process.send_signal(signal.SIGABRT)  # the fault handler tells where it is
-    _is_over(process, _GRACE)
-    return f"no end after {limit:g} s"
-
-
-def _is_over(process: subprocess.Popen, seconds: float) -> bool:
-    end, pause = time.monotonic() + seconds, 0.002
-    while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-        if time.monotonic() > end:
-            return False
-        time.sleep(pause)
-        pause = min(0.02, pause * 2)
-    return True
+def run(name: str, *arguments: str, limit: float, environment: Mapping[str, str]) -> Report:
+    """What one probe tells."""
+    with contextlib.closing(Probe(name, *arguments, limit=limit, environment=environment)) as probe:
+        return probe.report()
 
 
 def _death(code: int) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from . import explaining
-from .child import Report
-from .finding import NOTE, OK, PROBLEM, Finding, one_line, size
+from .child import AT_THE_END, Report
+from .finding import NOTE, PROBLEM, Finding, one_line, size
 from .installed import Backend
 
 _SECTION = "contact"
@@ -58,6 +58,8 @@ def _not_loaded(backend: Backend, report: Report) -> Finding:
 
 
 def _of_a_death(backend: Backend, report: Report) -> tuple[str, str]:
+    if report.at == AT_THE_END:
+        return "a thread that it has started, or what it does at exit, keeps Python from ending", ""
     if report.death.startswith("no end"):
         return (
             "it waits for something: a lock, a driver, a network. The line is where Python is; "
@@ -144,6 +146,3 @@ def _end(device: str, report: Report) -> Iterator[Finding]:
         )
     for text in report.told.get("warnings", ()):
         yield Finding(_SECTION, f"{device}: warns", one_line(text), NOTE, "as it says")
-    if not report.death and report.seconds > 20:
-        text = f"the first contact took {report.seconds:.0f} s"
-        yield Finding(_SECTION, f"{device}: time", text, OK)

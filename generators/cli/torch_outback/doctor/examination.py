@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from . import backends, cache, child, contact, cuda, level_zero, python, pytorch, toolchain
+from . import backends, cache, contact, cuda, level_zero, python, pytorch, toolchain
 from . import variables as set_variables
-from .child import Report, Side
+from .child import Probe, Report
 from .finding import PROBLEM, Finding
 from .fixing import fix
 from .installed import Backend, Installed, look
@@ -29,25 +30,29 @@ class Examination:
 def examine(limit: float, fixes: bool) -> Examination:
     """`limit` is in seconds, for each of the processes."""
     begun = time.monotonic()
+    here = python.present_folder()
+    if here is None:
+        os.chdir("/")
     installed = look()
-    try:
-        sides = _start(installed, limit)
+    with contextlib.ExitStack() as stack:
+        probes = {
+            name: stack.enter_context(contextlib.closing(probe))
+            for name, probe in _probes(installed, limit)
+        }
         # Torch's headers are read and a compiler is tried while the others import torch.
         key = cache.present_key()
         fixed = fix(key) if fixes else []
         has_backend = bool(installed.backends)
         compiled = list(toolchain.findings(has_backend))
         cached = list(cache.findings(key, has_backend))
-        reports = {name: side.result() for name, side in sides.items()}
-    finally:
-        child.end_all()
+        reports = {name: probe.report() for name, probe in probes.items()}
     torch = reports.get("torch")
     contacts = {
         it.name: reports[_contact(it)] for it in installed.backends if _contact(it) in reports
     }
     devices = {it.told["device"] for it in contacts.values() if "device" in it.told}
     found = [
-        *python.findings(installed),
+        *python.findings(installed, here),
         *pytorch.findings(installed, torch),
         *compiled,
         *cuda.findings(reports["cuda"], torch),
@@ -60,34 +65,27 @@ def examine(limit: float, fixes: bool) -> Examination:
     return Examination(found, fixed, time.monotonic() - begun)
 
 
-def _start(installed: Installed, limit: float) -> dict[str, Side]:
+def _probes(installed: Installed, limit: float) -> Iterator[tuple[str, Probe]]:
+    """Starts each when it is asked for: what is started is closed, whatever comes after it."""
     plain = _environment()
-    sides = {}
+
+    def probe(name: str, *arguments: str, **more: str) -> Probe:
+        return Probe(name, *arguments, limit=limit, environment=plain | more)
+
     if installed.torch_folder is not None:
-        by_itself = "1" if backends.torch_loads_backends() else "0"
-        sides["torch"] = Side("torch_probe", by_itself, limit=limit, environment=plain)
+        yield "torch", probe("torch_probe", "1" if backends.torch_loads_backends() else "0")
         for backend in installed.backends:
             if backend.is_there:
-                sides[_contact(backend)] = Side(
-                    "backend_probe",
-                    backend.name if backend.value else backend.package,
-                    backend.value,
-                    limit=limit,
-                    environment=plain | _LOADED,
-                )
-    cudarts = cuda.cudarts(installed)
-    sides["cuda"] = Side("cuda_probe", cuda.nvml(), *cudarts, limit=limit, environment=plain)
-    loader = level_zero.loader()
-    sides["level zero"] = Side("level_zero_probe", loader, limit=limit, environment=plain)
-    return sides
+                module = backend.name if backend.value else backend.package
+                # It is to be loaded, whatever else `import torch` would do.
+                loaded = probe("backend_probe", module, backend.value, OUTBACK_AUTOLOAD="1")
+                yield _contact(backend), loaded
+    yield "cuda", probe("cuda_probe", cuda.nvml(), *cuda.cudarts(installed))
+    yield "level zero", probe("level_zero_probe", level_zero.loader())
 
 
 def _contact(backend: Backend) -> str:
     return f"contact with {backend.name}, {backend.distribution}"
-
-
-# The backend is to be loaded, whatever else `import torch` would do.
-_LOADED = {"OUTBACK_AUTOLOAD": "1"}
 
 
 def _environment() -> dict[str, str]:

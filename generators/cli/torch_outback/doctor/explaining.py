@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+import sysconfig
 
 # The first that fits. \1 is the first group of the pattern.
 _KNOWN: tuple[tuple[str, str, str], ...] = (
@@ -40,6 +42,12 @@ _KNOWN: tuple[tuple[str, str, str], ...] = (
         "pip install --force-reinstall torch",
     ),
     (
+        r"(lib(?:torch|c10|shm)\S*): cannot open shared object file",
+        r"\1 is torch's own, and this torch has none: it is not whole, or of another build (CPU, "
+        r"CUDA) than it was compiled for",
+        "pip install --force-reinstall torch",
+    ),
+    (
         r"(lib\S+?): cannot open shared object file",
         r"\1 is missing: install the package that has it; `ldd` of the file names all that is",
         "",
@@ -60,7 +68,7 @@ _KNOWN: tuple[tuple[str, str, str], ...] = (
         "",
     ),
     (
-        r"(OUTBACK_[A-Z_]+|[A-Z_]+_VISIBLE_DEVICES)=",
+        r"(OUTBACK_[A-Z_]+|[A-Z_]+_VISIBLE_DEVICES)[=:]",
         r"set \1 to what is expected, or unset it",
         r"unset \1",
     ),
@@ -83,6 +91,18 @@ def of(text: str) -> tuple[str, str]:
         if found := re.search(pattern, text):
             return found.expand(advice), found.expand(command)
     return "", ""
+
+
+def package_of(error: dict[str, str]) -> str:
+    """In which an error was raised; "" where that is no installed one."""
+    found = re.match(r'"(.*)", line', error.get("where", ""))
+    if found is None:
+        return ""
+    places = [it for it in sys.path if it and found.group(1).startswith(f"{it}/")]
+    place = max(places, key=len, default="")
+    if place in ("", sysconfig.get_path("stdlib")):
+        return ""
+    return found.group(1)[len(place) + 1 :].partition("/")[0].removesuffix(".py")
 
 
 def told(error: dict[str, str]) -> str:

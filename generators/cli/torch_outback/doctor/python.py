@@ -17,7 +17,7 @@ from .installed import Installed
 _SECTION = "python"
 
 
-def findings(installed: Installed) -> Iterator[Finding]:
+def findings(installed: Installed, here: Path | None) -> Iterator[Finding]:
     version = platform.python_version()
     yield Finding(_SECTION, "interpreter", f"Python {version}, {sys.executable}")
     if problem := _untested():
@@ -30,7 +30,27 @@ def findings(installed: Installed) -> Iterator[Finding]:
         )
     yield from _other_environment()
     yield _headers(bool(installed.backends))
-    yield from _hiding(Path.cwd(), installed)
+    yield from _hiding(here, installed) if here else [_deleted()]
+
+
+def present_folder() -> Path | None:
+    """None where it has been deleted under this process: then nothing can be started in it."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return None
+
+
+def _deleted() -> Finding:
+    return Finding(
+        _SECTION,
+        "this folder",
+        "the present folder has been deleted, and torch cannot be imported in it; what follows was "
+        "tried in another",
+        PROBLEM,
+        "go to a folder that is there",
+        "cd",
+    )
 
 
 def _untested() -> str:

@@ -71,16 +71,15 @@ def _distributions(installed: Installed) -> Iterator[Finding]:
 
 def _import(installed: Installed, report: Report) -> Finding:
     if "import_error" in report.told:
-        text = explaining.told(report.told["import_error"])
+        error = report.told["import_error"]
+        text = explaining.told(error)
         advice, command = explaining.of(text)
-        return Finding(
-            _SECTION,
-            "import",
-            one_line(f"import torch fails: {text}"),
-            PROBLEM,
-            advice or "install torch again",
-            command or ("" if advice else "pip install --force-reinstall torch"),
-        )
+        if not advice:
+            package = explaining.package_of(error) or "torch"
+            advice = f"install {package} again"
+            command = f"pip install --force-reinstall {package}"
+        found = one_line(f"import torch fails: {text}")
+        return Finding(_SECTION, "import", found, PROBLEM, advice, command)
     if report.death and "file" not in report.told:
         return Finding(
             _SECTION,
@@ -89,7 +88,7 @@ def _import(installed: Installed, report: Report) -> Finding:
             PROBLEM,
             *_of_a_death(report.death),
         )
-    seconds = report.told.get("import_seconds", report.seconds)
+    seconds = report.told.get("import_seconds", 0.0)
     return Finding(_SECTION, "import", f"{seconds:.1f} s, from {installed.torch_folder}")
 
 

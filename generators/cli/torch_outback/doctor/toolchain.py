@@ -63,14 +63,8 @@ def _compiler(bad: str) -> Iterator[Finding]:
         )
         return
     if why := _cannot_compile([program, *command[1:]]):
-        yield Finding(
-            _SECTION,
-            "compiler",
-            f"{version}, {program}: it cannot make a C++20 library: {why}",
-            bad,
-            "its standard library or linker is missing: install the compiler as a whole",
-            _apt("g++"),
-        )
+        text = f"{version}, {program}: it cannot make a C++20 library: {why}"
+        yield Finding(_SECTION, "compiler", text, bad, *_of_a_failure(why))
         return
     yield Finding(_SECTION, "compiler", f"{version}, {program}: makes a C++20 library")
 
@@ -82,6 +76,14 @@ def _no_compiler(named: str, bad: str) -> Finding:
         return Finding(_SECTION, "compiler", text, PROBLEM, advice, "unset CXX")
     text = "there is none: without a C++ compiler no backend can be built"
     return Finding(_SECTION, "compiler", text, bad, "install gcc 12 or newer", _apt("g++"))
+
+
+def _of_a_failure(why: str) -> tuple[str, str]:
+    if "emporary file" in why or "No space left" in why:
+        return "it has no room for temporary files: TMPDIR names a folder that has", "unset TMPDIR"
+    if not variables.text("PATH"):
+        return "PATH is not set, so that it does not find its parts", "export PATH=/usr/bin:/bin"
+    return "its standard library or linker is missing: install the compiler as a whole", _apt("g++")
 
 
 def _cannot_compile(command: list[str]) -> str:
