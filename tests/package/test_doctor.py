@@ -1,6 +1,7 @@
 """`outback doctor`: torch and the backends, each wrong in its own way."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -407,3 +408,31 @@ def test_a_real_torch_and_a_real_backend_are_healthy(build_tree, small_python, t
     assert said.found("contact", "acme:0")["found"].startswith("Outback host device, ")
     for step in ("a byte there and back", "a stream", "an event"):
         assert said.found("contact", f"acme: {step}")["found"] == "works"
+
+
+# ---- What is written about it
+
+
+PAGE = (ROOT / "docs/doctor.md").read_text()
+
+
+def test_the_page_has_each_section_of_the_document():
+    sections = SCHEMA["properties"]["findings"]["items"]["properties"]["section"]["enum"]
+    assert re.findall(r"^\| `([a-z ]+)` \|", PAGE, re.MULTILINE) == sections
+
+
+def test_the_page_shows_what_is_printed(patient):
+    patient.torch("2.15.0+cu132", cuda="13.2")
+    patient.of_outback("acme", torch="2.13")
+    said = patient.doctor(OUTBACK_VALIDTE="1")
+    (shown,) = re.findall(r"^```text\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    # Neither seconds nor folders.
+    own = [line for line in shown.splitlines() if line and "~/venv" not in line]
+    assert len(own) > 10
+    lines = {line.rstrip(",") for line in said.out.splitlines()}
+    for line in own:
+        assert any(it.startswith(line.rstrip(",")) for it in lines), line
+    (found,) = re.findall(r"^```json\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    assert json.loads(found) in patient.examined().document["findings"]
+    (of_readme,) = re.findall(r"^  PROBLEM .*\n.*\n.*\n", (ROOT / "README.md").read_text(), re.M)
+    assert of_readme in said.out

@@ -19,13 +19,14 @@ _NARROWEST, _WIDEST = 60, 120
 
 def lines(examination: Examination) -> Iterator[str]:
     section = ""
+    advised: set[tuple[str, str]] = set()
     for found in examination.findings:
         if found.section != section:
             section = found.section
             yield ("" if found is examination.findings[0] else "\n") + click.style(
                 section, bold=True
             )
-        yield from _of(found)
+        yield from _of(found, advised)
     if examination.fixed:
         yield "\n" + click.style("fixed", bold=True)
         yield from (f"  {text}" for text in examination.fixed)
@@ -33,7 +34,8 @@ def lines(examination: Examination) -> Iterator[str]:
     yield _summary(examination)
 
 
-def _of(found: Finding) -> Iterator[str]:
+def _of(found: Finding, advised: set[tuple[str, str]]) -> Iterator[str]:
+    """`advised` has what was printed before: one cause may have several consequences."""
     mark, color = _MARKS[found.status]
     indent = " " * (2 + _MARK_WIDTH)
     text = f"{found.name}: {found.found}"
@@ -43,6 +45,10 @@ def _of(found: Finding) -> Iterator[str]:
     # What nobody has to do anything about is one line.
     if found.status == OK:
         return
+    if (found.advice, found.command) in advised:
+        yield f"{indent}-> as above"
+        return
+    advised.add((found.advice, found.command))
     if found.advice:
         yield from _wrapped(f"-> {found.advice}", indent)
     if found.command:
