@@ -117,7 +117,7 @@ class Patient:
         self.python = python
         self.folder = folder
         self.site = folder / "site"
-        self.site.mkdir()
+        self.site.mkdir(parents=True)
         self.cache = folder / "cache"
         tools = folder / "tools"
         tools.mkdir()
@@ -143,6 +143,8 @@ class Patient:
         lines = [f"{name} = {value!r}" for name, value in facts.items()]
         (folder / "version.py").write_text(f"__version__ = '{version}'\n" + "\n".join(lines) + "\n")
         (folder / "__init__.py").write_text(_TORCH.format(devices=devices, more=more))
+        (folder / "include/ATen").mkdir(parents=True)
+        (folder / "include/ATen/ATen.h").touch()
         self.distribution("torch", version)
         return folder
 

@@ -1,7 +1,9 @@
 """`outback doctor`: torch and the backends, each wrong in its own way."""
 
 import json
+import os
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -158,8 +160,26 @@ def test_two_torches_in_pips_list():
 
 def test_a_torch_that_hides_the_one_of_pip():
     found = of_torch(known=("2.12.0",))["installed"]
+    assert found.status == "note"
     assert "pip's list has torch 2.12.0, and Python imports 2.13.0" in found.found
     assert "installed" not in of_torch(known=("2.13.0+cpu",))
+
+
+def test_what_a_folder_further_on_has_is_hidden(patient):
+    """As by the packages of the system, in an environment that sees them."""
+    patient.torch("2.13.0")
+    patient.backend("acme")
+    there = Patient(patient.python, patient.folder / "system")
+    there.torch("2.11.0")
+    there.backend("acme", "raise SystemExit", requires="torch==2.11.*")
+    patient.site = f"{patient.site}{os.pathsep}{there.site}"
+    said = patient.examined()
+    assert said.status == 0 and said.not_ok() == []
+
+
+def test_a_torch_without_headers_is_a_problem_for_who_builds(patient):
+    shutil.rmtree(patient.torch() / "include")
+    assert "ATen.h" in patient.examined().problem("torch", "headers")["found"]
 
 
 def test_a_build_is_told_with_its_kinds():

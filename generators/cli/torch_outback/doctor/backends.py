@@ -213,7 +213,7 @@ def _registers(backend: Backend, contacts: Mapping[str, Report]) -> bool:
 
 def _several(installed: Installed, contacts: Mapping[str, Report]) -> Iterator[Finding]:
     mine = [it for it in installed.backends if _registers(it, contacts)]
-    if len(mine) < 2:
+    if len({it.distribution or it.package for it in mine}) < 2:  # one may have two entry points
         return
     names = " and ".join(it.name for it in mine)
     loaded = [it for it in mine if it.value]

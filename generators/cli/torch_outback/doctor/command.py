@@ -16,7 +16,7 @@ import click
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True, max=3600),
-    default=60.0,
+    default=30.0,
     show_default=True,
     help="Seconds for each import, which has a process of its own.",
 )

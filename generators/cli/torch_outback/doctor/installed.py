@@ -57,7 +57,8 @@ class Installed:
 
 def look() -> Installed:
     folder = _torch_folder()
-    torch_versions, backends, broken = [], {}, []
+    seen: dict[str, str] = {}  # distributions, and the folder that has them
+    torch_versions, found, broken = [], [], []
     for distribution in importlib.metadata.distributions():
         place = str(getattr(distribution, "_path", ""))
         try:
@@ -67,14 +68,15 @@ def look() -> Installed:
                 if points or Path(place).name.startswith("torch"):
                     broken.append(f"{place} does not say which package it is of")
                 continue
-            if name.lower() == "torch":
+            name = re.sub(r"[-_.]+", "-", name).lower()
+            first = seen.setdefault(name, str(Path(place).parent))
+            # The first on the path hides those of other folders, and none of its own.
+            if name == "torch" and first == str(Path(place).parent):
                 torch_versions.append(distribution.version)
-            for point in points:
-                # The first on the path is the one that Python takes.
-                backends.setdefault((name, point.name), _of_entry_point(distribution, point))
+            if first == str(Path(place).parent):
+                found += [_of_entry_point(distribution, point) for point in points]
         except Exception as error:  # of a package that is broken in any way
             broken.append(f"{place}: {type(error).__name__}: {error}")
-    found = list(backends.values())
     found += _without_entry_points({it.package for it in found})
     return Installed(
         folder,

@@ -33,6 +33,15 @@ def findings(installed: Installed, report: Report | None) -> Iterator[Finding]:
         )
         return
     yield from _distributions(installed)
+    if not (installed.torch_folder / "include/ATen/ATen.h").exists():
+        yield Finding(
+            _SECTION,
+            "headers",
+            f"there is no {installed.torch_folder}/include/ATen/ATen.h, without which no backend "
+            f"can be built",
+            NOTE if installed.backends else PROBLEM,
+            "distributions have them in a package of their own; PyTorch's wheels have them",
+        )
     assert report is not None
     yield _import(installed, report)
     version = report.told.get("version") or installed.torch_version
@@ -64,8 +73,9 @@ def _distributions(installed: Installed) -> Iterator[Finding]:
             "installed",
             f"pip's list has torch {known[0]}, and Python imports {installed.torch_version} of "
             f"{installed.torch_folder}",
-            PROBLEM,
-            "a folder of PYTHONPATH or a half-done installation comes first: remove one of them",
+            NOTE,
+            "a folder of PYTHONPATH or a half-done installation comes first: pip installs backends "
+            "for the other one",
         )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import click
 
+from ..variables import printable
 from .examination import Examination
 from .finding import NOTE, OK, PROBLEM, Finding
 
@@ -29,7 +30,7 @@ def lines(examination: Examination) -> Iterator[str]:
         yield from _of(found, advised)
     if examination.fixed:
         yield "\n" + click.style("fixed", bold=True)
-        yield from (f"  {text}" for text in examination.fixed)
+        yield from (f"  {printable(text)}" for text in examination.fixed)
     yield ""
     yield _summary(examination)
 
@@ -52,12 +53,12 @@ def _of(found: Finding, advised: set[tuple[str, str]]) -> Iterator[str]:
     if found.advice:
         yield from _wrapped(f"-> {found.advice}", indent)
     if found.command:
-        yield f"{indent}$ {found.command}"  # never wrapped: it is copied
+        yield f"{indent}$ {printable(found.command)}"  # never wrapped: it is copied
 
 
 def _wrapped(text: str, indent: str) -> list[str]:
     return textwrap.wrap(
-        text,
+        printable(text),
         _width(),
         initial_indent=indent,
         subsequent_indent=f"{indent}   ",
