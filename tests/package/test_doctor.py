@@ -115,6 +115,7 @@ def test_a_torch_that_cannot_be_imported_is_explained(patient):
         ("/lib/libstdc++.so.6: version `GLIBCXX_3.4.30' not found", "an older libstdc++ is"),
         ("/lib/libc.so.6: version `GLIBC_2.38' not found", "whose C library has GLIBC_2.38"),
         ("_C.so: undefined symbol: _ZN3c1021throwNullDataPtrErrorEv", "for another torch than"),
+        ("_C.so: undefined symbol: driver_open", "no library that it is linked with has driver_o"),
         ("torch_acme was built for torch 2.11 and this is torch 2.13.0: ...", "or torch 2.11 for"),
         ("cannot register b: this process's PrivateUse1 backend is a already", "room for one"),
         ("OUTBACK_VALIDATE=perhaps: expected 0 or 1", "set OUTBACK_VALIDATE to what is"),

@@ -153,7 +153,9 @@ def _read_told(text: str, report: Report) -> None:
 def _where(errors: str) -> str:
     """The innermost Python line of the fault handler's first stack."""
     found = re.search(r'most recent call first\):\n\s*File (".*), line (\d+)', errors)
-    return f"{found.group(1)}, line {found.group(2)}" if found else ""
+    if found is None or found.group(1).startswith(f'"{_PROBES}'):  # the probe's own says nothing
+        return ""
+    return f"{found.group(1)}, line {found.group(2)}"
 
 
 _FAULTHANDLER = re.compile(r"^(\s|<|Fatal Python|Current thread|Thread 0x|Stack \(|Extension mod)")

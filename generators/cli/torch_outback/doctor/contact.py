@@ -25,7 +25,7 @@ def findings(backend: Backend, report: Report) -> Iterator[Finding]:
     yield Finding(_SECTION, device, f"{backend.package} registers it")
     yield from _devices(device, report)
     yield from _steps(device, report)
-    yield from _end(device, report)
+    yield from _end(device, backend, report)
 
 
 def _not_loaded(backend: Backend, report: Report) -> Finding:
@@ -125,16 +125,14 @@ def _steps(device: str, report: Report) -> Iterator[Finding]:
         )
 
 
-def _end(device: str, report: Report) -> Iterator[Finding]:
+def _end(device: str, backend: Backend, report: Report) -> Iterator[Finding]:
     if report.death:
-        yield Finding(
-            _SECTION,
-            f"{device}: process",
-            report.how_it_ended(),
-            PROBLEM,
-            "it is the runtime or the driver: OUTBACK_VALIDATE=1 checks each call of a runtime",
-            "OUTBACK_VALIDATE=1 outback doctor",
-        )
+        name, text = f"{device}: process", report.how_it_ended()
+        advice, command = "it is the backend or its driver: a debugger shows where", ""
+        if report.death.startswith("died"):
+            program = f"import {backend.package}, torch; torch.ones(1, device='{device}')"
+            command = f'gdb -batch -ex run -ex backtrace --args python -c "{program}"'
+        yield Finding(_SECTION, name, text, PROBLEM, advice, command)
     lines = report.printed.splitlines()
     if any(line.strip() for line in lines):
         yield Finding(

@@ -19,10 +19,17 @@ _KNOWN: tuple[tuple[str, str, str], ...] = (
         "",
     ),
     (
-        r"undefined symbol|version `[^']*' not found \(required by.*torch|ABI",
+        # Of PyTorch's name spaces, as C++ mangles them.
+        r"undefined symbol: _Z\w*(3c10|2at|5torch|6caffe2)|undefined symbol: (THP|aoti_)",
         "it was compiled for another torch than this one: build it again here, without build "
         "isolation, which would download another torch",
         "pip install --no-build-isolation --force-reinstall --no-deps <its folder>",
+    ),
+    (
+        r"undefined symbol: ([^\s(]+)",
+        r"no library that it is linked with has \1: link the one that has, as the driver's "
+        r"(target_link_libraries in CMakeLists.txt)",
+        "",
     ),
     (
         r"`?(GLIBCXX_[0-9.]+|CXXABI_[0-9.]+)'? not found",
