@@ -70,11 +70,13 @@ def test_the_text_says_the_same_in_lines(patient):
     assert "\x1b" not in said.out  # it is no terminal
 
 
-def test_the_command_does_not_import_torch_itself(patient):
-    patient.torch(more="import os\nopen('imported', 'a').write(f'{os.getppid()}\\n')")
-    patient.examined()
-    parents = (patient.folder / "imported").read_text().split()
-    assert len(parents) == 1  # one process, which is not the command's own
+def test_one_process_imports_torch_and_makes_the_contact(patient):
+    tell = "import os, sys\nopen('imported', 'a').write(f'{sys.argv[0]}\\n')"
+    patient.torch(more=tell)
+    patient.backend("acme")
+    assert patient.examined().found("contact", "acme: an event")["found"] == "works"
+    (program,) = (patient.folder / "imported").read_text().split()
+    assert program.endswith("torch_probe.py")  # it is not the command's own
 
 
 @pytest.mark.parametrize("wrong", ["--nothing", "--timeout=0", "--timeout=soon", "--fix=all"])
@@ -147,6 +149,17 @@ def of_torch(known: tuple[str, ...] = ("2.13.0",), **told) -> dict[str, Finding]
 
 def test_a_torch_without_an_instruction_of_this_processor():
     assert "lacks an instruction" in of_torch(death="died of SIGILL")["import"].advice
+
+
+def test_a_torch_that_crashes_as_it_looks_for_devices(patient):
+    patient.torch(
+        cuda="12.6", more="import ctypes\ncuda.device_count = lambda: ctypes.string_at(0)"
+    )
+    patient.backend("acme")
+    said = patient.examined()
+    found = said.problem("torch", "process")["found"]
+    assert found.startswith("died of SIGSEGV in torch.cuda.device_count(): ")
+    assert said.found("torch", "import")["status"] == "ok"
 
 
 @pytest.mark.parametrize("version, status", [("2.10.1", "problem"), ("2.16.0.dev1", "note")])

@@ -136,11 +136,11 @@ def _loading(installed: Installed, torch: Report) -> Iterator[Finding]:
         packages = ", ".join(it.package for it in installed.backends)
         advice = f"import it in the program ({packages}), or unset the variable"
         yield Finding(_SECTION, name, text, NOTE, advice, f"unset {AUTOLOAD}")
-    elif torch.death:
+    elif torch.death and "loaded" not in told:
         advice = f"{AUTOLOAD}=0 keeps `import torch` from loading backends"
         text = torch.how_it_ended()
         yield Finding(_SECTION, name, text, PROBLEM, advice, f"export {AUTOLOAD}=0")
-    elif error := told.get("loading_error"):
+    elif error := told.get("load_error"):
         text = explaining.told(error)
         advice, command = explaining.of(text)
         yield Finding(
@@ -156,7 +156,7 @@ def _loading(installed: Installed, torch: Report) -> Iterator[Finding]:
 
 
 def _loaded(name: str, told: dict) -> Iterator[Finding]:
-    warned = one_line("; ".join(told.get("loading_warnings", ())))
+    warned = one_line("; ".join(told.get("warnings", ())))
     loaded = told.get("loaded", _NO_BACKEND)
     said = one_line(told.get("loading_said", ""))
     text = f"loads {loaded if loaded != _NO_BACKEND else 'no backend of the key PrivateUse1'}"

@@ -25,7 +25,7 @@ _MOST_READ = 1 << 20  # of what it printed
 # Without the present folder among those of modules: what lies there hides what is installed.
 _START = (
     "import sys; sys.path[:] = [it for it in sys.path if it]; "
-    "sys.path.insert(0, sys.argv.pop(1)); import outback_probe; del sys.path[0]; "
+    "sys.path.insert(0, sys.argv.pop(1)); import first_contact, outback_probe; del sys.path[0]; "
     "outback_probe.run(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))"
 )
 

@@ -11,13 +11,13 @@ from .installed import Backend
 
 _SECTION = "contact"
 _STEPS = ("a byte there and back", "a stream", "an event")
-_TORCH = "import torch"
 
 
 def findings(backend: Backend, report: Report) -> Iterator[Finding]:
     told = report.told
-    if "torch_error" in told or (report.death and report.at == _TORCH):
-        return  # which is told of elsewhere
+    tried = told.keys() & {"device", "load_error", "loaded", "warnings"}
+    if not tried and report.at != f"loading {backend.name}":
+        return  # torch itself is the matter, of which is told elsewhere
     if "device" not in told:
         yield _not_loaded(backend, report)
         return

@@ -46,10 +46,8 @@ def examine(limit: float, fixes: bool) -> Examination:
         compiled = list(toolchain.findings(has_backend))
         cached = list(cache.findings(key, has_backend))
         reports = {name: probe.report() for name, probe in probes.items()}
+        contacts = _contacts_made(installed, reports, limit)
     torch = reports.get("torch")
-    contacts = {
-        it.name: reports[_contact(it)] for it in installed.backends if _contact(it) in reports
-    }
     devices = {it.told["device"] for it in contacts.values() if "device" in it.told}
     found = [
         *python.findings(installed, here),
@@ -68,20 +66,48 @@ def examine(limit: float, fixes: bool) -> Examination:
 def _probes(installed: Installed, limit: float) -> Iterator[tuple[str, Probe]]:
     """Starts each when it is asked for: what is started is closed, whatever comes after it."""
     plain = _environment()
-
-    def probe(name: str, *arguments: str, **more: str) -> Probe:
-        return Probe(name, *arguments, limit=limit, environment=plain | more)
-
     if installed.torch_folder is not None:
-        yield "torch", probe("torch_probe", "1" if backends.torch_loads_backends() else "0")
+        named = ", ".join(it.name for it in installed.backends if it.value)
+        loads = named if backends.torch_loads_backends() else ""
+        yield "torch", Probe("torch_probe", loads, limit=limit, environment=plain)
+        alone = _alone(installed)
         for backend in installed.backends:
-            if backend.is_there:
-                module = backend.name if backend.value else backend.package
-                # It is to be loaded, whatever else `import torch` would do.
-                loaded = probe("backend_probe", module, backend.value, OUTBACK_AUTOLOAD="1")
-                yield _contact(backend), loaded
-    yield "cuda", probe("cuda_probe", cuda.nvml(), *cuda.cudarts(installed))
-    yield "level zero", probe("level_zero_probe", level_zero.loader())
+            if backend.is_there and backend is not alone:
+                yield _contact(backend), _probe(backend, limit)
+    cudarts = cuda.cudarts(installed)
+    yield "cuda", Probe("cuda_probe", cuda.nvml(), *cudarts, limit=limit, environment=plain)
+    loader = level_zero.loader()
+    yield "level zero", Probe("level_zero_probe", loader, limit=limit, environment=plain)
+
+
+def _alone(installed: Installed) -> Backend | None:
+    """The one backend, if `import torch` loads it: the process that does makes the contact too."""
+    if len(installed.backends) != 1 or not backends.torch_loads_backends():
+        return None
+    (backend,) = installed.backends
+    return backend if backend.value and backend.is_there else None
+
+
+def _probe(backend: Backend, limit: float) -> Probe:
+    module = backend.name if backend.value else backend.package
+    # It is to be loaded, whatever else `import torch` would do.
+    loaded = _environment() | {"OUTBACK_AUTOLOAD": "1"}
+    return Probe("backend_probe", module, backend.value, limit=limit, environment=loaded)
+
+
+def _contacts_made(
+    installed: Installed, reports: dict[str, Report], limit: float
+) -> dict[str, Report]:
+    made = {it.name: reports[_contact(it)] for it in installed.backends if _contact(it) in reports}
+    alone = _alone(installed)
+    if alone is None or "torch" not in reports:
+        return made
+    torch = reports["torch"]
+    left_out = "loaded" in torch.told and not torch.told.keys() & {"device", "load_error"}
+    if left_out and not torch.told["warnings"]:  # as beside torch.cuda, it is no failure
+        with contextlib.closing(_probe(alone, limit)) as probe:
+            torch = probe.report()
+    return made | {alone.name: torch}
 
 
 def _contact(backend: Backend) -> str:

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 
 from .. import toolkit
 from . import explaining
-from .child import Report
+from .child import AT_THE_END, Report
 from .finding import NOTE, PROBLEM, Finding, one_line
 from .installed import Installed
 
 _SECTION = "torch"
 _OLDEST = (2, 11)
+_OWN = ("reading torch", "torch.cuda.", "torch.xpu.")  # what its probe does before any backend
 
 
 def minor(version: str) -> tuple[int, ...]:
@@ -49,6 +50,9 @@ def findings(installed: Installed, report: Report | None) -> Iterator[Finding]:
         yield _version(version)
     if "version" in report.told:
         yield _build(report)
+    if report.death and report.at.startswith(_OWN if installed.backends else (*_OWN, AT_THE_END)):
+        advice = "install torch again, or the driver that it asks"
+        yield Finding(_SECTION, "process", report.how_it_ended(), PROBLEM, advice)
 
 
 def _supported() -> str:

@@ -1,6 +1,7 @@
-"""Imports torch without any backend, tells what it is, then loads what `import torch` would load.
+"""Imports torch without any backend, tells what it is, then loads what `import torch` would load,
+and makes a first contact with that: a process less, where there is one backend.
 
-Argument: 1 where `import torch` loads backends by itself, in the parent's environment.
+Argument: what `import torch` would load, in words; "" where it loads no backend by itself.
 """
 
 import contextlib
@@ -9,10 +10,11 @@ import sys
 import time
 import warnings
 
+import first_contact
 from outback_probe import at, described, tell
 
 
-def main(loads_backends: bool) -> None:
+def main(loads: str) -> None:
     at("import torch")
     begun = time.monotonic()
     try:
@@ -32,8 +34,9 @@ def main(loads_backends: bool) -> None:
     tell("debug", bool(torch.version.debug))
     tell("cxx11_abi", bool(torch._C._GLIBCXX_USE_CXX11_ABI))
     _tell_devices(torch)
-    if loads_backends and hasattr(torch, "_import_device_backends"):
-        _tell_loaded(torch)
+    if loads and hasattr(torch, "_import_device_backends"):
+        _tell_loaded(torch, loads)
+        first_contact.make(torch)
 
 
 def _tell_devices(torch) -> None:
@@ -50,18 +53,18 @@ def _tell_devices(torch) -> None:
         tell("xpu_devices", torch.xpu.device_count())
 
 
-def _tell_loaded(torch) -> None:
-    at("what `import torch` loads by itself")
+def _tell_loaded(torch, loads: str) -> None:
+    at(f"loading {loads}")
     said = io.StringIO()
     with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stderr(said):
         warnings.simplefilter("always")
         try:
             torch._import_device_backends()
         except BaseException as error:
-            tell("loading_error", described(error) | {"outer": str(error)})
-    tell("loading_warnings", [str(each.message) for each in caught])
+            tell("load_error", described(error) | {"outer": str(error)})
+    tell("warnings", [str(each.message) for each in caught])
     tell("loading_said", said.getvalue())
     tell("loaded", torch._C._get_privateuse1_backend_name())
 
 
-main(sys.argv[4] == "1")
+main(sys.argv[4])
