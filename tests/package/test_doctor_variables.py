@@ -143,6 +143,7 @@ def test_an_empty_list_of_devices_hides_all(bare):
     [
         ("TORCH_DEVICE_BACKEND_AUTOLOAD", "true"),  # which torch takes for no
         ("TORCH_DEVICE_BACKEND_AUTOLOAD", "0"),
+        ("TORCH_DEVICE_BACKEND_AUTOLOAD", ""),  # for torch, no 1
         ("LD_PRELOAD", "libfast.so"),
         ("LD_LIBRARY_PATH", "/usr/local/cuda/lib64/stubs"),
         ("OUTBACK_FAULTS", "mem_alloc:1=out_of_memory"),

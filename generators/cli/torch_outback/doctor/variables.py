@@ -47,7 +47,7 @@ def _of(name: str, value: str, lists: set[str]) -> Finding | None:
     meaning = known.OURS["<NAME>_VISIBLE_DEVICES"][1] if name in lists else _meaning(name)
     shown = name in lists or known.shows_value(name)
     text = f"{variables.printable(value)}: {meaning}" if shown else f"set: {meaning}"
-    if not value and name not in lists and not name.endswith(_DEVICES):
+    if not value and name in known.OURS and not name.endswith(_DEVICES):
         return Finding(_SECTION, name, f"empty, which is as if it were not set: {meaning}")
     if expected := known.problem(name, value):
         ignored = name in ("HOME", "XDG_CACHE_HOME")
