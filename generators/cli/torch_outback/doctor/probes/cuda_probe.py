@@ -47,20 +47,21 @@ def _tell_nvml(name: str) -> None:
         tell("nvml_missing", str(error))
         return
     at("nvmlInit_v2")
-    if status := library.nvmlInit_v2():
-        tell("nvml_error", {"code": status, "text": _text_of(library.nvmlErrorString, status)})
+    if status := _call(library, "nvmlInit_v2"):
+        text = ctypes.c_char_p(_pointer(library, "nvmlErrorString", status)).value or b""
+        tell("nvml_error", {"code": status, "text": text.decode(errors="replace")})
         return
     text, number = ctypes.create_string_buffer(_TEXT), ctypes.c_int()
     found = {"file": _mapped("libnvidia-ml") or name, "driver": "", "cuda": 0, "devices": []}
-    if library.nvmlSystemGetDriverVersion(text, _TEXT) == 0:
+    if _call(library, "nvmlSystemGetDriverVersion", text, _TEXT) == 0:
         found["driver"] = _decoded(text)
-    if library.nvmlSystemGetCudaDriverVersion_v2(ctypes.byref(number)) == 0:
+    if _call(library, "nvmlSystemGetCudaDriverVersion_v2", ctypes.byref(number)) == 0:
         found["cuda"] = number.value
-    if library.nvmlDeviceGetCount_v2(ctypes.byref(number)) == 0:
+    if _call(library, "nvmlDeviceGetCount_v2", ctypes.byref(number)) == 0:
         for index in range(number.value):
             device = ctypes.c_void_p()
-            if library.nvmlDeviceGetHandleByIndex_v2(index, ctypes.byref(device)) == 0:
-                named = library.nvmlDeviceGetName(device, text, _TEXT) == 0
+            if _call(library, "nvmlDeviceGetHandleByIndex_v2", index, ctypes.byref(device)) == 0:
+                named = _call(library, "nvmlDeviceGetName", device, text, _TEXT) == 0
                 found["devices"].append(_decoded(text) if named else "")
     tell("nvml", found)
 
@@ -73,27 +74,41 @@ def _tell_driver() -> None:
         return
     number = ctypes.c_int()
     found = {"file": _mapped("libcuda.so"), "cuda": 0, "devices": []}
-    if library.cuDriverGetVersion(ctypes.byref(number)) == 0:
+    if _call(library, "cuDriverGetVersion", ctypes.byref(number)) == 0:
         found["cuda"] = number.value
     at("cuInit")
-    if status := library.cuInit(0):
+    if status := _call(library, "cuInit", 0):
         name = ctypes.c_char_p()
-        known = library.cuGetErrorName(status, ctypes.byref(name)) == 0
+        known = _call(library, "cuGetErrorName", status, ctypes.byref(name)) == 0
         text = name.value.decode(errors="replace") if known and name.value else ""
         tell("driver", found | {"error": status, "text": text})
         return
     at("cuDeviceGetCount")
     text = ctypes.create_string_buffer(_TEXT)
-    if library.cuDeviceGetCount(ctypes.byref(number)) == 0:
+    if _call(library, "cuDeviceGetCount", ctypes.byref(number)) == 0:
         for index in range(number.value):
-            named = library.cuDeviceGetName(text, _TEXT, index) == 0  # handles are the indices
+            # Handles are the indices.
+            named = _call(library, "cuDeviceGetName", text, _TEXT, index) == 0
             found["devices"].append(_decoded(text) if named else "")
     tell("driver", found | {"error": 0, "text": ""})
 
 
-def _text_of(function, status: int) -> str:
-    function.restype = ctypes.c_char_p
-    return (function(status) or b"").decode(errors="replace")
+def _call(library: ctypes.CDLL, name: str, *arguments) -> int:
+    """Its status; -1 where the library has no such function."""
+    try:
+        function = getattr(library, name)
+    except AttributeError:
+        return -1
+    return function(*arguments)
+
+
+def _pointer(library: ctypes.CDLL, name: str, *arguments) -> int | None:
+    try:
+        function = getattr(library, name)
+    except AttributeError:
+        return None
+    function.restype = ctypes.c_void_p
+    return function(*arguments)
 
 
 def _decoded(text) -> str:
