@@ -1,4 +1,4 @@
-"""The first contact with each backend, as a process of its own has made it."""
+"""The first contact with each backend, as a probe has told it."""
 
 from __future__ import annotations
 

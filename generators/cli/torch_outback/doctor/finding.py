@@ -8,7 +8,6 @@ from dataclasses import dataclass
 OK = "ok"
 NOTE = "note"  # worth knowing: it stops nothing by itself
 PROBLEM = "problem"
-STATUSES = (OK, NOTE, PROBLEM)
 
 _MOST = 600  # characters of what somebody else's program said
 
