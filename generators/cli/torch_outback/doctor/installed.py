@@ -61,11 +61,13 @@ def look() -> Installed:
     torch_versions, found, broken = [], [], []
     for distribution in importlib.metadata.distributions():
         place = str(getattr(distribution, "_path", ""))
+        concerns_torch = Path(place).name.startswith("torch")
         try:
             points = [it for it in distribution.entry_points if it.group == GROUP]
+            concerns_torch = concerns_torch or bool(points)
             name = distribution.metadata["Name"]
             if name is None:
-                if points or Path(place).name.startswith("torch"):
+                if concerns_torch:
                     broken.append(f"{place} does not say which package it is of")
                 continue
             name = re.sub(r"[-_.]+", "-", name).lower()
@@ -76,7 +78,8 @@ def look() -> Installed:
             if first == str(Path(place).parent):
                 found += [_of_entry_point(distribution, point) for point in points]
         except Exception as error:  # of a package that is broken in any way
-            broken.append(f"{place}: {type(error).__name__}: {error}")
+            if concerns_torch:
+                broken.append(f"{place}: {type(error).__name__}: {error}")
     found += _without_entry_points({it.package for it in found})
     return Installed(
         folder,
