@@ -34,17 +34,17 @@ def bare(monkeypatch):
 
 
 def test_it_is_in_the_users_caches(bare):
-    assert cache._root() == Path("/home/me/.cache/outback")
+    assert cache.folder() == Path("/home/me/.cache/outback")
     bare.setenv("XDG_CACHE_HOME", "/caches")
-    assert cache._root() == Path("/caches/outback")
+    assert cache.folder() == Path("/caches/outback")
     bare.setenv("OUTBACK_CACHE_DIR", "/mine")
-    assert cache._root() == Path("/mine")
+    assert cache.folder() == Path("/mine")
 
 
 @pytest.mark.parametrize("value", [".", "caches", "./x", "~/x", ""])
 def test_a_relative_xdg_cache_home_is_ignored(bare, value):
     bare.setenv("XDG_CACHE_HOME", value)
-    assert cache._root() == Path("/home/me/.cache/outback")
+    assert cache.folder() == Path("/home/me/.cache/outback")
 
 
 @pytest.mark.parametrize("value", [".", "cache", "~/cache", "\udcff"])
@@ -52,14 +52,14 @@ def test_a_relative_outback_cache_dir_is_refused(bare, value):
     bare.setenv("OUTBACK_CACHE_DIR", value)
     shown = "\\\\udcff" if value == "\udcff" else value
     with pytest.raises(Refused, match=f"^OUTBACK_CACHE_DIR={shown}: expected the absolute path"):
-        cache._root()
+        cache.folder()
 
 
 def test_a_program_with_other_rights_than_its_users_has_none_of_the_variables(bare):
     bare.setenv("OUTBACK_CACHE_DIR", "/mine")
     bare.setenv("XDG_CACHE_HOME", "/caches")
     bare.setattr(variables, "has_other_rights", lambda: True)
-    assert cache._root() == Path(variables.pwd.getpwuid(os.getuid()).pw_dir, ".cache/outback")
+    assert cache.folder() == Path(variables.pwd.getpwuid(os.getuid()).pw_dir, ".cache/outback")
 
 
 @pytest.mark.parametrize("value", [None, "", ".", "me"])
@@ -69,14 +69,14 @@ def test_without_a_home_that_is_a_path_it_is_the_one_of_the_password_database(ba
         bare.setenv("HOME", value)
     of_user = variables.pwd.struct_passwd(("me", "x", 1, 1, "", "/home/of/me", "/bin/sh"))
     bare.setattr(variables.pwd, "getpwuid", lambda user: of_user)
-    assert cache._root() == Path("/home/of/me/.cache/outback")
+    assert cache.folder() == Path("/home/of/me/.cache/outback")
 
     def unknown(user):
         raise KeyError(user)
 
     bare.setattr(variables.pwd, "getpwuid", unknown)
     with pytest.raises(Refused, match=r"no home folder .* OUTBACK_CACHE_DIR"):
-        cache._root()
+        cache.folder()
 
 
 # ---- Building
@@ -211,14 +211,23 @@ def test_the_log_follows_no_link(root, tmp_path):
 
 def test_what_killed_builds_have_left_goes_with_the_next_one(root):
     cache.provide()
-    for left in (f"{KEY.name}~abc", "other-gcc~abc", "busy-gcc~abc"):
+    for left in (f"{KEY.name}~abc", "1-torch-3-gcc~abc", "1-torch-4-gcc~abc"):
         (root / left / "build").mkdir(parents=True)
-    with FileLock(root / "busy-gcc.lock"):
+    with FileLock(root / "1-torch-4-gcc.lock"):
         cache.provide(rebuild=True)
-        assert {name for name in names(root) if name.endswith("~abc")} == {"busy-gcc~abc"}
+        assert {name for name in names(root) if name.endswith("~abc")} == {"1-torch-4-gcc~abc"}
     cache.provide(rebuild=True)
-    assert not (root / "busy-gcc~abc").exists()
+    assert not (root / "1-torch-4-gcc~abc").exists()
     assert text_in(cache.provide()) == "first"
+
+
+def test_what_others_keep_in_the_same_folder_stays(root):
+    (root / "notes~").mkdir(parents=True)
+    (root / "letter.txt~").write_text("mine")
+    os.chmod(root, 0o700)
+    cache.provide()
+    cache.provide(rebuild=True)
+    assert (root / "notes~").is_dir() and (root / "letter.txt~").read_text() == "mine"
 
 
 def test_what_other_keys_lead_to_stays(root, monkeypatch):
@@ -490,7 +499,7 @@ def test_a_cxx_that_cannot_be_started_is_refused(key, monkeypatch, tmp_path):
 def test_a_refusal_is_one_line_of_some_length(bare):
     bare.setenv("OUTBACK_CACHE_DIR", "x\n\x1b[2J" + "y" * 100_000)
     with pytest.raises(Refused) as refused:
-        cache._root()
+        cache.folder()
     shown = str(refused.value)
     assert shown.startswith(r"OUTBACK_CACHE_DIR=x\n\x1b[2Jyyy") and "yyy...: expected" in shown
     assert len(shown) < 600

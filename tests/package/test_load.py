@@ -241,7 +241,7 @@ def test_two_processes_at_once_build_it_once(building):
     processes = [start(), start()]
     said = [process.communicate(timeout=120)[0] for process in processes]
     assert [process.returncode for process in processes] == [0, 0], said
-    assert said[0] == said[1] and cache._is_whole(Path(said[0].strip()))
+    assert said[0] == said[1] and cache.is_whole(Path(said[0].strip()))
     assert configured() == 1
 
 
@@ -264,7 +264,7 @@ def test_what_is_not_whole_is_built_again(building):
     folder = Path(start().communicate(timeout=120)[0].strip())
     cache.module_in(folder).write_text("half a mod")
     assert Path(start().communicate(timeout=120)[0].strip()) == folder
-    assert configured() == 2 and cache._is_whole(folder)
+    assert configured() == 2 and cache.is_whole(folder)
 
 
 def test_a_build_that_fails_leaves_nothing_and_says_where_its_log_is(building, tmp_path):

@@ -39,6 +39,14 @@ def test_it_brings_what_its_projects_are_built_with(toolkit_wheel):
         assert "\nRequires-Dist: scikit-build-core>=1.0\n" in wheel.read(metadata).decode()
 
 
+def test_the_doctor_is_in_it_as_a_whole(toolkit_wheel):
+    folder = ROOT / "generators/cli/torch_outback"
+    files = [it for it in (folder / "doctor").rglob("*") if it.is_file() and it.suffix != ".pyc"]
+    with zipfile.ZipFile(toolkit_wheel) as wheel:
+        there = set(wheel.namelist())
+    assert {f"torch_outback/{file.relative_to(folder)}" for file in files} <= there
+
+
 @pytest.fixture
 def toolkit(toolkit_wheel, environment):
     """An environment with Outback's wheel, and no way to the source tree."""

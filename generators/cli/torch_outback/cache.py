@@ -15,6 +15,7 @@ What is loaded runs as this user, so what others could have put there is refused
 import contextlib
 import hashlib
 import os
+import re
 import shutil
 import sysconfig
 import tempfile
@@ -25,8 +26,8 @@ from . import building, cache_key, trust, variables
 from .cache_key import Key
 from .refused import Refused
 
-_SEAL = "SHA256"  # of the module, and how long the archives are: whether that is what was built
-_MARK = "~"  # in the name of a folder that a link leads to
+SEAL = "SHA256"  # of the module, and how long the archives are: whether that is what was built
+MARK = "~"  # in the name of a folder that a link leads to
 
 
 def provide(rebuild: bool = False, flags: str = "") -> Path:
@@ -39,7 +40,7 @@ def provide(rebuild: bool = False, flags: str = "") -> Path:
     compile with, where it cannot be kept, and where others than this user and root could have
     changed what is there.
     """
-    root, key = _root(), cache_key.of_this_process(flags)
+    root, key = folder(), cache_key.of_this_process(flags)
     try:
         if not rebuild and (found := _found(root, key)):
             return found
@@ -51,8 +52,8 @@ def provide(rebuild: bool = False, flags: str = "") -> Path:
             )
         building.cmake()
         trust.make_private(root)
-        with _lock(root, key.name):
-            if rebuild or not _is_whole(root / key.name):  # nobody else has built it meanwhile
+        with lock(root, key.name):
+            if rebuild or not is_whole(root / key.name):  # nobody else has built it meanwhile
                 _build(root, key.name, flags)
     except (OSError, NotImplementedError) as error:  # the other: there are no locks
         raise Refused(
@@ -66,15 +67,21 @@ def module_in(folder: Path) -> Path:
     return folder / f"{building.MODULE}{sysconfig.get_config_var('EXT_SUFFIX')}"
 
 
+def is_scratch(path: Path) -> bool:
+    """Whether a build has made this folder: others may keep files in the same place."""
+    name = re.fullmatch(rf"[0-9.]+-torch-[^{MARK}]+{MARK}[a-z0-9_]+", path.name)
+    return name is not None and path.is_dir() and not path.is_symlink()
+
+
 def seal(folder: Path) -> None:
     """Says that the module in `folder` is whole."""
-    seal = folder / _SEAL
+    seal = folder / SEAL
     seal.touch(mode=0o600)  # whatever the umask is
     sizes = {archive.name: archive.stat().st_size for archive in _archives(folder)}
     seal.write_text(_sealed(module_in(folder).read_bytes(), sizes), encoding="utf-8")
 
 
-def _root() -> Path:
+def folder() -> Path:
     if chosen := variables.folder("OUTBACK_CACHE_DIR"):
         return chosen
     if caches := variables.xdg_folder("XDG_CACHE_HOME"):
@@ -90,7 +97,7 @@ def _root() -> Path:
 def _found(root: Path, key: Key) -> Path | None:
     """What is whole. Without a compiler, the newest of any."""
     names = [key.name] if key.compiler else _names(root, f"{key.fixed}-")
-    return next((root / name for name in names if _is_whole(root / name)), None)
+    return next((root / name for name in names if is_whole(root / name)), None)
 
 
 def _names(root: Path, beginning: str) -> list[str]:
@@ -100,13 +107,13 @@ def _names(root: Path, beginning: str) -> list[str]:
         entry for entry in root.iterdir() if entry.name.startswith(beginning) and entry.is_dir()
     ]
     names.sort(key=lambda entry: entry.stat().st_mtime, reverse=True)
-    return [entry.name for entry in names if _MARK not in entry.name]
+    return [entry.name for entry in names if MARK not in entry.name]
 
 
-def _is_whole(folder: Path) -> bool:
+def is_whole(folder: Path) -> bool:
     """Raises Refused for what others could have put there, whole or not."""
     try:
-        sealed = trust.read_trusted(folder / _SEAL).decode("utf-8", "replace")
+        sealed = trust.read_trusted(folder / SEAL).decode("utf-8", "replace")
         module = trust.read_trusted(module_in(folder))
         sizes = {archive.name: trust.size_of_trusted(archive) for archive in _archives(folder)}
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
@@ -128,7 +135,7 @@ def _sealed(module: bytes, sizes: dict[str, int]) -> str:
 
 
 @contextlib.contextmanager
-def _lock(root: Path, name: str, timeout: float = -1) -> Iterator[None]:
+def lock(root: Path, name: str, timeout: float = -1) -> Iterator[None]:
     from filelock import FileLock  # torch brings it
 
     with FileLock(root / f"{name}.lock", timeout=timeout):
@@ -139,7 +146,7 @@ def _build(root: Path, name: str, flags: str) -> None:
     """Builds beside what is there, and puts a link in its place."""
     _remove_leftovers(root, name)
     # For this user alone, as all in it will be.
-    scratch = Path(tempfile.mkdtemp(prefix=f"{name}{_MARK}", dir=root))
+    scratch = Path(tempfile.mkdtemp(prefix=f"{name}{MARK}", dir=root))
     build, made, log = scratch / "build", scratch / "made", scratch / "build.log"
     try:
         if not building.compile_into(made, build, log, flags):
@@ -170,12 +177,12 @@ def _remove_leftovers(root: Path, name: str) -> None:
     """
     from filelock import Timeout
 
-    for folder in root.glob(f"*{_MARK}*"):
-        owner = folder.name.partition(_MARK)[0]
+    for scratch in filter(is_scratch, sorted(root.iterdir())):
+        owner = scratch.name.partition(MARK)[0]
         with contextlib.suppress(Timeout):
-            with contextlib.nullcontext() if owner == name else _lock(root, owner, timeout=0):
-                if _target(root / owner).parts[:1] != (folder.name,):
-                    _remove(folder)
+            with contextlib.nullcontext() if owner == name else lock(root, owner, timeout=0):
+                if link_target(root / owner).parts[:1] != (scratch.name,):
+                    _remove(scratch)
 
 
 def _remove(path: Path) -> None:
@@ -184,5 +191,5 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def _target(link: Path) -> Path:
+def link_target(link: Path) -> Path:
     return Path(os.readlink(link)) if link.is_symlink() else Path()

@@ -18,6 +18,7 @@ from . import answers, cache, names, new, toolkit
 from . import update as updating
 from .answers import Answers
 from .conformance.command import conformance
+from .doctor.command import doctor
 from .refused import Refused
 
 
@@ -116,6 +117,7 @@ def main() -> None:
 
 
 main.add_command(conformance)
+main.add_command(doctor)
 
 
 @main.command("new")

@@ -40,6 +40,11 @@ def text(name: str) -> str:
     return "" if has_other_rights() else os.environ.get(name, "")
 
 
+def names() -> list[str]:
+    """Of all that are set, whoever reads them; for who tells a user what is."""
+    return list(os.environ)
+
+
 def folder(name: str) -> Path | None:
     """An absolute path: what a relative one means is the working directory's choice."""
     value = text(name)

@@ -44,6 +44,41 @@ MUTANTS = (
         found_by="tests/package/test_load.py::test_what_is_not_whole_is_built_again",
     ),
     Mutant(
+        name="fix_removes_what_is_built_meanwhile",
+        breaks="outback doctor --fix takes a build from a process that has just made it whole.",
+        file="generators/cli/torch_outback/doctor/fixing.py",
+        old="            if again.get(build.path) != build.kind:",
+        new="            if build.path not in again:",
+        found_by="tests/package/test_doctor_cache.py"
+        "::test_a_build_that_became_whole_meanwhile_stays",
+    ),
+    Mutant(
+        name="fix_leaves_the_cache",
+        breaks="outback doctor --fix removes a folder outside of the cache, to which a link leads.",
+        file="generators/cli/torch_outback/doctor/cached_builds.py",
+        old="    return folder if folder is not None and cache.is_scratch(folder) else None",
+        new="    return entry.resolve()",
+        found_by="tests/package/test_doctor_cache.py::test_links_are_not_followed_out_of_the_cache",
+    ),
+    Mutant(
+        name="doctor_prints_secrets",
+        breaks="outback doctor prints what CXXFLAGS and variables of unknown readers have in them.",
+        file="generators/cli/torch_outback/doctor/known_variables.py",
+        old="    return ours or (",
+        new="    return name in OURS or (",
+        found_by="tests/package/test_doctor_variables.py"
+        "::test_values_that_are_not_ours_are_not_printed",
+    ),
+    Mutant(
+        name="doctor_waits_for_ever",
+        breaks="outback doctor does not end where a backend's import does not.",
+        file="generators/cli/torch_outback/doctor/child.py",
+        old="            self._process.send_signal(signal.SIGABRT)",
+        new="            self._process.send_signal(signal.SIGCONT)",
+        found_by="tests/package/test_doctor.py"
+        "::test_a_backend_that_hangs_is_ended_and_told_by_its_line",
+    ),
+    Mutant(
         name="half_an_update",
         breaks="An update that a full disk stops leaves a half of its files.",
         file="generators/cli/torch_outback/writing.py",

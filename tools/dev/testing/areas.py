@@ -208,6 +208,14 @@ AREAS = (
         python=("tests/conformance", "tests/package/test_wheel.py"),
         parts=("conformance-quick", "conformance-page"),
     ),
+    Area(
+        "outback doctor",
+        ("generators/cli/torch_outback/doctor/*",),
+        python=(
+            *("tests/package/test_doctor*.py", "tests/package/test_variables_page.py"),
+            "tests/package/test_wheel.py",
+        ),
+    ),
     Area("the command outback", ("generators/*",), python=("tests/package",)),
     # ---- Tests
     Area(
