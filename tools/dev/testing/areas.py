@@ -113,7 +113,12 @@ AREAS = (
     ),
     Area(
         "the race finder",
-        ("backend_template/core/races/*", "backend_template/module/*races*", "*/sanitizer.py"),
+        (
+            "backend_template/core/races/*",
+            "backend_template/module/*races*",
+            "*/sanitizer.py",
+            "tests/python/races/*",
+        ),
         python=("tests/python/races", "tests/python/streams"),
         near=r"^core_test$",
         first=("tests/python/races",),

@@ -50,7 +50,12 @@ OURS: dict[str, tuple[str, str]] = {
         "Outback sets it, so that the processes that this one starts do not repeat that import "
         "torch did not load the backend",
     ),
+    "OUTBACK_TRANSPORT": (
+        "gloo or nccl",
+        "what the groups of torch.distributed communicate through",
+    ),
     "OUTBACK_REPORT_LEAKS": (FLAG, "lists on stderr what is still allocated when the process ends"),
+    "OUTBACK_SANITIZER": (FLAG, "looks for races between streams from the start"),
     "OUTBACK_HOST_DEVICES": (
         "a number, 0 to 64",
         "how many devices the host runtime has; this runtime uses the CPU's own memory and threads",
@@ -168,6 +173,7 @@ _KINDS: dict[str, _Kind] = {
     "a size, 4096 bytes or more": _Kind(
         "4096 bytes or more, alone or with K, M or G", lambda it: _size(it) >= 4096
     ),
+    "gloo or nccl": _Kind("gloo or nccl", lambda it: it in ("gloo", "nccl")),
     "allow, warn or error": _Kind(
         "allow, warn or error", lambda it: it in ("allow", "warn", "error")
     ),
