@@ -46,6 +46,7 @@ ROWS = {
     "Memory: caching, statistics, pools, limits, history": ["memory"],
     "Pinned memory and copies that do not block": ["pinned"],
     "Streams and events": ["streams"],
+    "Races between streams, found by `torch.acme._sanitizer`": ["races"],
     "Graphs: capture and replay": ["graphs"],
     "Random numbers": ["random"],
     "Autocast and `GradScaler`": ["amp"],

@@ -1,5 +1,5 @@
-"""Small programs on two streams, each in two versions: with a race, and right though it looks alike.
-A program gets `right`, by which the two differ.
+"""Small programs on two streams, each in two versions: with a race, and right though it looks
+alike. A program gets `right`, by which the two differ.
 """
 
 from collections.abc import Callable

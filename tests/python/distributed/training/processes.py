@@ -30,8 +30,8 @@ from .form import FORMS, Form, World
 
 
 def run(names: Iterable[str], folder: Path, size: int) -> None:
-    """Forks `size` ranks, each of which writes the file `folder`/<its rank>.json: the losses that it
-    found in each form, and in each form's reference that was its to compute.
+    """Forks `size` ranks, each of which writes the file `folder`/<its rank>.json: the losses that
+    it found in each form, and in each form's reference that was its to compute.
 
     A form has a process group of its own. A rank that fails ends all of them with its traceback:
     the others might wait for it.
