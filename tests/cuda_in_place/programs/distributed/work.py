@@ -4,6 +4,8 @@ import weakref
 
 import torch
 import torch.distributed as dist
+import torch.distributed._functional_collectives as functional
+from computed import Computed
 from ranks import device, get, init, put, rank
 
 group = init(device_id=device)  # connected now, so that no operation waits for that
@@ -126,6 +128,13 @@ def groups() -> None:
     assert c.tolist() == [2.0]
 
 
+def functional_collectives() -> None:
+    with Computed():
+        x = functional.all_reduce(put(rank + 1.0), "sum", dist.group.WORLD)
+        y = functional.all_gather_tensor(x + rank, 0, dist.group.WORLD)
+        assert get(y + 1) == [4.0, 5.0]
+
+
 def the_cpu() -> None:
     x = torch.ones(2)
     dist.all_reduce(x)
@@ -153,7 +162,7 @@ def captured() -> None:
 
 for each in (
     *(nobody_waits_on_the_host, futures, memory_stays_until_the_operation_is_over),
-    *(streams_of_their_own, coalescing, groups, the_cpu, captured),
+    *(streams_of_their_own, coalescing, groups, functional_collectives, the_cpu, captured),
 ):
     each()
     agree()
