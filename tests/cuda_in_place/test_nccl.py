@@ -57,6 +57,28 @@ def test_the_watchdog_ends_a_process_that_does_not_wait_on_the_host(on_ranks):
     assert "remote process exited" in runs[0].errors
 
 
+def test_ranks_that_call_different_operations_raise(on_ranks):
+    runs = on_ranks(
+        """
+        init(device_id=device)
+        try:
+            dist.all_reduce(put(*range(rank + 1)), async_op=True).wait()
+        except dist.DistBackendError as error:
+            print(error)
+        sys.stdout.flush()
+        os._exit(3)
+        """,
+        codes={0: 3, 1: 3},
+        TORCH_NCCL_BLOCKING_WAIT="1",
+        **QUICKLY,
+    )
+    assert "invalid usage" in runs[0].output
+    told = (
+        "expects ncclAllReduce(1 float32 sum) of 4 bytes, and rank 1 sends ncclAllReduce(2 float32"
+    )
+    assert told in runs[0].errors
+
+
 def test_a_timeout_ends_an_operation(on_ranks):
     runs = on_ranks("killed.py", codes={0: 3}, SECONDS="3", TORCH_NCCL_BLOCKING_WAIT="1", **QUICKLY)
     assert runs[0].output.startswith("acme: all_reduce of group default_pg (rank 0 of 2) failed")

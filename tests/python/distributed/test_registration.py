@@ -138,7 +138,7 @@ def test_nccl_is_refused_where_it_is_not(run_python, tmp_path):
         """,
         OUTBACK_TRANSPORT="nccl",
     )
-    assert done.stdout.startswith("acme: OUTBACK_TRANSPORT=nccl, but ")
+    assert done.output.startswith("acme: OUTBACK_TRANSPORT=nccl, but ")
     with pytest.raises(ValueError, match=r'"acme:nccl": .* Use "acme:outback"'):
         dist.distributed_c10d.BackendConfig(dist.Backend("cpu:gloo,acme:nccl"))
 
