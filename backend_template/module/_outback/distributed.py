@@ -77,8 +77,9 @@ def _create(facts: Any, options: Any) -> Any:
 
 def _refuse(facts: Any, options: Any) -> Any:
     raise RuntimeError(
-        f"{name}: this backend was built without its process group (OUTBACK_TORCH_DISTRIBUTED=OFF): "
-        'build it with the group, or name "gloo", which takes tensors of the CPU'
+        f"{name}: this backend was built without its process group "
+        "(OUTBACK_TORCH_DISTRIBUTED=OFF): build it with the group, or name "
+        '"gloo", which takes tensors of the CPU'
     )
 
 
