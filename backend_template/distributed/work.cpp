@@ -4,6 +4,7 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <c10/util/Exception.h>
 
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -32,11 +33,13 @@ device_work::device_work(operation what, loans lent, tensor_lists outputs)
           value_type(outputs_), std::vector<c10::Device>{lent_.result_stream().device()})) {}
 
 void device_work::begin(const start& call) noexcept {
+  was_queued_ = true;
   try {
     lent_.wait_until_fetched();
     begin_here(call);
   } catch (...) {
-    complete(what_.failed(std::current_exception()));  // those of begin_here stay as they are
+    // Those of begin_here stay as they are.
+    complete_off_the_queue(what_.failed(std::current_exception()));
   }
 }
 
@@ -74,10 +77,24 @@ void device_work::follow(c10::intrusive_ptr<c10d::Work> transports) {
   if (ended == nullptr) return;
   auto self = c10::intrusive_ptr<device_work>::reclaim_copy(this);
   ended->addCallback(
-      [self = std::move(self)](c10::ivalue::Future& future) {
-        self->complete(future.hasError() ? self->what_.failed(future.exception_ptr()) : nullptr);
+      [self = std::move(self), begins = std::this_thread::get_id()](c10::ivalue::Future& future) {
+        auto error = future.hasError() ? self->what_.failed(future.exception_ptr()) : nullptr;
+        const bool is_in_the_queue = self->was_queued_ && std::this_thread::get_id() == begins;
+        if (is_in_the_queue) return self->complete_off_the_queue(std::move(error));
+        self->complete(std::move(error));
       },
       /*uses_future=*/false);
+}
+
+// Callbacks of the future may wait for an operation that is called later, as PowerSGD's do, and so
+// must not run in the thread that is to begin it.
+void device_work::complete_off_the_queue(std::exception_ptr error) noexcept {
+  try {
+    auto self = c10::intrusive_ptr<device_work>::reclaim_copy(this);
+    std::thread([self = std::move(self), error] { self->complete(error); }).detach();
+  } catch (const std::system_error&) {  // there is no thread to be had
+    complete(std::move(error));
+  }
 }
 
 void device_work::complete(std::exception_ptr error) noexcept {

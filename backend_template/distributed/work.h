@@ -64,6 +64,7 @@ class device_work final : public c10d::Work {
  private:
   void follow(c10::intrusive_ptr<c10d::Work> transports);
   void complete(std::exception_ptr error) noexcept;
+  void complete_off_the_queue(std::exception_ptr error) noexcept;
   void complete_lazily(std::chrono::milliseconds timeout);
   void complete_in_a_thread();
   void refuse_failed() const;
@@ -78,6 +79,7 @@ class device_work final : public c10d::Work {
   bool lazy_ = false;
   bool ends_ = false;  // somebody completes it
   bool future_is_wanted_ = false;
+  bool was_queued_ = false;  // written and read by the thread that begins it
 };
 
 }  // namespace outback::distributed

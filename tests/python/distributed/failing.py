@@ -27,8 +27,9 @@ def barrier(case):
 
 
 def all_reduce_sparse(case):
-    x = torch.sparse_coo_tensor([[0, 2]], [1.0, 2.0], (4,), check_invariants=False)
-    dist.all_reduce(x.to(case.device))
+    with torch.sparse.check_sparse_tensor_invariants(enable=False):
+        x = torch.sparse_coo_tensor([[0, 2]], [1.0, 2.0], (4,)).to(case.device)
+    dist.all_reduce(x)
 
 
 _OPERATIONS = {
@@ -43,7 +44,8 @@ _MORE_REDUCTIONS = {
     for name in _OPERATIONS
     if name.endswith(("AVG", "PRODUCT", "MIN", "MAX", "BAND", "BOR", "BXOR", "maximum"))
 }
-KINDS = tuple(name for name in _OPERATIONS if name not in _MORE_REDUCTIONS)
+_NOT_THERE = {"all_to_all"} if torch.__version__ < "2.13" else set()  # in Gloo
+KINDS = tuple(name for name in _OPERATIONS if name not in _MORE_REDUCTIONS | _NOT_THERE)
 
 # The rank that sees the failure needs something of the other one: nobody knows whether what was
 # sent was ever read. In most operations both ranks do.

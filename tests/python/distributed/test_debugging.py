@@ -29,6 +29,7 @@ def test_every_operation_runs_at_the_level_detail(run_ranks):
         import warnings
         import comparing
         warnings.simplefilter("ignore", FutureWarning)  # newer torch has new names
+        comparing.operations.MOVING.pop("gather_single", None)  # torch's class passes it to nobody
         group = dist.group.WORLD._get_backend(torch.device("acme"))
         assert type(group) is dist.distributed_c10d._ProcessGroupWrapper
         comparing.compare_all(rank, [torch.float32])

@@ -30,6 +30,28 @@ def test_futures_have_the_devices_tensors(run_ranks):
     )
 
 
+@pytest.mark.usefixtures("real_streams")
+def test_callbacks_may_wait_for_later_operations(run_ranks):
+    """Also those of an operation that fails when it is begun, behind the work of the device."""
+    run_ranks(
+        """
+        def again(done):
+            return dist.all_reduce(y, async_op=True).get_future().wait()[0]
+
+        x, y = (torch.ones(3, device="acme") for _ in range(2))
+        group = dist.group.WORLD._get_backend(torch.device("acme"))
+        dist.all_reduce(x)
+        for operation in (
+            lambda: dist.all_reduce(x, async_op=True),
+            lambda: group.allgather([[torch.zeros(4, device="acme")] * 2], [x]),  # another size
+        ):
+            y.fill_(1)
+            torch.acme._sleep(100_000_000)
+            assert operation().get_future().then(again).wait().tolist() == [2, 2, 2]
+        """
+    )
+
+
 def test_a_wait_may_have_a_timeout(run_ranks):
     run_ranks(
         """
