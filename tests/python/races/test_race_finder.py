@@ -35,7 +35,9 @@ def test_a_race_is_found(name, watch, two_devices):
     with pytest.raises(sanitizer.RaceError) as caught:
         program(right=False)
     assert caught.value.kind == kind
-    assert str(caught.value).count("racy_programs.py") >= 2  # both operators' places
+    # Both operators' places. In a backward pass in a thread of autograd's there is none.
+    places = str(caught.value).count("racy_programs.py")
+    assert places + str(caught.value).count("in a backward pass, for") >= 2
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
