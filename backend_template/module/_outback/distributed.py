@@ -162,9 +162,10 @@ def _serve_monitored_barrier() -> None:
         called = dist.group.WORLD if group is None else group
         kinds = {torch.device("cpu"), torch.device(name)}
         if not isinstance(called, dist.ProcessGroup) or not kinds.issubset(called._device_types):
-            return original(group, timeout, wait_all_ranks)
+            original(group, timeout, wait_all_ranks)
+            return
         chosen = {} if timeout is None else {"timeout": timeout}
-        return called.monitored_barrier(wait_all_ranks=wait_all_ranks, **chosen)
+        called.monitored_barrier(wait_all_ranks=wait_all_ranks, **chosen)
 
     dist.monitored_barrier = torch.distributed.distributed_c10d.monitored_barrier = (
         monitored_barrier

@@ -119,7 +119,7 @@ class _Plan:
         self.names = [each.name for each in schema.arguments]
         self.makes = [each.alias_info is None for each in schema.returns]
 
-    def uses(self, args: tuple, kwargs: dict[str, Any]) -> list[_Use]:
+    def uses(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[_Use]:
         found = []
         for argument, value in (*zip(self.names, args, strict=False), *kwargs.items()):
             writes = self.writes.get(argument)
@@ -163,7 +163,13 @@ class _Watch(TorchDispatchMode):
         self._operators: dict[int, _Operator] = {}
         self._remembered = _REMEMBERED
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
         kwargs = kwargs or {}
         plan = self._plans.get(func)
         if plan is None:
@@ -182,7 +188,15 @@ class _Watch(TorchDispatchMode):
             return func(*args, **kwargs)
         return self._on_a_stream(func, plan, uses, devices, args, kwargs)
 
-    def _on_a_stream(self, func, plan, uses, devices, args, kwargs):
+    def _on_a_stream(
+        self,
+        func: Any,
+        plan: _Plan,
+        uses: list[_Use],
+        devices: list[torch.device],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
         if device_module.is_current_stream_capturing():
             return func(*args, **kwargs)
         # A copy between devices runs on the source's stream, behind what the other one's has to do.
@@ -217,7 +231,7 @@ class _Watch(TorchDispatchMode):
         self._forget()
         return returned
 
-    def _operator(self, func, stream: torch.Stream | None) -> _Operator:
+    def _operator(self, func: Any, stream: torch.Stream | None) -> _Operator:
         node = torch._C._current_autograd_node()
         stack = CapturedTraceback.extract(skip=2)
         return _Operator(func._schema, stream, stack, node.name() if node else "")
@@ -233,7 +247,7 @@ class _Watch(TorchDispatchMode):
                 "later.wait_event(event) of an event that was recorded after the earlier operator.",
             )
 
-    def _host_uses(self, func, uses: list[_Use]) -> None:
+    def _host_uses(self, func: Any, uses: list[_Use]) -> None:
         operator = None
         for use in uses:
             if use.tensor.device.type == "cpu":
@@ -274,7 +288,7 @@ class _Watch(TorchDispatchMode):
             self._remembered = max(_REMEMBERED, 2 * len(needed))
 
 
-def _is_non_blocking(func, args: tuple, kwargs: dict[str, Any]) -> bool:
+def _is_non_blocking(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     for place, argument in enumerate(func._schema.arguments):
         if argument.name == "non_blocking":
             return bool(kwargs.get("non_blocking", args[place] if place < len(args) else False))

@@ -82,7 +82,7 @@ def _add_sanitizer() -> None:
         return getattr(importlib.import_module(f"{__package__}.sanitizer"), attribute)
 
     made = add_submodule("_sanitizer", "Finds operators on two streams that use the same memory.")
-    made.__getattr__ = of_part
+    vars(made)["__getattr__"] = of_part
 
 
 def _is_of_streams(member: Any) -> bool:
