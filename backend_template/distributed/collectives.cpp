@@ -68,7 +68,8 @@ process_group::work process_group::allreduce(tensors& all, const c10d::Allreduce
   if (pieces.size() <= 1) return reduce_all(std::move(what), all, options);
   joint_work::works parts;
   for (const at::Tensor& piece : pieces) parts.push_back(reduce_all(what, {piece}, options));
-  return c10::make_intrusive<joint_work>(std::move(parts), getRank(), what.type, all);
+  return c10::make_intrusive<joint_work>(std::move(parts), getRank(), what.type, all,
+                                         lanes_.of(all[0].device().index()).back);
 }
 
 process_group::work process_group::reduce_all(operation what, const tensors& all,
