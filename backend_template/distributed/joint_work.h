@@ -18,8 +18,8 @@ class joint_work final : public c10d::Work {
  public:
   using works = std::vector<c10::intrusive_ptr<c10d::Work>>;
 
-  /// Of operations that have been coalesced. The future's value is a list with the value of each
-  /// part's future.
+  /// Of operations that have been coalesced. The future's value is a list of the parts' futures:
+  /// streams wait for those.
   explicit joint_work(works parts)
       : Work(-1, c10d::OpType::COALESCED), parts_(std::move(parts)) {}
   /// Of the pieces of one operation. The future's value is `outputs`, which are complete on the
