@@ -43,6 +43,9 @@ void check_parts(const operation& what, const at::Tensor& whole, const at::Tenso
 void check_splits(const operation& what, const at::Tensor& tensor,
                   const std::vector<int64_t>& splits);
 
+/// Throws c10::ValueError if the rows of both, where there are any, have not as many elements.
+void check_rows(const operation& what, const at::Tensor& output, const at::Tensor& input);
+
 /// Throws c10::ValueError if the group has no such rank: Gloo would wait for it.
 void check_rank(const operation& what, int64_t rank);
 

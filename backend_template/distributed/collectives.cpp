@@ -33,9 +33,9 @@ tensor_lists lend_moved(loans& lent, const tensor_lists& all, use how) {
   return hosts;
 }
 
-// What is divided and what is a part of it. Gloo divides the first dimension, of which a part has the
-// same rows, or ends the process if there is none. Contiguous tensors of one dimension are the same
-// memory for each shape that torch allows.
+// What is divided and what is a part of it. Gloo divides the first dimension, of which a part has
+// the same rows, or ends the process if there is none. Contiguous tensors of one dimension are the
+// same memory for each shape that torch allows.
 void flatten(at::Tensor& whole, at::Tensor& part) {
   whole = whole.view(-1);
   part = part.view(-1);
@@ -326,6 +326,7 @@ process_group::work process_group::alltoall_base(at::Tensor& output, at::Tensor&
   check_same_dtype(what, all);
   check_splits(what, output, output_splits);
   check_splits(what, input, input_splits);
+  check_rows(what, output, input);
   loans lent = loans_of(output);
   at::Tensor sent = lent.lend(input, use::read, form_of(input));
   at::Tensor received = lent.lend(output, use::written, form_of(output));

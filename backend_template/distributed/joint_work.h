@@ -20,16 +20,12 @@ class joint_work final : public c10d::Work {
 
   /// Of operations that have been coalesced. The future's value is a list of the parts' futures:
   /// streams wait for those.
-  explicit joint_work(works parts)
-      : Work(-1, c10d::OpType::COALESCED), parts_(std::move(parts)) {}
+  explicit joint_work(works parts) : Work(-1, c10d::OpType::COALESCED), parts_(std::move(parts)) {}
   /// Of the pieces of one operation. The future's value is `outputs`, which are complete on the
   /// stream `result`.
   joint_work(works parts, int rank, c10d::OpType type, std::vector<at::Tensor> outputs,
              c10::Stream result)
-      : Work(rank, type),
-        parts_(std::move(parts)),
-        result_(result),
-        outputs_(std::move(outputs)) {}
+      : Work(rank, type), parts_(std::move(parts)), result_(result), outputs_(std::move(outputs)) {}
 
   bool isCompleted() override;
   bool isSuccess() const override;
