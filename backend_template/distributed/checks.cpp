@@ -14,6 +14,10 @@ bool is_bitwise(const c10d::ReduceOp& reduction) {
          kind == c10d::ReduceOp::BXOR;
 }
 
+int64_t rows_of(const at::Tensor& tensor) {
+  return tensor.dim() == 0 ? 1 : tensor.size(0);
+}
+
 }  // namespace
 
 const char* name_of(const c10d::ReduceOp& reduction) {
@@ -91,6 +95,47 @@ void check_pairs(const operation& what, const std::vector<at::Tensor>& outputs,
   TORCH_CHECK_VALUE(outputs.size() == inputs.size(), what.text(), ": there are ", outputs.size(),
                     " outputs and ", inputs.size(), " inputs; each input has one output");
   for (size_t i = 0; i < outputs.size(); ++i) check_same_dtype(what, {outputs[i], inputs[i]});
+}
+
+void check_parts(const operation& what, const at::Tensor& whole, const at::Tensor& part,
+                 int count) {
+  TORCH_CHECK_VALUE(whole.numel() == count * part.numel(), what.text(), ": a tensor of shape ",
+                    whole.sizes(), " has ", whole.numel(), " elements, and ", count, " of shape ",
+                    part.sizes(), ", one for each rank, have ", count * part.numel());
+}
+
+void check_splits(const operation& what, const at::Tensor& tensor,
+                  const std::vector<int64_t>& splits) {
+  const int64_t rows = rows_of(tensor);
+  if (splits.empty()) {
+    TORCH_CHECK_VALUE(rows % what.size == 0, what.text(), ": the ", rows,
+                      " rows of a tensor of shape ", tensor.sizes(),
+                      " are not as many for each of ", what.size,
+                      " ranks; pass input_split_sizes and output_split_sizes");
+    return;
+  }
+  TORCH_CHECK_VALUE(splits.size() == static_cast<size_t>(what.size), what.text(), ": ",
+                    splits.size(), " split sizes are given; there is one for each of ", what.size,
+                    " ranks");
+  int64_t sum = 0;
+  for (const int64_t each : splits) {
+    TORCH_CHECK_VALUE(each >= 0, what.text(), ": a split size is ", each);
+    sum += each;
+  }
+  TORCH_CHECK_VALUE(sum == rows, what.text(), ": the split sizes are ", sum,
+                    " together, and a tensor of shape ", tensor.sizes(), " has ", rows, " rows");
+}
+
+void check_rows(const operation& what, const at::Tensor& output, const at::Tensor& input) {
+  const int64_t received = rows_of(output), sent = rows_of(input);
+  TORCH_CHECK_VALUE(received == 0 || sent == 0 || output.numel() / received == input.numel() / sent,
+                    what.text(), ": the rows of the output, of shape ", output.sizes(),
+                    ", and of the input, of shape ", input.sizes(), ", differ in size");
+}
+
+void check_rank(const operation& what, int64_t rank) {
+  TORCH_CHECK_VALUE(rank >= 0 && rank < what.size, what.text(), ": there is no rank ", rank,
+                    "; the group has 0 to ", what.size - 1);
 }
 
 bool has_dtype(c10::ScalarType dtype) {

@@ -35,6 +35,20 @@ void check_same_dtype(const operation& what, const std::vector<at::Tensor>& tens
 void check_pairs(const operation& what, const std::vector<at::Tensor>& outputs,
                  const std::vector<at::Tensor>& inputs);
 
+/// Throws c10::ValueError if `whole` does not have as many elements as `count` tensors like `part`.
+void check_parts(const operation& what, const at::Tensor& whole, const at::Tensor& part, int count);
+
+/// Throws c10::ValueError if the rows of `tensor` are not what `splits` says, a number of rows for
+/// each of the processes, or, if it is empty, are not as many for each.
+void check_splits(const operation& what, const at::Tensor& tensor,
+                  const std::vector<int64_t>& splits);
+
+/// Throws c10::ValueError if the rows of both, where there are any, have not as many elements.
+void check_rows(const operation& what, const at::Tensor& output, const at::Tensor& input);
+
+/// Throws c10::ValueError if the group has no such rank: Gloo would wait for it.
+void check_rank(const operation& what, int64_t rank);
+
 /// Throws c10::ValueError if Gloo cannot reduce `dtype` with `reduction`, which it would notice in
 /// a thread of its own, when other processes are at it.
 void check_reduction(const operation& what, const c10d::ReduceOp& reduction, c10::ScalarType dtype);

@@ -33,12 +33,12 @@ tensor_lists lend_moved(loans& lent, const tensor_lists& all, use how) {
   return hosts;
 }
 
-// Output and input of a gathering: Gloo wants the inputs one behind another in the output's first
-// dimension. A stack of them, which torch allows too, has the same memory.
-void flatten_stack(at::Tensor& output, at::Tensor& input) {
-  if (output.dim() == input.dim()) return;
-  output = output.view(-1);
-  input = input.view(-1);
+// What is divided and what is a part of it. Gloo divides the first dimension, of which a part has
+// the same rows, or ends the process if there is none. Contiguous tensors of one dimension are the
+// same memory for each shape that torch allows.
+void flatten(at::Tensor& whole, at::Tensor& part) {
+  whole = whole.view(-1);
+  part = part.view(-1);
 }
 
 }  // namespace
@@ -49,6 +49,7 @@ process_group::work process_group::broadcast(tensors& all, const c10d::Broadcast
     return on_cpu([&] { return transport_->broadcast(all, options); });
   check_layout(what, all, layout::dense);
   check_same_dtype(what, all);
+  check_rank(what, options.rootRank);
   loans lent = loans_of(all[0]);
   const bool sends = options.rootRank == getRank();
   tensors hosts = lend_moved(lent, all, sends ? use::read : use::written);
@@ -67,7 +68,8 @@ process_group::work process_group::allreduce(tensors& all, const c10d::Allreduce
   if (pieces.size() <= 1) return reduce_all(std::move(what), all, options);
   joint_work::works parts;
   for (const at::Tensor& piece : pieces) parts.push_back(reduce_all(what, {piece}, options));
-  return c10::make_intrusive<joint_work>(std::move(parts), getRank(), what.type, all);
+  return c10::make_intrusive<joint_work>(std::move(parts), getRank(), what.type, all,
+                                         lanes_.of(all[0].device().index()).back);
 }
 
 process_group::work process_group::reduce_all(operation what, const tensors& all,
@@ -98,6 +100,7 @@ process_group::work process_group::reduce(tensors& all, const c10d::ReduceOption
     return on_cpu([&] { return transport_->reduce(all, options); });
   check_layout(what, all, layout::dense);
   check_same_dtype(what, all);
+  check_rank(what, options.rootRank);
   check_reduction(what, options.reduceOp, all[0].scalar_type());
   loans lent = loans_of(all[0]);
   tensors hosts = lent.lend(all, use::both, form::numbers);
@@ -130,8 +133,9 @@ process_group::work process_group::_allgather_base(at::Tensor& output, at::Tenso
     return on_cpu([&] { return transport_->_allgather_base(output, input, options); });
   check_layout(what, all, layout::contiguous);
   check_same_dtype(what, all);
+  check_parts(what, output, input, getSize());
   at::Tensor to = output, from = input;
-  flatten_stack(to, from);
+  flatten(to, from);
   loans lent = loans_of(output);
   at::Tensor sent = lent.lend(from, use::read, form_of(from));
   at::Tensor received = lent.lend(to, use::written, form_of(to));
@@ -166,7 +170,10 @@ process_group::work process_group::allgather_into_tensor_coalesced(
   check_layout(what, all, layout::contiguous);
   check_pairs(what, outputs, inputs);
   tensors to = outputs, from = inputs;
-  for (size_t i = 0; i < to.size(); ++i) flatten_stack(to[i], from[i]);
+  for (size_t i = 0; i < to.size(); ++i) {
+    check_parts(what, to[i], from[i], getSize());
+    flatten(to[i], from[i]);
+  }
   loans lent = loans_of(all[0]);
   tensors sent = lend_moved(lent, from, use::read);
   tensors received = lend_moved(lent, to, use::written);
@@ -183,6 +190,7 @@ process_group::work process_group::gather(tensor_lists& outputs, tensors& inputs
     return on_cpu([&] { return transport_->gather(outputs, inputs, options); });
   check_layout(what, all, layout::contiguous);
   check_same_dtype(what, all);
+  check_rank(what, options.rootRank);
   loans lent = loans_of(all[0]);
   tensors sent = lend_moved(lent, inputs, use::read);
   tensor_lists received = lend_moved(lent, outputs, use::written);
@@ -198,9 +206,7 @@ process_group::work process_group::gather_single(at::Tensor& output, at::Tensor&
   if (options.rootRank == getRank()) {
     const operation what = named("gather_single", OpType::GATHER);
     check_layout(what, {output}, layout::contiguous);
-    TORCH_CHECK_VALUE(output.numel() == getSize() * input.numel(), what.text(), ": the output has ",
-                      output.numel(), " elements, and ", getSize(), " inputs of ", input.numel(),
-                      " have ", getSize() * input.numel());
+    check_parts(what, output, input, getSize());
     const at::Tensor rows = output.view({getSize(), input.numel()});
     tensors& parts = outputs.emplace_back();
     for (const at::Tensor& row : rows.unbind()) parts.push_back(row.view(input.sizes()));
@@ -220,6 +226,7 @@ process_group::work process_group::scatter(tensors& outputs, tensor_lists& input
     return on_cpu([&] { return transport_->scatter(outputs, inputs, options); });
   check_layout(what, all, layout::contiguous);
   check_same_dtype(what, all);
+  check_rank(what, options.rootRank);
   loans lent = loans_of(all[0]);
   tensor_lists sent = lend_moved(lent, inputs, use::read);
   tensors received = lend_moved(lent, outputs, use::written);
@@ -253,9 +260,12 @@ process_group::work process_group::_reduce_scatter_base(at::Tensor& output, at::
   check_layout(what, all, layout::contiguous);
   check_same_dtype(what, all);
   check_reduction(what, options.reduceOp, output.scalar_type());
+  check_parts(what, input, output, getSize());
+  at::Tensor from = input, to = output;
+  flatten(from, to);
   loans lent = loans_of(output);
-  at::Tensor sent = lent.lend(input, use::read, form::numbers);
-  at::Tensor received = lent.lend(output, use::written, form::numbers);
+  at::Tensor sent = lent.lend(from, use::read, form::numbers);
+  at::Tensor received = lent.lend(to, use::written, form::numbers);
   return run(std::move(what), std::move(lent), {{output}}, [=, this]() mutable {
     return transport_->_reduce_scatter_base(received, sent, options);
   });
@@ -273,9 +283,14 @@ process_group::work process_group::reduce_scatter_tensor_coalesced(
   check_layout(what, all, layout::contiguous);
   check_pairs(what, outputs, inputs);
   for (const at::Tensor& each : inputs) check_reduction(what, options.reduceOp, each.scalar_type());
+  tensors from = inputs, to = outputs;
+  for (size_t i = 0; i < from.size(); ++i) {
+    check_parts(what, from[i], to[i], getSize());
+    flatten(from[i], to[i]);
+  }
   loans lent = loans_of(all[0]);
-  tensors sent = lent.lend(inputs, use::read, form::numbers);
-  tensors received = lent.lend(outputs, use::written, form::numbers);
+  tensors sent = lent.lend(from, use::read, form::numbers);
+  tensors received = lent.lend(to, use::written, form::numbers);
   return run(std::move(what), std::move(lent), {outputs}, [=, this]() mutable {
     return transport_->reduce_scatter_tensor_coalesced(received, sent, options);
   });
@@ -309,6 +324,9 @@ process_group::work process_group::alltoall_base(at::Tensor& output, at::Tensor&
   }
   check_layout(what, all, layout::contiguous);
   check_same_dtype(what, all);
+  check_splits(what, output, output_splits);
+  check_splits(what, input, input_splits);
+  check_rows(what, output, input);
   loans lent = loans_of(output);
   at::Tensor sent = lent.lend(input, use::read, form_of(input));
   at::Tensor received = lent.lend(output, use::written, form_of(output));
@@ -324,6 +342,7 @@ process_group::work process_group::send(tensors& all, int to, int tag) {
   if (are_on_cpu(what, all, getBoundDeviceId()))
     return on_cpu([&] { return transport_->send(all, to, tag); });
   check_layout(what, all, layout::contiguous);
+  check_rank(what, to);
   loans lent = loans_of(all[0]);
   tensors hosts = lent.lend(all, use::read);
   return run(std::move(what), std::move(lent), {all},
@@ -335,6 +354,7 @@ process_group::work process_group::recv(tensors& all, int from, int tag) {
   if (are_on_cpu(what, all, getBoundDeviceId()))
     return on_cpu([&] { return transport_->recv(all, from, tag); });
   check_layout(what, all, layout::contiguous);
+  check_rank(what, from);
   loans lent = loans_of(all[0]);
   tensors hosts = lent.lend(all, use::written);
   return run(std::move(what), std::move(lent), {all},

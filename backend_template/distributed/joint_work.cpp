@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "backend_template/core/runtime/runtime.h"
+#include "backend_template/distributed/lanes.h"
 
 namespace outback::distributed {
 
@@ -52,7 +53,7 @@ void joint_work::abort() {
 }
 
 std::vector<at::Tensor> joint_work::result() {
-  TORCH_CHECK(is_one_, core::backend_name(),
+  TORCH_CHECK(result_.has_value(), core::backend_name(),
               ": result() is for one operation; get_future() has the value of several");
   TORCH_CHECK(isCompleted(), core::backend_name(), ": call wait() before result()");
   return outputs_;
@@ -76,13 +77,27 @@ c10::intrusive_ptr<c10::ivalue::Future> joint_work::make_future() const {
       c10::FutureType::create(c10::AnyType::get()));
   for (const auto& part : parts_) futures.push_back(part->getFuture());
   const auto all = c10::collectAll(futures);
-  if (!is_one_) return all;
-  return all->then(
-      [outputs = outputs_](c10::ivalue::Future& parts) -> c10::IValue {
-        if (parts.hasError()) std::rethrow_exception(parts.exception_ptr());
-        return outputs;
+  return result_ ? future_of_outputs(*all) : all;
+}
+
+// Futures that are collected have no device, and so have those of their `then`: whoever waits for
+// them does not wait for the streams.
+c10::intrusive_ptr<c10::ivalue::Future> joint_work::future_of_outputs(
+    c10::ivalue::Future& all) const {
+  auto made = c10::make_intrusive<c10::ivalue::Future>(
+      c10::ListType::create(c10::TensorType::get()), std::vector<c10::Device>{result_->device()});
+  all.addCallback(
+      [made, outputs = outputs_, result = *result_](c10::ivalue::Future& parts) {
+        try {
+          if (parts.hasError()) return made->setError(parts.exception_ptr());
+          const on_stream with_the_result(result);
+          made->markCompleted(outputs);
+        } catch (...) {
+          if (!made->completed()) made->setError(std::current_exception());
+        }
       },
-      c10::ListType::create(c10::TensorType::get()));
+      /*uses_future=*/false);
+  return made;
 }
 
 }  // namespace outback::distributed

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/Stream.h>
 #include <torch/csrc/distributed/c10d/Work.hpp>
 
 #include <mutex>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace outback::distributed {
@@ -15,13 +18,14 @@ class joint_work final : public c10d::Work {
  public:
   using works = std::vector<c10::intrusive_ptr<c10d::Work>>;
 
-  /// Of operations that have been coalesced. The future's value is a list with the value of each
-  /// part's future.
-  explicit joint_work(works parts)
-      : Work(-1, c10d::OpType::COALESCED), parts_(std::move(parts)), is_one_(false) {}
-  /// Of the pieces of one operation. The future's value is `outputs`.
-  joint_work(works parts, int rank, c10d::OpType type, std::vector<at::Tensor> outputs)
-      : Work(rank, type), parts_(std::move(parts)), is_one_(true), outputs_(std::move(outputs)) {}
+  /// Of operations that have been coalesced. The future's value is a list of the parts' futures:
+  /// streams wait for those.
+  explicit joint_work(works parts) : Work(-1, c10d::OpType::COALESCED), parts_(std::move(parts)) {}
+  /// Of the pieces of one operation. The future's value is `outputs`, which are complete on the
+  /// stream `result`.
+  joint_work(works parts, int rank, c10d::OpType type, std::vector<at::Tensor> outputs,
+             c10::Stream result)
+      : Work(rank, type), parts_(std::move(parts)), result_(result), outputs_(std::move(outputs)) {}
 
   bool isCompleted() override;
   bool isSuccess() const override;
@@ -35,9 +39,10 @@ class joint_work final : public c10d::Work {
 
  private:
   c10::intrusive_ptr<c10::ivalue::Future> make_future() const;
+  c10::intrusive_ptr<c10::ivalue::Future> future_of_outputs(c10::ivalue::Future& all) const;
 
   const works parts_;
-  const bool is_one_;  // operation, as far as its caller knows
+  const std::optional<c10::Stream> result_;  // null if they are several for their caller too
   const std::vector<at::Tensor> outputs_;
   std::mutex future_mutex_;
   c10::intrusive_ptr<c10::ivalue::Future> future_;

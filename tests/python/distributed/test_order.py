@@ -91,3 +91,28 @@ def test_pinned_memory_is_used_again(run_ranks):
         assert made[-1] <= 3, made  # Gloo's threads may keep the last one for a moment
         """
     )
+
+
+def test_streams_wait_for_the_future_of_a_tensor_in_pieces(run_ranks):
+    run_ranks(
+        """
+        x = torch.full((3 << 20,), rank + 1.0, device="acme")
+        dist.all_reduce(torch.zeros(1, device="acme"))
+        torch.acme.synchronize()
+        store = dist.distributed_c10d._get_default_store()
+        if rank == 1:
+            store.wait(["go"])
+        work = dist.all_reduce(x, async_op=True)
+        if rank == 0:
+            torch.acme.synchronize()  # the pieces have left
+            # One of the pool's streams is that of the copies back.
+            for _ in range(32):
+                with torch.acme.stream(torch.acme.Stream(priority=-1)):
+                    torch.acme._sleep(500_000_000)
+            store.set("go", "on")
+        future = work.get_future()
+        twice = future.then(lambda done: done.value()[0] * 2)
+        future.wait()
+        assert (x * 2).cpu().eq(6).all() and twice.wait().cpu().eq(6).all()
+        """
+    )

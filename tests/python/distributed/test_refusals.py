@@ -41,6 +41,25 @@ def test_refusals_name_the_operation_and_what_to_do(run_ranks):
                 ),
                 "PREMUL_SUM",
             )
+            refused(lambda: dist.all_gather_into_tensor(of(3), of(2)), "3 elements", "have 4")
+            refused(lambda: dist.reduce_scatter_tensor(of(2), of(5)), "5 elements", "have 4")
+            def together():
+                with dist._coalescing_manager():
+                    dist.reduce_scatter_tensor(of(2), of(4))
+                    dist.reduce_scatter_tensor(of(2), of(1))
+
+            refused(together, "1 elements", "have 4")
+            exchange = dist.all_to_all_single
+            refused(lambda: exchange(of(5), of(5)), "5 rows", "each of 2 ranks")
+            refused(lambda: exchange(of(4), of(4), [5, -1], [5, -1]), "a split size is -1")
+            refused(lambda: exchange(of(4), of(4), [1, 1], [1, 1]), "2 together", "4 rows")
+            refused(lambda: exchange(of(4), of(4), [4], [4]), "1 split sizes", "each of 2 ranks")
+            refused(lambda: exchange(of(4, 3), of(4), [2, 2], [2, 2]), "rows", "differ in size")
+            # Gloo would wait for such a rank until the timeout.
+            refused(lambda: dist.send(of(2), 9), "there is no rank 9", "0 to 1")
+            refused(lambda: dist.recv(of(2), 2), "there is no rank 2", "0 to 1")
+            for rooted in (dist.broadcast, dist.reduce):
+                refused(lambda rooted=rooted: rooted(of(2), 7), "there is no rank 7")
             mixed = [of(2), of(2, dtype=torch.float64)]
             refused(lambda: group.allreduce_coalesced(mixed), "dtypes Float and Double")
         # Nothing was sent: the processes still agree on what comes next.
