@@ -1,8 +1,15 @@
 // The race finder (core/races/race_finder.h), for _outback/sanitizer.py.
 #include <torch/csrc/utils/pybind.h>
 
+#include <memory>
+#include <utility>
+#include <vector>
+
 #include "backend_template/core/races/race_finder.h"
+#include "backend_template/core/runtime/runtime.h"
+#include "backend_template/core/streams/native.h"
 #include "backend_template/core/streams/stream.h"
+#include "backend_template/core/streams/twin_stream.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/python/device_argument.h"
 
@@ -10,6 +17,15 @@ namespace py = pybind11;
 
 namespace outback::python {
 namespace {
+
+void* native_stream_of(const c10::Stream& stream) {
+  if (core::runtime().native == nullptr || core::twins_stream(stream)) return nullptr;
+  return core::native_stream(stream);
+}
+
+void look_for_races(bool on) {
+  core::set_race_finder(on ? std::make_unique<core::race_finder>(&native_stream_of) : nullptr);
+}
 
 core::race_finder& finder() {
   core::race_finder* const active = core::active_race_finder();
@@ -58,7 +74,7 @@ void host_wait(c10::DeviceIndex device) {
 }  // namespace
 
 void define_races(py::module_& native) {
-  native.def("look_for_races", &core::look_for_races, py::arg("on"));
+  native.def("look_for_races", &look_for_races, py::arg("on"));
   native.def("race_begin", &begin, py::arg("device"));
   native.def("race_access", &access, py::arg("now"), py::arg("tensor"), py::arg("writes"));
   native.def("race_withdraw", &withdraw, py::arg("now"));

@@ -64,9 +64,10 @@ ROOMS_OF_CORE = {
     "devices": {"runtime"},
     "twin": {"devices", "runtime"},
     "captures": {"devices", "runtime"},
-    "streams": {"captures", "twin", "devices", "runtime"},
-    "memory": {"streams", "captures", "twin", "devices", "runtime"},
-    "interfaces": {"memory", "streams", "captures", "twin", "devices", "runtime"},
+    "races": {"runtime"},
+    "streams": {"races", "captures", "twin", "devices", "runtime"},
+    "memory": {"streams", "races", "captures", "twin", "devices", "runtime"},
+    "interfaces": {"memory", "streams", "races", "captures", "twin", "devices", "runtime"},
     "graphs": {"interfaces", "memory", "streams", "captures", "twin", "devices", "runtime"},
 }
 

@@ -6,8 +6,6 @@
 
 #include "backend_template/core/runtime/environment.h"
 #include "backend_template/core/runtime/runtime.h"
-#include "backend_template/core/streams/native.h"
-#include "backend_template/core/streams/twin_stream.h"
 
 namespace outback::core {
 namespace {
@@ -48,8 +46,7 @@ size_t race_finder::agent_of(const c10::Stream& stream) {
     const std::lock_guard lock(mutex_);
     if (const auto found = numbers_.find(key); found != numbers_.end()) return found->second;
   }
-  void* const native =
-      runtime().native == nullptr || twins_stream(stream) ? nullptr : native_stream(stream);
+  void* const native = native_stream_of_(stream);
   const std::lock_guard lock(mutex_);
   // A stream of the driver has two ids, if somebody made an external stream of it.
   size_t number = 0;

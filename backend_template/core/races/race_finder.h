@@ -37,11 +37,17 @@ struct race {
   c10::Stream earlier_stream;
 };
 
-/// Thread-safe. It calls no Python, and of the runtime only the slot that has the
-/// driver's own stream, once for each stream. The host counts as one thread:
+/// Thread-safe. It calls no Python, and no slot of the runtime's but for
+/// `native_stream_of`, once for each stream and without a lock. The host counts as one thread:
 /// what one thread of it has waited for, the others have too.
 class race_finder {
  public:
+  /// Returns the driver's own stream, or null if there is none to be had. Streams on one device
+  /// that have the same are one: the pool's, and an external stream that was made of it.
+  using native_stream_of = void* (*)(const c10::Stream&);
+
+  explicit race_finder(native_stream_of native) : native_stream_of_(native) {}
+
   // ---- Operators, by Python
 
   /// An operator on a stream. The numbers grow.
@@ -123,6 +129,7 @@ class race_finder {
   void forget(const void* data, const c10::Stream* allocated_for);
   bool is_freed_use_over(const freed_use& freed) const;
 
+  const native_stream_of native_stream_of_;
   mutable std::mutex mutex_;
   uint64_t last_ = 0;
   std::map<stream_key, size_t> numbers_;
@@ -157,9 +164,10 @@ void read_race_variable();
 /// Returns the flag: whether Python is to look for races from the start.
 bool are_races_wanted() noexcept;
 
-/// Begins with a new finder, or ends. The one before is leaked: other threads may be in it.
-inline void look_for_races(bool on) {
-  detail::active_race_finder.store(on ? new race_finder : nullptr, std::memory_order_release);
+/// Sets the finder that is active from now on, or none. The one before is leaked: other threads may
+/// be in it.
+inline void set_race_finder(std::unique_ptr<race_finder> next) {
+  detail::active_race_finder.store(next.release(), std::memory_order_release);
 }
 
 }  // namespace outback::core
