@@ -30,6 +30,9 @@ class World:
             timeout=TIMEOUT,
             device_id=self.device,
         )
+        # Gloo connects a pair at a time: a rank that ended already would be missed by the others.
+        store.set(f"rank {self.rank} has started", "")
+        store.wait([f"rank {other} has started" for other in range(self.size)], TIMEOUT)
 
 
 Losses = list[float]
