@@ -140,16 +140,18 @@ class _Plan:
 
 
 def _tensors_in(value: Any) -> list[torch.Tensor]:
-    """Those that have memory of their own: no fake ones, and no others that stand for several."""
+    """Those that have memory of their own and one shape: no fake ones, and no others that stand for
+    several."""
     if type(value) in _PLAIN:
-        return [value] if value.layout is torch.strided else []
+        return [value] if _is_strided(value) else []
     if not isinstance(value, (list, tuple)):
         return []
-    return [
-        each
-        for each in _pytree.tree_leaves(value)
-        if type(each) in _PLAIN and each.layout is torch.strided
-    ]
+    leaves = _pytree.tree_leaves(value)
+    return [each for each in leaves if type(each) in _PLAIN and _is_strided(each)]
+
+
+def _is_strided(tensor: torch.Tensor) -> bool:
+    return tensor.layout is torch.strided and not tensor.is_nested
 
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)

@@ -115,6 +115,14 @@ def test_what_is_asked_wrongly_is_refused(watch):
     watch()  # knows nothing of before
 
 
+def test_other_kinds_of_tensors_are_left_alone(watch):
+    watch()
+    nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]).to("acme")
+    sparse = torch.eye(3).to_sparse().to("acme")
+    assert (nested + 1).unbind()[1].tolist() == [2, 2, 2]
+    assert (sparse * 2).to_dense().diagonal().tolist() == [2, 2, 2]
+
+
 def test_what_came_before_is_not_known(watch):
     x = ones(4)
     ready = torch.acme.Event()
