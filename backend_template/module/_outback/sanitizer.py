@@ -318,8 +318,8 @@ def enable(on_race: str = "raise") -> None:
     PyTorch's.
 
     Args:
-        on_race: "raise" raises RaceError at the later operator, before it runs; "warn" issues a
-            RaceWarning and goes on.
+        on_race: "raise" raises RaceError at the later operator, before it runs unless memory was
+            freed too early; "warn" issues a RaceWarning and goes on.
     """
     if on_race not in ("raise", "warn"):
         raise ValueError(f'on_race must be "raise" or "warn", not {on_race!r}')
