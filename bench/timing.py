@@ -13,7 +13,7 @@ import itertools
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 # Of one half of a round: far less than the time for which a scheduler takes a core away, so that
 # most rounds see nothing of it.
@@ -59,7 +59,14 @@ class Measurement:
     rounds: int
 
 
-def paired(subject: Code, reference: Code, seconds: float) -> Measurement:
+class Timed(Protocol):
+    """What is measured: Code, or what another process runs."""
+
+    def compiled(self) -> Callable[[int], float]:
+        """A function of a number of iterations that returns seconds."""
+
+
+def paired(subject: Timed, reference: Timed, seconds: float) -> Measurement:
     """Measures both for about `seconds`, in turns: A B, B A, A B, ..."""
     sides = [_Side(subject), _Side(reference)]
     rounds = _rounds(seconds, sum(side.round_seconds for side in sides))
@@ -85,7 +92,7 @@ def alone(subject: Code, seconds: float) -> Measurement:
 class _Side:
     """One of the two: how often to run in a round, and the seconds an iteration took in each."""
 
-    def __init__(self, code: Code):
+    def __init__(self, code: Timed):
         self._run = code.compiled()
         self._count = 1
         self._run(1)  # first uses allocate, resolve, and touch pages

@@ -3,7 +3,11 @@ cuda. Rows of device work have a device to themselves or say nothing."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import operators
@@ -85,6 +89,39 @@ class GptStep:
         return loss.detach()
 
 
+class StepElsewhere:
+    """The step in a process of its own (twin_step.py), which is told how often and answers with the
+    seconds that it took. One of the two processes waits while the other works."""
+
+    def __init__(self, device: torch.device, compiled: bool):
+        script = Path(__file__).with_name("twin_step.py")
+        form = "compiled" if compiled else "eager"
+        self._process = subprocess.Popen(
+            [sys.executable, script, f"{device}", form],
+            env={**os.environ, "OUTBACK_AUTOLOAD": "0"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def __enter__(self) -> StepElsewhere:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.communicate()  # the end of its input ends it
+
+    def compiled(self) -> Callable[[int], float]:
+        return self._seconds
+
+    def _seconds(self, count: int) -> float:
+        self._process.stdin.write(f"{count}\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        if not answer:
+            raise RuntimeError(f"the step's own process ended with {self._process.wait()}")
+        return float(answer)
+
+
 class Pair:
     """A device and its other: rows of what both do."""
 
@@ -92,6 +129,16 @@ class Pair:
         self._backend, self._seconds = backend, seconds
         kernels = backend.module.get_device_properties(0).kernels
         self.twin = None if kernels in (None, "cpu") else torch.device(kernels)
+
+    def steps(self, limit: float, *, compiled: bool) -> Row:
+        """A training step of GPT-2. The twin's is in a process without the backend: autograd is
+        refused on its tensors in one that has it (pytorch#161129)."""
+        step = {"run": GptStep(self._backend.device, compiled)}
+        here = Code("run()", step, self._backend.module.synchronize)
+        with StepElsewhere(self.twin, compiled) as there:
+            measured = paired(here, there, self._seconds)
+        name = "compiled" if compiled else "eager"
+        return Row(name, f"the same on {self.twin}", measured, limit=limit)
 
     def rows(
         self, limit: float | None, made: dict[str, Callable[[torch.device, Any], Code]]
@@ -125,8 +172,8 @@ def device_sections(backend: Backend, seconds: float) -> list[Section]:
     if pair.twin is None:
         return []
     steps = [
-        *pair.rows(STEP_LIMIT, {"eager": _step(compiled=False)}),
-        *pair.rows(COMPILED_LIMIT, {"compiled": _step(compiled=True)}),
+        pair.steps(STEP_LIMIT, compiled=False),
+        pair.steps(COMPILED_LIMIT, compiled=True),
     ]
     return [
         Section(f"kernels beside {pair.twin}", pair.rows(KERNELS_LIMIT, _KERNELS)),
@@ -137,13 +184,6 @@ def device_sections(backend: Backend, seconds: float) -> list[Section]:
 
 def _operator(statement: str) -> Callable[[torch.device, Any], Code]:
     return lambda device, module: Code(statement, operators.values(4, device), module.synchronize)
-
-
-def _step(*, compiled: bool) -> Callable[[torch.device, Any], Code]:
-    def make(device: torch.device, module: Any) -> Code:
-        return Code("run()", {"run": GptStep(device, compiled)}, module.synchronize)
-
-    return make
 
 
 def _code(statement: str, **make: Callable) -> Callable[[torch.device, Any], Code]:

@@ -21,7 +21,7 @@ def bench(work: Work) -> Outcome:
     options = [f"--benchmark_out={out}", "--benchmark_out_format=json"]
     with console.step("bench"):
         program = file_of(work.folder, "bench_cuda")
-        command = [program, *options, "--benchmark_repetitions=5"]
+        command = [program, *options, "--benchmark_repetitions=5", "--benchmark_min_time=0.1"]
         work.run(command, env=work.provisions.programs).check()
     document = json.loads(out.read_text())
     rows = rows_of(document["benchmarks"])
