@@ -129,6 +129,41 @@ target_compile_definitions(
 target_link_libraries(outback::libtorch INTERFACE outback::libtorch::torch outback::libtorch::torch_cpu
                                                   outback::libtorch::c10)
 
+# _outback_shared_cxx_library(): a compiler that links libstdc++ statically gives each of our libraries one of its own.
+# torch has the shared one, and both write to the same streams, as in TORCH_CHECK: that crashes. So it is named in full.
+function(_outback_shared_cxx_library)
+  set(folder "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/outback_cxx_library")
+  if(NOT DEFINED OUTBACK_CXX_LIBRARY_IS_STATIC)
+    file(WRITE "${folder}/stream.cpp" "#include <sstream>\nint main() { return std::ostringstream().str().size(); }\n")
+    try_compile(linked "${folder}/build" "${folder}/stream.cpp" COPY_FILE "${folder}/stream")
+    set(needed libstdc++.so)
+    if(linked)
+      file(STRINGS "${folder}/stream" needed REGEX "^lib(std)?c\\+\\+\\.so") # libc++ is the compiler's own choice
+    endif()
+    if(needed)
+      set(static OFF)
+    else()
+      set(static ON)
+    endif()
+    set(OUTBACK_CXX_LIBRARY_IS_STATIC ${static} CACHE INTERNAL "The compiler links libstdc++ statically.")
+  endif()
+  if(NOT OUTBACK_CXX_LIBRARY_IS_STATIC)
+    return()
+  endif()
+  set(system "/usr/lib/${CMAKE_SYSTEM_PROCESSOR}-linux-gnu" /usr/lib64) # such a compiler need not know the system's folders
+  find_library(OUTBACK_LIBSTDCXX NAMES libstdc++.so.6 PATHS ${system})
+  find_library(OUTBACK_LIBGCC NAMES libgcc_s.so.1 PATHS ${system})
+  mark_as_advanced(OUTBACK_LIBSTDCXX OUTBACK_LIBGCC)
+  if(NOT OUTBACK_LIBSTDCXX OR NOT OUTBACK_LIBGCC)
+    message(WARNING "${CMAKE_CXX_COMPILER} links libstdc++ statically, and torch has the shared one: error messages written "
+                    "by both may crash. Set OUTBACK_LIBSTDCXX to libstdc++.so.6 and OUTBACK_LIBGCC to libgcc_s.so.1.")
+    return()
+  endif()
+  message(STATUS "Outback: the compiler links libstdc++ statically; ${OUTBACK_LIBSTDCXX} is linked, as torch has it")
+  target_link_libraries(outback::libtorch INTERFACE "${OUTBACK_LIBSTDCXX}" "${OUTBACK_LIBGCC}")
+endfunction()
+_outback_shared_cxx_library()
+
 # _outback_torch_distributed(): asks the library, since the headers are there either way.
 function(_outback_torch_distributed)
   include(CheckCXXSourceCompiles)
