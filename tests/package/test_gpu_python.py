@@ -211,3 +211,12 @@ def test_what_comes_after_two_dashes_is_for_pytest(monkeypatch):
     assert cli.main() == 0
     assert seen[0].pytest == ["-k", "memory"]
     assert seen[0].only == ["python"]
+
+
+def test_a_failure_is_told_even_if_the_run_has_no_end(work):
+    it = work({"bad": BAD, "later": "import os\ndef test_later(): os._exit(1)\n"})
+    with pytest.raises(Failed):
+        python.python(it)
+    log = it.log.read_text()
+    assert "FAILURES" not in log
+    assert "E   assert False" in log

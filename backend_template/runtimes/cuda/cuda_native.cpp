@@ -11,6 +11,30 @@ bool is_of_every_context(cudaStream_t handle) {
   return handle == nullptr || handle == cudaStreamLegacy || handle == cudaStreamPerThread;
 }
 
+// Throws unless the stream is the device's. One in a capture is taken on trust: CUDA refuses to say
+// whose it is (cudaErrorStreamCaptureUnsupported, seen with libcudart 13.0), and the question would
+// end the capture.
+void refuse_others(device& d, cudaStream_t native) {
+  const beside_captures here(d);
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  d.call(d.cuda().cudaStreamIsCapturing, native, &status);
+  if (status != cudaStreamCaptureStatusNone) return;
+  int owner = -1;
+  // libcudart before 12.8 has no such function; then the stream's context tells whether the stream
+  // is this device's.
+  if (d.cuda().cudaStreamGetDevice) {
+    d.call(d.cuda().cudaStreamGetDevice, native, &owner);
+  } else {
+    CUcontext context = nullptr;
+    d.call(d.driver().cuStreamGetCtx, native, &context);
+    if (context == d.context()) owner = d.index();
+  }
+  if (owner == d.index()) return;
+  throw invalid_argument("the stream is of " +
+                         (owner < 0 ? "another device" : "device " + std::to_string(owner)) +
+                         ", not of device " + std::to_string(d.index()));
+}
+
 }  // namespace
 
 void* cuda_runtime::native_device(int32_t index) {
@@ -36,24 +60,7 @@ void* cuda_runtime::native_event(int32_t index, outback_event handle) {
 outback_stream cuda_runtime::native_wrap_stream(int32_t index, void* handle) {
   device& d = at(index);
   const auto native = static_cast<cudaStream_t>(handle);
-  if (!is_of_every_context(native)) {
-    const on_device here(d);
-    int owner = -1;
-    // libcudart before 12.8 has no such function; then the stream's context tells whether the
-    // stream is this device's.
-    if (d.cuda().cudaStreamGetDevice) {
-      d.call(d.cuda().cudaStreamGetDevice, native, &owner);
-    } else {
-      CUcontext context = nullptr;
-      d.call(d.driver().cuStreamGetCtx, native, &context);
-      if (context == d.context()) owner = index;
-    }
-    if (owner != index) {
-      throw invalid_argument("the stream is of " +
-                             (owner < 0 ? "another device" : "device " + std::to_string(owner)) +
-                             ", not of device " + std::to_string(index));
-    }
-  }
+  if (!is_of_every_context(native)) refuse_others(d, native);
   return reinterpret_cast<outback_stream>(new stream{.of = &d, .handle = native, .owned = false});
 }
 

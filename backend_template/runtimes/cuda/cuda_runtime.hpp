@@ -90,7 +90,8 @@ namespace outback::cuda {
 ///   native_device      The CUdevice, a number; device 0's is a null pointer.
 ///   native_context     The primary context, which the call makes if there is none. The runtime
 ///                      keeps it.
-///   native_wrap_stream Throws outback::invalid_argument for a stream of another device. The caller
+///   native_wrap_stream Throws outback::invalid_argument for a stream of another device, unless the
+///                      stream is in a capture: then CUDA does not say whose it is. The caller
 ///                      keeps the stream alive.
 ///   callback_enqueue   Runs the callback on a thread of CUDA's.
 ///   ipc_get_memory, ipc_get_event

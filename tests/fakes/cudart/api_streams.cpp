@@ -121,7 +121,10 @@ cudaError_t cudaStreamGetId(cudaStream_t handle, unsigned long long* id) {
 cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* index) {
   return enter(__func__, [&](call& c) {
     require(index != nullptr, "a null pointer");
-    *index = find_stream(c, handle)->device;
+    const stream_ptr asked = find_stream(c, handle);
+    refuse_captured(c, *asked);  // as libcudart 13.0 does on a device
+    refuse_unsafe(c);
+    *index = asked->device;
   });
 }
 

@@ -151,9 +151,11 @@ TEST_F(CaptureTest, ALaunchInACaptureBecomesAPartOfIt) {
 }
 
 TEST_F(CaptureTest, AskingOrWaitingBreaksIt) {
+  int device = -1;
   const std::pair<cudaError_t, std::function<cudaError_t()>> calls[] = {
       {cudaErrorStreamCaptureUnsupported, [&] { return cudaStreamSynchronize(stream_); }},
       {cudaErrorStreamCaptureUnsupported, [&] { return cudaStreamQuery(stream_); }},
+      {cudaErrorStreamCaptureUnsupported, [&] { return cudaStreamGetDevice(stream_, &device); }},
       {cudaErrorStreamCaptureUnsupported, [&] { return cudaDeviceSynchronize(); }},
       {cudaErrorCapturedEvent, [&] { return cudaEventSynchronize(event_); }},
       {cudaErrorCapturedEvent, [&] { return cudaEventQuery(event_); }}};

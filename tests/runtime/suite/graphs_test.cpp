@@ -173,6 +173,25 @@ TEST_F(GraphTest, OtherStreamsGoOnMeanwhile) {
   EXPECT_TRUE(same(captured.read(), all(64, 2)));
 }
 
+TEST_F(GraphTest, AStreamCanBeWrappedMeanwhile) {
+  OUTBACK_NEEDS_NATIVE();
+  memory data(all(64, 1));
+  stream s;
+  void* native = nullptr;
+  check(table().native->stream(table().self, 0, s, &native), "native.stream");
+  begin(s);
+  outback_stream wrapped = nullptr;
+  check(table().native->wrap_stream(table().self, 0, native, &wrapped), "native.wrap_stream");
+  EXPECT_EQ(status_of(wrapped), OUTBACK_CAPTURE_ACTIVE);
+  data.fill(2, wrapped);
+  graph g(s);
+  EXPECT_OK(table().streams->destroy(table().self, 0, wrapped));
+  EXPECT_TRUE(same(data.read(), all(64, 1)));
+  g.launch(s);
+  s.sync();
+  EXPECT_TRUE(same(data.read(), all(64, 2)));
+}
+
 // ---- Several streams
 
 TEST_F(GraphTest, AnEventTakesAnotherStreamIn) {

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from .. import console
 from ..paths import ROOT
+from .packed import joined
 from .programs import Finished
 from .results import Failed, Outcome
 from .work import Work
@@ -68,13 +69,13 @@ def in_place(work: Work) -> Outcome:
         done = _pytest(work, "--cache-clear", _BESIDE)
         counts = _counts(done)
         step.note = note = ", ".join(f"{count} {what}" for what, count in counts.items())
-        if not done.passed:
-            raise Failed(note, done.failure(), {"tests": counts})
     measure = [work.environment.python, ROOT / "bench/run.py", "--only", "twin", "twin-device"]
     if work.request.save:
         measure += ["--save", work.devices.description.partition(";")[0].replace(" ", "-").lower()]
     with console.step("speed beside torch.cuda"):
-        work.run(measure, env=work.python_variables()).check()
+        measured = work.run(measure, env=work.python_variables())
+    if failures := [each.failure() for each in (done, measured) if not each.passed]:
+        raise Failed(note, "\n\n".join(failures), {"tests": counts})
     return Outcome(note, {"tests": counts})
 
 
@@ -83,7 +84,9 @@ def _pytest(work: Work, *options: str) -> Finished:
     command = [work.environment.python, "-m", "pytest", "-v", "--tb=short", "-rfEs"]
     command += ["--continue-on-collection-errors", "--color=no", "-o", "faulthandler_timeout=120"]
     command += ["-o", f"cache_dir={_cache(work)}", *options]
+    command += ["-p", "tools.dev.gpu.failures"]
     variables = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", **work.python_variables()}
+    variables["PYTHONPATH"] = joined(variables["PYTHONPATH"], ROOT)
     return work.run(command, env=variables)
 
 
