@@ -51,7 +51,8 @@ def other(request: pytest.FixtureRequest) -> torch.device:
     """The device whose kernels these are."""
     if record := request.config.getoption("record"):
         return torch.device(record[0])
-    kernels = torch.acme.get_device_properties(request.getfixturevalue("device")).kernels
+    device = request.getfixturevalue("device")
+    kernels = torch.acme.get_device_properties(device).kernels
     if kernels is None:
         pytest.skip("needs a device whose memory kernels of PyTorch's own reach")
     return torch.device(kernels)
