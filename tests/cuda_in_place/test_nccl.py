@@ -20,11 +20,15 @@ def test_training_is_that_of_one_process(on_ranks):
         assert [line.split()[0] for line in each.output.splitlines()] == ["distributed", "sharded"]
 
 
+# "nccl" is ProcessGroupNCCL, as the device's group has it, and not the new class of torch 2.15.
+SAME_CLASS = {"TORCH_DIST_USE_NCCL2": "0"}
+
+
 @pytest.mark.parametrize("kind", ["ddp", "fsdp"])
 def test_training_asks_what_torch_cuda_asks(on_ranks, kind):
     here = on_ranks("asked.py", arguments=(kind,))
     of_cuda = {"DEVICE": "cuda", "BACKEND": "nccl", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
-    there = on_ranks("asked.py", arguments=(kind,), **of_cuda)
+    there = on_ranks("asked.py", arguments=(kind,), **of_cuda, **SAME_CLASS)
     for ours, theirs in zip(here, there, strict=True):
         calls = [each.name for each in ours.work if each.name.startswith("nccl")]
         assert len(calls) >= 6
@@ -131,6 +135,7 @@ def test_nccl_of_torch_cuda_is_as_it_was(on_ranks):
             print(get(x))
         """,
         DEVICE="cuda",
+        **SAME_CLASS,
     )
     assert [each.output for each in runs] == ["[2.0, 4.0]\n"] * 2
 

@@ -66,7 +66,7 @@ def _name_ranks_of_default_group() -> None:
 def _create(facts: Any, options: Any) -> Any:
     """What torch.distributed calls for a group on the device, in each of its processes."""
     if nccl.is_chosen():
-        return nccl.create(facts, options)
+        return nccl.create(facts, options, KIND)
     transport = make_transport(
         facts.store,
         facts.group_rank,

@@ -5,6 +5,7 @@ import copy
 from datetime import timedelta
 from typing import Any
 
+import torch
 import torch.distributed as dist
 
 from . import _native, device_module, name, twin
@@ -34,27 +35,29 @@ def _why_not() -> str:
     return ""
 
 
-def create(facts: Any, options: Any) -> Any:
-    """What torch.distributed calls for a group on the device. `options` may be
-    ProcessGroupNCCL.Options."""
+def create(facts: Any, options: Any, kind: str) -> Any:
+    """What torch.distributed calls for a group on the device, under the name `kind`. `options` may
+    be ProcessGroupNCCL.Options."""
     made = options if isinstance(options, dist.ProcessGroupNCCL.Options) else None
     made = made or dist.ProcessGroupNCCL.Options()
     made._timeout = facts.timeout
     made.group_name = facts.group_id
     made.global_ranks_in_group = facts.global_ranks_in_group
-    _split_from_default_group(made, facts.global_ranks_in_group)
+    _split_from_default_group(made, facts.global_ranks_in_group, kind)
     transport = dist.ProcessGroupNCCL(facts.store, facts.group_rank, facts.group_size, made)
-    transport._set_sequence_number_for_group()
+    if torch.__version__ < "2.15":  # which begins to count without, and warns of the call
+        transport._set_sequence_number_for_group()
     return _native.make_twin_group(transport, facts.group_id, facts.timeout)
 
 
-def _split_from_default_group(options: Any, ranks: list[int]) -> None:
+def _split_from_default_group(options: Any, ranks: list[int], kind: str) -> None:
     """As torch does for its own NCCL: the processes that are not in the group take part in the
     split then, by perform_nocolor_split()."""
     c10d = dist.distributed_c10d
     if not dist.is_initialized() or not dist.group.WORLD.bound_device_id:
         return
-    source = c10d._get_split_source(dist.group.WORLD)
+    asked = (kind,) if torch.__version__ >= "2.15" else ()  # splits groups of one kind only
+    source = c10d._get_split_source(dist.group.WORLD, *asked)
     if isinstance(getattr(source, "transport", None), dist.ProcessGroupNCCL):
         options.split_from = source.transport
         options.split_color = c10d._process_group_color(ranks)
