@@ -37,7 +37,9 @@ def nobody_waits_on_the_host() -> None:
     with torch.acme.stream(side):
         work.wait()
         assert get(x) == [3.0]
-    assert work.is_completed() and work.is_success() and work.exception() is None
+    assert work.is_completed() and work.is_success()
+    if torch.__version__ >= "2.12":  # before, no exception of a Work comes to Python
+        assert work.exception() is None
     assert work.result()[0] is x
 
 
