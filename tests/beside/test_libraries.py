@@ -156,3 +156,19 @@ def test_jax_reads_the_devices_memory(device, other, monkeypatch):
     theirs = jax.dlpack.from_dlpack(torch.arange(1000.0, device=device))
     assert float(theirs.sum()) == 499500
     assert torch.equal(torch.from_dlpack(theirs + 1).cpu(), torch.arange(1000.0) + 1)
+
+
+def test_accelerate_takes_the_device_that_it_is_told(device, monkeypatch):
+    accelerate = pytest.importorskip("accelerate")
+    monkeypatch.setenv("ACCELERATE_TORCH_DEVICE", f"{device}")
+    accelerator = accelerate.Accelerator()
+    model = torch.nn.Linear(8, 2)
+    data = torch.utils.data.TensorDataset(torch.randn(16, 8), torch.randint(2, (16,)))
+    model, optimizer, loader = accelerator.prepare(
+        model, torch.optim.AdamW(model.parameters()), torch.utils.data.DataLoader(data, 8)
+    )
+    for x, kinds in loader:
+        accelerator.backward(functional.cross_entropy(model(x), kinds))
+        optimizer.step()
+    assert x.device == model.weight.grad.device == device
+    accelerate.state.AcceleratorState._reset_state(reset_partial_state=True)
