@@ -25,7 +25,7 @@ RUNTIMES = (
     Runtime(
         "cuda",
         "tests/runtime/cuda/cuda_suite",
-        "a libcudart in software; no device",
+        "a libcudart in software, and an H200",
         "tests/runtime/cuda/cuda.expectations",
     ),
     Runtime(
