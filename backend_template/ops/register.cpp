@@ -51,6 +51,7 @@ void register_operators(operator_names excluded) {
   // The order matters in three places: register_choosy comes first (see there), the fast paths of
   // in_place/cpu_kernels come before the unboxed kernels, and those before the boxed ones.
   register_choosy(to);
+  to.set_own(true);
   register_factories(to);
   register_fields(to);
   register_resize(to);
@@ -69,6 +70,7 @@ void register_operators(operator_names excluded) {
   register_attention(to);
   register_dropout(to);
   register_masked_assignment(to);
+  to.set_own(false);
   register_choices(to);
   register_elementwise(to);
   register_fused_optimizers(to);

@@ -150,6 +150,7 @@ void event::synchronize() const {
   if (handle_ == nullptr) return;
   const auto sync = [&] { return runtime().events->sync(runtime().self, device_, handle_); };
   check(unlocked(sync), "events.sync", device_);
+  note_wait();
 }
 
 int64_t event::elapsed_ns(const event& end) const {

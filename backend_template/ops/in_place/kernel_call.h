@@ -32,6 +32,7 @@
 #include <optional>
 #include <utility>
 
+#include "backend_template/ops/copies/fallback_counts.h"
 #include "backend_template/ops/copies/policy.h"
 #include "backend_template/ops/copies/stage.h"
 #include "backend_template/ops/in_place/loan_list.h"
@@ -149,6 +150,7 @@ class kernel_call {
   storage_loan* loan_of(const c10::TensorImpl& alias);
   bool makes_copies() const;
   void add_place(c10::AcceleratorError& error, const operator_text& op) const;
+  void count_as_fallback(const operator_text& op);
   void fill_stages();
   void finish_storage(storage_loan& loan);
   void replace_memory(storage_loan& loan);
@@ -166,6 +168,7 @@ class kernel_call {
   std::optional<c10::Device> stranger_;        // a device that may not meet the tensors'
   uint32_t cpu_scalars_ = 0;                   // how many have joined
   mixing mixing_ = mixing::refused;
+  std::optional<counted_fallback> counts_;  // if the operator runs over copies
   bool keep_requires_grad_ = false;
   bool has_stages_ = false;
   std::optional<c10::impl::ExcludeDispatchKeyGuard> below_autograd_;
