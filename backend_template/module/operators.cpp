@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "backend_template/core/operators/call_notes.h"
-#include "backend_template/core/runtime/environment.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/program_place.h"
 #include "backend_template/ops/copies/fallback_counts.h"
 #include "backend_template/ops/report/call_log.h"
 #include "backend_template/ops/report/call_watch.h"
 #include "backend_template/ops/report/provider.h"
+#include "backend_template/ops/report/variables.h"
 
 namespace py = pybind11;
 
@@ -79,26 +79,17 @@ py::dict counted_fallbacks() {
   return all;
 }
 
-// The file that OUTBACK_OPERATORS names, or None.
-py::object wanted_file() {
-  const auto file = outback::detail::variable("OUTBACK_OPERATORS");
-  return file ? py::object(py::str(*file)) : py::none();
-}
-
-bool are_places_wanted() {
-  return core::from_environment(
-      [] { return outback::detail::flag_variable("OUTBACK_OPERATORS_STACK").value_or(false); });
-}
-
 // (name, overload, who) of each operator of a namespace.
 py::list providers_of(const std::string& name_space) {
   c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
+  const ops::provider lent = ops::lender_on(0);
   py::list all;
   for (const c10::OperatorName& name : dispatcher.getAllOpNames()) {
     if (name.getNamespace() != name_space) continue;
     const auto op = dispatcher.findSchema(name);
     if (!op) continue;
-    all.append(py::make_tuple(name.name, name.overload_name, ops::name_of(ops::provider_of(*op))));
+    const char* const who = ops::name_of(ops::provider_of(*op, lent));
+    all.append(py::make_tuple(name.name, name.overload_name, who));
   }
   return all;
 }
@@ -111,8 +102,8 @@ void define_operators(py::module_& native) {
   native.def("logged_operators", &logged_operators);
   native.def("noted_outside_operators", &noted_outside);
   native.def("fallbacks", &counted_fallbacks);
-  native.def("wanted_operator_file", &wanted_file);
-  native.def("are_operator_places_wanted", &are_places_wanted);
+  native.def("wanted_report", &ops::wanted_report);
+  native.def("are_places_wanted", &ops::are_places_wanted);
   native.def("providers", &providers_of, py::arg("name_space"));
 }
 

@@ -62,7 +62,6 @@ void register_operators(operator_names excluded) {
   register_scalars(to);
   register_sparse_copies(to);
   register_sparse_indices();
-  register_batch_norm(to);
   register_convolutions(to);
   register_recurrent_cells(to);
   register_recurrent_layers(to);
@@ -71,6 +70,7 @@ void register_operators(operator_names excluded) {
   register_dropout(to);
   register_masked_assignment(to);
   to.set_own(false);
+  register_batch_norm(to);
   register_choices(to);
   register_elementwise(to);
   register_fused_optimizers(to);

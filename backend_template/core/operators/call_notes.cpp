@@ -10,8 +10,8 @@ struct shared_notes {
 constinit shared_notes outside;
 
 template <class Notes>
-void add_copy(Notes& to, bool to_device, bool from_device, size_t size) {
-  ++to.copies;
+void add_copy(Notes& to, bool to_device, bool from_device, size_t size, bool by_slot) {
+  if (by_slot) ++to.copies;
   (to_device && from_device ? to.bytes_on_devices
    : to_device              ? to.bytes_to_device
                             : to.bytes_to_host) += size;
@@ -19,9 +19,12 @@ void add_copy(Notes& to, bool to_device, bool from_device, size_t size) {
 
 }  // namespace
 
-void detail::note_copy(bool to_device, bool from_device, size_t size) noexcept {
-  if (notes_of_call != nullptr) return add_copy(*notes_of_call, to_device, from_device, size);
-  add_copy(outside, to_device, from_device, size);
+void detail::note_copy(bool to_device, bool from_device, size_t size, bool by_slot) noexcept {
+  if (notes_of_call != nullptr) {
+    add_copy(*notes_of_call, to_device, from_device, size, by_slot);
+  } else {
+    add_copy(outside, to_device, from_device, size, by_slot);
+  }
 }
 
 void detail::note_wait() noexcept {

@@ -35,7 +35,7 @@ inline constinit std::atomic<bool> are_calls_noted{false};
 // are noted.
 inline constinit thread_local call_notes* notes_of_call = nullptr;
 // The slow paths.
-void note_copy(bool to_device, bool from_device, size_t size) noexcept;
+void note_copy(bool to_device, bool from_device, size_t size, bool by_slot) noexcept;
 void note_wait() noexcept;
 }  // namespace detail
 
@@ -53,7 +53,12 @@ inline const copied_bytes& copied_by_thread() noexcept {
 inline void note_copy(bool to_device, bool from_device, size_t size) noexcept {
   if (!to_device) detail::copied_by_thread.to_host += size;
   if (!from_device) detail::copied_by_thread.to_device += size;
-  if (C10_UNLIKELY(are_calls_noted())) detail::note_copy(to_device, from_device, size);
+  if (C10_UNLIKELY(are_calls_noted())) detail::note_copy(to_device, from_device, size, true);
+}
+
+/// The same for bytes that the CPU has copied by itself, in memory that it addresses.
+inline void note_moved(bool to_device, bool from_device, size_t size) noexcept {
+  if (C10_UNLIKELY(are_calls_noted())) detail::note_copy(to_device, from_device, size, false);
 }
 
 /// The host has waited for a stream or a device.

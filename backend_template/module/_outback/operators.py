@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import platform
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -33,7 +34,7 @@ class OperatorCalls:
     bytes_to_host: int = 0
     bytes_to_device: int = 0
     bytes_on_devices: int = 0  # copied from device memory to device memory
-    copies: int = 0
+    copies: int = 0  # calls of the slot mem_copy
     waits: int = 0  # how often the host waited for the device
     flops: int | None = None  # by torch.utils.flop_counter; None: it has no formula
 
@@ -143,7 +144,8 @@ class record_operators:
             for each, now, then in zip(_COUNTS, counts, before, strict=True):
                 setattr(calls, each, getattr(calls, each) + now - then)
             if arguments is not None:
-                each_call = self._formulas[operator](arguments, results)
+                positional = _positional(operator, overload)
+                each_call = self._formulas[operator](arguments[:positional], results)
                 if each_call is not None:
                     calls.flops = (calls.flops or 0) + each_call * (counts[0] - before[0])
         return sorted(found.values(), key=lambda calls: -calls.own_ns)
@@ -184,11 +186,18 @@ def _signature(calls: OperatorCalls) -> str:
     return str(torch._C._get_schema(calls.operator, calls.overload))
 
 
+def _positional(operator: str, overload: str) -> int:
+    """How many arguments may stand without their names, as the formulas take them."""
+    arguments = torch._C._get_schema(operator, overload).arguments
+    return sum(not each.kwarg_only for each in arguments)
+
+
 _Formula = Callable[[list[Any], list[Any]], int | None]
 
 
 def _formulas() -> dict[str, _Formula]:
-    """FLOPs of a call by its arguments, with sizes in the place of tensors, and its results' sizes."""
+    """FLOPs of a call by its arguments, with sizes in the place of tensors, and its results' sizes.
+    No formula needs an argument that only its name sets."""
     from torch.utils.flop_counter import flop_registry
 
     known = {
@@ -232,13 +241,17 @@ def _record_until_the_end(file: str, with_stack: bool) -> None:
 
     def write() -> None:
         recording.__exit__()
-        record.save(file.replace("%p", str(os.getpid())))
+        to = file.replace("%p", str(os.getpid()))
+        try:
+            record.save(to)
+        except OSError as error:
+            print(f"{name}: OUTBACK_OPERATORS={to} cannot be written: {error}", file=sys.stderr)
 
     atexit.register(write)
 
 
 def define() -> None:
     publish(device_module, record_operators, fallback_stats)
-    file, with_stack = _native.wanted_operator_file(), _native.are_operator_places_wanted()
+    file = _native.wanted_report()
     if file is not None:
-        _record_until_the_end(file, with_stack)
+        _record_until_the_end(file, _native.are_places_wanted())

@@ -10,7 +10,6 @@
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/dtypes.h"
-#include "backend_template/core/operators/call_notes.h"
 #include "backend_template/core/streams/sync_debug.h"
 #include "backend_template/ops/in_place/adopt.h"
 #include "backend_template/ops/in_place/alias.h"
@@ -163,11 +162,6 @@ void kernel_call::fill_stages() {
   }
 }
 
-void kernel_call::count_as_fallback(const operator_text& op) {
-  core::note_kernel(core::lent_kernel::over_copies);
-  counts_.emplace(op);
-}
-
 // A factory such as arange has no tensor to lend, and yet its result is copied to the device.
 bool kernel_call::makes_copies() const {
   return device_ && device_->type() == core::device_type && !target_->reaches(device_->index());
@@ -184,11 +178,10 @@ void kernel_call::begin(std::optional<operator_text> op) {
   if (C10_UNLIKELY(has_stages_ || makes_copies())) {
     if (op) before_fallback(*op);
     if (op && has_stages_) core::note_synchronizing();
-    if (op) count_as_fallback(*op);
+    if (op) counts_.emplace(*op);
     fill_stages();
-  } else if (op) {
-    core::note_kernel(core::lent_kernel::in_place);
   }
+  if (op) note_for_report();
   // After fill_stages: this wait is for its copies too. Storages of one device mostly come in a
   // row.
   std::optional<c10::Device> waited;

@@ -32,6 +32,7 @@
 #include <optional>
 #include <utility>
 
+#include "backend_template/core/operators/call_notes.h"
 #include "backend_template/ops/copies/fallback_counts.h"
 #include "backend_template/ops/copies/policy.h"
 #include "backend_template/ops/copies/stage.h"
@@ -102,6 +103,14 @@ class kernel_call {
   /// c10::NotImplementedError if the call would need copies and the fallback mode is "error".
   void begin(std::optional<operator_text> op = std::nullopt);
 
+  /// Notes that the call runs a kernel of the target's, for the operator report. `begin` does so if
+  /// it is told what runs.
+  void note_for_report() const {
+    if (C10_LIKELY(!core::are_calls_noted())) return;
+    core::note_kernel(has_stages_ || makes_copies() ? core::lent_kernel::over_copies
+                                                    : core::lent_kernel::in_place);
+  }
+
   /// Runs `kernel`, a call of the target's kernel for `op`, and returns what it returns. After
   /// `begin`. The error of a device's driver gets the operator and the device into its text, since
   /// work that went wrong is told by any later call.
@@ -150,7 +159,6 @@ class kernel_call {
   storage_loan* loan_of(const c10::TensorImpl& alias);
   bool makes_copies() const;
   void add_place(c10::AcceleratorError& error, const operator_text& op) const;
-  void count_as_fallback(const operator_text& op);
   void fill_stages();
   void finish_storage(storage_loan& loan);
   void replace_memory(storage_loan& loan);

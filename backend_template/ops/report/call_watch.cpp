@@ -87,6 +87,7 @@ struct call {
   int64_t begun;
   int64_t inner_ns;  // of the operators that it called, as far as they are on the device
   uint64_t tensor_bytes;
+  bool calls_itself;  // as a kernel does that casts the arguments, of autocast say
   core::call_notes notes;
   core::call_notes* notes_before;
   formula_arguments arguments;
@@ -122,14 +123,17 @@ thread_calls* mine() {
 // Null for what is no operator, such as autograd's functions.
 known_operator* operator_of(thread_calls& calls, const at::RecordFunction& function) {
   const auto found = calls.known.find(function.name());
-  if (C10_LIKELY(found != calls.known.end())) return found->second;
+  // The text of an operator that is gone may be another one's now.
+  if (C10_LIKELY(found != calls.known.end() && found->second->name == function.name())) {
+    return found->second;
+  }
   const auto name = function.operator_name();
   if (!name) return nullptr;
   const auto op = c10::Dispatcher::singleton().findSchema(*name);
   if (!op) return nullptr;
   known_operator& known = knowledge_of(*op);
   if (function.name() == op->schema().name().c_str()) {
-    calls.known.emplace(function.name(), &known);
+    calls.known[function.name()] = &known;
   }
   return &known;
 }
@@ -170,6 +174,7 @@ std::unique_ptr<at::ObserverContext> begin_call(const at::RecordFunction& functi
   opened.place = 0;
   opened.inner_ns = 0;
   opened.tensor_bytes = 0;
+  opened.calls_itself = false;
   opened.notes = {};
   opened.arguments.clear();
   look_at_arguments(opened, function.inputs());
@@ -208,8 +213,10 @@ provider who_served(const call& made) {
   if (made.who == provider::elsewhere) return made.who;
   if (made.notes.kernel == core::lent_kernel::over_copies) return provider::over_copies;
   if (made.notes.kernel == core::lent_kernel::in_place) return provider::in_place;
-  // It ran, though nobody is known to serve it on dense tensors: on sparse ones, say.
-  return made.who == provider::refused ? provider::composed : made.who;
+  // No kernel of another device's ran: autocast, functorch or a mode of Python's made other calls
+  // of it. Or nobody is known to serve it on dense tensors, and it ran on sparse ones.
+  const bool is_apart = made.who == provider::in_place || made.who == provider::refused;
+  return is_apart || made.calls_itself ? provider::composed : made.who;
 }
 
 void end_call(const at::RecordFunction& function, at::ObserverContext* /*context*/) {
@@ -233,7 +240,9 @@ void end_call(const at::RecordFunction& function, at::ObserverContext* /*context
   calls->log.add({made.op, made.dtype, who_served(made), made.place, arguments}, totals,
                  made.arguments);
   if (calls->depth != 0) {
-    calls->open[calls->depth - 1].inner_ns += is_here ? total : made.inner_ns;
+    call& outer = calls->open[calls->depth - 1];
+    outer.inner_ns += is_here ? total : made.inner_ns;
+    outer.calls_itself |= outer.op == made.op;
   }
 }
 
@@ -251,8 +260,8 @@ recordings& recordings_so_far() {
 }  // namespace
 
 void begin_recording(const std::vector<std::string>& with_formulas, place_of_caller place) {
-  const std::lock_guard<std::mutex> lock(recordings_so_far().mutex);
   renew_knowledge(with_formulas);
+  const std::lock_guard<std::mutex> lock(recordings_so_far().mutex);
   if (place != nullptr) find_place.store(place, std::memory_order_release);
   if (recordings_so_far().count++ != 0) return;
   clear_logged_calls();

@@ -4,6 +4,8 @@
 #include <mutex>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 namespace outback::ops {
 namespace {
@@ -44,7 +46,7 @@ void learn(known_operator& known, const c10::OperatorHandle& op) {
 }  // namespace
 
 known_operator& knowledge_of(const c10::OperatorHandle& op) {
-  const provider who = provider_of(op);
+  const provider who = provider_of(op, provider::in_place);
   const std::lock_guard<std::mutex> lock(knowledge_of_all().mutex);
   const auto [place, is_new] = knowledge_of_all().operators.try_emplace(op.operator_name());
   known_operator& known = place->second;
@@ -57,10 +59,15 @@ known_operator& knowledge_of(const c10::OperatorHandle& op) {
 }
 
 void renew_knowledge(const std::vector<std::string>& with_formulas) {
-  const std::lock_guard<std::mutex> lock(knowledge_of_all().mutex);
-  knowledge_of_all().with_formulas.insert(with_formulas.begin(), with_formulas.end());
-  for (auto& [name, known] : knowledge_of_all().operators) {
-    if (const auto op = c10::Dispatcher::singleton().findSchema(name)) known.who = provider_of(*op);
+  std::vector<std::pair<c10::OperatorName, known_operator*>> all;
+  {
+    const std::lock_guard<std::mutex> lock(knowledge_of_all().mutex);
+    knowledge_of_all().with_formulas.insert(with_formulas.begin(), with_formulas.end());
+    for (auto& [name, known] : knowledge_of_all().operators) all.emplace_back(name, &known);
+  }
+  for (const auto& [name, known] : all) {
+    const auto op = c10::Dispatcher::singleton().findSchema(name);
+    if (op) known->who = provider_of(*op, provider::in_place);
   }
 }
 

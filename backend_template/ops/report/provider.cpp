@@ -1,10 +1,9 @@
 #include "backend_template/ops/report/provider.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
-#include "backend_template/core/devices/device.h"
-#include "backend_template/core/twin/twin.h"
 #include "backend_template/ops/in_place/twin_target.h"
 #include "backend_template/ops/registrar.h"
 
@@ -21,9 +20,10 @@ std::string line_of_device(const c10::OperatorHandle& op) {
   return table.substr(begin, table.find('\n', begin) - begin);
 }
 
-provider lender() {
-  if (core::device_count() == 0) return provider::in_place;
-  return target_of(0).reaches(0) ? provider::in_place : provider::over_copies;
+bool has_lender(const c10::OperatorHandle& op) {
+  const auto has_kernel = [&op](const kernel_target* twin) { return twin->has_kernel_of(op); };
+  return cpu_target.has_kernel_of(op) ||
+         std::any_of(twin_targets().begin(), twin_targets().end(), has_kernel);
 }
 
 }  // namespace
@@ -48,23 +48,23 @@ const char* name_of(provider who) noexcept {
   return "refused";
 }
 
-provider provider_of(const c10::OperatorHandle& op) {
+provider provider_of(const c10::OperatorHandle& op, provider lent) {
   const std::string line = line_of_device(op);
   const auto ends_with = [&line](std::string_view end) {
     return std::string_view(line).ends_with(end);
   };
-  const bool is_ours = line.starts_with(registrar::registered_by);
-  if (is_ours && ends_with("[backend fallback]")) {
-    // It serves what the target has a kernel for, and refuses the rest.
-    return target_of(0).has_kernel_of(op) || cpu_target.has_kernel_of(op) ? lender()
-                                                                          : provider::refused;
-  }
-  if (is_ours) {
-    return line.starts_with(registrar::registered_as_own) ? provider::own : lender();
+  if (line.starts_with(registrar::registered_by)) {
+    if (line.starts_with(registrar::registered_as_own)) return provider::own;
+    // The fallback serves what somebody has a kernel for, and refuses the rest.
+    return ends_with("[backend fallback]") && !has_lender(op) ? provider::refused : lent;
   }
   if (ends_with("[kernel]") || ends_with("[backend fallback]")) return provider::vendor;
   if (ends_with("kernel]")) return provider::composed;  // [math kernel], [default backend kernel]
   return provider::refused;
+}
+
+provider lender_on(c10::DeviceIndex device) {
+  return target_of(device).reaches(device) ? provider::in_place : provider::over_copies;
 }
 
 }  // namespace outback::ops

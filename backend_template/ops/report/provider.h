@@ -21,9 +21,12 @@ enum class provider : uint8_t {
 /// Returns "vendor", "own", "in place", "over copies", "composed", "elsewhere" or "refused".
 const char* name_of(provider who) noexcept;
 
-/// Returns who serves `op` on dense tensors of this device; for those that run another device
-/// type's kernel, `in_place` if the CPU or a twin reaches the memory of device 0, else
-/// `over_copies`. Asks the dispatcher each time, which takes 15 us. Thread-safe; starts the backend.
-provider provider_of(const c10::OperatorHandle& op);
+/// Returns who serves `op` on dense tensors of this device; `lent` if that is another device type's
+/// kernel. Asks the dispatcher each time, which takes 15 us. Thread-safe; calls no slot.
+provider provider_of(const c10::OperatorHandle& op, provider lent);
+
+/// Returns `in_place` if the CPU or a twin reaches the memory of `device`, else `over_copies`. After
+/// the backend has started.
+provider lender_on(c10::DeviceIndex device);
 
 }  // namespace outback::ops

@@ -14,14 +14,18 @@ from pathlib import Path
 from ..refused import Refused
 
 _OVERLOAD = re.compile(
-    r"struct TORCH_API (?P<struct>\w+) \{\s+using schema = (?P<result>.+?) \((?P<types>.*)\);\s"
-    r".*?\bname = \"aten::(?P<name>\w+)\";\s"
-    r".*?overload_name = \"(?P<overload>\w*)\";\s"
-    r".*?schema_str = \"(?P<text>.+)\";\s"
-    r"\s*static .+ call\((?P<arguments>.*)\);",
+    r"struct TORCH_API (?P<struct>\w+) \{\n"
+    r"\s*using schema = (?P<result>.+?) \(.*\);\n"
+    r"(?:.*\n)+?"
+    r".* char\* name = \"aten::(?P<name>\w+)\";\n"
+    r".* char\* overload_name = \"(?P<overload>\w*)\";\n"
+    r".* char\* schema_str = \"(?P<text>.+)\";\n"
+    r"\s*static .+? call\((?P<arguments>.*)\);\n"
 )
 _CLASS = re.compile(r"struct TORCH_API structured_\w+ : public at::meta::structured_(\w+) \{\s*void impl\((.*)\);")
-_META = re.compile(r"struct TORCH_API structured_(\w+) : public (\w+)")
+_META = re.compile(
+    r"struct TORCH_API structured_(?P<name>\w+) : public (?P<base>[\w:]+) \{(?P<body>(?:.*\n)+?)\};\n\n"
+)
 
 
 @dataclass(frozen=True)
@@ -48,13 +52,16 @@ def text(operator: str, folder: Path | None = None) -> str:
     if "::" in name or not re.fullmatch(r"\w+", name):
         raise Refused(f"--skeleton {operator}: expected an operator of ATen's, such as aten::addmm")
     overloads = _overloads(folder, name)
-    if overload and not any(it.overload == overload for it in overloads):
+    if not overloads:
+        raise Refused(f"--skeleton {operator}: this torch has no such operator")
+    if not any(it.name == name and (not overload or it.overload == overload) for it in overloads):
         names = ", ".join(f"aten::{it.whole_name}" for it in overloads)
         raise Refused(f"--skeleton {operator}: this torch has {names}")
     structured = _structured(folder, name, overload, overloads)
     if structured:
         return structured
-    chosen = [it for it in overloads if it.overload == overload] or overloads[:1]
+    named = [it for it in overloads if it.name == name]
+    chosen = [it for it in named if it.overload == overload] or named
     return _plain(chosen[0])
 
 
@@ -67,15 +74,16 @@ def _headers() -> Path:
 
 def _overloads(folder: Path, name: str) -> list[_Overload]:
     """In the headers' order, which begins with out=; those that return new tensors come first."""
-    header = folder / f"{name}_ops.h"
-    if not header.is_file():
+    headers = [folder / f"{each}_ops.h" for each in (name, name.removesuffix("_"))]
+    header = next((it for it in headers if it.is_file()), None)
+    if header is None:
         raise Refused(f"--skeleton aten::{name}: this torch has no such operator")
     found = [
         _Overload(
             it["struct"], it["name"], it["overload"], it["text"], it["result"], it["arguments"]
         )
         for it in _OVERLOAD.finditer(header.read_text(encoding="utf-8"))
-        if it["name"] in (name, f"{name}_")
+        if it["name"].rstrip("_") == name.rstrip("_")
     ]
     return sorted(found, key=lambda it: (it.result.endswith("&"), len(it.overload)))
 
@@ -86,17 +94,27 @@ def _structured(folder: Path, name: str, overload: str, overloads: list[_Overloa
     meta, native = folder / f"{plain}_meta.h", folder / f"{plain}_native.h"
     if not meta.is_file() or not native.is_file():
         return ""
-    bases = dict(_META.findall(meta.read_text(encoding="utf-8")))
+    classes = {it["name"]: it for it in _META.finditer(meta.read_text(encoding="utf-8"))}
     signatures = dict(reversed(_CLASS.findall(native.read_text(encoding="utf-8"))))
-    everything = overloads + (_overloads(folder, plain) if plain != name else [])
     for of_meta, arguments in signatures.items():
-        variants = _variants(plain, of_meta, everything)
+        variants = _variants(plain, of_meta, overloads)
         wanted = [it for it in variants if it.name == name and (not overload or it.overload == overload)]
-        if wanted and of_meta in bases:
-            is_elementwise = bases[of_meta] == "TensorIteratorBase"
-            is_loop = is_elementwise and arguments.count("const at::Tensor & ") >= 1
+        if wanted and of_meta in classes:
+            its = classes[of_meta]
+            if "meta_return_ty" in its["body"]:
+                arguments = _with_computed(its["body"], arguments, variants[0])
+            is_loop = its["base"] == "TensorIteratorBase" and "meta_return_ty" not in its["body"]
             return _of_class(plain, of_meta, arguments, variants, is_loop)
     return ""
+
+
+def _with_computed(body: str, arguments: str, functional: _Overload) -> str:
+    """The arguments of `impl` where `meta` hands over what it has computed: PyTorch's own kernels
+    take that in pieces, and those of outback/kernels/structured.h in front, as it is."""
+    results = 1 + functional.result.count(",")
+    of_meta = re.search(r"meta_return_ty meta\((.*)\);", body).group(1)
+    outputs = arguments.split(", ")[-results:]
+    return ", ".join(["const meta_return_ty & computed", of_meta, *outputs])
 
 
 def _variants(name: str, of_meta: str, overloads: list[_Overload]) -> list[_Overload]:
@@ -138,7 +156,6 @@ _HEAD = """\
 def _of_class(
     name: str, of_meta: str, arguments: str, variants: list[_Overload], is_loop: bool
 ) -> str:
-    structs = ",\n                                    ".join(f"at::_ops::{it.struct}" for it in variants)
     includes = [f"ATen/ops/{name}_meta.h", f"ATen/ops/{name}_ops.h"]
     if is_loop:
         includes = ["ATen/TensorIterator.h", *includes, "outback/kernels/elementwise.h"]
@@ -154,19 +171,37 @@ def _of_class(
         + body.format(
             name=name,
             of_meta=of_meta,
-            arguments=_unused(arguments) if is_loop else _unused(arguments, keep=results[-1]),
+            declaration=_wrapped(
+                "  void impl(", _unused(arguments, "" if is_loop else results[-1]), ") {"
+            ),
             out=results[-1],
-            structs=structs,
+            registration=_wrapped(
+                "  outback::kernels::impl_structured<",
+                [f"{name}_kernel", *(f"at::_ops::{it.struct}" for it in variants)],
+                ">(m);",
+            ),
         )
     )
 
 
-def _unused(arguments: str, keep: str = "") -> str:
+def _unused(arguments: str, keep: str = "") -> list[str]:
     """The names as comments: a compiler may complain of what a kernel does not use yet."""
-    parts = re.split(r", (?![^<]*>)", arguments)
-    return ", ".join(
+    parts = [it.replace(" &", "&") for it in re.split(r", (?![^<]*>)", arguments) if it]
+    return [
         part if part.split()[-1] == keep else re.sub(r"(\w+)$", r"/*\1*/", part) for part in parts
-    )
+    ]
+
+
+def _wrapped(head: str, parts: list[str], tail: str) -> str:
+    """A call or a declaration in lines of at most 100 columns, as clang-format has it."""
+    lines, indent = [head], len(head)
+    for at, part in enumerate(parts):
+        shown = part + (tail if at == len(parts) - 1 else ",")
+        if len(lines[-1]) + len(shown) + 1 > 100 and at:
+            lines.append(" " * indent + shown)
+        else:
+            lines[-1] += shown if not at else f" {shown}"
+    return "\n".join(lines) if parts else head + tail
 
 
 _LOOP = """
@@ -179,7 +214,7 @@ void {name}_loop(const outback::kernels::elementwise_loop& loop) {{
 }}
 
 struct {name}_kernel : at::meta::structured_{of_meta} {{
-  void impl({arguments}) {{
+{declaration}
     outback::kernels::run_loops(*this, {name}_loop);
   }}
 }};
@@ -187,7 +222,7 @@ struct {name}_kernel : at::meta::structured_{of_meta} {{
 }}  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {{
-  outback::kernels::impl_structured<{name}_kernel, {structs}>(m);
+{registration}
 }}
 """
 
@@ -197,7 +232,7 @@ namespace {{
 
 // PyTorch has checked the arguments and made the results, which need not be contiguous.
 struct {name}_kernel : at::meta::structured_{of_meta} {{
-  void impl({arguments}) {{
+{declaration}
     outback::kernels::kernel_stream stream({out}.device());
     TORCH_CHECK_NOT_IMPLEMENTED(false, "aten::{name}: to be written; launch it on ",
                                 stream.handle());
@@ -207,7 +242,7 @@ struct {name}_kernel : at::meta::structured_{of_meta} {{
 }}  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {{
-  outback::kernels::impl_structured<{name}_kernel, {structs}>(m);
+{registration}
 }}
 """
 
@@ -219,7 +254,7 @@ _FUNCTION = """\
 namespace {{
 
 // No class of PyTorch's checks the arguments of this operator or makes its results: the kernel does.
-{result} {function}({arguments}) {{
+{declaration}
   TORCH_CHECK_NOT_IMPLEMENTED(false, "aten::{whole_name}: to be written");
 }}
 
@@ -233,8 +268,11 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {{
 
 def _plain(overload: _Overload) -> str:
     return _HEAD.format(schema=f"aten::{overload.text}") + _FUNCTION.format(
-        result=overload.result,
         function=f"{overload.struct}_kernel",
-        arguments=_unused(overload.arguments),
+        declaration=_wrapped(
+            f"{overload.result.replace(' &', '&')} {overload.struct}_kernel(",
+            _unused(overload.arguments),
+            ") {",
+        ),
         whole_name=overload.whole_name,
     )
