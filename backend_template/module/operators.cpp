@@ -54,8 +54,8 @@ py::list logged_operators() {
     }
     const core::call_notes& notes = totals.notes;
     rows.append(py::make_tuple(
-        py::make_tuple(key.op->name, key.op->overload, dtype_of(key.dtype),
-                       ops::name_of(key.who), text_of_place(key.place), key.arguments),
+        py::make_tuple(key.op->name, key.op->overload, dtype_of(key.dtype), ops::name_of(key.who),
+                       text_of_place(key.place), key.arguments),
         py::make_tuple(totals.calls, totals.own_ns, totals.total_ns, totals.tensor_bytes,
                        notes.bytes_to_host, notes.bytes_to_device, notes.bytes_on_devices,
                        notes.copies, notes.waits),

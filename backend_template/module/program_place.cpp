@@ -26,9 +26,8 @@ places& places_so_far() {
 }
 
 std::string file_of(PyCodeObject* code) {
-  const auto name =
-      py::reinterpret_steal<py::object>(PyObject_GetAttrString(reinterpret_cast<PyObject*>(code),
-                                                               "co_filename"));
+  const auto name = py::reinterpret_steal<py::object>(
+      PyObject_GetAttrString(reinterpret_cast<PyObject*>(code), "co_filename"));
   return name ? name.cast<std::string>() : std::string();
 }
 
@@ -43,7 +42,8 @@ const std::string& folder_of_torch() {
 
 bool is_inner(PyCodeObject* code) {
   auto* const key = reinterpret_cast<PyObject*>(code);
-  if (const auto known = places_so_far().are_inner.find(key); known != places_so_far().are_inner.end()) {
+  if (const auto known = places_so_far().are_inner.find(key);
+      known != places_so_far().are_inner.end()) {
     return known->second;
   }
   const std::string file = file_of(code);
@@ -54,8 +54,8 @@ bool is_inner(PyCodeObject* code) {
 
 uint32_t number_of(PyCodeObject* code, int line) {
   auto* const key = reinterpret_cast<PyObject*>(code);
-  const auto [place, is_new] =
-      places_so_far().numbers.try_emplace({key, line}, static_cast<uint32_t>(places_so_far().texts.size()));
+  const auto [place, is_new] = places_so_far().numbers.try_emplace(
+      {key, line}, static_cast<uint32_t>(places_so_far().texts.size()));
   if (is_new) {
     Py_INCREF(key);
     places_so_far().texts.push_back(c10::str(file_of(code), ":", line));

@@ -30,8 +30,8 @@ class registrar {
   /// `excluded` must live as long as the registrar.
   explicit registrar(const operator_names& excluded) : excluded_(excluded) {}
 
-  /// Says whether the kernels that are added from now on are written for the device, or run those of
-  /// another device type, as at first.
+  /// Says whether the kernels that are added from now on are written for the device, or run those
+  /// of another device type, as at first.
   void set_own(bool are_own) { text_ = are_own ? registered_as_own : registered_by; }
 
   /// Registers `function` as the kernel of aten::`name`.`overload` for `key`. Does nothing if this

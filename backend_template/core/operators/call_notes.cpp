@@ -36,8 +36,8 @@ void detail::note_wait() noexcept {
 }
 
 call_notes notes_outside_operators() noexcept {
-  return {outside.bytes_to_host, outside.bytes_to_device, outside.bytes_on_devices, outside.copies,
-          outside.waits, lent_kernel::none};
+  return {outside.bytes_to_host, outside.bytes_to_device, outside.bytes_on_devices,
+          outside.copies,        outside.waits,           lent_kernel::none};
 }
 
 }  // namespace outback::core

@@ -1,5 +1,5 @@
-// What a call of an operator does besides computing: bytes that it copies, waits for the device, and
-// whose kernel it runs. Whoever does one of these notes it here, for the operator report
+// What a call of an operator does besides computing: bytes that it copies, waits for the device,
+// and whose kernel it runs. Whoever does one of these notes it here, for the operator report
 // (ops/report/).
 #pragma once
 

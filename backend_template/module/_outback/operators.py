@@ -43,9 +43,17 @@ class OperatorCalls:
         return f"{self.operator}.{self.overload}" if self.overload else self.operator
 
 
-_COUNTS = (
-    "calls own_ns total_ns tensor_bytes bytes_to_host bytes_to_device bytes_on_devices copies waits"
-).split()
+_COUNTS = [
+    "calls",
+    "own_ns",
+    "total_ns",
+    "tensor_bytes",
+    "bytes_to_host",
+    "bytes_to_device",
+    "bytes_on_devices",
+    "copies",
+    "waits",
+]
 _OUTSIDE = _COUNTS[4:]
 _Key = tuple[str, str, Any, str, str, int]
 _Logged = dict[_Key, tuple[tuple[int, ...], Any, Any]]
@@ -103,7 +111,7 @@ class record_operators:
 
     Args:
         with_stack: also says from which line of Python each was called, but for those of a backward
-            pass that runs in a thread of autograd's. It takes about a microsecond a call.
+            pass that runs in a thread of autograd's.
     """
 
     def __init__(self, with_stack: bool = False) -> None:
@@ -251,7 +259,7 @@ def _record_until_the_end(file: str, with_stack: bool) -> None:
 
 
 def define() -> None:
-    publish(device_module, record_operators, fallback_stats)
+    publish(device_module, record_operators, fallback_stats, OperatorRecord, OperatorCalls)
     file = _native.wanted_report()
     if file is not None:
         _record_until_the_end(file, _native.are_places_wanted())

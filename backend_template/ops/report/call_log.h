@@ -21,8 +21,8 @@ namespace outback::ops {
 
 /// An argument as a formula for FLOPs takes it: a tensor's sizes, a number, a flag, a list of
 /// numbers or flags, or nothing that matters.
-using formula_argument = std::variant<std::monostate, std::vector<int64_t>, std::vector<bool>,
-                                      int64_t, double, bool>;
+using formula_argument =
+    std::variant<std::monostate, std::vector<int64_t>, std::vector<bool>, int64_t, double, bool>;
 
 /// The arguments of a call, and the sizes of its results.
 struct formula_arguments {
@@ -48,8 +48,8 @@ struct call_key {
 
 struct call_totals {
   uint64_t calls = 0;
-  int64_t total_ns = 0;  // of the host
-  int64_t own_ns = 0;    // without the operators that they called
+  int64_t total_ns = 0;       // of the host
+  int64_t own_ns = 0;         // without the operators that they called
   uint64_t tensor_bytes = 0;  // of the tensors that they read and wrote
   core::call_notes notes;
 
@@ -81,7 +81,7 @@ class call_log {
     size_t operator()(const call_key& key) const noexcept {
       const size_t operators = std::hash<const void*>()(key.op) >> 4;
       return operators ^ static_cast<size_t>(key.dtype) << 1 ^ static_cast<size_t>(key.who) << 7 ^
-             size_t{key.place} << 11 ^ key.arguments;
+             size_t { key.place } << 11 ^ key.arguments;
     }
   };
   void copy_to(logged_calls& to);  // without the lock; keeps what it has

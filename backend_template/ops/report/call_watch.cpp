@@ -13,6 +13,7 @@
 #include <mutex>
 #include <optional>
 
+#include "backend_template/core/devices/device.h"
 #include "backend_template/core/operators/call_notes.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/ops/report/call_log.h"
@@ -153,9 +154,9 @@ void look_at_arguments(call& into, c10::ArrayRef<const c10::IValue> arguments) {
     });
     if (argument.isDevice() && argument.toDevice().type() == core::device_type) is_here = true;
   }
-  into.who = !is_here    ? provider::elsewhere
-             : is_apart  ? provider::composed
-                         : into.op->who.load(std::memory_order_relaxed);
+  into.who = !is_here   ? provider::elsewhere
+             : is_apart ? provider::composed
+                        : into.op->who.load(std::memory_order_relaxed);
   if (is_here && into.op->has_formula) {
     for (const c10::IValue& each : arguments) into.arguments.arguments.push_back(argument_of(each));
   }
@@ -266,10 +267,11 @@ void begin_recording(const std::vector<std::string>& with_formulas, place_of_cal
   if (recordings_so_far().count++ != 0) return;
   clear_logged_calls();
   core::detail::are_calls_noted.store(true, std::memory_order_relaxed);
-  recordings_so_far().callback = at::addGlobalCallback(at::RecordFunctionCallback(&begin_call, &end_call)
-                                             .needsInputs(true)
-                                             .needsOutputs(true)
-                                             .scopes({at::RecordScope::FUNCTION}));
+  recordings_so_far().callback =
+      at::addGlobalCallback(at::RecordFunctionCallback(&begin_call, &end_call)
+                                .needsInputs(true)
+                                .needsOutputs(true)
+                                .scopes({at::RecordScope::FUNCTION}));
 }
 
 void end_recording() {

@@ -18,7 +18,8 @@ struct known_operator {
   uint64_t outputs = 0;        // bit i: argument i is only written, an out=
   bool is_view = false;        // it reads and writes no element
   bool has_formula = false;    // somebody wants the sizes of its tensors, to work out its FLOPs
-  // in_place for all that another device type's kernels serve: only a call tells how. Asked for again when a recording begins: a vendor's kernel may have come since.
+  // in_place for all that another device type's kernels serve: only a call tells how. Asked for
+  // again when a recording begins: a vendor's kernel may have come since.
   std::atomic<provider> who{provider::composed};
 };
 

@@ -25,8 +25,8 @@ const char* name_of(provider who) noexcept;
 /// kernel. Asks the dispatcher each time, which takes 15 us. Thread-safe; calls no slot.
 provider provider_of(const c10::OperatorHandle& op, provider lent);
 
-/// Returns `in_place` if the CPU or a twin reaches the memory of `device`, else `over_copies`. After
-/// the backend has started.
+/// Returns `in_place` if the CPU or a twin reaches the memory of `device`, else `over_copies`.
+/// After the backend has started.
 provider lender_on(c10::DeviceIndex device);
 
 }  // namespace outback::ops

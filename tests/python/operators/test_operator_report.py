@@ -61,7 +61,9 @@ def test_times_are_the_profilers():
     def times() -> tuple[int, int]:
         with profile(activities=[ProfilerActivity.CPU]) as it, acme.record_operators() as record:
             x.mm(x)
-        (theirs,) = (each for each in it.profiler.kineto_results.events() if each.name() == "aten::mm")
+        (theirs,) = (
+            each for each in it.profiler.kineto_results.events() if each.name() == "aten::mm"
+        )
         return row_of(record, "aten::mm").total_ns, theirs.duration_ns()
 
     times()
@@ -143,7 +145,9 @@ def test_a_call_that_calls_the_operator_again_is_composed():
         x.mm(x)
     with acme.record_operators() as of_vmap:
         torch.func.vmap(lambda row: row.add(1))(x)
-    rows = {(row.dtype, row.served, row.calls) for row in record.operators if row.name == "aten::mm"}
+    rows = {
+        (row.dtype, row.served, row.calls) for row in record.operators if row.name == "aten::mm"
+    }
     assert rows == {("float32", "composed", 1), ("bfloat16", "in place", 1)}
     assert calls_of(of_vmap, name="aten::add.Tensor", served="in place") == 1
     assert {row.served for row in of_vmap.operators if row.name == "aten::add.Tensor"} == {

@@ -21,7 +21,9 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.argument("script", required=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.option("-m", "is_module", is_flag=True, help="SCRIPT is a module, as of python -m.")
-@click.option("--with-stack", is_flag=True, help="Tell apart the lines that operators are called from.")
+@click.option(
+    "--with-stack", is_flag=True, help="Tell apart the lines that operators are called from."
+)
 @click.option(
     "--device-model",
     "model_text",
@@ -29,13 +31,39 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     metavar="RATES",
     help="What your device can do, as 2TB/s,100TFLOP/s: the gain is the time above that.",
 )
-@click.option("--most", type=click.IntRange(min=1), default=20, show_default=True, help="Rows to show.")
-@click.option("--json", "json_to", type=click.Path(dir_okay=False, path_type=Path), help="Write a document of JSON.")
-@click.option("--html", "html_to", type=click.Path(dir_okay=False, path_type=Path), help="Write a page.")
-@click.option("--read", "to_read", type=_FILE, help="Show this document instead of running a SCRIPT.")
-@click.option("--diff", "to_compare", nargs=2, type=_FILE, metavar="BEFORE AFTER", help="Compare two documents.")
-@click.option("--list", "lists", is_flag=True, help="Say who would serve each operator of ATen's here.")
-@click.option("--skeleton", "operator", default="", metavar="OPERATOR", help="Print a kernel to begin with: of aten::addmm.")
+@click.option(
+    "--most", type=click.IntRange(min=1), default=20, show_default=True, help="Rows to show."
+)
+@click.option(
+    "--json",
+    "json_to",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write a document of JSON.",
+)
+@click.option(
+    "--html", "html_to", type=click.Path(dir_okay=False, path_type=Path), help="Write a page."
+)
+@click.option(
+    "--read", "to_read", type=_FILE, help="Show this document instead of running a SCRIPT."
+)
+@click.option(
+    "--diff",
+    "to_compare",
+    nargs=2,
+    type=_FILE,
+    metavar="BEFORE AFTER",
+    help="Compare two documents.",
+)
+@click.option(
+    "--list", "lists", is_flag=True, help="Say who would serve each operator of ATen's here."
+)
+@click.option(
+    "--skeleton",
+    "operator",
+    default="",
+    metavar="OPERATOR",
+    help="Print a kernel to begin with: of aten::addmm.",
+)
 @click.pass_context
 def ops(
     context: click.Context,

@@ -11,9 +11,17 @@ from typing import Any
 from ..refused import Refused
 
 SCHEMA = 1
-_SUMS = (
-    "calls own_ns total_ns tensor_bytes bytes_to_host bytes_to_device bytes_on_devices copies waits"
-).split()
+_SUMS = [
+    "calls",
+    "own_ns",
+    "total_ns",
+    "tensor_bytes",
+    "bytes_to_host",
+    "bytes_to_device",
+    "bytes_on_devices",
+    "copies",
+    "waits",
+]
 
 
 @dataclasses.dataclass
@@ -74,9 +82,7 @@ def read(path: Path) -> Document:
         )
     try:
         fields = {each.name for each in dataclasses.fields(Calls)}
-        rows = [
-            Calls(**{name: row[name] for name in fields}) for row in found["operators"]
-        ]
+        rows = [Calls(**{name: row[name] for name in fields}) for row in found["operators"]]
         return Document(
             found["backend"],
             found["torch"],

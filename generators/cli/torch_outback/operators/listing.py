@@ -47,7 +47,9 @@ def providers() -> Providers:
             raise Refused(f"outback ops --list: {why[-1] if why else made.returncode}")
         found = json.loads(Path(file.name).read_text(encoding="utf-8"))
     if found.get("schema") != SCHEMA:
-        raise Refused(f"the backend's schema is {found.get('schema')!r}, this outback reads {SCHEMA}")
+        raise Refused(
+            f"the backend's schema is {found.get('schema')!r}, this outback reads {SCHEMA}"
+        )
     return Providers(SCHEMA, found["backend"], found["torch"], found["operators"])
 
 

@@ -47,7 +47,9 @@ def _head(document: Document) -> Iterator[str]:
     device = document.device or "no device was used"
     where = {"cpu": "the CPU's kernels run in place", None: "kernels run over copies"}
     how = where.get(document.kernels, f"the kernels of {document.kernels} run in place")
-    yield click.style(f"{document.backend}: {device}", bold=True) + f", torch {document.torch}; {how}"
+    yield (
+        click.style(f"{document.backend}: {device}", bold=True) + f", torch {document.torch}; {how}"
+    )
     total = sum(row.own_ns for row in document.operators)
     told = ", ".join(f"{who} {share}" for who, share in shares(document))
     processes = f", {document.processes} processes" if document.processes > 1 else ""

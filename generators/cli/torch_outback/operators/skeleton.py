@@ -22,7 +22,9 @@ _OVERLOAD = re.compile(
     r".* char\* schema_str = \"(?P<text>.+)\";\n"
     r"\s*static .+? call\((?P<arguments>.*)\);\n"
 )
-_CLASS = re.compile(r"struct TORCH_API structured_\w+ : public at::meta::structured_(\w+) \{\s*void impl\((.*)\);")
+_CLASS = re.compile(
+    r"struct TORCH_API structured_\w+ : public at::meta::structured_(\w+) \{\s*void impl\((.*)\);"
+)
 _META = re.compile(
     r"struct TORCH_API structured_(?P<name>\w+) : public (?P<base>[\w:]+) \{(?P<body>(?:.*\n)+?)\};\n\n"
 )
@@ -98,7 +100,9 @@ def _structured(folder: Path, name: str, overload: str, overloads: list[_Overloa
     signatures = dict(reversed(_CLASS.findall(native.read_text(encoding="utf-8"))))
     for of_meta, arguments in signatures.items():
         variants = _variants(plain, of_meta, overloads)
-        wanted = [it for it in variants if it.name == name and (not overload or it.overload == overload)]
+        wanted = [
+            it for it in variants if it.name == name and (not overload or it.overload == overload)
+        ]
         if wanted and of_meta in classes:
             its = classes[of_meta]
             if "meta_return_ty" in its["body"]:
@@ -140,9 +144,7 @@ def _inputs(schema: str) -> list[str]:
     parts = [it.strip() for it in re.split(r",(?![^\[]*\])", inside)]
     # "Tensor(a!) self" in place is "Tensor self"; "Tensor(a!) out" stands behind "*".
     star = parts.index("*") if "*" in parts else len(parts)
-    kept = [
-        it for at, it in enumerate(parts) if it != "*" and not (at > star and "!)" in it)
-    ]
+    kept = [it for at, it in enumerate(parts) if it != "*" and not (at > star and "!)" in it)]
     return [re.sub(r"\(\w!\)", "", it) for it in kept]
 
 
