@@ -1,4 +1,4 @@
-"""`outback ops`: what it shows of a document, how it runs a program, and the kernels to begin with."""
+"""`outback ops`: what it shows of a document, how it runs a program, kernels to begin with."""
 
 import json
 import os
@@ -93,7 +93,7 @@ def test_two_documents_are_compared_by_time(ops):
     after = document(row(own_ns=1_000_000, served="vendor"), row("aten::exp", own_ns=50))
     said = ops("--diff", "@a.json", "@b.json", a=before, b=after)
     assert said.exit_code == 0, said.output
-    head, mm, *others = said.output.splitlines()
+    _, mm, *others = said.output.splitlines()
     assert mm.split() == [
         "1.000",
         "5.000",

@@ -103,7 +103,9 @@ def test_what_is_copied_and_waited_for_is_what_the_trace_has(run_python, tmp_pat
             for name in names
         }}
         copied = [row for row in record.operators if row.served == "over copies"]
-        in_rows = {{name: sum(getattr(row, name) for row in copied) for name in ("calls", *names[:2])}}
+        in_rows = {{
+            name: sum(getattr(row, name) for row in copied) for name in ("calls", *names[:2])
+        }}
         stats = torch.acme.fallback_stats()
         in_stats = {{name: sum(each[name] for each in stats.values()) for name in in_rows}}
         print(json.dumps([sums, in_rows, in_stats, len(stats)]))

@@ -1,5 +1,5 @@
-"""What a kernel of one's own would gain: the time that an operator took, less the least time in which
-a device of a given bandwidth and speed can do its work."""
+"""What a kernel of one's own would gain: the time that an operator took, less the least time in
+which a device of a given bandwidth and speed can do its work."""
 
 from __future__ import annotations
 

@@ -58,15 +58,19 @@ def _head(document: Document) -> Iterator[str]:
         + (f": {told}" if told else "")
     )
     copied = [
-        f"{size(sum(getattr(row, field) for row in document.operators) + document.outside[field])} {way}"
+        f"{size(_total(document, field))} {way}"
         for field, way in (
             ("bytes_to_host", "to the host"),
             ("bytes_to_device", "to the device"),
             ("bytes_on_devices", "on devices"),
         )
     ]
-    waits = sum(row.waits for row in document.operators) + document.outside["waits"]
+    waits = _total(document, "waits")
     yield f"copied: {', '.join(copied)}; the host waited {waits:,} times"
+
+
+def _total(document: Document, field: str) -> int:
+    return sum(getattr(row, field) for row in document.operators) + document.outside[field]
 
 
 def shares(document: Document) -> list[tuple[str, str]]:
@@ -107,7 +111,7 @@ def _next(document: Document, model: DeviceModel, most: int) -> Iterator[str]:
     )
     if model.is_known and any(it.by_bytes_alone for it in shown):
         yield "  * by its bytes alone: torch has no formula for its FLOPs"
-    yield f"  a kernel to begin with: outback ops --skeleton {shown[0].calls.operator}"
+    yield f"  a kernel to begin with: outback ops --skeleton {shown[0].calls.name}"
 
 
 def of_changes(changes: Sequence[Change], most: int) -> Iterator[str]:

@@ -26,7 +26,8 @@ _CLASS = re.compile(
     r"struct TORCH_API structured_\w+ : public at::meta::structured_(\w+) \{\s*void impl\((.*)\);"
 )
 _META = re.compile(
-    r"struct TORCH_API structured_(?P<name>\w+) : public (?P<base>[\w:]+) \{(?P<body>(?:.*\n)+?)\};\n\n"
+    r"struct TORCH_API structured_(?P<name>\w+) : public (?P<base>[\w:]+) \{"
+    r"(?P<body>(?:.*\n)+?)\};\n\n"
 )
 
 
@@ -255,7 +256,7 @@ _FUNCTION = """\
 
 namespace {{
 
-// No class of PyTorch's checks the arguments of this operator or makes its results: the kernel does.
+// PyTorch has no class for this operator: the kernel checks the arguments and makes the results.
 {declaration}
   TORCH_CHECK_NOT_IMPLEMENTED(false, "aten::{whole_name}: to be written");
 }}
