@@ -37,6 +37,8 @@ __all__ = [
     "LongStorage",
     "LongTensor",
     "MemPool",
+    "OperatorCalls",
+    "OperatorRecord",
     "ShortStorage",
     "ShortTensor",
     "Stream",
@@ -272,6 +274,67 @@ class MemPool:
         """How many hold the pool: this object, and contexts."""
     def snapshot(self, include_traces: bool = ...) -> list[dict[str, typing.Any]]:
         """The pool's segments, as memory_snapshot lists them."""
+
+class OperatorCalls:
+    """All calls of one operator with one dtype, from one place, that the same one served."""
+    @property
+    def operator(self) -> str: ...
+    @property
+    def overload(self) -> str: ...
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def served(self) -> str: ...
+    @property
+    def place(self) -> str: ...
+    @property
+    def calls(self) -> int: ...
+    @property
+    def own_ns(self) -> int: ...
+    @property
+    def total_ns(self) -> int: ...
+    @property
+    def tensor_bytes(self) -> int: ...
+    @property
+    def bytes_to_host(self) -> int: ...
+    @property
+    def bytes_to_device(self) -> int: ...
+    @property
+    def bytes_on_devices(self) -> int: ...
+    @property
+    def copies(self) -> int: ...
+    @property
+    def waits(self) -> int: ...
+    @property
+    def flops(self) -> int | None: ...
+    def __init__(
+        self,
+        operator: str,
+        overload: str,
+        dtype: torch.dtype | None,
+        served: str,
+        place: str,
+        calls: int = ...,
+        own_ns: int = ...,
+        total_ns: int = ...,
+        tensor_bytes: int = ...,
+        bytes_to_host: int = ...,
+        bytes_to_device: int = ...,
+        bytes_on_devices: int = ...,
+        copies: int = ...,
+        waits: int = ...,
+        flops: int | None = ...,
+    ) -> None: ...
+    @property
+    def name(self) -> int: ...
+
+class OperatorRecord:
+    """What `record_operators` gives. It is filled when the block ends."""
+    def __init__(self) -> None: ...
+    def document(self) -> dict[str, typing.Any]:
+        """All of it for JSON, with a number in "schema"."""
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Writes the document, which `outback ops --read` shows."""
 
 OutOfMemoryError = torch.OutOfMemoryError
 
@@ -612,10 +675,10 @@ class record_operators:
 
     Args:
         with_stack: also says from which line of Python each was called, but for those of a backward
-            pass that runs in a thread of autograd's. It takes about a microsecond a call.
+            pass that runs in a thread of autograd's.
     """
     def __init__(self, with_stack: bool = ...) -> None: ...
-    def __enter__(self) -> torch.acme._outback.operators.OperatorRecord: ...
+    def __enter__(self) -> OperatorRecord: ...
     def __exit__(self, *_: object) -> None: ...
 
 def reset_accumulated_host_memory_stats() -> None:
