@@ -59,13 +59,15 @@ _Key = tuple[str, str, Any, str, str, int]
 _Logged = dict[_Key, tuple[tuple[int, ...], Any, Any]]
 
 
+@dataclasses.dataclass(repr=False, eq=False)
 class OperatorRecord:
     """What `record_operators` gives. It is filled when the block ends."""
 
-    def __init__(self) -> None:
-        self.operators: list[OperatorCalls] = []  # the one with the most time of its own first
-        self.outside: dict[str, int] = {}  # copies and waits outside of operators
-        self.seconds = 0.0
+    # The one with the most time of its own first.
+    operators: list[OperatorCalls] = dataclasses.field(default_factory=list)
+    # Copies and waits outside of operators.
+    outside: dict[str, int] = dataclasses.field(default_factory=dict)
+    seconds: float = 0.0
 
     def document(self) -> dict[str, Any]:
         """All of it for JSON, with a number in "schema"."""

@@ -330,7 +330,18 @@ class OperatorCalls:
 
 class OperatorRecord:
     """What `record_operators` gives. It is filled when the block ends."""
-    def __init__(self) -> None: ...
+    @property
+    def operators(self) -> list[torch.acme.OperatorCalls]: ...
+    @property
+    def outside(self) -> dict[str, int]: ...
+    @property
+    def seconds(self) -> float: ...
+    def __init__(
+        self,
+        operators: list[torch.acme.OperatorCalls] = ...,
+        outside: dict[str, int] = ...,
+        seconds: float = ...,
+    ) -> None: ...
     def document(self) -> dict[str, typing.Any]:
         """All of it for JSON, with a number in "schema"."""
     def save(self, file: str | os.PathLike[str]) -> None:
