@@ -247,11 +247,13 @@ def _guarded(formula: Callable[..., int]) -> _Formula:
 
 def _record_until_the_end(file: str, with_stack: bool) -> None:
     recording = record_operators(with_stack)
-    record = recording.__enter__()
+    record, process = recording.__enter__(), os.getpid()
 
     def write() -> None:
+        if os.getpid() != process:  # a fork, which has its parent's calls
+            return
         recording.__exit__()
-        to = file.replace("%p", str(os.getpid()))
+        to = file.replace("%p", str(process))
         try:
             record.save(to)
         except OSError as error:

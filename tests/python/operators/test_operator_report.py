@@ -157,6 +157,14 @@ def test_a_call_that_calls_the_operator_again_is_composed():
     }
 
 
+def test_what_a_capture_records_is_served_in_place():
+    x, y = torch.ones(3, device="acme"), torch.ones(3, device="acme")
+    graph = acme.DeviceGraph()
+    with acme.record_operators() as record, acme.graph(graph):
+        torch.add(x, x, out=y)
+    assert row_of(record, "aten::add.out").served == "in place"
+
+
 def test_a_recording_within_another_has_its_own_calls_only():
     x = torch.ones(3, device="acme")
     with acme.record_operators() as outer:
