@@ -16,6 +16,11 @@ from torch_outback.cli import main
 from torch_outback.operators import gain, skeleton
 from torch_outback.refused import Refused
 
+from conformance import by_schema
+
+SCHEMA = json.loads(
+    (ROOT / "generators/cli/torch_outback/operators/schema/operators-1.json").read_text()
+)
 COUNTS = ["bytes_to_host", "bytes_to_device", "bytes_on_devices", "copies", "waits"]
 
 
@@ -144,6 +149,7 @@ def test_a_program_runs_with_its_arguments_and_its_processes_are_summed(tmp_path
     assert ran.returncode == 3, ran
     assert "--own ['--html', '-x'] 1" in ran.stdout
     found = json.loads((tmp_path / "sum.json").read_text())
+    assert not list(by_schema.problems(found, SCHEMA, SCHEMA))
     assert found["schema"] == 1 and found["processes"] == 2
     assert [(it["calls"], it["flops"]) for it in found["operators"]] == [(4, 8_000_000)]
 

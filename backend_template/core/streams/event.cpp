@@ -8,6 +8,7 @@
 
 #include "backend_template/core/captures/capture.h"
 #include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/operators/call_notes.h"
 #include "backend_template/core/races/race_finder.h"
 #include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/runtime/runtime.h"

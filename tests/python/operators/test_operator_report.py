@@ -17,6 +17,11 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from .models import MODELS, cnn
 
+ROOT = Path(__file__).parents[3]
+CLI = ROOT / "generators/cli"
+sys.path.insert(0, str(ROOT))
+from conformance import by_schema  # noqa: E402
+
 pytestmark = pytest.mark.any_runtime
 acme = torch.acme
 
@@ -159,7 +164,7 @@ def test_a_call_that_calls_the_operator_again_is_composed():
 
 def test_what_a_capture_records_is_served_in_place():
     x, y = torch.ones(3, device="acme"), torch.ones(3, device="acme")
-    graph = acme.DeviceGraph()
+    graph = acme.CUDAGraph()
     with acme.record_operators() as record, acme.graph(graph):
         torch.add(x, x, out=y)
     assert row_of(record, "aten::add.out").served == "in place"
@@ -229,6 +234,8 @@ def test_a_document_has_a_schema_and_the_signatures(tmp_path):
     record.save(tmp_path / "record.json")
     document = json.loads((tmp_path / "record.json").read_text())
     assert document["schema"] == 1 and document["backend"] == "acme"
+    schema = json.loads((CLI / "torch_outback/operators/schema/operators-1.json").read_text())
+    assert not list(by_schema.problems(document, schema, schema))
     (neg,) = document["operators"]
     assert neg["signature"] == "aten::neg(Tensor self) -> Tensor"
     assert [file.name for file in tmp_path.iterdir()] == ["record.json"]
@@ -261,23 +268,26 @@ def test_who_would_serve_is_known_of_each_overload():
 def test_recording_takes_less_than_a_microsecond_a_call():
     x = torch.ones((), device="acme")
 
-    def seconds() -> float:
-        begun = time.perf_counter()
-        for _ in range(2000):
-            x.add(x)
-        return time.perf_counter() - begun
+    def nanoseconds() -> float:
+        """Of this thread, in the quietest of many short stretches."""
+        stretches = []
+        for _ in range(200):
+            begun = time.thread_time_ns()
+            for _ in range(100):
+                x.add(x)
+            stretches.append((time.thread_time_ns() - begun) / 100)
+        return min(stretches)
 
-    off = min(seconds() for _ in range(10))
+    off = nanoseconds()
     with acme.record_operators():
-        on = min(seconds() for _ in range(10))
-    assert on - off < 2000 * 1e-6
+        on = nanoseconds()
+    assert on - off < 1000
 
 
 def test_the_command_shows_what_a_program_called(tmp_path):
     script = tmp_path / "program.py"
     script.write_text("import torch\ntorch.ones(3, device='acme').neg()\n")
-    tree = Path(__file__).parents[3] / "generators/cli"
-    path = os.pathsep.join([os.environ["PYTHONPATH"], str(tree)])
+    path = os.pathsep.join([os.environ["PYTHONPATH"], str(CLI)])
     told = subprocess.run(
         [sys.executable, "-m", "torch_outback", "ops", str(script)],
         env={**os.environ, "PYTHONPATH": path},
