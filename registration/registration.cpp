@@ -26,6 +26,7 @@
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/ops/copies/policy.h"
 #include "backend_template/ops/registrations.h"
+#include "backend_template/ops/report/variables.h"
 #include "outback/backend.h"
 #include "outback/table_check.hpp"
 #include "registration/backend_meta.h"
@@ -68,6 +69,7 @@ void check_options(const backend_options& options) {
   }
   core::read_leak_report();
   core::read_race_variable();
+  ops::read_report_variables();
   // Only for what they throw: the registration calls them again for their results.
   ops::operator_names_of(options.excluded_operators);
   ops::initial_fallback_mode(options.fallback);

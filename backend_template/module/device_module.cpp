@@ -28,6 +28,7 @@ void define_device_module(py::module_& module) {
   auto native = package.attr("_native").cast<py::module_>();
   define_graphs(native);
   define_memory_pools(native);
+  define_operators(native);
   define_races(native);
   define_devices(module);
   define_contexts(module);
@@ -38,7 +39,7 @@ void define_device_module(py::module_& module) {
   define_peer(module);
   define_interop(module);
   define_telemetry(module);
-  for (const char* each : {"lazy_calls", "properties", "sync_debug", "surface"})
+  for (const char* each : {"lazy_calls", "operators", "properties", "sync_debug", "surface"})
     part(each).attr("define")();
   if (core::are_races_wanted()) module.attr("_sanitizer").attr("enable")();
 }

@@ -27,6 +27,7 @@ void define_contexts(pybind11::module_& module);     // device, device_of, strea
 void define_streams(pybind11::module_& module);      // Stream, Event, current_stream, ...
 void define_host_memory(pybind11::module_& module);  // host_memory_stats_as_nested_dict, ...
 void define_fallback(pybind11::module_& module);     // set_fallback_mode
+void define_operators(pybind11::module_& native);    // the operator report
 void define_peer(pybind11::module_& module);         // can_device_access_peer, ipc_collect
 void define_interop(pybind11::module_& module);      // as_cuda, from_cuda
 void define_races(pybind11::module_& native);        // what _sanitizer asks the race finder

@@ -51,6 +51,7 @@ void register_operators(operator_names excluded) {
   // The order matters in three places: register_choosy comes first (see there), the fast paths of
   // in_place/cpu_kernels come before the unboxed kernels, and those before the boxed ones.
   register_choosy(to);
+  to.set_own(true);
   register_factories(to);
   register_fields(to);
   register_resize(to);
@@ -61,7 +62,6 @@ void register_operators(operator_names excluded) {
   register_scalars(to);
   register_sparse_copies(to);
   register_sparse_indices();
-  register_batch_norm(to);
   register_convolutions(to);
   register_recurrent_cells(to);
   register_recurrent_layers(to);
@@ -69,6 +69,8 @@ void register_operators(operator_names excluded) {
   register_attention(to);
   register_dropout(to);
   register_masked_assignment(to);
+  to.set_own(false);
+  register_batch_norm(to);
   register_choices(to);
   register_elementwise(to);
   register_fused_optimizers(to);

@@ -24,7 +24,7 @@ uint64_t libraries_so_far() {
 // to a list of the kernel's, under no lock, and none ever goes (KernelFunction::registerToken).
 // This one takes 15 us, so the answers are kept.
 bool ask_dispatcher(const c10::OperatorHandle& op) {
-  static const std::string ours = std::string("\nPrivateUse1: ") + registrar::registered_by + " [";
+  static const std::string ours = std::string("\nPrivateUse1: ") + registrar::registered_by;
   return op.dumpComputedTable().find(ours) != std::string::npos;
 }
 
@@ -43,7 +43,7 @@ void registrar::keep(const c10::OperatorHandle& op, c10::DispatchKey key,
   const bool is_kernel = key != c10::DispatchKey::AutocastPrivateUse1;
   if (is_kernel && excluded_.count(op.operator_name()) != 0) return;
   handles_.push_back(c10::Dispatcher::singleton().registerImpl(
-      op.operator_name(), key, std::move(kernel), signature, nullptr, registered_by));
+      op.operator_name(), key, std::move(kernel), signature, nullptr, text_));
 }
 
 void registrar::add_fallback(c10::DispatchKey key, c10::KernelFunction kernel) {

@@ -22,11 +22,17 @@ namespace outback::ops {
 /// The registrations end when the registrar dies, so its owner leaks it. Not thread-safe.
 class registrar {
  public:
-  /// The dispatcher's debug text for these kernels. `serves` knows them by it.
+  /// How the dispatcher's debug text for these kernels begins. `serves` knows them by it.
   static constexpr const char* registered_by = "outback";
+  /// The text for kernels that are written for the device (own/), for the operator report.
+  static constexpr const char* registered_as_own = "outback, own";
 
   /// `excluded` must live as long as the registrar.
   explicit registrar(const operator_names& excluded) : excluded_(excluded) {}
+
+  /// Says whether the kernels that are added from now on are written for the device, or run those
+  /// of another device type, as at first.
+  void set_own(bool are_own) { text_ = are_own ? registered_as_own : registered_by; }
 
   /// Registers `function` as the kernel of aten::`name`.`overload` for `key`. Does nothing if this
   /// torch has no such operator, so that one source serves several releases. Throws c10::Error,
@@ -84,6 +90,7 @@ class registrar {
             std::optional<c10::impl::CppSignature> signature);
 
   const operator_names& excluded_;
+  const char* text_ = registered_by;
   std::vector<c10::RegistrationHandleRAII> handles_;  // each one's destructor unregisters a kernel
 };
 

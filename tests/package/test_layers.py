@@ -65,8 +65,9 @@ ROOMS_OF_CORE = {
     "twin": {"devices", "runtime"},
     "captures": {"devices", "runtime"},
     "races": {"runtime"},
-    "streams": {"races", "captures", "twin", "devices", "runtime"},
-    "memory": {"streams", "races", "captures", "twin", "devices", "runtime"},
+    "operators": set(),
+    "streams": {"operators", "races", "captures", "twin", "devices", "runtime"},
+    "memory": {"streams", "operators", "races", "captures", "twin", "devices", "runtime"},
     "interfaces": {"memory", "streams", "races", "captures", "twin", "devices", "runtime"},
     "graphs": {"interfaces", "memory", "streams", "captures", "twin", "devices", "runtime"},
 }

@@ -47,6 +47,7 @@ ROWS = {
     "Pinned memory and copies that do not block": ["pinned"],
     "Streams and events": ["streams"],
     "Races between streams, found by `torch.acme._sanitizer`": ["races"],
+    "The operator report: `torch.acme.record_operators`": ["operators"],
     "Graphs: capture and replay": ["graphs"],
     "Random numbers": ["random"],
     "Autocast and `GradScaler`": ["amp"],

@@ -10,6 +10,7 @@
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/operators/call_notes.h"
 #include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/event.h"
@@ -33,6 +34,7 @@ void enqueue(void* dst, c10::Device dst_device, const void* src, c10::Device src
   // A copy of pageable memory may wait for what the stream still has to do.
   const outback_status status = is_idle(stream) ? copy() : unlocked(copy);
   check(status, "mem_copy", stream.device_index(), static_cast<int64_t>(size));
+  note_copy(!dst_device.is_cpu(), !src_device.is_cpu(), size);
   mark_busy(stream);
 }
 

@@ -8,6 +8,7 @@
 
 #include "backend_template/core/captures/capture.h"
 #include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/operators/call_notes.h"
 #include "backend_template/core/races/race_finder.h"
 #include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/runtime/runtime.h"
@@ -150,6 +151,7 @@ void event::synchronize() const {
   if (handle_ == nullptr) return;
   const auto sync = [&] { return runtime().events->sync(runtime().self, device_, handle_); };
   check(unlocked(sync), "events.sync", device_);
+  note_wait();
 }
 
 int64_t event::elapsed_ns(const event& end) const {

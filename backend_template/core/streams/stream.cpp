@@ -7,6 +7,7 @@
 
 #include "backend_template/core/captures/capture.h"
 #include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/operators/call_notes.h"
 #include "backend_template/core/runtime/format.h"
 #include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/runtime/runtime.h"
@@ -43,12 +44,14 @@ void wait_for(stream_state& state, const c10::Stream& stream) {
     check(unlocked(sync_all), "device_sync", device);
   }
   state.mark_completed(count);
+  note_wait();
   // Last, since it may throw, and the stream has been waited for all the same.
   check_host_failure(device);
 }
 
 void wait_for_twins(const c10::Stream& theirs, c10::DeviceIndex device) {
   unlocked([&] { guard_of(theirs.device()).synchronizeStream(theirs); });
+  note_wait();
   check_host_failure(device);
 }
 
@@ -165,6 +168,7 @@ void synchronize_device(c10::DeviceIndex device) {
   // If the twin is not known yet, nothing of it was used by way of this device.
   if (const auto twin = is_known_to_have_twin(index) ? twin_of(index) : std::nullopt) {
     unlocked([&] { guard_of(*twin).synchronizeDevice(twin->index()); });
+    note_wait();
     return check_host_failure(index);
   }
   if (const auto open = capture_on(index)) {
@@ -179,6 +183,7 @@ void synchronize_device(c10::DeviceIndex device) {
   const auto sync = [&] { return runtime().device_sync(runtime().self, index); };
   check(unlocked(sync), "device_sync", index);
   streams.default_stream.mark_completed(count);
+  note_wait();
   check_host_failure(index);
 }
 

@@ -131,6 +131,29 @@ def take_snapshot(pool: tuple[int, int], with_traces: bool) -> dict[str, Any]:
     """What the allocator holds, in one pool or, for (0, 0), in all, and what was recorded of it, as
     the dict of torch.cuda's."""
 
+# ---- The operator report, as ops/report/ describes it
+
+def begin_recording(with_formulas: Sequence[str], with_places: bool) -> None:
+    """Records the operators of all threads. May be nested."""
+
+def end_recording() -> None: ...
+def logged_operators() -> list[tuple[Any, ...]]:
+    """(key, counts, arguments, results) of each row, in the order of _outback/operators.py. The
+    last two are for formulas of FLOPs, and None for operators that have none."""
+
+def noted_outside_operators() -> tuple[int, ...]:
+    """The counts of bytes, copies and waits outside of operators since the process began."""
+
+def fallbacks() -> dict[str, tuple[int, int, int]]:
+    """Calls, bytes to the host and bytes to the device of each operator that ran over copies."""
+
+def wanted_report() -> str | None:
+    """The file that OUTBACK_OPERATORS names."""
+
+def are_places_wanted() -> bool: ...
+def providers(name_space: str) -> list[tuple[str, str, str]]:
+    """Name, overload and who would serve it, of each operator of a namespace."""
+
 # ---- distributed/bindings.cpp
 
 def make_process_group(transport: Any, name: str, timeout: timedelta) -> Any:

@@ -66,6 +66,7 @@ void run(const op_facts& facts, const c10::OperatorHandle& op, c10::DispatchKey 
     lend_value(call, stack[first + i], how, facts.mixing_at(bit));
   });
   call.begin(facts.judged_as);
+  if (!facts.judged_as) call.note_for_report();
   for_each_bit(facts.generators, [&](size_t i) { lend_generator(call, stack[first + i]); });
 
   // With this key alone, so that no other key of the tensors takes part.

@@ -178,8 +178,10 @@ void kernel_call::begin(std::optional<operator_text> op) {
   if (C10_UNLIKELY(has_stages_ || makes_copies())) {
     if (op) before_fallback(*op);
     if (op && has_stages_) core::note_synchronizing();
+    if (op) counts_.emplace(*op);
     fill_stages();
   }
+  if (op) note_for_report();
   // After fill_stages: this wait is for its copies too. Storages of one device mostly come in a
   // row.
   std::optional<c10::Device> waited;

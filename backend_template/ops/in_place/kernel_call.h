@@ -32,6 +32,8 @@
 #include <optional>
 #include <utility>
 
+#include "backend_template/core/operators/call_notes.h"
+#include "backend_template/ops/copies/fallback_counts.h"
 #include "backend_template/ops/copies/policy.h"
 #include "backend_template/ops/copies/stage.h"
 #include "backend_template/ops/in_place/loan_list.h"
@@ -101,6 +103,14 @@ class kernel_call {
   /// c10::NotImplementedError if the call would need copies and the fallback mode is "error".
   void begin(std::optional<operator_text> op = std::nullopt);
 
+  /// Notes that the call runs a kernel of the target's, for the operator report. `begin` does so if
+  /// it is told what runs.
+  void note_for_report() const {
+    if (C10_LIKELY(!core::are_calls_noted())) return;
+    core::note_kernel(has_stages_ || makes_copies() ? core::lent_kernel::over_copies
+                                                    : core::lent_kernel::in_place);
+  }
+
   /// Runs `kernel`, a call of the target's kernel for `op`, and returns what it returns. After
   /// `begin`. The error of a device's driver gets the operator and the device into its text, since
   /// work that went wrong is told by any later call.
@@ -166,6 +176,7 @@ class kernel_call {
   std::optional<c10::Device> stranger_;        // a device that may not meet the tensors'
   uint32_t cpu_scalars_ = 0;                   // how many have joined
   mixing mixing_ = mixing::refused;
+  std::optional<counted_fallback> counts_;  // if the operator runs over copies
   bool keep_requires_grad_ = false;
   bool has_stages_ = false;
   std::optional<c10::impl::ExcludeDispatchKeyGuard> below_autograd_;

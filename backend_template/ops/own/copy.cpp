@@ -18,6 +18,7 @@
 #include <cstring>
 
 #include "backend_template/core/memory/copy.h"
+#include "backend_template/core/operators/call_notes.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/core/streams/sync_debug.h"
 #include "backend_template/ops/in_place/dimension_names.h"
@@ -82,6 +83,11 @@ void wait_for(const at::Tensor& tensor) {
   if (is_ours(tensor)) core::drain(tensor.device().index());
 }
 
+// For the operator report: bytes that the CPU moves itself, and no slot of the runtime's.
+void note_moved(const at::Tensor& dst, const at::Tensor& src) {
+  core::note_moved(is_ours(dst), is_ours(src), static_cast<size_t>(dst.numel()) * dst.itemsize());
+}
+
 // Uses all threads that the CPU's operators use, and gives each of them one long run: memcpy then
 // writes around the cache, which the CPU's own copy kernel does not do.
 void copy_on_threads(void* to, const void* from, size_t size) {
@@ -105,6 +111,7 @@ bool copy_alike(const at::Tensor& dst, const at::Tensor& src, bool non_blocking)
     wait_for(dst);
     wait_for(src);
     copy_on_threads(to, from, size);
+    note_moved(dst, src);
     return true;
   }
   core::copy_bytes(to, dst.device(), from, src.device(), size, non_blocking);
@@ -128,6 +135,7 @@ bool copy_small(const at::Tensor& dst, const at::Tensor& src) {
   wait_for(dst);
   wait_for(src);
   copy_by_loop(dst, src);
+  note_moved(dst, src);
   return true;
 }
 
@@ -177,7 +185,9 @@ at::Tensor& copy_(at::Tensor& self, const at::Tensor& src, bool non_blocking) {
                          is_plain(*src.unsafeGetTensorImpl()) && !has_names(self) &&
                          !has_names(src);
   if (are_bytes && self.numel() != 0 && copy_alike(self, src, non_blocking)) return self;
-  if (!copy_small(self, src)) copy_by_kernel(self, src, /*non_blocking=*/false);
+  if (copy_small(self, src)) return self;
+  copy_by_kernel(self, src, /*non_blocking=*/false);
+  if (for_cpu) note_moved(self, src);
   return self;
 }
 

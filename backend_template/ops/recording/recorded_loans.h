@@ -33,7 +33,10 @@ class recorded_loans {
   at::Tensor lend(at::Tensor tensor, bool written, mixing allowed, bool may_be_pinned);
 
   /// Before the kernel, and when it has returned, as in kernel_call.
-  void begin() { call_->begin(); }
+  void begin() {
+    call_->begin();
+    call_->note_for_report();
+  }
   void finish();
 
   /// Returns `result` as a tensor of the device: the tensor that was lent, a view of it, or a

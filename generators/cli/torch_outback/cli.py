@@ -19,6 +19,7 @@ from . import update as updating
 from .answers import Answers
 from .conformance.command import conformance
 from .doctor.command import doctor
+from .operators.command import ops
 from .refused import Refused
 
 
@@ -118,6 +119,7 @@ def main() -> None:
 
 main.add_command(conformance)
 main.add_command(doctor)
+main.add_command(ops)
 
 
 @main.command("new")

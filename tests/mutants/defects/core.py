@@ -157,4 +157,13 @@ MUTANTS = (
         new="",
         found_by="tests/python/graphs/test_gil.py::test_a_call_that_waits_lets_python_run",
     ),
+    Mutant(
+        name="a_copy_to_the_device_counts_as_one_to_the_host",
+        breaks="The operator report says that a copy to the device went to the host.",
+        file="backend_template/core/operators/call_notes.cpp",
+        old="   : to_device              ? to.bytes_to_device",
+        new="   : !to_device             ? to.bytes_to_device",
+        found_by="tests/python/operators/test_operator_report.py::"
+        "test_what_is_copied_and_waited_for_is_what_the_trace_has",
+    ),
 )

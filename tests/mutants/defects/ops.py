@@ -100,4 +100,22 @@ MUTANTS = (
         found_by="tests/python/ops/test_pointer_kernels.py"
         "::test_a_larger_out_does_not_get_its_old_bytes",
     ),
+    Mutant(
+        name="an_operators_own_time_is_all_of_its_time",
+        breaks="The operator report counts the time of a called operator for its caller too.",
+        file="backend_template/ops/report/call_watch.cpp",
+        old="is_here ? total - made.inner_ns : 0",
+        new="is_here ? total : 0",
+        found_by="tests/python/operators/test_operator_report.py::"
+        "test_an_operators_own_time_is_without_those_that_it_calls",
+    ),
+    Mutant(
+        name="a_fallback_is_counted_twice",
+        breaks="torch.acme.fallback_stats() says two calls for each.",
+        file="backend_template/ops/copies/fallback_counts.cpp",
+        old="  ++counts_.calls;",
+        new="  counts_.calls += 2;",
+        found_by="tests/python/operators/test_operator_report.py::"
+        "test_what_is_copied_and_waited_for_is_what_the_trace_has",
+    ),
 )

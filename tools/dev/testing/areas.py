@@ -124,6 +124,21 @@ AREAS = (
         first=("tests/python/races",),
     ),
     Area(
+        "the operator report",
+        (
+            "backend_template/core/operators/*",
+            "backend_template/ops/report/*",
+            "backend_template/ops/copies/fallback_counts*",
+            "backend_template/module/*operators*",
+            "backend_template/module/program_place*",
+            "backend_template/module/_outback/operators.py",
+            "tests/python/operators/*",
+        ),
+        python=("tests/python/operators", "tests/python/ops"),
+        near=r"^core_test$",
+        first=("tests/python/operators",),
+    ),
+    Area(
         "the core",
         ("backend_template/core/*",),
         python=("tests/python", "tests/package/test_layers.py"),
@@ -220,6 +235,11 @@ AREAS = (
             *("tests/package/test_doctor*.py", "tests/package/test_variables_page.py"),
             "tests/package/test_wheel.py",
         ),
+    ),
+    Area(
+        "outback ops",
+        ("generators/cli/torch_outback/operators/*",),
+        python=("tests/package/test_ops.py", "tests/package/test_wheel.py"),
     ),
     Area("the command outback", ("generators/*",), python=("tests/package",)),
     # ---- Tests

@@ -107,6 +107,8 @@ decltype(auto) as_meta_argument(const Argument& argument) {
   if constexpr (std::is_same_v<Argument, std::optional<at::Tensor>>) {
     return argument && argument->defined() ? at::OptionalTensorRef(*argument)
                                            : at::OptionalTensorRef();
+  } else if constexpr (std::is_same_v<Argument, std::optional<at::Scalar>>) {
+    return argument ? at::OptionalScalarRef(&*argument) : at::OptionalScalarRef();
   } else if constexpr (std::is_same_v<Argument, c10::SymInt>) {
     return argument.guard_int(__FILE__, __LINE__);
   } else if constexpr (std::is_same_v<Argument, c10::SymIntArrayRef>) {

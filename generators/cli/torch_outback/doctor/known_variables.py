@@ -56,6 +56,14 @@ OURS: dict[str, tuple[str, str]] = {
     ),
     "OUTBACK_REPORT_LEAKS": (FLAG, "lists on stderr what is still allocated when the process ends"),
     "OUTBACK_SANITIZER": (FLAG, "looks for races between streams from the start"),
+    "OUTBACK_OPERATORS": (
+        "a file to write",
+        "records the operators of the process; %p in it stands for the process's number",
+    ),
+    "OUTBACK_OPERATORS_STACK": (
+        FLAG,
+        "whether OUTBACK_OPERATORS also records the lines that operators are called from",
+    ),
     "OUTBACK_HOST_DEVICES": (
         "a number, 0 to 64",
         "how many devices the host runtime has; this runtime uses the CPU's own memory and threads",

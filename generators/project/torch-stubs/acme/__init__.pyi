@@ -37,6 +37,8 @@ __all__ = [
     "LongStorage",
     "LongTensor",
     "MemPool",
+    "OperatorCalls",
+    "OperatorRecord",
     "ShortStorage",
     "ShortTensor",
     "Stream",
@@ -59,6 +61,7 @@ __all__ = [
     "device_memory_used",
     "device_of",
     "empty_cache",
+    "fallback_stats",
     "from_cuda",
     "get_allocator_backend",
     "get_amp_supported_dtype",
@@ -102,6 +105,7 @@ __all__ = [
     "memory_usage",
     "power_draw",
     "random",
+    "record_operators",
     "reset_accumulated_host_memory_stats",
     "reset_accumulated_memory_stats",
     "reset_max_memory_allocated",
@@ -271,6 +275,78 @@ class MemPool:
     def snapshot(self, include_traces: bool = ...) -> list[dict[str, typing.Any]]:
         """The pool's segments, as memory_snapshot lists them."""
 
+class OperatorCalls:
+    """All calls of one operator with one dtype, from one place, that the same one served."""
+    @property
+    def operator(self) -> str: ...
+    @property
+    def overload(self) -> str: ...
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def served(self) -> str: ...
+    @property
+    def place(self) -> str: ...
+    @property
+    def calls(self) -> int: ...
+    @property
+    def own_ns(self) -> int: ...
+    @property
+    def total_ns(self) -> int: ...
+    @property
+    def tensor_bytes(self) -> int: ...
+    @property
+    def bytes_to_host(self) -> int: ...
+    @property
+    def bytes_to_device(self) -> int: ...
+    @property
+    def bytes_on_devices(self) -> int: ...
+    @property
+    def copies(self) -> int: ...
+    @property
+    def waits(self) -> int: ...
+    @property
+    def flops(self) -> int | None: ...
+    def __init__(
+        self,
+        operator: str,
+        overload: str,
+        dtype: torch.dtype | None,
+        served: str,
+        place: str,
+        calls: int = ...,
+        own_ns: int = ...,
+        total_ns: int = ...,
+        tensor_bytes: int = ...,
+        bytes_to_host: int = ...,
+        bytes_to_device: int = ...,
+        bytes_on_devices: int = ...,
+        copies: int = ...,
+        waits: int = ...,
+        flops: int | None = ...,
+    ) -> None: ...
+    @property
+    def name(self) -> int: ...
+
+class OperatorRecord:
+    """What `record_operators` gives. It is filled when the block ends."""
+    @property
+    def operators(self) -> list[torch.acme.OperatorCalls]: ...
+    @property
+    def outside(self) -> dict[str, int]: ...
+    @property
+    def seconds(self) -> float: ...
+    def __init__(
+        self,
+        operators: list[torch.acme.OperatorCalls] = ...,
+        outside: dict[str, int] = ...,
+        seconds: float = ...,
+    ) -> None: ...
+    def document(self) -> dict[str, typing.Any]:
+        """All of it for JSON, with a number in "schema"."""
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Writes the document, which `outback ops --read` shows."""
+
 OutOfMemoryError = torch.OutOfMemoryError
 
 class ShortStorage(torch.storage._LegacyStorage): ...
@@ -423,6 +499,12 @@ class device_of(device):
 
 def empty_cache() -> None:
     """Gives cached memory that no tensor uses back."""
+
+def fallback_stats() -> dict[str, dict[str, int]]:
+    """Which operators have run on the CPU over copies of their tensors since the process began: of
+    each, "calls", "bytes_to_host" and "bytes_to_device". Empty where the CPU, or the device's twin,
+    reaches the device's memory. It is always counted.
+    """
 
 def from_cuda(tensor: torch.Tensor) -> torch.Tensor:
     """The same memory as a tensor of this backend's, as as_cuda does it the other way. The storage
@@ -598,6 +680,17 @@ def memory_usage(device: _Device = ...) -> int:
 
 def power_draw(device: _Device = ...) -> int:
     """The power that the device draws, in milliwatts."""
+
+class record_operators:
+    """Records the operators of all threads in a `with` block, and gives an OperatorRecord.
+
+    Args:
+        with_stack: also says from which line of Python each was called, but for those of a backward
+            pass that runs in a thread of autograd's.
+    """
+    def __init__(self, with_stack: bool = ...) -> None: ...
+    def __enter__(self) -> OperatorRecord: ...
+    def __exit__(self, *_: object) -> None: ...
 
 def reset_accumulated_host_memory_stats() -> None:
     """Sets what the pinned allocator ever allocated and freed to zero."""

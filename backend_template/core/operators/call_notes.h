@@ -1,0 +1,79 @@
+// What a call of an operator does besides computing: bytes that it copies, waits for the device,
+// and whose kernel it runs. Whoever does one of these notes it here, for the operator report
+// (ops/report/).
+#pragma once
+
+#include <c10/macros/Macros.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace outback::core {
+
+/// Whose kernel ran, as far as the engine that lends tensors knows (ops/in_place/). `none`: it had
+/// no part in the call.
+enum class lent_kernel : uint8_t { none, in_place, over_copies };
+
+struct call_notes {
+  uint64_t bytes_to_host = 0, bytes_to_device = 0, bytes_on_devices = 0;
+  uint64_t copies = 0;  // calls of the slot mem_copy
+  uint64_t waits = 0;   // of the host, for a stream or a device
+  lent_kernel kernel = lent_kernel::none;
+};
+
+/// Between the host and devices.
+struct copied_bytes {
+  uint64_t to_host = 0, to_device = 0;
+};
+
+namespace detail {
+inline constinit thread_local copied_bytes copied_by_thread;
+// Relaxed loads and stores: a thread may see a new value a moment later.
+inline constinit std::atomic<bool> are_calls_noted{false};
+// Of the innermost call of an operator in this thread; null outside of operators. Only while calls
+// are noted.
+inline constinit thread_local call_notes* notes_of_call = nullptr;
+// The slow paths.
+void note_copy(bool to_device, bool from_device, size_t size, bool by_slot) noexcept;
+void note_wait() noexcept;
+}  // namespace detail
+
+/// True while somebody records operators. Costs one load.
+inline bool are_calls_noted() noexcept {
+  return detail::are_calls_noted.load(std::memory_order_relaxed);
+}
+
+/// Returns what this thread has copied since it began, whether calls are noted or not.
+inline const copied_bytes& copied_by_thread() noexcept {
+  return detail::copied_by_thread;
+}
+
+/// A copy of `size` bytes has been enqueued, between the host and a device or between devices.
+inline void note_copy(bool to_device, bool from_device, size_t size) noexcept {
+  if (!to_device) detail::copied_by_thread.to_host += size;
+  if (!from_device) detail::copied_by_thread.to_device += size;
+  if (C10_UNLIKELY(are_calls_noted())) detail::note_copy(to_device, from_device, size, true);
+}
+
+/// The same for bytes that the CPU has copied by itself, in memory that it addresses.
+inline void note_moved(bool to_device, bool from_device, size_t size) noexcept {
+  if (C10_UNLIKELY(are_calls_noted())) detail::note_copy(to_device, from_device, size, false);
+}
+
+/// The host has waited for a stream or a device.
+inline void note_wait() noexcept {
+  if (C10_UNLIKELY(are_calls_noted())) detail::note_wait();
+}
+
+/// The call runs another device type's kernel.
+inline void note_kernel(lent_kernel kernel) noexcept {
+  if (C10_UNLIKELY(are_calls_noted()) && detail::notes_of_call != nullptr)
+    detail::notes_of_call->kernel = kernel;
+}
+
+/// Returns what was noted outside of operators since the process began; `kernel` says nothing.
+/// Thread-safe.
+call_notes notes_outside_operators() noexcept;
+
+}  // namespace outback::core

@@ -1,0 +1,88 @@
+#include "backend_template/module/program_place.h"
+
+#include <c10/util/StringUtil.h>
+#include <pybind11/pybind11.h>
+
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace py = pybind11;
+
+namespace outback::python {
+namespace {
+
+// Guarded by the GIL, and leaked: operators may run until the process ends.
+struct places {
+  // By the code, a reference to which is kept, and the line in it.
+  std::map<std::pair<PyObject*, int>, uint32_t> numbers;
+  std::map<PyObject*, bool> are_inner;  // of torch's sources; each a reference
+  std::vector<std::string> texts{""};
+};
+places& places_so_far() {
+  static auto& kept = *new places;
+  return kept;
+}
+
+std::string file_of(PyCodeObject* code) {
+  const auto name = py::reinterpret_steal<py::object>(
+      PyObject_GetAttrString(reinterpret_cast<PyObject*>(code), "co_filename"));
+  return name ? name.cast<std::string>() : std::string();
+}
+
+// "/…/site-packages/torch/"; those of our own sources are "<torch.acme._outback>/…".
+const std::string& folder_of_torch() {
+  static const auto& folder = *[] {
+    const auto file = py::module_::import("torch").attr("__file__").cast<std::string>();
+    return new std::string(file.substr(0, file.rfind('/') + 1));  // leaked
+  }();
+  return folder;
+}
+
+bool is_inner(PyCodeObject* code) {
+  auto* const key = reinterpret_cast<PyObject*>(code);
+  if (const auto known = places_so_far().are_inner.find(key);
+      known != places_so_far().are_inner.end()) {
+    return known->second;
+  }
+  const std::string file = file_of(code);
+  const bool inner = file.starts_with(folder_of_torch()) || file.starts_with("<");
+  places_so_far().are_inner.emplace(py::reinterpret_borrow<py::object>(key).release().ptr(), inner);
+  return inner;
+}
+
+uint32_t number_of(PyCodeObject* code, int line) {
+  auto* const key = reinterpret_cast<PyObject*>(code);
+  const auto [place, is_new] = places_so_far().numbers.try_emplace(
+      {key, line}, static_cast<uint32_t>(places_so_far().texts.size()));
+  if (is_new) {
+    Py_INCREF(key);
+    places_so_far().texts.push_back(c10::str(file_of(code), ":", line));
+  }
+  return place->second;
+}
+
+}  // namespace
+
+uint32_t number_of_place() {
+  // A thread without a state of Python's runs none; it need not get one.
+  if (!Py_IsInitialized() || PyGILState_GetThisThreadState() == nullptr) return 0;
+  const py::gil_scoped_acquire gil;
+  auto frame = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
+  while (frame) {
+    auto* const raw = reinterpret_cast<PyFrameObject*>(frame.ptr());
+    const auto code =
+        py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetCode(raw)));
+    auto* const of_frame = reinterpret_cast<PyCodeObject*>(code.ptr());
+    if (!is_inner(of_frame)) return number_of(of_frame, PyFrame_GetLineNumber(raw));
+    frame = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetBack(raw)));
+  }
+  return 0;
+}
+
+std::string text_of_place(uint32_t number) {
+  return places_so_far().texts.at(number);
+}
+
+}  // namespace outback::python

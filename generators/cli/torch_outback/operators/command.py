@@ -1,0 +1,120 @@
+"""The command `outback ops`."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import click
+
+from ..refused import Refused
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command(
+    "ops",
+    no_args_is_help=True,
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
+@click.argument("script", required=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.option("-m", "is_module", is_flag=True, help="SCRIPT is a module, as of python -m.")
+@click.option(
+    "--with-stack", is_flag=True, help="Tell apart the lines that operators are called from."
+)
+@click.option(
+    "--device-model",
+    "model_text",
+    default="",
+    metavar="RATES",
+    help="What your device can do, as 2TB/s,100TFLOP/s: the gain is the time above that.",
+)
+@click.option(
+    "--most", type=click.IntRange(min=1), default=20, show_default=True, help="Rows to show."
+)
+@click.option(
+    "--json",
+    "json_to",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write a document of JSON.",
+)
+@click.option(
+    "--html", "html_to", type=click.Path(dir_okay=False, path_type=Path), help="Write a page."
+)
+@click.option(
+    "--read", "to_read", type=_FILE, help="Show this document instead of running a SCRIPT."
+)
+@click.option(
+    "--diff",
+    "to_compare",
+    nargs=2,
+    type=_FILE,
+    metavar="BEFORE AFTER",
+    help="Compare two documents.",
+)
+@click.option(
+    "--list", "lists", is_flag=True, help="Say who would serve each operator of ATen's here."
+)
+@click.option(
+    "--skeleton",
+    "operator",
+    default="",
+    metavar="OPERATOR",
+    help="Print a kernel to begin with: of aten::addmm.",
+)
+@click.pass_context
+def ops(
+    context: click.Context,
+    script: str | None,
+    arguments: tuple[str, ...],
+    is_module: bool,
+    with_stack: bool,
+    model_text: str,
+    most: int,
+    json_to: Path | None,
+    html_to: Path | None,
+    to_read: Path | None,
+    to_compare: tuple[Path, Path] | None,
+    lists: bool,
+    operator: str,
+) -> None:
+    """Run SCRIPT, and say which operators it called, who served them, and which kernels to write
+    next.
+
+    Exits as the SCRIPT does; with 2 where nothing was recorded.
+    """
+    from . import comparing, document, gain, listing, page, rendering, running, skeleton
+
+    ways = [script, to_read, to_compare, lists, operator]
+    if sum(map(bool, ways)) != 1:
+        raise Refused("outback ops takes one of: a SCRIPT, --read, --diff, --list, --skeleton")
+    model = gain.read_model(model_text)
+    if operator:
+        click.echo(skeleton.text(operator), nl=False)
+        return
+    if lists:
+        served = listing.providers()
+        if json_to:
+            json_to.write_text(json.dumps(dataclasses.asdict(served), indent=1), encoding="utf-8")
+        for line in listing.lines(served):
+            click.echo(line)
+        return
+    if to_compare:
+        before, after = map(document.read, to_compare)
+        for line in rendering.of_changes(comparing.changes(before, after), most):
+            click.echo(line)
+        return
+    code = 0
+    if to_read:
+        found = document.read(to_read)
+    else:
+        found, code = running.run([*(["-m"] if is_module else []), script, *arguments], with_stack)
+    if json_to:
+        json_to.write_text(document.text(found), encoding="utf-8")
+    if html_to:
+        html_to.write_text(page.text(found, model), encoding="utf-8")
+    for line in rendering.lines(found, model, most):
+        click.echo(line)
+    context.exit(code if code >= 0 else 128 - code)

@@ -1,0 +1,165 @@
+"""A document, and what two differ in, as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import click
+
+from ..variables import printable
+from .comparing import Change
+from .document import Calls, Document
+from .gain import DeviceModel, gains
+
+_WIDEST = 60  # of a signature's first part
+
+
+def lines(document: Document, model: DeviceModel, most: int) -> Iterator[str]:
+    yield from _head(document)
+    yield ""
+    yield from _next(document, model, most)
+    yield ""
+    yield click.style("all operators", bold=True)
+    rows = [row for row in document.operators if row.served != "elsewhere"]
+    yield from _table(
+        ("own ms", "calls", "waits", "to host", "to device", "served", "dtype", "operator"),
+        [
+            (
+                milliseconds(row.own_ns),
+                f"{row.calls:,}",
+                f"{row.waits:,}",
+                size(row.bytes_to_host),
+                size(row.bytes_to_device),
+                row.served,
+                row.dtype,
+                _named(row),
+            )
+            for row in rows[:most]
+        ],
+        right=5,
+    )
+    if len(rows) > most:
+        rest = sum(row.own_ns for row in rows[most:])
+        yield f"{milliseconds(rest).rjust(10)}  {len(rows) - most} more; --most shows them"
+
+
+def _head(document: Document) -> Iterator[str]:
+    device = document.device or "no device was used"
+    where = {"cpu": "the CPU's kernels run in place", None: "kernels run over copies"}
+    how = where.get(document.kernels, f"the kernels of {document.kernels} run in place")
+    yield (
+        click.style(f"{document.backend}: {device}", bold=True) + f", torch {document.torch}; {how}"
+    )
+    total = sum(row.own_ns for row in document.operators)
+    told = ", ".join(f"{who} {share}" for who, share in shares(document))
+    processes = f", {document.processes} processes" if document.processes > 1 else ""
+    yield (
+        f"{document.seconds:.2f} s{processes}; {milliseconds(total)} ms in operators"
+        + (f": {told}" if told else "")
+    )
+    copied = [
+        f"{size(_total(document, field))} {way}"
+        for field, way in (
+            ("bytes_to_host", "to the host"),
+            ("bytes_to_device", "to the device"),
+            ("bytes_on_devices", "on devices"),
+        )
+    ]
+    waits = _total(document, "waits")
+    yield f"copied: {', '.join(copied)}; the host waited {waits:,} times"
+
+
+def _total(document: Document, field: str) -> int:
+    return sum(getattr(row, field) for row in document.operators) + document.outside[field]
+
+
+def shares(document: Document) -> list[tuple[str, str]]:
+    """Of the time in operators, by who served them."""
+    own: dict[str, int] = {}
+    for row in document.operators:
+        if row.served != "elsewhere":
+            own[row.served] = own.get(row.served, 0) + row.own_ns
+    total = sum(own.values()) or 1
+    return [(who, f"{ns / total:.0%}") for who, ns in sorted(own.items(), key=lambda it: -it[1])]
+
+
+def _next(document: Document, model: DeviceModel, most: int) -> Iterator[str]:
+    yield click.style("write these next", bold=True) + (
+        f" (the gain on a device of {model})"
+        if model.is_known
+        else " (the gain at most: --device-model knows what a device can do)"
+    )
+    found = [it for it in gains(document, model) if it.gain_ns > 0]
+    if not found:
+        yield "  nothing: no kernel of another device's was called"
+        return
+    shown = found[:most]
+    yield from _table(
+        ("gain ms", "own ms", "calls", "served", "dtype", "signature"),
+        [
+            (
+                milliseconds(it.gain_ns) + ("*" if it.by_bytes_alone else " "),
+                milliseconds(it.calls.own_ns),
+                f"{it.calls.calls:,}",
+                it.calls.served,
+                it.calls.dtype,
+                printable(it.calls.signature) + (f"  {it.calls.place}" if it.calls.place else ""),
+            )
+            for it in shown
+        ],
+        right=3,
+    )
+    if model.is_known and any(it.by_bytes_alone for it in shown):
+        yield "  * by its bytes alone: torch has no formula for its FLOPs"
+    yield f"  a kernel to begin with: outback ops --skeleton {shown[0].calls.name}"
+
+
+def of_changes(changes: Sequence[Change], most: int) -> Iterator[str]:
+    yield from _table(
+        ("own ms", "was", "change", "calls", "was", "served", "was", "dtype", "operator"),
+        [
+            (
+                milliseconds(it.own_ns),
+                milliseconds(it.own_ns_before),
+                f"{(it.own_ns - it.own_ns_before) / 1e6:+,.3f}",
+                f"{it.calls:,}",
+                f"{it.calls_before:,}",
+                it.served,
+                it.served_before if it.served_before != it.served else "",
+                it.dtype,
+                it.name,
+            )
+            for it in changes[:most]
+        ],
+        right=5,
+    )
+    if len(changes) > most:
+        yield f"  {len(changes) - most} more; --most shows them"
+
+
+def _named(row: Calls) -> str:
+    return printable(f"{row.name}  {row.place}" if row.place else row.name)
+
+
+def milliseconds(ns: float) -> str:
+    return f"{ns / 1e6:,.3f}"
+
+
+def size(count: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} TiB"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], right: int) -> Iterator[str]:
+    """The first `right` columns are numbers."""
+    widths = [max(len(row[at]) for row in (head, *rows)) for at in range(len(head))]
+    for row in (head, *rows):
+        cells = [
+            text.rjust(width) if at < right else text.ljust(width)
+            for at, (text, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        line = "  " + "  ".join(cells).rstrip()
+        yield click.style(line, dim=True) if row is head else line

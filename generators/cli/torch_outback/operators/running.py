@@ -1,0 +1,63 @@
+"""A program that runs with its operators recorded, in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..refused import Refused
+from . import document
+from .document import Document
+
+
+def run(arguments: Sequence[str], with_stack: bool) -> tuple[Document, int]:
+    """Runs Python with these arguments, and returns what its processes recorded, and its exit code.
+
+    Refused if none did.
+    """
+    with tempfile.TemporaryDirectory(prefix="outback-ops-") as folder:
+        wanted = {
+            "OUTBACK_OPERATORS": f"{folder}/%p.json",
+            "OUTBACK_OPERATORS_STACK": str(int(with_stack)),
+        }
+        with subprocess.Popen(
+            [sys.executable, *arguments], env={**os.environ, **wanted}
+        ) as process:
+            code = _end_of(process)
+        main = Path(folder, f"{process.pid}.json")
+        others = sorted(it for it in Path(folder).glob("*.json") if it != main)
+        files = [*([main] if main.exists() else []), *others]
+        if not files:
+            raise Refused(_why_nothing(code))
+        return document.sum_of(document.read(it) for it in files), code
+
+
+def _end_of(process: subprocess.Popen[bytes]) -> int:
+    """Control-C goes to the program too: it decides whether it ends."""
+    while True:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            continue
+
+
+def _why_nothing(code: int) -> str:
+    if code < 0:
+        return f"the program died of {_name_of(-code)}, and its record with it"
+    return (
+        f"the program ended with {code} and recorded nothing: it loads no backend of Outback's, or "
+        f"one that is older than this command; does `import torch` load it? "
+        f"(`outback doctor` says)"
+    )
+
+
+def _name_of(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,298 @@
+"""torch.acme.record_operators: which operators ran, who served them, and what that took."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import torch
+from torch.profiler import ProfilerActivity, profile
+from torch.utils.flop_counter import FlopCounterMode
+
+from .models import MODELS, cnn
+
+ROOT = Path(__file__).parents[3]
+CLI = ROOT / "generators/cli"
+sys.path.insert(0, str(ROOT))
+from conformance import by_schema  # noqa: E402
+
+pytestmark = pytest.mark.any_runtime
+acme = torch.acme
+
+
+def calls_of(record, **fields) -> int:
+    return sum(
+        row.calls
+        for row in record.operators
+        if all(getattr(row, name) == value for name, value in fields.items())
+    )
+
+
+def row_of(record, operator: str):
+    """The one of the device; that of other tensors only if there is none."""
+    rows = [row for row in record.operators if row.name == operator]
+    (row,) = [row for row in rows if row.served != "elsewhere"] or rows
+    return row
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_counts_are_the_profilers(name):
+    step = MODELS[name]()
+    step()
+    with profile(activities=[ProfilerActivity.CPU]) as profiled, acme.record_operators() as record:
+        step()
+    # The profiler's own list leaves out calls within calls of the same name.
+    events = [
+        each
+        for each in profiled.profiler.kineto_results.events()
+        if each.name().startswith("aten::")
+    ]
+    ours, theirs = Counter(), Counter(each.name() for each in events)
+    for row in record.operators:
+        ours[row.operator] += row.calls
+    assert ours == theirs
+    assert sum(row.own_ns for row in record.operators) < record.seconds * 1e9
+
+
+def test_times_are_the_profilers():
+    x = torch.ones(300, 300, device="acme")
+
+    def times() -> tuple[int, int]:
+        with profile(activities=[ProfilerActivity.CPU]) as it, acme.record_operators() as record:
+            x.mm(x)
+        (theirs,) = (
+            each for each in it.profiler.kineto_results.events() if each.name() == "aten::mm"
+        )
+        return row_of(record, "aten::mm").total_ns, theirs.duration_ns()
+
+    times()
+    # Once is enough: a process may lose its core between the two clocks.
+    assert any(abs(ours - theirs) < 0.05 * theirs for ours, theirs in (times() for _ in range(20)))
+
+
+def test_who_served_is_told():
+    x = torch.ones(3, 4, device="acme")
+    layer = torch.nn.Linear(4, 2, device="acme")
+    with acme.record_operators() as record:
+        layer(x + 1).zero_()
+        torch.ones(2).add_(1)
+        x.cpu()
+    assert row_of(record, "aten::add.Tensor").served == "in place"
+    assert row_of(record, "aten::linear").served == "composed"
+    assert row_of(record, "aten::addmm").served == "in place"
+    assert row_of(record, "aten::zero_").served == "vendor"  # of the project: src/kernels.cpp
+    assert row_of(record, "aten::copy_").served == "own"
+    assert row_of(record, "aten::add_.Tensor").served == "elsewhere"
+    assert row_of(record, "aten::add.Tensor").dtype == "float32"
+    assert row_of(record, "aten::copy_").bytes_to_host == 48
+
+
+def test_what_is_copied_and_waited_for_is_what_the_trace_has(run_python, tmp_path):
+    trace = tmp_path / "trace.txt"
+    told = run_python(
+        f"""
+        import json, sys, torch
+        sys.path.insert(0, {str(Path(__file__).parents[1])!r})
+        with torch.acme.record_operators() as record:
+            from operators.models import training_of_cnn
+            training_of_cnn()()
+        names = ("bytes_to_host", "bytes_to_device", "copies", "waits")
+        sums = {{
+            name: sum(getattr(row, name) for row in record.operators) + record.outside[name]
+            for name in names
+        }}
+        copied = [row for row in record.operators if row.served == "over copies"]
+        in_rows = {{
+            name: sum(getattr(row, name) for row in copied) for name in ("calls", *names[:2])
+        }}
+        stats = torch.acme.fallback_stats()
+        in_stats = {{name: sum(each[name] for each in stats.values()) for name in in_rows}}
+        print(json.dumps([sums, in_rows, in_stats, len(stats)]))
+        """,
+        OUTBACK_HOST_ADDRESSABLE="0",
+        OUTBACK_TRACE=str(trace),
+    )
+    sums, in_rows, in_stats, counted = json.loads(told.output)
+    lines = trace.read_text().splitlines()
+    copies = [line for line in lines if " mem_copy(" in line]
+    to_host = [line for line in copies if "dst_device=-1" in line]
+    size = lambda line: int(line.split("size=")[1].split(",")[0])  # noqa: E731
+    assert sums == {
+        "bytes_to_host": sum(map(size, to_host)),
+        "bytes_to_device": sum(map(size, copies)) - sum(map(size, to_host)),
+        "copies": len(copies),
+        "waits": sum("sync(" in line for line in lines),
+    }
+    assert in_rows == in_stats and in_rows["calls"] > 50
+    assert counted > 10
+
+
+def test_flops_are_those_that_torch_counts():
+    x = torch.randn(2, 3, 16, 16)
+    with FlopCounterMode(display=False) as counted:
+        cnn("cpu")(x).sum().backward()
+    model, x = cnn("acme"), x.to("acme")
+    with acme.record_operators() as record:
+        model(x).sum().backward()
+    flops = sum(row.flops or 0 for row in record.operators if row.served == "in place")
+    assert flops == counted.get_total_flops()
+    assert row_of(record, "aten::relu").flops is None
+    assert row_of(record, "aten::relu").tensor_bytes == 2 * 4 * (2 * 8 * (16 * 16 + 3 * 3))
+
+
+def test_a_call_that_calls_the_operator_again_is_composed():
+    x = torch.ones(3, 3, device="acme")
+    with acme.record_operators() as record, torch.autocast("acme", torch.bfloat16):
+        x.mm(x)
+    with acme.record_operators() as of_vmap:
+        torch.func.vmap(lambda row: row.add(1))(x)
+    rows = {
+        (row.dtype, row.served, row.calls) for row in record.operators if row.name == "aten::mm"
+    }
+    assert rows == {("float32", "composed", 1), ("bfloat16", "in place", 1)}
+    assert calls_of(of_vmap, name="aten::add.Tensor", served="in place") == 1
+    assert {row.served for row in of_vmap.operators if row.name == "aten::add.Tensor"} == {
+        *("composed", "in place")
+    }
+
+
+def test_what_a_capture_records_is_served_in_place():
+    x, y = torch.ones(3, device="acme"), torch.ones(3, device="acme")
+    graph = acme.CUDAGraph()
+    with acme.record_operators() as record, acme.graph(graph):
+        torch.add(x, x, out=y)
+    assert row_of(record, "aten::add.out").served == "in place"
+
+
+def test_a_recording_within_another_has_its_own_calls_only():
+    x = torch.ones(3, device="acme")
+    with acme.record_operators() as outer:
+        x.add(1)
+        with acme.record_operators() as inner:
+            x.add(1)
+        x.add(1)
+    assert calls_of(outer, operator="aten::add") == 3
+    assert calls_of(inner, operator="aten::add") == 1
+    x.add(1)
+    with acme.record_operators() as later:
+        pass
+    assert later.operators == []
+
+
+def test_an_operators_own_time_is_without_those_that_it_calls():
+    x = torch.ones(1000, 1000, device="acme")
+    with acme.record_operators() as record:
+        torch.nn.functional.linear(x, x, x[0])
+    linear, addmm = row_of(record, "aten::linear"), row_of(record, "aten::addmm")
+    assert linear.total_ns > addmm.own_ns > 1_000_000
+    assert linear.own_ns < linear.total_ns - addmm.total_ns + 1
+
+
+def test_a_call_that_fails_and_those_of_a_thread_that_is_gone_count():
+    x = torch.ones(3, device="acme")
+
+    def work() -> None:
+        for _ in range(5):
+            x.mul(2)
+
+    with acme.record_operators() as record:
+        with pytest.raises(RuntimeError, match="must match"):
+            x.add(torch.ones(2, device="acme"))
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        x.sub(1)
+    assert calls_of(record, name="aten::add.Tensor") == 1
+    assert calls_of(record, name="aten::mul.Tensor") == 5
+    assert calls_of(record, name="aten::sub.Tensor") == 1
+
+
+def test_the_place_is_the_programs_line():
+    x = torch.ones(3, device="acme")
+    layer = torch.nn.Softplus()
+    with acme.record_operators(with_stack=True) as record:
+        for _ in range(3):
+            layer(x)
+        x.exp()
+    lines = [int(row_of(record, each).place.rpartition(":")[2])
+             for each in ("aten::softplus", "aten::exp")]  # fmt: skip
+    assert row_of(record, "aten::softplus").place.startswith(f"{__file__}:")
+    assert row_of(record, "aten::softplus").calls == 3
+    assert lines[1] == lines[0] + 1
+
+
+def test_a_document_has_a_schema_and_the_signatures(tmp_path):
+    x = torch.ones(3, device="acme")
+    with acme.record_operators() as record:
+        x.neg()
+    record.save(tmp_path / "record.json")
+    document = json.loads((tmp_path / "record.json").read_text())
+    assert document["schema"] == 1 and document["backend"] == "acme"
+    schema = json.loads((CLI / "torch_outback/operators/schema/operators-1.json").read_text())
+    assert not list(by_schema.problems(document, schema, schema))
+    (neg,) = document["operators"]
+    assert neg["signature"] == "aten::neg(Tensor self) -> Tensor"
+    assert [file.name for file in tmp_path.iterdir()] == ["record.json"]
+    assert str(record).splitlines()[1].split()[:4] == ["aten::neg", "float32", "in", "place"]
+
+
+def test_a_variable_records_the_whole_process(run_python, tmp_path):
+    program = "import torch\ntorch.ones(3, device='acme').neg()\nimport os; print(os.getpid())"
+    process = run_python(program, OUTBACK_OPERATORS=str(tmp_path / "%p.json")).output
+    document = json.loads((tmp_path / f"{process}.json").read_text())
+    assert "aten::neg" in {row["operator"] for row in document["operators"]}
+
+
+def test_who_would_serve_is_known_of_each_overload():
+    from torch.acme._outback import operators
+
+    served = operators.providers()
+    assert len(served) > 2500
+    for operator, who in (
+        ("aten::add.Tensor", "in place"),
+        ("aten::native_batch_norm", "in place"),
+        ("aten::linear", "composed"),
+        ("aten::zero_", "vendor"),
+        ("aten::copy_", "own"),
+        ("aten::_cudnn_rnn", "refused"),
+    ):
+        assert served[operator] == who, operator
+
+
+def test_recording_takes_less_than_a_microsecond_a_call():
+    x = torch.ones((), device="acme")
+
+    def nanoseconds() -> float:
+        """Of this thread, in the quietest of many short stretches."""
+        stretches = []
+        for _ in range(200):
+            begun = time.thread_time_ns()
+            for _ in range(100):
+                x.add(x)
+            stretches.append((time.thread_time_ns() - begun) / 100)
+        return min(stretches)
+
+    off = nanoseconds()
+    with acme.record_operators():
+        on = nanoseconds()
+    assert on - off < 1000
+
+
+def test_the_command_shows_what_a_program_called(tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text("import torch\ntorch.ones(3, device='acme').neg()\n")
+    path = os.pathsep.join([os.environ["PYTHONPATH"], str(CLI)])
+    told = subprocess.run(
+        [sys.executable, "-m", "torch_outback", "ops", str(script)],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert told.returncode == 0, told
+    assert re.search(r"1  in place  float32  aten::neg\(Tensor self\) -> Tensor\n", told.stdout)
