@@ -65,10 +65,15 @@ ROOMS_OF_CORE = {
     "twin": {"devices", "runtime"},
     "captures": {"devices", "runtime"},
     "races": {"runtime"},
-    "streams": {"races", "captures", "twin", "devices", "runtime"},
-    "memory": {"streams", "races", "captures", "twin", "devices", "runtime"},
-    "interfaces": {"memory", "streams", "races", "captures", "twin", "devices", "runtime"},
-    "graphs": {"interfaces", "memory", "streams", "captures", "twin", "devices", "runtime"},
+    "timeline": {"captures", "twin", "devices", "runtime"},
+    "streams": {"timeline", "races", "captures", "twin", "devices", "runtime"},
+    "memory": {"streams", "timeline", "races", "captures", "twin", "devices", "runtime"},
+    "interfaces": {
+        *("memory", "streams", "timeline", "races", "captures", "twin", "devices", "runtime"),
+    },
+    "graphs": {
+        *("interfaces", "memory", "streams", "timeline", "captures", "twin", "devices", "runtime"),
+    },
 }
 
 
