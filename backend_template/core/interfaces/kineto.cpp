@@ -106,6 +106,15 @@ std::string name_on_device(const recorded_work& piece, const ITraceActivity* in)
   return in == nullptr ? "kernel" : in->name();
 }
 
+// What ends with its operator ends when torch says that the operator did.
+void set_times(GenericTraceActivity& of, const recorded_work& piece, int64_t begin, int64_t end,
+               const ITraceActivity* in) {
+  const bool ends_with_it = piece.kind == work::kernel_in_place || piece.kind == work::fallback;
+  if (ends_with_it && in != nullptr) end = in->timestamp() + in->duration();
+  of.startTime = std::min(begin, end);
+  of.endTime = end;
+}
+
 void add_facts(GenericTraceActivity& to, const recorded_work& piece) {
   to.addMetadata("device", int{piece.device});
   if (piece.stream != no_stream) to.addMetadata("stream", int64_t{piece.stream});
@@ -116,8 +125,7 @@ GenericTraceActivity on_host(const recorded_work& piece, const ITraceActivity* i
   std::string name = format("{}::{}", backend_name(), text_of(piece.kind).slot);
   if (piece.kind == work::fallback) name = "fallback: " + (in == nullptr ? name : in->name());
   GenericTraceActivity made(span(), ActivityType::PRIVATEUSE1_RUNTIME, name);
-  made.startTime = piece.host_begin;
-  made.endTime = piece.host_end;
+  set_times(made, piece, piece.host_begin, piece.host_end, in);
   made.device = libkineto::processId();
   made.resource = made.threadId = piece.thread;
   made.linked = in;
@@ -127,8 +135,7 @@ GenericTraceActivity on_host(const recorded_work& piece, const ITraceActivity* i
 
 GenericTraceActivity on_device(const recorded_work& piece, const ITraceActivity* in) {
   GenericTraceActivity made(span(), text_of(piece.kind).type, name_on_device(piece, in));
-  made.startTime = piece.device_begin;
-  made.endTime = piece.device_end;
+  set_times(made, piece, piece.device_begin, piece.device_end, in);
   made.device = piece.device;
   made.resource = row_of(piece);
   made.threadId = piece.thread;

@@ -115,10 +115,12 @@ void add_to(recorder& to, std::vector<recorded_work>& list, const recorded_work&
 
 }  // namespace
 
-void keep(uint64_t profile, const recorded_work& done) noexcept {
+void keep(uint64_t profile, const recorded_work& done, bool is_lost) noexcept {
   recorder& to = the_recorder();
   const std::lock_guard lock(to.mutex);
-  if (to.profile == profile) add_to(to, to.done, done);
+  if (to.profile != profile) return;
+  add_to(to, to.done, done);
+  to.lost += is_lost ? 1 : 0;
 }
 
 void keep_timed(uint64_t profile, const recorded_work& enqueued, outback_event begin,

@@ -10,8 +10,9 @@
 
 namespace outback::core {
 
-/// Keeps a piece whose times are known. Does nothing unless `profile` still records.
-void keep(uint64_t profile, const recorded_work& done) noexcept;
+/// Keeps a piece whose times are known, as far as they ever will be: `is_lost` says that the device
+/// should have told its own and did not. Does nothing unless `profile` still records.
+void keep(uint64_t profile, const recorded_work& done, bool is_lost = false) noexcept;
 
 /// Keeps a piece that stands between two events, and owns these from now on.
 void keep_timed(uint64_t profile, const recorded_work& enqueued, outback_event begin,

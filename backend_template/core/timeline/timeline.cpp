@@ -77,12 +77,13 @@ void piece::end() noexcept {
                      .device_end = 0};
   if (end != nullptr) return keep_timed(profile, made, begin, end);
   return_event(profile, device_, begin);
-  if (runtime().events == nullptr) {
+  const bool has_events = runtime().events != nullptr;
+  if (!has_events) {
     // Nothing else tells when the device did it. Without streams it was during the call.
     made.device_begin = made.host_begin;
     made.device_end = made.host_end;
   }
-  keep(profile, made);
+  keep(profile, made, /*is_lost=*/has_events);
 }
 
 void piece::drop() noexcept {

@@ -1,0 +1,185 @@
+"""Profiles that do not end as they should: each leaves the program as it is without one."""
+
+import os
+from pathlib import Path
+
+import pytest
+import torch_acme
+
+pytestmark = [pytest.mark.turns_on_groups, pytest.mark.turns_on_driver]
+
+PROGRAM = """
+import os, threading, time
+import torch, torch_acme
+from torch.autograd import DeviceType
+from torch.profiler import ProfilerActivity, profile
+
+BOTH = [ProfilerActivity.CPU, ProfilerActivity.PrivateUse1]
+def copy():
+    pinned = torch.ones(1 << 18).pin_memory()
+    x = pinned.to("acme", non_blocking=True)
+    torch.acme.synchronize()
+    assert x.sum().item() == 1 << 18
+
+def pieces(profiled):
+    return [e.name for e in profiled.events() if e.device_type == DeviceType.PrivateUse1]
+
+def copies(profiled):
+    return pieces(profiled).count("Memcpy HtoD")
+"""
+
+
+@pytest.fixture
+def run_profiled(run_python):
+    """Kineto says on stderr when it starts and stops, unless it is told not to."""
+
+    def run(source: str, *, check: bool = True, **environment: str):
+        return run_python(PROGRAM + source, check=check, KINETO_LOG_LEVEL="9", **environment)
+
+    return run
+
+
+@pytest.fixture
+def protected_path() -> str:
+    folder = Path(torch_acme.__file__).parents[2] / "python_protected"
+    if not folder.is_dir():
+        pytest.skip("this build has no python_protected")
+    return os.fspath(folder)
+
+
+def test_a_profile_that_is_never_stopped(run_profiled):
+    """Torch warns, and crashes when its own libraries end, which they do not here."""
+    done = run_profiled(
+        """
+profile(activities=BOTH).start()
+copy()
+print("done")
+""",
+        check=False,
+    )
+    assert (done.code, done.output) == (0, "done"), done
+
+
+def test_a_profile_whose_program_raises(run_profiled):
+    run_profiled(
+        """
+try:
+    with profile(activities=BOTH):
+        copy()
+        raise KeyError
+except KeyError:
+    pass
+with profile(activities=BOTH) as second:
+    copy()
+assert copies(second) == 1, pieces(second)
+"""
+    )
+
+
+@pytest.mark.parametrize("started", [True, False])
+def test_a_child_of_a_profiled_process(run_profiled, started):
+    run_profiled(
+        f"""
+if {started}:
+    copy()
+with profile(activities=BOTH) as profiled:
+    if {started}:
+        copy()
+    child = os.fork()
+    if child == 0:
+        torch.ones(2) + 1
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    if {started}:
+        copy()
+assert copies(profiled) == 2 * {started}
+"""
+    )
+
+
+# A device that makes no event, or records none, or does not tell the time between two.
+@pytest.mark.parametrize("slot", ["events.create", "events.record", "events.elapsed"])
+def test_a_device_that_tells_no_time(run_profiled, slot):
+    done = run_profiled(
+        """
+with profile(activities=BOTH) as profiled:
+    copy()
+assert copies(profiled) == 0, pieces(profiled)
+assert [e for e in profiled.events() if e.name == "acme::mem_copy"]
+assert [e for e in profiled.events() if e.name == "acme::device_sync"]
+copy()
+""",
+        check=False,
+        OUTBACK_FAULTS=f"{slot}:*=internal",
+    )
+    assert done.code == 0, done
+    assert "of 1 pieces of work the profile has no time on the device" in done.errors
+
+
+def test_a_device_that_fails_while_it_is_profiled(run_profiled):
+    run_profiled(
+        """
+x = torch.empty(1 << 18, device="acme")
+pinned = torch.ones(1 << 18).pin_memory()
+with profile(activities=BOTH) as profiled:
+    copy()
+    try:
+        x.copy_(pinned, non_blocking=True)
+    except RuntimeError as error:
+        assert "mem_copy(device 0, 1048576 bytes)" in str(error), error
+    else:
+        raise AssertionError("the copy was to fail")
+    copy()
+assert copies(profiled) == 2, pieces(profiled)
+""",
+        OUTBACK_FAULTS="mem_copy:2=internal",
+    )
+
+
+def test_a_thread_enqueues_while_the_profile_ends(run_profiled):
+    run_profiled(
+        """
+over = False
+
+def work():
+    stream = torch.acme.Stream()
+    with torch.acme.stream(stream):
+        x = torch.empty(1 << 10, device="acme")
+        source = torch.ones(1 << 10).pin_memory()
+        while not over:
+            x.copy_(source, non_blocking=True)
+            time.sleep(0.0005)
+    stream.synchronize()
+
+threads = [threading.Thread(target=work) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for _ in range(3):
+    with profile(activities=BOTH[1:]) as profiled:
+        copy()
+    assert copies(profiled) >= 1
+over = True
+for thread in threads:
+    thread.join()
+"""
+    )
+
+
+def test_fallbacks_are_named(run_profiled, protected_path):
+    """On memory apart, where each operator without a kernel goes over copies."""
+    run_profiled(
+        """
+x = torch.ones(64, 64, device="acme")
+torch.acme.synchronize()
+with profile(activities=BOTH) as profiled:
+    x @ x
+named = [e for e in profiled.events() if e.name.startswith("fallback")]
+assert [e.name for e in named] == ["fallback: aten::mm"], named
+assert named[0].device_type == DeviceType.CPU
+assert pieces(profiled) == ["Memcpy DtoH", "Memcpy HtoD"], pieces(profiled)
+by_id = {e.id: e for e in profiled.events()}
+assert by_id[named[0].linked_correlation_id].name == "aten::mm"
+""",
+        PYTHONPATH=protected_path,
+        OUTBACK_HOST_PROTECTED="1",
+    )
