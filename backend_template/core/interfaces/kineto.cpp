@@ -1,8 +1,8 @@
 // The device's timeline (timeline/timeline.h) as a profiler of kineto's, which torch.profiler drives:
 // kineto tells which operator each thread is in, and takes the pieces of work in the end.
 //
-// torch 2.12 and later have a registry of their own for this (privateuse1_profiler.h), which hands
-// what it gets to the function that is called here, and which torch 2.11 has too.
+// Later torches than 2.11 have a registry of their own for this (privateuse1_profiler.h). It hands
+// what it gets to the function that is called here, which 2.11 has too.
 #include "backend_template/core/interfaces/registries.h"
 
 #if __has_include(<kineto/libkineto.h>)
@@ -28,6 +28,7 @@ namespace libkineto {
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -45,8 +46,8 @@ using libkineto::GenericTraceActivity;
 using libkineto::ITraceActivity;
 
 // How a kind of work is called: on the device's rows as other devices call it, which tools that
-// read traces know; on the host's by the slot. Null where it has no row there, and for `on_device`
-// also where the operator's name is the better one.
+// read traces know; on the host's by the slot. Null where it has no row there, and for kernels,
+// which have no name but their operator's.
 struct kind_text {
   work kind;
   ActivityType type;
@@ -103,7 +104,14 @@ std::string name_on_device(const recorded_work& piece, const ITraceActivity* in)
   if (piece.name != nullptr) return piece.name;
   const char* const text = text_of(piece.kind).on_device;
   if (text != nullptr) return text;
-  return in == nullptr ? "kernel" : in->name();
+  // "cpu::mm" and "acme::zero_", by whose kernel it is. Not "aten::mm": whoever counts operators by
+  // their names would count each twice.
+  const std::string whose = piece.kind == work::kernel_in_place ? "cpu" : backend_name();
+  if (in == nullptr) return whose + "::kernel";
+  const std::string name = in->name();
+  constexpr std::string_view of_torch = "aten::";
+  const bool is_torchs = std::string_view(name).substr(0, of_torch.size()) == of_torch;
+  return whose + "::" + (is_torchs ? name.substr(of_torch.size()) : name);
 }
 
 // What ends with its operator ends when torch says that the operator did.
@@ -141,9 +149,6 @@ GenericTraceActivity on_device(const recorded_work& piece, const ITraceActivity*
   made.threadId = piece.thread;
   made.linked = in;
   add_facts(made, piece);
-  if (piece.kind == work::kernel_in_place) {
-    made.addMetadataQuoted("kernel", "the CPU's, in place");
-  }
   return made;
 }
 

@@ -9,10 +9,12 @@ import torch_acme
 pytestmark = [pytest.mark.turns_on_groups, pytest.mark.turns_on_driver]
 
 PROGRAM = """
-import os, threading, time
+import os, sys, threading, time
 import torch, torch_acme
-from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
+
+sys.path.insert(0, FOLDER)
+from recorded import everything, from_where, on_device
 
 BOTH = [ProfilerActivity.CPU, ProfilerActivity.PrivateUse1]
 def copy():
@@ -22,7 +24,7 @@ def copy():
     assert x.sum().item() == 1 << 18
 
 def pieces(profiled):
-    return [e.name for e in profiled.events() if e.device_type == DeviceType.PrivateUse1]
+    return [each.name for each in on_device(profiled)]
 
 def copies(profiled):
     return pieces(profiled).count("Memcpy HtoD")
@@ -33,8 +35,10 @@ def copies(profiled):
 def run_profiled(run_python):
     """Kineto says on stderr when it starts and stops, unless it is told not to."""
 
+    program = PROGRAM.replace("FOLDER", repr(str(Path(__file__).parent)))
+
     def run(source: str, *, check: bool = True, **environment: str):
-        return run_python(PROGRAM + source, check=check, KINETO_LOG_LEVEL="9", **environment)
+        return run_python(program + source, check=check, KINETO_LOG_LEVEL="9", **environment)
 
     return run
 
@@ -114,8 +118,8 @@ def test_a_device_that_tells_no_time(run_profiled, slot):
 with profile(activities=BOTH) as profiled:
     copy()
 assert copies(profiled) == 0, pieces(profiled)
-assert [e for e in profiled.events() if e.name == "acme::mem_copy"]
-assert [e for e in profiled.events() if e.name == "acme::device_sync"]
+names = [each.name for each in everything(profiled)]
+assert "acme::mem_copy" in names and "acme::device_sync" in names
 copy()
 """,
         check=False,
@@ -162,12 +166,10 @@ x = torch.ones(64, 64, device="acme")
 torch.acme.synchronize()
 with profile(activities=BOTH) as profiled:
     x @ x
-named = [e for e in profiled.events() if e.name.startswith("fallback")]
-assert [e.name for e in named] == ["fallback: aten::mm"], named
-assert named[0].device_type == DeviceType.CPU
+(named,) = [each for each in everything(profiled) if each.name.startswith("fallback")]
+assert named.name == "fallback: aten::mm" and not named.is_on_device
+assert from_where(profiled, named).name == "aten::mm"
 assert pieces(profiled) == ["Memcpy DtoH", "Memcpy HtoD"], pieces(profiled)
-by_id = {e.id: e for e in profiled.events()}
-assert by_id[named[0].linked_correlation_id].name == "aten::mm"
 """,
         PYTHONPATH=protected_path,
         OUTBACK_HOST_PROTECTED="1",

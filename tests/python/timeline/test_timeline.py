@@ -6,8 +6,9 @@ from collections import defaultdict
 
 import pytest
 import torch
-from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile, record_function
+
+from .recorded import everything, from_where, on_device, on_host
 
 pytestmark = [pytest.mark.turns_on_groups, pytest.mark.turns_on_memory]
 
@@ -30,27 +31,11 @@ def sleeps():
         pytest.skip("this runtime has no group callbacks")
 
 
-def on_device(profiled):
-    """The pieces on the device's rows, in the order of their beginnings."""
-    pieces = [
-        event
-        for event in profiled.events()
-        if event.device_type == DeviceType.PrivateUse1 and not event.is_user_annotation
-    ]
-    return sorted(pieces, key=lambda event: event.time_range.start)
-
-
 def rows(profiled):
     by_row = defaultdict(list)
-    for event in on_device(profiled):
-        by_row[event.device_index, event.device_resource_id].append(event.name)
+    for piece in on_device(profiled):
+        by_row[piece.device, piece.row].append(piece.name)
     return dict(by_row)
-
-
-def from_where(profiled, piece):
-    """The operator that a piece came from."""
-    by_id = {e.id: e for e in profiled.events() if e.device_type == DeviceType.CPU}
-    return by_id[piece.linked_correlation_id]
 
 
 def copies(stream):
@@ -76,22 +61,21 @@ def test_copies_stand_on_the_row_of_their_stream(side):
         operator = from_where(profiled, piece)
         assert operator.name == "aten::copy_"
         # The host calls first, and the device does it then.
-        assert piece.time_range.start >= operator.time_range.start
-        assert [kernel.name for kernel in operator.kernels] == [piece.name]
+        assert piece.start >= operator.start
 
 
 def test_pieces_of_a_stream_come_one_after_another(side):
     pieces = on_device(copies(side))
     for before, after in zip(pieces, pieces[1:], strict=False):
-        assert before.time_range.end <= after.time_range.start + 1  # us: two clocks
+        assert before.end <= after.start + 1  # us: two clocks
 
 
 def test_the_times_are_within_the_profile(side):
     profiled = copies(side)
-    whole = [e.time_range for e in profiled.events() if e.device_type == DeviceType.CPU]
-    first, last = min(r.start for r in whole), max(r.end for r in whole)
+    whole = on_host(profiled)
+    first, last = min(each.start for each in whole), max(each.end for each in whole)
     for piece in on_device(profiled):
-        assert first <= piece.time_range.start <= piece.time_range.end <= last
+        assert first <= piece.start <= piece.end <= last
 
 
 def test_a_stream_that_sleeps_shows_how_long(side, sleeps):
@@ -100,12 +84,12 @@ def test_a_stream_that_sleeps_shows_how_long(side, sleeps):
             torch.acme._sleep(60 * MILLISECOND)
         side.synchronize()
     (piece,) = on_device(profiled)
-    assert (piece.name, piece.device_resource_id) == ("host callback", side.stream_id)
-    assert piece.time_range.elapsed_us() >= 60_000
-    waits = [e for e in profiled.events() if e.name == "acme::streams.sync"]
+    assert (piece.name, piece.row) == ("host callback", side.stream_id)
+    assert piece.length >= 60_000
+    waits = [each for each in on_host(profiled) if each.name == "acme::streams.sync"]
     # The host waited for about that long, and ended when the stream had.
-    assert max(wait.time_range.end for wait in waits) >= piece.time_range.end - 1
-    assert sum(wait.time_range.elapsed_us() for wait in waits) <= piece.time_range.elapsed_us() * 2
+    assert max(wait.end for wait in waits) >= piece.end - 1
+    assert sum(wait.length for wait in waits) <= piece.length * 2
 
 
 def test_work_behind_a_sleep_begins_after_it(side, sleeps):
@@ -117,9 +101,9 @@ def test_work_behind_a_sleep_begins_after_it(side, sleeps):
         side.synchronize()
     assert x.numel() == SIZE // 4
     slept, copied = on_device(profiled)
-    assert copied.time_range.start >= slept.time_range.end - 1
-    call = next(e for e in profiled.events() if e.name == "acme::mem_copy")
-    assert copied.time_range.start - call.time_range.start >= 20_000  # asynchronous, and shown so
+    assert copied.start >= slept.end - 1
+    call = next(each for each in on_host(profiled) if each.name == "acme::mem_copy")
+    assert copied.start - call.start >= 20_000  # asynchronous, and shown so
 
 
 def runs_in_place():
@@ -134,13 +118,14 @@ def test_an_operator_that_the_cpu_computes_in_place_is_a_piece():
     with profile(activities=BOTH) as profiled:
         x @ x
         x + x
-    assert rows(profiled) == {(0, 0): ["aten::mm", "aten::add"]}
+    assert rows(profiled) == {(0, 0): ["cpu::mm", "cpu::add"]}
     for piece in on_device(profiled):
         operator = from_where(profiled, piece)
-        assert operator.name == piece.name
-        assert operator.time_range.start <= piece.time_range.start
-        assert piece.time_range.end <= operator.time_range.end
-    times = {e.key: e for e in profiled.key_averages()}
+        assert operator.name == piece.name.replace("cpu::", "aten::")
+        assert operator.start <= piece.start
+        assert piece.end <= operator.end
+    times = {each.key: each for each in profiled.key_averages()}
+    assert times["aten::mm"].count == 1
     assert times["aten::mm"].device_time_total > 0
     assert times["aten::matmul"].device_time_total == times["aten::mm"].device_time_total
 
@@ -153,7 +138,7 @@ def test_a_kernel_of_the_vendors_is_a_piece(side):
             x.zero_()
         side.synchronize()
     (piece,) = on_device(profiled)
-    assert (piece.name, piece.device_resource_id) == ("aten::zero_", side.stream_id)
+    assert (piece.name, piece.row) == ("acme::zero_", side.stream_id)
     assert from_where(profiled, piece).name == "aten::zero_"
 
 
@@ -204,7 +189,7 @@ def test_a_profile_of_the_cpu_alone_has_no_pieces(side):
             torch.ones(SIZE // 4, device="acme").clone()
         side.synchronize()
     assert not on_device(profiled)
-    assert not [e for e in profiled.events() if e.name.startswith("acme::")]
+    assert not [each for each in everything(profiled) if each.name.startswith("acme::")]
 
 
 def test_a_profile_of_the_device_alone_has_pieces_of_no_operator(side, copy_one):
@@ -213,7 +198,7 @@ def test_a_profile_of_the_device_alone_has_pieces_of_no_operator(side, copy_one)
             copy_one()
         side.synchronize()
     (piece,) = on_device(profiled)
-    assert piece.name == "Memcpy HtoD" and piece.linked_correlation_id == 0
+    assert piece.name == "Memcpy HtoD" and piece.operator == 0
 
 
 def test_a_range_stands_above_its_work_on_the_devices_row(side, copy_one):
@@ -222,14 +207,11 @@ def test_a_range_stands_above_its_work_on_the_devices_row(side, copy_one):
             copy_one()
         side.synchronize()
     (piece,) = on_device(profiled)
-    (above,) = [
-        e
-        for e in profiled.events()
-        if e.name == "mine" and e.device_type == DeviceType.PrivateUse1
-    ]
-    assert above.device_resource_id == side.stream_id
-    assert above.time_range.start <= piece.time_range.start
-    assert above.time_range.end >= piece.time_range.end
+    (above,) = [each for each in everything(profiled) if each.is_on_device and each.is_range]
+    assert above.name == "mine"
+    assert above.row == side.stream_id
+    assert above.start <= piece.start
+    assert above.end >= piece.end
 
 
 def test_threads_have_their_own_operators(side):
@@ -326,6 +308,6 @@ def test_what_a_capture_records_is_no_piece(side):
                 x.zero_()
         except (NotImplementedError, RuntimeError) as error:
             pytest.skip(f"this runtime captures nothing: {error}")
-    assert not [piece for piece in on_device(profiled) if piece.name == "aten::zero_"]
+    assert not [piece for piece in on_device(profiled) if piece.name == "acme::zero_"]
     graph.replay()
     assert x.tolist() == [0.0] * 16
