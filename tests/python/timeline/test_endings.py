@@ -21,7 +21,12 @@ def copy():
     pinned = torch.ones(1 << 18).pin_memory()
     x = pinned.to("acme", non_blocking=True)
     torch.acme.synchronize()
-    assert x.sum().item() == 1 << 18
+    made.append(x)
+
+made = []
+
+def check():
+    assert all(torch.equal(x.cpu(), torch.ones(1 << 18)) for x in made)
 
 def pieces(profiled):
     return [each.name for each in on_device(profiled)]
@@ -87,6 +92,7 @@ assert copies(forking) == 2, pieces(forking)
 
 profile(activities=BOTH).start()
 copy()
+check()
 print("done")
 """,
         check=False,
@@ -106,6 +112,7 @@ with profile(activities=BOTH) as profiled:
     assert os.waitpid(child, 0)[1] == 0
 assert copies(profiled) == 0
 copy()
+check()
 """
     )
 
@@ -121,6 +128,7 @@ assert copies(profiled) == 0, pieces(profiled)
 names = [each.name for each in everything(profiled)]
 assert "acme::mem_copy" in names and "acme::device_sync" in names
 copy()
+check()
 """,
         check=False,
         OUTBACK_FAULTS=f"{slot}:*=internal",
