@@ -11,6 +11,8 @@ def test_a_collective_is_a_piece_of_its_operator(run_ranks):
     run_ranks(
         f"""
         sys.path.insert(0, {str(Path(__file__).parents[1])!r})
+        import warnings
+        warnings.filterwarnings("ignore", message=".*Profiler clears events")  # torch 2.11
         from torch.profiler import ProfilerActivity, profile
         from timeline.recorded import from_where, on_device
 

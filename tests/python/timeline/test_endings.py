@@ -9,13 +9,14 @@ import torch_acme
 pytestmark = [pytest.mark.turns_on_groups, pytest.mark.turns_on_driver]
 
 PROGRAM = """
-import os, sys, threading, time
+import os, sys, threading, time, warnings
 import torch, torch_acme
 from torch.profiler import ProfilerActivity, profile
 
 sys.path.insert(0, FOLDER)
 from recorded import everything, from_where, on_device
 
+warnings.filterwarnings("ignore", message=".*Profiler clears events")  # torch 2.11 always says so
 BOTH = [ProfilerActivity.CPU, ProfilerActivity.PrivateUse1]
 def copy():
     pinned = torch.ones(1 << 18).pin_memory()
@@ -37,7 +38,7 @@ def copies(profiled):
 
 
 @pytest.fixture
-def run_profiled(run_python):
+def run_profiled(real_streams, run_python):
     """Kineto says on stderr when it starts and stops, unless it is told not to."""
 
     program = PROGRAM.replace("FOLDER", repr(str(Path(__file__).parent)))
@@ -101,7 +102,7 @@ print("done")
     assert (done.code, done.output) == (0, "done"), done
 
 
-def test_a_child_may_use_the_device_first(run_profiled):
+def test_a_child_may_use_the_device_first(run_profiled, counts_without_driver):
     run_profiled(
         """
 with profile(activities=BOTH) as profiled:
@@ -152,7 +153,7 @@ def work():
             time.sleep(0.0005)
     stream.synchronize()
 
-threads = [threading.Thread(target=work) for _ in range(2)]
+threads = [threading.Thread(target=work, daemon=True) for _ in range(2)]
 for thread in threads:
     thread.start()
 for _ in range(3):
