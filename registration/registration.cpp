@@ -129,6 +129,7 @@ void register_backend(const backend_options& options) {
   }
   registration::register_backend_meta(options);
   core::register_profiler();
+  core::register_timeline();
   core::register_ddp_timer();
   core::register_accelerator_graph();
   registered_as.store(new identity{options.name, options.runtime}, std::memory_order_release);

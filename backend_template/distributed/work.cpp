@@ -48,6 +48,7 @@ void device_work::begin_here(const start& call) {
     const std::lock_guard lock(mutex_);
     if (ends_) return;  // aborted before it was begun
   }
+  core::begin_collective(recorded_);
   try {
     const below_autograd guard;
     follow(call());
@@ -109,6 +110,7 @@ void device_work::complete(std::exception_ptr error) noexcept {
     const std::lock_guard lock(mutex_);
     transports = std::move(transports_);
   }
+  core::end_collective(recorded_, lent_.result_stream().device_index(), what_.name);
   try {
     if (!error) lent_.give_back();
     if (!error && opType_ == c10d::OpType::RECVANYSOURCE) source_ = transports->sourceRank();

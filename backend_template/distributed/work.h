@@ -7,6 +7,7 @@
 #include <functional>
 #include <vector>
 
+#include "backend_template/core/timeline/timeline.h"
 #include "backend_template/distributed/loans.h"
 #include "backend_template/distributed/operation.h"
 
@@ -72,6 +73,7 @@ class device_work final : public c10d::Work {
   loans lent_;
   std::vector<std::vector<at::Tensor>> outputs_;
   c10::intrusive_ptr<c10::ivalue::Future> future_;
+  core::begun_collective recorded_ = core::call_collective();  // for a profile
 
   // Guarded by mutex_, as completed_ and exception_ are.
   c10::intrusive_ptr<c10d::Work> transports_;  // null until it is begun, and once it is complete

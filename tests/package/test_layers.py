@@ -66,10 +66,17 @@ ROOMS_OF_CORE = {
     "captures": {"devices", "runtime"},
     "races": {"runtime"},
     "operators": set(),
-    "streams": {"operators", "races", "captures", "twin", "devices", "runtime"},
-    "memory": {"streams", "operators", "races", "captures", "twin", "devices", "runtime"},
-    "interfaces": {"memory", "streams", "races", "captures", "twin", "devices", "runtime"},
-    "graphs": {"interfaces", "memory", "streams", "captures", "twin", "devices", "runtime"},
+    "timeline": {"captures", "twin", "devices", "runtime"},
+    "streams": {"operators", "timeline", "races", "captures", "twin", "devices", "runtime"},
+    "memory": {
+        *("streams", "operators", "timeline", "races", "captures", "twin", "devices", "runtime"),
+    },
+    "interfaces": {
+        *("memory", "streams", "timeline", "races", "captures", "twin", "devices", "runtime"),
+    },
+    "graphs": {
+        *("interfaces", "memory", "streams", "timeline", "captures", "twin", "devices", "runtime"),
+    },
 }
 
 

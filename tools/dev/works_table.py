@@ -67,7 +67,10 @@ ROWS = {
     "`torch.distributed`: collectives, meshes, DDP, FSDP, DTensor, pipelines, checkpoints": [
         "distributed"
     ],
-    "The profiler": ["ecosystem/test_profiler.py"],
+    "The profiler, and its timeline of the device's work": [
+        "ecosystem/test_profiler.py",
+        "timeline",
+    ],
     "Threads, forks, interpreter exit": ["test_exit.py", "test_fork.py"],
     "Injected faults": ["test_faults.py", "test_first_contact.py"],
 }

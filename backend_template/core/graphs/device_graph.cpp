@@ -10,6 +10,7 @@
 #include "backend_template/core/memory/allocator/routing.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/stream.h"
+#include "backend_template/core/timeline/timeline.h"
 #include "backend_template/core/twin/twin.h"
 
 namespace outback::core {
@@ -183,8 +184,10 @@ void device_graph::replay() {
   // Before the launch: its first callback takes the positions that this call prepares.
   if (program_ != nullptr) program_->prepare_launch();
   try {
-    check(runtime().graphs->launch(runtime().self, device_, handle_, handle_of(stream)),
-          "graphs.launch", device_);
+    const outback_stream on = handle_of(stream);
+    piece launched(work::graph, stream, on);
+    check(runtime().graphs->launch(runtime().self, device_, handle_, on), "graphs.launch", device_);
+    launched.enqueued();
   } catch (...) {
     if (program_ != nullptr) program_->cancel_launch();
     throw;

@@ -20,10 +20,15 @@
 #include "backend_template/core/memory/storage.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/stream.h"
+#include "backend_template/core/timeline/timeline.h"
 #include "backend_template/core/twin/twin.h"
 
 namespace outback::core {
 namespace {
+
+// For a profile: the kernel that the calling thread launches, from the question for the stream's
+// handle to the report that it has work.
+thread_local piece launch;
 
 // torch finds the first base, and native kernels find the second one by dynamic_cast from it.
 struct hooks final : at::PrivateUse1HooksInterface, kernel_services {
@@ -93,12 +98,20 @@ struct hooks final : at::PrivateUse1HooksInterface, kernel_services {
     return core::current_stream(device);
   }
   outback_stream handle_of(const c10::Stream& stream) const override {
-    return core::handle_of(stream);
+    const outback_stream handle = core::handle_of(stream);
+    if (is_recording()) launch.begin(work::kernel, stream, handle, 0);
+    return handle;
   }
   void synchronize_stream(const c10::Stream& stream) const override {
+    // The kernel computes on the calling thread, when the stream is idle.
+    if (is_recording()) launch.drop();
     core::synchronize_stream(stream);
+    note_in_place(stream.device_index(), stream.id());
   }
-  void mark_busy(const c10::Stream& stream) const override { core::mark_busy(stream); }
+  void mark_busy(const c10::Stream& stream) const override {
+    if (is_recording()) launch.enqueued();
+    core::mark_busy(stream);
+  }
   c10::DeviceIndex exchange_device(c10::DeviceIndex device) const override {
     return core::exchange_device(device);
   }

@@ -1,5 +1,5 @@
-// What torch finds in registries of its own: the device's clock for its profiler, a timer for
-// DistributedDataParallel, and graphs for torch.accelerator. Registration calls all three.
+// What torch finds in registries of its own: the device's clock and its timeline for the profiler, a
+// timer for DistributedDataParallel, and graphs for torch.accelerator. Registration calls all four.
 #pragma once
 
 namespace outback::core {
@@ -7,6 +7,10 @@ namespace outback::core {
 /// Registers the clock with torch::profiler::impl::registerPrivateUse1Methods. Call it once per
 /// process. Makes no driver call.
 void register_profiler();
+
+/// Registers a profiler of the device's work (timeline/) with kineto, torch's recorder. Does nothing
+/// in a torch that was built without kineto. Call it once per process. Makes no driver call.
+void register_timeline();
 
 /// Registers a timer that uses the device's events with c10d::TimerRegistry. Without one,
 /// DistributedDataParallel warns and logs no times. Does nothing if another library has registered

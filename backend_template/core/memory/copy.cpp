@@ -15,6 +15,7 @@
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/event.h"
 #include "backend_template/core/streams/stream.h"
+#include "backend_template/core/timeline/timeline.h"
 #include "backend_template/core/twin/twin.h"
 #include "outback/answer_check.hpp"
 
@@ -25,16 +26,25 @@ int32_t runtime_index(c10::Device device) {
   return device.is_cpu() ? OUTBACK_HOST : device.index();
 }
 
+work kind_of_copy(c10::Device dst, c10::Device src) {
+  if (src.is_cpu()) return work::copy_to_device;
+  if (dst.is_cpu()) return work::copy_to_host;
+  return dst == src ? work::copy_within : work::copy_between;
+}
+
 void enqueue(void* dst, c10::Device dst_device, const void* src, c10::Device src_device,
              size_t size, const c10::Stream& stream) {
+  const outback_stream handle = handle_of(stream);
+  piece copied(kind_of_copy(dst_device, src_device), stream, handle, size);
   const auto copy = [&] {
     return runtime().mem_copy(runtime().self, dst, runtime_index(dst_device), src,
-                              runtime_index(src_device), size, handle_of(stream));
+                              runtime_index(src_device), size, handle);
   };
   // A copy of pageable memory may wait for what the stream still has to do.
   const outback_status status = is_idle(stream) ? copy() : unlocked(copy);
   check(status, "mem_copy", stream.device_index(), static_cast<int64_t>(size));
   note_copy(!dst_device.is_cpu(), !src_device.is_cpu(), size);
+  copied.enqueued();
   mark_busy(stream);
 }
 
@@ -98,9 +108,11 @@ void fill_bytes(void* dst, c10::DeviceIndex device, size_t size, const void* pat
   if (size == 0) return;
   ensure_started();
   const c10::Stream stream = current_stream(device);
-  check(runtime().mem_fill(runtime().self, device, dst, size, pattern, pattern_size,
-                           handle_of(stream)),
+  const outback_stream handle = handle_of(stream);
+  piece filled(work::fill, stream, handle, size);
+  check(runtime().mem_fill(runtime().self, device, dst, size, pattern, pattern_size, handle),
         "mem_fill", device, static_cast<int64_t>(size));
+  filled.enqueued();
   mark_busy(stream);
 }
 

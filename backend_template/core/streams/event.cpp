@@ -14,6 +14,7 @@
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/event_flag.h"
 #include "backend_template/core/streams/stream.h"
+#include "backend_template/core/timeline/timeline.h"
 #include "backend_template/core/twin/twin.h"
 
 namespace outback::core {
@@ -149,6 +150,7 @@ void event::synchronize() const {
     return unlocked([&] { guard_of(*twin_).synchronizeEvent(twins_event_); });
   }
   if (handle_ == nullptr) return;
+  const host_wait waiting(work::event_wait, device_);
   const auto sync = [&] { return runtime().events->sync(runtime().self, device_, handle_); };
   check(unlocked(sync), "events.sync", device_);
   note_wait();

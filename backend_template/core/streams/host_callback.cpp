@@ -8,6 +8,7 @@
 #include "backend_template/core/devices/lazy_start.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/stream.h"
+#include "backend_template/core/timeline/timeline.h"
 
 namespace outback::core {
 namespace {
@@ -39,10 +40,12 @@ void enqueue_host_callback(const c10::Stream& stream, std::function<void()> func
   // If the slot fails, the function never runs, and `held` deletes it. If the slot succeeds, the
   // callback owns it.
   auto held = std::make_unique<std::function<void()>>(std::move(function));
+  piece called(work::callback, stream, handle);
   check(group->enqueue(runtime().self, stream.device_index(), run_callback_and_delete, held.get(),
                        handle),
         "callbacks.enqueue", stream.device_index());
   (void)held.release();
+  called.enqueued();
   mark_busy(stream);
 }
 

@@ -15,6 +15,7 @@
 #include "backend_template/core/streams/host_failure.h"
 #include "backend_template/core/streams/stream_pool.h"
 #include "backend_template/core/streams/twin_stream.h"
+#include "backend_template/core/timeline/timeline.h"
 #include "backend_template/core/twin/twin.h"
 
 namespace outback::core {
@@ -34,6 +35,7 @@ void refuse_if_captured(const c10::Stream& stream) {
 void wait_for(stream_state& state, const c10::Stream& stream) {
   refuse_if_captured(stream);
   const c10::DeviceIndex device = stream.device_index();
+  const host_wait waiting(work::stream_wait, device, stream.id());
   // Read before the wait: what other threads enqueue meanwhile may not be done after it.
   const uint64_t count = state.enqueued.load(std::memory_order_acquire);
   const auto sync = [&] { return runtime().streams->sync(runtime().self, device, state.handle); };
@@ -128,8 +130,8 @@ void drain(c10::DeviceIndex device) {
   // Not by `find`: a current id is always valid, and this runs before every CPU kernel.
   stream_state* state = C10_LIKELY(id == 0) ? &streams.default_stream
                                             : streams.pool[id - 1].load(std::memory_order_acquire);
-  if (C10_LIKELY(state->idle())) return;
-  wait_for(*state, make_stream(device, id));
+  if (C10_UNLIKELY(!state->idle())) wait_for(*state, make_stream(device, id));
+  note_in_place(device, id);
 }
 
 bool query_stream(const c10::Stream& stream) {
@@ -178,6 +180,7 @@ void synchronize_device(c10::DeviceIndex device) {
   }
   // Only the default stream's count is brought up to date. Other streams ask the runtime once more,
   // at their next wait or query.
+  const host_wait waiting(work::device_wait, index);
   device_streams& streams = streams_of(index);
   const uint64_t count = streams.default_stream.enqueued.load(std::memory_order_acquire);
   const auto sync = [&] { return runtime().device_sync(runtime().self, index); };

@@ -11,6 +11,7 @@
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/dtypes.h"
 #include "backend_template/core/streams/sync_debug.h"
+#include "backend_template/core/timeline/timeline.h"
 #include "backend_template/ops/in_place/adopt.h"
 #include "backend_template/ops/in_place/alias.h"
 #include "backend_template/ops/in_place/dimension_names.h"
@@ -176,7 +177,10 @@ void kernel_call::begin(std::optional<operator_text> op) {
               "Trying to pass too many CPU scalars to non-CPU kernel!");
   if (!device_) device_ = tensors_device_;
   if (C10_UNLIKELY(has_stages_ || makes_copies())) {
-    if (op) before_fallback(*op);
+    if (op) {
+      before_fallback(*op);
+      core::note_fallback(device_->index());
+    }
     if (op && has_stages_) core::note_synchronizing();
     if (op) counts_.emplace(*op);
     fill_stages();

@@ -139,6 +139,17 @@ AREAS = (
         first=("tests/python/operators",),
     ),
     Area(
+        "the timeline",
+        (
+            "backend_template/core/timeline/*",
+            "backend_template/core/interfaces/kineto.cpp",
+            "tests/python/timeline/*",
+        ),
+        python=("tests/python/timeline", "tests/python/ecosystem/test_profiler.py"),
+        near=r"^core_test$",
+        first=("tests/python/timeline",),
+    ),
+    Area(
         "the core",
         ("backend_template/core/*",),
         python=("tests/python", "tests/package/test_layers.py"),
