@@ -35,6 +35,10 @@ void detail::note_wait() noexcept {
   }
 }
 
+void detail::note_kernel(lent_kernel kernel) noexcept {
+  if (notes_of_call != nullptr) notes_of_call->kernel = kernel;
+}
+
 call_notes notes_outside_operators() noexcept {
   return {outside.bytes_to_host, outside.bytes_to_device, outside.bytes_on_devices,
           outside.copies,        outside.waits,           lent_kernel::none};

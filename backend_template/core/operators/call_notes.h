@@ -37,6 +37,7 @@ inline constinit thread_local call_notes* notes_of_call = nullptr;
 // The slow paths.
 void note_copy(bool to_device, bool from_device, size_t size, bool by_slot) noexcept;
 void note_wait() noexcept;
+void note_kernel(lent_kernel kernel) noexcept;
 }  // namespace detail
 
 /// True while somebody records operators. Costs one load.
@@ -68,8 +69,7 @@ inline void note_wait() noexcept {
 
 /// The call runs another device type's kernel.
 inline void note_kernel(lent_kernel kernel) noexcept {
-  if (C10_UNLIKELY(are_calls_noted()) && detail::notes_of_call != nullptr)
-    detail::notes_of_call->kernel = kernel;
+  if (C10_UNLIKELY(are_calls_noted())) detail::note_kernel(kernel);
 }
 
 /// Returns what was noted outside of operators since the process began; `kernel` says nothing.

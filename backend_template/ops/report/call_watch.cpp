@@ -88,7 +88,7 @@ struct call {
   int64_t begun;
   int64_t inner_ns;  // of the operators that it called, as far as they are on the device
   uint64_t tensor_bytes;
-  bool calls_itself;  // as a kernel does that casts the arguments, of autocast say
+  bool calls_itself;  // as autocast, which casts the arguments, and modes of Python's make it do
   core::call_notes notes;
   core::call_notes* notes_before;
   formula_arguments arguments;
@@ -214,10 +214,9 @@ provider who_served(const call& made) {
   if (made.who == provider::elsewhere) return made.who;
   if (made.notes.kernel == core::lent_kernel::over_copies) return provider::over_copies;
   if (made.notes.kernel == core::lent_kernel::in_place) return provider::in_place;
-  // No kernel of another device's ran: autocast, functorch or a mode of Python's made other calls
-  // of it. Or nobody is known to serve it on dense tensors, and it ran on sparse ones.
-  const bool is_apart = made.who == provider::in_place || made.who == provider::refused;
-  return is_apart || made.calls_itself ? provider::composed : made.who;
+  // in_place: a fast path (in_place/cpu_kernels/), which notes nothing. refused: nobody is known to
+  // serve the operator on dense tensors, and it ran on sparse ones.
+  return made.who == provider::refused || made.calls_itself ? provider::composed : made.who;
 }
 
 void end_call(const at::RecordFunction& function, at::ObserverContext* /*context*/) {
@@ -243,7 +242,7 @@ void end_call(const at::RecordFunction& function, at::ObserverContext* /*context
   if (calls->depth != 0) {
     call& outer = calls->open[calls->depth - 1];
     outer.inner_ns += is_here ? total : made.inner_ns;
-    outer.calls_itself |= outer.op == made.op;
+    outer.calls_itself |= is_here && outer.op == made.op;
   }
 }
 

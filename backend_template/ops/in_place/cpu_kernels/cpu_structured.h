@@ -22,7 +22,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "backend_template/core/operators/call_notes.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/core/twin/twin.h"
 #include "backend_template/ops/in_place/dimension_names.h"
@@ -61,7 +60,6 @@ inline bool waited_for(const at::Tensor& first) {
   const c10::DeviceIndex index = first.device().index();
   if (!core::runs_cpu_kernels(index)) return false;
   core::drain(index);
-  core::note_kernel(core::lent_kernel::in_place);
   return true;
 }
 

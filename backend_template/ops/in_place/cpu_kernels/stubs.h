@@ -9,7 +9,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "backend_template/core/operators/call_notes.h"
 #include "backend_template/core/streams/stream.h"
 
 namespace outback::ops {
@@ -32,7 +31,6 @@ template <auto& stub, class Result, class First, class... Others>
 struct through_cpu<stub, Result (*)(First, Others...)> {
   static Result run(First first, Others... others) {
     core::drain(device_index(first));
-    core::note_kernel(core::lent_kernel::in_place);
     return stub(c10::kCPU, std::forward<First>(first), std::forward<Others>(others)...);
   }
 };
