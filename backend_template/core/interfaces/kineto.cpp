@@ -1,5 +1,5 @@
-// The device's timeline (timeline/timeline.h) as a profiler of kineto's, which torch.profiler drives:
-// kineto tells which operator each thread is in, and takes the pieces of work in the end.
+// The device's timeline (timeline/timeline.h) as a profiler of kineto's, which torch.profiler
+// drives: kineto tells which operator each thread is in, and takes the pieces of work in the end.
 //
 // Later torches than 2.11 have a registry of their own for this (privateuse1_profiler.h). It hands
 // what it gets to the function that is called here, which 2.11 has too.
@@ -239,8 +239,7 @@ class session final : public libkineto::IActivityProfilerSession {
       const ITraceActivity* const in =
           is_of_operator ? find(static_cast<int32_t>(piece.in_operator)) : nullptr;
       const kind_text& text = text_of(piece.kind);
-      const bool has_host_row =
-          text.slot != nullptr && wants(ActivityType::PRIVATEUSE1_RUNTIME);
+      const bool has_host_row = text.slot != nullptr && wants(ActivityType::PRIVATEUSE1_RUNTIME);
       const bool has_device_row = piece.device_begin != 0 && wants(text.type);
       const auto hand = [&](GenericTraceActivity made, bool is_first) {
         made.id = static_cast<int32_t>(number);
@@ -318,10 +317,10 @@ class profiler final : public libkineto::IActivityProfiler {
   // calls too, and shall cost nothing here.
   std::unique_ptr<libkineto::IActivityProfilerSession> configure(
       const std::set<ActivityType>& wanted, const libkineto::Config& /*config*/) override {
-    const bool is_of_device =
-        wanted.count(ActivityType::CONCURRENT_KERNEL) + wanted.count(ActivityType::GPU_MEMCPY) +
-            wanted.count(ActivityType::GPU_MEMSET) !=
-        0;
+    const bool is_of_device = wanted.count(ActivityType::CONCURRENT_KERNEL) +
+                                  wanted.count(ActivityType::GPU_MEMCPY) +
+                                  wanted.count(ActivityType::GPU_MEMSET) !=
+                              0;
     return is_of_device ? std::make_unique<session>(wanted) : nullptr;
   }
 

@@ -1,5 +1,6 @@
-// What torch finds in registries of its own: the device's clock and its timeline for the profiler, a
-// timer for DistributedDataParallel, and graphs for torch.accelerator. Registration calls all four.
+// What torch finds in registries of its own: the device's clock and its timeline for the profiler,
+// a timer for DistributedDataParallel, and graphs for torch.accelerator. Registration calls all
+// four.
 #pragma once
 
 namespace outback::core {
@@ -8,8 +9,9 @@ namespace outback::core {
 /// process. Makes no driver call.
 void register_profiler();
 
-/// Registers a profiler of the device's work (timeline/) with kineto, torch's recorder. Does nothing
-/// in a torch that was built without kineto. Call it once per process. Makes no driver call.
+/// Registers a profiler of the device's work (timeline/) with kineto, torch's recorder. Does
+/// nothing in a torch that was built without kineto. Call it once per process. Makes no driver
+/// call.
 void register_timeline();
 
 /// Registers a timer that uses the device's events with c10d::TimerRegistry. Without one,

@@ -204,9 +204,12 @@ struct leavings {
 };
 
 leavings take_leavings(recorder& from) {
-  leavings taken{std::exchange(from.done, {}),  std::exchange(from.told, {}),
-                 std::exchange(from.timed, {}), std::exchange(from.spare, {}),
-                 from.has_clock,                from.lost};
+  leavings taken{std::exchange(from.done, {}),
+                 std::exchange(from.told, {}),
+                 std::exchange(from.timed, {}),
+                 std::exchange(from.spare, {}),
+                 from.has_clock,
+                 from.lost};
   from.has_clock.fill(false);
   from.pieces = 0;
   from.read_at = first_read_at;

@@ -27,8 +27,7 @@ bool is_captured(const c10::Stream& stream) noexcept {
 // the host's time when the event was about to be recorded.
 outback_event record_now(uint64_t profile, c10::DeviceIndex device, outback_stream handle,
                          int64_t* before) {
-  const outback_event taken =
-      runtime().events == nullptr ? nullptr : take_event(profile, device);
+  const outback_event taken = runtime().events == nullptr ? nullptr : take_event(profile, device);
   *before = host_now();
   if (taken == nullptr) return nullptr;
   if (runtime().events->record(runtime().self, device, taken, handle) == OUTBACK_OK) return taken;

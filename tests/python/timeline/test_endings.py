@@ -59,7 +59,7 @@ def protected_path() -> str:
 
 def test_one_after_another(run_profiled):
     """One whose program raises, one whose device fails, one whose process forks, one that is never
-    stopped. Of the last torch warns, and it crashes when its own libraries end, as they do not here.
+    stopped. Of the last torch warns, and crashes when its own libraries end, as they do not here.
     """
     done = run_profiled(
         """
