@@ -11,8 +11,8 @@
 
 namespace outback::core {
 
-/// Whose kernel ran, as far as the engine that lends tensors knows (ops/in_place/). `none`: it had
-/// no part in the call.
+/// Whose kernel ran, as the engine that lends tensors notes it (ops/in_place/). `none`: it had no
+/// part in the call, as in the fast paths of cpu_kernels/.
 enum class lent_kernel : uint8_t { none, in_place, over_copies };
 
 struct call_notes {

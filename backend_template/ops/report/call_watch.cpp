@@ -275,9 +275,11 @@ void begin_recording(const std::vector<std::string>& with_formulas, place_of_cal
 
 void end_recording() {
   const std::lock_guard<std::mutex> lock(recordings_so_far().mutex);
-  if (recordings_so_far().count == 0 || --recordings_so_far().count != 0) return;
-  at::removeCallback(*recordings_so_far().callback);
-  recordings_so_far().callback.reset();
+  recordings& now = recordings_so_far();
+  if (now.count > 0) --now.count;
+  if (now.count > 0 || !now.callback) return;
+  at::removeCallback(*now.callback);
+  now.callback.reset();
   core::detail::are_calls_noted.store(false, std::memory_order_relaxed);
   find_place.store(nullptr, std::memory_order_release);
 }
