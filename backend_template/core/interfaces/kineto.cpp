@@ -14,12 +14,6 @@
 #include <kineto/output_base.h>
 #pragma GCC visibility pop
 
-// Declared weak: the address is null in a torch that was built without kineto, and this library has
-// to load there too.
-namespace libkineto {
-[[gnu::weak]] LibkinetoApi& api();
-}  // namespace libkineto
-
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -334,7 +328,6 @@ class profiler final : public libkineto::IActivityProfiler {
 }  // namespace
 
 void register_timeline() {
-  if (&libkineto::api == nullptr) return;
   libkineto::api().registerProfilerFactory([] { return std::make_unique<profiler>(); });
 }
 
@@ -342,6 +335,7 @@ void register_timeline() {
 
 #else
 
+// This torch was built without kineto.
 namespace outback::core {
 
 void register_timeline() {}

@@ -179,7 +179,7 @@ void kernel_call::begin(std::optional<operator_text> op) {
   if (C10_UNLIKELY(has_stages_ || makes_copies())) {
     if (op) {
       before_fallback(*op);
-      core::note_fallback(device_->index());
+      core::note_fallback(tensors_device_.value_or(*device_).index());
     }
     if (op && has_stages_) core::note_synchronizing();
     if (op) counts_.emplace(*op);
