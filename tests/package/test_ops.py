@@ -14,6 +14,7 @@ from conftest import ROOT, TORCH
 sys.path.insert(0, str(ROOT))
 from torch_outback.cli import main
 from torch_outback.operators import gain, skeleton
+from torch_outback.operators.document import read, sum_of
 from torch_outback.refused import Refused
 
 from conformance import by_schema
@@ -159,6 +160,30 @@ def test_a_program_that_records_nothing_is_refused(ops, tmp_path):
     said = ops("@empty.py")
     assert said.exit_code == 2
     assert "the program ended with 0 and recorded nothing: it loads no backend" in said.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["nowhere.py"], "nowhere.py does not exist"),
+        (["--bogus", "x.py"], "--bogus is no option"),
+        (["--html", "nowhere/page.html", "@empty.py"], "there is no folder nowhere"),
+    ],
+)
+def test_what_cannot_work_is_refused_before_the_program_runs(ops, tmp_path, arguments, why):
+    (tmp_path / "empty.py").write_text("raise AssertionError('it ran')")
+    said = ops(*arguments)
+    assert said.exit_code == 2
+    assert why in said.output
+
+
+def test_the_kernels_are_those_of_a_process_that_used_the_device(tmp_path):
+    files = tmp_path / "first.json", tmp_path / "second.json"
+    unused = document(row(), device=None, kernels=None)
+    for file, each in zip(files, (unused, document(row())), strict=True):
+        file.write_text(json.dumps(each))
+    whole = sum_of(map(read, files))
+    assert (whole.device, whole.kernels) == ("Small device", "cpu")
 
 
 # ---- Kernels to begin with

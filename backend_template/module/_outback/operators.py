@@ -70,7 +70,12 @@ class OperatorRecord:
     seconds: float = 0.0
 
     def document(self) -> dict[str, Any]:
-        """All of it for JSON, with a number in "schema"."""
+        """All of it for JSON, with a number in "schema". RuntimeError until the block has ended."""
+        if not self.outside:
+            raise RuntimeError(
+                f"{name}: the record is empty until the `with` block of record_operators() ends; "
+                "save it, and read its operators, after that"
+            )
         used = device_module.is_initialized()
         return {
             "schema": SCHEMA,
@@ -102,7 +107,7 @@ class OperatorRecord:
         lines = [f"{'operator':{width}} {'dtype':9} {'served':11} {'calls':>8} {'own ms':>10}"]
         lines += [
             f"{each.name:{width}} {each.dtype:9} {each.served:11} {each.calls:8} "
-            f"{each.own_ns / 1e6:10.3f}"
+            f"{each.own_ns / 1e6:10.3f}  {each.place}".rstrip()
             for each in rows
         ]
         return "\n".join(lines)
@@ -246,6 +251,7 @@ def _guarded(formula: Callable[..., int]) -> _Formula:
 
 
 def _record_until_the_end(file: str, with_stack: bool) -> None:
+    file = os.path.abspath(file)  # the program may change its folder
     recording = record_operators(with_stack)
     record, process = recording.__enter__(), os.getpid()
 

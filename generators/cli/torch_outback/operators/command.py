@@ -91,6 +91,7 @@ def ops(
     if sum(map(bool, ways)) != 1:
         raise Refused("outback ops takes one of: a SCRIPT, --read, --diff, --list, --skeleton")
     model = gain.read_model(model_text)
+    _check_files(script if not is_module else None, json_to, html_to)
     if operator:
         click.echo(skeleton.text(operator), nl=False)
         return
@@ -118,3 +119,13 @@ def ops(
     for line in rendering.lines(found, model, most):
         click.echo(line)
     context.exit(code if code >= 0 else 128 - code)
+
+
+def _check_files(script: str | None, *results: Path | None) -> None:
+    """Before the program runs, which may take long."""
+    if script is not None and script != "-" and not Path(script).exists():
+        why = "is no option" if script.startswith("-") else "does not exist"
+        raise Refused(f"{script} {why}: outback ops runs a file, or a module by -m")
+    for result in results:
+        if result is not None and not result.parent.is_dir():
+            raise Refused(f"{result} cannot be written: there is no folder {result.parent}")

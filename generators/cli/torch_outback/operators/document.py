@@ -100,6 +100,7 @@ def read(path: Path) -> Document:
 def sum_of(documents: Iterable[Document]) -> Document:
     """Of the processes of one run, of which the first is the one that started the others."""
     first, *others = documents
+    on_device = next((it for it in (first, *others) if it.device), first)
     rows = {row.key: dataclasses.replace(row) for row in first.operators}
     outside = dict(first.outside)
     for other in others:
@@ -116,7 +117,8 @@ def sum_of(documents: Iterable[Document]) -> Document:
                 into.flops += row.flops
     return dataclasses.replace(
         first,
-        device=first.device or next((it.device for it in others if it.device), None),
+        device=on_device.device,
+        kernels=on_device.kernels,
         outside=outside,
         operators=sorted(rows.values(), key=lambda row: -row.own_ns),
         processes=sum(it.processes for it in (first, *others)),

@@ -51,8 +51,8 @@ def _why_nothing(code: int) -> str:
         return f"the program died of {_name_of(-code)}, and its record with it"
     return (
         f"the program ended with {code} and recorded nothing: it loads no backend of Outback's, or "
-        f"one that is older than this command; does `import torch` load it? "
-        f"(`outback doctor` says)"
+        f"one that is older than this command, or it ended past Python's end (os._exit, os.execv); "
+        f"does `import torch` load the backend? (`outback doctor` says)"
     )
 
 

@@ -343,7 +343,8 @@ class OperatorRecord:
         seconds: float = ...,
     ) -> None: ...
     def document(self) -> dict[str, typing.Any]:
-        """All of it for JSON, with a number in "schema"."""
+        """All of it for JSON, with a number in "schema". RuntimeError until the block has ended.
+        """
     def save(self, file: str | os.PathLike[str]) -> None:
         """Writes the document, which `outback ops --read` shows."""
 
