@@ -140,6 +140,7 @@ function(_outback_shared_cxx_library)
     if(linked)
       file(STRINGS "${folder}/stream" needed REGEX "^lib(std)?c\\+\\+\\.so") # libc++ is the compiler's own choice
     endif()
+    unset(linked CACHE)
     if(needed)
       set(static OFF)
     else()

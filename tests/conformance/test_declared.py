@@ -15,11 +15,11 @@ from tools.dev.python_runs import RUNS  # noqa: E402
 
 # Of entries, by runtime. A number is lowered with each line that goes, and never raised.
 MOST = {
-    "host": 1,
-    "host-memory-apart": 22,
-    "null": 88,
-    "cuda": 22,
-    "level-zero": 37,
+    "host": 0,
+    "host-memory-apart": 21,
+    "null": 87,
+    "cuda": 21,
+    "level-zero": 36,
 }
 
 
