@@ -71,6 +71,21 @@ def test_a_mean_beyond_its_limit_fails_the_run(bench, capsys):
     assert "too slow: a section have a geometric mean of 1.20" in capsys.readouterr().out
 
 
+def test_a_link_has_a_bandwidth_where_more_bytes_took_longer(bench):
+    distributed, row = bench("distributed"), bench("rows").Row
+
+    def constants(ns):
+        times = {"all_reduce, 16 bytes": 200.0, "all_reduce, 2 MiB": ns}
+        rows = [row(name, "", distributed._once(time)) for name, time in times.items()]
+        return [
+            (row.name.split(",")[0], row.measured.ns, row.bytes)
+            for row in distributed._constants("staged", 2, rows)
+        ]
+
+    assert constants(1000.0) == [("alpha", 100.0, None), ("beta", 400.0, 1 << 20)]
+    assert constants(150.0) == [("alpha", 100.0, None)]
+
+
 def test_it_runs_to_its_end_and_writes_what_it_prints(tmp_path):
     # A copy of its folder, since results are written beside it.
     copy = tmp_path / "bench"
