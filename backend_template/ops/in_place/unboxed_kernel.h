@@ -5,6 +5,7 @@
 #include <ATen/core/IListRef.h>
 #include <ATen/core/Tensor.h>
 #include <c10/core/DispatchKeySet.h>
+#include <c10/macros/Macros.h>
 #include <c10/util/SmallVector.h>
 
 #include <cstddef>
@@ -16,8 +17,7 @@
 #include <utility>
 
 #include "backend_template/ops/in_place/kernel_call.h"
-#include "backend_template/ops/in_place/op_facts.h"
-#include "backend_template/ops/registrar.h"
+#include "backend_template/ops/in_place/named_operator.h"
 
 namespace outback::ops {
 
@@ -64,30 +64,21 @@ decltype(auto) as_argument(Lent& lent) {
   }
 }
 
-/// `Operator`, a struct of at::_ops, as the dispatcher knows it.
+/// `Operator`, a struct of at::_ops, for the calls below.
 template <class Operator>
-const c10::OperatorHandle& handle_of() {
-  static const auto op = registrar::find(Operator::name + 6, Operator::overload_name).value();
-  return op;
-}
+inline constinit named_operator operator_of{{Operator::name, Operator::overload_name}};
 
 /// A kernel_call::kernel_test for `Operator`.
 template <class Operator>
 bool has_kernel(const kernel_target& target) {
-  return target.has_kernel_of(handle_of<Operator>());
+  return target.has_kernel_of(operator_of<Operator>.known().handle);
 }
 
-/// op_facts::scalars_refused of `Operator`.
-template <class Operator>
-uint64_t scalars_refused() {
-  static const uint64_t refused = facts_of(handle_of<Operator>()).scalars_refused;
-  return refused;
-}
-
-/// Which tensors may stand at the arguments of `Operator`: of one after the other, from the first.
-template <class Operator>
+/// Which tensors may stand at the arguments of an operator: of one after the other, from the first.
 class mixing_of_arguments {
  public:
+  explicit mixing_of_arguments(uint64_t scalars_refused) : refused_(scalars_refused) {}
+
   mixing next() {
     const mixing allowed = C10_LIKELY((refused_ & 1) == 0) ? mixing::refused : mixing::no_scalars;
     refused_ >>= 1;
@@ -95,7 +86,7 @@ class mixing_of_arguments {
   }
 
  private:
-  uint64_t refused_ = scalars_refused<Operator>();
+  uint64_t refused_;
 };
 
 /// Takes back a tensor, or each tensor of a tuple.
@@ -120,30 +111,32 @@ at::Tensor& written_argument(Arguments&&... arguments) {
   return *written;
 }
 
-/// `unboxed_kernel<at::_ops::add_Tensor>::run` is a kernel for aten::add.Tensor on this device. For
-/// operators that return new tensors, or by reference the one tensor that they write, and whose
-/// schema names everything they write. No argument may be a Device or a Generator, which are not
-/// replaced here. Throws what kernel_call and the target's kernel throw.
-template <class Operator, class Signature = typename Operator::schema>
-struct unboxed_kernel;
+/// A call of any operator with this C++ signature that treats what it writes as `write` says.
+template <access write, class Signature>
+struct unboxed_call;
 
-template <class Operator, class Result, class... Arguments>
-struct unboxed_kernel<Operator, Result(Arguments...)> {
-  static Result run(Arguments... arguments) {
-    constexpr access write = write_of<Operator>();
-    kernel_call call(mixing::refused, has_kernel<Operator>);
+template <access write, class Result, class... Arguments>
+struct unboxed_call<write, Result(Arguments...)> {
+  /// at::_ops::...::redispatch
+  using dispatcher_call = Result (*)(c10::DispatchKeySet, Arguments...);
+
+  static Result run(named_operator& op, dispatcher_call redispatch, Arguments... arguments) {
+    const named_operator::facts& known = op.known();
+    const auto has_kernel = [&known](const kernel_target& target) {
+      return target.has_kernel_of(known.handle);
+    };
+    kernel_call call(mixing::refused, has_kernel);
     // In braces, since they evaluate from left to right: the first device is the one that a message
     // about several devices names first.
-    mixing_of_arguments<Operator> allowed;
+    mixing_of_arguments allowed(known.scalars_refused);
     std::tuple<decltype(lend_argument<write>(call, std::forward<Arguments>(arguments),
                                              mixing::refused))...>
         lent{lend_argument<write>(call, std::forward<Arguments>(arguments), allowed.next())...};
-    constexpr operator_text op{Operator::name, Operator::overload_name};
-    call.begin(op);
+    call.begin(op.text);
     const auto run_there = [&](auto&... passed) -> decltype(auto) {
-      return call.run(op, [&]() -> decltype(auto) {
-        return Operator::redispatch(c10::DispatchKeySet(call.target().key()),
-                                    as_argument<Arguments>(passed)...);
+      return call.run(op.text, [&]() -> decltype(auto) {
+        return redispatch(c10::DispatchKeySet(call.target().key()),
+                          as_argument<Arguments>(passed)...);
       });
     };
     if constexpr (std::is_reference_v<Result>) {
@@ -156,6 +149,22 @@ struct unboxed_kernel<Operator, Result(Arguments...)> {
       Result result = std::apply(run_there, lent);
       return take_back_result(call, std::move(result));
     }
+  }
+};
+
+/// `unboxed_kernel<at::_ops::add_Tensor>::run` is a kernel for aten::add.Tensor on this device. For
+/// operators that return new tensors, or by reference the one tensor that they write, and whose
+/// schema names everything they write. No argument may be a Device or a Generator, which are not
+/// replaced here. Throws what kernel_call and the target's kernel throw.
+template <class Operator, class Signature = typename Operator::schema>
+struct unboxed_kernel;
+
+template <class Operator, class Result, class... Arguments>
+struct unboxed_kernel<Operator, Result(Arguments...)> {
+  // Little of it is made for each operator: some 350 of them have some 130 signatures.
+  static Result run(Arguments... arguments) {
+    return unboxed_call<write_of<Operator>(), Result(Arguments...)>::run(
+        operator_of<Operator>, &Operator::redispatch, std::forward<Arguments>(arguments)...);
   }
 };
 

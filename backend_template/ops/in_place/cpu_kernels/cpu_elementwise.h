@@ -46,7 +46,8 @@ bool fits(const at::Tensor& /*first*/, const Other& /*not a tensor*/) {
 /// The same for argument `i` of `Operator`, which may refuse a CPU tensor there.
 template <class Operator>
 bool fits_at(size_t i, const at::Tensor& first, const at::Tensor& tensor) {
-  return fits(first, tensor) && !(tensor.is_cpu() && (scalars_refused<Operator>() >> i & 1) != 0);
+  return fits(first, tensor) &&
+         !(tensor.is_cpu() && (operator_of<Operator>.known().scalars_refused >> i & 1) != 0);
 }
 
 template <class Operator, class Other>

@@ -10,6 +10,7 @@
 #include <ATen/TensorIterator.h>
 #include <ATen/WrapDimUtils.h>
 #include <ATen/core/Tensor.h>
+#include <c10/macros/Macros.h>
 
 // All of torch's kernels and operators, behind what these headers need and do not include.
 #include <ATen/NativeFunctions.h>
@@ -34,6 +35,15 @@
 
 namespace outback::ops {
 
+/// Makes `output`, a structured kernel's result, if it is not there. Once in the library, and not
+/// in each of the kernels' functions that set an output.
+C10_NOINLINE inline void set_output(at::Tensor& output, at::IntArrayRef size,
+                                    at::IntArrayRef stride, const at::TensorOptions& options) {
+  if (output.defined()) return;
+  output = new_tensor(size, stride, options.dtype().toScalarType(), options.device(),
+                      options.memory_format_opt());
+}
+
 /// The results of a structured kernel: made by the device's allocator, unless the kernel writes a
 /// tensor that is there. Its sizes must be right then: nothing is resized.
 template <size_t count>
@@ -42,9 +52,7 @@ struct device_outputs {
 
   void set(size_t index, at::IntArrayRef size, at::IntArrayRef stride,
            const at::TensorOptions& options, bool /*exact_strides*/) {
-    if (tensors[index].defined()) return;
-    tensors[index] = new_tensor(size, stride, options.dtype().toScalarType(), options.device(),
-                                options.memory_format_opt());
+    set_output(tensors[index], size, stride, options);
   }
   const at::Tensor& at(size_t index) const { return tensors[index]; }
 };
