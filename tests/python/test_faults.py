@@ -362,6 +362,7 @@ def test_validation_finds_nothing_to_refuse_in_training(run_python):
         optimizer = torch.optim.Adam(model.parameters())
         stream = torch.acme.Stream()
         for _ in range(3):
+            stream.wait_stream(torch.acme.current_stream())  # it reads the gradients until then
             with torch.acme.stream(stream):
                 x = torch.randn(16, 8).pin_memory().to("acme", non_blocking=True)
                 model(x).square().mean().backward()
