@@ -143,7 +143,8 @@ GenericTraceActivity on_device(const recorded_work& piece, const ITraceActivity*
   made.device = piece.device;
   made.resource = row_of(piece);
   made.threadId = piece.thread;
-  made.linked = in;
+  // Its pieces count for the operator, and it would count once more.
+  made.linked = piece.kind == work::graph_range ? nullptr : in;
   add_facts(made, piece);
   return made;
 }
