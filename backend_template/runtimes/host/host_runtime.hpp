@@ -123,7 +123,19 @@ class host_runtime {
   host_runtime(const host_runtime&) = delete;
   host_runtime& operator=(const host_runtime&) = delete;
 
-  OUTBACK_ALL_MEMBERS
+  OUTBACK_MEMBERS_OF(runtime)
+  OUTBACK_MEMBERS_OF(streams)
+  OUTBACK_MEMBERS_OF(events)
+  OUTBACK_MEMBERS_OF(host_memory)
+  OUTBACK_MEMBERS_OF(device_state)
+  OUTBACK_MEMBERS_OF(host_registration)
+  OUTBACK_MEMBERS_OF(peer)
+  OUTBACK_MEMBERS_OF(native)
+  OUTBACK_MEMBERS_OF(callbacks)
+  OUTBACK_MEMBERS_OF(ipc)
+  OUTBACK_MEMBERS_OF(graphs)
+  OUTBACK_MEMBERS_OF(telemetry)
+  OUTBACK_MEMBERS_OF(activity)
 
  private:
   // The device with this index; throws outback::invalid_argument if there is none.
