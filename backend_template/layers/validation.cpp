@@ -306,6 +306,12 @@ void validation::receive(slots::peer_can_access, int32_t device, int32_t peer, i
         "made device " + std::to_string(device) + " a peer of itself");
 }
 
+void validation::receive(slots::activity_read, int32_t device, outback_records* records) {
+  const std::string problem = records_problem(*records);
+  if (problem.empty()) return;
+  blame(slots::activity_read::name, problem + " (device " + std::to_string(device) + ")");
+}
+
 // ---- Leaks
 
 namespace {

@@ -181,6 +181,7 @@ class validation : public layer<validation> {
   void receive(slots::graph_begin, int32_t device, outback_stream stream);
   void receive(slots::graph_status, int32_t, outback_stream, outback_capture* capture);
   void receive(slots::graph_instantiate, int32_t device, outback_graph graph);
+  void receive(slots::activity_read, int32_t, outback_records* records);
 
   // ---- Memory
 

@@ -18,6 +18,3 @@
 
 #define OUTBACK_MEMBER(group, slot, member, result, parameters, ...) result member parameters;
 #define OUTBACK_MEMBERS_OF(group, ...) OUTBACK_SLOTS_OF_##group(OUTBACK_MEMBER)
-
-// The required members and those of all groups.
-#define OUTBACK_ALL_MEMBERS OUTBACK_MEMBERS_OF(runtime) OUTBACK_GROUPS(OUTBACK_MEMBERS_OF)

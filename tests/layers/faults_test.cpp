@@ -188,6 +188,9 @@ TEST(FaultGroupsTest, EveryGroupCanFail) {
          [&] { return t->graphs->status(t->self, 0, nullptr, &number); });
   expect("telemetry.read", "telemetry_read",
          [&] { return t->telemetry->read(t->self, 0, OUTBACK_METRIC_MEMORY_USED, &value); });
+  expect("activity.clock", "activity_clock",
+         [&] { return t->activity->clock(t->self, 0, &value); });
+  expect("activity.push", "activity_push", [&] { return t->activity->push(t->self, 1); });
   EXPECT_EQ(number, -7);
   EXPECT_EQ(value, -7);
   EXPECT_EQ(ptr, this);

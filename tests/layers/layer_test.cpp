@@ -70,6 +70,7 @@ TEST(LayerTest, AnOlderTableHasFewerGroups) {
     EXPECT_NE(table->ipc, nullptr);
     EXPECT_EQ(table->graphs, nullptr);
     EXPECT_EQ(table->telemetry, nullptr);
+    EXPECT_EQ(table->activity, nullptr);
   }
 }
 

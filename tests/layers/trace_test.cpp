@@ -93,6 +93,11 @@ TEST_F(TextTraceTest, EachGroup) {
   int64_t value = 0;
   EXPECT_EQ(t_.telemetry->read(self_, 0, OUTBACK_METRIC_MEMORY_USED, &value), OUTBACK_OK);
   EXPECT_THAT(last(), HasSubstr(" telemetry.read(device=0, metric=3) = ok (value=0), "));
+  EXPECT_EQ(t_.activity->push(self_, 7), OUTBACK_OK);
+  EXPECT_THAT(last(), HasSubstr(" activity.push(correlation=7) = ok, "));
+  uint64_t number = 0;
+  EXPECT_EQ(t_.activity->pop(self_, &number), OUTBACK_OK);
+  EXPECT_THAT(last(), HasSubstr(" activity.pop() = ok (correlation=7), "));
 }
 
 // Bytes and descriptor, on the side that makes a handle and on the one that opens it.

@@ -97,6 +97,18 @@ TEST_F(GroupsTest, TelemetryIsOfADevice) {
   EXPECT_EQ(t_.telemetry->read(self_, 0, 99, &value), OUTBACK_UNSUPPORTED) << "the runtime's";
 }
 
+TEST_F(GroupsTest, RecordsAreReadIntoAWholeStruct) {
+  outback_records records = {};
+  records.struct_size = sizeof(records) - 1;
+  expect_refused([&] { return t_.activity->read(self_, 0, &records); },
+                 "activity.read: records->struct_size is 16399: expected the size of the whole "
+                 "struct, 16400");
+  records.struct_size = sizeof(records);
+  EXPECT_TRUE(ok(t_.activity->start(self_, 0)));
+  EXPECT_TRUE(ok(t_.activity->read(self_, 0, &records)));
+  EXPECT_TRUE(ok(t_.activity->stop(self_, 0)));
+}
+
 // ---- Graphs
 
 class GraphsTest : public GroupsTest {

@@ -87,6 +87,7 @@ function(outback_add_runtime_suite_library)
     ipc_test.cpp
     graphs_test.cpp
     telemetry_test.cpp
+    activity_test.cpp
     growth_test.cpp
     programs_test.cpp)
 endfunction()

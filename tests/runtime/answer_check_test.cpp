@@ -130,5 +130,22 @@ TEST(AnswerCheck, WhatIsSaidOfAPointerFitsIt) {
   EXPECT_NE(problem(0, 0, 4096, 0), "");
 }
 
+TEST(AnswerCheck, RecordsAreOfWorkThatEndsAfterItBegan) {
+  const auto problem = [](uint32_t count, outback_record_kind kind, int64_t begin, int64_t end) {
+    outback_records records = {};
+    records.count = count;
+    records.list[0].kind = kind;
+    records.list[0].begin = begin;
+    records.list[0].end = end;
+    return records_problem(records);
+  };
+  EXPECT_EQ(problem(0, 0, 2, 1), "");
+  EXPECT_EQ(problem(1, OUTBACK_RECORD_FILL, -2, -2), "");
+  EXPECT_EQ(problem(1, 1000, 1, 2), "") << "a kind to come";
+  EXPECT_THAT(problem(257, 1, 1, 1), testing::HasSubstr("count 257: expected at most 256"));
+  EXPECT_THAT(problem(1, 0, 1, 1), testing::HasSubstr("list[0].kind 0"));
+  EXPECT_THAT(problem(1, 1, 2, 1), testing::HasSubstr("list[0].begin 2 and end 1"));
+}
+
 }  // namespace
 }  // namespace outback

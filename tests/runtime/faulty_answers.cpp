@@ -252,6 +252,10 @@ const outback_runtime* says_nothing_of(std::string_view what) {
     t.native.wrap_stream = write_nothing;
     t.telemetry.read = write_nothing;
     t.telemetry.processes = write_nothing;
+    t.activity.read = write_nothing;
+    t.activity.clock = write_nothing;
+    t.activity.stream = write_nothing;
+    t.activity.pop = write_nothing;
   }
   if (what == "pointers") t.host_memory.info = write_nothing;
   if (what == "captures") t.graphs.status = write_nothing;

@@ -348,6 +348,18 @@ struct knows_every_metric : base {
   int64_t telemetry_read(int32_t, outback_metric) { return 0; }
 };
 
+struct records_without_a_recording : base {
+  void activity_stop(int32_t) {}
+};
+
+struct calls_all_streams_one : base {
+  uint64_t activity_stream(int32_t, outback_stream) { return 1; }
+};
+
+struct forgets_whose_work_it_is : base {
+  void activity_push(uint64_t) { base::activity_push(0); }
+};
+
 // What no class can get wrong, since the table's own slots do it.
 outback_runtime whole() {
   return *table_of_a<base>();
@@ -422,6 +434,8 @@ const outback_runtime* meddles_with_every_output() {
                   &outback_ipc::open_event>(t.ipc);
   t.graphs = meddled<&outback_graphs::status, &outback_graphs::end>(t.graphs);
   t.telemetry = meddled<&outback_telemetry::read, &outback_telemetry::processes>(t.telemetry);
+  t.activity = meddled<&outback_activity::read, &outback_activity::clock, &outback_activity::stream,
+                       &outback_activity::pop>(t.activity);
   return &t;
 }
 
@@ -483,6 +497,9 @@ const faults faulty_work = {
     FAULT(shares_any_event),
     FAULT(knows_every_metric),
     FAULT(lists_no_process),
+    FAULT(records_without_a_recording),
+    FAULT(calls_all_streams_one),
+    FAULT(forgets_whose_work_it_is),
     {"shared_error_text", shared_error_text},
     {"touches_outputs_on_failure", touches_outputs_on_failure},
     {"meddles_with_every_output", meddles_with_every_output},

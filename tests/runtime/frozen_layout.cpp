@@ -139,7 +139,36 @@ FIELD(outback_telemetry, reserved, 4);
 FIELD(outback_telemetry, read, 8);
 FIELD(outback_telemetry, processes, 16);
 
-SIZE(outback_runtime, 168);
+SIZE(outback_record, 64);
+FIELD(outback_record, kind, 0);
+FIELD(outback_record, flags, 4);
+FIELD(outback_record, stream, 8);
+FIELD(outback_record, begin, 16);
+FIELD(outback_record, end, 24);
+FIELD(outback_record, bytes, 32);
+FIELD(outback_record, correlation, 40);
+FIELD(outback_record, name, 48);
+FIELD(outback_record, reserved, 56);
+
+SIZE(outback_records, 16400);
+FIELD(outback_records, struct_size, 0);
+FIELD(outback_records, count, 4);
+FIELD(outback_records, lost, 8);
+FIELD(outback_records, list, 16);
+
+SIZE(outback_activity, 72);
+FIELD(outback_activity, struct_size, 0);
+FIELD(outback_activity, reserved, 4);
+FIELD(outback_activity, start, 8);
+FIELD(outback_activity, stop, 16);
+FIELD(outback_activity, flush, 24);
+FIELD(outback_activity, read, 32);
+FIELD(outback_activity, clock, 40);
+FIELD(outback_activity, stream, 48);
+FIELD(outback_activity, push, 56);
+FIELD(outback_activity, pop, 64);
+
+SIZE(outback_runtime, 176);
 FIELD(outback_runtime, struct_size, 0);
 FIELD(outback_runtime, abi_major, 4);
 FIELD(outback_runtime, abi_minor, 6);
@@ -163,6 +192,7 @@ FIELD(outback_runtime, callbacks, 136);
 FIELD(outback_runtime, ipc, 144);
 FIELD(outback_runtime, graphs, 152);
 FIELD(outback_runtime, telemetry, 160);
+FIELD(outback_runtime, activity, 168);
 
 VALUE(OUTBACK_OK, 0);
 VALUE(OUTBACK_NOT_READY, 1);
@@ -187,6 +217,16 @@ VALUE(OUTBACK_METRIC_TEMPERATURE, 4);
 VALUE(OUTBACK_METRIC_POWER, 5);
 VALUE(OUTBACK_METRIC_CLOCK, 6);
 VALUE(OUTBACK_METRIC_DEVICE_MEMORY_USED, 7);
+VALUE(OUTBACK_RECORD_KERNEL, 1);
+VALUE(OUTBACK_RECORD_COPY_TO_DEVICE, 2);
+VALUE(OUTBACK_RECORD_COPY_TO_HOST, 3);
+VALUE(OUTBACK_RECORD_COPY_WITHIN, 4);
+VALUE(OUTBACK_RECORD_COPY_BETWEEN, 5);
+VALUE(OUTBACK_RECORD_FILL, 6);
+VALUE(OUTBACK_RECORD_CALLBACK, 7);
+VALUE(OUTBACK_RECORD_GRAPH, 8);
+VALUE(OUTBACK_RECORD_OTHER, 9);
+VALUE(OUTBACK_RECORD_IN_GRAPH, 1);
 VALUE(OUTBACK_HOST, -1);
 VALUE(OUTBACK_UNKNOWN_MEMORY, UINT64_MAX);
 // clang-format on

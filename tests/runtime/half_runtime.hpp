@@ -118,6 +118,17 @@ struct runtime {
   int64_t telemetry_read(int32_t, outback_metric);
 #endif
   std::vector<outback_process> telemetry_processes(int32_t);
+
+  void activity_start(int32_t);
+  void activity_stop(int32_t);
+  void activity_flush(int32_t);
+#if OUTBACK_CASE != 18
+  outback_records activity_read(int32_t);
+#endif
+  int64_t activity_clock(int32_t);
+  uint64_t activity_stream(int32_t, outback_stream);
+  void activity_push(uint64_t);
+  uint64_t activity_pop();
 };
 
 const outback_runtime* table_of_runtime(runtime& r) {

@@ -114,6 +114,7 @@ TEST_F(TableCheckTest, GroupsThatNoOtherNeedsMayBeAbsent) {
   EXPECT_THAT(without(table_.ipc), IsEmpty());
   EXPECT_THAT(without(table_.graphs), IsEmpty());
   EXPECT_THAT(without(table_.telemetry), IsEmpty());
+  EXPECT_THAT(without(table_.activity), IsEmpty());
 }
 
 TEST_F(TableCheckTest, NoGroupAtAllIsFine) {

@@ -107,6 +107,16 @@ struct with_telemetry : small_runtime {
   int64_t telemetry_read(int32_t, outback_metric) { return 0; }
   std::vector<outback_process> telemetry_processes(int32_t) { return {}; }
 };
+struct with_activity : small_runtime {
+  void activity_start(int32_t) {}
+  void activity_stop(int32_t) {}
+  void activity_flush(int32_t) {}
+  outback_records activity_read(int32_t) { return {}; }
+  int64_t activity_clock(int32_t) { return 0; }
+  uint64_t activity_stream(int32_t, outback_stream) { return 0; }
+  void activity_push(uint64_t) {}
+  uint64_t activity_pop() { return 0; }
+};
 
 struct without_copy : small_runtime {
   void mem_copy(int32_t) = delete;
@@ -174,9 +184,10 @@ TEST(TableGroupsTest, AreThoseOfTheClass) {
   EXPECT_THAT(groups_of<with_ipc>(), ElementsAre("streams", "events", "ipc"));
   EXPECT_THAT(groups_of<with_graphs>(), ElementsAre("streams", "events", "graphs"));
   EXPECT_THAT(groups_of<with_telemetry>(), ElementsAre("telemetry"));
+  EXPECT_THAT(groups_of<with_activity>(), ElementsAre("activity"));
   EXPECT_THAT(groups_of<whole_runtime>(),
               ElementsAre("streams", "events", "host_memory", "device_state", "host_registration",
-                          "peer", "native", "callbacks", "ipc", "graphs", "telemetry"));
+                          "peer", "native", "callbacks", "ipc", "graphs", "telemetry", "activity"));
 }
 
 TEST_F(TableOfTest, OneTableForEachObject) {

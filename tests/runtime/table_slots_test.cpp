@@ -23,11 +23,11 @@ using slots::role;
 
 // Room for what any argument points to.
 struct place {
-  alignas(64) std::array<std::byte, 1024> bytes;
+  alignas(64) std::array<std::byte, sizeof(outback_records)> bytes;
 
   place() {
     bytes.fill(std::byte{0x5a});
-    const uint32_t size = sizeof(outback_ipc_handle);  // of all structs, and a size in one
+    const uint32_t size = sizeof(outback_records);  // the largest of all structs, and a size in one
     std::memcpy(bytes.data(), &size, sizeof(size));
     std::memset(bytes.data() + sizeof(size), 0, sizeof(size));
   }
@@ -313,6 +313,20 @@ TEST_F(TableSlotsTest, AnswersReachTheCaller) {
   processes.struct_size = sizeof(processes);
   EXPECT_EQ(t.telemetry->processes(t.self, 0, &processes), OUTBACK_OK);
   EXPECT_EQ(processes.count, 0u);
+  uint64_t number = 0;
+  EXPECT_EQ(t.activity->start(t.self, 0), OUTBACK_OK);
+  EXPECT_EQ(t.activity->push(t.self, 9), OUTBACK_OK);
+  EXPECT_EQ(t.activity->pop(t.self, &number), OUTBACK_OK);
+  EXPECT_EQ(number, 9u);
+  EXPECT_EQ(t.activity->stream(t.self, 0, nullptr, &number), OUTBACK_OK);
+  EXPECT_EQ(t.activity->clock(t.self, 0, &value), OUTBACK_OK);
+  EXPECT_EQ(t.activity->flush(t.self, 0), OUTBACK_OK);
+  outback_records records = {};
+  EXPECT_EQ(t.activity->read(t.self, 0, &records), OUTBACK_INVALID_ARGUMENT);
+  records.struct_size = sizeof(records);
+  EXPECT_EQ(t.activity->read(t.self, 0, &records), OUTBACK_OK);
+  EXPECT_EQ(records.struct_size, sizeof(records));
+  EXPECT_EQ(t.activity->stop(t.self, 0), OUTBACK_OK);
 }
 
 TEST_F(TableSlotsTest, WhatOneProcessAllocatedAnotherOneOpens) {

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -99,7 +100,12 @@ class whole_runtime {
       s.in->broken = true;
       throw invalid_argument("a copy from or to pageable memory is in a capture");
     }
+    const outback_record_kind kind = from_host ? OUTBACK_RECORD_COPY_TO_DEVICE
+                                     : to_host ? OUTBACK_RECORD_COPY_TO_HOST
+                                     : dst_device == src_device ? OUTBACK_RECORD_COPY_WITHIN
+                                                                : OUTBACK_RECORD_COPY_BETWEEN;
     submit(s, [=] { std::memcpy(dst, src, size); });
+    note(s, kind, size);
   }
   void mem_fill(int32_t d, void* ptr, std::size_t size, const void* pattern, std::size_t width,
                 outback_stream where) {
@@ -114,6 +120,7 @@ class whole_runtime {
         std::memcpy(static_cast<std::byte*>(ptr) + i, &word, width);
       }
     });
+    note(s, OUTBACK_RECORD_FILL, size);
   }
 
   outback_stream stream_create(int32_t d, int32_t) { return native_wrap_stream(d, nullptr); }
@@ -395,6 +402,48 @@ class whole_runtime {
     return {{.pid = getpid(), .memory = used(d)}};
   }
 
+  void activity_start(int32_t d) {
+    const auto lock = enter(d);
+    if (recorded_[d].goes_on) throw invalid_argument("the device is in a recording already");
+    recorded_[d] = {.goes_on = true, .all = {}};
+  }
+  void activity_stop(int32_t d) {
+    const auto lock = enter(d);
+    if (!std::exchange(recorded_[d].goes_on, false)) {
+      throw invalid_argument("the device is in no recording");
+    }
+  }
+  void activity_flush(int32_t d) { enter(d); }
+  outback_records activity_read(int32_t d) {
+    const auto lock = enter(d);
+    outback_records taken = {};
+    auto& all = recorded_[d].all;
+    for (; taken.count < std::size(taken.list) && !all.empty(); all.pop_front()) {
+      taken.list[taken.count++] = all.front();
+    }
+    return taken;
+  }
+  int64_t activity_clock(int32_t d) {
+    const auto lock = enter(d);
+    return now();
+  }
+  uint64_t activity_stream(int32_t d, outback_stream handle) {
+    const auto lock = enter(d);
+    return address(&at(d, handle));
+  }
+  void activity_push(uint64_t number) {
+    on_call();
+    if (pushed().size() == 64) throw invalid_argument("64 numbers are pushed");
+    pushed().push_back(number);
+  }
+  uint64_t activity_pop() {
+    on_call();
+    if (pushed().empty()) throw invalid_argument("no number is pushed");
+    const uint64_t number = pushed().back();
+    pushed().pop_back();
+    return number;
+  }
+
   static constexpr std::size_t memory_size = std::size_t{64} << 20;
 
  private:
@@ -437,6 +486,10 @@ class whole_runtime {
   struct opened {
     std::size_t size = 0;
     int times = 0;
+  };
+  struct recording {
+    bool goes_on = false;
+    std::deque<outback_record> all;
   };
   struct named {  // what the bytes of an IPC handle say
     uint64_t process, object, size;
@@ -538,6 +591,27 @@ class whole_runtime {
     s.in->work.push_back(work);
     if (s.in->origin != &s) s.in->apart[&s] = s.in->work.size();
   }
+  static int64_t now() {
+    return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+  }
+  static std::vector<uint64_t>& pushed() {
+    thread_local std::vector<uint64_t> all;
+    return all;
+  }
+  // Of work that has just run, or that a capture has taken.
+  void note(const stream& s, outback_record_kind kind, std::size_t size) {
+    recording& to = recorded_[s.device];
+    if (s.in || !to.goes_on) return;
+    to.all.push_back({.kind = kind,
+                      .flags = 0,
+                      .stream = address(&s),
+                      .begin = now(),
+                      .end = now(),
+                      .bytes = size,
+                      .correlation = pushed().empty() ? 0 : pushed().back(),
+                      .name = nullptr,
+                      .reserved = 0});
+  }
   void leave(capture& c) {
     c.over = true;
     const auto leave_one = [&](stream& s) {
@@ -583,6 +657,7 @@ class whole_runtime {
   std::map<void*, allocation> memory_;
   std::map<void*, pinned> pinned_;
   std::map<std::pair<int32_t, void*>, opened> opened_;
+  std::map<int32_t, recording> recorded_;
 };
 static_assert(device_runtime<whole_runtime>);
 

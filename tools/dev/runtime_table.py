@@ -50,6 +50,7 @@ _GROUPS = {
     "IpcTest": "ipc",
     "GraphTest": "graphs",
     "TelemetryTest": "telemetry",
+    "ActivityTest": "activity",
 }
 
 

@@ -56,8 +56,10 @@ constexpr std::array kind_texts{
     kind_text{work::copy_between, ActivityType::GPU_MEMCPY, "Memcpy PtoP", "mem_copy"},
     kind_text{work::fill, ActivityType::GPU_MEMSET, "Memset", "mem_fill"},
     kind_text{work::graph, ActivityType::CONCURRENT_KERNEL, "graph", "graphs.launch"},
+    kind_text{work::graph_range, ActivityType::GPU_USER_ANNOTATION, "graph", "graphs.launch"},
     kind_text{work::callback, ActivityType::CONCURRENT_KERNEL, "host callback",
               "callbacks.enqueue"},
+    kind_text{work::other, ActivityType::CONCURRENT_KERNEL, "other work", nullptr},
     kind_text{work::kernel_in_place, ActivityType::CONCURRENT_KERNEL, nullptr, nullptr},
     kind_text{work::collective, ActivityType::CONCURRENT_KERNEL, nullptr, nullptr},
     kind_text{work::stream_wait, ActivityType::PRIVATEUSE1_RUNTIME, nullptr, "streams.sync"},
@@ -141,7 +143,8 @@ GenericTraceActivity on_device(const recorded_work& piece, const ITraceActivity*
   made.device = piece.device;
   made.resource = row_of(piece);
   made.threadId = piece.thread;
-  made.linked = in;
+  // Its pieces count for the operator, and it would count once more.
+  made.linked = piece.kind == work::graph_range ? nullptr : in;
   add_facts(made, piece);
   return made;
 }
@@ -201,6 +204,8 @@ class session final : public libkineto::IActivityProfilerSession {
     std::vector<libkineto::ResourceInfo> made;
     for (const auto& [device, row] : rows_) {
       const std::string name = row == collective_row ? "collectives"
+                               : row >= first_driver_stream
+                                   ? format("stream {} of the driver's", row - first_driver_stream + 1)
                                : row == 0            ? "stream 0 (default)"
                                                      : format("stream {}", row);
       made.push_back(resource_info<libkineto::ResourceInfo>(device, row, name));
@@ -233,7 +238,8 @@ class session final : public libkineto::IActivityProfilerSession {
       const ITraceActivity* const in =
           is_of_operator ? find(static_cast<int32_t>(piece.in_operator)) : nullptr;
       const kind_text& text = text_of(piece.kind);
-      const bool has_host_row = text.slot != nullptr && wants(ActivityType::PRIVATEUSE1_RUNTIME);
+      const bool has_host_row = text.slot != nullptr && piece.host_begin != 0 &&
+                                wants(ActivityType::PRIVATEUSE1_RUNTIME);
       const bool has_device_row = piece.device_begin != 0 && wants(text.type);
       const auto hand = [&](GenericTraceActivity made, bool is_first) {
         made.id = static_cast<int32_t>(number);

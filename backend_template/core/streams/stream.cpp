@@ -200,6 +200,16 @@ bool query_device(c10::DeviceIndex device) {
   return true;
 }
 
+void each_stream(c10::DeviceIndex device,
+                 const std::function<void(c10::StreamId, outback_stream)>& visit) {
+  device_streams& streams = streams_of(device);
+  visit(0, streams.default_stream.handle);
+  for (c10::StreamId id = 1; id < max_streams; ++id) {
+    const stream_state* there = streams.pool[id - 1].load(std::memory_order_acquire);
+    if (there != nullptr) visit(id, there->handle);
+  }
+}
+
 outback_capture capture_status(const c10::Stream& stream) {
 #if OUTBACK_TORCH_AT_LEAST(2, 12)
   if (const auto theirs = twins_stream(stream)) {

@@ -104,6 +104,11 @@ void synchronize_device(c10::DeviceIndex device);
 /// Asks the runtime for one stream after another. Throws what `query_stream` throws.
 bool query_device(c10::DeviceIndex device);
 
+/// Calls `visit` with the id and the runtime's handle of each stream of `device` that torch has.
+/// Not for a device with a twin.
+void each_stream(c10::DeviceIndex device,
+                 const std::function<void(c10::StreamId, outback_stream)>& visit);
+
 /// Returns true if all work that core put on the stream is known to be done. Asks nobody, so it may
 /// return false for a stream that has just finished. Always false for an external stream and for
 /// one that is in a capture, and true for one that does not exist.

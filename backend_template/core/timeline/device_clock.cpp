@@ -37,6 +37,12 @@ int64_t host_now() noexcept {
   return c10::getTime();
 }
 
+double rate_between(int64_t on_host, int64_t on_device) noexcept {
+  if (on_device < shortest_for_drift_ns) return 1;
+  const double rate = static_cast<double>(on_host) / static_cast<double>(on_device);
+  return std::abs(rate - 1) < largest_drift ? rate : 1;
+}
+
 outback_event make_timed_event(c10::DeviceIndex device) noexcept {
   outback_event made = nullptr;
   const outback_events& events = *runtime().events;
@@ -96,11 +102,7 @@ void device_clock::finish(c10::DeviceIndex device) noexcept {
   int64_t last_host = 0;
   if (look(device, &last, &last_host)) {
     const std::optional<int64_t> passed = since_start(last);
-    if (passed && *passed >= shortest_for_drift_ns) {
-      const double rate =
-          static_cast<double>(last_host - first_host_) / static_cast<double>(*passed);
-      if (std::abs(rate - 1) < largest_drift) rate_ = rate;
-    }
+    if (passed) rate_ = rate_between(last_host - first_host_, *passed);
   }
   destroy_timed_event(device, last);
 }

@@ -14,6 +14,10 @@ namespace outback::core {
 /// Returns the host's clock: nanoseconds since the epoch, as torch's profiler has its times.
 int64_t host_now() noexcept;
 
+/// Returns how many nanoseconds of the host's clock one of the device's is, by the time between two
+/// looks at both. 1 where they are too near, or the answer too far from that.
+double rate_between(int64_t on_host, int64_t on_device) noexcept;
+
 /// Returns an event with timing on `device`, or null if the runtime has none to give.
 outback_event make_timed_event(c10::DeviceIndex device) noexcept;
 void destroy_timed_event(c10::DeviceIndex device, outback_event made) noexcept;

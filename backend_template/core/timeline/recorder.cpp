@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <new>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -13,7 +15,9 @@
 #include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/timeline/device_clock.h"
+#include "backend_template/core/timeline/driver_records.h"
 #include "backend_template/core/timeline/timeline.h"
+#include "backend_template/core/twin/twin.h"
 
 namespace outback::core {
 namespace {
@@ -22,6 +26,11 @@ namespace {
 constexpr size_t most_pieces = size_t{1} << 20;
 // With so many pieces that have events, those that are done are read, and their events used again.
 constexpr size_t first_read_at = 1024;
+// After so many calls the driver's records are read: it need not keep more than 65536.
+constexpr size_t records_read_after = 4096;
+
+// Whether the driver records a device's work in the profile.
+enum class driver : uint8_t { unknown, starting, records, does_not };
 
 struct timed_work {
   recorded_work what;
@@ -43,6 +52,11 @@ struct recorder {
   std::array<std::vector<outback_event>, max_devices> spare;
   std::array<bool, max_devices> has_clock{};
   std::array<device_clock, max_devices> clocks;
+  std::array<std::atomic<driver>, max_devices> driver_of{};  // written with the lock
+  std::array<bool, max_devices> goes_on{};  // recordings that were abandoned
+  std::array<driver_clock, max_devices> driver_clocks;
+  std::array<std::vector<outback_record>, max_devices> records;
+  std::vector<asked_work> asked;
 };
 
 // Never destroyed: threads may be in it when the process ends.
@@ -142,6 +156,80 @@ void keep_timed(uint64_t profile, const recorded_work& enqueued, outback_event b
   destroy_timed_event(enqueued.device, end);
 }
 
+bool has_records(uint64_t profile, c10::DeviceIndex device) noexcept {
+  if (runtime().activity == nullptr) return false;
+  recorder& with = the_recorder();
+  const auto index = static_cast<size_t>(device);
+  std::atomic<driver>& state = with.driver_of[index];
+  const driver now = state.load(std::memory_order_acquire);
+  if (now == driver::records || now == driver::does_not) return now == driver::records;
+  std::unique_lock lock(with.mutex);
+  if (with.profile != profile) return false;
+  if (state.load(std::memory_order_relaxed) == driver::unknown) {
+    state.store(driver::starting, std::memory_order_relaxed);
+    const bool goes_on = std::exchange(with.goes_on[index], false);
+    ++with.busy;
+    lock.unlock();
+    const bool is_on =
+        with.driver_clocks[index].start(device) && start_records(device, goes_on);
+    lock.lock();
+    state.store(is_on ? driver::records : driver::does_not, std::memory_order_release);
+    --with.busy;
+    with.is_quiet.notify_all();
+  }
+  // Work that is enqueued before the start has returned may have no record.
+  with.is_quiet.wait(lock, [&] { return state.load() != driver::starting; });
+  return with.profile == profile && state.load() == driver::records;
+}
+
+uint64_t next_number() noexcept {
+  static constinit std::atomic<uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+namespace {
+
+bool driver_records(const recorder& of, size_t index) {
+  return of.driver_of[index].load(std::memory_order_acquire) == driver::records;
+}
+
+// With the lock, which it gives up meanwhile.
+void read_records(recorder& of, std::unique_lock<std::mutex>& lock) {
+  for (size_t i = 0; i < max_devices; ++i) {
+    if (!driver_records(of, i)) continue;
+    std::vector<outback_record> some;
+    uint64_t lost = 0;
+    const size_t room = most_pieces - std::min(most_pieces, of.records[i].size());
+    ++of.busy;
+    lock.unlock();
+    take_records(static_cast<c10::DeviceIndex>(i), room, some, lost);
+    lock.lock();
+    try {
+      of.records[i].insert(of.records[i].end(), some.begin(), some.end());
+    } catch (const std::bad_alloc&) {
+      lost += some.size();
+    }
+    of.lost += lost;
+    --of.busy;
+    of.is_quiet.notify_all();
+  }
+}
+
+}  // namespace
+
+void keep_asked(uint64_t profile, uint64_t number, const recorded_work& enqueued) noexcept {
+  recorder& to = the_recorder();
+  std::unique_lock lock(to.mutex);
+  if (to.profile != profile || !has_room_in(to)) return;
+  try {
+    to.asked.push_back({number, enqueued});
+  } catch (const std::bad_alloc&) {
+    ++to.lost;
+    return;
+  }
+  if (to.asked.size() % records_read_after == 0) read_records(to, lock);
+}
+
 outback_event take_event(uint64_t profile, c10::DeviceIndex device) noexcept {
   recorder& from = the_recorder();
   const auto index = static_cast<size_t>(device);
@@ -182,14 +270,34 @@ void return_event(uint64_t profile, c10::DeviceIndex device, outback_event unuse
   destroy_timed_event(device, unused);
 }
 
+namespace {
+
+// So that work which is launched past the backend is seen from the profile's begin on. On a device
+// that is not in use yet, the first call of ours begins it.
+void start_records_of_used_devices(uint64_t profile) {
+  const outback_device_state* state = runtime().device_state;
+  if (runtime().activity == nullptr || state == nullptr || !is_started()) return;
+  for (c10::DeviceIndex i = 0; i < device_count(); ++i) {
+    int32_t is_active = 0;
+    const bool is_known = state->is_active(runtime().self, i, &is_active) == OUTBACK_OK;
+    if (is_known && is_active == 1 && !is_known_to_have_twin(i)) has_records(profile, i);
+  }
+}
+
+}  // namespace
+
 uint64_t start_recording() noexcept {
   if (is_in_bad_fork()) return 0;
   recorder& with = the_recorder();
-  const std::lock_guard lock(with.mutex);
-  if (with.profile != 0 || with.busy != 0) return 0;
-  with.profile = ++with.last;
-  detail::profile_now.store(with.profile, std::memory_order_release);
-  return with.profile;
+  uint64_t profile = 0;
+  {
+    const std::lock_guard lock(with.mutex);
+    if (with.profile != 0 || with.busy != 0) return 0;
+    profile = with.profile = ++with.last;
+    detail::profile_now.store(profile, std::memory_order_release);
+  }
+  start_records_of_used_devices(profile);
+  return profile;
 }
 
 namespace {
@@ -200,6 +308,9 @@ struct leavings {
   std::vector<timed_work> timed;
   std::array<std::vector<outback_event>, max_devices> spare;
   std::array<bool, max_devices> has_clock{};
+  std::array<bool, max_devices> has_records{};
+  std::array<std::vector<outback_record>, max_devices> records;
+  std::vector<asked_work> asked;
   uint64_t lost = 0;
 };
 
@@ -209,7 +320,14 @@ leavings take_leavings(recorder& from) {
                  std::exchange(from.timed, {}),
                  std::exchange(from.spare, {}),
                  from.has_clock,
+                 {},
+                 std::exchange(from.records, {}),
+                 std::exchange(from.asked, {}),
                  from.lost};
+  for (size_t i = 0; i < max_devices; ++i) {
+    taken.has_records[i] = driver_records(from, i);
+    from.driver_of[i].store(driver::unknown, std::memory_order_release);
+  }
   from.has_clock.fill(false);
   from.pieces = 0;
   from.read_at = first_read_at;
@@ -237,20 +355,51 @@ void read_rest(const recorder& of, leavings& left) {
 
 // No work begins before the host has called for it. So where a piece seems to, the device's clock
 // was taken to be too early by that much.
-void put_on_host_clock(const device_clock& clock, c10::DeviceIndex device,
+template <class Clock>
+void put_on_host_clock(const Clock& clock, c10::DeviceIndex device,
                        std::vector<recorded_work>& told) {
   int64_t too_early = 0;
   for (recorded_work& each : told) {
     if (each.device != device) continue;
     each.device_begin = clock.on_host(each.device_begin);
     each.device_end = clock.on_host(each.device_end);
-    too_early = std::max(too_early, each.host_begin - each.device_begin);
+    if (each.host_begin != 0) {
+      too_early = std::max(too_early, each.host_begin - each.device_begin);
+    }
   }
   for (recorded_work& each : told) {
     if (each.device != device) continue;
     each.device_begin += too_early;
     each.device_end += too_early;
   }
+}
+
+// Waits for the device's work, reads the rest of the driver's records and joins them with the
+// calls.
+void join_records(recorder& with, leavings& left, c10::DeviceIndex device, timeline& all) {
+  std::vector<asked_work> asked;
+  std::set<c10::StreamId> ids;
+  for (const asked_work& each : left.asked) {
+    if (each.what.device != device) continue;
+    asked.push_back(each);
+    ids.insert(each.what.stream);
+  }
+  std::vector<c10::Stream> used;
+  for (const c10::StreamId id : ids) {
+    used.emplace_back(c10::Stream::UNSAFE, c10::Device(device_type, device), id);
+  }
+  stop_records(device, used);
+  std::vector<outback_record>& records = left.records[static_cast<size_t>(device)];
+  uint64_t lost = 0;
+  take_records(device, most_pieces, records, lost);
+  driver_clock& clock = with.driver_clocks[static_cast<size_t>(device)];
+  clock.finish(device);
+  joined_work joined =
+      join(device, std::move(asked), std::exchange(records, {}), numbered_streams(device));
+  put_on_host_clock(clock, device, joined.told);
+  all.all.insert(all.all.end(), joined.told.begin(), joined.told.end());
+  all.all.insert(all.all.end(), joined.untold.begin(), joined.untold.end());
+  all.lost += std::max(lost, joined.lost);
 }
 
 }  // namespace
@@ -284,10 +433,14 @@ timeline stop_recording(uint64_t profile) noexcept {
       clock.reset(index);
     }
     all.lost = left.lost;
-    all.all = std::move(left.done);
+    for (int i = 0; i < max_devices; ++i) {
+      if (!left.has_records[static_cast<size_t>(i)]) continue;
+      join_records(with, left, static_cast<c10::DeviceIndex>(i), all);
+    }
+    all.all.insert(all.all.end(), left.done.begin(), left.done.end());
     all.all.insert(all.all.end(), left.told.begin(), left.told.end());
   } catch (const std::bad_alloc&) {
-    all.lost += left.told.size() + left.timed.size();
+    all.lost += left.told.size() + left.timed.size() + left.asked.size();
   }
   const std::lock_guard lock(with.mutex);
   --with.busy;
@@ -300,7 +453,8 @@ void abandon_recording(uint64_t profile) noexcept {
   const std::lock_guard lock(with.mutex);
   if (with.profile != profile) return;
   // The events are leaked: this may be the end of the process, where the driver is gone already.
-  take_leavings(with);
+  const leavings left = take_leavings(with);
+  for (size_t i = 0; i < max_devices; ++i) with.goes_on[i] |= left.has_records[i];
   if (with.busy == 0) {
     for (device_clock& each : with.clocks) each.forget();
   }

@@ -7,13 +7,12 @@
 #include "backend_template/core/devices/lazy_start.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/timeline/device_clock.h"
+#include "backend_template/core/timeline/driver_records.h"
 #include "backend_template/core/timeline/operators.h"
 #include "backend_template/core/timeline/recorder.h"
 #include "backend_template/core/twin/twin.h"
 
 namespace outback::core {
-namespace {
-
 bool is_captured(const c10::Stream& stream) noexcept {
   if (!any_capture(stream.device_index())) return false;
   try {
@@ -22,6 +21,8 @@ bool is_captured(const c10::Stream& stream) noexcept {
     return true;  // nobody can tell: better no piece than a broken capture
   }
 }
+
+namespace {
 
 // Null if the runtime does not do it. Leaves the error to the slot that does the work. `before` is
 // the host's time when the event was about to be recorded.
@@ -51,12 +52,20 @@ void piece::begin(work kind, const c10::Stream& stream, outback_stream handle,
   stream_ = stream.id();
   handle_ = handle;
   bytes_ = bytes;
-  begin_ = record_now(profile, device, handle, &host_begin_);
+  if (has_records(profile, device)) {
+    const uint64_t number = next_number();
+    host_begin_ = host_now();
+    number_ = push_number(number) ? number : 0;
+  } else {
+    begin_ = record_now(profile, device, handle, &host_begin_);
+  }
 }
 
 void piece::end() noexcept {
   const uint64_t profile = std::exchange(profile_, 0);
+  const uint64_t number = std::exchange(number_, 0);
   const outback_event begin = std::exchange(begin_, nullptr);
+  if (number != 0) pop_number();
   const bool is_timed = begin != nullptr;
   int64_t now = 0;
   const outback_event end = is_timed ? record_now(profile, device_, handle_, &now) : nullptr;
@@ -74,6 +83,7 @@ void piece::end() noexcept {
                      .host_end = now,
                      .device_begin = 0,
                      .device_end = 0};
+  if (number != 0) return keep_asked(profile, number, made);
   if (end != nullptr) return keep_timed(profile, made, begin, end);
   return_event(profile, device_, begin);
   const bool has_events = runtime().events != nullptr;
@@ -87,7 +97,9 @@ void piece::end() noexcept {
 
 void piece::drop() noexcept {
   const uint64_t profile = std::exchange(profile_, 0);
-  if (profile != 0) return_event(profile, device_, std::exchange(begin_, nullptr));
+  if (profile == 0) return;
+  if (std::exchange(number_, 0) != 0) return pop_number();
+  return_event(profile, device_, std::exchange(begin_, nullptr));
 }
 
 void host_wait::begin(work kind, c10::DeviceIndex device, c10::StreamId stream) noexcept {

@@ -2,8 +2,9 @@
 // Whoever enqueues work makes a `piece` around the call, whoever waits a `host_wait`; kineto.cpp in
 // interfaces/ starts and stops the recording and hands what it has to torch.
 //
-// A piece on a stream stands between two events with timing, which are read when the work is done,
-// at the latest when the profile ends. Nothing is recorded on a device with a twin, whose profiler
+// If the runtime has the group activity, the driver's own records say when a piece of work began
+// and ended, whoever enqueued it. Otherwise a piece on a stream stands between two events with
+// timing, which are read when the work is done, at the latest when the profile ends. Nothing is recorded on a device with a twin, whose profiler
 // sees that work itself, and in a capture, whose work does not run yet.
 //
 // Thread-safe, and nothing here throws. No lock is held around a slot.
@@ -68,6 +69,7 @@ class piece {
   uint64_t bytes_ = 0;
   int64_t host_begin_ = 0;
   outback_event begin_ = nullptr;
+  uint64_t number_ = 0;  // of the driver's record; 0 without one
 };
 
 /// A wait of the host, which ends with this object. `stream` is no_stream where it is for more than

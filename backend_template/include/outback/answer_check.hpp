@@ -16,6 +16,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "outback/detail/utf8.hpp"
 #include "outback/runtime.h"
@@ -158,6 +159,28 @@ inline std::string pointer_info_problem(const outback_pointer_info& info, const 
   if (is_unknown || (base != 0 && base <= address && address - base < info.size)) return "";
   return "made base " + detail::hex_text(base) + " and size " + std::to_string(info.size) + " of " +
          detail::hex_text(address) + ": expected an allocation that holds it, or null " + "and 0";
+}
+
+/// Checks what `activity.read` wrote, in a whole struct.
+inline std::string records_problem(const outback_records& records) {
+  constexpr std::size_t room = std::extent_v<decltype(records.list)>;
+  if (records.count > room) {
+    return "made count " + std::to_string(records.count) + ": expected at most " +
+           std::to_string(room);
+  }
+  for (uint32_t i = 0; i < records.count; ++i) {
+    const outback_record& each = records.list[i];
+    const std::string where = "list[" + std::to_string(i) + "].";
+    if (each.kind < OUTBACK_RECORD_KERNEL) {
+      return "made " + where + "kind " + std::to_string(each.kind) +
+             ": expected OUTBACK_RECORD_KERNEL or another kind";
+    }
+    if (each.begin > each.end) {
+      return "made " + where + "begin " + std::to_string(each.begin) + " and end " +
+             std::to_string(each.end) + ": expected begin <= end";
+    }
+  }
+  return "";
 }
 
 }  // namespace outback

@@ -50,7 +50,7 @@ extern "C" {
 // Raised when a slot changes its meaning: the caller and the runtime must have the same number.
 #define OUTBACK_ABI_MAJOR 1
 // Raised when a slot or a group is appended: any two numbers work together.
-#define OUTBACK_ABI_MINOR 0
+#define OUTBACK_ABI_MINOR 1
 // Means host memory, where an argument or a result is a device index.
 #define OUTBACK_HOST (-1)
 
@@ -439,6 +439,109 @@ typedef struct outback_telemetry {
   outback_status (*processes)(void* self, int32_t device, outback_processes* processes);
 } outback_telemetry;
 
+// What a record of the driver's tells of. A reader takes a number that it does not know for OTHER.
+typedef int32_t outback_record_kind;
+enum {
+  OUTBACK_RECORD_KERNEL = 1,
+  OUTBACK_RECORD_COPY_TO_DEVICE = 2,
+  OUTBACK_RECORD_COPY_TO_HOST = 3,
+  // Within one device.
+  OUTBACK_RECORD_COPY_WITHIN = 4,
+  // Between two devices. The record is of the device whose stream did it.
+  OUTBACK_RECORD_COPY_BETWEEN = 5,
+  OUTBACK_RECORD_FILL = 6,
+  // A function of the host that the stream ran: callbacks.enqueue, or the driver's own.
+  OUTBACK_RECORD_CALLBACK = 7,
+  // All of one launch of a graph.
+  OUTBACK_RECORD_GRAPH = 8,
+  OUTBACK_RECORD_OTHER = 9
+};
+
+// Bits of outback_record.flags.
+enum {
+  // The work is a part of a launch of a graph, which may have a record of its own too.
+  OUTBACK_RECORD_IN_GRAPH = 1u
+};
+
+// One piece of work that a device has done. This struct never grows.
+typedef struct outback_record {
+  outback_record_kind kind;
+  // A sum of OUTBACK_RECORD_IN_GRAPH and other bits to come, which a reader ignores.
+  uint32_t flags;
+  // The stream, by the number that activity.stream writes.
+  uint64_t stream;
+  // When the device began the work and when it had done it, on the clock of activity.clock; begin
+  // <= end.
+  int64_t begin, end;
+  // How many bytes a copy or a fill wrote; 0 where there is nothing to count.
+  uint64_t bytes;
+  // What the thread that enqueued the work had pushed last (activity.push); 0 for none. Work in a
+  // graph has the number of its launch.
+  uint64_t correlation;
+  // The driver's name of a kernel, UTF-8, null-terminated; null where there is none. Valid until
+  // the process ends.
+  const char* name;
+  uint64_t reserved;
+} outback_record;
+
+// What `activity.read` writes. Unlike most structs, this one must be whole: a `struct_size` that is
+// smaller than the struct is INVALID_ARGUMENT.
+typedef struct outback_records {
+  // Input: the caller's sizeof.
+  uint32_t struct_size;
+  // How many entries of `list` were written.
+  uint32_t count;
+  // How many records were lost since the last `read`, since nobody had read those before them.
+  uint64_t lost;
+  outback_record list[256];
+} outback_records;
+
+// The driver's own records of what a device does and when, such as CUPTI's or those of Level Zero's
+// tracing: of all work on the device that this process enqueues, also past the runtime and from
+// libraries. A piece of work is recorded if a recording went on when it was enqueued, from the
+// return of `start` on. Without a recording nothing is kept, and work costs what it costs without
+// this group. Records come in no particular order. What a driver does not record at all, callbacks
+// for example, it leaves out.
+//
+// A forked child is in no recording: it may begin one of its own as far as it may use the device,
+// and the parent's goes on. When a device is lost, its recording is over and its records are gone.
+typedef struct outback_activity {
+  uint32_t struct_size;
+  uint32_t reserved;
+  // Begins to record the work of `device`, and drops records of an earlier recording that nobody
+  // read. INVALID_ARGUMENT if `device` is in a recording already: there is one reader, since a
+  // record can be read once. UNSUPPORTED if this device or its driver cannot record, or if somebody
+  // else records with it.
+  outback_status (*start)(void* self, int32_t device);
+  // Ends the recording. Does not wait, and loses no record of work that was done; the records of
+  // work that is not done yet may be missing. Whoever wants them waits for the work first.
+  // INVALID_ARGUMENT if `device` is in no recording.
+  outback_status (*stop)(void* self, int32_t device);
+  // Lets `read` have the records of all work that was done before this call: without it the driver
+  // may keep them for a while. May wait for the driver, and does not wait for work. May be called
+  // in a recording and after it.
+  outback_status (*flush)(void* self, int32_t device);
+  // Takes out up to as many records as there is room for, in a recording and after it. Fewer than
+  // there is room for: there are no more now. Until they are read, the runtime keeps 65536 records
+  // of a device at least. What comes after those may be lost, and is counted.
+  outback_status (*read)(void* self, int32_t device, outback_records* records);
+  // The time now, on the clock that the records of `device` have their times from. It never goes
+  // back while a recording goes on, and runs at the speed of the host's clock to a thousandth.
+  outback_status (*clock)(void* self, int32_t device, int64_t* ns);
+  // The number by which records call `stream`; null is the default stream. A stream of
+  // native.wrap_stream has the number of the driver's stream behind it. No other stream of the
+  // device has the same number while the process runs.
+  outback_status (*stream)(void* self, int32_t device, outback_stream stream, uint64_t* number);
+  // From now on, work that the calling thread enqueues, on any device, has this number in its
+  // records, until the matching `pop`. Numbers are the caller's own; 0 counts as none. Pairs may be
+  // nested 64 deep; the innermost number counts. A push beyond that is INVALID_ARGUMENT. May be
+  // called without a recording.
+  outback_status (*push)(void* self, uint64_t correlation);
+  // Ends the calling thread's last `push` that has not ended, and writes its number.
+  // INVALID_ARGUMENT if there is none.
+  outback_status (*pop)(void* self, uint64_t* correlation);
+} outback_activity;
+
 // The table. It and everything that it points to are valid until the process ends, since tensors
 // may outlive main().
 typedef struct outback_runtime {
@@ -490,6 +593,7 @@ typedef struct outback_runtime {
   const outback_ipc* ipc;              // needs `streams` and `events`
   const outback_graphs* graphs;        // needs `streams` and `events`
   const outback_telemetry* telemetry;
+  const outback_activity* activity;  // since OUTBACK_ABI_MINOR 1
 } outback_runtime;
 
 #ifdef __cplusplus

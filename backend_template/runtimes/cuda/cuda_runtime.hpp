@@ -112,7 +112,18 @@ class cuda_runtime {
   cuda_runtime(const cuda_runtime&) = delete;
   cuda_runtime& operator=(const cuda_runtime&) = delete;
 
-  OUTBACK_ALL_MEMBERS
+  OUTBACK_MEMBERS_OF(runtime)
+  OUTBACK_MEMBERS_OF(streams)
+  OUTBACK_MEMBERS_OF(events)
+  OUTBACK_MEMBERS_OF(host_memory)
+  OUTBACK_MEMBERS_OF(device_state)
+  OUTBACK_MEMBERS_OF(host_registration)
+  OUTBACK_MEMBERS_OF(peer)
+  OUTBACK_MEMBERS_OF(native)
+  OUTBACK_MEMBERS_OF(callbacks)
+  OUTBACK_MEMBERS_OF(ipc)
+  OUTBACK_MEMBERS_OF(graphs)
+  OUTBACK_MEMBERS_OF(telemetry)
 
  private:
   // CUDA, which the first call starts. Throws what start_cuda throws.

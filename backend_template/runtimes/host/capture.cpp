@@ -29,15 +29,16 @@ void add_to(progress& sum, const progress& more) {
 
 }  // namespace
 
-void recording::add(std::size_t lane, progress needs, std::function<void()> work) {
-  pieces_.push_back({lane, std::move(needs), std::move(work)});
+void recording::add(std::size_t lane, progress needs, std::function<void()> work,
+                    const work_note& note) {
+  pieces_.push_back({lane, std::move(needs), std::move(work), note});
 }
 
-void recording::run() const {
-  for (const piece& p : pieces_) p.work();
+void recording::run(const record_place& place) const {
+  for (const piece& p : pieces_) run_recorded(place, p.note, p.work);
 }
 
-void recording::run_in_some_order(randomness& choice) const {
+void recording::run_in_some_order(randomness& choice, const record_place& place) const {
   std::vector<std::deque<const piece*>> left;  // of each lane, in its own order
   progress done;
   for (const piece& p : pieces_) {
@@ -55,7 +56,8 @@ void recording::run_in_some_order(randomness& choice) const {
       if (!left[lane].empty() && covers(done, left[lane].front()->needs)) ready.push_back(lane);
     }
     const std::size_t chosen = ready[choice.below(ready.size())];
-    left[chosen].front()->work();
+    const piece& next = *left[chosen].front();
+    run_recorded(place, next.note, next.work);
     left[chosen].pop_front();
     ++done[chosen];
   }
@@ -83,11 +85,11 @@ void capture::wait(std::size_t lane, const progress& seen) {
   add_to(lanes_[lane].seen, seen);
 }
 
-void capture::record(std::size_t lane, std::function<void()> work) {
+void capture::record(std::size_t lane, std::function<void()> work, const work_note& note) {
   const std::lock_guard lock(mutex_);
   check_going_on();
   // The step counts after the work was noted: a piece must not need itself.
-  work_.add(lane, lanes_[lane].seen, std::move(work));
+  work_.add(lane, lanes_[lane].seen, std::move(work), note);
   ++lanes_[lane].seen[lane];
 }
 

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "backend_template/runtimes/host/activity_log.hpp"
 #include "backend_template/runtimes/host/randomness.hpp"
 
 namespace outback::host {
@@ -30,19 +31,21 @@ using progress = std::vector<uint64_t>;
 class recording {
  public:
   /// Appends a piece of work of `lane`, which may run after `needs`.
-  void add(std::size_t lane, progress needs, std::function<void()> work);
+  void add(std::size_t lane, progress needs, std::function<void()> work, const work_note& note);
 
-  /// Runs all pieces on the calling thread, in the order in which they were enqueued.
-  void run() const;
+  /// Runs all pieces on the calling thread, in the order in which they were enqueued. `place` is
+  /// where they are recorded, as here below.
+  void run(const record_place& place = {}) const;
   /// Runs all pieces on the calling thread, in an order that `choice` picks among those that the
   /// lanes and the events between them allow.
-  void run_in_some_order(randomness& choice) const;
+  void run_in_some_order(randomness& choice, const record_place& place = {}) const;
 
  private:
   struct piece {
     std::size_t lane;
     progress needs;
     std::function<void()> work;
+    work_note note;
   };
   std::vector<piece> pieces_;
 };
@@ -73,7 +76,7 @@ class capture {
   /// or over.
   void wait(std::size_t lane, const progress& seen);
   /// Keeps `work` as the next step of the lane. Throws if the capture is broken or over.
-  void record(std::size_t lane, std::function<void()> work);
+  void record(std::size_t lane, std::function<void()> work, const work_note& note);
   /// Returns what the lane has seen so far, its own steps included. Throws if the capture is broken
   /// or over.
   progress seen_by(std::size_t lane) const;

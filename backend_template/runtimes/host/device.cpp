@@ -37,7 +37,7 @@ std::shared_ptr<stream> device::new_stream(int32_t priority) {
     // A sequence of its own for each stream of each device.
     options.adversary.emplace(adversarial_, (uint64_t(index_) << 32) + streams_made_++);
   }
-  return std::make_shared<stream>(index_, busy_, options);
+  return std::make_shared<stream>(index_, busy_, options, log_);
 }
 
 stream* device::create_stream(int32_t priority) {

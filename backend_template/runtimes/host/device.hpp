@@ -9,6 +9,7 @@
 #include <mutex>
 #include <vector>
 
+#include "backend_template/runtimes/host/activity_log.hpp"
 #include "backend_template/runtimes/host/busy_clock.hpp"
 #include "backend_template/runtimes/host/stream.hpp"
 #include "backend_template/runtimes/memory_budget.hpp"
@@ -66,6 +67,8 @@ class device {
 
   /// The processor time of the threads of all its streams.
   busy_clock& busy() noexcept { return *busy_; }
+  /// The records of the work of all its streams.
+  activity_log& log() noexcept { return *log_; }
 
  private:
   void forget_finished();  // the caller holds mutex_
@@ -78,6 +81,7 @@ class device {
   memory_budget budget_;
   std::atomic<bool> active_{false};
   const std::shared_ptr<busy_clock> busy_ = std::make_shared<busy_clock>();
+  const std::shared_ptr<activity_log> log_ = std::make_shared<activity_log>();
   const std::shared_ptr<stream> default_stream_;
   std::mutex mutex_;
   std::vector<std::shared_ptr<stream>> streams_;

@@ -58,9 +58,9 @@ void event::record(stream& where) {
     // The mark is the event's only after the stream has taken it. If enqueueing throws, the event
     // keeps its old meaning.
     fresh = std::make_shared<mark>();
-    if (!where.try_run([&] { fresh->complete(); })) {
+    if (!where.try_run([&] { fresh->complete(); }, no_work)) {
       where.enqueue_uncaptured([fresh] { fresh->complete(); }, "recording an event", nullptr,
-                               runner::a_waiter_too);
+                               runner::a_waiter_too, no_work);
     }
   }
   const std::lock_guard lock(mutex_);
@@ -69,20 +69,21 @@ void event::record(stream& where) {
 
 void event::record_shared(stream& where) {
   bool recorded = false;
-  if (where.try_run([&] { recorded = shared_->try_record(); }) && recorded) return;
+  if (where.try_run([&] { recorded = shared_->try_record(); }, no_work) && recorded) return;
   // The number is taken only once nothing can fail any more: completing it after a failure might
   // block the caller.
   const auto number = std::make_shared<uint64_t>(0);
   where.enqueue_uncaptured([shared = shared_, number] { shared->complete(*number); },
                            "recording an event of several processes",
-                           [&] { *number = shared_->begin(); });
+                           [&] { *number = shared_->begin(); }, runner::its_thread, no_work);
 }
 
 void event::wait(stream& waiting) const {
   if (shared_) {
     waiting.refuse_in_capture("waiting for an event of several processes");
     const uint64_t last = shared_->last();
-    if (!shared_->done(last)) waiting.enqueue([shared = shared_, last] { shared->wait(last); });
+    if (shared_->done(last)) return;
+    waiting.enqueue([shared = shared_, last] { shared->wait(last); }, runner::its_thread, no_work);
     return;
   }
   const auto now = current();
@@ -94,7 +95,8 @@ void event::wait(stream& waiting) const {
   now->check_reachable();
   // The waiting stream's thread blocks in the mark. The lambda owns the mark, so the event may be
   // recorded again or destroyed meanwhile.
-  waiting.enqueue_uncaptured([now] { now->wait(); }, "waiting for an event");
+  waiting.enqueue_uncaptured([now] { now->wait(); }, "waiting for an event", nullptr,
+                             runner::its_thread, no_work);
 }
 
 bool event::query() const {

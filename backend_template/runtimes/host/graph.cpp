@@ -24,13 +24,16 @@ void graph::launch(stream& where) {
   if (before != nullptr) before->check_reachable();
   const auto end = std::make_shared<mark>();
   // It owns all that it uses: the graph may be destroyed while it is queued.
+  record_place inside = where.record_here();
+  inside.flags = OUTBACK_RECORD_IN_GRAPH;
   const auto run = [work = work_, order = randomness(seed_, launches_), shuffled = seed_ != 0,
-                    before, end]() mutable {
+                    before, end, inside]() mutable {
     if (before != nullptr) before->wait();
-    shuffled ? work->run_in_some_order(order) : work->run();
+    shuffled ? work->run_in_some_order(order, inside) : work->run(inside);
     end->complete();
   };
-  where.enqueue_uncaptured(run, "a launch of a graph");
+  where.enqueue_uncaptured(run, "a launch of a graph", nullptr, runner::its_thread,
+                           {.kind = OUTBACK_RECORD_GRAPH});
   // Only now: if enqueueing threw, nobody will complete `end`.
   last_ = end;
   ++launches_;

@@ -30,6 +30,12 @@ void fill(void* ptr, std::size_t size, const std::array<std::byte, 8>& word) {
   std::memcpy(out + i, word.data(), size - i);
 }
 
+outback_record_kind kind_of(int32_t dst_device, int32_t src_device) {
+  if (src_device == OUTBACK_HOST) return OUTBACK_RECORD_COPY_TO_DEVICE;
+  if (dst_device == OUTBACK_HOST) return OUTBACK_RECORD_COPY_TO_HOST;
+  return dst_device == src_device ? OUTBACK_RECORD_COPY_WITHIN : OUTBACK_RECORD_COPY_BETWEEN;
+}
+
 }  // namespace
 
 void host_runtime::mem_copy(void* dst, int32_t dst_device, const void* src, int32_t src_device,
@@ -47,24 +53,26 @@ void host_runtime::mem_copy(void* dst, int32_t dst_device, const void* src, int3
     src = bytes_at(src);
   }
 
+  const work_note note = {.kind = kind_of(dst_device, src_device), .bytes = size};
   const auto copy = [=] { std::memcpy(dst, src, size); };
-  if (size <= inline_size && s.try_run(copy)) return;
+  if (size <= inline_size && s.try_run(copy, note)) return;
 
   // From here on the copy is large or its stream is busy. Only pageable host memory needs care: the
   // caller may change or free it as soon as the slot returns.
   const void* host_side = from_host ? src : to_host ? dst : nullptr;
   constexpr const char* what = "a copy from or to pageable host memory";
   if (host_side == nullptr || pinned(host_side, size)) {
-    s.enqueue(copy, runner::a_waiter_too);
-  } else if (s.try_run(copy)) {
+    s.enqueue(copy, runner::a_waiter_too, note);
+  } else if (s.try_run(copy, note)) {
     // The caller would have to wait anyway, and copying here saves waking a thread.
     return;
   } else if (from_host && size <= staging_size) {
     const std::shared_ptr<std::byte[]> staged(new std::byte[size]);
     std::memcpy(staged.get(), src, size);
-    s.enqueue_uncaptured([=] { std::memcpy(dst, staged.get(), size); }, what);
+    s.enqueue_uncaptured([=] { std::memcpy(dst, staged.get(), size); }, what, nullptr,
+                         runner::its_thread, note);
   } else {
-    s.wait(s.enqueue_uncaptured(copy, what));
+    s.wait(s.enqueue_uncaptured(copy, what, nullptr, runner::its_thread, note));
   }
 }
 
@@ -77,9 +85,10 @@ void host_runtime::mem_fill(int32_t index, void* ptr, std::size_t size, const vo
   std::array<std::byte, 8> word;
   for (std::size_t i = 0; i < word.size(); i += pattern_size)
     std::memcpy(word.data() + i, pattern, pattern_size);
+  const work_note note = {.kind = OUTBACK_RECORD_FILL, .bytes = size};
   const auto work = [=] { fill(ptr, size, word); };
-  if (size <= inline_size && s.try_run(work)) return;
-  s.enqueue(work, runner::a_waiter_too);
+  if (size <= inline_size && s.try_run(work, note)) return;
+  s.enqueue(work, runner::a_waiter_too, note);
 }
 
 }  // namespace outback::host

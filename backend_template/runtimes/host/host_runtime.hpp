@@ -26,6 +26,9 @@
 //   Fork       A child may use the devices if no work of the parent had reached a stream's thread.
 //              Where some had, that stream throws outback::runtime_error in the child instead of
 //              hanging, and the child may exit.
+//   Records    Each piece of work that runs on a stream is recorded by the thread that runs it,
+//              also what is put on the stream's native handle. In a launch of a graph the pieces
+//              are recorded one by one, on the stream of the launch.
 //   Priorities A stream's thread runs at the nice value of the process for priority -1, at one more
 //              for 0 and at ten more for 1. What runs on the calling thread has that thread's.
 //   Graphs     A launch runs what was captured on one thread, in the order in which it was
@@ -100,6 +103,9 @@ class event;
 ///                      returned for a stream of this device which is still there.
 ///   ipc_get_memory     Waits for the device the first time that the memory is shared, since a
 ///                      write during the exchange of pages would be lost.
+///   activity_start     Always works: nobody else can record this device. Keeps 2^18 records.
+///   activity_flush     Does nothing but check the index: a record is there before its work is
+///                      known to be done.
 ///   telemetry_read     Utilization and memory in use, which are the runtime's own counts. Throws
 ///                      outback::unsupported for the other metrics.
 ///   telemetry_processes
@@ -117,7 +123,19 @@ class host_runtime {
   host_runtime(const host_runtime&) = delete;
   host_runtime& operator=(const host_runtime&) = delete;
 
-  OUTBACK_ALL_MEMBERS
+  OUTBACK_MEMBERS_OF(runtime)
+  OUTBACK_MEMBERS_OF(streams)
+  OUTBACK_MEMBERS_OF(events)
+  OUTBACK_MEMBERS_OF(host_memory)
+  OUTBACK_MEMBERS_OF(device_state)
+  OUTBACK_MEMBERS_OF(host_registration)
+  OUTBACK_MEMBERS_OF(peer)
+  OUTBACK_MEMBERS_OF(native)
+  OUTBACK_MEMBERS_OF(callbacks)
+  OUTBACK_MEMBERS_OF(ipc)
+  OUTBACK_MEMBERS_OF(graphs)
+  OUTBACK_MEMBERS_OF(telemetry)
+  OUTBACK_MEMBERS_OF(activity)
 
  private:
   // The device with this index; throws outback::invalid_argument if there is none.

@@ -48,30 +48,31 @@ void stream::wake_thread() noexcept {
   if (closed_ || !queue_.empty()) has_work_.notify_one();
 }
 
-uint64_t stream::enqueue(std::function<void()> work, runner by) {
+uint64_t stream::enqueue(std::function<void()> work, runner by, const work_note& note) {
   check_same_process();
   const std::lock_guard lock(mutex_);
-  if (capture_ == nullptr) return enqueue_locked(std::move(work), by);
-  capture_->record(lane_, std::move(work));
+  if (capture_ == nullptr) return enqueue_locked(std::move(work), by, note);
+  capture_->record(lane_, std::move(work), note);
   // Captured work runs only in launches, so there is nothing to wait for: the ticket is that of the
   // work before the capture.
   return enqueued_;
 }
 
 uint64_t stream::enqueue_uncaptured(std::function<void()> work, const char* what,
-                                    const std::function<void()>& accepted, runner by) {
+                                    const std::function<void()>& accepted, runner by,
+                                    const work_note& note) {
   check_same_process();
   const std::lock_guard lock(mutex_);
   refuse_locked(what);
-  const uint64_t ticket = enqueue_locked(std::move(work), by);
+  const uint64_t ticket = enqueue_locked(std::move(work), by, note);
   if (accepted) accepted();  // the thread takes the work when the lock is open
   return ticket;
 }
 
-uint64_t stream::enqueue_locked(std::function<void()> work, runner by) {
+uint64_t stream::enqueue_locked(std::function<void()> work, runner by, const work_note& note) {
   // First, because it may throw, and then nothing must be queued.
   if (!has_thread_.load(std::memory_order_relaxed)) start_thread();
-  queue_.push_back({std::move(work), by});
+  queue_.push_back({std::move(work), by, note, record_here()});
   pending_.fetch_add(1, std::memory_order_relaxed);
   has_work_.notify_one();
   return ++enqueued_;
@@ -118,10 +119,10 @@ void stream::wait_locked(std::unique_lock<std::mutex>& lock, uint64_t ticket) {
 void stream::run_first(std::unique_lock<std::mutex>& lock) {
   running_ = true;
   {
-    const std::function<void()> work = std::move(queue_.front().work);
+    const piece first = std::move(queue_.front());
     queue_.pop_front();
     lock.unlock();
-    work();
+    run_recorded(first.record, first.note, first.work);
   }  // destroys what the work owned before the lock is taken again
   lock.lock();
   running_ = false;

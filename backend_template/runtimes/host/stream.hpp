@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "backend_template/runtimes/fork_count.hpp"
+#include "backend_template/runtimes/host/activity_log.hpp"
 #include "backend_template/runtimes/host/busy_clock.hpp"
 #include "backend_template/runtimes/host/capture.hpp"
 #include "backend_template/runtimes/host/randomness.hpp"
@@ -49,9 +50,11 @@ enum class runner : uint8_t {
 /// thread an exception ends the process, and in `try_run` it leaves the stream busy for ever.
 class stream : public std::enable_shared_from_this<stream> {
  public:
-  /// Makes a stream with a queue of its own. `busy` measures the stream's thread.
-  stream(int32_t device, std::shared_ptr<busy_clock> busy, const stream_options& options = {})
-      : device_(device), options_(options), busy_(std::move(busy)) {}
+  /// Makes a stream with a queue of its own. `busy` measures the stream's thread, and `log` gets the
+  /// records of its work.
+  stream(int32_t device, std::shared_ptr<busy_clock> busy, const stream_options& options = {},
+         std::shared_ptr<activity_log> log = std::make_shared<activity_log>())
+      : device_(device), options_(options), busy_(std::move(busy)), log_(std::move(log)) {}
   /// Makes another handle for the queue of `queue`. Of such an object only `queue()` and `device()`
   /// may be used.
   explicit stream(std::shared_ptr<stream> queue)
@@ -61,6 +64,8 @@ class stream : public std::enable_shared_from_this<stream> {
   stream& queue() noexcept { return queue_of_ ? *queue_of_ : *this; }
 
   int32_t device() const noexcept { return device_; }
+  /// What records call it. Every stream of the process has another number.
+  uint64_t number() const noexcept { return number_; }
 
   /// Whether everything that was enqueued has run; then the caller sees what it wrote. Always false
   /// in a capture. One atomic load.
@@ -68,11 +73,12 @@ class stream : public std::enable_shared_from_this<stream> {
 
   /// Runs `work` on the calling thread and returns true if the stream is idle, in no capture and
   /// not adversarial; returns false, and runs nothing, otherwise. Work that others enqueue
-  /// meanwhile waits. Throws outback::runtime_error in a forked child.
+  /// meanwhile waits. `note` is for the work's record, if there is to be one, here and below.
+  /// Throws outback::runtime_error in a forked child.
   template <class Work>
-  bool try_run(const Work& work) {
+  bool try_run(const Work& work, const work_note& note = native_work) {
     if (!idle() || !begin_inline()) return false;
-    work();
+    run_recorded(record_here(), note, work);
     end_inline();
     return true;
   }
@@ -81,14 +87,23 @@ class stream : public std::enable_shared_from_this<stream> {
   /// graph instead. Returns the ticket for `wait`. Throws outback::invalid_argument if the stream's
   /// capture is broken, and outback::runtime_error if no thread can start or if this is a child
   /// that was forked after the thread had started; nothing is enqueued then.
-  uint64_t enqueue(std::function<void()> work, runner by = runner::its_thread);
+  uint64_t enqueue(std::function<void()> work, runner by = runner::its_thread,
+                   const work_note& note = native_work);
 
   /// Does the same for work that no graph can keep. In a capture it breaks the capture and throws
   /// outback::invalid_argument; `what` names the work in the text. `accepted` is called once the
   /// work is sure to run, and before it runs; it must neither throw nor call the stream.
   uint64_t enqueue_uncaptured(std::function<void()> work, const char* what,
                               const std::function<void()>& accepted = nullptr,
-                              runner by = runner::its_thread);
+                              runner by = runner::its_thread,
+                              const work_note& note = native_work);
+
+  /// How work that the calling thread enqueues now is recorded.
+  record_place record_here() const noexcept {
+    const uint64_t recording = log_->recording();
+    if (recording == 0) return {};
+    return {log_.get(), recording, number_, correlation_here()};
+  }
 
   /// Blocks the caller until the work with this ticket has run; the caller may run some of it.
   /// Throws outback::runtime_error in a forked child.
@@ -151,10 +166,16 @@ class stream : public std::enable_shared_from_this<stream> {
   struct piece {
     std::function<void()> work;
     runner by;
+    work_note note;
+    record_place record;
   };
+  static uint64_t next_number() noexcept {
+    static constinit std::atomic<uint64_t> last{0};
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
+  }
 
   // The caller holds mutex_ for these.
-  uint64_t enqueue_locked(std::function<void()> work, runner by);
+  uint64_t enqueue_locked(std::function<void()> work, runner by, const work_note& note);
   void wake_thread() noexcept;
   void refuse_locked(const char* what) const;
   void enter(std::shared_ptr<capture> given, const progress& seen);
@@ -176,6 +197,8 @@ class stream : public std::enable_shared_from_this<stream> {
   const int32_t device_;
   stream_options options_;  // only the thread uses the adversary
   const std::shared_ptr<busy_clock> busy_;
+  const std::shared_ptr<activity_log> log_;
+  const uint64_t number_ = next_number();
   const std::shared_ptr<stream> queue_of_;
   std::atomic<uint64_t> pending_{0};     // pieces enqueued or running; written under mutex_
   std::atomic<bool> has_thread_{false};  // once true it stays true

@@ -118,9 +118,17 @@ check()
     )
 
 
-# A device that records no event, or does not tell the time between two.
-@pytest.mark.parametrize("slot", ["events.record", "events.elapsed"])
-def test_a_device_that_tells_no_time(run_profiled, slot):
+# A driver that hands over no record; a device that records no event, or does not tell the time
+# between two.
+@pytest.mark.parametrize(
+    "faults",
+    [
+        pytest.param("activity.read:*=internal;events.record:*=internal", id="activity.read"),
+        "activity.start:*=unsupported;events.record:*=internal",
+        "activity.clock:*=internal;events.elapsed:*=internal",
+    ],
+)
+def test_a_device_that_tells_no_time(run_profiled, faults):
     done = run_profiled(
         """
 with profile(activities=BOTH) as profiled:
@@ -132,7 +140,7 @@ copy()
 check()
 """,
         check=False,
-        OUTBACK_FAULTS=f"{slot}:*=internal",
+        OUTBACK_FAULTS=faults,
     )
     assert done.code == 0, done
     assert "of 1 pieces of work the profile has no time on the device" in done.errors

@@ -11,7 +11,7 @@ import torch
 import torch_acme
 from torch.profiler import ProfilerActivity, profile, record_function
 
-from .recorded import everything, from_where, on_device, on_host
+from .recorded import HAS_RECORDS, everything, from_where, on_device, on_host
 
 pytestmark = [
     pytest.mark.turns_on_groups,
@@ -294,20 +294,35 @@ def test_the_trace_has_rows_by_stream_and_arrows_to_them(side, tmp_path):
         assert operators[piece["args"]["External id"]]["name"] == "aten::copy_"
 
 
-def test_a_replay_is_one_piece(side):
+def test_a_replay_is_one_piece_or_a_range_over_its_pieces(side):
     graph = torch.acme.CUDAGraph()
-    x = torch.ones(16, device="acme")
+    x, y = torch.ones(16, device="acme"), torch.zeros(16, device="acme")
     try:
         with torch.acme.graph(graph):
             x.zero_()
+            y.copy_(x)
     except (NotImplementedError, RuntimeError) as error:
         pytest.skip(f"this runtime captures nothing: {error}")
     torch.acme.synchronize()
     with profile(activities=BOTH) as profiled:
-        with torch.acme.stream(side):
+        with record_function("step"), torch.acme.stream(side):
             graph.replay()
         side.synchronize()
-    assert rows(profiled) == {(0, side.stream_id): ["graph"]}
+    above = [each for each in everything(profiled) if each.is_on_device and each.is_range]
+    if not HAS_RECORDS:
+        assert rows(profiled) == {(0, side.stream_id): ["graph"]}
+        assert [each.name for each in above] == ["step"]
+        return
+    pieces = on_device(profiled)
+    assert {(piece.device, piece.row) for piece in pieces} == {(0, side.stream_id)}
+    assert len(pieces) >= 2, pieces  # a fill, and what the CPU's copy is made of
+    assert sorted(each.name for each in above) == ["graph", "step"]
+    for each in above:
+        assert each.row == side.stream_id
+        assert each.start <= pieces[0].start and pieces[-1].end <= each.end
+    # Nothing counts twice.
+    (step,) = [e for e in profiled.events() if e.name == "step" and e.kernels]
+    assert [kernel.name for kernel in step.kernels] == [piece.name for piece in pieces]
 
 
 def test_what_a_capture_records_is_no_piece(side):

@@ -282,5 +282,39 @@ TEST_F(AtomicityTest, Telemetry) {
   });
 }
 
+TEST_F(AtomicityTest, Activity) {
+  OUTBACK_NEEDS(table().activity != nullptr, "activity");
+  const outback_activity& activity = *t_.activity;
+  expect_untouched({
+      {"read, no such device",
+       [&](auto& out) {
+         outback_records records = {};
+         records.struct_size = sizeof(records);
+         records.count = 77;
+         const outback_status status = activity.read(self_, none_, &records);
+         out.wide += int64_t(records.count) - 77;
+         return status;
+       }},
+      {"read, of half a struct",
+       [&](auto& out) {
+         outback_records records = {};
+         records.struct_size = sizeof(records) - sizeof(outback_record);
+         records.count = 77;
+         const outback_status status = activity.read(self_, 0, &records);
+         out.wide += int64_t(records.count) - 77;
+         return status;
+       }},
+      {"clock, no such device",
+       [&](auto& out) { return activity.clock(self_, none_, &out.wide); }},
+      {"stream, no such device",
+       [&](auto& out) {
+         uint64_t number = 77;
+         const outback_status status = activity.stream(self_, none_, nullptr, &number);
+         out.wide += int64_t(number) - 77;
+         return status;
+       }},
+  });
+}
+
 }  // namespace
 }  // namespace outback::suite

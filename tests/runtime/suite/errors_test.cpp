@@ -125,6 +125,20 @@ class ErrorTest : public RuntimeTest {
       EXPECT_FAILS(t_.telemetry->processes(self_, d, &processes), bad);
       EXPECT_EQ(number, -77);
     }
+    if (t_.activity != nullptr) {
+      int64_t ns = -77;
+      uint64_t number = 77;
+      outback_records records = {};
+      records.struct_size = sizeof(records);
+      EXPECT_FAILS(t_.activity->start(self_, d), bad);
+      EXPECT_FAILS(t_.activity->stop(self_, d), bad);
+      EXPECT_FAILS(t_.activity->flush(self_, d), bad);
+      EXPECT_FAILS(t_.activity->read(self_, d, &records), bad);
+      EXPECT_FAILS(t_.activity->clock(self_, d, &ns), bad);
+      EXPECT_FAILS(t_.activity->stream(self_, d, nullptr, &number), bad);
+      EXPECT_EQ(ns, -77);
+      EXPECT_EQ(number, 77u);
+    }
     EXPECT_TRUE(out.untouched());
     EXPECT_TRUE(same(host, bytes(64)));
     data.fill(9);
@@ -270,6 +284,12 @@ TEST_F(ErrorTest, NullsOfNativeHandlesIpcAndTelemetryAreRefused) {
   if (t_.telemetry != nullptr) {
     EXPECT_FAILS(t_.telemetry->read(self_, 0, OUTBACK_METRIC_CLOCK, nullptr), bad);
     EXPECT_FAILS(t_.telemetry->processes(self_, 0, nullptr), bad);
+  }
+  if (t_.activity != nullptr) {
+    EXPECT_FAILS(t_.activity->read(self_, 0, nullptr), bad);
+    EXPECT_FAILS(t_.activity->clock(self_, 0, nullptr), bad);
+    EXPECT_FAILS(t_.activity->stream(self_, 0, nullptr, nullptr), bad);
+    EXPECT_FAILS(t_.activity->pop(self_, nullptr), bad);
   }
 }
 

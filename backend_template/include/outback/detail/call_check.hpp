@@ -83,6 +83,13 @@ inline void check_rule(slots::ipc_open_event, int32_t, const outback_ipc_handle*
   check_given_handle(*handle);
 }
 
+// What is read is gone, so there has to be room for all of it.
+inline void check_rule(slots::activity_read, int32_t, outback_records* records) {
+  if (records->struct_size >= sizeof(*records)) return;
+  refuse_argument("records->struct_size", records->struct_size,
+                  "the size of the whole struct, " + std::to_string(sizeof(*records)));
+}
+
 /// Throws invalid_argument if the arguments break a rule of the slot. What must not be null by its
 /// role is not.
 template <class Slot, class... Args>
