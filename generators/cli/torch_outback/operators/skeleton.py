@@ -304,6 +304,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {{
 }}
 """
 
+_EXPLICIT = "compositeexplicitautograd"
 _ABOUT = "// PyTorch has no class for this operator: the kernel checks the arguments and makes the results."
 _OF_COMPOSED = """
 // Without it PyTorch composes the operator of others, for which the device has kernels already."""
@@ -326,20 +327,20 @@ def _plain(folder: Path, overload: _Overload) -> str:
 
 
 def _on_composition(folder: Path, overload: _Overload) -> str:
-    """What a kernel replaces that PyTorch composes, by the headers that declare compositions."""
-    wanted = _names(overload.arguments)
-    for key, said in (
-        ("compositeimplicitautograd", _OF_COMPOSED + _OF_GRADIENT),
-        ("compositeexplicitautograd", _OF_COMPOSED),
-        ("compositeexplicitautogradnonfunctional", _OF_COMPOSED),
-    ):
+    """What a kernel replaces that PyTorch composes, by the headers that declare who has kernels."""
+
+    def has_kernel_of(key: str) -> bool:
         header = folder / f"{overload.name}_{key}_dispatch.h"
         text = header.read_text(encoding="utf-8") if header.is_file() else ""
         function = rf"^TORCH_API .* {overload.name}(?:_outf)?\((.*)\);$"
         declared = re.findall(function, text, re.MULTILINE)
-        if any(_names(it) == wanted for it in declared):
-            return said
-    return ""
+        return any(_names(it) == _names(overload.arguments) for it in declared)
+
+    if has_kernel_of("compositeimplicitautograd"):
+        return _OF_COMPOSED + _OF_GRADIENT
+    explicit = map(has_kernel_of, (_EXPLICIT, f"{_EXPLICIT}nonfunctional"))
+    # The CPU's kernel, where there is one, comes before a composition on this device too.
+    return _OF_COMPOSED if not has_kernel_of("cpu") and any(explicit) else ""
 
 
 def _names(arguments: str) -> list[str]:
