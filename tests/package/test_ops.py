@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -77,7 +78,8 @@ def test_the_largest_gain_comes_first(ops):
 def test_what_is_wrong_with_a_device_model_is_told():
     assert gain.read_model("2TB/s") == gain.DeviceModel(2e12)
     assert gain.read_model("1.5GB/s, 3e2MFLOP/s") == gain.DeviceModel(1.5e9, 3e8)
-    for wrong in ("2", "2TB", "0B/s", "1TB/s,2TB/s", "1.2.3B/s"):
+    assert gain.read_model("1e-3TB/s") == gain.DeviceModel(1e9)
+    for wrong in ("2", "2TB", "0B/s", "1TB/s,2TB/s", "1.2.3B/s", "1e400B/s"):
         with pytest.raises(Refused, match="expected a bandwidth and a speed"):
             gain.read_model(wrong)
 
@@ -92,6 +94,77 @@ def test_a_document_of_another_schema_is_refused(ops, schema):
 def test_what_is_no_document_is_refused(ops):
     assert "no document of `outback ops`" in ops("--read", "@a.json", a=document({"x": 1})).output
     assert "outback ops takes one of" in ops("--list", "--read", "@a.json", a=document()).output
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"seconds": "1"},
+        {"outside": {}},
+        {"outside": 3},
+        {"processes": "3"},
+        {"device": 7},
+        {"operators": {"a": 1}},
+        {"operators": [row(own_ns=None)]},
+        {"operators": [row(dtype=7)]},
+        {"operators": [row(calls=True)]},
+        {"operators": [row(flops=0.5)]},
+    ],
+)
+def test_a_document_with_a_value_of_another_kind_is_refused(ops, changes):
+    said = ops("--read", "@a.json", a=document(**changes))
+    assert said.exit_code == 2
+    assert "a.json: no document of `outback ops`: " in said.output
+
+
+@pytest.mark.parametrize("text", ["[]", "null", "", "[" * 100_000])
+def test_json_that_is_no_object_is_refused(ops, tmp_path, text):
+    (tmp_path / "a.json").write_text(text)
+    said = ops("--read", "@a.json")
+    assert said.exit_code == 2
+    assert "no document of `outback ops`" in said.output
+
+
+def test_a_terminal_gets_no_orders_of_a_documents(ops):
+    evil = "\x1b[2J\nred"
+    rows = (row(f"aten::{evil}", place=evil, dtype=evil, served=evil), row(place=evil))
+    whole = document(*rows, backend=evil, torch=evil, device=evil, kernels=evil)
+    for said in (
+        ops("--read", "@a.json", a=whole),
+        ops("--diff", "@a.json", "@b.json", a=whole, b=document()),
+    ):
+        assert said.exit_code == 0, said.output
+        assert "\x1b" not in said.output and "\nred" not in said.output
+        assert "\\x1b[2J\\nred" in said.output
+
+
+def test_a_star_has_a_word_that_explains_it(ops):
+    shown = document(row(flops=None))
+    assert "*" not in ops("--read", "@a.json", a=shown).output.replace(" *,", "")
+    said = ops("--device-model", "1TB/s", "--read", "@a.json", a=shown).output
+    assert "4.999* " in said and "\n  * by its bytes alone" in said
+
+
+def test_where_no_device_was_used_nobody_knows_how_kernels_run(ops):
+    said = ops("--read", "@a.json", a=document(device=None, kernels=None))
+    assert said.output.splitlines()[0] == "acme: no device was used, torch 2.13.0"
+
+
+def test_the_operator_to_write_is_one_that_a_device_has(ops):
+    rows = (
+        row("aten::_scaled_dot_product_flash_attention_for_cpu"),
+        row("aten::mkldnn_rnn_layer", own_ns=4_000_000),
+        row("aten::mkldnn_reorder_conv2d_weight"),
+    )
+    said = ops("--read", "@a.json", a=document(*rows)).output
+    (flash,) = re.findall(r".*, for aten::_scaled_dot_product_flash_attention_for_cpu\(.*", said)
+    (rnn,) = re.findall(r".*aten::lstm.input, for aten::mkldnn_rnn_layer\(.*", said)
+    assert " aten::_scaled_dot_product_fused_attention_overrideable, for" in flash
+    assert said.index(flash) < said.index(rnn)
+    assert "--skeleton aten::_scaled_dot_product_fused_attention_overrideable\n" in said
+    assert "left out, since only the CPU has them: aten::mkldnn_reorder_conv2d_weight\n" in said
+    for each in re.findall(r"(aten::\S+), for", said):
+        assert skeleton.text(each)
 
 
 def test_two_documents_are_compared_by_time(ops):
@@ -122,6 +195,30 @@ def test_the_page_has_the_rows_and_no_markup_of_a_documents(ops, tmp_path):
     page = (tmp_path / "a.html").read_text()
     assert "<script" not in page and "&lt;script&gt;" in page
     assert page.count("aten::relu") == 2 and "--paper:" in page
+
+
+def test_the_page_has_what_was_copied_and_waited_for(ops, tmp_path):
+    shown = document(row(bytes_to_host=2048, waits=2))
+    assert ops("--html", "@a.html", "--read", "@a.json", a=shown).exit_code == 0
+    page = (tmp_path / "a.html").read_text()
+    assert "<dd>2.0 KiB to the host, 0 B to the device, 0 B on devices</dd>" in page
+    assert "<dt>The host waited</dt><dd>2 times</dd>" in page
+
+
+def test_a_file_that_cannot_be_written_costs_nothing_else(ops, tmp_path):
+    said = ops("--json", "/dev/full", "--html", "@a.html", "--read", "@a.json", a=document(row()))
+    assert said.exit_code == 2
+    assert "outback: /dev/full cannot be written: No space left on device" in said.output
+    assert "aten::mm" in said.output and "aten::mm" in (tmp_path / "a.html").read_text()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_file_without_a_right_to_it_is_refused_before_the_program_runs(ops, tmp_path):
+    (tmp_path / "empty.py").write_text("raise AssertionError('it ran')")
+    (tmp_path / "a.json").touch(mode=0o400)
+    said = ops("--json", "@a.json", "@empty.py")
+    assert said.exit_code == 2
+    assert "cannot be written: you have no right to it" in said.output
 
 
 # A program without torch, which does what a backend does when it is imported.
@@ -162,6 +259,37 @@ def test_a_program_that_records_nothing_is_refused(ops, tmp_path):
     assert "the program ended with 0 and recorded nothing: it loads no backend" in said.output
 
 
+# What a program does that is asked to end, and ends in order.
+ENDS_IN_ORDER = """
+import os, signal, sys
+def end(number, frame):
+    process = str(os.getpid())
+    with open(os.environ["OUTBACK_OPERATORS"].replace("%p", process), "w") as file:
+        file.write(sys.argv[1])
+    sys.exit(7)
+signal.signal(signal.SIGTERM, end)
+print("ready", flush=True)
+signal.pause()
+"""
+
+
+def test_a_program_is_asked_to_end_when_the_command_is(tmp_path):
+    (tmp_path / "program.py").write_text(ENDS_IN_ORDER)
+    command = [sys.executable, "-m", "torch_outback", "ops", "program.py"]
+    with subprocess.Popen(
+        [*command, json.dumps(document(row()))],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "generators/cli")},
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as running:
+        assert running.stdout.readline() == "ready\n"
+        running.send_signal(signal.SIGTERM)
+        shown, _ = running.communicate(timeout=60)
+    assert running.returncode == 7
+    assert "aten::mm" in shown
+
+
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
@@ -188,6 +316,15 @@ def test_the_kernels_are_those_of_a_process_that_used_the_device(tmp_path):
 
 # ---- Kernels to begin with
 
+# With long names, schemas, results and arguments.
+LONG = (
+    "_upsample_nearest_exact3d_backward.grad_input",
+    "_cudnn_rnn_backward",
+    "special_chebyshev_polynomial_v",
+    "randn.generator",
+    "_convert_indices_from_csr_to_coo",
+)
+
 
 def test_an_elementwise_operator_gets_a_loop_and_all_variants():
     text = skeleton.text("aten::mul.Tensor")
@@ -207,6 +344,30 @@ def test_a_structured_operator_gets_a_class_and_others_a_function():
     )
 
 
+def test_a_name_without_an_overload_is_that_one_if_there_is_one():
+    assert 'm.impl("max", &max_kernel);' in skeleton.text("aten::max")
+    assert "structured_max_dim" in skeleton.text("aten::max.dim")
+
+
+def test_operators_of_pythons_own_names_are_known():
+    for operator in ("__and__.Scalar", "__iand__.Tensor", "__ior__.Scalar", "__lshift__.Tensor"):
+        assert f'm.impl("{operator}", ' in skeleton.text(f"aten::{operator}")
+
+
+def test_it_is_told_that_a_kernel_replaces_a_composition():
+    replaced = "Without it PyTorch composes the operator of others"
+    assert replaced in skeleton.text("aten::linear")
+    assert "the key\n// AutogradPrivateUse1" in skeleton.text("aten::linear")
+    assert replaced in skeleton.text("aten::native_layer_norm.out")
+    assert "AutogradPrivateUse1" not in skeleton.text("aten::native_layer_norm.out")
+    assert replaced not in skeleton.text("aten::native_layer_norm")
+
+
+@pytest.mark.parametrize("operator", LONG)
+def test_lines_are_no_longer_than_the_format_has_them(operator):
+    assert max(map(len, skeleton.text(operator).splitlines())) <= 100
+
+
 @pytest.mark.parametrize("operator", ["aten::no_such", "acme::mine", "aten::addmm.no_such", "a b"])
 def test_an_operator_that_is_none_is_refused(operator):
     with pytest.raises(Refused, match=f"--skeleton {operator}: "):
@@ -215,7 +376,8 @@ def test_an_operator_that_is_none_is_refused(operator):
 
 @pytest.mark.slow
 def test_kernels_to_begin_with_compile_as_they_are(tmp_path):
-    operators = ("add.Tensor", "addmm", "clamp", "max.dim", "topk", "native_layer_norm", "relu")
+    operators = ("add.Tensor", "addmm", "clamp", "max.dim", "topk", "native_layer_norm", "relu",
+                 "max", "linear", "__and__.Scalar", *LONG)  # fmt: skip
     headers = ("", "torch/csrc/api/include")
     included = [f"-isystem{TORCH / 'torch/include' / it}" for it in headers]
     file = tmp_path / "kernels.cpp"

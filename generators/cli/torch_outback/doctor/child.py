@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..signals import name_of
 from .finding import one_line
 
 _PROBES = Path(__file__).with_name("probes")
@@ -127,10 +128,7 @@ def run(name: str, *arguments: str, limit: float, environment: Mapping[str, str]
 def _death(code: int) -> str:
     if code >= 0:
         return f"exit status {code}"
-    try:
-        return f"died of {signal.Signals(-code).name}"
-    except ValueError:  # most of the real-time signals have no name
-        return f"died of signal {-code}"
+    return f"died of {name_of(-code)}"
 
 
 def _text(file: Any) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import click
@@ -97,10 +99,8 @@ def ops(
         return
     if lists:
         served = listing.providers()
-        if json_to:
-            json_to.write_text(json.dumps(dataclasses.asdict(served), indent=1), encoding="utf-8")
-        for line in listing.lines(served):
-            click.echo(line)
+        files = {json_to: lambda: json.dumps(dataclasses.asdict(served), indent=1)}
+        _show(listing.lines(served), files)
         return
     if to_compare:
         before, after = map(document.read, to_compare)
@@ -112,13 +112,26 @@ def ops(
         found = document.read(to_read)
     else:
         found, code = running.run([*(["-m"] if is_module else []), script, *arguments], with_stack)
-    if json_to:
-        json_to.write_text(document.text(found), encoding="utf-8")
-    if html_to:
-        html_to.write_text(page.text(found, model), encoding="utf-8")
-    for line in rendering.lines(found, model, most):
-        click.echo(line)
+    files = {json_to: lambda: document.text(found), html_to: lambda: page.text(found, model)}
+    _show(rendering.lines(found, model, most), files)
     context.exit(code if code >= 0 else 128 - code)
+
+
+def _show(lines: Iterable[str], files: dict[Path | None, Callable[[], str]]) -> None:
+    """Writes the files, and prints the lines. A file that cannot be written costs neither the lines
+    nor the other file: the program may have run for hours."""
+    failures = []
+    for file, text in files.items():
+        if file is None:
+            continue
+        try:
+            file.write_text(text(), encoding="utf-8")
+        except OSError as error:
+            failures.append(f"{file} cannot be written: {error.strerror}")
+    for line in lines:
+        click.echo(line)
+    if failures:
+        raise Refused("; ".join(failures))
 
 
 def _check_files(script: str | None, *results: Path | None) -> None:
@@ -126,6 +139,8 @@ def _check_files(script: str | None, *results: Path | None) -> None:
     if script is not None and script != "-" and not Path(script).exists():
         why = "is no option" if script.startswith("-") else "does not exist"
         raise Refused(f"{script} {why}: outback ops runs a file, or a module by -m")
-    for result in results:
-        if result is not None and not result.parent.is_dir():
+    for result in filter(None, results):
+        if not result.parent.is_dir():
             raise Refused(f"{result} cannot be written: there is no folder {result.parent}")
+        if not os.access(result if result.exists() else result.parent, os.W_OK):
+            raise Refused(f"{result} cannot be written: you have no right to it")

@@ -22,6 +22,7 @@ _SUMS = [
     "copies",
     "waits",
 ]
+OUTSIDE = _SUMS[4:]  # what is counted outside of operators too
 
 
 @dataclasses.dataclass
@@ -54,6 +55,14 @@ class Calls:
         return (self.name, self.dtype, self.served, self.place)
 
 
+_COLUMNS = dataclasses.fields(Calls)
+_KINDS: dict[Any, tuple[type, ...]] = {
+    "str": (str,),
+    "int": (int,),
+    "int | None": (int, type(None)),
+}
+
+
 @dataclasses.dataclass
 class Document:
     """What is known of one run, of all its processes."""
@@ -72,29 +81,48 @@ def read(path: Path) -> Document:
     """Refused for what is no such document, and for one of another schema."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Refused(f"{path}: no document of `outback ops`: {error}") from None
-    schema = found.get("schema") if isinstance(found, dict) else None
+    if not isinstance(found, dict):
+        raise Refused(f"{path}: no document of `outback ops`, which is an object")
+    schema = found.get("schema")
     if schema != SCHEMA:
         raise Refused(
             f"{path}: its schema is {schema!r}, and this outback reads {SCHEMA}: it is of another "
             f"version than the backend; install the torch-outback that the backend was built with"
         )
     try:
-        fields = {each.name for each in dataclasses.fields(Calls)}
-        rows = [Calls(**{name: row[name] for name in fields}) for row in found["operators"]]
-        return Document(
-            found["backend"],
-            found["torch"],
-            found["device"],
-            found["kernels"],
-            found["seconds"],
-            found["outside"],
-            rows,
-            found.get("processes", 1),
-        )
+        return _document_of(found)
     except (KeyError, TypeError) as error:
         raise Refused(f"{path}: no document of `outback ops`: {error!r}") from None
+
+
+def _document_of(found: dict[str, Any]) -> Document:
+    """Raises KeyError for a name that is missing, TypeError for a value of another kind."""
+    rows = [
+        Calls(**{it.name: _of_kind(row, it.name, _KINDS[it.type]) for it in _COLUMNS})
+        for row in _of_kind(found, "operators", (list,))
+    ]
+    outside = _of_kind(found, "outside", (dict,))
+    for name in OUTSIDE:
+        _of_kind(outside, name, (int,))
+    return Document(
+        _of_kind(found, "backend", (str,)),
+        _of_kind(found, "torch", (str,)),
+        _of_kind(found, "device", (str, type(None))),
+        _of_kind(found, "kernels", (str, type(None))),
+        _of_kind(found, "seconds", (int, float)),
+        outside,
+        rows,
+        _of_kind({"processes": 1, **found}, "processes", (int,)),
+    )
+
+
+def _of_kind(owner: Any, name: str, kinds: tuple[type, ...]) -> Any:
+    value = owner[name]
+    if not isinstance(value, kinds) or isinstance(value, bool):
+        raise TypeError(f"{name} is {value!r}")
+    return value
 
 
 def sum_of(documents: Iterable[Document]) -> Document:

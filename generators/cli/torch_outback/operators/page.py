@@ -30,6 +30,8 @@ def text(document: Document, model: DeviceModel) -> str:
         rows=rows,
         longest=max((row.own_ns for row in rows), default=0) or 1,
         shares=rendering.shares(document),
+        copied=rendering.copied(document),
+        waits=f"{rendering.waits(document):,}",
         style=_style(),
     )
 

@@ -9,9 +9,7 @@ import click
 from ..variables import printable
 from .comparing import Change
 from .document import Calls, Document
-from .gain import DeviceModel, gains
-
-_WIDEST = 60  # of a signature's first part
+from .gain import DeviceModel, gains, left_out
 
 
 def lines(document: Document, model: DeviceModel, most: int) -> Iterator[str]:
@@ -47,26 +45,29 @@ def _head(document: Document) -> Iterator[str]:
     device = document.device or "no device was used"
     where = {"cpu": "the CPU's kernels run in place", None: "kernels run over copies"}
     how = where.get(document.kernels, f"the kernels of {document.kernels} run in place")
-    yield (
-        click.style(f"{document.backend}: {device}", bold=True) + f", torch {document.torch}; {how}"
-    )
+    whose = click.style(printable(f"{document.backend}: {device}"), bold=True)
+    yield whose + printable(f", torch {document.torch}" + (f"; {how}" if document.device else ""))
     total = sum(row.own_ns for row in document.operators)
-    told = ", ".join(f"{who} {share}" for who, share in shares(document))
+    told = ", ".join(f"{printable(who)} {share}" for who, share in shares(document))
     processes = f", {document.processes} processes" if document.processes > 1 else ""
     yield (
         f"{document.seconds:.2f} s{processes}; {milliseconds(total)} ms in operators"
         + (f": {told}" if told else "")
     )
-    copied = [
-        f"{size(_total(document, field))} {way}"
-        for field, way in (
-            ("bytes_to_host", "to the host"),
-            ("bytes_to_device", "to the device"),
-            ("bytes_on_devices", "on devices"),
-        )
-    ]
-    waits = _total(document, "waits")
-    yield f"copied: {', '.join(copied)}; the host waited {waits:,} times"
+    yield f"copied: {copied(document)}; the host waited {waits(document):,} times"
+
+
+def copied(document: Document) -> str:
+    ways = (
+        ("bytes_to_host", "to the host"),
+        ("bytes_to_device", "to the device"),
+        ("bytes_on_devices", "on devices"),
+    )
+    return ", ".join(f"{size(_total(document, field))} {way}" for field, way in ways)
+
+
+def waits(document: Document) -> int:
+    return _total(document, "waits")
 
 
 def _total(document: Document, field: str) -> int:
@@ -89,6 +90,8 @@ def _next(document: Document, model: DeviceModel, most: int) -> Iterator[str]:
         if model.is_known
         else " (the gain at most: --device-model knows what a device can do)"
     )
+    if left := left_out(document):
+        yield printable(f"  left out, since only the CPU has them: {', '.join(left)}")
     found = [it for it in gains(document, model) if it.gain_ns > 0]
     if not found:
         yield "  nothing: no kernel of another device's was called"
@@ -98,12 +101,12 @@ def _next(document: Document, model: DeviceModel, most: int) -> Iterator[str]:
         ("gain ms", "own ms", "calls", "served", "dtype", "signature"),
         [
             (
-                milliseconds(it.gain_ns) + ("*" if it.by_bytes_alone else " "),
+                milliseconds(it.gain_ns) + ("*" if model.is_known and it.by_bytes_alone else " "),
                 milliseconds(it.calls.own_ns),
                 f"{it.calls.calls:,}",
                 it.calls.served,
                 it.calls.dtype,
-                printable(it.calls.signature) + (f"  {it.calls.place}" if it.calls.place else ""),
+                it.shown + (f"  {it.calls.place}" if it.calls.place else ""),
             )
             for it in shown
         ],
@@ -111,7 +114,7 @@ def _next(document: Document, model: DeviceModel, most: int) -> Iterator[str]:
     )
     if model.is_known and any(it.by_bytes_alone for it in shown):
         yield "  * by its bytes alone: torch has no formula for its FLOPs"
-    yield f"  a kernel to begin with: outback ops --skeleton {shown[0].calls.name}"
+    yield f"  a kernel to begin with: outback ops --skeleton {printable(shown[0].to_write)}"
 
 
 def of_changes(changes: Sequence[Change], most: int) -> Iterator[str]:
@@ -138,7 +141,7 @@ def of_changes(changes: Sequence[Change], most: int) -> Iterator[str]:
 
 
 def _named(row: Calls) -> str:
-    return printable(f"{row.name}  {row.place}" if row.place else row.name)
+    return f"{row.name}  {row.place}" if row.place else row.name
 
 
 def milliseconds(ns: float) -> str:
@@ -154,7 +157,9 @@ def size(count: float) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], right: int) -> Iterator[str]:
-    """The first `right` columns are numbers."""
+    """The first `right` columns are numbers. A document may be anybody's, and a place has the name
+    of a file: what a terminal would obey is shown as text."""
+    rows = [[printable(cell) for cell in row] for row in rows]
     widths = [max(len(row[at]) for row in (head, *rows)) for at in range(len(head))]
     for row in (head, *rows):
         cells = [

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..refused import Refused
+from ..signals import name_of
 from . import document
 from .document import Document
 
@@ -37,27 +38,32 @@ def run(arguments: Sequence[str], with_stack: bool) -> tuple[Document, int]:
         return document.sum_of(document.read(it) for it in files), code
 
 
+# They ask a program to end. Whoever sends them may know of the command alone.
+_PASSED_ON = (signal.SIGTERM, signal.SIGHUP)
+
+
 def _end_of(process: subprocess.Popen[bytes]) -> int:
     """Control-C goes to the program too: it decides whether it ends."""
-    while True:
-        try:
-            return process.wait()
-        except KeyboardInterrupt:
-            continue
+    before = {
+        each: signal.signal(each, lambda number, _: process.send_signal(number))
+        for each in _PASSED_ON
+    }
+    try:
+        while True:
+            try:
+                return process.wait()
+            except KeyboardInterrupt:
+                continue
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 def _why_nothing(code: int) -> str:
     if code < 0:
-        return f"the program died of {_name_of(-code)}, and its record with it"
+        return f"the program died of {name_of(-code)}, and its record with it"
     return (
         f"the program ended with {code} and recorded nothing: it loads no backend of Outback's, or "
         f"one that is older than this command, or it ended past Python's end (os._exit, os.execv); "
         f"does `import torch` load the backend? (`outback doctor` says)"
     )
-
-
-def _name_of(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

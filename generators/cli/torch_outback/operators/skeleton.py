@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,12 +61,11 @@ def text(operator: str, folder: Path | None = None) -> str:
     if not any(it.name == name and (not overload or it.overload == overload) for it in overloads):
         names = ", ".join(f"aten::{it.whole_name}" for it in overloads)
         raise Refused(f"--skeleton {operator}: this torch has {names}")
-    structured = _structured(folder, name, overload, overloads)
-    if structured:
-        return structured
     named = [it for it in overloads if it.name == name]
+    # A name alone is that of the overload without one, "aten::max", and of any if there is none.
     chosen = [it for it in named if it.overload == overload] or named
-    return _plain(chosen[0])
+    wanted = chosen if overload or not chosen[0].overload else named
+    return _structured(folder, name, wanted, overloads) or _plain(folder, chosen[0])
 
 
 def _headers() -> Path:
@@ -77,7 +77,9 @@ def _headers() -> Path:
 
 def _overloads(folder: Path, name: str) -> list[_Overload]:
     """In the headers' order, which begins with out=; those that return new tensors come first."""
-    headers = [folder / f"{each}_ops.h" for each in (name, name.removesuffix("_"))]
+    # "__and__" and "__iand__" are in and_ops.h.
+    names = (name, name.removesuffix("_"), name.strip("_"), name.strip("_").removeprefix("i"))
+    headers = [folder / f"{each}_ops.h" for each in names]
     header = next((it for it in headers if it.is_file()), None)
     if header is None:
         raise Refused(f"--skeleton aten::{name}: this torch has no such operator")
@@ -91,8 +93,10 @@ def _overloads(folder: Path, name: str) -> list[_Overload]:
     return sorted(found, key=lambda it: (it.result.endswith("&"), len(it.overload)))
 
 
-def _structured(folder: Path, name: str, overload: str, overloads: list[_Overload]) -> str:
-    """ "" for an operator, or an overload, that is not structured."""
+def _structured(
+    folder: Path, name: str, wanted: list[_Overload], overloads: list[_Overload]
+) -> str:
+    """ "" unless one of those wanted is structured."""
     plain = name.removesuffix("_")
     meta, native = folder / f"{plain}_meta.h", folder / f"{plain}_native.h"
     if not meta.is_file() or not native.is_file():
@@ -101,10 +105,7 @@ def _structured(folder: Path, name: str, overload: str, overloads: list[_Overloa
     signatures = dict(reversed(_CLASS.findall(native.read_text(encoding="utf-8"))))
     for of_meta, arguments in signatures.items():
         variants = _variants(plain, of_meta, overloads)
-        wanted = [
-            it for it in variants if it.name == name and (not overload or it.overload == overload)
-        ]
-        if wanted and of_meta in classes:
+        if of_meta in classes and any(it in wanted for it in variants):
             its = classes[of_meta]
             if "meta_return_ty" in its["body"]:
                 arguments = _with_computed(its["body"], arguments, variants[0])
@@ -150,7 +151,7 @@ def _inputs(schema: str) -> list[str]:
 
 
 _HEAD = """\
-// {schema}
+{schema}
 //
 // Made by `outback ops --skeleton`. Add this file to the SOURCES of your outback_add_backend.
 """
@@ -169,15 +170,20 @@ def _of_class(
     results = [it.split()[-1] for it in arguments.split(", ")]
     body = _LOOP if is_loop else _CLASS_BODY
     return (
-        _HEAD.format(schema=f"aten::{variants[0].text}")
+        _HEAD.format(schema=_comment(f"aten::{variants[0].text}"))
         + shown
         + body.format(
             name=name,
-            of_meta=of_meta,
+            head=_wrapped(f"struct {name}_kernel : ", [f"at::meta::structured_{of_meta}"], " {"),
             declaration=_wrapped(
                 "  void impl(", _unused(arguments, "" if is_loop else results[-1]), ") {"
             ),
             out=results[-1],
+            refusal=(
+                _refusal("  ", f"aten::{name}: to be written, for ", "loop.dtype")
+                if is_loop
+                else _refusal("    ", f"aten::{name}: to be written; launch it on ", _HANDLE)
+            ),
             registration=_wrapped(
                 "  outback::kernels::impl_structured<",
                 [f"{name}_kernel", *(f"at::_ops::{it.struct}" for it in variants)],
@@ -195,16 +201,47 @@ def _unused(arguments: str, keep: str = "") -> list[str]:
     ]
 
 
+_WIDEST = 100
+
+
 def _wrapped(head: str, parts: list[str], tail: str) -> str:
     """A call or a declaration in lines of at most 100 columns, as clang-format has it."""
-    lines, indent = [head], len(head)
-    for at, part in enumerate(parts):
-        shown = part + (tail if at == len(parts) - 1 else ",")
-        if len(lines[-1]) + len(shown) + 1 > 100 and at:
-            lines.append(" " * indent + shown)
+    if not parts:
+        return head + tail
+    shown = [f"{it}," for it in parts[:-1]] + [parts[-1] + tail]
+    indent = len(head.splitlines()[-1])
+    if indent + max(map(len, shown)) <= _WIDEST:
+        lines = [head + shown.pop(0)]
+    else:  # below the head
+        indent = len(head) - len(head.lstrip()) + 4
+        lines = [head.rstrip(), " " * indent + shown.pop(0)]
+    for each in shown:
+        if len(lines[-1]) + len(each) + 1 > _WIDEST:
+            lines.append(" " * indent + each)
         else:
-            lines[-1] += shown if not at else f" {shown}"
-    return "\n".join(lines) if parts else head + tail
+            lines[-1] += f" {each}"
+    return "\n".join(lines)
+
+
+def _comment(text: str) -> str:
+    """The first line of a schema stands at the margin, those that it goes on in do not."""
+    begin = "// "
+    return textwrap.fill(
+        text,
+        _WIDEST,
+        initial_indent=begin,
+        subsequent_indent=f"{begin}    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+_HANDLE = "stream.handle()"
+
+
+def _refusal(indent: str, text: str, *values: str) -> str:
+    head = f"{indent}TORCH_CHECK_NOT_IMPLEMENTED("
+    return _wrapped(head, ["false", f'"{text}"', *values], ");")
 
 
 _LOOP = """
@@ -213,10 +250,10 @@ namespace {{
 
 // operands[0] is the result. See outback/kernels/elementwise.h for what else a loop has.
 void {name}_loop(const outback::kernels::elementwise_loop& loop) {{
-  TORCH_CHECK_NOT_IMPLEMENTED(false, "aten::{name}: to be written, for ", loop.dtype);
+{refusal}
 }}
 
-struct {name}_kernel : at::meta::structured_{of_meta} {{
+{head}
 {declaration}
     outback::kernels::run_loops(*this, {name}_loop);
   }}
@@ -234,11 +271,10 @@ _CLASS_BODY = """
 namespace {{
 
 // PyTorch has checked the arguments and made the results, which need not be contiguous.
-struct {name}_kernel : at::meta::structured_{of_meta} {{
+{head}
 {declaration}
     outback::kernels::kernel_stream stream({out}.device());
-    TORCH_CHECK_NOT_IMPLEMENTED(false, "aten::{name}: to be written; launch it on ",
-                                stream.handle());
+{refusal}
   }}
 }};
 
@@ -256,26 +292,58 @@ _FUNCTION = """\
 
 namespace {{
 
-// PyTorch has no class for this operator: the kernel checks the arguments and makes the results.
+{about}
 {declaration}
-  TORCH_CHECK_NOT_IMPLEMENTED(false, "aten::{whole_name}: to be written");
+{refusal}
 }}
 
 }}  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {{
-  m.impl("{whole_name}", &{function});
+{registration}
 }}
 """
 
+_EXPLICIT = "compositeexplicitautograd"
+_ABOUT = "// PyTorch has no class for this operator: the kernel checks the arguments and makes the results."
+_OF_COMPOSED = """
+// Without it PyTorch composes the operator of others, for which the device has kernels already."""
+_OF_GRADIENT = """
+// Their gradients go with them: a gradient of this kernel's has to be registered too, with the key
+// AutogradPrivateUse1."""
 
-def _plain(overload: _Overload) -> str:
-    return _HEAD.format(schema=f"aten::{overload.text}") + _FUNCTION.format(
-        function=f"{overload.struct}_kernel",
-        declaration=_wrapped(
-            f"{overload.result.replace(' &', '&')} {overload.struct}_kernel(",
-            _unused(overload.arguments),
-            ") {",
-        ),
-        whole_name=overload.whole_name,
+
+def _plain(folder: Path, overload: _Overload) -> str:
+    function = f"{overload.struct}_kernel"
+    head = f"{overload.result.replace(' &', '&')} {function}("
+    if len(head) > _WIDEST:
+        head = head.replace(f" {function}(", f"\n{function}(")
+    return _HEAD.format(schema=_comment(f"aten::{overload.text}")) + _FUNCTION.format(
+        about=_ABOUT + _on_composition(folder, overload),
+        declaration=_wrapped(head, _unused(overload.arguments), ") {"),
+        refusal=_refusal("  ", f"aten::{overload.whole_name}: to be written"),
+        registration=_wrapped("  m.impl(", [f'"{overload.whole_name}"', f"&{function}"], ");"),
     )
+
+
+def _on_composition(folder: Path, overload: _Overload) -> str:
+    """What a kernel replaces that PyTorch composes, by the headers that declare who has kernels."""
+
+    def has_kernel_of(key: str) -> bool:
+        header = folder / f"{overload.name}_{key}_dispatch.h"
+        text = header.read_text(encoding="utf-8") if header.is_file() else ""
+        function = rf"^TORCH_API .* {overload.name}(?:_outf)?\((.*)\);$"
+        declared = re.findall(function, text, re.MULTILINE)
+        return any(_names(it) == _names(overload.arguments) for it in declared)
+
+    if has_kernel_of("compositeimplicitautograd"):
+        return _OF_COMPOSED + _OF_GRADIENT
+    explicit = map(has_kernel_of, (_EXPLICIT, f"{_EXPLICIT}nonfunctional"))
+    # The CPU's kernel, where there is one, comes before a composition on this device too.
+    return _OF_COMPOSED if not has_kernel_of("cpu") and any(explicit) else ""
+
+
+def _names(arguments: str) -> list[str]:
+    """Of C++ arguments, "const at::Tensor & self, int64_t dim=0": "self", "dim"."""
+    parts = re.split(r",(?![^<{(]*[>})])", arguments)
+    return [it.partition("=")[0].split()[-1] for it in parts if it.strip()]
