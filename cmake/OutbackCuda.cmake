@@ -47,6 +47,15 @@ if(OUTBACK_CUDA_INCLUDE_DIR)
   mark_as_advanced(OUTBACK_CUDA_CRT_INCLUDE_DIR)
 endif()
 
+# NVTX's headers, where they are: for the ranges of NVIDIA's tools.
+if(OUTBACK_CUDA_INCLUDE_DIR)
+  find_path(
+    OUTBACK_NVTX_INCLUDE_DIR nvtx3/nvToolsExt.h
+    HINTS "${OUTBACK_CUDA_INCLUDE_DIR}" "${OUTBACK_CUDA_INCLUDE_DIR}/../../nvtx/include"
+    NO_DEFAULT_PATH)
+  mark_as_advanced(OUTBACK_NVTX_INCLUDE_DIR)
+endif()
+
 set(OUTBACK_CUDA_FOUND FALSE)
 if(EXISTS "${OUTBACK_CUDA_INCLUDE_DIR}/cuda_runtime_api.h"
    AND EXISTS "${OUTBACK_CUDA_INCLUDE_DIR}/cuda.h"

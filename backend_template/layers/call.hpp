@@ -25,6 +25,7 @@ enum class form : uint8_t {
   integer,     // a signed number of 4 or 8 bytes
   natural,     // an unsigned number of 4 or 8 bytes
   address,     // a pointer, a handle or a function
+  text,        // a null-terminated const char*
   ipc_handle,  // an outback_ipc_handle
   structure,   // any other struct; it begins with its struct_size
 };
@@ -69,6 +70,7 @@ consteval form form_of() {
   if (std::is_same_v<T, const outback_ipc_handle*> || std::is_same_v<T, outback_ipc_handle>) {
     return form::ipc_handle;
   }
+  if (std::is_same_v<T, const char*>) return form::text;
   if (std::is_pointer_v<T>) return form::address;
   if (!std::is_integral_v<T>) return form::structure;
   return std::is_signed_v<T> ? form::integer : form::natural;

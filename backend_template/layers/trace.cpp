@@ -122,7 +122,11 @@ class tracer : public layer<tracer> {
     try {
       values given(json_), results(json_);
       for_each_argument(call, [&](const parameter& p, word value) {
-        if (!is_output(p.is)) return given.add(p.name, p.type, value);
+        if (!is_output(p.is)) {
+          const auto* text = static_cast<const char*>(value.address());
+          const bool is_text = p.type == form::text && text != nullptr;
+          return is_text ? given.add_text(p.name, text) : given.add(p.name, p.type, value);
+        }
         if (status == OUTBACK_OK) add_result(results, p, value);  // otherwise nothing was written
       });
       const bool failed = status != OUTBACK_OK && status != OUTBACK_NOT_READY;

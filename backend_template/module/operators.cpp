@@ -1,4 +1,5 @@
-// The operator report (ops/report/), for _outback/operators.py.
+// The operator report (ops/report/), for _outback/operators.py, and what operators are for the
+// driver's tools, for _outback/ranges.py.
 #include <torch/csrc/utils/pybind.h>
 
 #include <string>
@@ -6,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "backend_template/core/interfaces/driver_ranges.h"
 #include "backend_template/core/operators/call_notes.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/program_place.h"
@@ -105,6 +107,8 @@ void define_operators(py::module_& native) {
   native.def("wanted_report", &ops::wanted_report);
   native.def("are_places_wanted", &ops::are_places_wanted);
   native.def("providers", &providers_of, py::arg("name_space"));
+  native.def("begin_ranges", &core::begin_driver_ranges, py::arg("operators"));
+  native.def("end_ranges", &core::end_driver_ranges, py::arg("operators"));
 }
 
 }  // namespace outback::python

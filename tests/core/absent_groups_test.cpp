@@ -5,6 +5,7 @@
 #include "backend_template/core/devices/peer.h"
 #include "backend_template/core/devices/telemetry.h"
 #include "backend_template/core/graphs/device_graph.h"
+#include "backend_template/core/interfaces/driver_ranges.h"
 #include "backend_template/core/memory/ipc.h"
 #include "backend_template/core/streams/event.h"
 #include "backend_template/core/streams/host_callback.h"
@@ -38,6 +39,7 @@ TEST_F(AbsentGroupTest, WhatCannotBeHadNamesTheGroup) {
   EXPECT_THAT([] { core::wrap_native_stream(0, nullptr); }, refuses("native"));
   EXPECT_THAT([] { core::read_telemetry(0, OUTBACK_METRIC_CLOCK); }, refuses("telemetry"));
   EXPECT_THAT([] { core::read_processes(0); }, refuses("telemetry"));
+  EXPECT_THAT([] { core::begin_driver_ranges(/*operators=*/false); }, refuses("ranges"));
   EXPECT_THAT([] { core::ipc_handle_of(core::event()); }, refuses("ipc"));
   EXPECT_THAT([] { core::open_ipc_event(0, {}); }, refuses("ipc"));
   EXPECT_THAT([] { core::device_graph(/*keep_graph=*/false).capture_begin(); }, refuses("graphs"));

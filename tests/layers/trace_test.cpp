@@ -98,6 +98,10 @@ TEST_F(TextTraceTest, EachGroup) {
   uint64_t number = 0;
   EXPECT_EQ(t_.activity->pop(self_, &number), OUTBACK_OK);
   EXPECT_THAT(last(), HasSubstr(" activity.pop() = ok (correlation=7), "));
+  EXPECT_EQ(t_.ranges->push(self_, "step"), OUTBACK_OK);
+  EXPECT_THAT(last(), HasSubstr(" ranges.push(name=\"step\") = ok, "));
+  EXPECT_EQ(t_.ranges->pop(self_), OUTBACK_OK);
+  EXPECT_THAT(last(), HasSubstr(" ranges.pop() = ok, "));
 }
 
 // Bytes and descriptor, on the side that makes a handle and on the one that opens it.

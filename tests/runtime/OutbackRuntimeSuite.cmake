@@ -88,6 +88,7 @@ function(outback_add_runtime_suite_library)
     graphs_test.cpp
     telemetry_test.cpp
     activity_test.cpp
+    ranges_test.cpp
     growth_test.cpp
     programs_test.cpp)
 endfunction()

@@ -30,6 +30,7 @@ EXPECTED = {
     16: "group peer, but not the member: bool peer_can_access",
     17: "group native, but not the member: void* native_context",
     18: "group activity, but not the member: outback_records activity_read",
+    19: "group ranges, but not the member: void range_pop",
     20: "the group host_registration needs the group host_memory",
     21: "the group native needs the group events",
     22: "the group callbacks needs the group streams",

@@ -168,7 +168,14 @@ FIELD(outback_activity, stream, 48);
 FIELD(outback_activity, push, 56);
 FIELD(outback_activity, pop, 64);
 
-SIZE(outback_runtime, 176);
+SIZE(outback_ranges, 32);
+FIELD(outback_ranges, struct_size, 0);
+FIELD(outback_ranges, reserved, 4);
+FIELD(outback_ranges, push, 8);
+FIELD(outback_ranges, pop, 16);
+FIELD(outback_ranges, mark, 24);
+
+SIZE(outback_runtime, 184);
 FIELD(outback_runtime, struct_size, 0);
 FIELD(outback_runtime, abi_major, 4);
 FIELD(outback_runtime, abi_minor, 6);
@@ -193,6 +200,7 @@ FIELD(outback_runtime, ipc, 144);
 FIELD(outback_runtime, graphs, 152);
 FIELD(outback_runtime, telemetry, 160);
 FIELD(outback_runtime, activity, 168);
+FIELD(outback_runtime, ranges, 176);
 
 VALUE(OUTBACK_OK, 0);
 VALUE(OUTBACK_NOT_READY, 1);

@@ -129,6 +129,12 @@ struct runtime {
   uint64_t activity_stream(int32_t, outback_stream);
   void activity_push(uint64_t);
   uint64_t activity_pop();
+
+  void range_push(const char*);
+#if OUTBACK_CASE != 19
+  void range_pop();
+#endif
+  void range_mark(const char*);
 };
 
 const outback_runtime* table_of_runtime(runtime& r) {

@@ -115,6 +115,7 @@ TEST_F(TableCheckTest, GroupsThatNoOtherNeedsMayBeAbsent) {
   EXPECT_THAT(without(table_.graphs), IsEmpty());
   EXPECT_THAT(without(table_.telemetry), IsEmpty());
   EXPECT_THAT(without(table_.activity), IsEmpty());
+  EXPECT_THAT(without(table_.ranges), IsEmpty());
 }
 
 TEST_F(TableCheckTest, NoGroupAtAllIsFine) {

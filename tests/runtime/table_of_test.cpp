@@ -117,6 +117,11 @@ struct with_activity : small_runtime {
   void activity_push(uint64_t) {}
   uint64_t activity_pop() { return 0; }
 };
+struct with_ranges : small_runtime {
+  void range_push(const char*) {}
+  void range_pop() {}
+  void range_mark(const char*) {}
+};
 
 struct without_copy : small_runtime {
   void mem_copy(int32_t) = delete;
@@ -185,9 +190,11 @@ TEST(TableGroupsTest, AreThoseOfTheClass) {
   EXPECT_THAT(groups_of<with_graphs>(), ElementsAre("streams", "events", "graphs"));
   EXPECT_THAT(groups_of<with_telemetry>(), ElementsAre("telemetry"));
   EXPECT_THAT(groups_of<with_activity>(), ElementsAre("activity"));
+  EXPECT_THAT(groups_of<with_ranges>(), ElementsAre("ranges"));
   EXPECT_THAT(groups_of<whole_runtime>(),
               ElementsAre("streams", "events", "host_memory", "device_state", "host_registration",
-                          "peer", "native", "callbacks", "ipc", "graphs", "telemetry", "activity"));
+                          "peer", "native", "callbacks", "ipc", "graphs", "telemetry", "activity",
+                          "ranges"));
 }
 
 TEST_F(TableOfTest, OneTableForEachObject) {

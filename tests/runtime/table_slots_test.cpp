@@ -327,6 +327,11 @@ TEST_F(TableSlotsTest, AnswersReachTheCaller) {
   EXPECT_EQ(t.activity->read(t.self, 0, &records), OUTBACK_OK);
   EXPECT_EQ(records.struct_size, sizeof(records));
   EXPECT_EQ(t.activity->stop(t.self, 0), OUTBACK_OK);
+  EXPECT_EQ(t.ranges->push(t.self, "one"), OUTBACK_OK);
+  EXPECT_THAT(object_.open_ranges(), testing::ElementsAre("one"));
+  EXPECT_EQ(t.ranges->mark(t.self, "here"), OUTBACK_OK);
+  EXPECT_EQ(t.ranges->pop(t.self), OUTBACK_OK);
+  EXPECT_EQ(t.ranges->pop(t.self), OUTBACK_INVALID_ARGUMENT);
 }
 
 TEST_F(TableSlotsTest, WhatOneProcessAllocatedAnotherOneOpens) {

@@ -19,6 +19,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -444,6 +445,16 @@ class whole_runtime {
     return number;
   }
 
+  /// By the calling thread: what is open, and what was marked.
+  std::vector<std::string> open_ranges() const { return ranges(); }
+  void range_push(const char* name) { on_call(), ranges().emplace_back(name); }
+  void range_pop() {
+    on_call();
+    if (ranges().empty()) throw invalid_argument("no range is open");
+    ranges().pop_back();
+  }
+  void range_mark(const char*) { on_call(); }
+
   static constexpr std::size_t memory_size = std::size_t{64} << 20;
 
  private:
@@ -596,6 +607,10 @@ class whole_runtime {
   }
   static std::vector<uint64_t>& pushed() {
     thread_local std::vector<uint64_t> all;
+    return all;
+  }
+  static std::vector<std::string>& ranges() {
+    thread_local std::vector<std::string> all;
     return all;
   }
   // Of work that has just run, or that a capture has taken.

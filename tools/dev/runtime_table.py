@@ -51,6 +51,7 @@ _GROUPS = {
     "GraphTest": "graphs",
     "TelemetryTest": "telemetry",
     "ActivityTest": "activity",
+    "RangesTest": "ranges",
 }
 
 

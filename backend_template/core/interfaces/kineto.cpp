@@ -28,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend_template/core/interfaces/driver_ranges.h"
 #include "backend_template/core/runtime/format.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/timeline/timeline.h"
@@ -167,14 +168,22 @@ libkineto::DeviceInfo device_info_of(c10::DeviceIndex device) {
 class session final : public libkineto::IActivityProfilerSession {
  public:
   explicit session(std::set<ActivityType> wanted) : wanted_(std::move(wanted)) {}
-  ~session() override { abandon_recording(profile_); }
+  ~session() override {
+    abandon_recording(profile_);
+    end_ranges();
+  }
 
   void start() override {
     profile_ = start_recording();
+    if (profile_ != 0 && has_driver_ranges()) {
+      begin_driver_ranges(/*operators=*/false);
+      emits_ranges_ = true;
+    }
     status_ = profile_ == 0 ? libkineto::TraceStatus::ERROR : libkineto::TraceStatus::RECORDING;
   }
 
   void stop() override {
+    end_ranges();
     recorded_ = stop_recording(std::exchange(profile_, 0));
     status_ = libkineto::TraceStatus::PROCESSING;
     if (recorded_.lost != 0) {
@@ -221,6 +230,10 @@ class session final : public libkineto::IActivityProfilerSession {
   void popUserCorrelationId() override { leave_operator(); }
 
  private:
+  void end_ranges() noexcept {
+    if (std::exchange(emits_ranges_, false)) end_driver_ranges(/*operators=*/false);
+  }
+
   bool wants(ActivityType type) const { return wanted_.count(type) != 0; }
 
   void hand_over_or_warn(libkineto::ActivityLogger& logger, const find_operator& find) noexcept {
@@ -297,6 +310,7 @@ class session final : public libkineto::IActivityProfilerSession {
 
   const std::set<ActivityType> wanted_;
   uint64_t profile_ = 0;
+  bool emits_ranges_ = false;
   timeline recorded_;
   std::set<std::pair<c10::DeviceIndex, int32_t>> rows_;  // with work
   std::map<std::tuple<c10::DeviceIndex, int32_t, uint64_t>, extent> ranges_;

@@ -50,7 +50,7 @@ extern "C" {
 // Raised when a slot changes its meaning: the caller and the runtime must have the same number.
 #define OUTBACK_ABI_MAJOR 1
 // Raised when a slot or a group is appended: any two numbers work together.
-#define OUTBACK_ABI_MINOR 1
+#define OUTBACK_ABI_MINOR 2
 // Means host memory, where an argument or a result is a device index.
 #define OUTBACK_HOST (-1)
 
@@ -542,6 +542,21 @@ typedef struct outback_activity {
   outback_status (*pop)(void* self, uint64_t* correlation);
 } outback_activity;
 
+// Ranges of the program's for the tools of the driver, such as NVTX's for Nsight or ITT's for
+// VTune: they name what a thread does. All are of the calling thread, of all devices. Where no tool
+// watches, the slots do nothing and cost little.
+typedef struct outback_ranges {
+  uint32_t struct_size;
+  uint32_t reserved;
+  // Opens a range within those that the thread has opened. `name` is UTF-8, null-terminated.
+  outback_status (*push)(void* self, const char* name);
+  // Closes the range that the thread has opened last. The caller closes what it has opened: a
+  // runtime need not notice that there is none.
+  outback_status (*pop)(void* self);
+  // Marks a moment.
+  outback_status (*mark)(void* self, const char* name);
+} outback_ranges;
+
 // The table. It and everything that it points to are valid until the process ends, since tensors
 // may outlive main().
 typedef struct outback_runtime {
@@ -594,6 +609,7 @@ typedef struct outback_runtime {
   const outback_graphs* graphs;        // needs `streams` and `events`
   const outback_telemetry* telemetry;
   const outback_activity* activity;  // since OUTBACK_ABI_MINOR 1
+  const outback_ranges* ranges;      // since OUTBACK_ABI_MINOR 2
 } outback_runtime;
 
 #ifdef __cplusplus

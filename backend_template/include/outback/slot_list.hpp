@@ -149,6 +149,11 @@
   X(activity, push, activity_push, void, (uint64_t correlation), value("correlation"))       \
   X(activity, pop, activity_pop, uint64_t, (), output("correlation"))
 
+#define OUTBACK_SLOTS_OF_ranges(X)                                         \
+  X(ranges, push, range_push, void, (const char* name), needed("name"))    \
+  X(ranges, pop, range_pop, void, ())                                      \
+  X(ranges, mark, range_mark, void, (const char* name), needed("name"))
+
 // X(group, introduced, needs): every group, in the order of outback/runtime.h.
 //
 //   introduced  how many slots the group had when it was introduced. A table has all of these or
@@ -167,4 +172,5 @@
   X(ipc, 5, events)                    \
   X(graphs, 6, events)                 \
   X(telemetry, 2, runtime)             \
-  X(activity, 8, runtime)
+  X(activity, 8, runtime)              \
+  X(ranges, 3, runtime)

@@ -124,6 +124,9 @@ class cuda_runtime {
   OUTBACK_MEMBERS_OF(ipc)
   OUTBACK_MEMBERS_OF(graphs)
   OUTBACK_MEMBERS_OF(telemetry)
+#if OUTBACK_CUDA_HAS_NVTX
+  OUTBACK_MEMBERS_OF(ranges)
+#endif
 
  private:
   // CUDA, which the first call starts. Throws what start_cuda throws.

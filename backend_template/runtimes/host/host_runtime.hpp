@@ -106,6 +106,8 @@ class event;
 ///   activity_start     Always works: nobody else can record this device. Keeps 2^18 records.
 ///   activity_flush     Does nothing but check the index: a record is there before its work is
 ///                      known to be done.
+///   range_push, range_pop, range_mark
+///                      Do nothing: they are for layers, such as a trace.
 ///   telemetry_read     Utilization and memory in use, which are the runtime's own counts. Throws
 ///                      outback::unsupported for the other metrics.
 ///   telemetry_processes
@@ -136,6 +138,7 @@ class host_runtime {
   OUTBACK_MEMBERS_OF(graphs)
   OUTBACK_MEMBERS_OF(telemetry)
   OUTBACK_MEMBERS_OF(activity)
+  OUTBACK_MEMBERS_OF(ranges)
 
  private:
   // The device with this index; throws outback::invalid_argument if there is none.

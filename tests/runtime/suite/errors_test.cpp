@@ -291,6 +291,10 @@ TEST_F(ErrorTest, NullsOfNativeHandlesIpcAndTelemetryAreRefused) {
     EXPECT_FAILS(t_.activity->stream(self_, 0, nullptr, nullptr), bad);
     EXPECT_FAILS(t_.activity->pop(self_, nullptr), bad);
   }
+  if (t_.ranges != nullptr) {
+    EXPECT_FAILS(t_.ranges->push(self_, nullptr), bad);
+    EXPECT_FAILS(t_.ranges->mark(self_, nullptr), bad);
+  }
 }
 
 TEST_F(ErrorTest, TheDefaultStreamIsNotDestroyed) {

@@ -41,6 +41,7 @@ const outback_runtime& table();
 #define OUTBACK_NEEDS_IPC() OUTBACK_NEEDS(table().ipc != nullptr, "ipc")
 #define OUTBACK_NEEDS_TELEMETRY() OUTBACK_NEEDS(table().telemetry != nullptr, "telemetry")
 #define OUTBACK_NEEDS_ACTIVITY() OUTBACK_NEEDS(table().activity != nullptr, "activity")
+#define OUTBACK_NEEDS_RANGES() OUTBACK_NEEDS(table().ranges != nullptr, "ranges")
 #define OUTBACK_NEEDS_TWO_DEVICES() OUTBACK_NEEDS(device_count() >= 2, "two devices")
 
 /// The base of every test. There is a device, and it says what can be: see first_contact.hpp.

@@ -2,6 +2,7 @@
 // the proof that the list and outback/runtime.h say the same.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -75,6 +76,12 @@ OUTBACK_ROLE(ends)
 inline constexpr argument device{"device", role::device};
 inline constexpr argument peer{"peer", role::device};
 
+/// The arguments of a slot, which may have none.
+template <class... Arguments>
+constexpr std::array<argument, sizeof...(Arguments)> list_of(Arguments... arguments) {
+  return {arguments...};
+}
+
 /// What messages call a type of handle; null for a type that is no handle. A new type of handle
 /// needs its line here.
 template <class Handle>
@@ -111,7 +118,7 @@ consteval bool suits(role is) {
 /// Whether the member's parameters are the arguments that are no outputs, and each role suits.
 template <class Owner, class... Args, class Result, class... Parameters, std::size_t N>
 consteval bool row_fits(outback_status (*Owner::*)(void*, Args...), Result (*)(Parameters...),
-                        const argument (&arguments)[N]) {
+                        [[maybe_unused]] const std::array<argument, N>& arguments) {
   if constexpr (sizeof...(Args) != N || sizeof...(Parameters) > N) {
     return false;
   } else {
@@ -123,7 +130,7 @@ consteval bool row_fits(outback_status (*Owner::*)(void*, Args...), Result (*)(P
       return (std::is_same_v<std::tuple_element_t<I, given>, Parameters> && ...);
     };
     fits = inputs(std::index_sequence_for<Parameters...>());
-    std::size_t i = 0;
+    [[maybe_unused]] std::size_t i = 0;
     ((fits = fits && suits<Args>(arguments[i].is) &&
              is_output(arguments[i].is) == (i >= sizeof...(Parameters)),
       ++i),
@@ -150,7 +157,7 @@ consteval bool tells_done(Result (*)(Parameters...), std::size_t arguments) {
     static constexpr const char* name = is_required ? #slot : #group "." #slot;            \
     static constexpr const char* name_in_group = #slot;                                    \
     static constexpr const char* member_name = #id;                                        \
-    static constexpr argument arguments[] = {__VA_ARGS__};                                 \
+    static constexpr auto arguments = list_of(__VA_ARGS__);                                \
     static constexpr bool may_be_not_ready =                                               \
         tells_done(static_cast<member*>(nullptr), std::size(arguments));                   \
     /* Calls the member of a class. */                                                     \

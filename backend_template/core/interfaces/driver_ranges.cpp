@@ -1,0 +1,82 @@
+#include "backend_template/core/interfaces/driver_ranges.h"
+
+#include <ATen/record_function.h>
+
+#include <memory>
+#include <mutex>
+#include <unordered_set>
+#include <utility>
+
+#include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/runtime/runtime.h"
+
+namespace outback::core {
+namespace {
+
+// What torch keeps of a range that is open.
+struct open_range final : at::ObserverContext {};
+
+std::unique_ptr<at::ObserverContext> open(const at::RecordFunction& function) {
+  if (is_in_bad_fork()) return nullptr;
+  const outback_ranges& ranges = *runtime().ranges;
+  // What the driver refuses is no range, and closes none. The program goes on.
+  const bool is_open = ranges.push(runtime().self, function.name()) == OUTBACK_OK;
+  return is_open ? std::make_unique<open_range>() : nullptr;
+}
+
+// A range that ends on another thread stays open: it is its own thread's to close.
+void close(const at::RecordFunction& function, at::ObserverContext* opened) {
+  const bool is_here = function.threadId() == at::RecordFunction::currentThreadId();
+  if (opened != nullptr && is_here && !is_in_bad_fork()) runtime().ranges->pop(runtime().self);
+}
+
+// Calls for a kind of range, for as many as want it.
+class observed {
+ public:
+  explicit observed(std::unordered_set<at::RecordScope> scopes) : scopes_(std::move(scopes)) {}
+
+  void begin() {
+    const std::lock_guard lock(mutex_);
+    if (users_++ != 0) return;
+    handle_ = at::addGlobalCallback(at::RecordFunctionCallback(open, close).scopes(scopes_));
+  }
+  void end() noexcept {
+    const std::lock_guard lock(mutex_);
+    if (--users_ == 0) at::removeCallback(handle_);
+  }
+
+ private:
+  const std::unordered_set<at::RecordScope> scopes_;
+  std::mutex mutex_;
+  int users_ = 0;
+  at::CallbackHandle handle_{};
+};
+
+observed& of_users() {
+  static auto& made = *new observed({at::RecordScope::USER_SCOPE});
+  return made;
+}
+observed& of_operators() {
+  static auto& made =
+      *new observed({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION});
+  return made;
+}
+
+}  // namespace
+
+bool has_driver_ranges() noexcept {
+  return runtime().ranges != nullptr;
+}
+
+void begin_driver_ranges(bool operators) {
+  if (!has_driver_ranges()) refuse_absent("ranges", "ranges of the driver's tools");
+  of_users().begin();
+  if (operators) of_operators().begin();
+}
+
+void end_driver_ranges(bool operators) noexcept {
+  if (operators) of_operators().end();
+  of_users().end();
+}
+
+}  // namespace outback::core

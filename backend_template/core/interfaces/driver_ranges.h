@@ -1,0 +1,16 @@
+// torch's ranges, of record_function and of operators, in the tools of the driver (the group ranges
+// of outback/runtime.h).
+#pragma once
+
+namespace outback::core {
+
+/// Returns true if the runtime has the group.
+bool has_driver_ranges() noexcept;
+
+/// From now on, until the matching `end_driver_ranges`, each range of record_function's that begins
+/// on any thread is one of the driver's too; with `operators`, each operator as well. Calls may be
+/// nested: each range is there once. Throws c10::NotImplementedError without the group.
+void begin_driver_ranges(bool operators);
+void end_driver_ranges(bool operators) noexcept;
+
+}  // namespace outback::core
