@@ -68,6 +68,11 @@ class RaceWarning(UserWarning):
     """What RaceError says, where races only warn."""
 
 
+def _is_made_of_others(kind: Any) -> bool:
+    """Not for those that a mode of torch's own serves, such as fake tensors."""
+    return not _is_plain(kind) and not hasattr(kind, "_mode_key")
+
+
 @dataclass
 class _Use:
     argument: str
@@ -200,8 +205,8 @@ class _Watch(TorchDispatchMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        if not all(map(_is_plain, types)):
-            return NotImplemented  # the operators that it is made of come here then
+        if any(map(_is_made_of_others, types)):
+            return NotImplemented  # the operators on these others come here then
         kwargs = kwargs or {}
         plan = self._plans.get(func)
         if plan is None:

@@ -6,6 +6,7 @@ import warnings
 
 import pytest
 import torch
+from torch._subclasses import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .racy_programs import PROGRAMS, kept, ones
@@ -146,6 +147,14 @@ def test_operators_are_forgotten(watch, monkeypatch):
     for _ in range(400):
         x.add_(1)
     assert len(active._operators) < 120
+
+
+def test_fake_tensors_are_left_alone(watch):
+    watch()
+    with FakeTensorMode():
+        x = torch.ones(4, device="acme")
+        with torch.acme.stream(torch.acme.Stream()):
+            assert (x + 1).shape == (4,)
 
 
 def race() -> None:
