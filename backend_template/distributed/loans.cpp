@@ -89,6 +89,9 @@ std::vector<at::Tensor> loans::lend(at::TensorList tensors, use how, form as) {
 void loans::fetch() {
   const c10::Stream current = core::current_stream(device_.index());
   if (!core::is_idle(current)) ready_.emplace().record(current);
+  if (core::race_finder* const finder = core::active_race_finder()) {
+    called_ = finder->record(current);
+  }
   if (in_place_) return;
   for (const loan& each : loans_) {
     const c10::DataPtr& memory = each.device.storage().data_ptr();
@@ -134,7 +137,11 @@ void loans::give_back() {
 }
 
 void loans::order() const {
-  if (returned_.device() >= 0) returned_.block(core::current_stream(device_.index()));
+  const c10::Stream waiting = core::current_stream(device_.index());
+  // The result is behind what was enqueued before the call, also where the CPU moved it.
+  core::race_finder* const finder = core::active_race_finder();
+  if (finder != nullptr && called_ != nullptr) finder->wait(waiting, *called_);
+  if (returned_.device() >= 0) returned_.block(waiting);
 }
 
 }  // namespace outback::distributed

@@ -6,9 +6,11 @@
 #include <c10/core/Device.h>
 #include <c10/core/Stream.h>
 
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "backend_template/core/races/race_finder.h"
 #include "backend_template/core/streams/event.h"
 #include "backend_template/distributed/lanes.h"
 
@@ -78,6 +80,7 @@ class loans {
   // Null where there was nothing to wait for.
   std::optional<core::event> ready_, fetched_;
   core::event returned_;
+  std::shared_ptr<const core::race_clock> called_;  // for the race finder; null unless one looks
 };
 
 }  // namespace outback::distributed

@@ -26,7 +26,7 @@ def tools(monkeypatch, tmp_path):
     folder = tmp_path / "tools"
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))
-    for name in ("CXX", "CMAKE_PREFIX_PATH"):
+    for name in ("CXX", "CXXFLAGS", "LDFLAGS", "CMAKE_PREFIX_PATH"):
         monkeypatch.delenv(name, raising=False)
 
     def put(name: str, text: str) -> Path:
@@ -85,6 +85,38 @@ def test_a_cxx_that_is_no_compiler_is_a_problem_whatever_is_installed(tools, mon
     monkeypatch.setenv("CXX", command)
     found = tried(has_backend=True)["compiler"]
     assert found.status == "problem" and "CXX" in found.found
+
+
+@pytest.mark.parametrize("command", ["lame", "lame --version"])
+def test_a_cxx_that_compiles_nothing_is_one_too(tools, monkeypatch, command):
+    tools("c++", GCC.format(14))
+    tools("lame", "exit 3")
+    monkeypatch.setenv("CXX", command)
+    found = tried(has_backend=True)["compiler"]
+    assert found.status == "problem" and "exit status 3" in found.found
+
+
+def test_a_compiler_that_hangs_is_ended_with_what_it_started(tools, monkeypatch, tmp_path):
+    monkeypatch.setattr(toolchain, "_LIMIT", 0.3)
+    monkeypatch.setenv("PATH", f"{os.environ['PATH']}:/usr/bin:/bin")
+    tools("c++", f"sleep 600 & echo $! >>{tmp_path}/started; wait")
+    found = tried()["compiler"]
+    assert found.status == "problem" and found.found.endswith(": no end after 0.3 s")
+    for process in (tmp_path / "started").read_text().split():
+        state = Path("/proc", process, "stat")
+        assert not state.exists() or state.read_text().rpartition(")")[2].split()[0] in "ZX"
+
+
+def test_flags_that_stop_the_compiler_are_a_problem(tools, monkeypatch):
+    version = '[ "$1" = --version ] && echo "clang version 17.0.6" && exit\n'
+    tools("c++", version + 'case "$*" in *-fbogus*) echo "error: no -fbogus"; exit 1;; esac')
+    assert tried(has_backend=True)["compiler"].status == "ok"
+    for name in ("CXXFLAGS", "LDFLAGS"):
+        monkeypatch.setenv(name, "-O2 '-fbogus=a b'")
+        found = tried(has_backend=True)["compiler"]
+        assert found.status == "problem" and found.command == "unset CXXFLAGS LDFLAGS"
+        assert found.found.endswith("it makes no C++20 library: error: no -fbogus")
+        monkeypatch.delenv(name)
 
 
 @pytest.mark.parametrize(

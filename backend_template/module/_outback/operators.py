@@ -2,10 +2,12 @@
 that took. The command `outback ops` shows what is written here."""
 
 import atexit
+import contextlib
 import dataclasses
 import json
 import os
 import platform
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -95,11 +97,7 @@ class OperatorRecord:
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Writes the document, which `outback ops --read` shows."""
-        path = os.fspath(file)
-        unfinished = f"{path}.{os.getpid()}"
-        with open(unfinished, "w", encoding="utf-8") as to:
-            json.dump(self.document(), to, indent=1)
-        os.replace(unfinished, path)
+        _write(os.fspath(file), json.dumps(self.document(), indent=1))
 
     def __str__(self) -> str:
         rows = [each for each in self.operators if each.served != "elsewhere"][:20]
@@ -107,7 +105,7 @@ class OperatorRecord:
         lines = [f"{'operator':{width}} {'dtype':9} {'served':11} {'calls':>8} {'own ms':>10}"]
         lines += [
             f"{each.name:{width}} {each.dtype:9} {each.served:11} {each.calls:8} "
-            f"{each.own_ns / 1e6:10.3f}  {each.place}".rstrip()
+            f"{each.own_ns / 1e6:10.3f}  {_printable(each.place)}".rstrip()
             for each in rows
         ]
         return "\n".join(lines)
@@ -123,9 +121,15 @@ class record_operators:
 
     def __init__(self, with_stack: bool = False) -> None:
         self._with_stack = with_stack
-        self._record = OperatorRecord()
+        self._record: OperatorRecord | None = None  # while the block runs
 
     def __enter__(self) -> OperatorRecord:
+        if self._record is not None:
+            raise RuntimeError(
+                f"{name}: this record_operators() records already: make another one for a block "
+                "within its block"
+            )
+        self._record = OperatorRecord()
         self._formulas = _formulas()
         _native.begin_recording(list(self._formulas), self._with_stack)
         self._before = _logged()
@@ -134,14 +138,14 @@ class record_operators:
         return self._record
 
     def __exit__(self, *_: object) -> None:
-        self._record.seconds = time.perf_counter() - self._begun
+        record, self._record = self._record, None
+        if record is None:
+            raise RuntimeError(f"{name}: this record_operators() records nothing: enter it first")
+        record.seconds = time.perf_counter() - self._begun
         _native.end_recording()
-        self._fill()
-
-    def _fill(self) -> None:
         after, outside = _logged(), _native.noted_outside_operators()
-        self._record.operators = self._calls(after)
-        self._record.outside = {
+        record.operators = self._calls(after)
+        record.outside = {
             each: now - before
             for each, now, before in zip(_OUTSIDE, outside, self._outside, strict=True)
         }
@@ -191,6 +195,39 @@ def providers_document() -> dict[str, Any]:
         "torch": torch.__version__,
         "operators": providers(),
     }
+
+
+def _printable(text: str) -> str:
+    """A file's name may have what a terminal would obey."""
+    return "".join(it if it.isprintable() else ascii(it)[1:-1] for it in text)
+
+
+_OWN_FILE = re.compile(r"/dev/(stdout|stderr)|(?:/dev/fd|/proc/self/fd)/(\d+)")
+
+
+def _write(path: str, text: str) -> None:
+    """Beside the file and then in its place, so that nobody reads half of it. A link stays one. What
+    is no regular file, /dev/null say, is not replaced."""
+    own = _OWN_FILE.fullmatch(path)
+    if own:
+        number = int(own[2]) if own[2] else {"stdout": 1, "stderr": 2}[own[1]]
+        with open(os.dup(number), "w", encoding="utf-8") as to:
+            to.write(text)
+        return
+    path = os.path.realpath(path)
+    if os.path.exists(path) and not os.path.isfile(path):
+        with open(path, "w", encoding="utf-8") as to:
+            to.write(text)
+        return
+    unfinished = f"{path}.{os.getpid()}"
+    try:
+        with open(unfinished, "w", encoding="utf-8") as to:
+            to.write(text)
+        os.replace(unfinished, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.remove(unfinished)
+        raise
 
 
 def _logged() -> _Logged:
@@ -251,7 +288,8 @@ def _guarded(formula: Callable[..., int]) -> _Formula:
 
 
 def _record_until_the_end(file: str, with_stack: bool) -> None:
-    file = os.path.abspath(file)  # the program may change its folder
+    if _OWN_FILE.fullmatch(file) is None:
+        file = os.path.abspath(file)  # the program may change its folder
     recording = record_operators(with_stack)
     record, process = recording.__enter__(), os.getpid()
 

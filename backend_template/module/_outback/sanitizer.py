@@ -4,6 +4,9 @@ The library keeps count of what orders the streams (core/races/race_finder.h). H
 operator reads and writes, and how a race is told.
 """
 
+import os
+import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,7 +14,12 @@ from typing import Any
 
 import torch
 from torch.utils import _pytree
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import (
+    TorchDispatchMode,
+    _get_current_dispatch_mode_stack,
+    _pop_mode,
+    _push_mode,
+)
 from torch.utils._traceback import CapturedTraceback
 
 from . import _native, device_module, name
@@ -28,6 +36,16 @@ _OF_METADATA = {
     "aten::lift_fresh",
     "aten::detach_",
     "prim::device",
+}
+# They write these too, unless their argument `training` is false. Their schemas do not say so.
+_STATISTICS = {"running_mean", "running_var"}
+_WRITE_STATISTICS = {
+    "aten::native_batch_norm",
+    "aten::cudnn_batch_norm",
+    "aten::miopen_batch_norm",
+    "aten::batch_norm_update_stats",
+    "aten::batch_norm_gather_stats",
+    "aten::batch_norm_gather_stats_with_counts",
 }
 _FRAMES = 8  # of a stack, the last ones
 _REMEMBERED = 10_000  # operators, before it is asked which of them are still needed
@@ -48,6 +66,11 @@ class RaceError(RuntimeError):
 
 class RaceWarning(UserWarning):
     """What RaceError says, where races only warn."""
+
+
+def _is_made_of_others(kind: Any) -> bool:
+    """Not for those that a mode of torch's own serves, such as fake tensors."""
+    return not _is_plain(kind) and not hasattr(kind, "_mode_key")
 
 
 @dataclass
@@ -75,11 +98,13 @@ class _Operator:
         return "\n".join([*lines, *_lines_of(self.stack)])
 
 
+_INSIDE = (os.path.join(torch.__path__[0], ""), f"<{__package__}>")
+
+
 def _lines_of(stack: CapturedTraceback) -> Iterator[str]:
     """Of the program, without PyTorch's own frames if there are others."""
     frames = stack.summary()
-    inside = (torch.__path__[0], f"<{__package__}>")
-    own = [each for each in frames if not each.filename.startswith(inside)]
+    own = [each for each in frames if not each.filename.startswith(_INSIDE)]
     for each in (own or frames)[-_FRAMES:]:
         yield f'    File "{each.filename}", line {each.lineno}, in {each.name}'
         if each.line:
@@ -116,13 +141,18 @@ class _Plan:
                 self.writes[each.name] = True if each.alias_info.is_write else None
             else:
                 self.writes[each.name] = None if is_factory else False
+        self.writes_statistics = schema.name in _WRITE_STATISTICS
         self.names = [each.name for each in schema.arguments]
         self.makes = [each.alias_info is None for each in schema.returns]
 
     def uses(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[_Use]:
         found = []
-        for argument, value in (*zip(self.names, args, strict=False), *kwargs.items()):
+        values = dict(zip(self.names, args, strict=False)) | kwargs
+        trains = self.writes_statistics and values.get("training", True)
+        for argument, value in values.items():
             writes = self.writes.get(argument)
+            if trains and argument in _STATISTICS:
+                writes = True
             if writes is not None:
                 found += [_Use(f"`{argument}`", each, writes) for each in _tensors_in(value)]
         return found
@@ -142,19 +172,22 @@ class _Plan:
 def _tensors_in(value: Any) -> list[torch.Tensor]:
     """Those that have memory of their own and one shape: no fake ones, and no others that stand for
     several."""
-    if type(value) in _PLAIN:
+    if _is_plain(type(value)):
         return [value] if _is_strided(value) else []
     if not isinstance(value, (list, tuple)):
         return []
     leaves = _pytree.tree_leaves(value)
-    return [each for each in leaves if type(each) in _PLAIN and _is_strided(each)]
+    return [each for each in leaves if _is_plain(type(each)) and _is_strided(each)]
 
 
 def _is_strided(tensor: torch.Tensor) -> bool:
     return tensor.layout is torch.strided and not tensor.is_nested
 
 
-_PLAIN = (torch.Tensor, torch.nn.Parameter)
+def _is_plain(kind: Any) -> bool:
+    """Whether its objects are tensors without a __torch_dispatch__ of their own."""
+    dispatch = getattr(kind, "__torch_dispatch__", None)
+    return dispatch is torch._C._disabled_torch_dispatch_impl
 
 
 class _Watch(TorchDispatchMode):
@@ -172,6 +205,8 @@ class _Watch(TorchDispatchMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
+        if any(map(_is_made_of_others, types)):
+            return NotImplemented  # the operators on these others come here then
         kwargs = kwargs or {}
         plan = self._plans.get(func)
         if plan is None:
@@ -281,7 +316,17 @@ class _Watch(TorchDispatchMode):
     def _tell(self, kind: str, text: str) -> None:
         if self._raises:
             raise RaceError(kind, text)
-        warnings.warn(text, RaceWarning, stacklevel=6)
+        frame = sys._getframe()
+        while frame.f_back is not None and frame.f_code.co_filename.startswith(_INSIDE):
+            frame = frame.f_back
+        warnings.warn_explicit(
+            text,
+            RaceWarning,
+            frame.f_code.co_filename,
+            frame.f_lineno,
+            module=frame.f_globals.get("__name__"),
+            registry=frame.f_globals.setdefault("__warningregistry__", {}),
+        )
 
     def _forget(self) -> None:
         if len(self._operators) > self._remembered:
@@ -306,7 +351,7 @@ def _waits(uses: list[_Use], returned: Any, asynchronous: bool) -> bool:
     return not asynchronous or any(not each.is_pinned() for each in (*hosts, *made))
 
 
-_active: list[_Watch] = []
+_active: list[tuple[_Watch, threading.Thread]] = []
 
 
 def enable(on_race: str = "raise") -> None:
@@ -328,12 +373,31 @@ def enable(on_race: str = "raise") -> None:
     _native.look_for_races(True)
     watch = _Watch(on_race)
     watch.__enter__()
-    _active.append(watch)
+    _active.append((watch, threading.current_thread()))
 
 
 def disable() -> None:
     """Ends what `enable` began, on the same thread. Does nothing if nothing is enabled."""
     if not _active:
         return
-    _active.pop().__exit__(None, None, None)
+    watch, thread = _active[0]
+    if thread.is_alive() and thread is not threading.current_thread():
+        raise RuntimeError(
+            f"torch.{name}._sanitizer was enabled on the thread {thread.name!r}: call disable() on "
+            "it"
+        )
+    _take_off(watch)
+    _active.clear()
     _native.look_for_races(False)
+
+
+def _take_off(watch: _Watch) -> None:
+    """Leaves the modes above it, which have begun since, as they are."""
+    if watch not in _get_current_dispatch_mode_stack():
+        return  # its thread is gone, or a mode that it began in has ended and took it along
+    above = []
+    while _get_current_dispatch_mode_stack()[-1] is not watch:
+        above.append(_pop_mode())
+    watch.__exit__(None, None, None)
+    for mode in reversed(above):
+        _push_mode(mode)

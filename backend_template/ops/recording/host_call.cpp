@@ -1,5 +1,6 @@
 #include "backend_template/ops/recording/host_call.h"
 
+#include <ATen/record_function.h>
 #include <ATen/core/Generator.h>
 #include <ATen/core/ivalue.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
@@ -61,6 +62,8 @@ struct recorded_call {
 // The aliases lie over the graph's memory, so what the kernel writes through them is in place. New
 // results are copied to the memory that the first ones got.
 void recorded_call::replay(const core::host_program::positions& starts) const {
+  // A replay calls no operators of the program's, which anybody who records them would count.
+  const at::DisableRecordFunctionGuard unrecorded;
   torch::jit::Stack results = run(starts);
   if (copied.empty()) return;
   size_t place = 0;

@@ -3,9 +3,11 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 #include <ATen/record_function.h>
+#include <c10/core/impl/TorchDispatchModeTLS.h>
 #include <c10/util/flat_hash_map.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <deque>
@@ -26,9 +28,29 @@ int64_t nanoseconds_now() {
   return duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count();
 }
 
+// A fake tensor says that it is on the device, and has no memory there.
+bool is_fake(const c10::TensorImpl& tensor) {
+  return tensor.key_set().has(c10::DispatchKey::Python) && tensor.has_storage() &&
+         tensor.unsafe_storage().device().is_meta();
+}
+
 bool is_on_device(const at::Tensor& tensor) {
-  return tensor.defined() &&
-         tensor.unsafeGetTensorImpl()->key_set().has_backend(c10::BackendComponent::PrivateUse1Bit);
+  if (!tensor.defined()) return false;
+  const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
+  return impl.key_set().has_backend(c10::BackendComponent::PrivateUse1Bit) && !is_fake(impl);
+}
+
+// Whether this thread's operators work out shapes or a graph, as torch.compile traces them. What they
+// compute besides, on tensors of the device, are calls of their own, below these modes.
+bool are_operators_traced() {
+  using c10::impl::TorchDispatchModeKey;
+  using c10::impl::TorchDispatchModeTLS;
+  if (C10_LIKELY(!TorchDispatchModeTLS::any_modes_set())) return false;
+  constexpr std::array tracing{TorchDispatchModeKey::FAKE, TorchDispatchModeKey::FUNCTIONAL,
+                               TorchDispatchModeKey::PROXY};
+  return std::any_of(tracing.begin(), tracing.end(), [](TorchDispatchModeKey mode) {
+    return TorchDispatchModeTLS::get_mode(mode).has_value();
+  });
 }
 
 // Keys at which somebody turns the call into calls of other operators, which are recorded too.
@@ -88,6 +110,7 @@ struct call {
   int64_t begun;
   int64_t inner_ns;  // of the operators that it called, as far as they are on the device
   uint64_t tensor_bytes;
+  uint64_t gathered_bytes;  // of the tensor that it gathers from, which count as far as its results
   bool calls_itself;  // as autocast, which casts the arguments, and modes of Python's make it do
   core::call_notes notes;
   core::call_notes* notes_before;
@@ -150,10 +173,13 @@ void look_at_arguments(call& into, c10::ArrayRef<const c10::IValue> arguments) {
         is_apart |= is_taken_apart(tensor);
         if (into.dtype == c10::ScalarType::Undefined) into.dtype = tensor.scalar_type();
       }
-      if (!is_output && !into.op->is_view) into.tensor_bytes += bytes_of_tensor(tensor);
+      if (is_output || into.op->is_view) return;
+      const bool is_gathered = static_cast<int>(i) == into.op->gathered;
+      (is_gathered ? into.gathered_bytes : into.tensor_bytes) += bytes_of_tensor(tensor);
     });
     if (argument.isDevice() && argument.toDevice().type() == core::device_type) is_here = true;
   }
+  is_here = is_here && !are_operators_traced();
   into.who = !is_here   ? provider::elsewhere
              : is_apart ? provider::composed
                         : into.op->who.load(std::memory_order_relaxed);
@@ -175,6 +201,7 @@ std::unique_ptr<at::ObserverContext> begin_call(const at::RecordFunction& functi
   opened.place = 0;
   opened.inner_ns = 0;
   opened.tensor_bytes = 0;
+  opened.gathered_bytes = 0;
   opened.calls_itself = false;
   opened.notes = {};
   opened.arguments.clear();
@@ -197,17 +224,19 @@ std::unique_ptr<at::ObserverContext> begin_call(const at::RecordFunction& functi
 
 void look_at_results(call& into, const std::vector<c10::IValue>& results) {
   const bool has_formula = into.op->has_formula && !into.arguments.arguments.empty();
+  uint64_t bytes = 0;
   for (const c10::IValue& result : results) {
     for_each_tensor(result, [&](const at::Tensor& tensor) {
       if (into.dtype == c10::ScalarType::Undefined && is_on_device(tensor)) {
         into.dtype = tensor.scalar_type();
       }
-      if (!into.op->is_view) into.tensor_bytes += bytes_of_tensor(tensor);
+      if (!into.op->is_view) bytes += bytes_of_tensor(tensor);
     });
     if (has_formula && result.isTensor()) {
       into.arguments.results.push_back(sizes_of(result.toTensor()));
     }
   }
+  into.tensor_bytes += bytes + std::min(bytes, into.gathered_bytes);
 }
 
 provider who_served(const call& made) {

@@ -15,7 +15,8 @@ namespace outback::ops {
 /// Lives until the process ends.
 struct known_operator {
   std::string name, overload;  // "aten::add", "Tensor"
-  uint64_t outputs = 0;        // bit i: argument i is only written, an out=
+  uint64_t outputs = 0;        // bit i: argument i is only written, as an out= is
+  int gathered = -1;           // the argument of which it reads what its result has, and no more
   bool is_view = false;        // it reads and writes no element
   bool has_formula = false;    // somebody wants the sizes of its tensors, to work out its FLOPs
   // in_place for all that another device type's kernels serve: only a call tells how. Asked for

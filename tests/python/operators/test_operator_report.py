@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch._subclasses import FakeTensorMode
 from torch.profiler import ProfilerActivity, profile
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -143,6 +144,67 @@ def test_flops_are_those_that_torch_counts():
     assert flops == counted.get_total_flops()
     assert row_of(record, "aten::relu").flops is None
     assert row_of(record, "aten::relu").tensor_bytes == 2 * 4 * (2 * 8 * (16 * 16 + 3 * 3))
+
+
+def bytes_of(record, operator: str) -> float:
+    """Of each call."""
+    row = row_of(record, operator)
+    return row.tensor_bytes / row.calls
+
+
+def test_bytes_are_those_that_a_kernel_has_to_touch():
+    x, table = torch.ones(1000, device="acme"), torch.ones(10_000, 4, device="acme")
+    at = torch.tensor([1, 5, 7], device="acme")
+    first = torch.tensor([[0], [0], [0]], device="acme")
+    with acme.record_operators() as record:
+        x.fill_(2.0)
+        x.zero_()
+        x.copy_(torch.ones(1000))
+        torch.nn.functional.embedding(at, table)
+        table.index_select(0, at)
+        table[at]
+        table[:3].gather(1, first)
+        x.add_(x)
+    assert bytes_of(record, "aten::fill_.Scalar") == 4000
+    assert bytes_of(record, "aten::zero_") == 4000
+    assert bytes_of(record, "aten::copy_") == 8000
+    for gathering in ("aten::embedding", "aten::index_select", "aten::index.Tensor"):
+        assert bytes_of(record, gathering) == 3 * 8 + 2 * 3 * 16, gathering
+    assert bytes_of(record, "aten::gather") == 3 * 8 + 2 * 3 * 4
+    assert bytes_of(record, "aten::add_.Tensor") == 12000
+
+
+def test_fake_tensors_are_nothing_of_the_devices():
+    x = torch.ones(4, 4, device="acme")
+    with acme.record_operators() as record, FakeTensorMode():
+        y = torch.ones(100, 100, device="acme")
+        (y @ y).relu()
+    assert {(row.served, row.own_ns) for row in record.operators} == {("elsewhere", 0)}
+
+
+def test_a_replay_calls_no_operators():
+    x = torch.ones(8, 8, device="acme")
+    graph = acme.CUDAGraph()
+    with acme.graph(graph):
+        (x @ x).relu()
+    with acme.record_operators() as record:
+        graph.replay()
+        acme.synchronize()
+    assert record.operators == []
+
+
+def test_each_block_has_a_record_of_its_own():
+    x, recording = torch.ones(3, device="acme"), acme.record_operators()
+    with recording as first:
+        x.neg()
+        with pytest.raises(RuntimeError, match="records already: make another one"), recording:
+            pass
+    with recording as second:
+        x.exp()
+    assert [row.name for row in first.operators] == ["aten::neg"]
+    assert [row.name for row in second.operators] == ["aten::exp"]
+    with pytest.raises(RuntimeError, match="records nothing: enter it first"):
+        recording.__exit__(None, None, None)
 
 
 def test_a_call_that_calls_the_operator_again_is_composed():

@@ -20,6 +20,28 @@ def program(kind: str = "streams") -> Callable:
     return add
 
 
+class Renamed(torch.Tensor):
+    """Adds nothing to a tensor."""
+
+
+class Wrapped(torch.Tensor):
+    """Holds another tensor, on which it does what it is asked for, as DTensor does."""
+
+    @staticmethod
+    def __new__(cls, inner):
+        return torch.Tensor._make_wrapper_subclass(
+            cls, inner.shape, dtype=inner.dtype, device=inner.device
+        )
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        inner = [each.inner if isinstance(each, cls) else each for each in args]
+        return cls(func(*inner, **(kwargs or {})))
+
+
 kept: list[torch.Tensor] = []  # until the streams are done with it
 
 
@@ -255,3 +277,26 @@ def copy_that_blocks(right):
     x.cpu() if right else x.sum()
     with acme.stream(side):
         x.add_(1)
+
+
+@program()
+def class_of_the_programs(right):
+    x = ones(8).as_subclass(Renamed)
+    with acme.stream(side_stream() if right else acme.Stream()):
+        x + 1
+
+
+@program()
+def tensor_within_a_tensor(right):
+    x = Wrapped(ones(8))
+    with acme.stream(side_stream() if right else acme.Stream()):
+        x + 1
+
+
+@program()
+def statistics_of_a_batch(right):
+    layer = torch.nn.BatchNorm1d(4).to("acme")
+    x, side = ones(3, 4), side_stream()
+    layer.train(not right)(x)
+    with acme.stream(side):
+        layer.running_mean.add(1)

@@ -1,10 +1,13 @@
 """torch.acme._sanitizer finds the races of small programs, and none in right ones."""
 
 import os
+import threading
 import warnings
 
 import pytest
 import torch
+from torch._subclasses import FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from .racy_programs import PROGRAMS, kept, ones
 
@@ -140,10 +143,99 @@ def test_operators_are_forgotten(watch, monkeypatch):
     monkeypatch.setattr(part, "_REMEMBERED", 50)
     watch()
     x = ones(4)
-    (active,) = part._active
+    ((active, _),) = part._active
     for _ in range(400):
         x.add_(1)
     assert len(active._operators) < 120
+
+
+def test_fake_tensors_are_left_alone(watch):
+    watch()
+    with FakeTensorMode():
+        x = torch.ones(4, device="acme")
+        with torch.acme.stream(torch.acme.Stream()):
+            assert (x + 1).shape == (4,)
+
+
+def race() -> None:
+    x = ones(4)
+    with torch.acme.stream(torch.acme.Stream()):
+        x.add_(1)
+
+
+def test_a_warning_is_about_the_programs_line(watch):
+    watch(on_race="warn")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        race()
+        x = ones(4)
+        with torch.acme.stream(torch.acme.Stream()):
+            torch.nn.functional.relu(x, inplace=True)
+    first = race.__code__.co_firstlineno
+    here = test_a_warning_is_about_the_programs_line.__code__.co_firstlineno
+    assert [(each.filename, each.lineno) for each in caught] == [
+        *((__file__, first + 3), (__file__, here + 7))
+    ]
+
+
+def test_a_module_whose_name_begins_as_torchs_is_the_programs(watch):
+    file = f"{torch.__path__[0]}vision/models.py"
+    made = {}
+    exec(compile("def use(x):\n    return x.add_(1)", file, "exec"), made)
+    watch()
+    x = ones(4)
+    with torch.acme.stream(torch.acme.Stream()), pytest.raises(sanitizer.RaceError, match=file):
+        made["use"](x)
+
+
+def test_only_the_thread_that_began_ends_it(watch):
+    watch()
+    refused = []
+
+    def work() -> None:
+        try:
+            sanitizer.disable()
+        except RuntimeError as error:
+            refused.append(str(error))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert refused == [
+        "torch.acme._sanitizer was enabled on the thread 'MainThread': call disable() on it"
+    ]
+    with pytest.raises(sanitizer.RaceError):
+        race()
+    sanitizer.disable()
+    race()
+
+
+def test_a_thread_that_is_gone_leaves_nothing_behind(watch):
+    sanitizer.disable()
+    thread = threading.Thread(target=watch)
+    thread.start()
+    thread.join()
+    sanitizer.disable()
+    watch()
+    with pytest.raises(sanitizer.RaceError):
+        race()
+
+
+def test_it_ends_within_a_mode_that_began_later(watch):
+    seen = []
+
+    class Seeing(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append(func)
+            return func(*args, **(kwargs or {}))
+
+    watch()
+    with Seeing():
+        sanitizer.disable()
+        race()
+    assert len(seen) == 2
+    race()
+    assert len(seen) == 2
 
 
 def test_a_variable_begins_it(run_python):

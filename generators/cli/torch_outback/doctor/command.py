@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import click
+
+
+class _Seconds(click.FloatRange):
+    """A range has no words for what is no number."""
+
+    def convert(self, value: Any, parameter: Any, context: Any) -> float:
+        seconds = super().convert(value, parameter, context)
+        if math.isnan(seconds):
+            self.fail(f"{value!r} is no number of seconds.", parameter, context)
+        return seconds
 
 
 @click.command("doctor")
@@ -15,7 +28,7 @@ import click
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True, max=3600),
+    type=_Seconds(min=0, min_open=True, max=3600),
     default=30.0,
     show_default=True,
     help="Seconds for each import, which has a process of its own.",

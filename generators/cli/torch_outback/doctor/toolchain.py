@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sysconfig
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from .. import variables
@@ -41,15 +43,19 @@ def findings(has_backend: bool) -> Iterator[Finding]:
 
 def _compiler(bad: str) -> Iterator[Finding]:
     try:
-        command = variables.command("CXX") or [next(filter(shutil.which, _COMPILERS), "")]
+        named = variables.command("CXX")
+        flags = variables.command("CXXFLAGS") + variables.command("LDFLAGS")
     except Refused as refused:
-        yield Finding(_SECTION, "compiler", str(refused), PROBLEM, "set CXX to a C++ compiler")
+        yield Finding(_SECTION, "compiler", str(refused), PROBLEM, "mend the variable, or unset it")
         return
+    if named:
+        bad = PROBLEM  # it is not missing, but wrong
+    command = named or [next(filter(shutil.which, _COMPILERS), "")]
     program = shutil.which(command[0]) if command[0] else None
     if program is None:
         yield _no_compiler(command[0], bad)
         return
-    said = _output([program, *command[1:], "--version"])
+    said = _ran([program, *command[1:], "--version"], subprocess.DEVNULL).text
     version = one_line(said.splitlines()[0]) if said else "it does not tell its version"
     gcc = re.search(r"^(?!.*clang).*\s(\d+)\.\d+(\.\d+)?", version)
     if "Free Software Foundation" in said and gcc and int(gcc.group(1)) < _OLDEST_GCC:
@@ -66,6 +72,12 @@ def _compiler(bad: str) -> Iterator[Finding]:
         text = f"{version}, {program}: it cannot make a C++20 library: {why}"
         yield Finding(_SECTION, "compiler", text, bad, *_of_a_failure(why))
         return
+    if flags and (why := _cannot_compile([program, *command[1:], *flags])):
+        text = f"{version}, {program}: with CXXFLAGS and LDFLAGS it makes no C++20 library: {why}"
+        yield Finding(
+            _SECTION, "compiler", text, PROBLEM, "mend these, or unset", "unset CXXFLAGS LDFLAGS"
+        )
+        return
     yield Finding(_SECTION, "compiler", f"{version}, {program}: makes a C++20 library")
 
 
@@ -73,7 +85,7 @@ def _no_compiler(named: str, bad: str) -> Finding:
     if named:
         text = f"CXX names {named}, which is not on the PATH"
         advice = "name an installed compiler, or unset CXX"
-        return Finding(_SECTION, "compiler", text, PROBLEM, advice, "unset CXX")
+        return Finding(_SECTION, "compiler", text, bad, advice, "unset CXX")
     text = "there is none: without a C++ compiler no backend can be built"
     return Finding(_SECTION, "compiler", text, bad, "install gcc 12 or newer", _apt("g++"))
 
@@ -94,25 +106,12 @@ def _cannot_compile(command: list[str]) -> str:
         source = Path(scratch, "doctor.cpp")
         source.write_text(_PROGRAM.format(python=python), encoding="utf-8")
         made = ["-std=c++20", "-shared", "-fPIC", f"-I{folder}", "-o", f"{scratch}/doctor.so"]
-        try:
-            done = subprocess.run(
-                [*command, *made, source],
-                env={**os.environ, "LC_ALL": "C"},
-                cwd=scratch,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                timeout=_LIMIT,
-            )
-        except OSError as error:
-            return f"it cannot be started: {error.strerror}"
-        except subprocess.TimeoutExpired:
-            return f"no end after {_LIMIT:g} s"
-    if not done.returncode:
-        return ""
-    lines = done.stdout.decode(errors="replace").splitlines()
+        done = _ran([*command, *made, os.fspath(source)], subprocess.STDOUT, scratch)
+    if done.why or done.code == 0:
+        return done.why
+    lines = done.text.splitlines()
     errors = [line for line in lines if re.search(r"error|cannot find|undefined", line)]
-    return one_line((errors or lines or [f"exit status {done.returncode}"])[0])
+    return one_line((errors or lines or [f"exit status {done.code}"])[0])
 
 
 def _cmake(bad: str) -> Finding:
@@ -126,7 +125,7 @@ def _cmake(bad: str) -> Finding:
             "install it; where it is in a virtual environment, activate that",
             "pip install cmake ninja",
         )
-    found = re.search(r"version (\d+)\.(\d+)\S*", _output([program, "--version"]))
+    found = re.search(r"version (\d+)\.(\d+)\S*", _ran([program, "--version"], subprocess.DEVNULL).text)
     if found is None:
         return Finding(
             _SECTION,
@@ -182,18 +181,40 @@ def _googletest() -> Finding:
     )
 
 
-def _output(command: list[str]) -> str:
-    try:
-        return subprocess.run(
-            command,
-            env={**os.environ, "LC_ALL": "C"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=_LIMIT,
-        ).stdout.decode(errors="replace")
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
+@dataclass
+class _Run:
+    code: int
+    text: str
+    why: str = ""  # it came to no end of its own
+
+
+def _ran(command: list[str], errors: int, folder: str | None = None) -> _Run:
+    """What it starts ends with it where it takes too long. It writes to a file and no pipe, which
+    those could hold open."""
+    with tempfile.TemporaryFile() as output:
+        try:
+            process = subprocess.Popen(
+                command,
+                env={**os.environ, "LC_ALL": "C"},
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=errors,
+                start_new_session=True,
+            )
+        except OSError as error:
+            return _Run(-1, "", f"it cannot be started: {error.strerror}")
+        why = ""
+        try:
+            process.wait(_LIMIT)
+        except subprocess.TimeoutExpired:
+            why = f"no end after {_LIMIT:g} s"
+        finally:
+            if process.returncode is None:  # its number is its own until it is waited for
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        output.seek(0)
+        return _Run(process.returncode, output.read().decode(errors="replace"), why)
 
 
 def _apt(packages: str) -> str:

@@ -1,0 +1,27 @@
+"""Collectives under torch.acme._sanitizer."""
+
+import pytest
+
+pytestmark = pytest.mark.turns_on_memory
+
+
+@pytest.mark.parametrize("is_waited_for", [True, False])
+def test_a_collective_orders_the_stream_that_waits_for_it(run_ranks, is_waited_for):
+    run_ranks(
+        f"""
+        side = torch.acme.Stream()
+        torch.acme._sanitizer.enable()
+        x = torch.ones(100, device="acme")
+        work = dist.all_reduce(x, async_op=True)
+        found = ""
+        with torch.acme.stream(side):
+            if {is_waited_for}:
+                work.wait()
+            try:
+                x + 1
+            except torch.acme._sanitizer.RaceError as error:
+                found = error.kind
+        assert found == ("" if {is_waited_for} else "streams"), found
+        work.wait()
+        """
+    )

@@ -1,0 +1,101 @@
+"""The document of torch.acme.record_operators: where it goes, and the places in it."""
+
+import ast
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+pytestmark = pytest.mark.any_runtime
+acme = torch.acme
+
+
+def test_the_place_in_a_program_without_a_file_is_its_line():
+    program = """
+import torch
+x = torch.ones(3, device="acme")
+def work():
+    return x.neg()
+with torch.acme.record_operators(with_stack=True) as record:
+    work()
+    exec("x.exp()")
+print([row.place for row in record.operators if row.operator in ("aten::neg", "aten::exp")])
+"""
+    for arguments, name in ((["-c", program], "<string>"), (["-"], "<stdin>")):
+        ran = subprocess.run(
+            [sys.executable, *arguments], input=program, capture_output=True, text=True, check=True
+        )
+        assert {*ast.literal_eval(ran.stdout)} == {"<string>:1", f"{name}:5"}, ran
+
+
+def test_a_files_name_need_not_be_text(run_python):
+    told = run_python(
+        r"""
+        import torch
+        x = torch.ones(3, device="acme")
+        with torch.acme.record_operators(with_stack=True) as record:
+            exec(compile("x.neg()", "\udcff\x1b[2J.py", "exec"))
+        print(ascii(record.operators[0].place))
+        print(record)
+        """
+    )
+    assert r"'\\udcff\x1b[2J.py:1'" in told.output
+    assert "\x1b" not in told.output and r"\x1b[2J" in told.output.splitlines()[-1]
+
+
+def test_what_is_no_regular_file_is_not_replaced(tmp_path):
+    x = torch.ones(3, device="acme")
+    with acme.record_operators() as record:
+        x.neg()
+    target, link, pipe = (tmp_path / it for it in ("target.json", "link.json", "pipe"))
+    link.symlink_to(target)
+    record.save(link)
+    assert link.is_symlink() and json.loads(target.read_text())["schema"] == 1
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    record.save(pipe)
+    assert json.loads(os.read(reader, 1 << 16))["schema"] == 1
+    os.close(reader)
+    with open(tmp_path / "own", "w+") as own:
+        own.write("before\n")
+        own.flush()
+        record.save(f"/dev/fd/{own.fileno()}")
+        own.seek(0)
+        assert own.readline() == "before\n" and json.loads(own.read())["schema"] == 1
+    assert sorted(it.name for it in tmp_path.iterdir()) == [
+        *("link.json", "own", "pipe", "target.json")
+    ]
+
+
+def test_a_document_goes_to_the_programs_own_output(run_python):
+    told = run_python(
+        "import torch; torch.ones(3, device='acme').neg(); print('first')",
+        OUTBACK_OPERATORS="/dev/stdout",
+    )
+    first, document = told.output.split("\n", 1)
+    assert first == "first" and json.loads(document)["schema"] == 1
+
+
+@pytest.mark.parametrize("kind", ["symbolic link", "folder", "file of several names"])
+def test_a_document_takes_the_place_of_nothing_else(run_python, tmp_path, kind):
+    (tmp_path / "kept.json").write_text("kept")
+    file = tmp_path / "named.json"
+    if kind == "folder":
+        file.mkdir()
+    else:
+        (file.symlink_to if kind == "symbolic link" else file.hardlink_to)(tmp_path / "kept.json")
+    told = run_python(
+        """
+        try:
+            import torch, torch_acme
+        except ImportError as error:
+            print(error)
+        """,
+        OUTBACK_OPERATORS=str(file),
+        TORCH_DEVICE_BACKEND_AUTOLOAD="0",
+    )
+    assert f"expected a file to write, not one that is a {kind}" in told.output
+    assert (tmp_path / "kept.json").read_text() == "kept"
