@@ -9,6 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import timing
 from backend import Backend
 from rows import Row, Section
 from timing import Measurement
@@ -78,7 +79,7 @@ def _measured(
                     *(sys.executable, str(RANK), "--rank", str(rank), "--ranks", str(RANKS)),
                     *("--package", backend.package, "--device", backend.name),
                     *("--store", f"{folder}/store", "--seconds", str(seconds)),
-                    *("--mebibytes", str(mebibytes)),
+                    *("--mebibytes", str(mebibytes), "--rounds", str(timing.MIN_ROUNDS)),
                 ],
                 env=os.environ | {"OMP_NUM_THREADS": "1"} | variables,
                 stdout=subprocess.PIPE,
