@@ -57,7 +57,7 @@ def _constants(way: str, mebibytes: int, measured: list[Row]) -> list[Row]:
     transfer = times[f"all_reduce, {mebibytes} MiB"] - latency
     size = (mebibytes << 20) // RANKS
     rows = [Row(f"alpha, {way}: a message without bytes", "", _once(latency / messages))]
-    # In a short measurement on a busy machine the large message may be the faster one: no bandwidth.
+    # In a short run on a busy machine the large message may be the faster one: no bandwidth.
     if transfer > 0:
         name = f"beta, {way}: a message of {size / 2**20:g} MiB"
         rows.append(Row(name, "", _once(transfer / messages), bytes=size))
