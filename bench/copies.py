@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import torch
 from backend import Backend
 from rows import Row, Section
@@ -12,20 +14,24 @@ from timing import Code, paired
 WAITED = {1: 0.90, 8: 0.90, 64: 0.95, 256: 0.95}
 
 
-def waited_sections(backend: Backend, seconds: float) -> list[Section]:
+def waited_sections(
+    backend: Backend, seconds: float, chosen: Iterable[int] = WAITED
+) -> list[Section]:
     return [
         Section(
             f"copies of {mebibytes} MiB, each waited for",
-            _rows(backend, mebibytes << 20, seconds, 1 / least, "; wait()"),
+            _rows(backend, mebibytes << 20, seconds, 1 / WAITED[mebibytes], "; wait()"),
         )
-        for mebibytes, least in WAITED.items()
+        for mebibytes in chosen
     ]
 
 
-def sections(backend: Backend, mebibytes: int, seconds: float) -> list[Section]:
+def sections(
+    backend: Backend, mebibytes: int, seconds: float, waited: Iterable[int] = WAITED
+) -> list[Section]:
     # At least 0.95 of the host's bandwidth, where the CPU reaches the memory.
     rows = _rows(backend, mebibytes << 20, seconds, 1 / 0.95)
-    return [Section(f"copies of {mebibytes} MiB", rows), *waited_sections(backend, seconds)]
+    return [Section(f"copies of {mebibytes} MiB", rows), *waited_sections(backend, seconds, waited)]
 
 
 def _rows(backend: Backend, size: int, seconds: float, limit: float, behind: str = "") -> list[Row]:

@@ -9,6 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import timing
 from backend import Backend
 from rows import Row, Section
 from timing import Measurement
@@ -56,7 +57,7 @@ def _constants(way: str, mebibytes: int, measured: list[Row]) -> list[Row]:
     transfer = times[f"all_reduce, {mebibytes} MiB"] - latency
     size = (mebibytes << 20) // RANKS
     rows = [Row(f"alpha, {way}: a message without bytes", "", _once(latency / messages))]
-    # In a short measurement on a busy machine the large message may be the faster one: no bandwidth.
+    # In a short run on a busy machine the large message may be the faster one: no bandwidth.
     if transfer > 0:
         name = f"beta, {way}: a message of {size / 2**20:g} MiB"
         rows.append(Row(name, "", _once(transfer / messages), bytes=size))
@@ -78,7 +79,7 @@ def _measured(
                     *(sys.executable, str(RANK), "--rank", str(rank), "--ranks", str(RANKS)),
                     *("--package", backend.package, "--device", backend.name),
                     *("--store", f"{folder}/store", "--seconds", str(seconds)),
-                    *("--mebibytes", str(mebibytes)),
+                    *("--mebibytes", str(mebibytes), "--rounds", str(timing.MIN_ROUNDS)),
                 ],
                 env=os.environ | {"OMP_NUM_THREADS": "1"} | variables,
                 stdout=subprocess.PIPE,

@@ -11,10 +11,11 @@ import time
 from collections.abc import Callable
 from datetime import timedelta
 
+import timing
 import torch
 import torch.distributed as dist
 from programs import Gpt
-from timing import MIN_ROUNDS, Measurement
+from timing import Measurement
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
@@ -43,7 +44,7 @@ class Measuring:
         took = [self._agreed(self._timed(side, 3)) for side in sides for _ in range(2)][1::2]
         counts = [max(1, int(HALF_ROUND / each)) for each in took]
         round_seconds = sum(count * each for count, each in zip(counts, took, strict=True))
-        rounds = max(MIN_ROUNDS, min(MAX_ROUNDS, int(self._seconds / round_seconds)))
+        rounds = max(timing.MIN_ROUNDS, min(MAX_ROUNDS, int(self._seconds / round_seconds)))
         times: list[list[float]] = [[], []]
         for turn in range(rounds):
             for side in (0, 1) if turn % 2 == 0 else (1, 0):
@@ -160,12 +161,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     for name in ("package", "device", "store"):
         parser.add_argument(f"--{name}", required=True)
-    for name in ("rank", "ranks", "mebibytes"):
+    for name in ("rank", "ranks", "mebibytes", "rounds"):
         parser.add_argument(f"--{name}", type=int, required=True)
     parser.add_argument("--seconds", type=float, required=True)
     options = parser.parse_args()
     importlib.import_module(options.package)
     torch.set_num_threads(1)
+    timing.set_min_rounds(options.rounds)
     device = torch.device(options.device, 0)
     dist.init_process_group(
         rank=options.rank,

@@ -20,6 +20,7 @@ import runtime
 import startup
 import streams
 import sweep
+import timing
 import torch
 import twin
 from backend import Backend
@@ -30,6 +31,7 @@ from rows import Section
 def main() -> int:
     options = _options()
     torch.set_num_threads(1)
+    timing.set_min_rounds(options.rounds)
     backend = Backend.load(options.package, options.device)
     console = Console(width=None if sys.stdout.isatty() else 110)
     parts: dict[str, Callable[[], list[Section]]] = {
@@ -39,7 +41,9 @@ def main() -> int:
         "programs": lambda: programs.sections(backend, options.batches, options.seconds),
         "sweep": lambda: sweep.sections(backend, options.seconds, options.operators),
         "fallback": lambda: fallback.sections(backend, options.seconds),
-        "copies": lambda: copies.sections(backend, options.mebibytes, options.seconds),
+        "copies": lambda: copies.sections(
+            backend, options.mebibytes, options.seconds, options.waited_mebibytes
+        ),
         "streams": lambda: streams.sections(backend, options.seconds),
         "runtime": lambda: runtime.sections(),
         "memory": lambda: memory.sections(),
@@ -113,10 +117,21 @@ def _options() -> argparse.Namespace:
         help="parts; none: all",
     )
     parser.add_argument("--seconds", type=float, default=1.0, help="for each row")
+    parser.add_argument(
+        "--rounds", type=int, default=timing.MIN_ROUNDS, help="of each row, at least; 2 or more"
+    )
     parser.add_argument("--sizes", type=int, nargs="+", default=[4, 1024], help="of the matrices")
     parser.add_argument("--operators", metavar="TEXT", help="of the sweep: names with this in them")
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 8, 64], help="of programs")
     parser.add_argument("--mebibytes", type=int, default=256, help="of a copy")
+    parser.add_argument(
+        "--waited-mebibytes",
+        type=int,
+        nargs="+",
+        choices=list(copies.WAITED),
+        default=list(copies.WAITED),
+        help="of a copy that is waited for",
+    )
     parser.add_argument(
         "--reduced-mebibytes", type=int, choices=(1, 4, 16, 64), default=64, help="of an all_reduce"
     )

@@ -66,6 +66,12 @@ class Timed(Protocol):
         """A function of a number of iterations that returns seconds."""
 
 
+def set_min_rounds(count: int) -> None:
+    """Of every measurement of this process from now on."""
+    global MIN_ROUNDS
+    MIN_ROUNDS = count
+
+
 def paired(subject: Timed, reference: Timed, seconds: float) -> Measurement:
     """Measures both for about `seconds`, in turns: A B, B A, A B, ..."""
     sides = [_Side(subject), _Side(reference)]

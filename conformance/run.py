@@ -92,7 +92,8 @@ class Run:
         return found
 
     def run(self, items: Sequence[Item]) -> None:
-        """Raises WorkerFailed."""
+        """Of this catalog, or of another one of the same suites. Raises WorkerFailed."""
+        self._items |= {each.address: each for each in items}
         for supervisor, is_sample in zip(self._supervisors, self._kinds(), strict=True):
             todo = [each for each in items if each.is_sample == is_sample]
             alone = {each.key for each in todo if each.alone}

@@ -5,7 +5,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, call
+from conftest import ROOT, Environment, call
 
 PIP_WHEEL = [sys.executable, "-m", "pip", "wheel", "-v"]
 PIP_WHEEL += ["--no-deps", "--no-index", "--no-build-isolation"]
@@ -47,9 +47,10 @@ def test_the_doctor_is_in_it_as_a_whole(toolkit_wheel):
     assert {f"torch_outback/{file.relative_to(folder)}" for file in files} <= there
 
 
-@pytest.fixture
-def toolkit(toolkit_wheel, environment):
+@pytest.fixture(scope="module")
+def toolkit(toolkit_wheel, tmp_path_factory):
     """An environment with Outback's wheel, and no way to the source tree."""
+    environment = Environment(tmp_path_factory.mktemp("installed") / "environment")
     environment.pip("install", "-q", "--no-deps", "--no-index", toolkit_wheel)
     return environment
 

@@ -18,6 +18,7 @@ _AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 _OF_A_PROGRAM = (
     *("ACME_", "FAKE_CUDA_", "OUTBACK_"),
     *("PYTHONPATH", _AUTOLOAD, "PYTEST_CURRENT_TEST"),
+    "LOCAL_RANK",  # which PyTorch reads where a mesh is made
 )
 
 

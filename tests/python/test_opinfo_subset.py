@@ -1,15 +1,18 @@
 """Everyday operators, modules and optimizers do as on the CPU. All of them: tests/conformance."""
 
-import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import torch
 
-pytestmark = pytest.mark.turns_on_memory
+sys.path.append(str(Path(__file__).parents[2]))
+from conformance.opinfo import cli
+from conformance.opinfo.settings import SHARED
+from conformance.running.process import fork_server
 
-HARNESS = Path(__file__).parents[1] / "conformance" / "run.py"
+pytestmark = pytest.mark.turns_on_memory
 
 EVERYDAY = """
 add sub mul div.no_rounding_mode true_divide pow neg abs exp log sqrt rsqrt sigmoid tanh clamp
@@ -29,22 +32,32 @@ MODULES = "nn.Linear nn.Conv2d nn.BatchNorm2d nn.LSTM nn.LazyConv1d nn.Transform
 OPTIMIZERS = "SGD AdamW LBFGS Muon SparseAdam"
 
 
-def run(device: str, names: str, *options: str) -> None:
-    command = [sys.executable, HARNESS, "--device", device, "--import", "torch_acme", "--strict"]
-    command += ["--jobs", "1", "--ops", ",".join(names.split()), *options]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+Run = Callable[..., None]
 
 
-def test_everyday_operators_agree_with_the_cpu():
+@pytest.fixture(scope="module")
+def run() -> Iterator[Run]:
+    """Runs samples of these names. One process imports them, and forks the workers of all runs."""
+    with fork_server(*SHARED) as server:
+
+        def run(device: str, names: str, *options: str) -> None:
+            command = ["--device", device, "--import", "torch_acme", "--strict", "--jobs", "1"]
+            with pytest.raises(SystemExit) as ended:
+                cli.main([*command, "--ops", ",".join(names.split()), *options], server)
+            assert ended.value.code == 0
+
+        yield run
+
+
+def test_everyday_operators_agree_with_the_cpu(run):
     run("acme", EVERYDAY, "--dtypes", "float32")
 
 
-def test_every_dtype_and_modules_and_optimizers_agree_with_the_cpu():
+def test_every_dtype_and_modules_and_optimizers_agree_with_the_cpu(run):
     run("acme", " ".join((A_FEW, MODULES, OPTIMIZERS)))
 
 
 @pytest.mark.usefixtures("two_devices")
-def test_everything_stays_on_a_device_that_is_not_the_current_one():
+def test_everything_stays_on_a_device_that_is_not_the_current_one(run):
     assert torch.acme.current_device() == 0
     run("acme:1", " ".join((A_FEW, "nn.Linear nn.LSTM AdamW")), "--dtypes", "float32,int64")
