@@ -9,7 +9,7 @@ from torch.func import functional_call
 
 from .network import STEPS, Network, adam, batches, loss_of, shards, train
 
-JOINED = STEPS - 5  # steps for which the second rank has data, in `joined`
+JOINED = STEPS - 10  # steps for which the second rank has data, in `joined`
 
 
 def alone(device: torch.device) -> list[float]:

@@ -72,7 +72,7 @@ def saved_asynchronously(world: World) -> Losses:
 @form("checkpoint, saved on 4, loaded on 2, saved there, loaded on 3", alone, processes=4)
 def resharded(world: World) -> Losses:
     losses: Losses = []
-    for size, first, last in ((4, 0, 8), (2, 8, 14), (3, 14, STEPS)):
+    for size, first, last in ((4, 0, 20), (2, 20, 35), (3, 35, STEPS)):
         dist.barrier()
         dist.destroy_process_group()
         # A rank that has no part in it goes through it by itself, and is back for the next one.

@@ -6,9 +6,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-STEPS, BATCH, CONTEXT = 20, 12, 8  # a batch for two, three or four processes
+STEPS, BATCH, CONTEXT = 50, 12, 8  # a batch for two, three or four processes
 WORDS, WIDTH, HEADS = 16, 32, 4
-RATE = 2e-3
+RATE = 1e-3
 
 
 class Attention(nn.Module):
