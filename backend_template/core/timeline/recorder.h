@@ -18,6 +18,9 @@ void keep(uint64_t profile, const recorded_work& done, bool is_lost = false) noe
 void keep_timed(uint64_t profile, const recorded_work& enqueued, outback_event begin,
                 outback_event end) noexcept;
 
+/// Keeps that a range began within another one. Does nothing unless `profile` still records.
+void keep_nesting(uint64_t profile, nested_range made) noexcept;
+
 /// Returns an event with timing on the device that is used by nobody, or null if the runtime has
 /// none to give or the profile has ended. At the first call for a device it looks at its clock.
 outback_event take_event(uint64_t profile, c10::DeviceIndex device) noexcept;

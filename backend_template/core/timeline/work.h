@@ -31,6 +31,11 @@ enum class work : uint8_t {
 /// Of a wait that is for no one stream, and of a collective.
 inline constexpr c10::StreamId no_stream = -1;
 
+/// A range of record_function's that began within another one, by torch's numbers.
+struct nested_range {
+  uint64_t range, outer;
+};
+
 /// A plain value. Times are in nanoseconds since the epoch, on the host's clock.
 struct recorded_work {
   work kind;
