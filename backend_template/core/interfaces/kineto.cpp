@@ -25,6 +25,7 @@
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -245,6 +246,7 @@ class session final : public libkineto::IActivityProfilerSession {
   }
 
   void hand_over(libkineto::ActivityLogger& logger, const find_operator& find) {
+    for (const nested_range& each : recorded_.nested) outer_.emplace(each.range, each.outer);
     uint32_t number = first_number;
     for (const recorded_work& piece : recorded_.all) {
       const bool is_of_operator = piece.in_operator != 0;
@@ -278,14 +280,17 @@ class session final : public libkineto::IActivityProfilerSession {
     }
   }
 
+  // Of the range that the piece is in, and of those around that one.
   void extend_range(const recorded_work& piece) {
-    if (piece.in_range == 0) return;
     const extent now{piece.device_begin, piece.device_end};
-    const auto [at, is_new] =
-        ranges_.try_emplace({piece.device, row_of(piece), piece.in_range}, now);
-    if (is_new) return;
-    at->second.begin = std::min(at->second.begin, now.begin);
-    at->second.end = std::max(at->second.end, now.end);
+    uint64_t range = piece.in_range;
+    while (range != 0) {
+      extent& known = ranges_.try_emplace({piece.device, row_of(piece), range}, now).first->second;
+      known.begin = std::min(known.begin, now.begin);
+      known.end = std::max(known.end, now.end);
+      const auto outer = outer_.find(range);
+      range = outer == outer_.end() ? 0 : outer->second;
+    }
   }
 
   // A range of record_function's on each row where it had work.
@@ -314,6 +319,7 @@ class session final : public libkineto::IActivityProfilerSession {
   timeline recorded_;
   std::set<std::pair<c10::DeviceIndex, int32_t>> rows_;  // with work
   std::map<std::tuple<c10::DeviceIndex, int32_t, uint64_t>, extent> ranges_;
+  std::unordered_map<uint64_t, uint64_t> outer_;  // the range around a range
 };
 
 class profiler final : public libkineto::IActivityProfiler {

@@ -56,10 +56,9 @@ void enter_operator(uint64_t number, bool is_range) noexcept {
     frames.profile = profile;
   }
   try {
-    const uint64_t range = is_range             ? number
-                           : frames.all.empty() ? 0
-                                                : frames.all.back().here.in_range;
-    frames.all.push_back({{number, range}});
+    const uint64_t outer = frames.all.empty() ? 0 : frames.all.back().here.in_range;
+    frames.all.push_back({{number, is_range ? number : outer}});
+    if (is_range && outer != 0) keep_nesting(profile, {number, outer});
   } catch (const std::bad_alloc&) {
     frames.profile = 0;  // the rest of this thread's work is of no operator
   }

@@ -49,6 +49,7 @@ struct recorder {
   std::vector<recorded_work> done;
   std::vector<timed_work> timed;
   std::vector<recorded_work> told;  // read, with the device's own times
+  std::vector<nested_range> nested;
   std::array<std::vector<outback_event>, max_devices> spare;
   std::array<bool, max_devices> has_clock{};
   std::array<device_clock, max_devices> clocks;
@@ -118,7 +119,8 @@ void read_those_done(recorder& of, std::unique_lock<std::mutex>& lock) {
   of.is_quiet.notify_all();
 }
 
-void add_to(recorder& to, std::vector<recorded_work>& list, const recorded_work& made) {
+template <class Piece>
+void add_to(recorder& to, std::vector<Piece>& list, const Piece& made) {
   if (!has_room_in(to)) return;
   try {
     list.push_back(made);
@@ -135,6 +137,12 @@ void keep(uint64_t profile, const recorded_work& done, bool is_lost) noexcept {
   if (to.profile != profile) return;
   add_to(to, to.done, done);
   to.lost += is_lost ? 1 : 0;
+}
+
+void keep_nesting(uint64_t profile, nested_range made) noexcept {
+  recorder& to = the_recorder();
+  const std::lock_guard lock(to.mutex);
+  if (to.profile == profile) add_to(to, to.nested, made);
 }
 
 void keep_timed(uint64_t profile, const recorded_work& enqueued, outback_event begin,
@@ -305,6 +313,7 @@ namespace {
 // What a profile leaves in the recorder, which begins anew.
 struct leavings {
   std::vector<recorded_work> done, told;
+  std::vector<nested_range> nested;
   std::vector<timed_work> timed;
   std::array<std::vector<outback_event>, max_devices> spare;
   std::array<bool, max_devices> has_clock{};
@@ -317,6 +326,7 @@ struct leavings {
 leavings take_leavings(recorder& from) {
   leavings taken{std::exchange(from.done, {}),
                  std::exchange(from.told, {}),
+                 std::exchange(from.nested, {}),
                  std::exchange(from.timed, {}),
                  std::exchange(from.spare, {}),
                  from.has_clock,
@@ -433,6 +443,7 @@ timeline stop_recording(uint64_t profile) noexcept {
       clock.reset(index);
     }
     all.lost = left.lost;
+    all.nested = std::move(left.nested);
     for (int i = 0; i < max_devices; ++i) {
       if (!left.has_records[static_cast<size_t>(i)]) continue;
       join_records(with, left, static_cast<c10::DeviceIndex>(i), all);

@@ -130,6 +130,7 @@ void leave_operator() noexcept;
 /// What a profile has recorded, in no particular order.
 struct timeline {
   std::vector<recorded_work> all;
+  std::vector<nested_range> nested;
   uint64_t lost = 0;  // pieces of which the device told no time, or for which there was no memory
 };
 

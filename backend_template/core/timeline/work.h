@@ -37,6 +37,11 @@ inline constexpr c10::StreamId no_stream = -1;
 /// them.
 inline constexpr c10::StreamId first_driver_stream = 500'000;
 
+/// A range of record_function's that began within another one, by torch's numbers.
+struct nested_range {
+  uint64_t range, outer;
+};
+
 /// A plain value. Times are in nanoseconds since the epoch, on the host's clock.
 struct recorded_work {
   work kind;

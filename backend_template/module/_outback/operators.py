@@ -206,8 +206,8 @@ _OWN_FILE = re.compile(r"/dev/(stdout|stderr)|(?:/dev/fd|/proc/self/fd)/(\d+)")
 
 
 def _write(path: str, text: str) -> None:
-    """Beside the file and then in its place, so that nobody reads half of it. A link stays one. What
-    is no regular file, /dev/null say, is not replaced."""
+    """Beside the file and then in its place, so that nobody reads half of it. A link stays one.
+    What is no regular file, /dev/null say, is not replaced."""
     own = _OWN_FILE.fullmatch(path)
     if own:
         number = int(own[2]) if own[2] else {"stdout": 1, "stderr": 2}[own[1]]

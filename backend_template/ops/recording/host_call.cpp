@@ -1,8 +1,8 @@
 #include "backend_template/ops/recording/host_call.h"
 
-#include <ATen/record_function.h>
 #include <ATen/core/Generator.h>
 #include <ATen/core/ivalue.h>
+#include <ATen/record_function.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <c10/util/Exception.h>
 

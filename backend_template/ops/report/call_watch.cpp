@@ -40,8 +40,8 @@ bool is_on_device(const at::Tensor& tensor) {
   return impl.key_set().has_backend(c10::BackendComponent::PrivateUse1Bit) && !is_fake(impl);
 }
 
-// Whether this thread's operators work out shapes or a graph, as torch.compile traces them. What they
-// compute besides, on tensors of the device, are calls of their own, below these modes.
+// Whether this thread's operators work out shapes or a graph, as torch.compile traces them. What
+// they compute besides, on tensors of the device, are calls of their own, below these modes.
 bool are_operators_traced() {
   using c10::impl::TorchDispatchModeKey;
   using c10::impl::TorchDispatchModeTLS;

@@ -41,19 +41,18 @@ struct known_argument {
   int argument;
 };
 constexpr std::array overwritten{
-    known_argument{"aten::fill_", 0},        known_argument{"aten::zero_", 0},
-    known_argument{"aten::copy_", 0},        known_argument{"aten::normal_", 0},
-    known_argument{"aten::uniform_", 0},     known_argument{"aten::random_", 0},
-    known_argument{"aten::exponential_", 0}, known_argument{"aten::geometric_", 0},
-    known_argument{"aten::log_normal_", 0},  known_argument{"aten::cauchy_", 0},
-    known_argument{"aten::bernoulli_", 0},   known_argument{"aten::_copy_from", 1},
-    known_argument{"aten::_foreach_zero_", 0},
-    known_argument{"aten::_foreach_copy_", 0}};
+    known_argument{"aten::fill_", 0},          known_argument{"aten::zero_", 0},
+    known_argument{"aten::copy_", 0},          known_argument{"aten::normal_", 0},
+    known_argument{"aten::uniform_", 0},       known_argument{"aten::random_", 0},
+    known_argument{"aten::exponential_", 0},   known_argument{"aten::geometric_", 0},
+    known_argument{"aten::log_normal_", 0},    known_argument{"aten::cauchy_", 0},
+    known_argument{"aten::bernoulli_", 0},     known_argument{"aten::_copy_from", 1},
+    known_argument{"aten::_foreach_zero_", 0}, known_argument{"aten::_foreach_copy_", 0}};
 constexpr std::array gathered{
-    known_argument{"aten::embedding", 0},    known_argument{"aten::index_select", 0},
-    known_argument{"aten::gather", 0},       known_argument{"aten::index", 0},
+    known_argument{"aten::embedding", 0},     known_argument{"aten::index_select", 0},
+    known_argument{"aten::gather", 0},        known_argument{"aten::index", 0},
     known_argument{"aten::_unsafe_index", 0}, known_argument{"aten::take", 0},
-    known_argument{"aten::slice_copy", 0},   known_argument{"aten::select_copy", 0}};
+    known_argument{"aten::slice_copy", 0},    known_argument{"aten::select_copy", 0}};
 
 template <size_t N>
 int argument_in(const std::array<known_argument, N>& all, std::string_view name) {

@@ -51,8 +51,7 @@ std::optional<std::string> wanted_file() {
 void read_report_variables() {
   core::from_environment([] {
     variables_of_report() = {
-        wanted_file(),
-        outback::detail::flag_variable("OUTBACK_OPERATORS_STACK").value_or(false)};
+        wanted_file(), outback::detail::flag_variable("OUTBACK_OPERATORS_STACK").value_or(false)};
   });
 }
 

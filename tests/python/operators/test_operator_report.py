@@ -175,7 +175,6 @@ def test_bytes_are_those_that_a_kernel_has_to_touch():
 
 
 def test_fake_tensors_are_nothing_of_the_devices():
-    x = torch.ones(4, 4, device="acme")
     with acme.record_operators() as record, FakeTensorMode():
         y = torch.ones(100, 100, device="acme")
         (y @ y).relu()

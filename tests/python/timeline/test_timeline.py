@@ -226,6 +226,29 @@ def test_a_range_stands_above_its_work_on_the_devices_row(side, copy_one):
     assert above.end >= piece.end
 
 
+def test_a_range_covers_the_ranges_within_it(side, copy_one):
+    with profile(activities=BOTH) as profiled:
+        with torch.acme.stream(side):
+            with record_function("step"):
+                with record_function("first"), record_function("innermost"):
+                    copy_one()
+                with record_function("second"):
+                    copy_one()
+            with record_function("later"):
+                copy_one()
+        side.synchronize()
+    first, second, third = on_device(profiled)
+    ranges = {it.name: it for it in everything(profiled) if it.is_on_device and it.is_range}
+    extents = {name: (each.start, each.end) for name, each in ranges.items()}
+    assert extents == {
+        "step": (first.start, second.end),
+        "first": (first.start, first.end),
+        "innermost": (first.start, first.end),
+        "second": (second.start, second.end),
+        "later": (third.start, third.end),
+    }
+
+
 def test_threads_have_their_own_operators(side):
     """Also those of the backward pass, which torch profiles with the thread that began it."""
     x = torch.ones(SIZE // 4, device="acme", requires_grad=True)

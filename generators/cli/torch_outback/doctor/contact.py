@@ -88,7 +88,7 @@ def _devices(device: str, report: Report) -> Iterator[Finding]:
     count = told.get("count")
     if count == 0:
         error = told.get("first use") or {}
-        text = "there are 0 devices" + (f": {error['text'].splitlines()[0]}" if error else "")
+        text = error["text"].splitlines()[0] if error else "there are 0 devices"
         yield Finding(
             _SECTION,
             f"{device}: devices",

@@ -125,7 +125,9 @@ def _cmake(bad: str) -> Finding:
             "install it; where it is in a virtual environment, activate that",
             "pip install cmake ninja",
         )
-    found = re.search(r"version (\d+)\.(\d+)\S*", _ran([program, "--version"], subprocess.DEVNULL).text)
+    found = re.search(
+        r"version (\d+)\.(\d+)\S*", _ran([program, "--version"], subprocess.DEVNULL).text
+    )
     if found is None:
         return Finding(
             _SECTION,

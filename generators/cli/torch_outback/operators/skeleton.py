@@ -305,7 +305,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {{
 """
 
 _EXPLICIT = "compositeexplicitautograd"
-_ABOUT = "// PyTorch has no class for this operator: the kernel checks the arguments and makes the results."
+_ABOUT = """\
+// PyTorch has no class for this operator: the kernel checks the arguments and makes the results."""
 _OF_COMPOSED = """
 // Without it PyTorch composes the operator of others, for which the device has kernels already."""
 _OF_GRADIENT = """
