@@ -18,18 +18,31 @@ sys.path.insert(0, str(ROOT / "generators/cli"))
 collect_ignore = ["older_scaffold"]  # data of test_update.py
 
 
+# What takes longest, in this order.
+LONGEST = (
+    *("test_tutorial", "test_loading_page", "test_static_cxx_library"),
+    *("test_presets", "test_two_backends", "test_consumer"),
+)
+
+
+@pytest.hookimpl(trylast=True)  # when some have been deselected
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Two workers begin with a half of the tests each, and one that is done takes some of the
-    other's last ones: what takes minutes comes first in each half, so that nobody waits for it.
-    """
-
-    def of(module: str) -> list[pytest.Item]:
-        return [item for item in items if Path(item.path).stem == module]
-
-    first, second = of("test_tutorial"), of("test_loading_page")
-    others = [item for item in items if item not in first and item not in second]
-    half = max(0, len(items) // 2 + 3 - len(first))  # some are deselected after this
-    items[:] = [*first, *others[:half], *second, *others[half:]]
+    """Each worker begins with its part of the tests, and one that is done takes some of another's
+    last ones: what takes longest comes first in each part, so that nobody waits for it."""
+    modules: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        modules.setdefault(Path(item.path).stem, []).append(item)
+    longest = [modules.pop(name) for name in LONGEST if name in modules]
+    others = [item for module in modules.values() for item in module]
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    ordered: list[pytest.Item] = []
+    for worker in range(workers):
+        size = (len(items) - len(ordered)) // (workers - worker)
+        first = [item for module in longest[worker::workers] for item in module]
+        rest = max(0, size - len(first))
+        ordered += [*first, *others[:rest]]
+        del others[:rest]
+    items[:] = ordered
 
 
 class Environment:
@@ -78,6 +91,8 @@ def clean_environment(**variables: str) -> dict[str, str]:
     # ninja is among the tools of this Python; make need not be there.
     tools = os.pathsep.join([os.fspath(Path(sys.executable).parent), ours.get("PATH", os.defpath)])
     fixed = {"PYTHONWARNINGS": "default", "PIP_NO_INPUT": "1", "CMAKE_GENERATOR": "Ninja"}
+    # Of what is installed, most is never imported.
+    fixed |= {"PIP_NO_COMPILE": "1"}
     # One name of the compiler, which CMake and packages call otherwise: ccache compares names.
     fixed |= {"CC": ours.get("CC", "cc"), "CXX": ours.get("CXX", "c++")}
     # The torch half is compiled once in a run, and not into the user's cache.

@@ -529,7 +529,7 @@ cache.provide()
 def runs(process: int) -> bool:
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # it has ended, before or in the reading
         return False
 
 

@@ -68,7 +68,7 @@ def _on(suite: Suite, name: str, *options: str, workers: int = WORKERS) -> Calla
 
 def _short_python(suite: Suite) -> Part:
     name = suite.name.replace("-", ", ", 1)
-    run = _on(suite, name, *suite.options, workers=1 if suite.few else WORKERS)
+    run = _on(suite, name, *suite.options, workers=suite.workers)
     return Part(suite.name, suite.title, run, frozenset({SHORT}), one_core=suite.few)
 
 
@@ -86,7 +86,7 @@ def _whole_python(suite: Suite) -> Part:
 
 
 def _suite(suite: Suite) -> Part:
-    run = _on(suite, suite.name, *suite.options, workers=1 if suite.few else WORKERS)
+    run = _on(suite, suite.name, *suite.options, workers=suite.workers)
     return Part(suite.name, suite.title, run, one_core=suite.few)
 
 
