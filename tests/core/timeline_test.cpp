@@ -117,9 +117,9 @@ std::vector<work> kinds(const std::vector<recorded_work>& all) {
 }
 
 TEST(JoinedWork, ARecordFindsItsCallByTheNumber) {
-  const auto all = joined({{9, call(work::fill)}, {4, call(work::copy_within)}},
-                          {record(OUTBACK_RECORD_FILL, 9, 100, 110),
-                           record(OUTBACK_RECORD_COPY_WITHIN, 4, 90, 95)});
+  const auto all = joined(
+      {{9, call(work::fill)}, {4, call(work::copy_within)}},
+      {record(OUTBACK_RECORD_FILL, 9, 100, 110), record(OUTBACK_RECORD_COPY_WITHIN, 4, 90, 95)});
   EXPECT_THAT(kinds(all.told), ElementsAre(work::copy_within, work::fill));
   EXPECT_EQ(all.told[0].device_begin, 90);
   EXPECT_EQ(all.told[0].device_end, 95);
@@ -130,9 +130,9 @@ TEST(JoinedWork, ARecordFindsItsCallByTheNumber) {
 }
 
 TEST(JoinedWork, AKernelsFurtherRecordsAreOfItsOperatorWithoutACall) {
-  const auto all = joined({{1, call(work::kernel)}},
-                          {record(OUTBACK_RECORD_KERNEL, 1, 200, 210, 0, "second"),
-                           record(OUTBACK_RECORD_KERNEL, 1, 100, 110, 0, "first")});
+  const auto all =
+      joined({{1, call(work::kernel)}}, {record(OUTBACK_RECORD_KERNEL, 1, 200, 210, 0, "second"),
+                                         record(OUTBACK_RECORD_KERNEL, 1, 100, 110, 0, "first")});
   ASSERT_EQ(all.told.size(), 2u);
   EXPECT_THAT(all.told[0].name, StrEq("second"));
   EXPECT_EQ(all.told[0].host_begin, 0);

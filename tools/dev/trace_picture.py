@@ -94,14 +94,18 @@ def picture(path: Path) -> str:
             room = int((width - 6) / 6.2)
             if room >= 4:
                 text = each.name if len(each.name) <= room else each.name[: room - 1] + "…"
-                parts.append(f'<text x="{x(each.start) + 4:.1f}" y="{top + 13}">{escape(text)}</text>')
+                parts.append(
+                    f'<text x="{x(each.start) + 4:.1f}" y="{top + 13}">{escape(text)}</text>'
+                )
         y += levels * BAR + GAP
     parts += _arrows(arrows, slices, tops, x)
     step = _step(last - first)
     for i in range(int((last - first) / step) + 1):
         at = x(first + i * step)
         label = f"{i * step / 1000:g} ms"
-        parts.insert(0, f'<line x1="{at:.1f}" y1="{TOP - 8}" x2="{at:.1f}" y2="{y}" stroke="#ddd"/>')
+        parts.insert(
+            0, f'<line x1="{at:.1f}" y1="{TOP - 8}" x2="{at:.1f}" y2="{y}" stroke="#ddd"/>'
+        )
         parts.append(f'<text x="{at + 3:.1f}" y="{TOP - 12}" fill="#666">{label}</text>')
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y}" font-size="11" '

@@ -53,7 +53,7 @@ struct recorder {
   std::array<bool, max_devices> has_clock{};
   std::array<device_clock, max_devices> clocks;
   std::array<std::atomic<driver>, max_devices> driver_of{};  // written with the lock
-  std::array<bool, max_devices> goes_on{};  // recordings that were abandoned
+  std::array<bool, max_devices> goes_on{};                   // recordings that were abandoned
   std::array<driver_clock, max_devices> driver_clocks;
   std::array<std::vector<outback_record>, max_devices> records;
   std::vector<asked_work> asked;
@@ -170,8 +170,7 @@ bool has_records(uint64_t profile, c10::DeviceIndex device) noexcept {
     const bool goes_on = std::exchange(with.goes_on[index], false);
     ++with.busy;
     lock.unlock();
-    const bool is_on =
-        with.driver_clocks[index].start(device) && start_records(device, goes_on);
+    const bool is_on = with.driver_clocks[index].start(device) && start_records(device, goes_on);
     lock.lock();
     state.store(is_on ? driver::records : driver::does_not, std::memory_order_release);
     --with.busy;

@@ -4,8 +4,9 @@
 //
 // If the runtime has the group activity, the driver's own records say when a piece of work began
 // and ended, whoever enqueued it. Otherwise a piece on a stream stands between two events with
-// timing, which are read when the work is done, at the latest when the profile ends. Nothing is recorded on a device with a twin, whose profiler
-// sees that work itself, and in a capture, whose work does not run yet.
+// timing, which are read when the work is done, at the latest when the profile ends. Nothing is
+// recorded on a device with a twin, whose profiler sees that work itself, and in a capture, whose
+// work does not run yet.
 //
 // Thread-safe, and nothing here throws. No lock is held around a slot.
 #pragma once
