@@ -31,6 +31,7 @@
 #include "backend_template/core/interfaces/driver_ranges.h"
 #include "backend_template/core/runtime/format.h"
 #include "backend_template/core/runtime/runtime.h"
+#include "backend_template/core/streams/stream.h"
 #include "backend_template/core/timeline/timeline.h"
 
 namespace outback::core {
@@ -184,7 +185,7 @@ class session final : public libkineto::IActivityProfilerSession {
 
   void stop() override {
     end_ranges();
-    recorded_ = stop_recording(std::exchange(profile_, 0));
+    recorded_ = stop_recording(std::exchange(profile_, 0), known_streams);
     status_ = libkineto::TraceStatus::PROCESSING;
     if (recorded_.lost != 0) {
       warn(backend_name(), ": of ", recorded_.lost,
