@@ -1,5 +1,5 @@
-"""A picture of a trace that torch.profiler exported, for the documentation: an SVG, since the viewers
-of traces are pages of the net.
+"""A picture of a trace that torch.profiler exported, for the documentation: an SVG, since the
+viewers of traces are pages of the net.
 
     python tools/dev/trace_picture.py trace.json picture.svg
 """
@@ -141,7 +141,8 @@ def _arrows(arrows: list[dict], slices: list[Slice], tops: dict, x) -> list[str]
         if y1 is not None and y2 is not None:
             x1, x2 = x(float(both["s"]["ts"])), x(float(both["f"]["ts"]))
             lines.append(
-                f'<path d="M{x1:.1f},{y1:.0f} C{x1:.1f},{y2:.0f} {x1:.1f},{y2:.0f} {x2:.1f},{y2:.0f}" '
+                f'<path d="M{x1:.1f},{y1:.0f} C{x1:.1f},{y2:.0f} {x1:.1f},{y2:.0f} '
+                f'{x2:.1f},{y2:.0f}" '
                 'fill="none" stroke="#888" stroke-width="0.8"/>'
             )
     return lines
