@@ -39,8 +39,8 @@ void define_device_module(py::module_& module) {
   define_peer(module);
   define_interop(module);
   define_telemetry(module);
-  for (const char* each : {"lazy_calls", "operators", "properties", "ranges", "sync_debug",
-                           "surface"})
+  for (const char* each :
+       {"lazy_calls", "operators", "properties", "ranges", "sync_debug", "surface"})
     part(each).attr("define")();
   if (core::are_races_wanted()) module.attr("_sanitizer").attr("enable")();
 }

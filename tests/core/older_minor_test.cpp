@@ -57,7 +57,7 @@ TEST_F(OlderMinorTest, AProfileHasTheDevicesTimes) {
   const uint64_t profile = core::start_recording();
   ASSERT_NE(profile, 0u);
   core::copy_bytes(y.data_ptr(), y.device(), x.data_ptr(), x.device(), x.nbytes(), false);
-  const core::timeline all = core::stop_recording(profile);
+  const core::timeline all = core::stop_recording(profile, core::known_streams);
   EXPECT_EQ(all.lost, 0u);
   bool has_copy = false;
   for (const core::recorded_work& each : all.all) {

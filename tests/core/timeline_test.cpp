@@ -51,7 +51,7 @@ TEST_F(TimelineTest, AKernelThatIsLaunchedPastTheBackendIsSeen) {
   launch_natively(stream, "vendors_kernel");
   core::synchronize_stream(stream);
   const int64_t after = core::host_now();
-  const auto all = on_device(core::stop_recording(profile));
+  const auto all = on_device(core::stop_recording(profile, core::known_streams));
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].kind, work::kernel);
   EXPECT_THAT(all[0].name, StrEq("vendors_kernel"));
@@ -67,7 +67,7 @@ TEST_F(TimelineTest, TheEndOfAProfileWaitsForWorkThatNobodyCalledFor) {
   const c10::Stream stream = core::new_stream(0, 0);
   const uint64_t profile = core::start_recording();
   for (int i = 0; i < 100; ++i) launch_natively(stream, "one");
-  EXPECT_EQ(on_device(core::stop_recording(profile)).size(), 100u);
+  EXPECT_EQ(on_device(core::stop_recording(profile, core::known_streams)).size(), 100u);
 }
 
 TEST_F(TimelineTest, ARecordingThatWasAbandonedDoesNotStopTheNext) {
@@ -75,7 +75,7 @@ TEST_F(TimelineTest, ARecordingThatWasAbandonedDoesNotStopTheNext) {
   const c10::Stream stream = core::default_stream(0);
   const uint64_t profile = core::start_recording();
   launch_natively(stream, "one");
-  const core::timeline all = core::stop_recording(profile);
+  const core::timeline all = core::stop_recording(profile, core::known_streams);
   EXPECT_EQ(on_device(all).size(), 1u);
   EXPECT_EQ(all.lost, 0u);
 }
@@ -117,9 +117,9 @@ std::vector<work> kinds(const std::vector<recorded_work>& all) {
 }
 
 TEST(JoinedWork, ARecordFindsItsCallByTheNumber) {
-  const auto all = joined({{9, call(work::fill)}, {4, call(work::copy_within)}},
-                          {record(OUTBACK_RECORD_FILL, 9, 100, 110),
-                           record(OUTBACK_RECORD_COPY_WITHIN, 4, 90, 95)});
+  const auto all = joined(
+      {{9, call(work::fill)}, {4, call(work::copy_within)}},
+      {record(OUTBACK_RECORD_FILL, 9, 100, 110), record(OUTBACK_RECORD_COPY_WITHIN, 4, 90, 95)});
   EXPECT_THAT(kinds(all.told), ElementsAre(work::copy_within, work::fill));
   EXPECT_EQ(all.told[0].device_begin, 90);
   EXPECT_EQ(all.told[0].device_end, 95);
@@ -130,9 +130,9 @@ TEST(JoinedWork, ARecordFindsItsCallByTheNumber) {
 }
 
 TEST(JoinedWork, AKernelsFurtherRecordsAreOfItsOperatorWithoutACall) {
-  const auto all = joined({{1, call(work::kernel)}},
-                          {record(OUTBACK_RECORD_KERNEL, 1, 200, 210, 0, "second"),
-                           record(OUTBACK_RECORD_KERNEL, 1, 100, 110, 0, "first")});
+  const auto all =
+      joined({{1, call(work::kernel)}}, {record(OUTBACK_RECORD_KERNEL, 1, 200, 210, 0, "second"),
+                                         record(OUTBACK_RECORD_KERNEL, 1, 100, 110, 0, "first")});
   ASSERT_EQ(all.told.size(), 2u);
   EXPECT_THAT(all.told[0].name, StrEq("second"));
   EXPECT_EQ(all.told[0].host_begin, 0);

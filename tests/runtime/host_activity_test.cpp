@@ -91,8 +91,8 @@ TEST_F(HostActivityTest, ALaunchIsRecordedAndWhatIsInIt) {
   const auto all = read();
   std::vector<outback_record_kind> kinds;
   for (const outback_record& each : all) kinds.push_back(each.kind);
-  ASSERT_THAT(kinds, ElementsAre(OUTBACK_RECORD_FILL, OUTBACK_RECORD_CALLBACK,
-                                 OUTBACK_RECORD_GRAPH));
+  ASSERT_THAT(kinds,
+              ElementsAre(OUTBACK_RECORD_FILL, OUTBACK_RECORD_CALLBACK, OUTBACK_RECORD_GRAPH));
   EXPECT_EQ(all[0].flags, OUTBACK_RECORD_IN_GRAPH);
   EXPECT_EQ(all[2].flags, 0u);
   EXPECT_LE(all[2].begin, all[0].begin);

@@ -191,10 +191,10 @@ TEST(TableGroupsTest, AreThoseOfTheClass) {
   EXPECT_THAT(groups_of<with_telemetry>(), ElementsAre("telemetry"));
   EXPECT_THAT(groups_of<with_activity>(), ElementsAre("activity"));
   EXPECT_THAT(groups_of<with_ranges>(), ElementsAre("ranges"));
-  EXPECT_THAT(groups_of<whole_runtime>(),
-              ElementsAre("streams", "events", "host_memory", "device_state", "host_registration",
-                          "peer", "native", "callbacks", "ipc", "graphs", "telemetry", "activity",
-                          "ranges"));
+  EXPECT_THAT(
+      groups_of<whole_runtime>(),
+      ElementsAre("streams", "events", "host_memory", "device_state", "host_registration", "peer",
+                  "native", "callbacks", "ipc", "graphs", "telemetry", "activity", "ranges"));
 }
 
 TEST_F(TableOfTest, OneTableForEachObject) {

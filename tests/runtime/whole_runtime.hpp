@@ -101,8 +101,8 @@ class whole_runtime {
       s.in->broken = true;
       throw invalid_argument("a copy from or to pageable memory is in a capture");
     }
-    const outback_record_kind kind = from_host ? OUTBACK_RECORD_COPY_TO_DEVICE
-                                     : to_host ? OUTBACK_RECORD_COPY_TO_HOST
+    const outback_record_kind kind = from_host                  ? OUTBACK_RECORD_COPY_TO_DEVICE
+                                     : to_host                  ? OUTBACK_RECORD_COPY_TO_HOST
                                      : dst_device == src_device ? OUTBACK_RECORD_COPY_WITHIN
                                                                 : OUTBACK_RECORD_COPY_BETWEEN;
     submit(s, [=] { std::memcpy(dst, src, size); });

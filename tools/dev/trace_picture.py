@@ -1,5 +1,5 @@
-"""A picture of a trace that torch.profiler exported, for the documentation: an SVG, since the viewers
-of traces are pages of the net.
+"""A picture of a trace that torch.profiler exported, for the documentation: an SVG, since the
+viewers of traces are pages of the net.
 
     python tools/dev/trace_picture.py trace.json picture.svg
 """
@@ -94,14 +94,18 @@ def picture(path: Path) -> str:
             room = int((width - 6) / 6.2)
             if room >= 4:
                 text = each.name if len(each.name) <= room else each.name[: room - 1] + "…"
-                parts.append(f'<text x="{x(each.start) + 4:.1f}" y="{top + 13}">{escape(text)}</text>')
+                parts.append(
+                    f'<text x="{x(each.start) + 4:.1f}" y="{top + 13}">{escape(text)}</text>'
+                )
         y += levels * BAR + GAP
     parts += _arrows(arrows, slices, tops, x)
     step = _step(last - first)
     for i in range(int((last - first) / step) + 1):
         at = x(first + i * step)
         label = f"{i * step / 1000:g} ms"
-        parts.insert(0, f'<line x1="{at:.1f}" y1="{TOP - 8}" x2="{at:.1f}" y2="{y}" stroke="#ddd"/>')
+        parts.insert(
+            0, f'<line x1="{at:.1f}" y1="{TOP - 8}" x2="{at:.1f}" y2="{y}" stroke="#ddd"/>'
+        )
         parts.append(f'<text x="{at + 3:.1f}" y="{TOP - 12}" fill="#666">{label}</text>')
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y}" font-size="11" '
@@ -137,7 +141,8 @@ def _arrows(arrows: list[dict], slices: list[Slice], tops: dict, x) -> list[str]
         if y1 is not None and y2 is not None:
             x1, x2 = x(float(both["s"]["ts"])), x(float(both["f"]["ts"]))
             lines.append(
-                f'<path d="M{x1:.1f},{y1:.0f} C{x1:.1f},{y2:.0f} {x1:.1f},{y2:.0f} {x2:.1f},{y2:.0f}" '
+                f'<path d="M{x1:.1f},{y1:.0f} C{x1:.1f},{y2:.0f} {x1:.1f},{y2:.0f} '
+                f'{x2:.1f},{y2:.0f}" '
                 'fill="none" stroke="#888" stroke-width="0.8"/>'
             )
     return lines

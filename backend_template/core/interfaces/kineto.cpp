@@ -32,6 +32,7 @@
 #include "backend_template/core/interfaces/driver_ranges.h"
 #include "backend_template/core/runtime/format.h"
 #include "backend_template/core/runtime/runtime.h"
+#include "backend_template/core/streams/stream.h"
 #include "backend_template/core/timeline/timeline.h"
 
 namespace outback::core {
@@ -185,7 +186,7 @@ class session final : public libkineto::IActivityProfilerSession {
 
   void stop() override {
     end_ranges();
-    recorded_ = stop_recording(std::exchange(profile_, 0));
+    recorded_ = stop_recording(std::exchange(profile_, 0), known_streams);
     status_ = libkineto::TraceStatus::PROCESSING;
     if (recorded_.lost != 0) {
       warn(backend_name(), ": of ", recorded_.lost,
@@ -213,11 +214,11 @@ class session final : public libkineto::IActivityProfilerSession {
   std::vector<libkineto::ResourceInfo> getResourceInfos() override {
     std::vector<libkineto::ResourceInfo> made;
     for (const auto& [device, row] : rows_) {
-      const std::string name = row == collective_row ? "collectives"
-                               : row >= first_driver_stream
-                                   ? format("stream {} of the driver's", row - first_driver_stream + 1)
-                               : row == 0            ? "stream 0 (default)"
-                                                     : format("stream {}", row);
+      const std::string name = row == collective_row        ? "collectives"
+                               : row >= first_driver_stream ? format("stream {} of the driver's",
+                                                                     row - first_driver_stream + 1)
+                               : row == 0                   ? "stream 0 (default)"
+                                                            : format("stream {}", row);
       made.push_back(resource_info<libkineto::ResourceInfo>(device, row, name));
     }
     return made;
@@ -253,8 +254,8 @@ class session final : public libkineto::IActivityProfilerSession {
       const ITraceActivity* const in =
           is_of_operator ? find(static_cast<int32_t>(piece.in_operator)) : nullptr;
       const kind_text& text = text_of(piece.kind);
-      const bool has_host_row = text.slot != nullptr && piece.host_begin != 0 &&
-                                wants(ActivityType::PRIVATEUSE1_RUNTIME);
+      const bool has_host_row =
+          text.slot != nullptr && piece.host_begin != 0 && wants(ActivityType::PRIVATEUSE1_RUNTIME);
       const bool has_device_row = piece.device_begin != 0 && wants(text.type);
       const auto hand = [&](GenericTraceActivity made, bool is_first) {
         made.id = static_cast<int32_t>(number);

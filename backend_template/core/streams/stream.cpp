@@ -200,14 +200,14 @@ bool query_device(c10::DeviceIndex device) {
   return true;
 }
 
-void each_stream(c10::DeviceIndex device,
-                 const std::function<void(c10::StreamId, outback_stream)>& visit) {
+std::vector<known_stream> known_streams(c10::DeviceIndex device) {
   device_streams& streams = streams_of(device);
-  visit(0, streams.default_stream.handle);
+  std::vector<known_stream> all{{0, streams.default_stream.handle}};
   for (c10::StreamId id = 1; id < max_streams; ++id) {
     const stream_state* there = streams.pool[id - 1].load(std::memory_order_acquire);
-    if (there != nullptr) visit(id, there->handle);
+    if (there != nullptr) all.push_back({id, there->handle});
   }
+  return all;
 }
 
 outback_capture capture_status(const c10::Stream& stream) {

@@ -20,8 +20,10 @@
 
 #include <functional>
 #include <utility>
+#include <vector>
 
 #include "backend_template/core/devices/device.h"
+#include "backend_template/core/timeline/timeline.h"
 #include "outback/runtime.h"
 
 namespace outback::core {
@@ -104,10 +106,8 @@ void synchronize_device(c10::DeviceIndex device);
 /// Asks the runtime for one stream after another. Throws what `query_stream` throws.
 bool query_device(c10::DeviceIndex device);
 
-/// Calls `visit` with the id and the runtime's handle of each stream of `device` that torch has.
-/// Not for a device with a twin.
-void each_stream(c10::DeviceIndex device,
-                 const std::function<void(c10::StreamId, outback_stream)>& visit);
+/// Returns the streams of `device` that torch has. Not for a device with a twin.
+std::vector<known_stream> known_streams(c10::DeviceIndex device);
 
 /// Returns true if all work that core put on the stream is known to be done. Asks nobody, so it may
 /// return false for a stream that has just finished. Always false for an external stream and for

@@ -12,7 +12,6 @@
 #include "backend_template/core/captures/capture.h"
 #include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/runtime/runtime.h"
-#include "backend_template/core/streams/stream.h"
 #include "backend_template/core/timeline/device_clock.h"
 #include "backend_template/core/timeline/recorder.h"
 #include "outback/answer_check.hpp"
@@ -94,15 +93,14 @@ void take_records(c10::DeviceIndex device, size_t most, std::vector<outback_reco
   } while (some->count == std::size(some->list));
 }
 
-void stop_records(c10::DeviceIndex device, const std::vector<c10::Stream>& used) noexcept {
+void stop_records(c10::DeviceIndex device, const std::vector<known_stream>& streams) noexcept {
   unlocked([&] {
     if (!any_capture(device)) {
       runtime().device_sync(runtime().self, device);
     } else if (runtime().streams != nullptr) {
-      for (const c10::Stream& each : used) {
-        if (!is_captured(each)) {
-          runtime().streams->sync(runtime().self, device, handle_of(each));
-        }
+      for (const known_stream& each : streams) {
+        const c10::Stream stream(c10::Stream::UNSAFE, c10::Device(device_type, device), each.id);
+        if (!is_captured(stream)) runtime().streams->sync(runtime().self, device, each.handle);
       }
     }
     // Whatever fails here leaves work without a record, which is counted.
@@ -120,14 +118,15 @@ void pop_number() noexcept {
   activity().pop(runtime().self, &number);
 }
 
-std::function<c10::StreamId(uint64_t)> numbered_streams(c10::DeviceIndex device) {
+std::function<c10::StreamId(uint64_t)> numbered_streams(c10::DeviceIndex device,
+                                                        const std::vector<known_stream>& streams) {
   std::map<uint64_t, c10::StreamId> known;
-  each_stream(device, [&](c10::StreamId id, outback_stream handle) {
+  for (const known_stream& each : streams) {
     uint64_t number = 0;
-    if (activity().stream(runtime().self, device, handle, &number) == OUTBACK_OK) {
-      known.try_emplace(number, id);
+    if (activity().stream(runtime().self, device, each.handle, &number) == OUTBACK_OK) {
+      known.try_emplace(number, each.id);
     }
-  });
+  }
   return [known, next = first_driver_stream](uint64_t number) mutable {
     const auto [at, is_new] = known.try_emplace(number, next);
     if (is_new) ++next;

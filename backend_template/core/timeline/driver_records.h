@@ -10,6 +10,7 @@
 #include <functional>
 #include <vector>
 
+#include "backend_template/core/timeline/timeline.h"
 #include "backend_template/core/timeline/work.h"
 #include "outback/runtime.h"
 
@@ -36,9 +37,9 @@ bool start_records(c10::DeviceIndex device, bool goes_on) noexcept;
 /// Takes out the records that there are now, and counts the lost ones. Keeps at most `most`.
 void take_records(c10::DeviceIndex device, size_t most, std::vector<outback_record>& to,
                   uint64_t& lost) noexcept;
-/// Waits for the device's work, as far as that breaks no capture; `used` are streams that had some.
-/// Then ends the recording.
-void stop_records(c10::DeviceIndex device, const std::vector<c10::Stream>& used) noexcept;
+/// Waits for the device's work, as far as that breaks no capture; `streams` are those that torch
+/// has. Then ends the recording.
+void stop_records(c10::DeviceIndex device, const std::vector<known_stream>& streams) noexcept;
 
 /// Lets the work that the calling thread enqueues have this number in its records. False if the
 /// driver refuses it. `pop_number` takes it back.
@@ -65,7 +66,9 @@ joined_work join(c10::DeviceIndex device, std::vector<asked_work> asked,
                  std::vector<outback_record> records,
                  const std::function<c10::StreamId(uint64_t)>& stream_of);
 
-/// A `stream_of` for `join`: streams that torch has not get ids from first_driver_stream on.
-std::function<c10::StreamId(uint64_t)> numbered_streams(c10::DeviceIndex device);
+/// A `stream_of` for `join`: streams that are not among `streams` get ids from first_driver_stream
+/// on.
+std::function<c10::StreamId(uint64_t)> numbered_streams(c10::DeviceIndex device,
+                                                        const std::vector<known_stream>& streams);
 
 }  // namespace outback::core

@@ -109,8 +109,8 @@ class joiner {
   }
 
   const c10::DeviceIndex device_;
-  std::vector<asked_work> asked_;    // by number
-  std::vector<bool> has_begun_;      // those with times, by their places in asked_
+  std::vector<asked_work> asked_;  // by number
+  std::vector<bool> has_begun_;    // those with times, by their places in asked_
   const std::function<c10::StreamId(uint64_t)>& stream_of_;
   joined_work made_;
 };

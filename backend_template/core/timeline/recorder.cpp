@@ -4,9 +4,9 @@
 #include <array>
 #include <atomic>
 #include <condition_variable>
+#include <iterator>
 #include <mutex>
 #include <new>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -54,7 +54,7 @@ struct recorder {
   std::array<bool, max_devices> has_clock{};
   std::array<device_clock, max_devices> clocks;
   std::array<std::atomic<driver>, max_devices> driver_of{};  // written with the lock
-  std::array<bool, max_devices> goes_on{};  // recordings that were abandoned
+  std::array<bool, max_devices> goes_on{};                   // recordings that were abandoned
   std::array<driver_clock, max_devices> driver_clocks;
   std::array<std::vector<outback_record>, max_devices> records;
   std::vector<asked_work> asked;
@@ -178,8 +178,7 @@ bool has_records(uint64_t profile, c10::DeviceIndex device) noexcept {
     const bool goes_on = std::exchange(with.goes_on[index], false);
     ++with.busy;
     lock.unlock();
-    const bool is_on =
-        with.driver_clocks[index].start(device) && start_records(device, goes_on);
+    const bool is_on = with.driver_clocks[index].start(device) && start_records(device, goes_on);
     lock.lock();
     state.store(is_on ? driver::records : driver::does_not, std::memory_order_release);
     --with.busy;
@@ -386,26 +385,20 @@ void put_on_host_clock(const Clock& clock, c10::DeviceIndex device,
 
 // Waits for the device's work, reads the rest of the driver's records and joins them with the
 // calls.
-void join_records(recorder& with, leavings& left, c10::DeviceIndex device, timeline& all) {
+void join_records(recorder& with, leavings& left, c10::DeviceIndex device, stream_list list,
+                  timeline& all) {
   std::vector<asked_work> asked;
-  std::set<c10::StreamId> ids;
-  for (const asked_work& each : left.asked) {
-    if (each.what.device != device) continue;
-    asked.push_back(each);
-    ids.insert(each.what.stream);
-  }
-  std::vector<c10::Stream> used;
-  for (const c10::StreamId id : ids) {
-    used.emplace_back(c10::Stream::UNSAFE, c10::Device(device_type, device), id);
-  }
-  stop_records(device, used);
+  std::copy_if(left.asked.begin(), left.asked.end(), std::back_inserter(asked),
+               [&](const asked_work& each) { return each.what.device == device; });
+  const std::vector<known_stream> streams = list(device);
+  stop_records(device, streams);
   std::vector<outback_record>& records = left.records[static_cast<size_t>(device)];
   uint64_t lost = 0;
   take_records(device, most_pieces, records, lost);
   driver_clock& clock = with.driver_clocks[static_cast<size_t>(device)];
   clock.finish(device);
   joined_work joined =
-      join(device, std::move(asked), std::exchange(records, {}), numbered_streams(device));
+      join(device, std::move(asked), std::exchange(records, {}), numbered_streams(device, streams));
   put_on_host_clock(clock, device, joined.told);
   all.all.insert(all.all.end(), joined.told.begin(), joined.told.end());
   all.all.insert(all.all.end(), joined.untold.begin(), joined.untold.end());
@@ -414,7 +407,7 @@ void join_records(recorder& with, leavings& left, c10::DeviceIndex device, timel
 
 }  // namespace
 
-timeline stop_recording(uint64_t profile) noexcept {
+timeline stop_recording(uint64_t profile, stream_list streams) noexcept {
   if (profile == 0 || is_in_bad_fork()) return {};
   recorder& with = the_recorder();
   leavings left;
@@ -446,7 +439,7 @@ timeline stop_recording(uint64_t profile) noexcept {
     all.nested = std::move(left.nested);
     for (int i = 0; i < max_devices; ++i) {
       if (!left.has_records[static_cast<size_t>(i)]) continue;
-      join_records(with, left, static_cast<c10::DeviceIndex>(i), all);
+      join_records(with, left, static_cast<c10::DeviceIndex>(i), streams, all);
     }
     all.all.insert(all.all.end(), left.done.begin(), left.done.end());
     all.all.insert(all.all.end(), left.told.begin(), left.told.end());

@@ -4,8 +4,9 @@
 //
 // If the runtime has the group activity, the driver's own records say when a piece of work began
 // and ended, whoever enqueued it. Otherwise a piece on a stream stands between two events with
-// timing, which are read when the work is done, at the latest when the profile ends. Nothing is recorded on a device with a twin, whose profiler
-// sees that work itself, and in a capture, whose work does not run yet.
+// timing, which are read when the work is done, at the latest when the profile ends. Nothing is
+// recorded on a device with a twin, whose profiler sees that work itself, and in a capture, whose
+// work does not run yet.
 //
 // Thread-safe, and nothing here throws. No lock is held around a slot.
 #pragma once
@@ -134,11 +135,19 @@ struct timeline {
   uint64_t lost = 0;  // pieces of which the device told no time, or for which there was no memory
 };
 
+/// A stream that torch has, and the runtime's handle of it.
+struct known_stream {
+  c10::StreamId id;
+  outback_stream handle;
+};
+/// Tells which there are of a device.
+using stream_list = std::vector<known_stream> (*)(c10::DeviceIndex device);
+
 /// Begins to record. Returns the profile's number, or 0 if another one records already.
 uint64_t start_recording() noexcept;
 /// Ends it, waits for the work that was recorded, and returns it. Returns nothing for a profile
 /// that does not record.
-timeline stop_recording(uint64_t profile) noexcept;
+timeline stop_recording(uint64_t profile, stream_list streams) noexcept;
 /// Ends it without a wait or a slot. Does nothing for a profile that does not record.
 void abandon_recording(uint64_t profile) noexcept;
 

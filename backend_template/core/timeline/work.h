@@ -19,7 +19,7 @@ enum class work : uint8_t {
   graph,        // all of a replay
   graph_range,  // the same, and its pieces are there too
   callback,
-  other,  // of the driver's records
+  other,            // of the driver's records
   kernel_in_place,  // the CPU computed on the device's memory, when the stream was idle
   // Between processes.
   collective,

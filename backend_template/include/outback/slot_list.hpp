@@ -137,21 +137,20 @@
   X(telemetry, processes, telemetry_processes, std::vector<outback_process>, (int32_t device), \
     device, output("processes"))
 
-#define OUTBACK_SLOTS_OF_activity(X)                                                         \
-  X(activity, start, activity_start, void, (int32_t device), device)                         \
-  X(activity, stop, activity_stop, void, (int32_t device), device)                           \
-  X(activity, flush, activity_flush, void, (int32_t device), device)                         \
-  X(activity, read, activity_read, outback_records, (int32_t device), device,                \
-    output("records"))                                                                       \
-  X(activity, clock, activity_clock, int64_t, (int32_t device), device, output("ns"))        \
-  X(activity, stream, activity_stream, uint64_t, (int32_t device, outback_stream stream),    \
-    device, or_null("stream"), output("number"))                                             \
-  X(activity, push, activity_push, void, (uint64_t correlation), value("correlation"))       \
+#define OUTBACK_SLOTS_OF_activity(X)                                                              \
+  X(activity, start, activity_start, void, (int32_t device), device)                              \
+  X(activity, stop, activity_stop, void, (int32_t device), device)                                \
+  X(activity, flush, activity_flush, void, (int32_t device), device)                              \
+  X(activity, read, activity_read, outback_records, (int32_t device), device, output("records"))  \
+  X(activity, clock, activity_clock, int64_t, (int32_t device), device, output("ns"))             \
+  X(activity, stream, activity_stream, uint64_t, (int32_t device, outback_stream stream), device, \
+    or_null("stream"), output("number"))                                                          \
+  X(activity, push, activity_push, void, (uint64_t correlation), value("correlation"))            \
   X(activity, pop, activity_pop, uint64_t, (), output("correlation"))
 
-#define OUTBACK_SLOTS_OF_ranges(X)                                         \
-  X(ranges, push, range_push, void, (const char* name), needed("name"))    \
-  X(ranges, pop, range_pop, void, ())                                      \
+#define OUTBACK_SLOTS_OF_ranges(X)                                      \
+  X(ranges, push, range_push, void, (const char* name), needed("name")) \
+  X(ranges, pop, range_pop, void, ())                                   \
   X(ranges, mark, range_mark, void, (const char* name), needed("name"))
 
 // X(group, introduced, needs): every group, in the order of outback/runtime.h.

@@ -87,16 +87,15 @@ void run_recorded(const record_place& place, const work_note& note, const Work& 
   if (place.recording == 0 || note.kind == 0) return work();
   const int64_t begin = activity_now();
   work();
-  place.log->add(place.recording,
-                 {.kind = note.kind,
-                  .flags = place.flags,
-                  .stream = place.stream,
-                  .begin = begin,
-                  .end = activity_now(),
-                  .bytes = note.bytes,
-                  .correlation = place.correlation,
-                  .name = note.name,
-                  .reserved = 0});
+  place.log->add(place.recording, {.kind = note.kind,
+                                   .flags = place.flags,
+                                   .stream = place.stream,
+                                   .begin = begin,
+                                   .end = activity_now(),
+                                   .bytes = note.bytes,
+                                   .correlation = place.correlation,
+                                   .name = note.name,
+                                   .reserved = 0});
 }
 
 /// The numbers that the calling thread has pushed. They throw outback::invalid_argument where the

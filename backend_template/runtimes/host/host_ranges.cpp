@@ -1,4 +1,5 @@
-// The range slots of the host runtime. It has no tools: the calls are there for layers, a trace say.
+// The range slots of the host runtime. It has no tools: the calls are there for layers, a trace
+// say.
 #include "backend_template/runtimes/host/host_runtime.hpp"
 
 namespace outback::host {

@@ -83,8 +83,8 @@ priority_range host_runtime::stream_priorities(int32_t index) {
 // a lock that the callback takes (Python's GIL, say).
 void host_runtime::callback_enqueue(int32_t index, outback_callback callback, void* data,
                                     outback_stream where) {
-  stream_at(index, where).enqueue([=] { callback(data); }, runner::its_thread,
-                                    {.kind = OUTBACK_RECORD_CALLBACK});
+  stream_at(index, where)
+      .enqueue([=] { callback(data); }, runner::its_thread, {.kind = OUTBACK_RECORD_CALLBACK});
 }
 
 void host_runtime::device_select(int32_t index) {

@@ -50,8 +50,8 @@ enum class runner : uint8_t {
 /// thread an exception ends the process, and in `try_run` it leaves the stream busy for ever.
 class stream : public std::enable_shared_from_this<stream> {
  public:
-  /// Makes a stream with a queue of its own. `busy` measures the stream's thread, and `log` gets the
-  /// records of its work.
+  /// Makes a stream with a queue of its own. `busy` measures the stream's thread, and `log` gets
+  /// the records of its work.
   stream(int32_t device, std::shared_ptr<busy_clock> busy, const stream_options& options = {},
          std::shared_ptr<activity_log> log = std::make_shared<activity_log>())
       : device_(device), options_(options), busy_(std::move(busy)), log_(std::move(log)) {}
@@ -95,8 +95,7 @@ class stream : public std::enable_shared_from_this<stream> {
   /// work is sure to run, and before it runs; it must neither throw nor call the stream.
   uint64_t enqueue_uncaptured(std::function<void()> work, const char* what,
                               const std::function<void()>& accepted = nullptr,
-                              runner by = runner::its_thread,
-                              const work_note& note = native_work);
+                              runner by = runner::its_thread, const work_note& note = native_work);
 
   /// How work that the calling thread enqueues now is recorded.
   record_place record_here() const noexcept {

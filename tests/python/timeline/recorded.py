@@ -7,8 +7,10 @@ import torch_acme
 from torch.autograd import DeviceType
 
 # Whether the driver has records of its own. The host runtime has, whatever its memory is like.
-HAS_RECORDS = not Path(torch_acme.__file__).parents[1].name.startswith(
-    ("python_cuda", "python_level_zero", "python_null", "python_custom")
+HAS_RECORDS = (
+    not Path(torch_acme.__file__)
+    .parents[1]
+    .name.startswith(("python_cuda", "python_level_zero", "python_null", "python_custom"))
 )
 
 

@@ -17,8 +17,12 @@ def ranges_of(run_profiled, tmp_path):  # noqa: F811
     trace = tmp_path / "calls.txt"
 
     def run(source: str) -> list[str]:
-        run_profiled("from torch.profiler import record_function\n" + source, OUTBACK_TRACE=str(trace))
-        calls = [line.split(" ", 2)[2] for line in trace.read_text().splitlines() if "ranges." in line]
+        run_profiled(
+            "from torch.profiler import record_function\n" + source, OUTBACK_TRACE=str(trace)
+        )
+        calls = [
+            line.split(" ", 2)[2] for line in trace.read_text().splitlines() if "ranges." in line
+        ]
         return [call.partition(" = ")[0] for call in calls]
 
     return run

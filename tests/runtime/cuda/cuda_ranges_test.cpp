@@ -15,9 +15,9 @@ namespace {
 std::string notes() {
   static auto* const read = [] {
     void* const tool = dlopen(OUTBACK_TEST_NVTX_TOOL, RTLD_NOW | RTLD_NOLOAD);
-    return tool == nullptr ? nullptr
-                           : reinterpret_cast<const char* (*)()>(
-                                 dlsym(tool, "outback_fake_nvtx_notes"));
+    return tool == nullptr
+               ? nullptr
+               : reinterpret_cast<const char* (*)()>(dlsym(tool, "outback_fake_nvtx_notes"));
   }();
   return read == nullptr ? "NVTX has not loaded the tool" : read();
 }

@@ -304,8 +304,7 @@ TEST_F(AtomicityTest, Activity) {
          out.wide += int64_t(records.count) - 77;
          return status;
        }},
-      {"clock, no such device",
-       [&](auto& out) { return activity.clock(self_, none_, &out.wide); }},
+      {"clock, no such device", [&](auto& out) { return activity.clock(self_, none_, &out.wide); }},
       {"stream, no such device",
        [&](auto& out) {
          uint64_t number = 77;

@@ -15,7 +15,8 @@ class RangesTest : public RuntimeTest {
 TEST_F(RangesTest, AreOfEachThreadAndMayBeNested) {
   const outback_ranges& ranges = *table().ranges;
   in_threads(4, [&](int) {
-    for (int i = 0; i < 100; ++i) EXPECT_OK(ranges.push(table().self, "a range of the suite's: \xc3\xa4"));
+    for (int i = 0; i < 100; ++i)
+      EXPECT_OK(ranges.push(table().self, "a range of the suite's: \xc3\xa4"));
     EXPECT_OK(ranges.mark(table().self, "a mark"));
     for (int i = 0; i < 100; ++i) EXPECT_OK(ranges.pop(table().self));
   });

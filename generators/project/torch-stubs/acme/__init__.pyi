@@ -60,6 +60,7 @@ __all__ = [
     "device_count",
     "device_memory_used",
     "device_of",
+    "emit_ranges",
     "empty_cache",
     "fallback_stats",
     "from_cuda",
@@ -497,6 +498,22 @@ class device_of(device):
     nothing for one that is elsewhere.
     """
     def __init__(self, obj: torch.Tensor | torch.UntypedStorage | torch.TypedStorage) -> None: ...
+
+class emit_ranges:
+    """Opens a range of the driver's tools, such as NVTX's for Nsight, for each range of
+    torch.profiler.record_function that begins in the `with` block, on any thread. It is what
+    torch.autograd.profiler.emit_nvtx is for CUDA.
+
+    A profile with ProfilerActivity.PrivateUse1 does so by itself. Raises NotImplementedError if the
+    runtime has no group `ranges`.
+
+    Args:
+        enabled: False makes the block do nothing.
+        operators: also opens a range for each operator.
+    """
+    def __init__(self, enabled: bool = ..., *, operators: bool = ...) -> None: ...
+    def __enter__(self) -> 'emit_ranges': ...
+    def __exit__(self, *_: object) -> None: ...
 
 def empty_cache() -> None:
     """Gives cached memory that no tensor uses back."""

@@ -1,6 +1,6 @@
-// A runtime as it was compiled under OUTBACK_ABI_MINOR 0, against the header of then, which is beside
-// it: frozen, never edited. Its table is as large as tables were then and has the last group that
-// there was then.
+// A runtime as it was compiled under OUTBACK_ABI_MINOR 0, against the header of then, which is
+// beside it: frozen, never edited. Its table is as large as tables were then and has the last group
+// that there was then.
 //
 // One device of 64 MiB. Its work is done when the call returns, so its streams and events have
 // little to do.
