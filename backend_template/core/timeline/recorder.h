@@ -29,6 +29,7 @@ void keep_asked(uint64_t profile, uint64_t number, const recorded_work& enqueued
 
 /// Returns true for a stream that is in a capture, and where nobody can tell.
 bool is_captured(const c10::Stream& stream) noexcept;
+
 /// Keeps that a range began within another one. Does nothing unless `profile` still records.
 void keep_nesting(uint64_t profile, nested_range made) noexcept;
 
