@@ -573,7 +573,8 @@ class fuzz_run {
   std::vector<std::byte> arena_;
   std::array<std::byte, 8> pattern_ = {};
   alignas(64) std::array<std::byte, 2048> given_ = {};
-  alignas(64) std::array<std::array<std::byte, 2048>, 6> outs_ = {};
+  // Room for the largest struct, and for a size beyond the other ones.
+  alignas(64) std::array<std::array<std::byte, sizeof(outback_records)>, 6> outs_ = {};
 };
 
 }  // namespace outback::layers

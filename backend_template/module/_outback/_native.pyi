@@ -154,6 +154,9 @@ def are_places_wanted() -> bool: ...
 def providers(name_space: str) -> list[tuple[str, str, str]]:
     """Name, overload and who would serve it, of each operator of a namespace."""
 
+def begin_ranges(operators: bool) -> None: ...
+def end_ranges(operators: bool) -> None: ...
+
 # ---- distributed/bindings.cpp
 
 def make_process_group(transport: Any, name: str, timeout: timedelta) -> Any:
