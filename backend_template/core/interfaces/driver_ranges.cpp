@@ -16,7 +16,7 @@ namespace {
 // What torch keeps of a range that is open.
 struct open_range final : at::ObserverContext {};
 
-std::unique_ptr<at::ObserverContext> open(const at::RecordFunction& function) {
+std::unique_ptr<at::ObserverContext> range_begins(const at::RecordFunction& function) {
   if (is_in_bad_fork()) return nullptr;
   const outback_ranges& ranges = *runtime().ranges;
   // What the driver refuses is no range, and closes none. The program goes on.
@@ -25,7 +25,7 @@ std::unique_ptr<at::ObserverContext> open(const at::RecordFunction& function) {
 }
 
 // A range that ends on another thread stays open: it is its own thread's to close.
-void close(const at::RecordFunction& function, at::ObserverContext* opened) {
+void range_ends(const at::RecordFunction& function, at::ObserverContext* opened) {
   const bool is_here = function.threadId() == at::RecordFunction::currentThreadId();
   if (opened != nullptr && is_here && !is_in_bad_fork()) runtime().ranges->pop(runtime().self);
 }
@@ -38,7 +38,8 @@ class observed {
   void begin() {
     const std::lock_guard lock(mutex_);
     if (users_++ != 0) return;
-    handle_ = at::addGlobalCallback(at::RecordFunctionCallback(open, close).scopes(scopes_));
+    handle_ =
+        at::addGlobalCallback(at::RecordFunctionCallback(range_begins, range_ends).scopes(scopes_));
   }
   void end() noexcept {
     const std::lock_guard lock(mutex_);

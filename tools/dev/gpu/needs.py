@@ -20,6 +20,7 @@ TARGETS = {
 # Other backends, which single tests of that part ask for.
 _BESIDE = {
     "python": (
+        "torch_acme_null",
         "torch_acme_plain",
         "torch_acme_protected",
         "outback_probe",

@@ -22,13 +22,12 @@ class Suite:
     always: bool = True  # or only by tests that ask for the fixture build_tree
     marks: str = ""  # pytest's -m in a short run
     few: bool = False  # there: the imports of a second worker take longer than half of the tests
-    waits: bool = False  # for programs that it runs and ends: two workers leave a core idle
     missing: Callable[[Path], str] = lambda folder: ""  # why it cannot run on this build tree
 
     @property
     def workers(self) -> int:
         """In a short run."""
-        return 1 if self.few else WORKERS + self.waits
+        return 1 if self.few else WORKERS
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -107,7 +106,6 @@ OTHER_SUITES = (
         needs=("python*", "loader"),
         always=False,
         marks="not slow",
-        waits=True,
     ),
 )
 
