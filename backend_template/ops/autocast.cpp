@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "backend_template/core/runtime/torch_version.h"
 #include "backend_template/ops/registrar.h"
@@ -26,14 +27,20 @@ class autocast_rules {
   // `operator_name` is "aten::add" or "aten::add.Tensor".
   template <class Signature>
   void impl(const char* operator_name, Signature* kernel) {
-    const std::string name = std::string(operator_name).substr(std::string("aten::").size());
-    const size_t dot = std::min(name.find('.'), name.size());
-    const std::string overload = name.substr(std::min(dot + 1, name.size()));
-    to_.add_kernel<Signature>(name.substr(0, dot).c_str(), overload.c_str(), autocast_key,
-                              c10::KernelFunction::makeFromUnboxedRuntimeFunction(kernel));
+    add(operator_name, c10::KernelFunction::makeFromUnboxedRuntimeFunction(kernel),
+        c10::impl::CppSignature::make<Signature>());
   }
 
  private:
+  void add(const char* operator_name, c10::KernelFunction kernel,
+           c10::impl::CppSignature signature) {
+    const std::string name = std::string(operator_name).substr(std::string("aten::").size());
+    const size_t dot = std::min(name.find('.'), name.size());
+    const std::string overload = name.substr(std::min(dot + 1, name.size()));
+    to_.add_kernel(name.substr(0, dot).c_str(), overload.c_str(), autocast_key, std::move(kernel),
+                   signature);
+  }
+
   registrar& to_;
 };
 

@@ -30,7 +30,7 @@ bool ask_dispatcher(const c10::OperatorHandle& op) {
 
 }  // namespace
 
-void registrar::add_signed(const char* name, const char* overload, c10::DispatchKey key,
+void registrar::add_kernel(const char* name, const char* overload, c10::DispatchKey key,
                            c10::KernelFunction kernel, c10::impl::CppSignature signature) {
   const std::optional<c10::OperatorHandle> op = find(name, overload);
   if (!op || op->hasKernelForDispatchKey(key)) return;

@@ -44,8 +44,8 @@ class registrar {
     // wrappers between the function and the dispatcher, boxed and unboxed, once for each signature
     // instead of once for each function.
     using type = std::remove_pointer_t<decltype(function)>;
-    add_kernel<type>(name, overload, key,
-                     c10::KernelFunction::makeFromUnboxedRuntimeFunction(function));
+    add_kernel(name, overload, key, c10::KernelFunction::makeFromUnboxedRuntimeFunction(function),
+               c10::impl::CppSignature::make<type>());
   }
 
   /// The same for the operator `Operator`, a struct of at::_ops, with its own signature.
@@ -54,13 +54,10 @@ class registrar {
     add<function>(Operator::name + std::string_view("aten::").size(), Operator::overload_name);
   }
 
-  /// The same for a kernel that is made already. `Signature` is its C++ function type; the
+  /// The same for a kernel that is made already. `signature` is that of its C++ function; the
   /// dispatcher compares it with the schema and with typed calls.
-  template <class Signature>
   void add_kernel(const char* name, const char* overload, c10::DispatchKey key,
-                  c10::KernelFunction kernel) {
-    add_signed(name, overload, key, std::move(kernel), c10::impl::CppSignature::make<Signature>());
-  }
+                  c10::KernelFunction kernel, c10::impl::CppSignature signature);
 
   /// The same for a boxed kernel, which has no C++ signature.
   void add_boxed(const c10::OperatorHandle& op, c10::DispatchKey key, c10::KernelFunction kernel) {
@@ -84,8 +81,6 @@ class registrar {
   static bool serves(const c10::OperatorHandle& op);
 
  private:
-  void add_signed(const char* name, const char* overload, c10::DispatchKey key,
-                  c10::KernelFunction kernel, c10::impl::CppSignature signature);
   void keep(const c10::OperatorHandle& op, c10::DispatchKey key, c10::KernelFunction kernel,
             std::optional<c10::impl::CppSignature> signature);
 

@@ -38,6 +38,9 @@ void take_quantizer(c10::TensorImpl& from, c10::TensorImpl& to) {
 }  // namespace
 
 // Notes a device of this backend. The first one decides who serves the call.
+// Here, because it is long, and each of the unboxed calls has one.
+C10_NOINLINE kernel_call::~kernel_call() = default;
+
 void kernel_call::join(c10::Device device) {
   if (tensors_device_) {
     if (*tensors_device_ != device && !stranger_) stranger_ = device;

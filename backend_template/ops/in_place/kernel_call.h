@@ -71,6 +71,7 @@ class kernel_call {
   explicit kernel_call(const kernel_target& target) : target_(&target) {}
   kernel_call(const kernel_call&) = delete;
   kernel_call& operator=(const kernel_call&) = delete;
+  ~kernel_call();
 
   /// Whose kernel is to run. After the first `lend` of something that is on a device.
   const kernel_target& target() const noexcept { return *target_; }

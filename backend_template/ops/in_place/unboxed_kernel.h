@@ -21,9 +21,6 @@
 
 namespace outback::ops {
 
-/// The lent tensors of a list argument.
-using lent_list = c10::SmallVector<at::Tensor, 8>;
-
 /// Returns how `Operator` (a struct of at::_ops) treats the tensor that it writes, if there is one:
 /// an out= argument and the argument of fill_ are overwritten, all others may be read as well.
 template <class Operator>
@@ -33,36 +30,65 @@ constexpr access write_of() {
   return is_result || is_fill ? access::overwrite : access::write;
 }
 
-/// Lends `argument` if it holds tensors, and returns what the kernel gets in its place. Other
-/// arguments are returned as they are. A tensor that is not const is written, with access `write`.
-template <access write, class Argument>
-decltype(auto) lend_argument(kernel_call& call, Argument&& argument, mixing allowed) {
-  using type = std::remove_cvref_t<Argument>;
-  if constexpr (std::is_same_v<type, at::Tensor>) {
-    constexpr bool is_written = !std::is_const_v<std::remove_reference_t<Argument>>;
-    return call.lend(argument, is_written ? write : access::read, allowed);
-  } else if constexpr (std::is_same_v<type, std::optional<at::Tensor>>) {
-    return call.lend(argument, access::read, allowed);
-  } else if constexpr (std::is_same_v<type, at::ITensorListRef>) {
-    lent_list lent;
-    for (const at::Tensor& tensor : argument)
-      lent.push_back(call.lend(tensor, access::read, allowed));
-    return lent;
-  } else {
-    return std::forward<Argument>(argument);
+/// What the kernel gets in place of an argument. One that holds no tensor stays as it is.
+///
+/// Those that lend are compiled once, and not in each signature's call.
+template <class Argument>
+struct lent_argument {
+  void lend(kernel_call& /*call*/, const Argument& /*argument*/, access /*how*/,
+            mixing /*allowed*/) {}
+  template <class Passed>
+  Passed& get(Passed& argument) {
+    return argument;
   }
-}
+};
 
-/// Returns what the operator takes for a result of `lend_argument`: a lent list becomes an
-/// ITensorListRef again, which refers to `lent`.
-template <class Argument, class Lent>
-decltype(auto) as_argument(Lent& lent) {
-  if constexpr (std::is_same_v<std::remove_cvref_t<Lent>, lent_list>) {
-    return at::ITensorListRef(at::TensorList(lent));
-  } else {
-    return static_cast<std::add_lvalue_reference_t<std::remove_reference_t<Argument>>>(lent);
-  }
-}
+template <>
+struct lent_argument<at::Tensor> {
+  lent_argument() = default;
+  lent_argument(const lent_argument&) = delete;
+  lent_argument& operator=(const lent_argument&) = delete;
+  ~lent_argument();
+
+  void lend(kernel_call& call, const at::Tensor& argument, access how, mixing allowed);
+  at::Tensor& get(const at::Tensor& /*argument*/) { return lent_; }
+
+ private:
+  at::Tensor lent_;
+};
+
+template <>
+struct lent_argument<std::optional<at::Tensor>> {
+  lent_argument() = default;
+  lent_argument(const lent_argument&) = delete;
+  lent_argument& operator=(const lent_argument&) = delete;
+  ~lent_argument();
+
+  void lend(kernel_call& call, const std::optional<at::Tensor>& argument, access how,
+            mixing allowed);
+  std::optional<at::Tensor>& get(const std::optional<at::Tensor>& /*argument*/) { return lent_; }
+
+ private:
+  std::optional<at::Tensor> lent_;
+};
+
+template <>
+struct lent_argument<at::ITensorListRef> {
+  lent_argument() = default;
+  lent_argument(const lent_argument&) = delete;
+  lent_argument& operator=(const lent_argument&) = delete;
+  ~lent_argument();
+
+  void lend(kernel_call& call, const at::ITensorListRef& argument, access how, mixing allowed);
+  at::ITensorListRef get(const at::ITensorListRef& /*argument*/) { return at::TensorList(lent_); }
+
+ private:
+  c10::SmallVector<at::Tensor, 8> lent_;
+};
+
+/// A tensor that is not const is written, with access `write`.
+template <access write, class Argument>
+inline constexpr access access_of = std::is_same_v<Argument, at::Tensor&> ? write : access::read;
 
 /// `Operator`, a struct of at::_ops, for the calls below.
 template <class Operator>
@@ -74,24 +100,9 @@ bool has_kernel(const kernel_target& target) {
   return target.has_kernel_of(operator_of<Operator>.known().handle);
 }
 
-/// Which tensors may stand at the arguments of an operator: of one after the other, from the first.
-class mixing_of_arguments {
- public:
-  explicit mixing_of_arguments(uint64_t scalars_refused) : refused_(scalars_refused) {}
-
-  mixing next() {
-    const mixing allowed = C10_LIKELY((refused_ & 1) == 0) ? mixing::refused : mixing::no_scalars;
-    refused_ >>= 1;
-    return allowed;
-  }
-
- private:
-  uint64_t refused_;
-};
-
 /// Takes back a tensor, or each tensor of a tuple.
 template <class Result>
-Result take_back_result(kernel_call& call, Result result) {
+Result take_back_result(kernel_call& call, Result&& result) {
   if constexpr (std::is_same_v<Result, at::Tensor>) {
     return call.take_back(std::move(result));
   } else {
@@ -121,33 +132,33 @@ struct unboxed_call<write, Result(Arguments...)> {
   using dispatcher_call = Result (*)(c10::DispatchKeySet, Arguments...);
 
   static Result run(named_operator& op, dispatcher_call redispatch, Arguments... arguments) {
+    return run_on(std::index_sequence_for<Arguments...>(), op, redispatch, arguments...);
+  }
+
+ private:
+  template <size_t... i>
+  static Result run_on(std::index_sequence<i...>, named_operator& op, dispatcher_call redispatch,
+                       std::add_lvalue_reference_t<Arguments>... arguments) {
     const named_operator::facts& known = op.known();
     const auto has_kernel = [&known](const kernel_target& target) {
       return target.has_kernel_of(known.handle);
     };
     kernel_call call(mixing::refused, has_kernel);
-    // In braces, since they evaluate from left to right: the first device is the one that a message
-    // about several devices names first.
-    mixing_of_arguments allowed(known.scalars_refused);
-    std::tuple<decltype(lend_argument<write>(call, std::forward<Arguments>(arguments),
-                                             mixing::refused))...>
-        lent{lend_argument<write>(call, std::forward<Arguments>(arguments), allowed.next())...};
+    std::tuple<lent_argument<std::remove_cvref_t<Arguments>>...> lent;
+    // From left to right: the first device is the one that a message about several devices names
+    // first.
+    (std::get<i>(lent).lend(call, arguments, access_of<write, Arguments>, known.mixing_at(i)), ...);
     call.begin(op.text);
-    const auto run_there = [&](auto&... passed) -> decltype(auto) {
-      return call.run(op.text, [&]() -> decltype(auto) {
-        return redispatch(c10::DispatchKeySet(call.target().key()),
-                          as_argument<Arguments>(passed)...);
-      });
+    const auto run_there = [&]() -> decltype(auto) {
+      return redispatch(c10::DispatchKeySet(call.target().key()),
+                        std::get<i>(lent).get(arguments)...);
     };
     if constexpr (std::is_reference_v<Result>) {
-      std::apply(run_there, lent);
+      call.run(op.text, run_there);
       call.finish();
-      // `lend_argument` moved from values alone, and `written_argument` looks at references alone.
-      // NOLINTNEXTLINE(bugprone-use-after-move)
-      return written_argument(std::forward<Arguments>(arguments)...);
+      return written_argument(arguments...);
     } else {
-      Result result = std::apply(run_there, lent);
-      return take_back_result(call, std::move(result));
+      return take_back_result<Result>(call, call.run(op.text, run_there));
     }
   }
 };

@@ -4,6 +4,7 @@
 
 #include <ATen/TensorMeta.h>
 #include <ATen/core/Tensor.h>
+#include <c10/macros/Macros.h>
 
 #include <cstddef>
 #include <type_traits>
@@ -32,6 +33,11 @@ class with_outputs<Kernel, Outputs,
   template <class... Arguments>
   explicit with_outputs(Arguments&&... arguments)
       : outputs(std::forward<Arguments>(arguments)...) {}
+  with_outputs(const with_outputs&) = delete;
+  with_outputs& operator=(const with_outputs&) = delete;
+  // A TensorIterator's is long: once for each kernel, and not in each of the three places that call
+  // it.
+  C10_NOINLINE ~with_outputs() override {}  // NOLINT(modernize-use-equals-default)
 
   /// For kernels that need exactly these strides.
   void set_output_strided(int64_t index, at::IntArrayRef size, at::IntArrayRef stride,

@@ -69,6 +69,28 @@ void convert(const at::Tensor& number, const at::Tensor& to) {
 
 }  // namespace
 
+C10_NOINLINE bool fits(const at::Tensor& first, const at::Tensor& tensor) {
+  const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
+  return is_plain(impl) && !tensor.is_neg() && !has_names(tensor) &&
+         impl.dtype() == first.dtype() &&
+         (impl.device() == first.device() || (impl.is_cpu() && impl.dim() == 0));
+}
+
+C10_NOINLINE bool fits_at(named_operator& op, size_t i, const at::Tensor& first,
+                          const at::Tensor& tensor) {
+  return fits(first, tensor) && !(tensor.is_cpu() && op.known().mixing_at(i) == mixing::no_scalars);
+}
+
+C10_NOINLINE c10::MaybeOwned<at::Tensor> adapted(const at::Tensor& first, const at::Tensor& other) {
+  const bool is_number = other.unsafeGetTensorImpl()->is_wrapped_number();
+  return C10_LIKELY(!is_number) ? c10::MaybeOwned<at::Tensor>::borrowed(other)
+                                : c10::MaybeOwned<at::Tensor>::owned(number_like(first, other));
+}
+
+C10_NOINLINE bool has_size_of(const at::Tensor& first, const at::Tensor& other) {
+  return other.sizes() == first.sizes() || other.dim() == 0;
+}
+
 at::Tensor number_like(const at::Tensor& first, const at::Tensor& number) {
   const c10::ScalarType from = number.scalar_type();
   const bool is_known = number.device().is_cpu() && (from == c10::kDouble || from == c10::kLong);

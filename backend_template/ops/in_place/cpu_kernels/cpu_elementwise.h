@@ -27,12 +27,7 @@ namespace outback::ops {
 /// True if the loops may run on `tensor` as it is, together with `first`: both have one dtype, and
 /// `tensor` is on the device of `first` or is a CPU tensor of no dimension. A neg bit would be
 /// ignored by the loops.
-inline bool fits(const at::Tensor& first, const at::Tensor& tensor) {
-  const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
-  return is_plain(impl) && !tensor.is_neg() && !has_names(tensor) &&
-         impl.dtype() == first.dtype() &&
-         (impl.device() == first.device() || (impl.is_cpu() && impl.dim() == 0));
-}
+bool fits(const at::Tensor& first, const at::Tensor& tensor);
 
 inline bool fits(const at::Tensor& first, const at::OptionalTensorRef& tensor) {
   return !tensor.has_value() || is_like(first, *tensor);  // not even a number of the CPU's
@@ -43,15 +38,12 @@ bool fits(const at::Tensor& /*first*/, const Other& /*not a tensor*/) {
   return true;
 }
 
-/// The same for argument `i` of `Operator`, which may refuse a CPU tensor there.
-template <class Operator>
-bool fits_at(size_t i, const at::Tensor& first, const at::Tensor& tensor) {
-  return fits(first, tensor) &&
-         !(tensor.is_cpu() && (operator_of<Operator>.known().scalars_refused >> i & 1) != 0);
-}
+/// The same for argument `i` of `op`, which may refuse a CPU tensor there.
+bool fits_at(named_operator& op, size_t i, const at::Tensor& first, const at::Tensor& tensor);
 
-template <class Operator, class Other>
-bool fits_at(size_t /*i*/, const at::Tensor& first, const Other& not_a_tensor) {
+template <class Other>
+bool fits_at(named_operator& /*op*/, size_t /*i*/, const at::Tensor& first,
+             const Other& not_a_tensor) {
   return fits(first, not_a_tensor);
 }
 
@@ -61,16 +53,14 @@ bool fits_at(size_t /*i*/, const at::Tensor& first, const Other& not_a_tensor) {
 /// such a call then takes the alias.
 at::Tensor number_like(const at::Tensor& first, const at::Tensor& number);
 
-/// Returns something to dereference in place of `other`: a tensor as MaybeOwned, converted if it is
-/// a wrapped number; an optional tensor or number as structured kernels take it; the address of
-/// anything else.
+/// Returns `other`, or what `number_like` makes of it if it is a wrapped number.
+c10::MaybeOwned<at::Tensor> adapted(const at::Tensor& first, const at::Tensor& other);
+
+/// Returns something to dereference in place of `other`, which is no tensor: an optional tensor or
+/// number as structured kernels take it; the address of anything else.
 template <class Other>
-decltype(auto) adapted(const at::Tensor& first, const Other& other) {
-  if constexpr (std::is_same_v<Other, at::Tensor>) {
-    const bool is_number = other.unsafeGetTensorImpl()->is_wrapped_number();
-    return C10_LIKELY(!is_number) ? c10::MaybeOwned<at::Tensor>::borrowed(other)
-                                  : c10::MaybeOwned<at::Tensor>::owned(number_like(first, other));
-  } else if constexpr (std::is_same_v<Other, std::optional<at::Tensor>>) {
+decltype(auto) adapted(const at::Tensor& /*first*/, const Other& other) {
+  if constexpr (std::is_same_v<Other, std::optional<at::Tensor>>) {
     const bool is_there = other && other->defined();
     return std::optional(is_there ? at::OptionalTensorRef(*other) : at::OptionalTensorRef());
   } else if constexpr (std::is_same_v<Other, std::optional<at::Scalar>>) {
@@ -82,13 +72,14 @@ decltype(auto) adapted(const at::Tensor& first, const Other& other) {
 
 /// True if an operator with `first` as its result, in place, need not broadcast or resize for
 /// `other`.
+bool has_size_of(const at::Tensor& first, const at::Tensor& other);
+
+inline bool has_size_of(const at::Tensor& first, const at::OptionalTensorRef& other) {
+  return !other.has_value() || has_size_of(first, *other);
+}
+
 template <class Other>
-bool has_size_of(const at::Tensor& first, const Other& other) {
-  if constexpr (std::is_same_v<Other, at::Tensor>) {
-    return other.sizes() == first.sizes() || other.dim() == 0;
-  } else if constexpr (std::is_same_v<Other, at::OptionalTensorRef>) {
-    return !other.has_value() || has_size_of(first, *other);
-  }
+bool has_size_of(const at::Tensor& /*first*/, const Other& /*not a tensor*/) {
   return true;
 }
 
@@ -108,7 +99,9 @@ struct elementwise<Kernel, Operator, Result(Self, Others...)> {
       at::Tensor result;
       const auto try_with = [&](const auto&... adapted) {
         [[maybe_unused]] size_t i = 0;
-        if (!fits(self, self) || !(fits_at<Operator>(++i, self, *adapted) && ...)) return false;
+        if (!fits(self, self) || !(fits_at(operator_of<Operator>, ++i, self, *adapted) && ...)) {
+          return false;
+        }
         kernel_on_device<Kernel> kernel;
         if constexpr (in_place) {
           if (!(has_size_of(self, *adapted) && ...)) return false;

@@ -35,14 +35,12 @@
 
 namespace outback::ops {
 
-/// Makes `output`, a structured kernel's result, if it is not there. Once in the library, and not
-/// in each of the kernels' functions that set an output.
-C10_NOINLINE inline void set_output(at::Tensor& output, at::IntArrayRef size,
-                                    at::IntArrayRef stride, const at::TensorOptions& options) {
-  if (output.defined()) return;
-  output = new_tensor(size, stride, options.dtype().toScalarType(), options.device(),
-                      options.memory_format_opt());
-}
+// What is declared here and not defined is once in the library, and not in each of some 350
+// kernels.
+
+/// Makes `output`, a structured kernel's result, if it is not there.
+void set_output(at::Tensor& output, at::IntArrayRef size, at::IntArrayRef stride,
+                const at::TensorOptions& options);
 
 /// The results of a structured kernel: made by the device's allocator, unless the kernel writes a
 /// tensor that is there. Its sizes must be right then: nothing is resized.
@@ -64,26 +62,15 @@ using kernel_on_device = kernels::detail::with_outputs<Kernel, device_outputs<co
 /// True if the CPU's kernels run on the device of `first` in place. Then it has also waited until
 /// the device's current stream is idle, as every CPU kernel must; that throws c10::Error while the
 /// stream is capturing. So call it last, when everything else fits.
-inline bool waited_for(const at::Tensor& first) {
-  const c10::DeviceIndex index = first.device().index();
-  if (!core::runs_cpu_kernels(index)) return false;
-  core::drain(index);
-  return true;
-}
+bool waited_for(const at::Tensor& first);
 
 /// The same, if `first` has a floating-point dtype.
-inline bool ready(const at::Tensor& first) {
-  return c10::isFloatingType(first.scalar_type()) && waited_for(first);
-}
+bool ready(const at::Tensor& first);
 
 /// True if a kernel may run on `tensor` as it is, together with `first`: dense, on the same device,
 /// of the same dtype, without a neg bit and without names. For an argument that is no tensor, and
 /// for an undefined one, there is nothing to check.
-inline bool is_like(const at::Tensor& first, const at::Tensor& tensor) {
-  const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
-  return is_plain(impl) && !tensor.is_neg() && !has_names(tensor) &&
-         impl.dtype() == first.dtype() && impl.device() == first.device();
-}
+bool is_like(const at::Tensor& first, const at::Tensor& tensor);
 
 inline bool is_like(const at::Tensor& first, const std::optional<at::Tensor>& tensor) {
   return !tensor || !tensor->defined() || is_like(first, *tensor);
@@ -101,9 +88,7 @@ bool is_like(const at::Tensor& /*first*/, const Other& /*not a tensor*/) {
 
 /// True if `tensor` is contiguous, and not channels-last too, as images of one channel may be; also
 /// if it is undefined, or an argument that is no tensor.
-inline bool is_contiguous(const at::Tensor& tensor) {
-  return tensor.is_contiguous() && tensor.suggest_memory_format() == at::MemoryFormat::Contiguous;
-}
+bool is_contiguous(const at::Tensor& tensor);
 
 inline bool is_contiguous(const std::optional<at::Tensor>& tensor) {
   return !tensor || !tensor->defined() || is_contiguous(*tensor);
@@ -124,10 +109,7 @@ struct native_rules {
 };
 
 /// True if `tensor` may be an index or a mask beside `first`.
-inline bool is_index_of(const at::Tensor& first, const at::Tensor& tensor) {
-  return (tensor.scalar_type() == c10::kLong || tensor.scalar_type() == c10::kBool) &&
-         is_like(tensor, tensor) && tensor.device() == first.device();
-}
+bool is_index_of(const at::Tensor& first, const at::Tensor& tensor);
 
 template <class Other>
 bool is_index_of(const at::Tensor& /*first*/, const Other& /*not a tensor*/) {
