@@ -212,7 +212,9 @@ def test_a_file_that_cannot_be_written_costs_nothing_else(ops, tmp_path):
     assert "aten::mm" in said.output and "aten::mm" in (tmp_path / "a.html").read_text()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="needs a user other than root, who may write everywhere")
+@pytest.mark.skipif(
+    os.geteuid() == 0, reason="needs a user other than root, who may write everywhere"
+)
 def test_a_file_without_a_right_to_it_is_refused_before_the_program_runs(ops, tmp_path):
     (tmp_path / "empty.py").write_text("raise AssertionError('it ran')")
     (tmp_path / "a.json").touch(mode=0o400)
