@@ -12,6 +12,7 @@
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/program_place.h"
 #include "backend_template/ops/copies/fallback_counts.h"
+#include "backend_template/ops/in_place/twin_target.h"
 #include "backend_template/ops/report/call_log.h"
 #include "backend_template/ops/report/call_watch.h"
 #include "backend_template/ops/report/provider.h"
@@ -84,13 +85,14 @@ py::dict counted_fallbacks() {
 // (name, overload, who) of each operator of a namespace.
 py::list providers_of(const std::string& name_space) {
   c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
+  const ops::kernel_target& target = ops::target_of(0);
   const ops::provider lent = ops::lender_on(0);
   py::list all;
   for (const c10::OperatorName& name : dispatcher.getAllOpNames()) {
     if (name.getNamespace() != name_space) continue;
     const auto op = dispatcher.findSchema(name);
     if (!op) continue;
-    const char* const who = ops::name_of(ops::provider_of(*op, lent));
+    const char* const who = ops::name_of(ops::provider_of(*op, target, lent));
     all.append(py::make_tuple(name.name, name.overload_name, who));
   }
   return all;

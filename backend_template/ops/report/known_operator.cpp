@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "backend_template/ops/in_place/cpu_target.h"
+
 namespace outback::ops {
 namespace {
 
@@ -78,7 +80,7 @@ void learn(known_operator& known, const c10::OperatorHandle& op) {
 }  // namespace
 
 known_operator& knowledge_of(const c10::OperatorHandle& op) {
-  const provider who = provider_of(op, provider::in_place);
+  const provider who = provider_of(op, cpu_target, provider::in_place);
   const std::lock_guard<std::mutex> lock(knowledge_of_all().mutex);
   const auto [place, is_new] = knowledge_of_all().operators.try_emplace(op.operator_name());
   known_operator& known = place->second;
@@ -99,7 +101,7 @@ void renew_knowledge(const std::vector<std::string>& with_formulas) {
   }
   for (const auto& [name, known] : all) {
     const auto op = c10::Dispatcher::singleton().findSchema(name);
-    if (op) known->who = provider_of(*op, provider::in_place);
+    if (op) known->who = provider_of(*op, cpu_target, provider::in_place);
   }
 }
 

@@ -1,9 +1,9 @@
 #include "backend_template/ops/report/provider.h"
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 
+#include "backend_template/ops/in_place/cpu_target.h"
 #include "backend_template/ops/in_place/twin_target.h"
 #include "backend_template/ops/registrar.h"
 
@@ -18,12 +18,6 @@ std::string line_of_device(const c10::OperatorHandle& op) {
   if (at == std::string::npos) return "";
   const size_t begin = at + key.size();
   return table.substr(begin, table.find('\n', begin) - begin);
-}
-
-bool has_lender(const c10::OperatorHandle& op) {
-  const auto has_kernel = [&op](const kernel_target* twin) { return twin->has_kernel_of(op); };
-  return cpu_target.has_kernel_of(op) ||
-         std::any_of(twin_targets().begin(), twin_targets().end(), has_kernel);
 }
 
 }  // namespace
@@ -48,15 +42,20 @@ const char* name_of(provider who) noexcept {
   return "refused";
 }
 
-provider provider_of(const c10::OperatorHandle& op, provider lent) {
+provider provider_of(const c10::OperatorHandle& op, const kernel_target& target, provider lent) {
   const std::string line = line_of_device(op);
   const auto ends_with = [&line](std::string_view end) {
     return std::string_view(line).ends_with(end);
   };
   if (line.starts_with(registrar::registered_by)) {
     if (line.starts_with(registrar::registered_as_own)) return provider::own;
+    const bool has_lender = cpu_target.has_kernel_of(op) || target.has_kernel_of(op);
+    if (is_for_twins_alone(op, c10::DispatchKey::Dense) &&
+        !op.hasKernelForDispatchKey(target.key())) {
+      return has_lender ? provider::composed : provider::refused;
+    }
     // The fallback serves what somebody has a kernel for, and refuses the rest.
-    return ends_with("[backend fallback]") && !has_lender(op) ? provider::refused : lent;
+    return ends_with("[backend fallback]") && !has_lender ? provider::refused : lent;
   }
   if (ends_with("[kernel]") || ends_with("[backend fallback]")) return provider::vendor;
   if (ends_with("kernel]")) return provider::composed;  // [math kernel], [default backend kernel]

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "backend_template/ops/in_place/kernel_target.h"
+
 namespace outback::ops {
 
 /// The first four say whose kernel it is.
@@ -21,9 +23,10 @@ enum class provider : uint8_t {
 /// Returns "vendor", "own", "in place", "over copies", "composed", "elsewhere" or "refused".
 const char* name_of(provider who) noexcept;
 
-/// Returns who serves `op` on dense tensors of this device; `lent` if that is another device type's
-/// kernel. Asks the dispatcher each time, which takes 15 us. Thread-safe; calls no slot.
-provider provider_of(const c10::OperatorHandle& op, provider lent);
+/// Returns who serves `op` on dense tensors of a device that `target` lends its kernels to; `lent`
+/// if that is one of these kernels. Asks the dispatcher each time, which takes 15 us. Thread-safe;
+/// calls no slot.
+provider provider_of(const c10::OperatorHandle& op, const kernel_target& target, provider lent);
 
 /// Returns `in_place` if the CPU or a twin reaches the memory of `device`, else `over_copies`.
 /// After the backend has started.
