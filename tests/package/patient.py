@@ -216,7 +216,7 @@ def python(folder: Path) -> Path:
     """An environment with what `outback` imports, and without torch."""
     borrowed = folder / "borrowed"
     borrowed.mkdir()
-    for name in ("click", "filelock", "jinja2", "markupsafe", "packaging"):
+    for name in ("click", "jinja2", "markupsafe", "packaging"):
         found = Path(importlib.util.find_spec(name).origin).parent
         (borrowed / name).symlink_to(found)
     return Environment(folder / "environment", borrowed).python

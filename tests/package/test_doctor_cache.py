@@ -1,12 +1,13 @@
 """`outback doctor`: the cache of compiled torch halves, and what --fix removes from it."""
 
+import errno
 import os
 import time
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from torch_outback import cache, cache_key, toolkit
+from torch_outback import cache, cache_key, cache_lock, toolkit
 from torch_outback.cache_key import Key
 from torch_outback.doctor import cache as of_cache
 from torch_outback.doctor import cached_builds, fixing
@@ -130,6 +131,53 @@ def test_a_cache_that_cannot_be_made_is_a_note(root, monkeypatch):
     assert found()["folder"].status == "note"
 
 
+@pytest.mark.parametrize("leads_to", ["nowhere", "cache", "file"])
+def test_a_cache_that_is_no_folder_is_a_note(root, leads_to):
+    root.rmdir()
+    (root.parent / "file").write_text("mine")
+    root.symlink_to(leads_to)
+    assert found()["folder"].status in ("note", "problem")
+    assert "first build makes it" not in found()["folder"].found and fixing.fix(KEY) == []
+    assert (root.parent / "file").read_text() == "mine"
+
+
+def test_a_name_that_is_too_long_is_a_problem(root, monkeypatch):
+    monkeypatch.setenv("OUTBACK_CACHE_DIR", str(root / ("x" * 300)))
+    assert found()["folder"].status == "problem" and "too long" in found()["folder"].found
+    (said,) = fixing.fix(KEY)
+    assert "was left as it is: File name too long" in said
+
+
+def test_a_folder_that_cannot_be_entered_is_a_problem(root, monkeypatch):
+    """As of a HOME that `sudo -u` has left; root may enter each."""
+
+    def refuse(self, **_):
+        raise PermissionError(errno.EACCES, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "stat", refuse)
+    assert found()["folder"].found == f"{root} cannot be read: Permission denied"
+    assert fixing.fix(KEY) == [f"{root} was left as it is: Permission denied"]
+
+
+def test_a_build_that_cannot_be_read_hides_no_other(root, full, monkeypatch):
+    barred = next(name for name, kind in full.items() if kind == cached_builds.OTHER)
+    plain = cache.is_whole
+
+    def is_whole(folder):
+        if folder.name == barred:
+            raise PermissionError(errno.EACCES, "Permission denied", "SHA256")
+        return plain(folder)
+
+    monkeypatch.setattr(cache, "is_whole", is_whole)
+    assert kinds(root) == full | {barred: cached_builds.UNREADABLE}
+    assert found()["reading"].status == "note" and barred in found()["reading"].found
+    assert found()["stale builds"].found.startswith("5, ")
+    assert len(fixing.fix(KEY)) == 5 and (root / barred).exists()
+    (root / barred).rename(root / KEY.name)
+    barred = KEY.name
+    assert found()["reading"].status == "problem"
+
+
 def test_a_relative_folder_is_a_problem(monkeypatch):
     monkeypatch.setenv("OUTBACK_CACHE_DIR", "cache")
     assert found()["folder"].status == "problem"
@@ -197,6 +245,14 @@ def test_others_lose_the_right_to_write_to_the_cache(root):
     assert found()["folder"].status == "ok" and cache.is_whole(root / KEY.name)
 
 
+def test_a_folder_that_is_for_everybody_stays_so(root):
+    """As /tmp, which is of no use to anybody afterwards."""
+    root.chmod(0o1777)
+    assert fixing.fix(KEY) == [] and root.stat().st_mode & 0o7777 == 0o1777
+    assert found()["folder"].status == "problem"
+    assert found()["folder"].command.startswith("export OUTBACK_CACHE_DIR=")
+
+
 def test_a_build_that_others_could_have_changed_is_removed_and_not_trusted_anew(root):
     made = build(root, KEY.name)
     cache.module_in(made).chmod(0o666)
@@ -224,6 +280,37 @@ def test_links_are_not_followed_out_of_the_cache(root, tmp_path):
     assert not killed.exists() and not (root / outside[0]).is_symlink()
 
 
+def test_a_lock_that_is_a_link_is_not_followed(root, tmp_path):
+    (tmp_path / "precious").write_text("precious")
+    killed = root / f"{BEGINNING}-{'3' * 16}-{'b' * 16}~killed"
+    killed.mkdir()
+    lock = root / f"{killed.name.partition('~')[0]}.lock"
+    lock.symlink_to(tmp_path / "precious")
+    assert kinds(root) == {killed.name: cached_builds.LEFT}  # the lock is no build
+    (said,) = fixing.fix(KEY)
+    assert said.startswith(f"{killed.name} was left: {lock}: ") and lock.is_symlink()
+    assert (tmp_path / "precious").read_text() == "precious"
+
+
+def test_a_second_name_for_a_build_takes_nothing_with_it(root):
+    """Stale by its name, and the build is not."""
+    made = build(root, KEY.name, age=3 * DAY)
+    alias = f"{BEGINNING}-{'e' * 16}-{'b' * 16}"
+    (root / alias).symlink_to(f"{KEY.name}~abcdefgh/made")
+    (said,) = fixing.fix(KEY)
+    assert said.startswith(f"removed {alias}, 0 bytes") and not (root / alias).is_symlink()
+    assert cache.is_whole(root / KEY.name) and made.is_dir()
+
+
+def test_each_build_is_looked_at_twice_however_many_there_are(root, monkeypatch):
+    looked_at = []
+    plain = cache.is_whole
+    monkeypatch.setattr(cache, "is_whole", lambda it: looked_at.append(it.name) or plain(it))
+    for number in range(20):
+        cache.module_in(build(root, f"{BEGINNING}-{number:016x}-{'b' * 16}")).write_text("cut")
+    assert len(fixing.fix(KEY)) == 20 and len(looked_at) == 40
+
+
 def test_what_others_keep_in_the_same_folder_stays(root):
     others = {"notes~", "letter.txt~", "2.13.0-torch", "my-torch-models~old"}
     for name in others:
@@ -236,14 +323,13 @@ def test_a_build_that_became_whole_meanwhile_stays(root, monkeypatch):
     made = build(root, KEY.name)
     whole = cache.module_in(made).read_text()
     cache.module_in(made).write_text("cut")
-    plain = cached_builds.look
+    plain = cached_builds.kind_now
 
-    def look(root, key, held=""):
-        if held:
-            cache.module_in(made).write_text(whole)
-        return plain(root, key, held)
+    def kind_now(*arguments):
+        cache.module_in(made).write_text(whole)
+        return plain(*arguments)
 
-    monkeypatch.setattr(cached_builds, "look", look)
+    monkeypatch.setattr(cached_builds, "kind_now", kind_now)
     (said,) = fixing.fix(KEY)
     assert said == f"{KEY.name} was left: it has changed meanwhile"
     assert cache.is_whole(root / KEY.name)
@@ -252,7 +338,7 @@ def test_a_build_that_became_whole_meanwhile_stays(root, monkeypatch):
 def test_a_removal_and_a_build_at_once_leave_a_whole_one(root, monkeypatch):
     """--fix waits for nobody, and who builds waits for it."""
     cache.module_in(build(root, KEY.name)).write_text("cut")
-    with cache.lock(root, KEY.name):
+    with cache_lock.hold(root, KEY.name):
         assert fixing.fix(KEY) == [] and KEY.name in names(root)  # it counts as being built
     monkeypatch.setattr(cache_key, "of_this_process", lambda flags="": KEY)
     assert of_cache.present_key() == KEY

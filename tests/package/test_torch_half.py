@@ -57,7 +57,7 @@ def test_it_is_a_copy_of_what_is_in_the_cache(into):
     [
         Refused("there is no home folder to keep the torch half in"),
         Refused("the torch half could not be compiled: No space left on device in /cache"),
-        ModuleNotFoundError("No module named 'filelock'"),
+        ModuleNotFoundError("No module named 'torch'"),
     ],
 )
 def test_without_a_cache_it_is_compiled_in_the_project(into, monkeypatch, capsys, why):

@@ -19,10 +19,9 @@ import re
 import shutil
 import sysconfig
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
-from . import building, cache_key, trust, variables
+from . import building, cache_key, cache_lock, trust, variables
 from .cache_key import Key
 from .refused import Refused
 
@@ -52,10 +51,10 @@ def provide(rebuild: bool = False, flags: str = "") -> Path:
             )
         building.cmake()
         trust.make_private(root)
-        with lock(root, key.name):
+        with cache_lock.hold(root, key.name):
             if rebuild or not is_whole(root / key.name):  # nobody else has built it meanwhile
                 _build(root, key.name, flags)
-    except (OSError, NotImplementedError) as error:  # the other: there are no locks
+    except OSError as error:
         raise Refused(
             f"the torch half for this torch can be neither read from {root} nor put there: "
             f"{error}; name another folder with OUTBACK_CACHE_DIR"
@@ -134,14 +133,6 @@ def _sealed(module: bytes, sizes: dict[str, int]) -> str:
 # ---- Building; the root is private, and the lock of `name` is held.
 
 
-@contextlib.contextmanager
-def lock(root: Path, name: str, timeout: float = -1) -> Iterator[None]:
-    from filelock import FileLock  # torch brings it
-
-    with FileLock(root / f"{name}.lock", timeout=timeout):
-        yield
-
-
 def _build(root: Path, name: str, flags: str) -> None:
     """Builds beside what is there, and puts a link in its place."""
     _remove_leftovers(root, name)
@@ -175,12 +166,11 @@ def _remove_leftovers(root: Path, name: str) -> None:
 
     A process that has loaded a module keeps it in memory when its file is gone.
     """
-    from filelock import Timeout
-
     for scratch in filter(is_scratch, sorted(root.iterdir())):
         owner = scratch.name.partition(MARK)[0]
-        with contextlib.suppress(Timeout):
-            with contextlib.nullcontext() if owner == name else lock(root, owner, timeout=0):
+        mine = owner == name
+        with contextlib.suppress(OSError):  # somebody builds it, or it is another user's
+            with contextlib.nullcontext() if mine else cache_lock.hold(root, owner, wait=False):
                 if link_target(root / owner).parts[:1] != (scratch.name,):
                     _remove(scratch)
 

@@ -191,7 +191,7 @@ def _build(rebuild: bool) -> None:
     try:
         built = cache.provide(rebuild)
     except ModuleNotFoundError as error:
-        if error.name not in ("torch", "filelock"):  # torch brings the other
+        if error.name != "torch":
             raise
         raise Refused(f"{sys.executable} has no torch, for which this compiles") from None
     except OSError as error:

@@ -43,11 +43,14 @@ def findings(key: Key | None, has_backend: bool) -> Iterator[Finding]:
             "export OUTBACK_CACHE_DIR=/a/folder/of/yours",
         )
         return
-    if not root.exists():
+    try:
+        if not stat.S_ISDIR(root.stat().st_mode):
+            yield _unmakable(f"{root} is no folder")
+            return
+        builds = cached_builds.look(root, key)
+    except (FileNotFoundError, NotADirectoryError):
         yield _absent(root)
         return
-    try:
-        builds = cached_builds.look(root, key)
     except OSError as error:
         yield Finding(
             _SECTION,
@@ -62,20 +65,27 @@ def findings(key: Key | None, has_backend: bool) -> Iterator[Finding]:
     yield from _present(root, builds, key, has_backend)
     if cached_builds.is_trusted(root):
         yield from _unsafe(builds)
+    yield from _unreadable(builds, key)
     yield from _stale(builds)
     yield from _room(root, builds)
 
 
 def _absent(root: Path) -> Finding:
     above = root
-    while not above.exists() and above != above.parent:
+    while not os.path.lexists(above) and above != above.parent:
         above = above.parent
+    if above.is_symlink() and not above.exists():
+        return _unmakable(f"{above} is a link to what is not there")
     if os.access(above, os.W_OK | os.X_OK) and above.is_dir():
         return Finding(_SECTION, "folder", f"{root} is not there yet: the first build makes it")
+    return _unmakable(f"{root} is not there, and cannot be made in {above}")
+
+
+def _unmakable(why: str) -> Finding:
     return Finding(
         _SECTION,
         "folder",
-        f"{root} is not there, and cannot be made in {above}",
+        why,
         NOTE,
         "each project then compiles the torch half for itself; name another folder",
         "export OUTBACK_CACHE_DIR=/a/folder/of/yours",
@@ -91,7 +101,7 @@ def _folder(root: Path, builds: list[Build]) -> Finding:
     try:
         os.close(trust.open_trusted(root.absolute()))
     except (Refused, OSError) as why:
-        mine = facts.st_uid == os.geteuid() and cached_builds.others_may_write(root)
+        mine = cached_builds.is_open_to_others(facts)
         return Finding(
             _SECTION,
             "folder",
@@ -133,6 +143,19 @@ def _unsafe(builds: list[Build]) -> Iterator[Finding]:
             PROBLEM,
             "remove what others could have changed",
             _FIX,
+        )
+
+
+def _unreadable(builds: list[Build], key: Key | None) -> Iterator[Finding]:
+    unreadable = [it for it in builds if it.kind == cached_builds.UNREADABLE]
+    if unreadable:
+        wanted = any(key and it.name == key.name for it in unreadable)
+        yield Finding(
+            _SECTION,
+            "reading",
+            one_line(f"{len(unreadable)} builds cannot be read: {unreadable[0].why}"),
+            PROBLEM if wanted else NOTE,
+            "let whoever they belong to remove them",
         )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from .. import cache, trust
+from .. import cache, cache_lock, trust
 from ..cache_key import Key
 from ..refused import Refused
 
@@ -20,6 +20,7 @@ OTHER = "for another torch, Python, compiler or Outback"
 LEFT = "left by a build that was killed or replaced"
 HALF = "not whole"
 UNSAFE = "others could have changed it"
+UNREADABLE = "it cannot be read"
 SUPERSEDED = "for other sources or headers of this Outback and this torch"
 UNUSED = "for another torch, Python or Outback, and not read for a month"
 BUSY = "being built"
@@ -39,13 +40,11 @@ class Build:
     path: Path
     kind: str
     size: int
-    why: str = ""  # of one that others could have changed
+    why: str = ""  # of one that others could have changed, or that cannot be read
 
 
-def look(root: Path, key: Key | None, held: str = "") -> list[Build]:
-    """`key` is None where there is no torch, or none that can be told; `held` is the key whose lock
-    the caller has.
-    """
+def look(root: Path, key: Key | None) -> list[Build]:
+    """`key` is None where there is no torch, or none that can be told."""
     entries = sorted(root.iterdir()) if root.is_dir() else []
     linked = {cache.link_target(entry).parts[:1] for entry in entries if entry.is_symlink()}
     found = []
@@ -53,11 +52,23 @@ def look(root: Path, key: Key | None, held: str = "") -> list[Build]:
         if cache.is_scratch(entry):
             if (entry.name,) not in linked:
                 name = entry.name.partition(cache.MARK)[0]
-                kind = BUSY if name != held and is_busy(root, name) else LEFT
+                kind = BUSY if cache_lock.is_held(root, name) else LEFT
                 found.append(Build(name, entry, kind, _size(entry)))
-        elif _NAME.fullmatch(entry.name) and (entry.is_symlink() or entry.is_dir()):
-            found.append(_build(root, entry, key, held))
+        elif _is_named(entry):
+            kind, why = _kind(entry, key)
+            if kind == HALF and cache_lock.is_held(root, entry.name):
+                kind = BUSY
+            folder = contents(root, entry)
+            found.append(Build(entry.name, entry, kind, _size(folder) if folder else 0, why))
     return found
+
+
+def kind_now(root: Path, build: Build, key: Key | None) -> str:
+    """Of what was found before, now that its lock is held; "" where it is in use, or gone."""
+    if cache.is_scratch(build.path):
+        target = cache.link_target(root / build.name)
+        return "" if target.parts[:1] == (build.path.name,) else LEFT
+    return _kind(build.path, key)[0] if _is_named(build.path) else ""
 
 
 def is_trusted(root: Path) -> bool:
@@ -69,19 +80,22 @@ def is_trusted(root: Path) -> bool:
     return True
 
 
-def _build(root: Path, entry: Path, key: Key | None, held: str) -> Build:
-    kind, why = HALF, ""
+def _is_named(entry: Path) -> bool:
+    if entry.suffix == ".lock" or not _NAME.fullmatch(entry.name):
+        return False
+    return entry.is_symlink() or entry.is_dir()
+
+
+def _kind(entry: Path, key: Key | None) -> tuple[str, str]:
+    """And why, where that is not plain."""
     try:
         with _unread(entry / cache.SEAL) as age:
             whole = cache.is_whole(entry)
-        if whole:
-            kind = _of_whole(entry, key, age)
-        elif entry.name != held and is_busy(root, entry.name):
-            kind = BUSY
     except Refused as refused:
-        kind, why = UNSAFE, str(refused)
-    folder = contents(root, entry)
-    return Build(entry.name, entry, kind, _size(folder) if folder else 0, why)
+        return UNSAFE, str(refused)
+    except OSError as error:
+        return UNREADABLE, f"{entry}: {error.strerror}"
+    return (_of_whole(entry, key, age) if whole else HALF), ""
 
 
 def _of_whole(entry: Path, key: Key | None, age: float) -> str:
@@ -113,29 +127,12 @@ def _unread(file: Path) -> Iterator[float]:
 
 
 def contents(root: Path, entry: Path) -> Path | None:
-    """The folder in `root` that an entry stands for; None where it leads elsewhere."""
+    """The folder in `root` that was made for an entry; None where it leads elsewhere."""
     if not entry.is_symlink():
         return entry
-    parts = cache.link_target(entry).parts
-    folder = root / parts[0] if parts and parts[0] not in ("/", "..") else None
-    return folder if folder is not None and cache.is_scratch(folder) else None
-
-
-def is_busy(root: Path, name: str) -> bool:
-    """Whether a process builds it: that one holds the lock."""
-    if not (root / f"{name}.lock").exists():
-        return False
-    try:
-        from filelock import Timeout
-    except ImportError:  # torch brings it, and without torch nothing is built
-        return False
-    try:
-        with cache.lock(root, name, timeout=0):
-            return False
-    except Timeout:
-        return True
-    except OSError:  # it is another user's, and cannot be opened
-        return True
+    folder = root.joinpath(*cache.link_target(entry).parts[:1])
+    is_its_own = folder.name.startswith(f"{entry.name}{cache.MARK}")
+    return folder if is_its_own and cache.is_scratch(folder) else None
 
 
 def _size(path: Path) -> int:
@@ -149,5 +146,10 @@ def _size(path: Path) -> int:
     return total
 
 
-def others_may_write(path: Path) -> bool:
-    return bool(path.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+def is_open_to_others(facts: os.stat_result) -> bool:
+    """Whether the cache's folder is this user's, and others may write to it, which can be mended.
+
+    A folder like /tmp is everybody's on purpose.
+    """
+    for_others = facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return bool(for_others) and not facts.st_mode & stat.S_ISVTX and facts.st_uid == os.geteuid()

@@ -12,7 +12,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from .. import cache
+from .. import cache, cache_lock
 from ..cache_key import Key
 from ..refused import Refused
 from . import cached_builds
@@ -26,9 +26,9 @@ def fix(key: Key | None) -> list[str]:
         root = cache.folder()
     except Refused:
         return []  # the examination says why
-    if not root.is_dir():
-        return []
     try:
+        if not root.is_dir():
+            return []
         return [*_take_rights(root), *_remove_stale(root, key)]
     except OSError as error:
         return [f"{error.filename or root} was left as it is: {error.strerror}"]
@@ -39,10 +39,10 @@ def _take_rights(root: Path) -> Iterator[str]:
     descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
     try:
         facts = os.fstat(descriptor)
+        if not cached_builds.is_open_to_others(facts):
+            return
         mode = stat.S_IMODE(facts.st_mode)
         wanted = mode & ~(stat.S_IWGRP | stat.S_IWOTH)
-        if mode == wanted or facts.st_uid != os.geteuid():
-            return
         os.fchmod(descriptor, wanted)
     finally:
         os.close(descriptor)
@@ -52,35 +52,33 @@ def _take_rights(root: Path) -> Iterator[str]:
 def _remove_stale(root: Path, key: Key | None) -> Iterator[str]:
     # Where the folder itself is not trusted, that says nothing of what is in it.
     trusted = cached_builds.is_trusted(root)
+    kinds = (*cached_builds.STALE, cached_builds.UNSAFE) if trusted else cached_builds.STALE
     for build in cached_builds.look(root, key):
-        unsafe = trusted and build.kind == cached_builds.UNSAFE and _is_own(build.path)
-        if build.kind in cached_builds.STALE or unsafe:
-            yield _removed(root, build, key)
+        if build.kind in kinds:
+            yield from _removed(root, build, key)
 
 
 def _is_own(path: Path) -> bool:
     return os.lstat(path).st_uid == os.geteuid()
 
 
-def _removed(root: Path, build: Build, key: Key | None) -> str:
+def _removed(root: Path, build: Build, key: Key | None) -> Iterator[str]:
     left = f"{build.path.name} was left: "
     try:
-        from filelock import Timeout
-    except ImportError:
-        return left + "without torch, which brings filelock, nobody knows whether it is built now"
-    try:
-        with cache.lock(root, build.name, timeout=0):
+        if build.kind == cached_builds.UNSAFE and not _is_own(build.path):
+            return
+        with cache_lock.hold(root, build.name, wait=False):
             # Again, now that nobody else builds it: it may be whole by now.
-            now = cached_builds.look(root, key, held=build.name)
-            again = {it.path: it.kind for it in now}
-            if again.get(build.path) != build.kind:
-                return left + "it has changed meanwhile"
+            if cached_builds.kind_now(root, build, key) != build.kind:
+                yield left + "it has changed meanwhile"
+                return
             _remove(root, build.path)
-    except Timeout:
-        return left + "a process builds it now"
+    except BlockingIOError:
+        yield left + "a process builds it now"
     except OSError as error:
-        return left + f"{error.filename or build.path}: {error.strerror}"
-    return f"removed {build.path.name}, {size(build.size)}: {build.kind}"
+        yield left + f"{error.filename or build.path}: {error.strerror}"
+    else:
+        yield f"removed {build.path.name}, {size(build.size)}: {build.kind}"
 
 
 def _remove(root: Path, entry: Path) -> None:
