@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import patient as patients
@@ -14,7 +15,7 @@ from conftest import ROOT
 from patient import REGISTERS, Patient
 
 sys.path.insert(0, str(ROOT))
-from torch_outback.doctor import backends, command, explaining, pytorch
+from torch_outback.doctor import backends, command, explaining, python, pytorch
 from torch_outback.doctor.child import Report
 from torch_outback.doctor.finding import Finding
 from torch_outback.doctor.installed import Backend, Installed
@@ -209,6 +210,22 @@ def test_a_folder_that_hides_torch_is_named(patient):
     (patient.folder / "torch.py").write_text("")
     found = patient.examined().problem("python", "this folder")
     assert str(patient.folder / "torch.py") in found["found"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become a user who may enter less")
+def test_a_folder_of_anothers_that_may_not_be_entered_hides_no_torch():
+    """As one in /tmp. Python imports the installed torch there."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        barred = Path(folder, "torch")
+        barred.mkdir(mode=0o700)
+        (barred / "__init__.py").write_text("")
+        os.seteuid(54321)
+        try:
+            assert list(python.hiding(Path(folder), Installed())) == []
+        finally:
+            os.seteuid(0)
+        assert [it.name for it in python.hiding(Path(folder), Installed())] == ["this folder"]
 
 
 def test_a_file_that_hides_a_module_of_pythons_is_a_note(patient):

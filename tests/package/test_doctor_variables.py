@@ -74,6 +74,7 @@ def test_a_variable_is_told_with_its_value_and_meaning(bare):
         ("OUTBACK_RUNTIME_SUITE", "/no/such/program", "a file"),
         ("OUTBACK_TRACE", "/no/such/folder/calls.txt", "a file that can be written"),
         ("OUTBACK_TRACE", "/tmp", "a file that can be written"),
+        ("OUTBACK_TRACE", f"/tmp/{'x' * 300}", "a file that can be written"),
     ],
 )
 def test_what_cannot_be_read_is_a_problem(bare, name, value, expected):

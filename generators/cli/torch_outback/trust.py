@@ -109,10 +109,12 @@ def _check(opened: int, facts: os.stat_result, place: Path, sticky: bool) -> Non
         return
     if sticky and stat.S_ISDIR(mode) and mode & stat.S_ISVTX:
         return
+    # One that is sticky is for everybody, as /tmp, and has to stay so.
+    mended = "" if mode & stat.S_ISVTX else f"`chmod go-w {place}`, or "
     raise Refused(
         f"{place} can be written by others than you (mode {stat.S_IMODE(mode):o}"
-        f"{' and an access list' if listed else ''}), so what is below it may be theirs: `chmod "
-        f"go-w {place}`, or name another folder with OUTBACK_CACHE_DIR"
+        f"{' and an access list' if listed else ''}), so what is below it may be theirs: {mended}"
+        f"name another folder with OUTBACK_CACHE_DIR"
     )
 
 

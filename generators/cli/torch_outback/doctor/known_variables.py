@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -160,10 +161,14 @@ def _library(value: str) -> bool:
 def _can_be_written(value: str) -> bool:
     if re.fullmatch(r"/dev/(stdout|stderr|fd/\d+)", value):
         return True
-    path = Path(value)
-    if path.is_symlink() or path.is_dir() or (path.exists() and path.stat().st_nlink > 1):
+    try:
+        facts = os.lstat(value)
+    except FileNotFoundError:
+        return os.access(Path(value).parent, os.W_OK)
+    except OSError:  # its folder may not be entered, or is none
         return False
-    return os.access(path if path.exists() else path.parent, os.W_OK)
+    single = not stat.S_ISDIR(facts.st_mode) and facts.st_nlink == 1
+    return single and not stat.S_ISLNK(facts.st_mode) and os.access(value, os.W_OK)
 
 
 def _size(value: str) -> int:

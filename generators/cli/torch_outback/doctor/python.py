@@ -30,7 +30,7 @@ def findings(installed: Installed, here: Path | None) -> Iterator[Finding]:
         )
     yield from _other_environment()
     yield _headers(bool(installed.backends))
-    yield from _hiding(here, installed) if here else [_deleted()]
+    yield from hiding(here, installed) if here else [_deleted()]
 
 
 def present_folder() -> Path | None:
@@ -97,12 +97,13 @@ def _headers(has_backend: bool) -> Finding:
     )
 
 
-def _hiding(folder: Path, installed: Installed) -> Iterator[Finding]:
+def hiding(folder: Path, installed: Installed) -> Iterator[Finding]:
     """Programs that start in the present folder import what lies there first."""
     names = {entry.name for entry in os.scandir(folder)} if os.access(folder, os.R_OK) else set()
     for name in ("torch.py", "torch"):
         here = folder / name
-        if name not in names or (here.is_dir() and not (here / "__init__.py").exists()):
+        # A folder that may not be entered hides nothing.
+        if name not in names or (here.is_dir() and not os.path.exists(here / "__init__.py")):
             continue
         if installed.torch_folder and here.resolve() == installed.torch_folder.resolve():
             continue
