@@ -362,7 +362,8 @@ class fuzz_run {
     }
     bool are_as_before = true;
     for_each_out([&](std::size_t i, std::size_t size) {
-      are_as_before = are_as_before && std::memcmp(outs_before_[i].data(), outs_[i].data(), size) == 0;
+      are_as_before =
+          are_as_before && std::memcmp(outs_before_[i].data(), outs_[i].data(), size) == 0;
     });
     if (!are_as_before) return fail<Slot>("wrote an output without success");
     if (status == OUTBACK_NOT_READY && Slot::may_be_not_ready && !must_refuse_) return;

@@ -8,7 +8,8 @@ MUTANTS = (
         breaks="On the host runtime, a busy stream copies what the caller has since written to its "
         "pageable source.",
         file="backend_template/runtimes/host/host_copy.cpp",
-        old="    s.enqueue_uncaptured([=] { std::memcpy(dst, staged.get(), size); }, what, nullptr,",
+        old="    s.enqueue_uncaptured([=] { std::memcpy(dst, staged.get(), size); }, what, "
+        "nullptr,",
         new="    s.enqueue_uncaptured([=] { std::memcpy(dst, src, size); }, what, nullptr,",
         found_by="HostStreamsTest.APageableSourceIsStaged",
     ),
