@@ -123,6 +123,9 @@ void loans::wait_until_fetched() const {
 
 void loans::give_back() {
   std::vector<loan> over = std::exchange(loans_, {});
+  // The CPU has moved it, behind what was enqueued before the call.
+  core::race_finder* const finder = core::active_race_finder();
+  if (finder != nullptr && called_ != nullptr) finder->wait(lanes_.back, *called_);
   if (in_place_) return;
   const on_stream back(lanes_.back);
   bool enqueued = false;

@@ -51,7 +51,8 @@ class loans {
   bool is_fetched() const;
   void wait_until_fetched() const;
 
-  /// Enqueues the copies of what was written. Call it once. The loans are over then.
+  /// Enqueues the copies of what was written, and lets `result_stream` be behind all that this
+  /// object did. Call it once. The loans are over then.
   void give_back();
   /// Lets the calling thread's current stream wait for these copies. The host does not wait.
   void order() const;

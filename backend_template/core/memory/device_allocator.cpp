@@ -159,7 +159,9 @@ c10::DataPtr allocate_there(c10::DeviceIndex device, size_t size) {
                        .context = gather_context(RecordContext::STATE)};
   block* found = C10_LIKELY(!wanted.bypasses_cache) ? cache.take(wanted) : nullptr;
   if (found == nullptr) found = allocate_segment(device, cache, wanted);
-  if (race_finder* const finder = active_race_finder()) finder->allocated(device);
+  if (race_finder* const finder = active_race_finder()) {
+    finder->allocated(current_stream(device));
+  }
   report_to_profiler(cache, device, found->data, static_cast<int64_t>(found->size));
   return c10::DataPtr(found->data, found, &free_block, where);
 }
@@ -316,7 +318,9 @@ c10::DataPtr adopt(c10::DataPtr&& memory, size_t size, c10::DeviceIndex device) 
   }
   block* const made =
       cache.add_adopted(std::move(memory), size, stream, gather_context(RecordContext::STATE));
-  if (race_finder* const finder = active_race_finder()) finder->allocated(device);
+  if (race_finder* const finder = active_race_finder()) {
+    finder->allocated(current_stream(device));
+  }
   report_to_profiler(cache, device, made->data, static_cast<int64_t>(size));
   return c10::DataPtr(made->data, made, &free_block, where);
 }

@@ -244,11 +244,12 @@ void race_finder::freed(const void* data) noexcept {
   }
 }
 
-void race_finder::allocated(c10::DeviceIndex device) noexcept {
+void race_finder::allocated(const c10::Stream& stream) noexcept {
   try {
+    const size_t number = agent_of(stream);
     const std::lock_guard lock(mutex_);
     std::erase_if(freed_, [&](const freed_use& each) {
-      if (agents_[each.allocated_for].stream.device_index() != device) return false;
+      if (each.allocated_for != number) return false;
       if (!is_freed_use_over(each)) found_.push_back(each.use);
       return true;
     });

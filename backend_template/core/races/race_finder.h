@@ -91,8 +91,8 @@ class race_finder {
   void freed(const void* data, const c10::Stream& stream) noexcept;
   /// The same of memory of which nothing else is known.
   void freed(const void* data) noexcept;
-  /// Memory is handed out on that device.
-  void allocated(c10::DeviceIndex device) noexcept;
+  /// Memory is handed out for that stream: perhaps what was allocated for it before, and is freed.
+  void allocated(const c10::Stream& stream) noexcept;
 
  private:
   using stream_key = std::pair<c10::DeviceIndex, c10::StreamId>;

@@ -25,3 +25,16 @@ def test_a_collective_orders_the_stream_that_waits_for_it(run_ranks, is_waited_f
         work.wait()
         """
     )
+
+
+def test_what_a_future_calls_is_behind_the_collective(run_ranks):
+    """On a stream of its own, as the hooks of DistributedDataParallel write their buckets."""
+    run_ranks(
+        """
+        torch.acme._sanitizer.enable()
+        x = torch.ones(100, device="acme")
+        future = dist.all_reduce(x, async_op=True).get_future()
+        future.then(lambda done: done.value()[0].div_(2)).wait()
+        assert x.tolist() == [1.0] * 100
+        """
+    )

@@ -224,6 +224,22 @@ def memory_that_goes_before_a_wait(right):
     kept.append(y)
 
 
+@program("freed")
+def memory_that_goes_while_others_get_some(right):
+    """The memory is its own stream's, which waits before it is given any."""
+    side = side_stream()
+    with acme.stream(side):
+        x = torch.ones(1 << 12, device="acme")
+    acme.current_stream().wait_stream(side)
+    kept.append(x * 2)
+    del x
+    torch.ones(1 << 12, device="acme")
+    if right:
+        side.wait_stream(acme.current_stream())
+    with acme.stream(side):
+        torch.ones(1 << 12, device="acme")
+
+
 @program("host")
 def pinned_source_overwritten(right):
     source = torch.ones(8).pin_memory()
