@@ -155,7 +155,11 @@ function(outback_torch_half_from_cache)
     add_library(outback_${name} STATIC IMPORTED GLOBAL)
     add_library(outback::${name} ALIAS outback_${name})
     set_target_properties(outback_${name} PROPERTIES IMPORTED_LOCATION "${into}/liboutback_${name}.a")
-    add_dependencies(outback_${name} outback_torch_half)
+    # Ninja knows which step makes the file that is linked, and so compiles the project's sources beside that step. What
+    # depends on a target waits for it before it compiles.
+    if(NOT CMAKE_GENERATOR MATCHES "Ninja")
+      add_dependencies(outback_${name} outback_torch_half)
+    endif()
     target_include_directories(outback_${name} INTERFACE "${PROJECT_SOURCE_DIR}")
     target_link_libraries(outback_${name} INTERFACE outback::runtime)
   endforeach()
