@@ -2,11 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 #include <string>
 #include <vector>
 
 #include "backend_template/runtimes/host/host_runtime.hpp"
+#include "backend_template/runtimes/host/large_copy.hpp"
 
 namespace outback::host {
 namespace {
@@ -168,6 +171,23 @@ TEST_F(HostMemoryTest, WithoutAddressesHostRangesAreChecked) {
   refused([&] { apart.mem_fill(0, a + 1, 100, "\0", 1, nullptr); });
   refused([&] { apart.mem_fill(0, host.data(), 1, "\0", 1, nullptr); });
   refused([&] { apart.mem_fill(0, a - 1, 1, "\0", 1, nullptr); });
+}
+
+TEST(LargeCopyTest, CopiesAllOfItAndNothingBeside) {
+  for (const std::size_t size : {(4u << 20) - 1, 4u << 20, (4u << 20) + 8191, (5u << 20) + 77}) {
+    std::vector<unsigned char> from(size + 64);
+    for (std::size_t i = 0; i < from.size(); ++i)
+      from[i] = static_cast<unsigned char>(i * 31 % 251);
+    for (const std::size_t shift : {0, 1, 16, 63}) {
+      std::vector<unsigned char> to(size + 192, 0xee);
+      unsigned char* const begin = to.data() + 64 + shift;
+      copy_memory(begin, from.data() + 64 - shift, size);
+      EXPECT_EQ(std::memcmp(begin, from.data() + 64 - shift, size), 0) << size << ", " << shift;
+      EXPECT_TRUE(std::all_of(to.data(), begin, [](unsigned char each) { return each == 0xee; }));
+      EXPECT_TRUE(std::all_of(begin + size, to.data() + to.size(),
+                              [](unsigned char each) { return each == 0xee; }));
+    }
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "backend_template/runtimes/host/host_runtime.hpp"
+#include "backend_template/runtimes/host/large_copy.hpp"
 
 namespace outback::host {
 namespace {
@@ -54,7 +55,7 @@ void host_runtime::mem_copy(void* dst, int32_t dst_device, const void* src, int3
   }
 
   const work_note note = {.kind = kind_of(dst_device, src_device), .bytes = size};
-  const auto copy = [=] { std::memcpy(dst, src, size); };
+  const auto copy = [=] { copy_memory(dst, src, size); };
   if (size <= inline_size && s.try_run(copy, note)) return;
 
   // From here on the copy is large or its stream is busy. Only pageable host memory needs care: the
