@@ -34,6 +34,8 @@ def test_what_a_future_calls_is_behind_the_collective(run_ranks):
         torch.acme._sanitizer.enable()
         x = torch.ones(100, device="acme")
         future = dist.all_reduce(x, async_op=True).get_future()
+        while not future.done():  # so that it calls in this thread
+            pass
         future.then(lambda done: done.value()[0].div_(2)).wait()
         assert x.tolist() == [1.0] * 100
         """
