@@ -39,7 +39,7 @@ struct lent_argument {
             mixing /*allowed*/) {}
   template <class Passed>
   Passed& get(Passed& argument) {
-    return argument;
+    return argument;  // NOLINT(bugprone-return-const-ref-from-parameter): no temporary comes here
   }
 };
 
@@ -102,7 +102,7 @@ bool has_kernel(const kernel_target& target) {
 
 /// Takes back a tensor, or each tensor of a tuple.
 template <class Result>
-Result take_back_result(kernel_call& call, Result&& result) {
+Result take_back_result(kernel_call& call, Result result) {
   if constexpr (std::is_same_v<Result, at::Tensor>) {
     return call.take_back(std::move(result));
   } else {
