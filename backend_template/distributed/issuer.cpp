@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backend_template/core/runtime/interpreter_lock.h"
+#include "backend_template/distributed/idle_threads.h"
 
 namespace outback::distributed {
 
@@ -41,16 +42,18 @@ void issuer::enqueue(std::function<void()> begin) {
 }
 
 void issuer::run() {
-  pthread_setname_np(pthread_self(), "outback_issuer");
+  pthread_setname_np(pthread_self(), kIssuerThread);
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [&] { return stopped_ || !queue_.empty(); });
     if (queue_.empty()) return;
-    const std::function<void()> begin = std::move(queue_.front());
+    std::function<void()> begin = std::move(queue_.front());
     queue_.pop_front();
     begins_ = true;
     lock.unlock();
     begin();
+    // Without the lock, as what it holds may want Python's.
+    begin = nullptr;
     lock.lock();
     begins_ = false;
     changed_.notify_all();

@@ -13,6 +13,7 @@
 
 #include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/runtime/runtime.h"
+#include "backend_template/distributed/idle_threads.h"
 #include "backend_template/distributed/joint_work.h"
 
 namespace outback::distributed {
@@ -228,6 +229,8 @@ void process_group::leave_all(std::chrono::steady_clock::time_point deadline) no
   for (const auto& weak : groups) {
     if (const auto group = weak.lock()) group->leave(deadline);
   }
+  const core::without_interpreter_lock while_it_waits;
+  await_idle_threads(deadline);
 }
 
 void process_group::leave(std::chrono::steady_clock::time_point deadline) noexcept {

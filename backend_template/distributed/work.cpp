@@ -3,6 +3,7 @@
 #include <ATen/core/ATen_fwd.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <c10/util/Exception.h>
+#include <pthread.h>
 
 #include <system_error>
 #include <thread>
@@ -13,6 +14,7 @@
 #include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/distributed/future_value.h"
+#include "backend_template/distributed/idle_threads.h"
 
 namespace outback::distributed {
 namespace {
@@ -244,6 +246,7 @@ c10::intrusive_ptr<c10::ivalue::Future> device_work::getFuture() {
 void device_work::complete_in_a_thread() {
   // Detached, since the transport may wait for a process that never comes.
   std::thread([self = c10::intrusive_ptr<device_work>::reclaim_copy(this)] {
+    pthread_setname_np(pthread_self(), kWaiterThread);
     self->complete_lazily(kNoTimeout);
   }).detach();
 }

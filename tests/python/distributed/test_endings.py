@@ -132,3 +132,37 @@ def test_a_process_may_end_without_destroying_its_groups(
         folder=folder, store=str(tmp_path / "store"), pending=pending, seconds=seconds
     )
     assert run_to_the_end(source).output == "ends"
+
+
+DROPS_LATE = """
+import threading, time, weakref
+import torch, torch_acme
+import torch.distributed as dist
+
+torch.set_num_threads(1)
+dist.init_process_group(rank=0, world_size=1, store=dist.HashStore())
+drops = threading.Event()
+
+def busy():
+    drops.set()
+    until = time.perf_counter() + 0.3
+    while time.perf_counter() < until:
+        pass
+
+x = torch.ones(3, device={device!r})
+weakref.finalize(x, busy)
+{before}
+dist.all_reduce(x, async_op=True)
+del x
+assert drops.wait(20)
+print("ends")
+"""
+
+
+# Whoever completes an operation may be the last that holds its tensor, and runs what Python has to
+# do for it while the main thread ends the process.
+@pytest.mark.parametrize("device", ["acme", "cpu"])
+def test_a_process_ends_after_its_threads_have_dropped_their_tensors(run_to_the_end, device):
+    before = "torch.acme._sleep(100_000_000)" if device == "acme" else "dist.barrier(async_op=True)"
+    source = DROPS_LATE.format(device=device, before=before)
+    assert run_to_the_end(source).output == "ends"
