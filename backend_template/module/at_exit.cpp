@@ -5,6 +5,7 @@
 #include <pybind11/pybind11.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <chrono>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -14,11 +15,14 @@
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/graphs/host_program.h"
 
 namespace py = pybind11;
 
 namespace outback::python {
 namespace {
+
+constexpr std::chrono::seconds kForReplays{5};
 
 // True if autograd has started its threads, one for each device, which it does at the first
 // backward. torch gives them names ("pt_autograd_0") but no way to ask for them. A forked child has
@@ -66,10 +70,17 @@ void settle_autograd() {
   }).join();
 }
 
+// A replay runs operators that are written in Python on a thread of the runtime's, which must not
+// ask for the GIL when the interpreter has begun to end.
+void settle() {
+  core::host_program::wait_for_all(std::chrono::steady_clock::now() + kForReplays);
+  settle_autograd();
+}
+
 }  // namespace
 
 void register_exit_handler() {
-  py::module_::import("atexit").attr("register")(py::cpp_function(&settle_autograd));
+  py::module_::import("atexit").attr("register")(py::cpp_function(&settle));
 }
 
 }  // namespace outback::python

@@ -2,13 +2,16 @@
 
 #include <ATen/Parallel.h>
 #include <c10/util/Exception.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <iterator>
+#include <thread>
 #include <utility>
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/memory/allocator/freeing.h"
+#include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/host_failure.h"
 #include "backend_template/core/streams/stream.h"
@@ -28,6 +31,11 @@ waiting_programs& waiting() {
   static auto& programs = *new waiting_programs;
   return programs;
 }
+
+// Launches of all programs that are enqueued or running, and the process that enqueued the last: a
+// forked child has none of them.
+std::atomic<int> all_pending{0};
+std::atomic<pid_t> launching_process{0};
 
 void enqueue(const c10::Stream& stream, void (*callback)(void*), void* data) {
   const c10::DeviceIndex device = stream.device_index();
@@ -136,12 +144,16 @@ void host_program::prepare_launch() {
   }
   prepared_.push_back({std::move(here), at::get_num_threads()});
   pending_.fetch_add(1, std::memory_order_relaxed);
+  const pid_t process = getpid();
+  if (launching_process.exchange(process, std::memory_order_relaxed) != process) all_pending = 0;
+  all_pending.fetch_add(1, std::memory_order_relaxed);
 }
 
 void host_program::cancel_launch() noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!prepared_.empty()) prepared_.pop_back();  // the latest one, which was never enqueued
   pending_.fetch_sub(1, std::memory_order_relaxed);
+  all_pending.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void host_program::start_launch(void* program) noexcept {
@@ -173,6 +185,17 @@ void host_program::run_node(void* data) noexcept {
 
 void host_program::finish_launch(void* program) noexcept {
   static_cast<host_program*>(program)->pending_.fetch_sub(1, std::memory_order_release);
+  all_pending.fetch_sub(1, std::memory_order_release);
+}
+
+void host_program::wait_for_all(std::chrono::steady_clock::time_point deadline) noexcept {
+  constexpr std::chrono::milliseconds between_looks{1};
+  if (launching_process.load(std::memory_order_relaxed) != getpid()) return;
+  const without_interpreter_lock while_it_waits;
+  while (all_pending.load(std::memory_order_acquire) > 0 &&
+         std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(between_looks);
+  }
 }
 
 void host_program::release(std::shared_ptr<host_program>&& gone) {

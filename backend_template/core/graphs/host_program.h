@@ -10,6 +10,7 @@
 #include <c10/core/Stream.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -91,6 +92,9 @@ class host_program {
   static void release(std::shared_ptr<host_program>&& gone);
   /// Drops the programs of that list whose launches are over. Captures and replays call it.
   static void release_finished();
+  /// Waits until no launch of this process is pending, at most until `deadline`. Before Python's
+  /// interpreter ends: an operator may be written in Python, or hold objects of Python's.
+  static void wait_for_all(std::chrono::steady_clock::time_point deadline) noexcept;
 
  private:
   // The data of one callback.

@@ -53,3 +53,27 @@ for call in CALLS:
 def test_a_call_that_waits_lets_python_run(run_python, records):
     done = run_python(f"CALLS = {CALLS}\n{PROGRAM}")
     assert done.output.splitlines() == CALLS
+
+
+def test_a_process_ends_after_its_replays(run_to_the_end, records):
+    """The operator has the GIL, gives it up and wants it back while the main thread ends."""
+    done = run_to_the_end(
+        """
+        import time, torch, torch_acme
+
+        @torch.library.custom_op("outback_gil::is_slow", mutates_args=("x",), device_types="cpu")
+        def is_slow(x: torch.Tensor) -> None:
+            time.sleep(0.1)
+            x.add_(1)
+            print("ran")
+
+        x = torch.zeros(4, device="acme")
+        graph = torch.acme.CUDAGraph()
+        with torch.acme.graph(graph):
+            torch.ops.outback_gil.is_slow(x)
+        graph.replay()
+        graph.replay()
+        print("ends")
+        """
+    )
+    assert done.output.splitlines() == ["ran", "ends", "ran", "ran"]
