@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -210,6 +211,20 @@ def test_a_file_that_cannot_be_written_costs_nothing_else(ops, tmp_path):
     assert said.exit_code == 2
     assert "outback: /dev/full cannot be written: No space left on device" in said.output
     assert "aten::mm" in said.output and "aten::mm" in (tmp_path / "a.html").read_text()
+
+
+def test_a_report_that_cannot_be_finished_leaves_the_old_one(ops, tmp_path):
+    old = tmp_path / "b.json"
+    old.write_text("old")
+    (tmp_path / "a.json").write_text(json.dumps(document(row())))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8, hard))
+    try:
+        said = ops("--json", "@b.json", "--read", "@a.json")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert f"{old} cannot be written: File too large" in said.output
+    assert old.read_text() == "old" and len(list(tmp_path.iterdir())) == 2
 
 
 @pytest.mark.skipif(

@@ -2,19 +2,17 @@
 
 namespace outback::ops {
 
-C10_NOINLINE lent_argument<at::Tensor>::~lent_argument() = default;
+template <one_tensor Argument>
+C10_NOINLINE lent_argument<Argument>::~lent_argument() = default;
 
-C10_NOINLINE void lent_argument<at::Tensor>::lend(kernel_call& call, const at::Tensor& argument,
-                                                  access how, mixing allowed) {
+template <one_tensor Argument>
+C10_NOINLINE void lent_argument<Argument>::lend(kernel_call& call, const Argument& argument,
+                                                access how, mixing allowed) {
   lent_ = call.lend(argument, how, allowed);
 }
 
-C10_NOINLINE lent_argument<std::optional<at::Tensor>>::~lent_argument() = default;
-
-C10_NOINLINE void lent_argument<std::optional<at::Tensor>>::lend(
-    kernel_call& call, const std::optional<at::Tensor>& argument, access how, mixing allowed) {
-  lent_ = call.lend(argument, how, allowed);
-}
+template struct lent_argument<at::Tensor>;
+template struct lent_argument<std::optional<at::Tensor>>;
 
 C10_NOINLINE lent_argument<at::ITensorListRef>::~lent_argument() = default;
 

@@ -30,6 +30,10 @@ constexpr access write_of() {
   return is_result || is_fill ? access::overwrite : access::write;
 }
 
+template <class Argument>
+concept one_tensor =
+    std::is_same_v<Argument, at::Tensor> || std::is_same_v<Argument, std::optional<at::Tensor>>;
+
 /// What the kernel gets in place of an argument. One that holds no tensor stays as it is.
 ///
 /// Those that lend are compiled once, and not in each signature's call.
@@ -43,34 +47,22 @@ struct lent_argument {
   }
 };
 
-template <>
-struct lent_argument<at::Tensor> {
+template <one_tensor Argument>
+struct lent_argument<Argument> {
   lent_argument() = default;
   lent_argument(const lent_argument&) = delete;
   lent_argument& operator=(const lent_argument&) = delete;
   ~lent_argument();
 
-  void lend(kernel_call& call, const at::Tensor& argument, access how, mixing allowed);
-  at::Tensor& get(const at::Tensor& /*argument*/) { return lent_; }
+  void lend(kernel_call& call, const Argument& argument, access how, mixing allowed);
+  Argument& get(const Argument& /*argument*/) { return lent_; }
 
  private:
-  at::Tensor lent_;
+  Argument lent_;
 };
 
-template <>
-struct lent_argument<std::optional<at::Tensor>> {
-  lent_argument() = default;
-  lent_argument(const lent_argument&) = delete;
-  lent_argument& operator=(const lent_argument&) = delete;
-  ~lent_argument();
-
-  void lend(kernel_call& call, const std::optional<at::Tensor>& argument, access how,
-            mixing allowed);
-  std::optional<at::Tensor>& get(const std::optional<at::Tensor>& /*argument*/) { return lent_; }
-
- private:
-  std::optional<at::Tensor> lent_;
-};
+extern template struct lent_argument<at::Tensor>;
+extern template struct lent_argument<std::optional<at::Tensor>>;
 
 template <>
 struct lent_argument<at::ITensorListRef> {

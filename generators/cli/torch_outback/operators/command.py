@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from .. import writing
 from ..refused import Refused
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -125,13 +126,24 @@ def _show(lines: Iterable[str], files: dict[Path | None, Callable[[], str]]) -> 
         if file is None:
             continue
         try:
-            file.write_text(text(), encoding="utf-8")
+            _write(file, text())
         except OSError as error:
             failures.append(f"{file} cannot be written: {error.strerror}")
     for line in lines:
         click.echo(line)
     if failures:
         raise Refused("; ".join(failures))
+
+
+def _write(file: Path, text: str) -> None:
+    """The file is whole, or what it was. In place where nothing can be put beside it, and what is
+    no file of a disk: /dev/stdout say, also where it leads to one."""
+    is_of_disk = file.is_file() or not file.exists()
+    is_named_so = not file.is_relative_to("/dev") and not file.is_relative_to("/proc")
+    if is_of_disk and is_named_so and os.access(Path(os.path.realpath(file)).parent, os.W_OK):
+        writing.write_all({file: text})
+    else:
+        writing.write(file, text)
 
 
 def _check_files(script: str | None, *results: Path | None) -> None:
