@@ -63,6 +63,11 @@ CALLS = [
     ("device_state.select:1@1", "torch.acme.set_device(1)", "device 1"),
 ]
 
+# A torch with CUDA's kernels asks every device at the start whether they are its kernels too.
+ASKS_AT_START = torch.acme._outback._native.may_have_twins()
+if ASKS_AT_START:
+    CALLS = [each for each in CALLS if each[0] != "device_info:1@1"]
+
 STATUSES = {
     "internal": ("AcceleratorError | 6", "internal error"),
     "invalid_argument": ("RuntimeError | -", "invalid argument"),
@@ -315,7 +320,8 @@ def run_program(run_python, tmp_path):
 
 @pytest.mark.parametrize("slots", RAISING)
 def test_every_call_below_every_function(run_program, whole_runtime, slots):
-    made = sorted(slot for slot in slots.split() if slot not in NOT_DONE)
+    hidden = {*NOT_DONE, "device_info"} if ASKS_AT_START else NOT_DONE
+    made = sorted(slot for slot in slots.split() if slot not in hidden)
     assert run_program(slots) == made, "no function of the program made the others"
 
 
