@@ -1,6 +1,7 @@
 // The operations of the group. Each checks its tensors, lends them, and hands the transport's own
 // operation to process_group::run.
 #include <utility>
+#include <vector>
 
 #include "backend_template/distributed/checks.h"
 #include "backend_template/distributed/joint_work.h"
@@ -66,8 +67,26 @@ process_group::work process_group::allreduce(tensors& all, const c10d::Allreduce
   check_reduction(what, options.reduceOp, all[0].scalar_type());
   const tensors pieces = all.size() == 1 ? pieces_of(all[0]) : tensors();
   if (pieces.size() <= 1) return reduce_all(std::move(what), all, options);
+  return reduce_pieces(what, all, pieces, options);
+}
+
+process_group::work process_group::reduce_pieces(const operation& what, const tensors& all,
+                                                 const tensors& pieces,
+                                                 const c10d::AllreduceOptions& options) {
+  // All are lent before the first begins: where memory is short, nothing has been sent.
+  std::vector<std::pair<loans, tensors>> lent;
+  for (const at::Tensor& piece : pieces) {
+    loans mine = loans_of(piece);
+    tensors hosts = mine.lend(at::TensorList(piece), use::both, form::numbers);
+    lent.emplace_back(std::move(mine), std::move(hosts));
+  }
   joint_work::works parts;
-  for (const at::Tensor& piece : pieces) parts.push_back(reduce_all(what, {piece}, options));
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    parts.push_back(run(what, std::move(lent[i].first), {{pieces[i]}},
+                        [hosts = std::move(lent[i].second), options, this]() mutable {
+                          return transport_->allreduce(hosts, options);
+                        }));
+  }
   return c10::make_intrusive<joint_work>(std::move(parts), getRank(), what.type, all,
                                          lanes_.of(all[0].device().index()).back);
 }

@@ -24,6 +24,7 @@ namespace {
 struct registry {
   std::mutex mutex;
   std::vector<c10::weak_intrusive_ptr<process_group>> groups;
+  std::atomic<pid_t> process{0};  // that made the last of them
 };
 registry& all_groups() {
   static auto& all = *new registry;
@@ -41,6 +42,7 @@ c10::intrusive_ptr<process_group> process_group::make(c10::intrusive_ptr<c10d::B
   registry& all = all_groups();
   decltype(all.groups) over;  // freed without the lock, as what they hold may want Python's
   const std::lock_guard lock(all.mutex);
+  all.process.store(getpid(), std::memory_order_relaxed);
   const auto first_over = std::partition(all.groups.begin(), all.groups.end(),
                                          [](const auto& weak) { return !weak.expired(); });
   std::move(first_over, all.groups.end(), std::back_inserter(over));
@@ -162,19 +164,23 @@ process_group::work process_group::on_cpu(const on_transport& call) {
   return made;
 }
 
-void process_group::keep(const c10::intrusive_ptr<device_work>& made) {
-  std::vector<c10::intrusive_ptr<device_work>> seen;  // one may end here, and not under the lock
-  const std::lock_guard lock(mutex_);
-  if (coalesced_) coalesced_->push_back(made);
-  // A power of two, so that looking through them costs each operation the same.
-  const size_t count = pending_.size();
-  if (count >= 16 && (count & (count - 1)) == 0) {
-    std::erase_if(pending_, [&](const auto& weak) {
-      const auto& kept = seen.emplace_back(weak.lock());
-      return kept == nullptr || kept->isSuccess() || kept->exception() != nullptr;
-    });
+void process_group::keep(const c10::intrusive_ptr<pending_work>& made) {
+  std::vector<c10::intrusive_ptr<pending_work>> seen;  // one may end here, and not under the lock
+  {
+    const std::lock_guard lock(mutex_);
+    if (coalesced_) coalesced_->push_back(made);
+    // A power of two, so that looking through them costs each operation the same.
+    const size_t count = pending_.size();
+    if (count >= 16 && (count & (count - 1)) == 0) {
+      std::erase_if(pending_, [&](const auto& weak) {
+        const auto& kept = seen.emplace_back(weak.lock());
+        return kept == nullptr || kept->isSuccess() || kept->exception() != nullptr;
+      });
+    }
+    pending_.emplace_back(made);
   }
-  pending_.emplace_back(made);
+  // An abort that came after `named` has not found it among those that are pending.
+  if (aborted_) made->abort();
 }
 
 // ---- Coalescing
@@ -201,7 +207,7 @@ process_group::work process_group::endCoalescing() {
 void process_group::abort() {
   aborted_ = true;
   unusable_.store("the group was aborted", std::memory_order_release);
-  std::vector<c10::weak_intrusive_ptr<device_work>> pending;
+  std::vector<c10::weak_intrusive_ptr<pending_work>> pending;
   {
     const std::lock_guard lock(mutex_);
     pending.swap(pending_);
@@ -221,6 +227,8 @@ void process_group::shutdown() {
 
 void process_group::leave_all(std::chrono::steady_clock::time_point deadline) noexcept {
   registry& all = all_groups();
+  // A forked child has no operations, and another thread may have held the lock at the fork.
+  if (all.process.load(std::memory_order_relaxed) != getpid()) return;
   std::vector<c10::weak_intrusive_ptr<process_group>> groups;
   {
     const std::lock_guard lock(all.mutex);
@@ -234,9 +242,10 @@ void process_group::leave_all(std::chrono::steady_clock::time_point deadline) no
 }
 
 void process_group::leave(std::chrono::steady_clock::time_point deadline) noexcept {
+  if (process_ != getpid()) return;
   bool is_over = issuer_.leave(deadline);
   const core::without_interpreter_lock while_it_waits;
-  std::vector<c10::weak_intrusive_ptr<device_work>> pending;
+  std::vector<c10::weak_intrusive_ptr<pending_work>> pending;
   {
     const std::lock_guard lock(mutex_);
     pending.swap(pending_);

@@ -146,8 +146,10 @@ class process_group final : public c10d::Backend {
   loans loans_of(const at::Tensor& any) { return {lanes_, any.device()}; }
   work run(operation what, loans lent, tensor_lists outputs, on_transport call);
   work reduce_all(operation what, const tensors& all, const c10d::AllreduceOptions& options);
+  work reduce_pieces(const operation& what, const tensors& all, const tensors& pieces,
+                     const c10d::AllreduceOptions& options);
   work on_cpu(const on_transport& call);
-  void keep(const c10::intrusive_ptr<device_work>& made);
+  void keep(const c10::intrusive_ptr<pending_work>& made);
   void check_usable(const operation& what) const;
   void leave(std::chrono::steady_clock::time_point deadline) noexcept;
 
@@ -161,8 +163,8 @@ class process_group final : public c10d::Backend {
   issuer issuer_;
 
   std::mutex mutex_;
-  std::vector<c10::weak_intrusive_ptr<device_work>> pending_;  // those that abort ends
-  std::optional<std::vector<work>> coalesced_;                 // since startCoalescing
+  std::vector<c10::weak_intrusive_ptr<pending_work>> pending_;  // those that abort ends
+  std::optional<std::vector<work>> coalesced_;                  // since startCoalescing
 };
 
 }  // namespace outback::distributed

@@ -6,12 +6,17 @@
 #include <torch/library.h>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 
+#include <atomic>
+#include <mutex>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "backend_template/core/devices/device.h"
+#include "backend_template/core/runtime/format.h"
+#include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/distributed/checks.h"
+#include "backend_template/distributed/pending_work.h"
 #include "backend_template/distributed/process_group.h"
 #include "backend_template/distributed/registrations.h"
 
@@ -35,11 +40,11 @@ reduced allreduce(at::TensorList all, const c10::intrusive_ptr<c10d::ProcessGrou
 
 // Copies the result to the device as soon as the transport has it, in the transport's thread, since
 // DistributedDataParallel waits for the future and not for the Work.
-class sparse_work final : public c10d::Work {
+class sparse_work final : public pending_work {
  public:
   sparse_work(operation what, c10::intrusive_ptr<c10d::Work> transports, at::Tensor host,
               at::Tensor device)
-      : Work(what.rank, what.type),
+      : pending_work(what.rank, what.type),
         what_(std::move(what)),
         transports_(std::move(transports)),
         host_(std::move(host)),
@@ -58,20 +63,32 @@ class sparse_work final : public c10d::Work {
   }
 
   bool wait(std::chrono::milliseconds timeout) override {
-    try {
-      transports_->wait(timeout);  // ends after the future, whose callback has completed this Work
-    } catch (...) {
-      std::rethrow_exception(what_.failed(std::current_exception()));
+    {
+      const core::without_interpreter_lock while_it_waits;
+      std::unique_lock lock(mutex_);
+      const auto is_over = [&] { return completed_; };
+      if (timeout == kNoTimeout) {
+        cv_.wait(lock, is_over);
+      } else if (!cv_.wait_for(lock, timeout, is_over)) {
+        std::rethrow_exception(what_.failed(
+            core::format("it is not complete, and wait(timeout) had {} ms", timeout.count())));
+      }
+      if (exception_) std::rethrow_exception(exception_);
     }
-    future_->wait();
-    if (future_->hasError()) std::rethrow_exception(future_->exception_ptr());
+    future_->wait();  // which orders the calling thread's current stream
     return true;
   }
+  bool has_ended(std::chrono::steady_clock::time_point deadline) override {
+    std::unique_lock lock(mutex_);
+    return cv_.wait_until(lock, deadline, [&] { return completed_; });
+  }
+  void abort() override { complete(what_.failed(std::string("it was aborted"))); }
   std::vector<at::Tensor> result() override { return {device_}; }
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override { return future_; }
 
  private:
   void complete(std::exception_ptr error) noexcept {
+    if (ends_.exchange(true)) return;
     try {
       if (!error) {
         const at::AutoDispatchBelowADInplaceOrView as_the_transport_does;
@@ -89,6 +106,7 @@ class sparse_work final : public c10d::Work {
   const c10::intrusive_ptr<c10d::Work> transports_;
   at::Tensor host_, device_;
   const c10::intrusive_ptr<c10::ivalue::Future> future_;
+  std::atomic<bool> ends_{false};  // the transport's answer or an abort completes it
 };
 
 }  // namespace
@@ -104,12 +122,12 @@ process_group::work process_group::allreduce_sparse(tensors& all,
                     ": Gloo has ReduceOp.SUM only for sparse tensors");
   check_reduction(what, options.reduceOp, all[0].scalar_type());
   tensors hosts{all[0].cpu()};
-  return on_cpu([&]() -> work {
-    auto made = c10::make_intrusive<sparse_work>(what, transport_->allreduce(hosts, options),
-                                                 hosts[0], all[0]);
-    made->follow();
-    return made;
-  });
+  issuer_.wait_until_idle();
+  auto made = c10::make_intrusive<sparse_work>(what, transport_->allreduce(hosts, options),
+                                               hosts[0], all[0]);
+  made->follow();
+  keep(made);
+  return made;
 }
 
 void register_sparse_kernels() {

@@ -27,7 +27,7 @@ using below_autograd = at::AutoDispatchBelowADInplaceOrView;
 }  // namespace
 
 device_work::device_work(operation what, loans lent, tensor_lists outputs)
-    : Work(what.rank, what.type),
+    : pending_work(what.rank, what.type),
       what_(std::move(what)),
       lent_(std::move(lent)),
       outputs_(std::move(outputs)),
@@ -244,11 +244,16 @@ c10::intrusive_ptr<c10::ivalue::Future> device_work::getFuture() {
 }
 
 void device_work::complete_in_a_thread() {
-  // Detached, since the transport may wait for a process that never comes.
-  std::thread([self = c10::intrusive_ptr<device_work>::reclaim_copy(this)] {
-    pthread_setname_np(pthread_self(), kWaiterThread);
-    self->complete_lazily(kNoTimeout);
-  }).detach();
+  try {
+    // Detached, since the transport may wait for a process that never comes.
+    std::thread([self = c10::intrusive_ptr<device_work>::reclaim_copy(this)] {
+      pthread_setname_np(pthread_self(), kWaiterThread);
+      self->complete_lazily(kNoTimeout);
+    }).detach();
+  } catch (const std::system_error& none) {
+    complete(
+        what_.failed(std::string("there is no thread that could wait for it: ") + none.what()));
+  }
 }
 
 void device_work::release_resources() {

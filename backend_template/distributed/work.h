@@ -10,6 +10,7 @@
 #include "backend_template/core/timeline/timeline.h"
 #include "backend_template/distributed/loans.h"
 #include "backend_template/distributed/operation.h"
+#include "backend_template/distributed/pending_work.h"
 
 namespace outback::distributed {
 
@@ -21,7 +22,7 @@ namespace outback::distributed {
 /// of a lazy Work, a thread waits for it.
 ///
 /// Thread-safe. Errors are c10d::DistBackendError with the operation's name, rank, group and time.
-class device_work final : public c10d::Work {
+class device_work final : public pending_work {
  public:
   /// Calls the transport, with the loans, and returns its Work.
   using start = std::function<c10::intrusive_ptr<c10d::Work>()>;
@@ -42,9 +43,7 @@ class device_work final : public c10d::Work {
   /// Does nothing if the Work is complete.
   void fail(const std::string& why) noexcept;
 
-  /// Waits until the Work is complete or only a wait would complete it, but not beyond `deadline`.
-  /// Returns whether that is so.
-  bool has_ended(std::chrono::steady_clock::time_point deadline);
+  bool has_ended(std::chrono::steady_clock::time_point deadline) override;
 
   bool isCompleted() override;
   bool isSuccess() const override;

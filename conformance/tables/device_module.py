@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 
-TIERS = ("required", "recommended", "full")
-
 
 @dataclasses.dataclass(frozen=True)
 class Name:

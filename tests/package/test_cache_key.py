@@ -153,3 +153,9 @@ def test_a_cxx_that_cannot_be_started_is_refused(key, monkeypatch, tmp_path):
     monkeypatch.setenv("CXX", f"{compiler} -O2")
     with pytest.raises(Refused, match=f"^CXX={compiler} -O2: {compiler} cannot be started: Exec"):
         key()
+
+
+def test_a_link_to_nowhere_among_the_sources_is_none_of_them(key, tmp_path):
+    before = key()
+    (tmp_path / "registration/.#a.cpp").symlink_to("somebody@machine.1")
+    assert key() == before

@@ -383,6 +383,28 @@ def test_a_backend_without_a_device_tells_why(patient):
     assert found == "no device: the driver is on holiday"
 
 
+def test_an_error_without_a_text_is_told_by_its_kind(patient):
+    patient.torch(more="def empty(size, device): raise RuntimeError")
+    patient.backend("acme", REGISTERS.format(name="acme", count=0))
+    assert patient.examined().problem("contact", "acme: devices")["found"] == "RuntimeError"
+
+
+def test_a_report_of_operators_is_not_written_by_its_probes(patient):
+    patient.torch()
+    writes = """
+import os
+for name in ("OUTBACK_OPERATORS", "OUTBACK_TRACE"):
+    if name in os.environ:
+        open(os.environ[name], "w").write("a probe's")
+"""
+    patient.backend("acme", writes + REGISTERS.format(name="acme", count=1))
+    kept = patient.folder / "report.json"
+    kept.write_text("mine")
+    patient.variables |= {"OUTBACK_OPERATORS": str(kept), "OUTBACK_TRACE": str(kept)}
+    patient.examined()
+    assert kept.read_text() == "mine"
+
+
 def test_a_byte_that_comes_back_changed(patient):
     patient.torch(more="Tensor.tolist = lambda self: [1, 2, 0, 0]")
     patient.backend("acme")

@@ -168,6 +168,17 @@ def test_the_operator_to_write_is_one_that_a_device_has(ops):
         assert skeleton.text(each)
 
 
+def test_an_option_that_would_write_nothing_is_refused(ops):
+    for way in (["--list"], ["--diff", "@a.json", "@a.json"], ["--skeleton", "aten::mm"]):
+        said = ops(*way, "--html", "@page.html", a=document())
+        assert said.exit_code == 2 and f"{way[0]} has nothing for --html" in said.output
+
+
+def test_a_skeleton_is_found_in_another_operators_header():
+    text = skeleton.text("aten::normal_functional")
+    assert "normal_functional" in text and "at::Tensor" in text
+
+
 def test_two_documents_are_compared_by_time(ops):
     before = document(row(), row("aten::add", own_ns=100))
     after = document(row(own_ns=1_000_000, served="vendor"), row("aten::exp", own_ns=50))

@@ -1,4 +1,4 @@
-// The torch release that this source is compiled against. This is the only file that looks at
+// The torch release that this source is compiled against. This is the only C++ that looks at
 // torch's version numbers: a file whose code differs between releases includes it and writes
 // `#if OUTBACK_TORCH_AT_LEAST(2, 12)`.
 #pragma once

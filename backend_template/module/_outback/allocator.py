@@ -52,7 +52,20 @@ def caching_allocator_enable(value: bool = True) -> None:
     """Turns the caching of freed memory on or off; nothing before the backend has started."""
     if not device_module.is_initialized():
         return
-    (twin.member("caching_allocator_enable") or _native.enable_caching)(value)
+    if own := twin.member("caching_allocator_enable"):
+        own(value)
+        _twin.caches = value
+    else:
+        _native.enable_caching(value)
+
+
+class _Twin:
+    """What was last asked of the twin's allocator here, since it has no function that tells."""
+
+    caches = True
+
+
+_twin = _Twin()
 
 
 class caching_allocator_disabled(ContextDecorator):
@@ -68,7 +81,7 @@ class caching_allocator_disabled(ContextDecorator):
         return caching_allocator_disabled()
 
     def __enter__(self) -> None:
-        self._before.append(_native.is_caching_enabled())
+        self._before.append(_native.is_caching_enabled() and _twin.caches)
         caching_allocator_enable(False)
 
     def __exit__(self, *args: Any) -> Literal[False]:
@@ -168,12 +181,21 @@ def _record_memory_history(
     """Records from now on who allocates (enabled="state"), and the last `max_entries` events of
     each device too ("all"); None stops. For _snapshot()."""
     if device_module.is_initialized() and (own := twin.member("memory._record_memory_history")):
+        # What this torch's has, and where it is asked for: their number grows from torch to torch.
+        asked = {
+            "compile_context": compile_context,
+            "global_record_annotations": global_record_annotations,
+            "skip_actions": skip_actions,
+            "device": None if device is None else twin.index(device),
+        }
+        others = {key: it for key, it in asked.items() if it is not None and it is not False}
         own(
             enabled,
             context=context,
             stacks=stacks,
             max_entries=max_entries,
             clear_history=clear_history,
+            **others,
         )
         return
     if isinstance(

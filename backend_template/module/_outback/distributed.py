@@ -5,6 +5,7 @@ made here, or NCCL's (nccl.py).
 
 import atexit
 import functools
+import inspect
 from datetime import timedelta
 from typing import Any
 
@@ -137,17 +138,21 @@ def _is_bound() -> bool:
 def _leave_default_to_vendors() -> None:
     """A group that a vendor registers for the device later becomes the device's default."""
     original = dist.Backend.register_backend
+    arguments = inspect.signature(original)
 
-    def register_backend(
-        kind: str, func: Any, extended_api: bool = False, devices: Any = None, **others: Any
-    ) -> None:
-        given = [devices] if isinstance(devices, str) else devices or []
+    @functools.wraps(original)
+    def register_backend(*args: Any, **kwargs: Any) -> None:
+        given = arguments.bind(*args, **kwargs)
+        devices = given.arguments.get("devices")
+        if isinstance(devices, str):  # torch would take its letters for devices
+            given.arguments["devices"] = devices = [devices]
         defaults = dist.Backend.default_device_backend_map
-        if name in given and kind.lower() != "fake" and defaults.get(name) == KIND:
+        is_fake = str(given.arguments["name"]).lower() == "fake"
+        if name in (devices or ()) and not is_fake and defaults.get(name) == KIND:
             del defaults[name]
-        original(kind, func, extended_api, devices, **others)
+        original(*given.args, **given.kwargs)
 
-    dist.Backend.register_backend = register_backend
+    dist.Backend.register_backend = staticmethod(register_backend)
 
 
 def _serve_monitored_barrier() -> None:

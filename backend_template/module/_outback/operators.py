@@ -8,6 +8,8 @@ import json
 import os
 import platform
 import re
+import secrets
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -129,12 +131,16 @@ class record_operators:
                 f"{name}: this record_operators() records already: make another one for a block "
                 "within its block"
             )
-        self._record = OperatorRecord()
         self._formulas = _formulas()
         _native.begin_recording(list(self._formulas), self._with_stack)
-        self._before = _logged()
-        self._outside = _native.noted_outside_operators()
+        try:
+            self._before = _logged()
+            self._outside = _native.noted_outside_operators()
+        except BaseException:
+            _native.end_recording()
+            raise
         self._begun = time.perf_counter()
+        self._record = OperatorRecord()
         return self._record
 
     def __exit__(self, *_: object) -> None:
@@ -164,7 +170,9 @@ class record_operators:
                 setattr(calls, each, getattr(calls, each) + now - then)
             if arguments is not None:
                 positional = _positional(operator, overload)
-                each_call = self._formulas[operator](arguments[:positional], results)
+                each_call = None
+                if positional is not None:
+                    each_call = self._formulas[operator](arguments[:positional], results)
                 if each_call is not None:
                     calls.flops = (calls.flops or 0) + each_call * (counts[0] - before[0])
         return sorted(found.values(), key=lambda calls: -calls.own_ns)
@@ -219,10 +227,14 @@ def _write(path: str, text: str) -> None:
         with open(path, "w", encoding="utf-8") as to:
             to.write(text)
         return
-    unfinished = f"{path}.{os.getpid()}"
+    # A new file, also where others may write in the folder: it follows no link.
+    unfinished = f"{path}.{secrets.token_hex(8)}"
+    number = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
     try:
-        with open(unfinished, "w", encoding="utf-8") as to:
+        with open(number, "w", encoding="utf-8") as to:
             to.write(text)
+        if os.path.exists(path):
+            shutil.copymode(path, unfinished)
         os.replace(unfinished, path)
     except OSError:
         with contextlib.suppress(OSError):
@@ -234,14 +246,24 @@ def _logged() -> _Logged:
     return {key: (counts, *of_formula) for key, counts, *of_formula in _native.logged_operators()}
 
 
+def _schema(operator: str, overload: str) -> Any:
+    """None if the operator is gone, with the torch.library.Library that had it."""
+    try:
+        return torch._C._get_schema(operator, overload)
+    except RuntimeError:
+        return None
+
+
 def _signature(calls: OperatorCalls) -> str:
-    return str(torch._C._get_schema(calls.operator, calls.overload))
+    schema = _schema(calls.operator, calls.overload)
+    dot = "." if calls.overload else ""
+    return str(schema or f"{calls.operator}{dot}{calls.overload}(...)")
 
 
-def _positional(operator: str, overload: str) -> int:
+def _positional(operator: str, overload: str) -> int | None:
     """How many arguments may stand without their names, as the formulas take them."""
-    arguments = torch._C._get_schema(operator, overload).arguments
-    return sum(not each.kwarg_only for each in arguments)
+    schema = _schema(operator, overload)
+    return schema and sum(not each.kwarg_only for each in schema.arguments)
 
 
 _Formula = Callable[[list[Any], list[Any]], int | None]

@@ -253,10 +253,10 @@ class _Watch(TorchDispatchMode):
                     self._enqueued_use(now, operator, use)
                 elif use.tensor.device.type == "cpu":
                     self._host_use(operator, use)
-        except RaceError:
+            returned = func(*args, **kwargs)
+        except BaseException:  # an operator that has not run has used nothing
             _native.race_withdraw(now)
             raise
-        returned = func(*args, **kwargs)
         for use in plan.results(returned):
             if use.tensor.device.type == name or (asynchronous and use.tensor.is_pinned()):
                 self._enqueued_use(now, operator, use)
@@ -330,8 +330,12 @@ class _Watch(TorchDispatchMode):
 
     def _forget(self) -> None:
         if len(self._operators) > self._remembered:
+            # Other threads add theirs meanwhile, which are newer than what is looked at.
+            known = list(self._operators)
             needed = _native.race_remembered()
-            self._operators = {k: v for k, v in self._operators.items() if k in needed}
+            for each in known:
+                if each not in needed:
+                    self._operators.pop(each, None)
             self._remembered = max(_REMEMBERED, 2 * len(needed))
 
 

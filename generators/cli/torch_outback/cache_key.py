@@ -105,6 +105,8 @@ def _hash_of_files(root: Path, files: Iterable[Path]) -> str:
     """
     digest = hashlib.sha256()
     for file in files:
+        if not file.is_file():  # a link to nowhere, which Emacs makes beside what it edits
+            continue
         content = file.read_bytes()
         digest.update(f"{file.relative_to(root)}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()

@@ -47,7 +47,14 @@ def test_a_late_peer_is_an_error_with_the_operations_name(run_ranks):
     )
 
 
-@pytest.mark.parametrize("operation", ["dist.all_reduce(x, async_op=True)", "dist.irecv(x, 1)"])
+@pytest.mark.parametrize(
+    "operation",
+    [
+        "dist.all_reduce(x, async_op=True)",
+        "dist.irecv(x, 1)",
+        "dist.all_reduce(x.to_sparse(), async_op=True)",
+    ],
+)
 def test_another_thread_may_abort(run_ranks, operation):
     run_ranks(
         f"""
@@ -94,6 +101,33 @@ def test_a_fork_has_no_part_in_the_group(run_ranks):
     )
 
 
+def test_an_abort_while_an_operation_is_begun_ends_it_too(run_ranks):
+    run_ranks(
+        """
+        if torch.acme.get_device_properties(0).is_host_addressable:
+            return  # nothing is copied
+        import threading
+        store = dist.distributed_c10d._get_default_store()
+        x = torch.ones(1 << 18, device="acme")
+        if rank == 0:
+            group = dist.group.WORLD._get_backend(torch.device("acme"))
+            aborting = threading.Timer(0.2, group.abort)
+            aborting.start()
+            try:
+                dist.all_reduce(x)  # gets memory for half a second before it begins
+            except dist.DistBackendError as error:
+                assert "it was aborted" in str(error), error
+            else:
+                raise AssertionError
+            aborting.join()
+            store.set("noticed", "")
+        else:
+            store.wait(["noticed"])
+        """,
+        OUTBACK_FAULTS="host_memory.alloc:1=delay(500ms)",
+    )
+
+
 ENDS_EARLY = """
 import os, sys
 sys.path.insert(0, {folder!r})
@@ -130,6 +164,23 @@ def test_a_process_may_end_without_destroying_its_groups(
 ):
     source = ENDS_EARLY.format(
         folder=folder, store=str(tmp_path / "store"), pending=pending, seconds=seconds
+    )
+    assert run_to_the_end(source).output == "ends"
+
+
+def test_a_fork_does_not_wait_for_its_parents_operations(run_to_the_end, tmp_path, folder):
+    pending = """
+    import time
+    work = dist.all_reduce(x, async_op=True)
+    child = os.fork()
+    if child == 0:
+        sys.exit(0)
+    began = time.monotonic()
+    os.waitpid(child, 0)
+    assert time.monotonic() - began < 4  # five seconds are the parent's, at most
+    """
+    source = ENDS_EARLY.format(
+        folder=folder, store=str(tmp_path / "store"), pending=pending.strip(), seconds=6
     )
     assert run_to_the_end(source).output == "ends"
 

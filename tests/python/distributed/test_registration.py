@@ -173,6 +173,22 @@ def test_a_backend_that_was_built_without_its_group_says_so(run_python):
     assert 'name "gloo", which takes tensors of the CPU' in done.errors
 
 
+def test_a_vendor_registers_its_group_as_torch_has_it(run_python):
+    run_python(
+        """
+        import torch, torch_acme
+        import torch.distributed as dist
+        register = dist.Backend.register_backend
+        group = lambda *given: None
+        register(name="elsewhere", func=group, devices="cpu")
+        assert dist.Backend.default_device_backend_map["acme"] == "outback"
+        register("theirs", group, True, "acme")
+        assert dist.Backend.default_device_backend_map["acme"] == "theirs"
+        assert "a" not in dist.Backend.default_device_backend_map
+        """
+    )
+
+
 def test_symmetric_memory_is_refused():
     from torch.distributed import _symmetric_memory
 

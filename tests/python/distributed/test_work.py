@@ -208,3 +208,22 @@ def test_an_error_of_one_piece_is_the_works(run_ranks):
         """,
         OUTBACK_FAULTS="mem_copy:4=internal",
     )
+
+
+def test_where_a_piece_gets_no_memory_none_is_sent(run_ranks):
+    run_ranks(
+        """
+        if torch.acme.get_device_properties(0).is_host_addressable:
+            return  # nothing is copied
+        x = torch.ones(2 << 20, device="acme")  # two pieces
+        try:
+            dist.all_reduce(x)
+        except torch.OutOfMemoryError:
+            pass
+        else:
+            raise AssertionError
+        dist.all_reduce(x)
+        assert x.cpu().eq(2).all()
+        """,
+        OUTBACK_FAULTS="host_memory.alloc:2=out_of_memory",
+    )

@@ -229,6 +229,41 @@ def test_a_context_without_caching_can_be_entered_again():
         context.__exit__(None, None, None)
 
 
+class OfATwin:
+    """The functions that a device with a twin has from the twin's module."""
+
+    def __init__(self, monkeypatch):
+        self.calls = []
+        allocator = torch.acme._outback.allocator
+        monkeypatch.setattr(allocator.twin, "member", lambda path, device=None: self.record)
+        monkeypatch.setattr(allocator.twin, "index", lambda device: device + 3)
+
+    def record(self, *args, **kwargs):
+        self.calls.append((args, kwargs))
+
+
+def test_contexts_without_caching_nest_on_a_device_with_a_twin(monkeypatch):
+    torch.acme.init()
+    twin = OfATwin(monkeypatch)
+    with torch.acme.caching_allocator_disabled():
+        with torch.acme.caching_allocator_disabled():
+            pass
+    assert [args for args, _ in twin.calls] == [(False,), (False,), (False,), (True,)]
+
+
+def test_a_twin_records_what_it_is_asked_to(monkeypatch):
+    torch.acme.init()
+    twin = OfATwin(monkeypatch)
+    torch.acme.memory._record_memory_history(device=0, skip_actions=["alloc"], compile_context=True)
+    ((_, asked),) = twin.calls
+    assert (asked["device"], asked["skip_actions"], asked["compile_context"]) == (
+        3,
+        ["alloc"],
+        True,
+    )
+    assert "global_record_annotations" not in asked
+
+
 def test_a_function_can_be_decorated_to_run_without_caching():
     @torch.acme.caching_allocator_disabled()
     def reserved_after(size: int) -> int:

@@ -99,3 +99,50 @@ def test_a_document_takes_the_place_of_nothing_else(run_python, tmp_path, kind):
     )
     assert f"expected a file to write, not one that is a {kind}" in told.output
     assert (tmp_path / "kept.json").read_text() == "kept"
+
+
+def test_an_operator_that_is_gone_is_in_the_report(run_python, tmp_path):
+    file = tmp_path / "report.json"
+    run_python(
+        """
+        import torch
+        def work():
+            library = torch.library.Library("outback_gone", "DEF")
+            library.define("twice(Tensor x) -> Tensor")
+            library.impl("twice", lambda x: x * 2, "PrivateUse1")
+            torch.ops.outback_gone.twice(torch.ones(3, device="acme"))
+            library._destroy()
+        work()
+        """,
+        OUTBACK_OPERATORS=str(file),
+    )
+    rows = {row["operator"]: row for row in json.loads(file.read_text())["operators"]}
+    assert rows["outback_gone::twice"]["signature"] == "outback_gone::twice(...)"
+
+
+def test_a_link_beside_the_file_is_not_followed(tmp_path, monkeypatch):
+    monkeypatch.setattr("secrets.token_hex", lambda size: "0")
+    x = torch.ones(3, device="acme")
+    with acme.record_operators() as record:
+        x.neg()
+    other, link = tmp_path / "other", tmp_path / "report.json.0"
+    other.write_text("kept")
+    link.symlink_to(other)
+    with pytest.raises(FileExistsError):
+        record.save(tmp_path / "report.json")
+    assert other.read_text() == "kept" and link.is_symlink()
+    link.unlink()
+    (tmp_path / "report.json").touch(mode=0o640)
+    record.save(tmp_path / "report.json")
+    assert (tmp_path / "report.json").stat().st_mode & 0o777 == 0o640
+
+
+def test_what_failed_to_begin_may_begin_again(monkeypatch):
+    recording = acme.record_operators()
+    with monkeypatch.context() as broken:
+        broken.setattr(acme._outback._native, "noted_outside_operators", lambda: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            recording.__enter__()
+    with recording as record:
+        torch.ones(3, device="acme").neg()
+    assert "aten::neg" in {row.operator for row in record.operators}

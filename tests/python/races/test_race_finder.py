@@ -70,6 +70,19 @@ def test_a_race_is_told_with_both_operators(watch):
     assert x.tolist() == [[1, 1]] * 4  # the later one has not run
 
 
+def test_an_operator_that_raised_has_used_nothing(watch):
+    watch()
+    x = ones(4)
+    torch.acme.synchronize()
+    with (
+        torch.acme.stream(torch.acme.Stream()),
+        pytest.raises(RuntimeError, match="must be a matrix"),
+    ):
+        torch.mm(x, x)
+    x.add_(1)
+    assert x.tolist() == [2, 2, 2, 2]
+
+
 def test_a_race_may_only_warn(watch):
     watch(on_race="warn")
     x = ones(4)

@@ -88,7 +88,7 @@ def _devices(device: str, report: Report) -> Iterator[Finding]:
     count = told.get("count")
     if count == 0:
         error = told.get("first use") or {}
-        text = error["text"].splitlines()[0] if error else "there are 0 devices"
+        text = _first_line(error) if error else "there are 0 devices"
         yield Finding(
             _SECTION,
             f"{device}: devices",
@@ -102,6 +102,11 @@ def _devices(device: str, report: Report) -> Iterator[Finding]:
     if error := told.get("facts_error"):
         text = one_line(f"its facts cannot be read: {explaining.told(error)}")
         yield Finding(_SECTION, f"{device}: facts", text, PROBLEM, "see the driver's own tools")
+
+
+def _first_line(error: dict[str, str]) -> str:
+    """What it says, or what it is where it says nothing."""
+    return next(iter(error["text"].splitlines()), error["kind"])
 
 
 def _steps(device: str, report: Report) -> Iterator[Finding]:
@@ -118,7 +123,7 @@ def _steps(device: str, report: Report) -> Iterator[Finding]:
         yield Finding(
             _SECTION,
             name,
-            one_line(error["text"].splitlines()[0] if error["text"] else error["kind"]),
+            one_line(_first_line(error)),
             NOTE if lacks else PROBLEM,
             advice or ("the runtime has none" if lacks else "`outback conformance` tells more"),
             command,

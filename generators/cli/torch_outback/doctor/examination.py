@@ -116,7 +116,8 @@ def _contact(backend: Backend) -> str:
 
 def _environment() -> dict[str, str]:
     """This process's, but that torch loads nothing by itself, and that no file is written."""
-    ours = {name: text for name, text in os.environ.items() if name != "OUTBACK_TRACE"}
+    writing = ("OUTBACK_TRACE", "OUTBACK_OPERATORS", "OUTBACK_OPERATORS_STACK")
+    ours = {name: text for name, text in os.environ.items() if name not in writing}
     return ours | {backends.AUTOLOAD: "0"}
 
 

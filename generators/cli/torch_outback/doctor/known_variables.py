@@ -123,6 +123,7 @@ THEIRS: dict[str, str] = {
     "; all else does not",
     "PYTORCH_ALLOC_CONF": "PyTorch's: sets up the caching allocator",
     "PYTORCH_CUDA_ALLOC_CONF": "PyTorch's: sets up the caching allocator of torch.cuda",
+    "OUTBACK_DIGITS": "of examples/train_digits: where its data is",
     "ZE_AFFINITY_MASK": "Level Zero's: which devices there are",
     "ZE_FLAT_DEVICE_HIERARCHY": "Level Zero's: whether a tile is a device",
     "CUDA_DEVICE_ORDER": "CUDA's: the order of the devices",
@@ -172,7 +173,7 @@ def _can_be_written(value: str) -> bool:
 
 
 def _size(value: str) -> int:
-    found = re.fullmatch(r"([0-9]+)([KMG]?)", value)
+    found = re.fullmatch(r"([0-9]+)([KMG]?)", value.upper())
     return int(found.group(1)) << {"": 0, "K": 10, "M": 20, "G": 30}[found.group(2)] if found else 0
 
 

@@ -93,6 +93,13 @@ def ops(
     ways = [script, to_read, to_compare, lists, operator]
     if sum(map(bool, ways)) != 1:
         raise Refused("outback ops takes one of: a SCRIPT, --read, --diff, --list, --skeleton")
+    for option, file, others in (
+        ("--json", json_to, {"--diff": to_compare, "--skeleton": operator}),
+        ("--html", html_to, {"--diff": to_compare, "--skeleton": operator, "--list": lists}),
+    ):
+        for other, is_given in others.items():
+            if file and is_given:
+                raise Refused(f"{other} has nothing for {option}: leave it out")
     model = gain.read_model(model_text)
     _check_files(script if not is_module else None, json_to, html_to)
     if operator:

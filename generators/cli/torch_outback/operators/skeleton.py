@@ -77,8 +77,11 @@ def _headers() -> Path:
 
 def _overloads(folder: Path, name: str) -> list[_Overload]:
     """In the headers' order, which begins with out=; those that return new tensors come first."""
-    # "__and__" and "__iand__" are in and_ops.h.
-    names = (name, name.removesuffix("_"), name.strip("_"), name.strip("_").removeprefix("i"))
+    # "__and__" and "__iand__" are in and_ops.h, "normal_functional" in normal_ops.h.
+    names = (
+        *(name, name.removesuffix("_"), name.strip("_"), name.strip("_").removeprefix("i")),
+        name.removesuffix("_functional"),
+    )
     headers = [folder / f"{each}_ops.h" for each in names]
     header = next((it for it in headers if it.is_file()), None)
     if header is None:
