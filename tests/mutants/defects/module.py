@@ -56,4 +56,30 @@ MUTANTS = (
         new="    return tensor",
         found_by="tests/python/ecosystem/test_multiprocessing.py::test_what_is_kept",
     ),
+    Mutant(
+        name="the_interpreter_ends_under_a_replay",
+        breaks="A process that ends while a graph runs an operator in Python crashes.",
+        file="backend_template/module/at_exit.cpp",
+        old="  core::host_program::wait_for_all(std::chrono::steady_clock::now() + kForReplays);\n",
+        new="",
+        found_by="tests/python/graphs/test_gil.py::test_a_process_ends_after_its_replays",
+    ),
+    Mutant(
+        name="the_interpreter_ends_under_a_group",
+        breaks="A thread of Gloo's drops a tensor after the interpreter's end: std::terminate.",
+        file="backend_template/distributed/process_group.cpp",
+        old="  await_idle_threads(deadline);\n",
+        new="",
+        found_by="tests/python/distributed/test_endings.py::"
+        "test_a_process_ends_after_its_threads_have_dropped_their_tensors",
+    ),
+    Mutant(
+        name="what_raised_has_run",
+        breaks="The race finder takes an operator that raised for one that used its tensors.",
+        file="backend_template/module/_outback/sanitizer.py",
+        old="        except BaseException:  # an operator that has not run has used nothing",
+        new="        except RaceError:",
+        found_by="tests/python/races/test_race_finder.py::"
+        "test_an_operator_that_raised_has_used_nothing",
+    ),
 )
