@@ -8,7 +8,6 @@ import json
 import os
 import platform
 import re
-import secrets
 import shutil
 import sys
 import time
@@ -228,7 +227,7 @@ def _write(path: str, text: str) -> None:
             to.write(text)
         return
     # A new file, also where others may write in the folder: it follows no link.
-    unfinished = f"{path}.{secrets.token_hex(8)}"
+    unfinished = f"{path}.{os.urandom(8).hex()}"
     number = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
     try:
         with open(number, "w", encoding="utf-8") as to:
