@@ -55,7 +55,10 @@ void joint_work::abort() {
 std::vector<at::Tensor> joint_work::result() {
   TORCH_CHECK(result_.has_value(), core::backend_name(),
               ": result() is for one operation; get_future() has the value of several");
-  TORCH_CHECK(isCompleted(), core::backend_name(), ": call wait() before result()");
+  const bool are_over = std::all_of(parts_.begin(), parts_.end(), [](const auto& part) {
+    return part->isSuccess() || part->exception() != nullptr;
+  });
+  TORCH_CHECK(are_over, core::backend_name(), ": call wait() before result()");
   return outputs_;
 }
 

@@ -215,7 +215,11 @@ int device_work::sourceRank() const {
 }
 
 std::vector<at::Tensor> device_work::result() {
-  TORCH_CHECK(isCompleted(), what_.text(), ": call wait() before result()");
+  {
+    // As wait() leaves it: the copies are enqueued, and the current stream is behind them.
+    const std::lock_guard lock(mutex_);
+    TORCH_CHECK(completed_, what_.text(), ": call wait() before result()");
+  }
   TORCH_CHECK(outputs_.size() <= 1, what_.text(),
               ": result() is for one list of tensors; get_future() has the value");
   return outputs_.empty() ? std::vector<at::Tensor>() : outputs_.front();

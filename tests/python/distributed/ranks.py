@@ -31,8 +31,12 @@ def fork(size: int) -> tuple[int, list[int]]:
 
 def start(rank: int, size: int, store: str, **options: Any) -> None:
     """The default group. Nothing is named unless `options` do."""
+    import torch
     import torch.distributed as dist
 
+    # In a fork torch makes its pool of threads anew where it is asked for first. Two threads of
+    # autograd, of two devices, would ask at once, and one would find none.
+    torch.set_num_threads(torch.get_num_threads())
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     options.setdefault("timeout", TIMEOUT)
     keys = dist.FileStore(store, size)

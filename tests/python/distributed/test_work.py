@@ -154,6 +154,21 @@ def test_an_error_of_the_runtime_is_the_works(run_ranks):
     )
 
 
+def test_the_result_can_be_had_after_wait(run_ranks):
+    """Whose copies are enqueued then, and need not be done."""
+    run_ranks(
+        """
+        for size in (3, 2 << 20):  # the second goes in two pieces
+            x = torch.ones(size, device="acme")
+            work = dist.all_reduce(x, async_op=True)
+            work.wait()
+            assert work.result()[0] is x
+            assert x.cpu().eq(2).all()
+        """,
+        OUTBACK_FAULTS="mem_copy:2=delay(200ms);mem_copy:7=delay(200ms)",
+    )
+
+
 def test_large_tensors_go_in_pieces(run_ranks):
     """Which nobody sees: one Work, with the tensor as its result."""
     run_ranks(
