@@ -83,6 +83,13 @@ class sparse_work final : public pending_work {
     return cv_.wait_until(lock, deadline, [&] { return completed_; });
   }
   void abort() override { complete(what_.failed(std::string("it was aborted"))); }
+  // The group's weak references keep no memory, as with device_work.
+  void release_resources() override {
+    transports_.reset();
+    host_.reset();
+    device_.reset();
+    future_.reset();
+  }
   std::vector<at::Tensor> result() override { return {device_}; }
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override { return future_; }
 
@@ -103,9 +110,9 @@ class sparse_work final : public pending_work {
   }
 
   const operation what_;
-  const c10::intrusive_ptr<c10d::Work> transports_;
+  c10::intrusive_ptr<c10d::Work> transports_;
   at::Tensor host_, device_;
-  const c10::intrusive_ptr<c10::ivalue::Future> future_;
+  c10::intrusive_ptr<c10::ivalue::Future> future_;
   std::atomic<bool> ends_{false};  // the transport's answer or an abort completes it
 };
 

@@ -169,6 +169,22 @@ def test_the_result_can_be_had_after_wait(run_ranks):
     )
 
 
+def test_a_sparse_reduction_keeps_no_memory(run_ranks):
+    run_ranks(
+        """
+        import time
+        before = torch.acme.memory_allocated()
+        x = torch.ones(100_000, device="acme").to_sparse()
+        dist.all_reduce(x)
+        del x
+        until = time.monotonic() + 20  # a thread of Gloo's has it for a moment longer
+        while torch.acme.memory_allocated() > before and time.monotonic() < until:
+            time.sleep(0.01)
+        assert torch.acme.memory_allocated() == before
+        """
+    )
+
+
 def test_large_tensors_go_in_pieces(run_ranks):
     """Which nobody sees: one Work, with the tensor as its result."""
     run_ranks(
