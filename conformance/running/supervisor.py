@@ -135,7 +135,8 @@ class Supervisor:
                 if event["event"] == "refused":
                     raise WorkerFailed(event["error"])
                 if event["event"] == "bye":
-                    return worker.leave()
+                    # Who has stopped the run asks for no more, and torch takes long to end.
+                    return "" if self._stop.is_set() else worker.leave()
                 if result := _follow(event, running, worker):
                     ran.append(running.address)
                     self._record(running, result)

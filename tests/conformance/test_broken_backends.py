@@ -39,11 +39,18 @@ def request(
 
 
 def found(servers: Servers, asked: Request, items: list[Item]) -> dict[str, dict]:
-    """What became of the entries, by id."""
-    told: list[dict] = []
-    with Run(asked, told.append, servers) as run:
+    """What became of the entries, by id. The last result ends the run, and the worker with it: the
+    end of an interpreter with torch in it takes as long as all before it, and is not asked for."""
+    told: dict[str, dict] = {}
+
+    def hear(entry: dict) -> None:
+        told[entry["id"]] = entry
+        if len(told) == len(items):
+            run.stop()
+
+    with Run(asked, hear, servers) as run:
         run.run(items)
-    return {each["id"]: each for each in told}
+    return told
 
 
 def id_of(defect: Defect) -> str:
