@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,32 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HERE), os.environ.g
 
 from product import Product  # noqa: E402
 
+from conformance.pytorch_tests.settings import SHARED_ON_DEVICE  # noqa: E402
 from conformance.run import Servers  # noqa: E402
+from conformance.running.forked import ForkServer  # noqa: E402
+
+# What PyTorch's helpers for tests import, and that does not ask whether there is a backend: more
+# than a second for each worker. A run of a user's imports it with the backend loaded, and so do the
+# programs of test_pytorch_tests.py that show a failure again.
+OF_THE_HELPERS = (
+    *("torch._inductor.utils", "torch.utils.cpp_extension", "torch.onnx"),
+    *(name for name in ("pytest", "expecttest", "hypothesis") if find_spec(name)),
+)
+
+
+class SharedServers(Servers):
+    """Those of all tests."""
+
+    def of(self, shared: tuple[str, ...], **environment: str) -> ForkServer:
+        if shared == SHARED_ON_DEVICE:
+            shared += OF_THE_HELPERS
+        return super().of(shared, **environment)
 
 
 @pytest.fixture(scope="session")
 def servers() -> Iterator[Servers]:
     """What forks the workers of all tests: its imports take seconds."""
-    with Servers() as servers:
+    with SharedServers() as servers:
         yield servers
 
 
