@@ -51,7 +51,7 @@ def op_info(name: str, op: Callable, **more: Any) -> OpInfo:
 
 def is_plain(x: torch.Tensor) -> bool:
     """Whether it is of the samples as they are, rather than in another form."""
-    return x.is_contiguous() and x.dim() == 2 and x.numel() > 0
+    return x.is_contiguous() and x.dim() == 2 and x.numel() > 0 and not x.is_neg()
 
 
 def ends(name: str, how: Callable[[], Any]) -> OpInfo:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import lent
 import pytest
+
+from conformance.run import Servers
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def pytest_of(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
-    """Of a vendor, with one test of his own."""
+def pytest_of(
+    folder: Path, *arguments: str, servers: Servers | None = None
+) -> subprocess.CompletedProcess:
+    """Of a vendor, with one test of his own. The workers are forked by what `servers` lends, or as
+    they are for a vendor."""
     (folder / "test_own.py").write_text("def test_own():\n    pass\n")
     command = [sys.executable, "-m", "pytest", "-p", "conformance.pytest_plugin", "-rA"]
     command += ["-p", "no:cacheprovider", "--conformance-device=cpu", *arguments]
@@ -21,7 +28,11 @@ def pytest_of(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
     paths = os.pathsep.join((str(ROOT), os.environ["PYTHONPATH"]))
     environment = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
     environment |= {"PYTHONPATH": paths, "COLUMNS": "200"}
-    return subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True)
+    with contextlib.ExitStack() as lends:
+        if servers is not None:
+            environment |= lends.enter_context(lent.lending(servers, folder))
+            command += ["-p", "lent"]
+        return subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True)
 
 
 def test_entries_are_tests_beside_the_vendors_own(tmp_path):
@@ -40,8 +51,9 @@ def test_entries_are_tests_beside_the_vendors_own(tmp_path):
     assert "2 of 8 entries declared unsupported; 2 pass, 2 fail, 0 crash" in said
 
 
-def test_k_chooses_and_a_late_end_of_a_worker_fails_the_run(tmp_path):
-    done = pytest_of(tmp_path, "--conformance-suite=dying", "-k", "dying and (aborts or leaks)")
+def test_k_chooses_and_a_late_end_of_a_worker_fails_the_run(tmp_path, servers):
+    words = "dying and (aborts or leaks)"
+    done = pytest_of(tmp_path, "--conformance-suite=dying", "-k", words, servers=servers)
     assert done.returncode == 1
     assert "SIGABRT" in done.stdout
     # In the summary, or as the failure of its test where the worker had ended before it was asked.
@@ -58,16 +70,19 @@ def test_k_chooses_and_a_late_end_of_a_worker_fails_the_run(tmp_path):
         ("--conformance-timeout=nan", "--conformance-timeout: invalid seconds value: 'nan'"),
     ],
 )
-def test_what_cannot_be_run_ends_pytest(tmp_path, given, says):
-    done = pytest_of(tmp_path, "--conformance-suite=plain", given)
+def test_what_cannot_be_run_ends_pytest(tmp_path, servers, given, says):
+    done = pytest_of(tmp_path, "--conformance-suite=plain", given, servers=servers)
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert says in done.stderr
 
 
 @pytest.mark.parametrize("processes", [[], ["-n", "2"]])
-def test_a_run_in_which_nothing_passed_is_not_green(tmp_path, processes):
+def test_a_run_in_which_nothing_passed_is_not_green(tmp_path, servers, processes):
     words = "plain and (is_skipped or is_unsupported)"
-    done = pytest_of(tmp_path, "--conformance-suite=plain", "-k", words, *processes)
+    lends = None if processes else servers  # those of pytest-xdist have servers of their own here
+    done = pytest_of(
+        *(tmp_path, "--conformance-suite=plain", "-k", words, *processes), servers=lends
+    )
     assert done.returncode == 1, done.stdout
     assert "2 skipped" in done.stdout
     assert "1 of 2 entries declared unsupported; 0 pass" in done.stdout
@@ -75,11 +90,10 @@ def test_a_run_in_which_nothing_passed_is_not_green(tmp_path, processes):
 
 
 @pytest.mark.parametrize("processes", [[], ["-n", "2"]])
-def test_a_backend_that_crashes_at_each_exit_fails_the_run(tmp_path, processes):
-    backend = "--conformance-import=small_backends.crashes_at_exit"
-    done = pytest_of(
-        tmp_path, "--conformance-suite=plain", backend, "-k", "plain/passes or own", *processes
-    )
+def test_a_backend_that_crashes_at_each_exit_fails_the_run(tmp_path, servers, processes):
+    given = ["--conformance-suite=plain", "--conformance-import=small_backends.crashes_at_exit"]
+    given += ["-k", "plain/passes or own"]
+    done = pytest_of(tmp_path, *given, *processes, servers=servers)
     assert done.returncode == 1, done.stdout
     assert "3 passed" in done.stdout
     assert done.stdout.count("at exit: SIGSEGV, after loading the backend alone too") == 1
