@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import json
 import os
@@ -14,8 +15,9 @@ from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
+import lent
 import pytest
-from product import Product
+from product import Product, Said
 from small_suites.waiting import FOLDER
 
 from conformance import by_schema, document, filtering, session, verdicts
@@ -24,13 +26,29 @@ from conformance.running.refused import Refused
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAIN = ["--device=cpu", "--level=quick", "--package=small_suites", "--suite=plain", "--jobs=1"]
+WAITING = [*PLAIN[:3], "--suite=waiting", "--jobs=1"]
 SCHEMA = json.loads((ROOT / "conformance/schema/report-1.json").read_text())
 GOOD = "passes"
 
 
+@dataclasses.dataclass(frozen=True)
+class Plain:
+    """A run of the whole suite, which several tests look at."""
+
+    said: Said
+    document: Path
+    junit: Path
+
+
 @pytest.fixture(scope="module")
-def made(product: Product) -> dict:
-    return product.document(*PLAIN)
+def plain(product: Product) -> Plain:
+    files = product.folder / "plain.json", product.folder / "plain.xml"
+    return Plain(product(*PLAIN, f"--json={files[0]}", f"--junit={files[1]}"), *files)
+
+
+@pytest.fixture(scope="module")
+def made(plain: Plain) -> dict:
+    return json.loads(plain.document.read_text())
 
 
 # ---- What is refused
@@ -123,8 +141,8 @@ def test_what_is_no_filter_is_refused(text):
 # ---- What a run comes to
 
 
-def test_a_failure_fails_the_run_and_the_first_line_counts_the_unsupported(product):
-    said = product(*PLAIN)
+def test_a_failure_fails_the_run_and_the_first_line_counts_the_unsupported(plain):
+    said = plain.said
     assert said.status == 1
     first = "2 of 8 entries declared unsupported; 2 pass, 3 fail, 0 crash, 0 timeout, 0 expected, 1"
     assert said.out.startswith(first)
@@ -214,9 +232,8 @@ def test_the_schema_refuses_what_is_no_document(made, change, says):
     assert says in "\n".join(by_schema.problems(made, SCHEMA, SCHEMA))
 
 
-def test_the_first_line_of_the_document_counts_the_unsupported(product):
-    product.document(*PLAIN)
-    first = (product.folder / "document.json").read_text().splitlines()[0]
+def test_the_first_line_of_the_document_counts_the_unsupported(plain):
+    first = plain.document.read_text().splitlines()[0]
     assert first.startswith('{"headline": "2 of 8 entries declared unsupported; 2 pass, 3 fail')
 
 
@@ -228,11 +245,9 @@ def test_the_score_is_of_what_has_an_answer(made):
     assert document.score(dict.fromkeys(verdicts.VERDICTS, 0)) is None
 
 
-def test_junit_has_every_entry_with_its_reason(product, tmp_path):
-    file = tmp_path / "junit.xml"
-    product(*PLAIN, f"--junit={file}")
-    assert "2 of 8 entries declared unsupported" in file.read_text().splitlines()[0]
-    root = ElementTree.parse(file).getroot()
+def test_junit_has_every_entry_with_its_reason(plain):
+    assert "2 of 8 entries declared unsupported" in plain.junit.read_text().splitlines()[0]
+    root = ElementTree.parse(plain.junit).getroot()
     assert (root.get("tests"), root.get("failures"), root.get("skipped")) == ("8", "3", "3")
     cases = {case.get("name"): case for case in root.iter("testcase")}
     assert cases["fails_with_words"].find("failure").get("message") == "the words"
@@ -241,21 +256,23 @@ def test_junit_has_every_entry_with_its_reason(product, tmp_path):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
-def test_whatever_a_message_holds_the_reports_are_written(tmp_path, encoding):
+def test_whatever_a_message_holds_the_reports_are_written(servers, tmp_path, encoding):
     files = [tmp_path / name for name in ("a.json", "a.html", "a.xml", "a.svg", "a.relay")]
     options = ("json", "html", "junit", "badge", "relay")
     given = [f"--{name}={file}" for name, file in zip(options, files, strict=True)]
-    program = "from conformance.command import main; main()"
+    program = "import lent; from conformance.command import main; main()"
     paths = os.pathsep.join((str(ROOT), os.environ["PYTHONPATH"]))
-    done = subprocess.run(
-        [
-            *(sys.executable, "-c", program, *PLAIN[:3], "--suite=hostile", *given),
-            "--import=small_backends.has_a_strange_version",
-        ],
-        env={**os.environ, "PYTHONPATH": paths, "PYTHONIOENCODING": encoding},
-        capture_output=True,
-        check=False,
-    )
+    more = {"PYTHONPATH": paths, "PYTHONIOENCODING": encoding}
+    with lent.lending(servers, tmp_path) as lends:
+        done = subprocess.run(
+            [
+                *(sys.executable, "-c", program, *PLAIN[:3], "--suite=hostile", *given),
+                "--import=small_backends.has_a_strange_version",
+            ],
+            env={**os.environ, **more, **lends},
+            capture_output=True,
+            check=False,
+        )
     assert done.returncode == 1 and done.stderr == b""
     assert b"<script>[/bold] \\ud800" in done.stdout and b"\x1b" not in done.stdout
     assert b"has_a_strange_version 1[/red]" in done.stdout
@@ -294,7 +311,7 @@ def started(folder: Path, *arguments: str) -> subprocess.Popen:
     )
     paths = os.pathsep.join((str(ROOT), os.environ["PYTHONPATH"]))
     return subprocess.Popen(
-        [sys.executable, "-c", program, *PLAIN[:3], "--suite=waiting", "--jobs=1", *arguments],
+        [sys.executable, "-c", program, *WAITING, *arguments],
         env={**os.environ, FOLDER: str(folder), "PYTHONPATH": paths},
         text=True,
         stderr=subprocess.PIPE,
@@ -325,7 +342,7 @@ def test_no_worker_outlives_a_run_that_was_killed(tmp_path):
     wait_for(run, lambda: not worker.exists())
 
 
-def test_an_interrupted_run_leaves_what_it_has_and_is_gone_on_with(tmp_path):
+def test_an_interrupted_run_leaves_what_it_has_and_is_gone_on_with(product, tmp_path):
     file = tmp_path / "document.json"
     run = started(tmp_path, f"--json={file}")
     wait_for(run, lambda: "waits" in marks(tmp_path))
@@ -339,9 +356,9 @@ def test_an_interrupted_run_leaves_what_it_has_and_is_gone_on_with(tmp_path):
     assert [entry["name"] for entry in partial["entries"]] == ["passes_at_once"]
 
     (tmp_path / "go").touch()
-    other = started(tmp_path, f"--json={file}", "--resume", "-k", "waits")
-    assert "is a run with another filter" in other.communicate(timeout=60)[1]
-    assert other.returncode == 2
+    other = product(*WAITING, f"--json={file}", "--resume", "-k", "waits")
+    assert "is a run with another filter" in other.err
+    assert other.status == 2
     assert started(tmp_path, f"--json={file}", "--resume").wait(60) == 0
     whole = document.load(file)
     assert whole["complete"] and whole["totals"]["pass"] == 2
