@@ -32,6 +32,7 @@ SOURCE = f"{__package__}.source"
 SHARED = (
     *(database.partition(":")[0] for database in (DEFAULT_OP_DB, DEFAULT_MODULE_DB)),
     *(DEFAULT_OPTIM_DB.partition(":")[0], f"{__package__}.catalog", f"{__package__}.checks"),
+    "torch._decomp.decompositions_for_jvp",  # which forward mode AD imports the first time
 )
 
 
