@@ -10,6 +10,8 @@ from product import Product
 
 from conformance import document, program
 from conformance.backend import Backend
+from conformance.request import Request
+from conformance.run import Run
 from conformance.running import interpreter
 
 ARGUMENTS = ["--device=cpu", "--level=quick", "--package=small_suites", "--timeout=8", "--jobs=2"]
@@ -84,6 +86,20 @@ def test_a_failure_has_the_command_that_runs_it_alone(found, product):
     )
     again = product.document(*ARGUMENTS, "--suite=plain", "-k", "plain/raises")
     assert [entry["name"] for entry in again["entries"]] == ["raises"]
+
+
+def test_a_run_that_is_stopped_does_not_ask_how_its_worker_ends(servers):
+    words = "leaks_an_exit_code_alone"
+    asked = Request("cpu", suites=("dying",), filter=words, package="small_suites")
+    told = []
+
+    def hear(entry: dict) -> None:
+        told.append(entry["verdict"])
+        run.stop()
+
+    with Run(asked, hear, servers) as run:
+        run.run(run.catalog().selected)
+    assert told == ["pass"] and run.unclean_exits == []
 
 
 def test_a_program_may_say_what_is_no_text():
