@@ -12,7 +12,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1]))
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH")]))
 
-from product import Product  # noqa: E402
+from product import PLAIN, Plain, Product  # noqa: E402
 
 from conformance.pytorch_tests.settings import SHARED_ON_DEVICE  # noqa: E402
 from conformance.run import Servers  # noqa: E402
@@ -46,3 +46,9 @@ def servers() -> Iterator[Servers]:
 @pytest.fixture(scope="session")
 def product(servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> Product:
     return Product(servers, tmp_path_factory.mktemp("product"))
+
+
+@pytest.fixture(scope="session")
+def plain(product: Product) -> Plain:
+    files = product.folder / "plain.json", product.folder / "plain.xml"
+    return Plain(product(*PLAIN, f"--json={files[0]}", f"--junit={files[1]}"), *files)

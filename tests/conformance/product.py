@@ -14,6 +14,8 @@ from conformance import run
 from conformance.command import conformance
 from conformance.run import Servers
 
+PLAIN = ["--device=cpu", "--level=quick", "--package=small_suites", "--suite=plain", "--jobs=1"]
+
 
 @dataclasses.dataclass(frozen=True)
 class Said:
@@ -43,3 +45,12 @@ class Product:
         said = self(*arguments, f"--json={file}")
         assert said.status in (0, 1), said
         return json.loads(file.read_text())
+
+
+@dataclasses.dataclass(frozen=True)
+class Plain:
+    """A run of the whole suite `plain`, which many tests look at; nobody changes its files."""
+
+    said: Said
+    document: Path
+    junit: Path

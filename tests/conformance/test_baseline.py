@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import json
 
 import pytest
+from product import PLAIN
 
 from conformance import baseline, document, verdicts
 
@@ -86,22 +88,20 @@ def test_the_versions_that_differ_are_told():
     }
 
 
-def test_a_run_says_what_has_changed_since_its_baseline(product):
-    plain = ["--device=cpu", "--level=quick", "--package=small_suites", "--suite=plain"]
-    before = product.document(*plain)
+def test_a_run_says_what_has_changed_since_its_baseline(product, plain):
+    before = json.loads(plain.document.read_text())
     older = product.folder / "older.json"
     for entry in before["entries"]:
         entry["verdict"] = "pass" if entry["name"] == "raises" else entry["verdict"]
     document.save(before, older)
-    said = product(*plain, f"--baseline={older}")
+    said = product(*PLAIN, f"--baseline={older}")
     assert said.status == 1
     assert "1  broke" in said.out and "0  mended" in said.out
     assert "plain/raises: pass, now fail" in said.out
 
 
 def test_what_is_unsupported_and_passed_before_fails_the_run(product):
-    plain = ["--device=cpu", "--level=quick", "--package=small_suites", "--suite=plain"]
-    plain += ["-k", "passes or is_unsupported"]
+    plain = [*PLAIN, "-k", "passes or is_unsupported"]
     made = product.document(*plain)
     assert document.is_green(made)
     (lacking,) = (entry for entry in made["entries"] if entry["verdict"] == "unsupported")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib.util
 import json
 import os
@@ -17,7 +16,7 @@ from xml.etree import ElementTree
 
 import lent
 import pytest
-from product import Product, Said
+from product import PLAIN, Plain, Product
 from small_suites.waiting import FOLDER
 
 from conformance import by_schema, document, filtering, session, verdicts
@@ -25,25 +24,9 @@ from conformance.running import process
 from conformance.running.refused import Refused
 
 ROOT = Path(__file__).resolve().parents[2]
-PLAIN = ["--device=cpu", "--level=quick", "--package=small_suites", "--suite=plain", "--jobs=1"]
 WAITING = [*PLAIN[:3], "--suite=waiting", "--jobs=1"]
 SCHEMA = json.loads((ROOT / "conformance/schema/report-1.json").read_text())
 GOOD = "passes"
-
-
-@dataclasses.dataclass(frozen=True)
-class Plain:
-    """A run of the whole suite, which several tests look at."""
-
-    said: Said
-    document: Path
-    junit: Path
-
-
-@pytest.fixture(scope="module")
-def plain(product: Product) -> Plain:
-    files = product.folder / "plain.json", product.folder / "plain.xml"
-    return Plain(product(*PLAIN, f"--json={files[0]}", f"--junit={files[1]}"), *files)
 
 
 @pytest.fixture(scope="module")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from product import PLAIN
 
 from conformance import catalog
 from conformance.report import verdicts
@@ -18,7 +20,6 @@ sys.path.insert(0, str(ROOT))
 from tools.dev import suites_page  # noqa: E402
 
 PAGE = (ROOT / "docs/conformance.md").read_text()
-PLAIN = ["--device=cpu", "--level=quick", "--package=small_suites", "--suite=plain", "--jobs=1"]
 
 
 def test_the_table_is_up_to_date():
@@ -54,12 +55,12 @@ def test_the_options_that_it_names_are_the_commands():
     assert len(named) > 8 and named <= known
 
 
-def test_its_lines_make_a_run_green(product, tmp_path):
+def test_its_lines_make_a_run_green(product, plain, tmp_path):
     """The program of the page, of a report in which something fails."""
     (program,) = re.findall(r'python -c "\n(.*?)"\s*> conformance/exp', PAGE, re.DOTALL)
     lines = [line[4:] for line in program.replace('\\"', '"').splitlines()]
-    report = tmp_path / "acme.json"
-    assert product(*PLAIN, f"--json={report}").status == 1
+    assert plain.said.status == 1
+    shutil.copy(plain.document, tmp_path / "acme.json")
     command = [sys.executable, "-c", "\n".join(lines)]
     expected = subprocess.check_output(command, cwd=tmp_path, text=True)
     file = tmp_path / "expectations.txt"
