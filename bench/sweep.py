@@ -46,16 +46,14 @@ def sections(backend: Backend, seconds: float, chosen: str | None = None) -> lis
     with _quiet():
         rows = [
             row
-            for operator in _operators()
-            if chosen is None or chosen in operator.name
+            for operator in _operators(lambda name: chosen is None or chosen in name)
             if (row := _row(backend, operator, SHARE * seconds)) is not None
         ]
         worst = sorted(rows, key=_ratio, reverse=True)[:AGAIN]
         names = {row.name for row in worst}
         again = {
             operator.name: _row(backend, operator, seconds)
-            for operator in _operators()
-            if operator.name in names
+            for operator in _operators(names.__contains__)
         }
     rows = [again.get(row.name) or row for row in rows]
     rows.sort(key=_ratio, reverse=True)
@@ -88,16 +86,17 @@ def _code(operator: Operator, device: torch.device) -> Code:
     return Code("run(input, *args, **kwargs)", values)
 
 
-def _operators() -> Iterator[Operator]:
+def _operators(is_chosen: Callable[[str], bool]) -> Iterator[Operator]:
+    """Samples are made of the chosen ones alone: of all, that takes seconds."""
     from torch.testing._internal.common_methods_invocations import op_db
 
     for info in op_db:
         if info.name in SKIPPED or torch.float32 not in info.supported_dtypes("cpu"):
             continue
-        sample = _sample(info)
-        if sample is not None:
-            variant = f".{info.variant_test_name}" if info.variant_test_name else ""
-            yield Operator(info.name + variant, info.op, sample)
+        variant = f".{info.variant_test_name}" if info.variant_test_name else ""
+        name = info.name + variant
+        if is_chosen(name) and (sample := _sample(info)) is not None:
+            yield Operator(name, info.op, sample)
 
 
 def _sample(info: Any) -> Any:

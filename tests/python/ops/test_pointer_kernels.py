@@ -442,7 +442,15 @@ def put_later(tensor):
     return torch.empty_like(tensor, device="acme").copy_(tensor.pin_memory(), non_blocking=True)
 
 
-@pytest.mark.parametrize("put", [torch.Tensor.acme, put_later], ids=["now", "later"])
+@pytest.fixture(params=["now", "later"])
+def put(request):
+    """How a tensor gets to the device."""
+    if request.param == "now":
+        return torch.Tensor.acme
+    request.getfixturevalue("callbacks")
+    return put_later
+
+
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 @pytest.mark.filterwarnings("ignore:Casting complex values to real")
 @pytest.mark.filterwarnings("ignore:Use of index_")

@@ -10,14 +10,6 @@ pytestmark = [pytest.mark.turns_on_groups, pytest.mark.turns_on_driver]
 MILLISECOND = 10**6  # in cycles
 
 
-@pytest.fixture
-def callbacks(real_streams) -> None:
-    try:
-        torch.acme._sleep(0)
-    except NotImplementedError:
-        pytest.skip("this runtime has no group callbacks")
-
-
 def test_without_callbacks_the_group_is_named(real_streams_absent):
     with pytest.raises(NotImplementedError, match=r"_sleep.*group callbacks"):
         torch.acme._sleep(1)
