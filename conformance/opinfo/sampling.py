@@ -46,6 +46,18 @@ def seed_torch(seed: int) -> None:
         torch.get_device_module(accelerator).manual_seed_all(seed)
 
 
+def note_no_seeds() -> None:
+    """For the rest of this process: OpInfos call torch.manual_seed itself, for each sample and in
+    many a call. It goes on seeding the CPU and the accelerator that is there."""
+    for absent in (torch.cuda, torch.xpu, torch.mtia):
+        if not absent.is_available():
+            absent.manual_seed_all = _ignore
+
+
+def _ignore(seed: int) -> None:
+    pass
+
+
 @functools.lru_cache(maxsize=2)  # of one operator, with gradients and without, for all phases
 def samples_of(
     op: Operator, count: int | None, seed: int, *, requires_grad: bool
