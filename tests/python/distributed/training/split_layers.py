@@ -4,7 +4,7 @@ import torch
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import fully_shard
-from torch.distributed.tensor import DTensor, Replicate, Shard
+from torch.distributed.tensor import Replicate, Shard
 from torch.distributed.tensor.parallel import (
     ColwiseParallel,
     PrepareModuleInput,
@@ -21,15 +21,6 @@ from .network import RATE, Network, batches, shards, train
 def adam(model: nn.Module) -> torch.optim.Optimizer:
     # One by one: some parameters are DTensors, and others are not.
     return torch.optim.AdamW(model.parameters(), lr=RATE, foreach=False)
-
-
-def adam_in_lists(model: nn.Module) -> torch.optim.Optimizer:
-    """A list of DTensors, and one of others: what a DTensor costs is by the call."""
-    groups = [
-        {"params": [each for each in model.parameters() if isinstance(each, DTensor) == split]}
-        for split in (True, False)
-    ]
-    return torch.optim.AdamW(groups, lr=RATE, foreach=True)
 
 
 def by_heads_and_columns(mesh: DeviceMesh, device: torch.device) -> nn.Module:
@@ -79,7 +70,9 @@ def tensor_parallel(world: World) -> Losses:
 def sequence_parallel(world: World) -> Losses:
     mesh = init_device_mesh(world.device.type, (world.size,))
     model = by_places_too(mesh, world.device)
-    return train(model, adam_in_lists(model), batches(world.device))
+    # All are DTensors, in lists: what one costs is by the call.
+    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, foreach=True)
+    return train(model, optimizer, batches(world.device))
 
 
 @form("tensor parallel in fsdp2, 2 x 2", alone, processes=4)
