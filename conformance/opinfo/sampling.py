@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import functools
 import itertools
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import torch
 from torch.nn.utils.rnn import PackedSequence
+from torch.testing._internal import common_utils
+from torch.testing._internal.opinfo import core
 from torch.utils import _pytree as pytree
 
 if TYPE_CHECKING:
-    from torch.testing._internal.opinfo.core import SampleInput
-
     from .operators import Operator
 
 
@@ -44,14 +46,39 @@ def seed_torch(seed: int) -> None:
         torch.get_device_module(accelerator).manual_seed_all(seed)
 
 
+def note_no_seeds() -> None:
+    """For the rest of this process: OpInfos call torch.manual_seed itself, for each sample and in
+    many a call. It goes on seeding the CPU and the accelerator that is there."""
+    for absent in (torch.cuda, torch.xpu, torch.mtia):
+        if not absent.is_available():
+            absent.manual_seed_all = _ignore
+
+
+def _ignore(seed: int) -> None:
+    pass
+
+
 @functools.lru_cache(maxsize=2)  # of one operator, with gradients and without, for all phases
 def samples_of(
     op: Operator, count: int | None, seed: int, *, requires_grad: bool
-) -> list[SampleInput]:
+) -> list[core.SampleInput]:
     """The first `count` samples, or all, made on the CPU; by `seed` the same. Only to copy."""
     seed_everything(seed)
-    samples = op.info.sample_inputs("cpu", op.dtype, requires_grad=requires_grad)
-    return list(itertools.islice(samples, count))
+    with _of_no_test():
+        samples = op.info.sample_inputs("cpu", op.dtype, requires_grad=requires_grad)
+        return list(itertools.islice(samples, count))
+
+
+@contextlib.contextmanager
+def _of_no_test() -> Iterator[None]:
+    """Spares OpInfos their search for the method of unittest's that asks for samples, of which
+    there is none: it reads the source of every frame, twice for each list of samples, which takes
+    longer than all else in a run."""
+    with contextlib.ExitStack() as patches:
+        for module in (common_utils, core):
+            found = mock.patch.object(module, "extract_test_fn", lambda: None, create=True)
+            patches.enter_context(found)
+        yield
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,7 +95,7 @@ class Call:
         return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
 
 
-def place(sample: SampleInput, device: torch.device, *, only_input: bool = False) -> Call:
+def place(sample: core.SampleInput, device: torch.device, *, only_input: bool = False) -> Call:
     """A copy of `sample` with tensors, and arguments that name the CPU, on `device`.
 
     Copies also where `device` is the CPU: an operator may change its arguments. Tensors keep sizes,

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..device import load
 from ..running.source import Entry, Say
-from . import catalog
+from . import catalog, sampling
 from .checks import Checker
 from .settings import Settings
 from .subjects import Subject, describe, key_of
@@ -44,4 +44,5 @@ def open(settings: str, without: tuple[str, ...], say: Say) -> Samples:
     """Loads the backend first: what is described may depend on it."""
     asked = Settings.from_json(settings)
     versions = load(asked.device, asked.imports, ("numpy", "scipy"))
+    sampling.note_no_seeds()
     return Samples(asked, versions, say)

@@ -22,7 +22,7 @@ def train(run_python):
             runpy.run_path(sys.argv[0], run_name="__main__")
             """,
             check=False,
-            imports="import rich.progress, rich.table, sklearn.datasets, torch",
+            imports="import rich.progress, rich.table, sklearn.datasets, torch._dynamo",
         )
 
     return run

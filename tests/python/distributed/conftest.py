@@ -54,17 +54,34 @@ def folder() -> str:
 
 
 @pytest.fixture
-def run_ranks(run_python, tmp_path, folder):
+def run_quietly(run_python):
+    """As run_python, without the warnings of torch and of its profiler, and from one fork server
+    for all that is distributed: it has imported what torch imports at the first collective of some
+    kinds, in each rank again, for longer than most of these programs run."""
+
+    def run(source: str, **how):
+        return run_python(
+            source,
+            imports="import torch, torch._dynamo, torch._inductor",
+            TORCH_CPP_LOG_LEVEL="ERROR",
+            KINETO_LOG_LEVEL="9",
+            **how,
+        )
+
+    return run
+
+
+@pytest.fixture
+def run_ranks(run_quietly, tmp_path, folder):
     """Runs source text in several processes, which have a process group and `rank`. It is the body
     of a function. `group` are arguments of init_process_group, as source text."""
     stores = (str(tmp_path / f"store_{i}") for i in count())
 
     def run(source: str, *, size: int = 2, group: str = "", **how):
         body = textwrap.indent(textwrap.dedent(source), "    ")
-        how.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")  # one fork server, and no warnings of torch
         program = _RANKS.format(
             folder=folder, source=body, size=size, store=next(stores), group=group
         )
-        return run_python(program, **how)
+        return run_quietly(program, **how)
 
     return run

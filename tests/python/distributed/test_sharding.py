@@ -62,9 +62,9 @@ def test_fully_shard_trains(mesh, offload, dtype):
 
 @pytest.mark.turns_on_groups
 @pytest.mark.parametrize("pinned", [True, False])
-def test_parameters_that_are_offloaded_are_those_that_train(run_python, pinned):
+def test_parameters_that_are_offloaded_are_those_that_train(run_quietly, pinned):
     """Also where there is no pinned memory."""
-    run_python(
+    run_quietly(
         f"""
         import os
         os.environ |= {{"GLOO_SOCKET_IFNAME": "lo", "LOCAL_RANK": "0"}}
@@ -94,8 +94,7 @@ def test_parameters_that_are_offloaded_are_those_that_train(run_python, pinned):
         torch.testing.assert_close(got, expected)
         assert expected[2] < expected[0] / 2
         dist.destroy_process_group()
-        """,
-        TORCH_CPP_LOG_LEVEL="ERROR",
+        """
     )
 
 

@@ -32,6 +32,5 @@ def test_a_collective_is_a_piece_of_its_operator(run_ranks):
         assert operators == {{"all_reduce": "c10d::allreduce_", "broadcast": "c10d::broadcast_"}}
         assert pieces["all_reduce"].end <= pieces["broadcast"].end
         assert len({{each.row for each in pieces.values()}}) == 1
-        """,
-        KINETO_LOG_LEVEL="9",
+        """
     )

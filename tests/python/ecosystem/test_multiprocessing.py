@@ -22,9 +22,10 @@ def train(module, inputs, results, received):
     results.put([p.grad for p in module.parameters()])
     received.get()  # who sends has to live until then, as with tensors of the CPU
 
-def describe_parts(nested, results):
+def describe_parts(nested, inbox, outbox):
     assert nested.layout == torch.jagged, nested.layout
-    results.put((str(nested.device), [part.tolist() for part in nested.unbind()]))
+    outbox.put((str(nested.device), [part.tolist() for part in nested.unbind()]))
+    double(inbox, outbox)
 
 def fill(storage, results):
     storage.fill_(1)
@@ -111,9 +112,12 @@ end(process)
 def test_jagged_tensors_go_there_and_back(run_processes):
     run_processes(
         """
-process = start(worker.double)
 last = torch.acme.device_count() - 1
 parts = [torch.arange(2.0 * n).reshape(n, 2) for n in (2, 4, 0, 1)]
+x = torch.nested.nested_tensor(parts, layout=torch.jagged, device=f"acme:{last}")
+x = x.transpose(1, 2).transpose(1, 2)
+process = start(worker.describe_parts, x, inbox, outbox)
+assert outbox.get() == (f"acme:{last}", [part.tolist() for part in parts])
 for device in {"acme:0", f"acme:{last}"}:
     for transposed in (False, True):
         x = torch.nested.nested_tensor(parts, layout=torch.jagged, device=device)
@@ -125,9 +129,6 @@ for device in {"acme:0", f"acme:{last}"}:
         assert y.shape[0] == 4 and y.is_contiguous() != transposed
         assert all(torch.equal(a, b * 2) for a, b in zip(y.unbind(), x.unbind(), strict=True))
 inbox.put(None)
-end(process)
-process = start(worker.describe_parts, x.transpose(1, 2), outbox)
-assert outbox.get() == (device, [part.tolist() for part in parts])
 end(process)
 """
     )

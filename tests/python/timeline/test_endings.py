@@ -8,6 +8,9 @@ import torch_acme
 
 pytestmark = [pytest.mark.turns_on_groups, pytest.mark.turns_on_driver]
 
+# And what a profile imports as it is made: most of the time of these programs.
+IMPORTS = "import torch, torch._dynamo, torch._inductor"
+
 PROGRAM = """
 import os, sys, threading, time, warnings
 import torch, torch_acme
@@ -44,7 +47,9 @@ def run_profiled(real_streams, run_python):
     program = PROGRAM.replace("FOLDER", repr(str(Path(__file__).parent)))
 
     def run(source: str, *, check: bool = True, **environment: str):
-        return run_python(program + source, check=check, KINETO_LOG_LEVEL="9", **environment)
+        return run_python(
+            program + source, check=check, imports=IMPORTS, KINETO_LOG_LEVEL="9", **environment
+        )
 
     return run
 

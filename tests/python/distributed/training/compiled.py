@@ -12,6 +12,12 @@ from .form import Losses, World, form
 from .network import Network, adam, loss_of, shards
 
 
+def import_compilers() -> None:
+    """What torch imports as it compiles: by one process, which all ranks are forks of."""
+    import torch._dynamo.backends.common
+    import torch._inductor.pattern_matcher  # noqa: F401
+
+
 def train_with(world: World, backend: str) -> Losses:
     """All ranks' mean of the gradients, as one tensor, is what is compiled."""
 

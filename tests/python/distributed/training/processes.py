@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Iterable
+from collections.abc import Collection
 from datetime import timedelta
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from . import (  # noqa: F401, for the forms that they define
 from .form import FORMS, Form, World
 
 
-def run(names: Iterable[str], folder: Path, size: int) -> None:
+def run(names: Collection[str], folder: Path, size: int) -> None:
     """Forks `size` ranks, each of which writes the file `folder`/<its rank>.json: the losses that
     it found in each form, and in each form's reference that was its to compute.
 
@@ -37,6 +37,8 @@ def run(names: Iterable[str], folder: Path, size: int) -> None:
     the others might wait for it.
     """
     torch.set_num_threads(1)
+    if any(name.startswith("compiled") for name in names):
+        compiled.import_compilers()
     children, rank = _ranks(size)
     watchers = [threading.Thread(target=_watch, args=(child, children)) for child in children]
     for watcher in watchers:
