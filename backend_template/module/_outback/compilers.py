@@ -3,7 +3,7 @@ seconds, and most programs never import them."""
 
 import sys
 
-from . import name
+from . import fake_tensors, name
 from .import_hook import when_imported
 
 
@@ -39,6 +39,7 @@ def _register_compiler_for_twin() -> None:
 
 
 def register() -> None:
+    fake_tensors.register()
     when_imported("torch._dynamo.trace_rules", _leave_untraced)
     when_imported("torch._dynamo.device_interface", _register_interface)
     when_imported("torch._functorch._aot_autograd.utils", _register_random_state)

@@ -1,0 +1,94 @@
+"""What PyTorch says of a result that it does not compute, in torch.compile, torch.export and
+FakeTensorMode. Strides and dtypes turn on the kernels there, and PyTorch knows whose kernels a
+device has by its name: for ours they are the CPU's, or those of the twin.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+# torch has imported these itself.
+from torch import _meta_registrations
+from torch._subclasses import fake_impls
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, in_kernel_invocation_manager
+from torch.utils import _pytree
+
+from . import _native, device_module, name, twin
+
+_aten = torch.ops.aten
+# They look at the device themselves: the memory format of a convolution follows from the library
+# that computes it, and the CPU keeps statistics in another dtype, or not at all.
+_OPERATORS = (
+    _aten.convolution.default,
+    _aten._convolution.default,
+    _aten._convolution.deprecated,
+    _aten.convolution_backward.default,
+    _aten.native_layer_norm.default,
+    _aten.native_batch_norm.default,
+    _aten._native_batch_norm_legit.default,
+    _aten._native_batch_norm_legit.no_stats,
+    _aten._batch_norm_with_update.default,
+)
+
+
+def _has_kernels_of(device: torch.device) -> torch.device:
+    """PyTorch's own device whose kernels compute for a device of ours."""
+    index = device.index or 0
+    if _native.may_have_twins() and index < device_module.device_count():
+        return twin.of(index) or torch.device("cpu")
+    return torch.device("cpu")
+
+
+def _hinting(theirs: Callable[[Any], str]) -> Callable[[Any], str]:
+    def device_hint(tensor: Any) -> str:
+        hint = theirs(tensor)
+        if hint != name:
+            return hint
+        device = tensor.fake_device if isinstance(tensor, FakeTensor) else tensor.device
+        return _has_kernels_of(device).type
+
+    return device_hint
+
+
+def _of_kernels(theirs: Callable[..., Any]) -> Callable[..., Any]:
+    """Asks `theirs` with tensors on the device whose kernels ours has."""
+
+    def answer(mode: FakeTensorMode, operator: Any, *args: Any, **named: Any) -> Any:
+        leaves = _pytree.tree_leaves((args, named))
+        devices = {leaf.fake_device for leaf in leaves if isinstance(leaf, FakeTensor)}
+        ours = next((device for device in devices if device.type == name), None)
+        if ours is None:
+            return theirs(mode, operator, *args, **named)
+        kernels = _has_kernels_of(ours)
+
+        def lend(tensor: FakeTensor) -> FakeTensor:
+            if tensor.fake_device != ours:
+                return tensor
+            with in_kernel_invocation_manager(mode):
+                alias = _aten.alias.default(tensor)
+            return FakeTensor(mode, alias, kernels)
+
+        def take_back(tensor: FakeTensor) -> FakeTensor:
+            tensor.fake_device = ours
+            return tensor
+
+        args, named = _pytree.tree_map_only(FakeTensor, lend, (args, named))
+        found = theirs(mode, operator, *args, **named)
+        if found is NotImplemented:  # there is no rule but the operator's own
+            with mode:
+                found = operator(*args, **named)
+        return _pytree.tree_map_only(FakeTensor, take_back, found)
+
+    return answer
+
+
+def _no_rule(*args: Any, **named: Any) -> Any:
+    return NotImplemented
+
+
+def register() -> None:
+    _meta_registrations.device_hint = _hinting(_meta_registrations.device_hint)
+    known = fake_impls.op_implementations_dict
+    for operator in _OPERATORS:
+        known[operator] = _of_kernels(known.get(operator, _no_rule))
