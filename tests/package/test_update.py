@@ -343,6 +343,20 @@ def test_edits_in_another_encoding_are_kept_byte_by_byte(project):
     assert b"// Andr\xe9\n" in text and b"Step 7: pinned memory" in text
 
 
+def test_lines_end_as_the_author_has_them(project, fresh):
+    readme, runtime = project / "README.md", project / "src/runtime.cpp"
+    edit(readme, "PyTorch on foo devices", "PyTorch on the best devices")
+    readme.write_bytes(readme.read_bytes().replace(b"\n", b"\r\n"))
+    odd = b"int32_t device_count();\r\n  // \r"  # in a file whose lines end otherwise
+    before = b"int32_t device_count() { return 1; }"
+    runtime.write_bytes(runtime.read_bytes().replace(before, odd))
+    done = outback("update", str(project))
+    assert done.exit_code == 0, done.output
+    expected = (fresh / "README.md").read_bytes().replace(b"\n", b"\r\n")
+    assert readme.read_bytes() == expected.replace(b"on foo devices", b"on the best devices")
+    assert odd in runtime.read_bytes() and b"Step 7" in runtime.read_bytes()
+
+
 def test_a_link_stays_one_and_a_program_can_still_be_run(project, tmp_path):
     readme = project / "README.md"
     readme.rename(tmp_path / "elsewhere.md")

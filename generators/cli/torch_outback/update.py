@@ -126,13 +126,13 @@ def _merge(path: str, before: str, mine: str, after: str) -> tuple[str, bool]:
         done = subprocess.run(
             ["git", "merge-file", "-p", "--diff3", *labels, *files],
             capture_output=True,
-            text=True,
-            encoding="utf-8",
-            errors="surrogateescape",
         )
+    said, merged = (
+        output.decode("utf-8", "surrogateescape") for output in (done.stderr, done.stdout)
+    )
     if done.returncode < 0 or done.returncode > 127:  # else it is the number of conflicts
-        raise Refused(f"git merge-file failed for {path}: {done.stderr.strip()}")
-    return done.stdout, done.returncode == 0
+        raise Refused(f"git merge-file failed for {path}: {said.strip()}")
+    return merged, done.returncode == 0
 
 
 def _write(

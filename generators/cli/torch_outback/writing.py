@@ -9,12 +9,24 @@ from pathlib import Path
 
 
 def read(file: Path) -> str:
-    """Its text; bytes that are not UTF-8 become what they were when it is written again."""
-    return file.read_text(encoding="utf-8", errors="surrogateescape")
+    """Its text; bytes that are not UTF-8 become what they were when it is written again. Lines that
+    all end as Windows has it end as ours do, so that they can be compared."""
+    with file.open(encoding="utf-8", errors="surrogateescape", newline="") as opened:
+        text = opened.read()
+    return text.replace("\r\n", "\n") if _is_of_windows(text) else text
 
 
-def write(file: Path, text: str) -> None:
-    file.write_text(text, encoding="utf-8", errors="surrogateescape")
+def write(file: Path, text: str, like: Path | None = None) -> None:
+    """With the ends of lines that the file `like` has, if there is one."""
+    if like is not None:
+        with like.open(encoding="utf-8", errors="surrogateescape", newline="") as opened:
+            if _is_of_windows(opened.read()):
+                text = text.replace("\n", "\r\n")
+    file.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
+
+
+def _is_of_windows(text: str) -> bool:
+    return 0 < text.count("\n") == text.count("\r\n")
 
 
 def write_all(texts: dict[Path, str | None]) -> None:
@@ -41,7 +53,7 @@ def write_all(texts: dict[Path, str | None]) -> None:
                 if was_there:
                     shutil.copy2(file, old)
                 if text is not None:
-                    write(new, text)
+                    write(new, text, file if was_there else None)
                     if was_there:
                         shutil.copymode(file, new)
             steps.append((path, file, old if was_there else None, None if text is None else new))
