@@ -34,16 +34,18 @@ struct base : host_runtime {
   }
 };
 
-// As table_of, of an object that nobody else has. All faults share the slots of `base` but for those
-// whose members they declare themselves: the compiler would take a minute to make all slots of all.
+// As table_of, of an object that nobody else has. All faults share the slots of `base` but for
+// those whose members they declare themselves: the compiler would take a minute to make all slots
+// of all.
 template <class Faulty>
 const outback_runtime* table_of_a() {
-  base& object = *new Faulty;  // the slots of both classes take it for theirs: it begins with a base
+  base& object =
+      *new Faulty;  // the slots of both classes take it for theirs: it begins with a base
   static_assert(!std::is_polymorphic_v<Faulty>);
   auto& table = *new open_table(*table_of(object));
-#define OUTBACK_OWN_SLOT(group, slot, member, ...)                                      \
-  if constexpr (!std::is_same_v<decltype(&Faulty::member), decltype(&base::member)>) {  \
-    table.at<slots::member>() = &outback::detail::call_slot<Faulty, slots::member>;     \
+#define OUTBACK_OWN_SLOT(group, slot, member, ...)                                     \
+  if constexpr (!std::is_same_v<decltype(&Faulty::member), decltype(&base::member)>) { \
+    table.at<slots::member>() = &outback::detail::call_slot<Faulty, slots::member>;    \
   }
 #define OUTBACK_OWN_SLOTS(group, ...) OUTBACK_SLOTS_OF_##group(OUTBACK_OWN_SLOT)
   OUTBACK_OWN_SLOTS(runtime)
