@@ -39,8 +39,8 @@ struct base : host_runtime {
 // of all.
 template <class Faulty>
 const outback_runtime* table_of_a() {
-  base& object =
-      *new Faulty;  // the slots of both classes take it for theirs: it begins with a base
+  // The slots of both classes take the object for theirs: it begins with a base.
+  base& object = *new Faulty;
   static_assert(!std::is_polymorphic_v<Faulty>);
   auto& table = *new open_table(*table_of(object));
 #define OUTBACK_OWN_SLOT(group, slot, member, ...)                                     \
