@@ -32,6 +32,15 @@ MUTANTS = (
         found_by="tests/python/random/test_random.py::test_all_states",
     ),
     Mutant(
+        name="a_convolution_is_believed_contiguous",
+        breaks="torch.compile refuses programs that convolve in channels_last.",
+        file="backend_template/module/_outback/compilers.py",
+        old="    fake_tensors.register()\n",
+        new="",
+        found_by="tests/python/ops/test_fake_tensors.py::"
+        "test_a_compiled_network_in_channels_last_trains",
+    ),
+    Mutant(
         name="the_earlier_seed_wins",
         breaks="Of manual_seed and manual_seed_all that wait for the start, the first one holds.",
         file="backend_template/module/_outback/lazy_calls.py",
