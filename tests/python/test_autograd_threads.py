@@ -44,6 +44,19 @@ def test_backward_runs_on_the_tensors_device(two_devices, device):
     assert torch.acme.current_device() == 0
 
 
+def test_a_program_may_ask_for_the_threads_of_devices():
+    seen = []
+    x = torch.ones(4, device="acme", requires_grad=True)
+    x.sum().backward()
+    was = torch._C._is_multithreading_enabled()
+    with torch.autograd.set_multithreading_enabled(True):
+        Spy.apply(x, seen).sum().backward()
+        assert torch._C._is_multithreading_enabled()
+    assert torch._C._is_multithreading_enabled() == was
+    [(thread, *_)] = seen
+    assert thread != threading.get_ident()
+
+
 @pytest.mark.parametrize("device", [0, 1])
 def test_backward_runs_on_the_forwards_stream(two_devices, real_streams, device):
     seen = []

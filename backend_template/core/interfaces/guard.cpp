@@ -39,8 +39,11 @@ thread_local constinit event* adopted_next = nullptr;
 // Lets the backward passes that this thread begins run in it, as the CPU's do. By default autograd
 // has a thread for each device, which is well for devices that compute by themselves: it only
 // enqueues. Here a CPU computes, and would do so on another core, away from what the forward pass
-// has in the caches, while the caller sleeps.
+// has in the caches, while the caller sleeps. Once in each thread: what the program says of it later
+// holds.
 void keep_backward_in_this_thread() {
+  static thread_local constinit bool is_kept = false;
+  if (std::exchange(is_kept, true)) return;
   c10::AutogradState::get_tls_state().set_multithreading_enabled(false);
 }
 
