@@ -75,7 +75,8 @@ def _of_kernels(theirs: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def register() -> None:
-    _meta_registrations.device_hint = _hinting(_meta_registrations.device_hint)
+    hint = _hinting(_meta_registrations.device_hint)
+    _meta_registrations.device_hint = hint  # type: ignore[assignment]
     known = fake_impls.op_implementations_dict
     for operator in _CONVOLUTIONS:
         if operator in known:  # torch 2.11 has a rule for two of them
