@@ -21,6 +21,12 @@
 #include "backend_template/core/streams/twin_stream.h"
 #include "backend_template/core/twin/twin.h"
 
+namespace torch::autograd {
+// Of torch/csrc/autograd/graph_task.h, whose includes would take the compiler seconds: -1 outside of
+// a backward pass.
+TORCH_API int get_current_graph_task_id();
+}  // namespace torch::autograd
+
 namespace outback::core {
 namespace {
 
@@ -39,11 +45,12 @@ thread_local constinit event* adopted_next = nullptr;
 // Lets the backward passes that this thread begins run in it, as the CPU's do. By default autograd
 // has a thread for each device, which is well for devices that compute by themselves: it only
 // enqueues. Here a CPU computes, and would do so on another core, away from what the forward pass
-// has in the caches, while the caller sleeps. Once in each thread: what the program says of it later
-// holds.
+// has in the caches, while the caller sleeps. Once in each thread, so that what the program says of
+// it later holds; and not within a backward pass, which was begun elsewhere.
 void keep_backward_in_this_thread() {
   static thread_local constinit bool is_kept = false;
-  if (std::exchange(is_kept, true)) return;
+  if (is_kept || torch::autograd::get_current_graph_task_id() != -1) return;
+  is_kept = true;
   c10::AutogradState::get_tls_state().set_multithreading_enabled(false);
 }
 

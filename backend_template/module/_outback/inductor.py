@@ -61,6 +61,23 @@ class OutbackSubgraphWrapper(OutbackWrapper, SubgraphPythonWrapperCodegen):
     """The same for a graph within the graph."""
 
 
+class NoCppWrapper(PythonWrapperCodegen):
+    """In place of what writes C++ around the kernels, for AOTInductor and where
+    torch._inductor.config.cpp_wrapper is set."""
+
+    @staticmethod
+    def create(
+        is_subgraph: bool,
+        subgraph_name: Any,
+        parent_wrapper: Any,
+        partition_signatures: Any = None,
+    ) -> Any:
+        raise NotImplementedError(
+            f"{name}: Inductor writes the code around the kernels in Python for this device: leave "
+            "config.cpp_wrapper off, and call torch.compile instead of AOTInductor"
+        )
+
+
 class OutbackDeviceOpOverrides(CpuDeviceOpOverrides):
     """Writes calls of the device's. An index is a number, or, from torch 2.14 on, the name of a
     variable in the generated code."""
@@ -150,4 +167,4 @@ def register() -> None:
     common.register_device_op_overrides(name, OutbackDeviceOpOverrides())
     # Last: _has_another_generator would stop a second try if something above had failed in the
     # first.
-    common.register_backend_for_device(name, OutbackScheduling, OutbackWrapper)
+    common.register_backend_for_device(name, OutbackScheduling, OutbackWrapper, NoCppWrapper)

@@ -238,6 +238,26 @@ torch.testing.assert_close(g(x).cpu(), torch.ones(3).sin() + 1)
     )
 
 
+@addressable
+def test_code_in_cpp_around_the_kernels_is_refused(run_compiled):
+    run_compiled(
+        """
+f = torch.compile(lambda x: x.sin() + 1, options={"cpp_wrapper": True})
+program = torch.export.export(torch.nn.ReLU(), (torch.ones(3, device="acme"),))
+for refused in (
+    lambda: f(torch.ones(3, device="acme")),
+    lambda: torch._inductor.aoti_compile_and_package(program),
+):
+    try:
+        refused()
+    except Exception as e:
+        assert "acme: Inductor writes the code around the kernels in Python" in str(e), e
+    else:
+        raise AssertionError("compiled")
+"""
+    )
+
+
 @pytest.mark.turns_on_memory
 def test_code_from_another_process_is_checked():
     before = torch.acme._before_compiled_kernel
