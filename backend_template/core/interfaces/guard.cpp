@@ -22,8 +22,8 @@
 #include "backend_template/core/twin/twin.h"
 
 namespace torch::autograd {
-// Of torch/csrc/autograd/graph_task.h, whose includes would take the compiler seconds: -1 outside of
-// a backward pass.
+// Of torch/csrc/autograd/graph_task.h, whose includes would take the compiler seconds: -1 outside
+// of a backward pass.
 TORCH_API int get_current_graph_task_id();
 }  // namespace torch::autograd
 
