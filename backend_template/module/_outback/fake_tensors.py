@@ -56,20 +56,20 @@ def _of_kernels(theirs: Callable[..., Any]) -> Callable[..., Any]:
             return theirs(mode, operator, *args, **named)
         kernels = _has_kernels_of(ours)
 
-        def lend(tensor: FakeTensor) -> FakeTensor:
-            if tensor.fake_device != ours:
-                return tensor
-            with in_kernel_invocation_manager(mode):
-                alias = _aten.alias.default(tensor)
-            return FakeTensor(mode, alias, kernels)
+        def move(source: torch.device, target: torch.device, values: Any) -> Any:
+            """A new tensor, since its dispatch keys are its device's."""
 
-        def take_back(tensor: FakeTensor) -> FakeTensor:
-            tensor.fake_device = ours
-            return tensor
+            def moved(tensor: FakeTensor) -> FakeTensor:
+                if tensor.fake_device != source:
+                    return tensor
+                with in_kernel_invocation_manager(mode):
+                    alias = _aten.alias.default(tensor)
+                return FakeTensor(mode, alias, target)
 
-        args, named = _pytree.tree_map_only(FakeTensor, lend, (args, named))
-        found = theirs(mode, operator, *args, **named)
-        return _pytree.tree_map_only(FakeTensor, take_back, found)
+            return _pytree.tree_map_only(FakeTensor, moved, values)
+
+        args, named = move(ours, kernels, (args, named))
+        return move(kernels, ours, theirs(mode, operator, *args, **named))
 
     return answer
 

@@ -48,7 +48,12 @@ CALLS = {
 
 def described(results):
     flat = [it for it in torch.utils._pytree.tree_leaves(results) if it is not None]
-    return [(it.device, it.dtype, it.shape, it.stride()) for it in flat]
+    return [(it.device, is_autocast_here(it), it.dtype, it.shape, it.stride()) for it in flat]
+
+
+def is_autocast_here(tensor) -> bool:
+    """Whether torch.autocast of the device applies to operators that get the tensor."""
+    return torch._C._dispatch_keys(tensor).has(torch._C.DispatchKey.AutocastPrivateUse1)
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
