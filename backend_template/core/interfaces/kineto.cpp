@@ -129,7 +129,7 @@ void add_facts(GenericTraceActivity& to, const recorded_work& piece) {
 }
 
 GenericTraceActivity on_host(const recorded_work& piece, const ITraceActivity* in) {
-  std::string name = format("{}::{}", backend_name(), text_of(piece.kind).slot);
+  std::string name = core::format("{}::{}", backend_name(), text_of(piece.kind).slot);
   if (piece.kind == work::fallback) name = "fallback: " + (in == nullptr ? name : in->name());
   GenericTraceActivity made(span(), ActivityType::PRIVATEUSE1_RUNTIME, name);
   set_times(made, piece, piece.host_begin, piece.host_end, in);
@@ -164,7 +164,7 @@ Info resource_info(int64_t device, int64_t row, const std::string& name) {
 
 libkineto::DeviceInfo device_info_of(c10::DeviceIndex device) {
   return {device, libkineto::kExceedMaxPid + device, backend_name(),
-          format("{}:{}", backend_name(), int{device})};
+          core::format("{}:{}", backend_name(), int{device})};
 }
 
 class session final : public libkineto::IActivityProfilerSession {
@@ -214,11 +214,12 @@ class session final : public libkineto::IActivityProfilerSession {
   std::vector<libkineto::ResourceInfo> getResourceInfos() override {
     std::vector<libkineto::ResourceInfo> made;
     for (const auto& [device, row] : rows_) {
-      const std::string name = row == collective_row        ? "collectives"
-                               : row >= first_driver_stream ? format("stream {} of the driver's",
-                                                                     row - first_driver_stream + 1)
-                               : row == 0                   ? "stream 0 (default)"
-                                                            : format("stream {}", row);
+      const std::string name =
+          row == collective_row ? "collectives"
+          : row >= first_driver_stream
+              ? core::format("stream {} of the driver's", row - first_driver_stream + 1)
+          : row == 0 ? "stream 0 (default)"
+                     : core::format("stream {}", row);
       made.push_back(resource_info<libkineto::ResourceInfo>(device, row, name));
     }
     return made;
