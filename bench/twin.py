@@ -204,11 +204,16 @@ def _function(function: Callable) -> Callable[[torch.device, Any], Callable]:
     return lambda device, module: function
 
 
-def _adamw(device: torch.device, module: Any) -> Callable[[], object]:
-    parameters = [nn.Parameter(torch.zeros(1 << 22, device=device)) for _ in range(32)]
-    for parameter in parameters:
-        parameter.grad = torch.ones_like(parameter)
-    return torch.optim.AdamW(parameters, fused=True).step
+def _adamw(count: int, size: int, **options: bool) -> Callable[[torch.device, Any], Callable]:
+    """A step for `count` parameters of `size` elements."""
+
+    def make(device: torch.device, module: Any) -> Callable[[], object]:
+        parameters = [nn.Parameter(torch.zeros(size, device=device)) for _ in range(count)]
+        for parameter in parameters:
+            parameter.grad = torch.ones_like(parameter)
+        return torch.optim.AdamW(parameters, **options).step
+
+    return make
 
 
 _CALLS = {
@@ -227,6 +232,8 @@ _CALLS = {
         event=lambda device, module: module.Event(),
         stream=lambda device, module: module.Stream(),
     ),
+    "AdamW, fused, 128 small tensors": _code("step()", step=_adamw(128, 8, fused=True)),
+    "AdamW, foreach, 128 small tensors": _code("step()", step=_adamw(128, 8, foreach=True)),
 }
 _KERNELS = {
     "mm, 8192 x 8192, bfloat16": _code(
@@ -246,7 +253,7 @@ _KERNELS = {
         x=_normal(64, 128, 56, 56),
         w=_normal(128, 128, 3, 3),
     ),
-    "AdamW, fused, 134 million parameters": _code("step()", step=_adamw),
+    "AdamW, fused, 134 million parameters": _code("step()", step=_adamw(32, 1 << 22, fused=True)),
 }
 _COPIES = {
     "host to device, pinned": _code(

@@ -1,5 +1,7 @@
 """What a program does with torch.cuda's objects and those of the device at once."""
 
+import pytest
+
 
 def test_record_stream_of_what_was_lent_keeps_the_memory(on_device):
     run = on_device(
@@ -82,6 +84,32 @@ def test_lists_of_tensors_of_several_devices(on_device):
         """
     )
     assert run.output.split("\n")[:4] == ["[3.0, 3.0] [4.0, 4.0]", "acme:0", "cpu", "acme:1"]
+
+
+@pytest.mark.parametrize("dtypes", [["float32"], ["float32", "float16"]], ids=["one", "two"])
+def test_lists_of_another_device_than_the_current_one(on_device, dtypes):
+    """With two dtypes CUDA's kernel goes tensor by tensor, by operators."""
+    run = on_device(
+        f"""
+
+        lists = [
+            [torch.ones(3, device="acme:1", dtype=getattr(torch, each)) for each in {dtypes} * 20]
+            for _ in range(3)
+        ]
+        torch.acme.synchronize()
+        torch._foreach_add_(lists[0], 1.0)
+        torch._foreach_addcmul_(*lists)
+        if len({dtypes}) == 1:
+            options = dict(weight_decay=0.1, momentum=0.9, lr=0.1, dampening=0.0)
+            options |= dict(nesterov=False, maximize=False, is_first_step=False)
+            torch._fused_sgd_(*lists, **options)
+        print(torch.acme.current_device(), {{each.device.index for each in lists[0]}})
+        """
+    )
+    assert run.output.split() == ["0", "{1}"]
+    launched = [each for each in run.work if "multi_tensor_apply" in each.name]
+    assert len(launched) == (3 if len(dtypes) == 1 else 0)
+    assert {each.device for each in run.work if each.what == "kernel"} == {1}
 
 
 def test_devices_are_matched_where_others_are_visible(on_device):

@@ -96,6 +96,22 @@ const std::vector<std::pair<std::string, program>>& programs() {
          at::erf_out(out, some(d));
          return {out.add_(1), out.narrow(0, 1, 2)};
        }},
+      {"a long list, of one storage and with a tensor twice",
+       [](auto d) -> tensors {
+         const at::Tensor all = some(d).clone();
+         tensors list = all.view({24}).split(1);
+         list.push_back(some(d));
+         list.push_back(list[3]);
+         at::_foreach_mul_(list, 3);
+         return {all, list[24]};
+       }},
+      {"a long list of results that grow",
+       [](auto d) -> tensors {
+         tensors results;
+         for (int i = 0; i < 24; ++i) results.push_back(at::empty({0}, at::device(d)));
+         at::split_copy_out(results, some(d).view({24}), 1);
+         return {at::cat(results), results[23]};
+       }},
       {"a view as result",
        [](auto d) -> tensors {
          const at::Tensor all = some(d).clone();

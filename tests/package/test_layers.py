@@ -153,3 +153,15 @@ def test_torch_versions_are_compared_in_one_header_only():
         and compares.search(path.read_text("utf-8"))
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_format_is_called_by_its_namespace():
+    """std::format, which newer compilers have, takes part in a call of `format` that has a
+    std::string among its arguments, and none of the two is the better one."""
+    calls = re.compile(r"(?<![\w:.>])format\((?!fmt::format_string)")
+    wrong = [
+        str(path.relative_to(ROOT))
+        for path in includes.files()
+        if calls.search(re.sub(r"//.*", "", path.read_text("utf-8")))
+    ]
+    assert not wrong, "\n".join(wrong)

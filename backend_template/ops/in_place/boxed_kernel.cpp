@@ -5,6 +5,7 @@
 #include <ATen/core/stack.h>
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -15,6 +16,7 @@
 
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/sync_debug.h"
+#include "backend_template/ops/in_place/bare_tensors.h"
 #include "backend_template/ops/in_place/kernel_call.h"
 #include "backend_template/ops/in_place/named_device.h"
 #include "backend_template/ops/in_place/op_facts.h"
@@ -47,11 +49,44 @@ void for_each_bit(uint64_t bits, Visit visit) {
   for (; bits != 0; bits &= bits - 1) visit(static_cast<size_t>(std::countr_zero(bits)));
 }
 
+// The device of the tensors among the arguments, if they are bare tensors of one of ours.
+std::optional<c10::Device> device_of_bare(c10::ArrayRef<c10::IValue> arguments) {
+  std::optional<c10::Device> device;
+  const auto fits = [&](const c10::IValue& value) {
+    const at::Tensor& tensor = value.toTensor();
+    if (!device && tensor.defined() && is_ours(tensor)) device = tensor.device();
+    return device && is_bare(*device, tensor);
+  };
+  for (const c10::IValue& value : arguments) {
+    if (value.isTensor() && !fits(value)) return std::nullopt;
+    if (!value.isTensorList()) continue;
+    const auto list = value.toListRef();
+    if (!std::all_of(list.begin(), list.end(), fits)) return std::nullopt;
+  }
+  return device;
+}
+
+// Runs an operator that changes lists in place on the lists themselves, if they and its kernel are
+// of that kind. The kernel calls operators for each tensor where the lists do not suit it.
+bool ran_on_lists(const op_facts& facts, const c10::OperatorHandle& op, operator_text name,
+                  torch::jit::Stack& stack) {
+  const auto device = device_of_bare(torch::jit::last(stack, facts.arguments));
+  if (!device || !takes_bare_lists(*device)) return false;
+  kernel_call call;
+  call.lend(*device);
+  if (!call.target().has_kernel_of(op)) return false;
+  call.begin(facts.judged_as);
+  call.run(name, [&] { op.redispatchBoxed(c10::DispatchKeySet(call.target().key()), &stack); });
+  return true;
+}
+
 // One call of a boxed kernel: the arguments are the last ones on the stack, and the results replace
 // them.
 void run(const op_facts& facts, const c10::OperatorHandle& op, c10::DispatchKey layout,
          torch::jit::Stack& stack) {
   if (C10_UNLIKELY(facts.tells_host)) core::note_synchronizing();
+  const operator_text name{op.schema().name().c_str(), op.schema().overload_name().c_str()};
+  if (C10_UNLIKELY(facts.changes_lists) && ran_on_lists(facts, op, name, stack)) return;
   const auto has_kernel = [&op, layout](const kernel_target& twin) {
     return twin.has_kernel_of(op, layout);
   };
@@ -70,7 +105,6 @@ void run(const op_facts& facts, const c10::OperatorHandle& op, c10::DispatchKey 
   for_each_bit(facts.generators, [&](size_t i) { lend_generator(call, stack[first + i]); });
 
   // With this key alone, so that no other key of the tensors takes part.
-  const operator_text name{op.schema().name().c_str(), op.schema().overload_name().c_str()};
   call.run(name,
            [&] { op.redispatchBoxed(c10::DispatchKeySet(call.target().key(layout)), &stack); });
 

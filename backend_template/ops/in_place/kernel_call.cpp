@@ -78,35 +78,40 @@ at::Tensor kernel_call::lend(at::Tensor tensor, access how, mixing allowed) {
   if (!tensor.defined()) return tensor;
   join(tensor, how, allowed);
   if (tensor.device().type() != core::device_type) return tensor;
-  if (tensor_loan* const known = tensors_.find(tensor.unsafeGetTensorImpl())) {
-    // The tensor is an argument and the result at once, so its old elements are needed.
-    if (how != known->how) known->how = access::write;
-    if (how != access::read && tensor.has_storage()) lend_storage(tensor.storage(), how);
-    return known->alias;
+  const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
+  const bool consists_of_members = has_members(impl);
+  // A tensor whose storage has not been lent has not been lent either.
+  const size_t before = storages_.size();
+  const size_t place = consists_of_members ? no_storage : lend_storage(tensor.storage(), how);
+  if (place != before) {
+    if (tensor_loan* const known = tensors_.find_source(&impl)) {
+      // The tensor is an argument and the result at once, so its old elements are needed.
+      if (how != known->how) known->how = access::write;
+      return known->alias;
+    }
   }
 
   at::Tensor alias;
-  const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
   if (C10_LIKELY(is_plain(impl) && !keep_requires_grad_)) {
-    alias = make_alias_tensor(*target_, tensor, lend_storage(tensor.storage(), how).alias);
-  } else if (has_members(impl)) {
+    alias = make_alias_tensor(*target_, tensor, storages_[place].alias);
+  } else if (consists_of_members) {
     // An operator that overwrites a sparse tensor, such as fill_, may leave the indices alone.
     const access of_members = how == access::overwrite ? access::write : how;
     alias = make_special_alias(*target_, tensor, {});
     for_each_member(*alias.unsafeGetTensorImpl(),
                     [&](at::Tensor& member) { member = lend(std::move(member), of_members); });
   } else {
-    alias = make_special_alias(*target_, tensor, lend_storage(tensor.storage(), how).alias);
+    alias = make_special_alias(*target_, tensor, storages_[place].alias);
   }
   if (C10_UNLIKELY(keep_requires_grad_ && impl.requires_grad())) alias.set_requires_grad(true);
-  tensors_.add({std::move(tensor), alias, how});
+  tensors_.add({std::move(tensor), alias, how, place});
   return alias;
 }
 
 c10::Storage kernel_call::lend(const c10::Storage& storage) {
   if (!storage || storage.device_type() != core::device_type) return storage;
   if (!tensors_device_) join(storage.device());
-  storage_loan& loan = lend_storage(storage, access::write);
+  storage_loan& loan = storages_[lend_storage(storage, access::write)];
   if (loan.staged) loan.staged->use_all();
   return loan.alias;
 }
@@ -128,33 +133,35 @@ at::Generator kernel_call::lend(const at::Generator& given) const {
   return target_->generator(given, device.index());
 }
 
-kernel_call::storage_loan& kernel_call::lend_storage(const c10::Storage& storage, access how) {
+size_t kernel_call::lend_storage(const c10::Storage& storage, access how) {
   c10::StorageImpl& source = *storage.unsafeGetStorageImpl();
   // mutable_data() gives a copy-on-write storage memory of its own, so reads do not call it. If one
   // argument reads such a storage and another one writes it, both have to see the new memory: hence
   // the alias that is there already gets it below.
   void* const data = how == access::read ? const_cast<void*>(source.data()) : source.mutable_data();
-  if (storage_loan* const known = storages_.find(&source)) {
+  if (storage_loan* const known = storages_.find_source(&source)) {
     if (!known->staged && known->data != data) {
       known->alias.set_data_ptr_noswap(own_memory(source, data, known->alias.device()));
       known->data = data;
     }
-    return *known;
+    return static_cast<size_t>(known - storages_.begin());
   }
   const c10::DeviceIndex index = source.device().index();
   const c10::Device there = target_->device(index);
   if (C10_LIKELY(target_->reaches(index))) {
-    return storages_.add(
+    storages_.add(
         {storage, make_alias_storage(*target_, source, own_memory(source, data, there)), data, {}});
+  } else {
+    has_stages_ = true;
+    storages_.add({storage, make_alias_storage(*target_, source, {nullptr, there}), nullptr,
+                   std::make_unique<stage>(source)});
   }
-  has_stages_ = true;
-  return storages_.add({storage, make_alias_storage(*target_, source, {nullptr, there}), nullptr,
-                        std::make_unique<stage>(source)});
+  return storages_.size() - 1;
 }
 
 void kernel_call::fill_stages() {
   for (const tensor_loan& loan : tensors_) {
-    storage_loan* const lent = loan_of(*loan.alias.unsafeGetTensorImpl());
+    storage_loan* const lent = loan_of(loan);
     if (lent == nullptr || !lent->staged) continue;
     lent->staged->use(*loan.source.unsafeGetTensorImpl(), loan.how == access::overwrite);
   }
@@ -214,7 +221,7 @@ void kernel_call::add_place(c10::AcceleratorError& error, const operator_text& o
 void kernel_call::finish() {
   for (const tensor_loan& loan : tensors_) {
     if (loan.how == access::read || C10_LIKELY(!has_stages_)) continue;
-    storage_loan* const lent = loan_of(*loan.alias.unsafeGetTensorImpl());
+    storage_loan* const lent = loan_of(loan);
     if (lent != nullptr && lent->staged) {
       lent->staged->note_written(*loan.alias.unsafeGetTensorImpl());
     }
@@ -226,8 +233,18 @@ void kernel_call::finish() {
 }
 
 kernel_call::storage_loan* kernel_call::loan_of(const c10::TensorImpl& alias) {
-  return alias.has_storage() ? storages_.find(alias.unsafe_storage().unsafeGetStorageImpl())
+  return alias.has_storage() ? storages_.find_alias(alias.unsafe_storage().unsafeGetStorageImpl())
                              : nullptr;
+}
+
+// Without a search, unless the kernel gave the alias another storage.
+kernel_call::storage_loan* kernel_call::loan_of(const tensor_loan& loan) {
+  const c10::TensorImpl& alias = *loan.alias.unsafeGetTensorImpl();
+  if (C10_LIKELY(loan.storage != no_storage)) {
+    storage_loan& lent = storages_[loan.storage];
+    if (C10_LIKELY(is_same(lent.alias, alias.unsafe_storage()))) return &lent;
+  }
+  return loan_of(alias);
 }
 
 void kernel_call::finish_storage(storage_loan& loan) {
@@ -262,7 +279,7 @@ void kernel_call::finish_tensor(const tensor_loan& loan) {
     copy_members(alias, source);
     return;
   }
-  const storage_loan* const lent = loan_of(alias);
+  const storage_loan* const lent = loan_of(loan);
   if (C10_UNLIKELY(lent == nullptr)) {
     take_back_storage(alias, source.device());
     source.set_storage_keep_dtype(alias.unsafe_storage());
@@ -287,7 +304,7 @@ void kernel_call::finish_tensor(const tensor_loan& loan) {
 at::Tensor kernel_call::take_back(at::Tensor result) {
   if (!result.defined()) return result;
   c10::TensorImpl* impl = result.unsafeGetTensorImpl();
-  if (const tensor_loan* const lent = tensors_.find(impl)) return lent->source;
+  if (const tensor_loan* const lent = tensors_.find_alias(impl)) return lent->source;
   const bool is_targets = impl->device().type() == target_->type;
   if (!is_targets || !device_ || device_->type() != core::device_type) return result;
   const c10::Device device = *device_;

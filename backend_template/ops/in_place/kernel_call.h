@@ -27,7 +27,9 @@
 #include <c10/util/FunctionRef.h>
 #include <c10/util/SmallVector.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -140,10 +142,13 @@ class kernel_call {
   at::Tensor take_back(at::Tensor result);
 
  private:
+  static constexpr size_t no_storage = std::numeric_limits<size_t>::max();
+
   struct tensor_loan {
     at::Tensor source;  // the device's tensor
     at::Tensor alias;   // what the kernel gets
     access how;
+    size_t storage;  // which of storages_ the alias was made over; no_storage if it has members
   };
   struct storage_loan {
     c10::Storage source;
@@ -156,8 +161,9 @@ class kernel_call {
   bool reads_device();
   void join(c10::Device device);
   void choose_target(c10::DeviceIndex index);
-  storage_loan& lend_storage(const c10::Storage& storage, access how);
+  size_t lend_storage(const c10::Storage& storage, access how);  // its place among storages_
   storage_loan* loan_of(const c10::TensorImpl& alias);
+  storage_loan* loan_of(const tensor_loan& loan);
   bool makes_copies() const;
   void add_place(c10::AcceleratorError& error, const operator_text& op) const;
   void fill_stages();

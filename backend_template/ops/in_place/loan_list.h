@@ -5,10 +5,10 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Storage.h>
 #include <c10/util/SmallVector.h>
+#include <c10/util/flat_hash_map.h>
 
 #include <cstddef>
 #include <memory>
-#include <unordered_map>
 #include <utility>
 
 namespace outback::ops {
@@ -20,15 +20,13 @@ class loan_list {
   /// The reference is valid until the next `add`.
   Loan& add(Loan&& loan) { return loans_.emplace_back(std::move(loan)); }
 
-  /// Returns the loan whose source or alias is the object at `address`, or null.
-  Loan* find(const void* address) {
-    if (C10_UNLIKELY(loans_.size() > few)) return find_among_many(address);
-    for (Loan& loan : loans_) {
-      if (address_of(loan.source) == address || address_of(loan.alias) == address) return &loan;
-    }
-    return nullptr;
-  }
+  /// Returns the loan whose source is the object at `address`, or null.
+  Loan* find_source(const void* address) { return find<&Loan::source>(sources_, address); }
+  /// The same by its alias.
+  Loan* find_alias(const void* address) { return find<&Loan::alias>(aliases_, address); }
 
+  size_t size() const { return loans_.size(); }
+  Loan& operator[](size_t index) { return loans_[index]; }
   auto begin() { return loans_.begin(); }
   auto end() { return loans_.end(); }
 
@@ -36,24 +34,40 @@ class loan_list {
   // A search one by one is faster for as many.
   static constexpr size_t few = 16;
 
+  // Where the first `size` loans are: made by the first search among many, since most calls lend
+  // few things, and many of those that lend many never ask for an alias.
+  struct places {
+    ska::flat_hash_map<const void*, size_t> of;
+    size_t size = 0;
+  };
+
   static const void* address_of(const at::Tensor& tensor) { return tensor.unsafeGetTensorImpl(); }
   static const void* address_of(const c10::Storage& storage) {
     return storage.unsafeGetStorageImpl();
   }
 
-  Loan* find_among_many(const void* address) {
-    if (places_ == nullptr) places_ = std::make_unique<std::unordered_map<const void*, size_t>>();
-    for (; indexed_ < loans_.size(); ++indexed_) {
-      places_->emplace(address_of(loans_[indexed_].source), indexed_);
-      places_->emplace(address_of(loans_[indexed_].alias), indexed_);
+  template <auto member>
+  Loan* find(std::unique_ptr<places>& known, const void* address) {
+    if (C10_UNLIKELY(loans_.size() > few)) return find_among_many<member>(known, address);
+    for (Loan& loan : loans_) {
+      if (address_of(loan.*member) == address) return &loan;
     }
-    const auto found = places_->find(address);
-    return found == places_->end() ? nullptr : &loans_[found->second];
+    return nullptr;
+  }
+
+  template <auto member>
+  Loan* find_among_many(std::unique_ptr<places>& known, const void* address) {
+    if (known == nullptr) known = std::make_unique<places>();
+    for (; known->size < loans_.size(); ++known->size) {
+      known->of.emplace(address_of(loans_[known->size].*member), known->size);
+    }
+    const auto found = known->of.find(address);
+    return found == known->of.end() ? nullptr : &loans_[found->second];
   }
 
   c10::SmallVector<Loan, 4> loans_;
-  std::unique_ptr<std::unordered_map<const void*, size_t>> places_;  // those of `indexed_` loans
-  size_t indexed_ = 0;
+  std::unique_ptr<places> sources_;
+  std::unique_ptr<places> aliases_;
 };
 
 }  // namespace outback::ops

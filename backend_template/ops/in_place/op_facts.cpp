@@ -99,6 +99,8 @@ op_facts facts_of(const c10::OperatorHandle& op) {
   facts.arguments = static_cast<uint32_t>(arguments.size());
   facts.returns = static_cast<uint32_t>(schema.returns().size());
   facts.results_stay_on_cpu = contains(cpu_results, schema.name());
+  const std::string_view name = schema.name();
+  facts.changes_lists = name.starts_with("aten::_foreach_") && name.ends_with('_');
   facts.tells_host =
       op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output);
   facts.asks_requires_grad = schema.name() == requires_grad_reader;

@@ -26,6 +26,7 @@ struct op_facts {
   uint64_t cpu_allowed = 0;          // may be a CPU tensor though others are on the device
   uint64_t scalars_refused = 0;      // may not even be a CPU scalar (refused_scalars.h)
   bool results_stay_on_cpu = false;  // metadata that torch keeps on the CPU for every device
+  bool changes_lists = false;        // in place: _foreach_add_ and its relatives
   bool tells_host = false;          // the host gets a value, or a shape, from the tensors' contents
   bool asks_requires_grad = false;  // the CPU kernel reads requires_grad of its arguments
 

@@ -87,8 +87,8 @@ MUTANTS = (
         name="a_fused_step_does_not_wait",
         breaks="A fused optimizer step reads parameters that the stream has yet to write.",
         file="backend_template/ops/in_place/cpu_kernels/fused_optimizers.cpp",
-        old="(is_bare(self[0].device(), others) && ...) && ready(self[0]);",
-        new="(is_bare(self[0].device(), others) && ...);",
+        old="(is_in_order(others) && ...) && ready(self[0]);",
+        new="(is_in_order(others) && ...);",
         found_by="tests/python/ops/test_fused_optimizers.py::test_a_step_waits_for_the_stream",
     ),
     Mutant(
