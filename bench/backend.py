@@ -38,6 +38,11 @@ class Backend:
         """The CPU can address the device's memory."""
         return self.module.get_device_properties(0).is_host_addressable
 
+    @property
+    def is_host_runtime(self) -> bool:
+        """It obeys the variables that begin with OUTBACK_HOST."""
+        return self.module.get_device_properties(0).name == "Outback host device"
+
     def environment(self) -> dict[str, str]:
         """The variables that change what is measured."""
         return {k: v for k, v in sorted(os.environ.items()) if k.startswith("OUTBACK_")}

@@ -29,7 +29,7 @@ LIMITS = {
 def sections(backend: Backend, mebibytes: int, seconds: float) -> list[Section]:
     """With at most so many MiB in an all_reduce."""
     ways = {"in place" if backend.is_in_place else "staged": {}}
-    if backend.is_in_place:
+    if backend.is_in_place and backend.is_host_runtime:
         ways["staged"] = {"OUTBACK_HOST_ADDRESSABLE": "0"}
     found = {
         way: _rows(backend, way, mebibytes, seconds, variables) for way, variables in ways.items()

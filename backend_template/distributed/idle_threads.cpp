@@ -1,5 +1,7 @@
 #include "backend_template/distributed/idle_threads.h"
 
+#include <c10/util/thread_name.h>
+
 #include <algorithm>
 #include <array>
 #include <exception>
@@ -13,7 +15,8 @@
 namespace outback::distributed {
 namespace {
 
-constexpr std::array<std::string_view, 3> kNames{"pt_gloo_runloop", kIssuerThread, kWaiterThread};
+constexpr std::string_view kGlooThread = "pt_gloo_runloop";
+constexpr std::array<std::string_view, 3> kNames{kGlooThread, kIssuerThread, kWaiterThread};
 constexpr std::chrono::milliseconds kBetweenLooks{1};
 
 /// What /proc has of a thread: "Name", "State", how often it gave up its core, and more.
@@ -45,6 +48,10 @@ std::map<std::string, std::string> sleeps_of_threads() {
 }
 
 }  // namespace
+
+bool is_gloos_thread() {
+  return c10::getThreadName() == kGlooThread;
+}
 
 // A thread sleeps for a moment also on its way to the end of its work, for a lock say. One that
 // sleeps at two looks and has not been awake between them waits for its next work, or for another

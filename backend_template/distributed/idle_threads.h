@@ -1,4 +1,5 @@
-// What the threads of a group may still do when its last operation is over: drop tensors.
+// The threads of groups and of Gloo, which may still drop tensors, and the group itself, when the
+// last operation is over.
 #pragma once
 
 #include <chrono>
@@ -8,6 +9,10 @@ namespace outback::distributed {
 /// The names of a group's own threads, as Linux shows them.
 inline constexpr const char* kIssuerThread = "outback_issuer";
 inline constexpr const char* kWaiterThread = "outback_waiter";
+
+/// Returns true in one of the threads in which Gloo runs operations, and what is called back after
+/// them. Such a thread cannot wait for its end.
+bool is_gloos_thread();
 
 /// Waits until each thread of Gloo's and of our groups sleeps, at most until `deadline`. The caller
 /// must not hold the interpreter's lock.

@@ -77,10 +77,11 @@ void process_group::end() noexcept {
   const core::without_interpreter_lock while_it_waits;
   issuer_.stop();
   // In a forked child there are no such threads, and after an abort they may wait for a process
-  // that never comes.
+  // that never comes. What is called back when an operation is over may hold the last reference to
+  // the group: then one of them is the one that is here, and cannot wait for itself.
   if (process_ != getpid()) {
     std::ignore = transport_.release();
-  } else if (aborted_) {
+  } else if (aborted_ || is_gloos_thread()) {
     end_in_a_thread();
   } else {
     transport_.reset();

@@ -53,7 +53,8 @@ class process_group final : public c10d::Backend {
   process_group(c10::intrusive_ptr<c10d::Backend> transport, std::string name,
                 std::chrono::milliseconds timeout, transport_maker make_transport);
   /// Waits until all that was called has begun, as `shutdown` does, and then for the end of the
-  /// transport, which waits for its operations. After `abort` a thread does the latter.
+  /// transport, which waits for its operations. After `abort`, and in a thread of the transport's,
+  /// another thread does the latter.
   ~process_group() override;
   /// The same when the last owner goes: a weak reference may keep the object itself for long.
   void release_resources() override;

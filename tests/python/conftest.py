@@ -221,6 +221,24 @@ def callbacks(real_streams) -> None:
 
 
 @pytest.fixture
+def pinned_memory() -> None:
+    if not torch.ones(1).pin_memory().is_pinned():
+        pytest.skip("this runtime has no group host_memory")
+
+
+@pytest.fixture
+def captures(real_streams) -> None:
+    """The runtime can capture, whatever runs its operators."""
+    graph = torch.acme.CUDAGraph()
+    try:
+        with torch.acme.stream(torch.acme.Stream()):
+            graph.capture_begin()
+            graph.capture_end()
+    except NotImplementedError:
+        pytest.skip("this runtime has no group graphs")
+
+
+@pytest.fixture
 def real_streams_absent() -> None:
     if torch.acme.Stream().stream_id != 0:
         pytest.skip("this runtime has streams, and more")

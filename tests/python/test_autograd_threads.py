@@ -1,5 +1,6 @@
 """The thread of a backward pass, and the current device and stream in it."""
 
+import sys
 import threading
 
 import pytest
@@ -55,6 +56,35 @@ def test_a_program_may_ask_for_the_threads_of_devices():
     assert torch._C._is_multithreading_enabled() == was
     [(thread, *_)] = seen
     assert thread != threading.get_ident()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+@pytest.mark.parametrize("device", ["acme", "cpu"])
+def test_a_forked_child_has_a_pool_before_it_has_autograds_threads(run_python, device):
+    """Each thread of autograd's asks for torch's pool, which is made anew after a fork: by two of
+    them at once it is made twice, and the process crashes now and then."""
+    done = run_python(
+        f"""
+        import os, sys
+        from pathlib import Path
+        import torch, torch_acme
+
+        torch.set_num_threads(2)
+        torch.ones(100_000).sum()  # the parent's pool
+        if os.fork() == 0:
+            torch.ones(3, device="{device}", requires_grad=True).sum().backward()
+            threads = sorted(Path("/proc/self/task").iterdir(), key=lambda task: int(task.name))
+            print(*((each / "comm").read_text().strip() for each in threads))
+            sys.stdout.flush()
+            os._exit(0)
+        os.wait()
+        """
+    )
+    names = done.output.split()
+    of_autograd = [name.startswith("pt_autograd_") for name in names]
+    assert any(of_autograd)
+    assert of_autograd.index(True) == 2, names  # after the main thread and the pool's
+    assert not any(of_autograd[:2])
 
 
 @pytest.mark.parametrize("device", [0, 1])

@@ -24,6 +24,7 @@ std::mutex& start_mutex() {
 // Runs in the child, which has this thread alone. A process that forks before the start may start
 // in the child. Half a start is none: another thread of the parent was at it, and is not here.
 void mark_forked() noexcept {
+  is_new_child.store(true, std::memory_order_relaxed);
   if (start_state_now.load(std::memory_order_relaxed) == start_state::not_started) {
     new (&start_mutex()) std::mutex;  // that thread may have taken it, and done nothing yet
   } else {

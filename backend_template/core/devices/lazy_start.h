@@ -17,6 +17,8 @@ namespace detail {
 enum class start_state { not_started, starting, started, forked };
 inline constinit std::atomic<start_state> start_state_now{start_state::not_started};
 void start_slowly();
+// Set by that handler.
+inline constinit std::atomic<bool> is_new_child{false};
 }  // namespace detail
 
 /// Installs the handler for forks. For the registration, which calls it once.
@@ -38,6 +40,12 @@ inline bool is_started() noexcept {
 /// the calling thread set before.
 inline void ensure_started() {
   if (C10_UNLIKELY(!is_started())) detail::start_slowly();
+}
+
+/// Returns true once after a fork, in the child. Costs a load otherwise.
+inline bool is_first_look_after_fork() noexcept {
+  return C10_UNLIKELY(detail::is_new_child.load(std::memory_order_relaxed)) &&
+         detail::is_new_child.exchange(false, std::memory_order_relaxed);
 }
 
 /// Returns true in a child of a process that had begun to start the backend before the fork. Such a

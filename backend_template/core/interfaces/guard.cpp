@@ -69,7 +69,11 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
   void uncheckedSetDevice(c10::Device device) const noexcept override {
     set_device_unchecked(device.index());
   }
-  c10::DeviceIndex deviceCount() const noexcept override { return device_count(); }
+  // Autograd asks before it starts its threads.
+  c10::DeviceIndex deviceCount() const noexcept override {
+    renew_pool_after_fork();
+    return device_count();
+  }
 
   c10::DeviceCapability getDeviceCapability(c10::Device device) const override {
     // All devices have the same dtypes; the index only has to exist.

@@ -1,10 +1,13 @@
 #include "backend_template/core/interfaces/thread_count.h"
 
 #include <ATen/Parallel.h>
+#include <c10/util/Exception.h>
 #include <c10/util/thread_name.h>
 
 #include <atomic>
 #include <string_view>
+
+#include "backend_template/core/devices/lazy_start.h"
 
 namespace outback::core {
 namespace {
@@ -24,6 +27,15 @@ bool is_autograds() {
 
 void note_thread_count() {
   if (!is_autograds()) wanted_threads.store(at::get_num_threads(), std::memory_order_relaxed);
+}
+
+void renew_pool_after_fork() noexcept {
+  if (!is_first_look_after_fork()) return;
+  try {
+    at::init_num_threads();
+  } catch (const c10::Error&) {  // NOLINT(bugprone-empty-catch)
+    // Another thread of the program's is at the same, and makes it.
+  }
 }
 
 void follow_thread_count() {

@@ -19,4 +19,10 @@ void note_thread_count();
 /// does nothing and costs one thread-local load. Thread-safe.
 void follow_thread_count();
 
+/// In a forked child, has torch make its pool of threads anew. To be called before autograd starts
+/// its threads, one for each device: each of them asks for the pool, and torch's function that
+/// makes it anew after a fork is not thread-safe, so that the process crashes in one of thirty
+/// children where there are two devices. Does something once in each child.
+void renew_pool_after_fork() noexcept;
+
 }  // namespace outback::core

@@ -150,6 +150,25 @@ MUTANTS = (
         on="host-memory-apart",
     ),
     Mutant(
+        name="autograds_threads_start_before_the_pool",
+        breaks="Two of autograd's threads make torch's pool anew at once in a forked child, and one "
+        "finds none.",
+        file="backend_template/core/interfaces/guard.cpp",
+        old="    renew_pool_after_fork();\n",
+        new="",
+        found_by="tests/python/test_autograd_threads.py::"
+        "test_a_forked_child_has_a_pool_before_it_has_autograds_threads",
+    ),
+    Mutant(
+        name="a_group_waits_for_the_thread_it_ends_in",
+        breaks="A callback that holds the last reference to a group ends the process.",
+        file="backend_template/distributed/process_group.cpp",
+        old="aborted_ || is_gloos_thread()",
+        new="aborted_",
+        found_by="tests/python/distributed/test_endings.py::"
+        "test_a_callback_may_hold_the_last_reference_to_the_group",
+    ),
+    Mutant(
         name="a_wait_keeps_the_gil",
         breaks="A thread waits with the GIL for a replay that runs an operator written in Python.",
         file="registration/python/register.cpp",

@@ -47,6 +47,42 @@ def test_a_late_peer_is_an_error_with_the_operations_name(run_ranks):
     )
 
 
+def test_a_callback_may_hold_the_last_reference_to_the_group(run_ranks):
+    """Gloo's thread runs it, and is one of those for whose end the group waits."""
+    done = run_ranks(
+        """
+        import gc, threading, time, weakref
+        x = torch.ones(3, device="acme")
+        dist.all_reduce(x)
+        if rank == 1:
+            time.sleep(0.3)  # so that the other's operation is not over at once
+        work = dist.all_reduce(x, async_op=True)
+        ended, threads = threading.Event(), []
+
+        class Last:
+            def __init__(self, group):
+                self.group = group
+
+            def __call__(self, future):
+                threads.append(threading.get_ident())
+
+        last = Last(dist.distributed_c10d._get_default_group())
+        weakref.finalize(last.group, ended.set)
+        work.get_future().then(last)
+        del last
+        dist.destroy_process_group()
+        del work
+        gc.collect()
+        assert ended.wait(20)
+        time.sleep(0.2)  # of the thread, to let go
+        if rank == 0:
+            assert threads != [threading.get_ident()]
+            print("goes on")
+        """
+    )
+    assert done.output == "goes on"
+
+
 @pytest.mark.parametrize(
     "operation",
     [
@@ -160,8 +196,10 @@ else:
     ],
 )
 def test_a_process_may_end_without_destroying_its_groups(
-    run_to_the_end, tmp_path, folder, pending, seconds
+    request, run_to_the_end, tmp_path, folder, pending, seconds
 ):
+    if "_sleep" in pending:
+        request.getfixturevalue("callbacks")
     source = ENDS_EARLY.format(
         folder=folder, store=str(tmp_path / "store"), pending=pending, seconds=seconds
     )
@@ -213,7 +251,11 @@ print("ends")
 # Whoever completes an operation may be the last that holds its tensor, and runs what Python has to
 # do for it while the main thread ends the process.
 @pytest.mark.parametrize("device", ["acme", "cpu"])
-def test_a_process_ends_after_its_threads_have_dropped_their_tensors(run_to_the_end, device):
+def test_a_process_ends_after_its_threads_have_dropped_their_tensors(
+    request, run_to_the_end, device
+):
+    if device == "acme":
+        request.getfixturevalue("callbacks")
     before = "torch.acme._sleep(100_000_000)" if device == "acme" else "dist.barrier(async_op=True)"
     source = DROPS_LATE.format(device=device, before=before)
     assert run_to_the_end(source).output == "ends"

@@ -6,7 +6,7 @@ pytestmark = pytest.mark.turns_on_memory
 
 
 @pytest.mark.parametrize("is_waited_for", [True, False])
-def test_a_collective_orders_the_stream_that_waits_for_it(run_ranks, is_waited_for):
+def test_a_collective_orders_the_stream_that_waits_for_it(real_streams, run_ranks, is_waited_for):
     run_ranks(
         f"""
         side = torch.acme.Stream()

@@ -71,7 +71,7 @@ def test_refusals_name_the_operation_and_what_to_do(run_ranks):
     )
 
 
-def test_a_stream_that_is_captured_is_refused(run_ranks):
+def test_a_stream_that_is_captured_is_refused(run_ranks, captures):
     run_ranks(
         """
         x = torch.ones(2, device="acme")
