@@ -1,6 +1,5 @@
 """The thread of a backward pass, and the current device and stream in it."""
 
-import sys
 import threading
 
 import pytest
@@ -56,37 +55,6 @@ def test_a_program_may_ask_for_the_threads_of_devices():
     assert torch._C._is_multithreading_enabled() == was
     [(thread, *_)] = seen
     assert thread != threading.get_ident()
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
-@pytest.mark.parametrize("device", ["acme", "cpu"])
-def test_a_forked_child_has_a_pool_before_it_has_autograds_threads(run_python, device):
-    """Each thread of autograd's asks for torch's pool, which is made anew after a fork: by two of
-    them at once it is made twice, and the process crashes now and then."""
-    done = run_python(
-        f"""
-        import os, sys
-        from pathlib import Path
-        import torch, torch_acme
-
-        torch.set_num_threads(2)
-        torch.ones(100_000).sum()  # the parent's pool
-        if os.fork() == 0:
-            torch.ones(3, device="{device}", requires_grad=True).sum().backward()
-            threads = sorted(Path("/proc/self/task").iterdir(), key=lambda task: int(task.name))
-            print(*((each / "comm").read_text().strip() for each in threads))
-            sys.stdout.flush()
-            os._exit(0)
-        os.wait()
-        """
-    )
-    # After the main thread, the pool's, and those of a driver. A thread that one of autograd's makes
-    # has its name.
-    names = done.output.split()
-    of_autograd = [name.startswith("pt_autograd_") for name in names]
-    assert of_autograd == sorted(of_autograd), names
-    assert of_autograd.count(False) >= 2, names
-    assert of_autograd.count(True) == torch.acme.device_count(), names
 
 
 @pytest.mark.parametrize("device", [0, 1])

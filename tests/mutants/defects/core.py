@@ -156,8 +156,8 @@ MUTANTS = (
         file="backend_template/core/interfaces/guard.cpp",
         old="    renew_pool_after_fork();\n",
         new="",
-        found_by="tests/python/test_autograd_threads.py::"
-        "test_a_forked_child_has_a_pool_before_it_has_autograds_threads",
+        found_by="tests/python/streams/test_thread_counts.py::"
+        "test_a_forked_child_has_its_pool_before_it_has_autograds_threads",
     ),
     Mutant(
         name="a_group_waits_for_the_thread_it_ends_in",

@@ -1,6 +1,9 @@
 """In which thread a backward pass runs, and that torch.set_num_threads reaches it."""
 
+import sys
+
 import pytest
+import torch
 
 pytestmark = pytest.mark.turns_on_memory
 
@@ -137,3 +140,36 @@ if torch.acme.get_device_properties(0).is_host_addressable:
     assert not wrong, wrong
 """
     )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+@pytest.mark.parametrize("device", ["acme", "cpu"])
+def test_a_forked_child_has_its_pool_before_it_has_autograds_threads(run_python, device):
+    """Each thread of autograd's asks for torch's pool, which is made anew after a fork: by two of
+    them at once it is made twice, and the process crashes now and then."""
+    done = run_python(
+        f"""
+        import os, sys, time
+        from pathlib import Path
+        import torch, torch_acme
+
+        torch.set_num_threads(2)
+        torch.ones(100_000).sum()  # the parent's pool
+        if os.fork() == 0:
+            torch.ones(3, device="{device}", requires_grad=True).sum().backward()
+            names = []
+            # A thread of autograd's has begun before it has its name.
+            while sum(name.startswith("pt_autograd_") for name in names) < torch.acme.device_count():
+                time.sleep(0.001)
+                threads = sorted(Path("/proc/self/task").iterdir(), key=lambda task: int(task.name))
+                names = [(each / "comm").read_text().strip() for each in threads]
+            print(*names)
+            sys.stdout.flush()
+            os._exit(0)
+        os.wait()
+        """
+    )
+    # The main thread, the pool's, and autograd's. One that autograd's makes has its name.
+    names = done.output.split()
+    of_autograd = [name.startswith("pt_autograd_") for name in names]
+    assert of_autograd == [False, False] + [True] * torch.acme.device_count(), names
