@@ -151,8 +151,8 @@ MUTANTS = (
     ),
     Mutant(
         name="autograds_threads_start_before_the_pool",
-        breaks="Two of autograd's threads make torch's pool anew at once in a forked child, and one "
-        "finds none.",
+        breaks="In a forked child two of autograd's threads make torch's pool anew at once, and "
+        "one finds none.",
         file="backend_template/core/interfaces/guard.cpp",
         old="    renew_pool_after_fork();\n",
         new="",

@@ -157,11 +157,11 @@ def test_a_forked_child_has_its_pool_before_it_has_autograds_threads(run_python,
         torch.ones(100_000).sum()  # the parent's pool
         if os.fork() == 0:
             torch.ones(3, device="{device}", requires_grad=True).sum().backward()
-            names = []
+            names, tasks = [], Path("/proc/self/task")
             # A thread of autograd's has begun before it has its name.
-            while sum(name.startswith("pt_autograd_") for name in names) < torch.acme.device_count():
+            while sum("pt_autograd_" in name for name in names) < torch.acme.device_count():
                 time.sleep(0.001)
-                threads = sorted(Path("/proc/self/task").iterdir(), key=lambda task: int(task.name))
+                threads = sorted(tasks.iterdir(), key=lambda task: int(task.name))
                 names = [(each / "comm").read_text().strip() for each in threads]
             print(*names)
             sys.stdout.flush()
