@@ -112,6 +112,31 @@ def test_lists_of_another_device_than_the_current_one(on_device, dtypes):
     assert {each.device for each in run.work if each.what == "kernel"} == {1}
 
 
+def test_changes_of_lists_are_counted_as_torch_cuda_counts_them(on_device, on_cuda):
+    """Autograd knows by the count that a value which it needs was overwritten. Who counts is the
+    kernel: a fast one, or the operators that a slow one calls. (That of _foreach_zero_ forgets to on
+    torch.cuda; the device counts.)"""
+    program = """
+        import sys, torch
+
+        def made(*sizes, dtype=torch.float32):
+            return [torch.ones(size, device=sys.argv[1], dtype=dtype) for size in sizes]
+
+        for lists, change in (
+            ([made(2, 3)], lambda x: torch._foreach_add_(x, 1.0)),
+            ([made(2, 3)], lambda x: torch._foreach_mul_(x, torch.tensor(2.0))),
+            ([made(2) + made(3, dtype=torch.half)], lambda x: torch._foreach_add_(x, 1.0)),
+            ([made(2, 3), made(2, 3)], lambda x, y: torch._foreach_copy_(x, y)),
+            ([made(2, 3), made(2, 3), made(2, 3)], torch._foreach_addcmul_),
+        ):
+            change(*lists)
+            print([[each._version for each in one] for one in lists])
+    """
+    here, there = on_device(program, "acme"), on_cuda(program, "cuda")
+    assert here.output == there.output
+    assert "[[1, 1], [0, 0]]" in there.output.splitlines()
+
+
 def test_devices_are_matched_where_others_are_visible(on_device):
     run = on_device(
         """

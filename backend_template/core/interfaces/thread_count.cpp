@@ -1,10 +1,10 @@
 #include "backend_template/core/interfaces/thread_count.h"
 
 #include <ATen/Parallel.h>
-#include <c10/util/Exception.h>
 #include <c10/util/thread_name.h>
 
 #include <atomic>
+#include <exception>
 #include <string_view>
 
 #include "backend_template/core/devices/lazy_start.h"
@@ -33,8 +33,8 @@ void renew_pool_after_fork() noexcept {
   if (!is_first_look_after_fork()) return;
   try {
     at::init_num_threads();
-  } catch (const c10::Error&) {  // NOLINT(bugprone-empty-catch)
-    // Another thread of the program's is at the same, and makes it.
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
+    // Another thread of the program's is at the same, and makes it; or there is no memory for it.
   }
 }
 

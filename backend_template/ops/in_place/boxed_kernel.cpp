@@ -13,6 +13,7 @@
 #include <mutex>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/sync_debug.h"
@@ -48,6 +49,35 @@ template <class Visit>
 void for_each_bit(uint64_t bits, Visit visit) {
   for (; bits != 0; bits &= bits - 1) visit(static_cast<size_t>(std::countr_zero(bits)));
 }
+
+// The version counters of lists that a call changes. Torch leaves it to the kernels of these
+// operators to count: a twin's fast kernels count, of the list that they get, and its slow ones
+// call operators, which below autograd do not. Derivatives of a value that was overwritten would be
+// wrong without a word.
+class changed_lists {
+ public:
+  changed_lists(const op_facts& facts, const torch::jit::Stack& stack) {
+    if (C10_LIKELY(!facts.changes_lists)) return;
+    const auto arguments = torch::jit::last(stack, facts.arguments);
+    for_each_bit(facts.written, [&](size_t i) {
+      for_each_tensor(arguments[i], [&](const at::Tensor& tensor) {
+        if (tensor.defined() && is_ours(tensor) && !tensor.is_inference()) {
+          before_.emplace_back(tensor, tensor._version());
+        }
+      });
+    });
+  }
+
+  /// Counts for the tensors for which nobody has.
+  void count() const {
+    for (const auto& [tensor, version] : before_) {
+      if (tensor._version() == version) tensor.unsafeGetTensorImpl()->bump_version();
+    }
+  }
+
+ private:
+  std::vector<std::pair<at::Tensor, int64_t>> before_;
+};
 
 // The device of the tensors among the arguments, if they are bare tensors of one of ours.
 std::optional<c10::Device> device_of_bare(c10::ArrayRef<c10::IValue> arguments) {
@@ -86,7 +116,10 @@ void run(const op_facts& facts, const c10::OperatorHandle& op, c10::DispatchKey 
          torch::jit::Stack& stack) {
   if (C10_UNLIKELY(facts.tells_host)) core::note_synchronizing();
   const operator_text name{op.schema().name().c_str(), op.schema().overload_name().c_str()};
-  if (C10_UNLIKELY(facts.changes_lists) && ran_on_lists(facts, op, name, stack)) return;
+  const changed_lists changed(facts, stack);
+  if (C10_UNLIKELY(facts.changes_lists) && ran_on_lists(facts, op, name, stack)) {
+    return changed.count();
+  }
   const auto has_kernel = [&op, layout](const kernel_target& twin) {
     return twin.has_kernel_of(op, layout);
   };
@@ -109,6 +142,7 @@ void run(const op_facts& facts, const c10::OperatorHandle& op, c10::DispatchKey 
            [&] { op.redispatchBoxed(c10::DispatchKeySet(call.target().key(layout)), &stack); });
 
   call.finish();
+  changed.count();
   if (C10_UNLIKELY(facts.results_stay_on_cpu)) return;
   for (size_t i = stack.size() - facts.returns; i < stack.size(); ++i) {
     replace_tensors(stack[i],
