@@ -54,8 +54,9 @@ def test_a_callback_may_hold_the_last_reference_to_the_group(run_ranks):
         import gc, threading, time, weakref
         x = torch.ones(3, device="acme")
         dist.all_reduce(x)
+        store = dist.distributed_c10d._get_default_store()
         if rank == 1:
-            time.sleep(0.3)  # so that the other's operation is not over at once
+            store.wait(["called"])  # so that the other's operation is not over at once
         work = dist.all_reduce(x, async_op=True)
         ended, threads = threading.Event(), []
 
@@ -69,6 +70,8 @@ def test_a_callback_may_hold_the_last_reference_to_the_group(run_ranks):
         last = Last(dist.distributed_c10d._get_default_group())
         weakref.finalize(last.group, ended.set)
         work.get_future().then(last)
+        if rank == 0:
+            store.set("called", "")
         del last
         dist.destroy_process_group()
         del work
