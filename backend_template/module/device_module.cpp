@@ -37,7 +37,7 @@ void define_device_module(py::module_& module) {
   define_host_memory(module);
   define_fallback(module);
   define_peer(module);
-  define_interop(module);
+  define_interop(module, native);
   define_telemetry(module);
   for (const char* each :
        {"lazy_calls", "operators", "properties", "ranges", "sync_debug", "surface"})

@@ -29,9 +29,11 @@ void define_host_memory(pybind11::module_& module);  // host_memory_stats_as_nes
 void define_fallback(pybind11::module_& module);     // set_fallback_mode
 void define_operators(pybind11::module_& native);    // the operator report
 void define_peer(pybind11::module_& module);         // can_device_access_peer, ipc_collect
-void define_interop(pybind11::module_& module);      // as_cuda, from_cuda
 void define_races(pybind11::module_& native);        // what _sanitizer asks the race finder
 void define_telemetry(pybind11::module_& module);    // utilization, temperature, ...
+
+// as_cuda, from_cuda; and what compiled graphs do with their arguments
+void define_interop(pybind11::module_& module, pybind11::module_& native);
 
 void define_graphs(pybind11::module_& native);  // the base of CUDAGraph, in graphs/
 

@@ -85,7 +85,8 @@ def test_the_interface_is_made_with_the_compiler(run_python):
         assert wanted() == {name for name in before if name not in sys.modules}
         assert interfaces.__spec__.name == "torch._dynamo.device_interface"
         interface = interfaces.get_interface_for_device("acme")
-        assert interface is interfaces.get_interface_for_device("acme:0")
+        if torch.__version__ < "2.15":  # which has types alone, of its own devices too
+            assert interface is interfaces.get_interface_for_device("acme:0")
         assert interface is interfaces.get_interface_for_device(torch.device("acme", 0))
         """
     )

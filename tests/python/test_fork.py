@@ -113,6 +113,28 @@ assert torch.ones(3, device="acme").add(1).tolist() == [2, 2, 2]
     )
 
 
+@pytest.mark.parametrize("autoload", ["0", "1"])
+def test_a_child_of_a_parent_that_has_imported_torchs_compiler_is_free(run_python, autoload):
+    """And what else torch leaves to be imported, before and after the backend."""
+    run_python(
+        """
+import torch
+import torch._dynamo.device_interface
+import torch._inductor.compile_fx, torch._inductor.codegen.cpp
+import torch.distributed.fsdp, torch.distributed.tensor
+"""
+        + FORK
+        + """
+def child():
+    assert torch.acme.get_device_properties(0).total_memory > 0
+    assert torch.ones(3, device="acme").add(1).tolist() == [2, 2, 2]
+
+in_child(child)
+""",
+        OUTBACK_AUTOLOAD=autoload,
+    )
+
+
 def test_a_child_of_a_parent_that_has_seeded_all_devices_is_free(run_python):
     run_python(
         FORK

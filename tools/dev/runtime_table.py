@@ -25,7 +25,7 @@ RUNTIMES = (
     Runtime(
         "cuda",
         "tests/runtime/cuda/cuda_suite",
-        "a libcudart in software, and an H200",
+        "a libcudart in software, an H200 and an H100",
         "tests/runtime/cuda/cuda.expectations",
     ),
     Runtime(

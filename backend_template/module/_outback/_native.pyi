@@ -20,6 +20,13 @@ def kernels_of(device: int) -> str | None:
     """The device whose kernels compute in this one's memory in place: "cpu", or PyTorch's own for
     the same hardware, "cuda:0". Starts the backend."""
 
+def lend_all(values: list[Any]) -> list[Any]:
+    """The same values, with as_cuda() of the tensors whose device has a twin of that type. Empties
+    `values`: their caller gives them up, so that memory is free as early as may be."""
+
+def take_all(values: Sequence[Any], which: Sequence[bool]) -> list[Any]:
+    """The same values, with from_cuda() of the tensors of CUDA's among those that are meant."""
+
 def may_have_twins() -> bool:
     """Whether this torch has kernels that a device could share, other than the CPU's."""
 

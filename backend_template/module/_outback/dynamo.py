@@ -1,9 +1,11 @@
 """torch._dynamo's DeviceInterface for the device (torch/_dynamo/device_interface.py). Imported when
 that is."""
 
+import functools
 from typing import Any
 
 import torch
+from torch._dynamo import device_interface
 from torch._dynamo.device_interface import DeviceInterface, register_interface_for_device
 
 from . import _native, device_module, name, properties
@@ -63,6 +65,21 @@ def register() -> None:
     members |= {"Worker": Worker, "__doc__": "The device as torch._dynamo asks for it."}
     interface = type("OutbackInterface", (DeviceInterface,), members)
     register_interface_for_device(name, interface)
-    # torch looks interfaces up by "acme" and by "acme:0".
-    for index in range(device_module.device_count()):
-        register_interface_for_device(f"{name}:{index}", interface)
+    if torch.__version__ < "2.15":  # which looks interfaces up by "acme" and by "acme:0"
+        _register_each_device(interface)
+
+
+def _register_each_device(interface: type[DeviceInterface]) -> None:
+    """When torch asks for an interface: to count devices may start the driver, and a process that
+    has done so cannot fork."""
+    register_others = device_interface.init_device_reg
+
+    @functools.wraps(register_others)
+    def init_device_reg() -> None:
+        register_others()
+        for index in range(device_module.device_count()):
+            register_interface_for_device(f"{name}:{index}", interface)
+
+    setattr(device_interface, init_device_reg.__name__, init_device_reg)
+    if device_interface._device_initialized:
+        init_device_reg()

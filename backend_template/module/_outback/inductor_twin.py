@@ -18,9 +18,7 @@ from torch.fx import GraphModule, Node
 from torch.fx.node import map_aggregate
 from torch.utils._pytree import tree_leaves
 
-from . import device_module, name, twin
-
-_TakeBack = Callable[[torch.Tensor], Any]
+from . import _native, device_module, name, twin
 
 
 def _twin_of(device: Any) -> torch.device | None:
@@ -112,36 +110,26 @@ def _pass_for_twin(
     return result
 
 
-def _taken_back(graph_module: GraphModule, named: dict[str, Any]) -> list[_TakeBack | None]:
-    """What becomes of each output: nothing if it is none of ours.
+def _ours_in(outputs: Sequence[Any]) -> list[bool]:
+    """Which outputs of a graph become tensors of ours again.
+
+    The seed and the offset of attention's random numbers are on the CPU, whatever its meta kernel
+    says: those stay where they are."""
+    return [isinstance(each, Node) and _is_lent(each.meta.get("val")) for each in outputs]
+
+
+def _copied(ours: Sequence[bool], output: Node, named: dict[str, Any]) -> list[int]:
+    """Which of them are copied before.
 
     The outputs of a CUDA graph are overwritten when it runs again. torch knows which of its tensors
     have become invalid so, and says it to whoever reads one. It would not know of ours: those that
     reach the user are copies."""
-    [node] = graph_module.graph.find_nodes(op="output")
-    outputs = node.args[0]
-    copied: Collection[int] = ()
-    if named.get("cudagraphs"):
-        all_outputs = range(len(outputs))
-        in_forward = node.meta.get("user_visible_output_idxs", all_outputs)
-        copied = all_outputs if named.get("is_backward") else in_forward
-
-    def take_back(i: int, output: Any) -> _TakeBack | None:
-        if not isinstance(output, Node) or not _is_lent(output.meta.get("val")):
-            return None
-        return _take_back_copy if i in copied else _take_back
-
-    return [take_back(i, output) for i, output in enumerate(outputs)]
-
-
-def _take_back(result: torch.Tensor) -> Any:
-    # The seed and the offset of attention's random numbers are on the CPU, whatever its meta kernel
-    # says.
-    return device_module.from_cuda(result) if result.is_cuda else result
-
-
-def _take_back_copy(result: torch.Tensor) -> Any:
-    return _take_back(result.clone())
+    if not named.get("cudagraphs"):
+        return []
+    every = range(len(ours))
+    in_forward: Collection[int] = output.meta.get("user_visible_output_idxs", every)
+    reach_user = every if named.get("is_backward") else in_forward
+    return [i for i in every if i in reach_user and ours[i]]
 
 
 def _compile_for_twin(
@@ -158,7 +146,9 @@ def _compile_for_twin(
         raise NotImplementedError(
             f"{name}: AOTInductor's libraries are for PyTorch's own device: export the model there"
         )
-    taken_back = _taken_back(graph_module, named)
+    [output] = graph_module.graph.find_nodes(op="output")
+    ours = _ours_in(output.args[0])
+    copied = _copied(ours, output, named)
     _rename_devices(graph_module)
     _lend_constants(graph_module)
     with _fakes_on_twin(fakes):
@@ -167,13 +157,12 @@ def _compile_for_twin(
     # ---- At run time
 
     def run(arguments: list[Any]) -> list[Any]:
-        lent = [device_module.as_cuda(each) if _is_lent(each) else each for each in arguments]
-        arguments.clear()  # the caller gives them up, so that memory is free as early as may be
-        results = compiled(lent)
-        return [
-            result if take_back is None else take_back(result)
-            for result, take_back in zip(results, taken_back, strict=True)
-        ]
+        results = compiled(_native.lend_all(arguments))
+        if copied:
+            results = list(results)
+            for i in copied:
+                results[i] = results[i].clone()
+        return _native.take_all(results, ours)
 
     run._boxed_call = True  # type: ignore[attr-defined]
     return run

@@ -28,8 +28,9 @@ acme = torch.acme
 # Where the CPU's kernels do not reach the device's memory they run over copies.
 IN_PLACE = acme._outback._native.kernels_of(0) == "cpu"
 SERVED = "in place" if IN_PLACE else "over copies"
-# The project on the host runtime has kernels of its own (src/kernels.cpp), the tests' others none.
-OF_ZERO = "vendor" if Path(torch_acme.__file__).parents[1].name == "python" else "own"
+# These projects have kernels of their own (src/kernels.cpp), the tests' others none.
+WITH_KERNELS = ("python", "python_cuda", "python_level_zero")
+OF_ZERO = "vendor" if Path(torch_acme.__file__).parents[1].name in WITH_KERNELS else "own"
 
 
 @pytest.fixture
