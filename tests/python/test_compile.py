@@ -85,8 +85,14 @@ def test_the_interface_is_made_with_the_compiler(run_python):
         assert wanted() == {name for name in before if name not in sys.modules}
         assert interfaces.__spec__.name == "torch._dynamo.device_interface"
         interface = interfaces.get_interface_for_device("acme")
-        if torch.__version__ < "2.15":  # which has types alone, of its own devices too
-            assert interface is interfaces.get_interface_for_device("acme:0")
+        assert interface is interfaces.get_interface_for_device("acme:0")
+        for wrong in (f"acme:{torch.acme.device_count()}", "acme:", "acme:x"):
+            try:
+                interfaces.get_interface_for_device(wrong)
+            except NotImplementedError as error:
+                assert str(error) == f"No interface for device {wrong}"
+            else:
+                raise AssertionError(wrong)
         assert interface is interfaces.get_interface_for_device(torch.device("acme", 0))
         """
     )

@@ -65,21 +65,20 @@ def register() -> None:
     members |= {"Worker": Worker, "__doc__": "The device as torch._dynamo asks for it."}
     interface = type("OutbackInterface", (DeviceInterface,), members)
     register_interface_for_device(name, interface)
-    if torch.__version__ < "2.15":  # which looks interfaces up by "acme" and by "acme:0"
-        _register_each_device(interface)
+    _find_by_index(interface)
 
 
-def _register_each_device(interface: type[DeviceInterface]) -> None:
-    """When torch asks for an interface: to count devices may start the driver, and a process that
-    has done so cannot fork."""
-    register_others = device_interface.init_device_reg
+def _find_by_index(interface: type[DeviceInterface]) -> None:
+    """torch looks interfaces up by "cuda" and, before 2.15, by "cuda:0", which it has counted devices
+    for. To count ours may start the driver, and a process that has done so cannot fork: so that waits
+    until somebody asks for "acme:0"."""
+    find = device_interface.get_interface_for_device
 
-    @functools.wraps(register_others)
-    def init_device_reg() -> None:
-        register_others()
-        for index in range(device_module.device_count()):
-            register_interface_for_device(f"{name}:{index}", interface)
+    @functools.wraps(find)
+    def get_interface_for_device(device: str | torch.device) -> type[DeviceInterface]:
+        if isinstance(device, str) and device.startswith(f"{name}:"):
+            if device in (f"{name}:{index}" for index in range(device_module.device_count())):
+                return interface
+        return find(device)
 
-    setattr(device_interface, init_device_reg.__name__, init_device_reg)
-    if device_interface._device_initialized:
-        init_device_reg()
+    setattr(device_interface, find.__name__, get_interface_for_device)
