@@ -114,8 +114,9 @@ assert torch.ones(3, device="acme").add(1).tolist() == [2, 2, 2]
 
 
 @pytest.mark.parametrize("autoload", ["0", "1"])
-def test_a_child_of_a_parent_that_has_compiled_for_the_cpu_is_free(run_python, autoload):
-    """And one that has imported what torch leaves to be imported, before and after the backend."""
+def test_a_child_of_a_parent_that_has_imported_torchs_compiler_is_free(run_python, autoload):
+    """And what else torch leaves to be imported, before the backend and after it, and one that has
+    asked for the interfaces of devices. What compiles starts the accelerator, as on CUDA."""
     run_python(
         """
 import torch
@@ -123,14 +124,11 @@ import torch._inductor.compile_fx, torch._inductor.codegen.cpp
 import torch.distributed.fsdp, torch.distributed.tensor
 from torch._dynamo.device_interface import get_registered_device_interfaces
 
-twice = torch.compile(lambda x: x * 2, backend="aot_eager")
-assert twice(torch.ones(2)).tolist() == [2, 2]
 assert {"cpu", "cuda"} <= dict(get_registered_device_interfaces()).keys()
 """
         + FORK
         + """
-assert twice(torch.ones(3)).tolist() == [2, 2, 2]
-assert dict(get_registered_device_interfaces())["acme"] is not None
+assert "acme" in dict(get_registered_device_interfaces())
 
 def child():
     assert torch.acme.get_device_properties(0).total_memory > 0
