@@ -2,6 +2,7 @@
 that is."""
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -69,16 +70,18 @@ def register() -> None:
 
 
 def _find_by_index(interface: type[DeviceInterface]) -> None:
-    """torch looks interfaces up by "cuda" and, before 2.15, by "cuda:0", which it has counted devices
-    for. To count ours may start the driver, and a process that has done so cannot fork: so that waits
-    until somebody asks for "acme:0"."""
-    find = device_interface.get_interface_for_device
+    """torch looks interfaces up by "cuda" and, before 2.15, by "cuda:0", for which it has counted
+    devices. To count ours may start the driver, and a process that has done so cannot fork: so that
+    waits until somebody asks for "acme:0"."""
+    find: Callable[[Any], type[DeviceInterface]] = device_interface.get_interface_for_device
+
+    def is_ours(device: Any) -> bool:
+        if not isinstance(device, str) or not device.startswith(f"{name}:"):
+            return False
+        return device in (f"{name}:{index}" for index in range(device_module.device_count()))
 
     @functools.wraps(find)
     def get_interface_for_device(device: str | torch.device) -> type[DeviceInterface]:
-        if isinstance(device, str) and device.startswith(f"{name}:"):
-            if device in (f"{name}:{index}" for index in range(device_module.device_count())):
-                return interface
-        return find(device)
+        return interface if is_ours(device) else find(device)
 
     setattr(device_interface, find.__name__, get_interface_for_device)

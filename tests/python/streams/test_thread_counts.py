@@ -169,7 +169,8 @@ def test_a_forked_child_has_its_pool_before_it_has_autograds_threads(run_python,
         os.wait()
         """
     )
-    # The main thread, the pool's, a driver's, and autograd's. One that autograd's makes has its name.
+    # The main thread, the pool's, a driver's, and autograd's. One that autograd's makes has its
+    # name.
     names = done.output.split()
     of_autograd = [name.startswith("pt_autograd_") for name in names]
     others, count = of_autograd.index(True), torch.acme.device_count()
