@@ -66,22 +66,24 @@ def register() -> None:
     members |= {"Worker": Worker, "__doc__": "The device as torch._dynamo asks for it."}
     interface = type("OutbackInterface", (DeviceInterface,), members)
     register_interface_for_device(name, interface)
-    _find_by_index(interface)
+    _find_by_index()
 
 
-def _find_by_index(interface: type[DeviceInterface]) -> None:
+def _find_by_index() -> None:
     """torch looks interfaces up by "cuda" and, before 2.15, by "cuda:0", for which it has counted
     devices. To count ours may start the driver, and a process that has done so cannot fork: so that
-    waits until somebody asks for "acme:0"."""
+    waits until somebody asks for "acme:0". What somebody has registered himself is what he gets."""
     find: Callable[[Any], type[DeviceInterface]] = device_interface.get_interface_for_device
 
     def is_ours(device: Any) -> bool:
         if not isinstance(device, str) or not device.startswith(f"{name}:"):
             return False
+        if device in device_interface.device_interfaces:
+            return False
         return device in (f"{name}:{index}" for index in range(device_module.device_count()))
 
     @functools.wraps(find)
     def get_interface_for_device(device: str | torch.device) -> type[DeviceInterface]:
-        return interface if is_ours(device) else find(device)
+        return find(name if is_ours(device) else device)
 
     setattr(device_interface, find.__name__, get_interface_for_device)

@@ -4,6 +4,7 @@ import inspect
 
 import pytest
 import torch
+from torch._dynamo import device_interface
 from torch._dynamo.device_interface import (
     CudaInterface,
     DeviceGuard,
@@ -44,10 +45,20 @@ def test_it_has_all_that_cudas_has():
 
 
 def test_it_is_among_the_registered():
-    names = {name for name, _ in get_registered_device_interfaces()}
-    assert {"acme"} | {f"acme:{i}" for i in range(LAST + 1)} <= names
-    for name in ("acme:0", torch.device("acme"), torch.device("acme", LAST)):
+    assert dict(get_registered_device_interfaces())["acme"] is INTERFACE
+    for name in ("acme:0", f"acme:{LAST}", torch.device("acme"), torch.device("acme", LAST)):
         assert get_interface_for_device(name) is INTERFACE
+
+
+def test_one_that_somebody_registers_takes_its_place(monkeypatch):
+    class Other(INTERFACE):
+        pass
+
+    registered = device_interface.device_interfaces
+    monkeypatch.setitem(registered, "acme", Other)
+    assert get_interface_for_device("acme:0") is Other
+    monkeypatch.setitem(registered, "acme:0", INTERFACE)
+    assert get_interface_for_device("acme:0") is INTERFACE
 
 
 def test_devices(two_devices):
