@@ -189,6 +189,16 @@ def test_both_draw_from_one_generator(on_device):
     assert ours == theirs
 
 
+def test_a_seed_is_kept_where_a_compiled_function_starts_the_device(on_device):
+    """Dynamo puts torch.cuda's generator back after tracing, which starts the device."""
+    on_device("""
+        torch.acme.manual_seed(5)
+        assert not torch.acme.is_initialized()
+        torch.compile(lambda: torch.ones(4, device="acme"))()
+        assert torch.acme.initial_seed() == torch.cuda.initial_seed() == 5
+    """)
+
+
 def test_out_of_memory_is_told_in_the_same_words(on_device):
     on_device("""
         import re

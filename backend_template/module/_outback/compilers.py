@@ -2,8 +2,9 @@
 seconds, and most programs never import them."""
 
 import sys
+from typing import Any
 
-from . import fake_tensors, name
+from . import _native, device_module, fake_tensors, name
 from .import_hook import when_imported
 
 
@@ -16,6 +17,18 @@ def _register_interface() -> None:
     from . import dynamo
 
     dynamo.register()
+
+
+def _start_before_tracing() -> None:
+    """Dynamo saves the state of torch.cuda's generator before it traces and sets it again after
+    that. A seed that waits for the device's start would be lost if the trace started it."""
+    from torch._dynamo.callback import on_compile_start
+
+    def start(_: Any) -> None:
+        if device_module.is_available() and not device_module._is_in_bad_fork():
+            device_module.init()
+
+    on_compile_start(start)
 
 
 def _register_random_state() -> None:
@@ -42,6 +55,8 @@ def register() -> None:
     fake_tensors.register()
     when_imported("torch._dynamo.trace_rules", _leave_untraced)
     when_imported("torch._dynamo.device_interface", _register_interface)
+    if _native.may_have_twins():
+        when_imported("torch._dynamo.callback", _start_before_tracing)
     when_imported("torch._functorch._aot_autograd.utils", _register_random_state)
     when_imported("torch._inductor.codegen.cpp", _register_generator)
     when_imported("torch._inductor.compile_fx", _register_compiler_for_twin)
