@@ -6,6 +6,7 @@
 #include <ATen/core/CachingHostAllocator.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
+#include <c10/core/DeviceGuard.h>
 #include <c10/core/Event.h>
 #include <c10/core/StreamGuard.h>
 #include <c10/util/Exception.h>
@@ -101,6 +102,12 @@ TEST_F(TwinTest, ADeviceThatPyTorchDoesNotHaveHasNoTwin) {
   core::mark_busy(core::current_stream(1));
   core::drain(1);
   EXPECT_TRUE(core::is_idle(core::current_stream(1)));
+}
+
+TEST_F(TwinTest, WithoutAnIndexItIsTheCurrentDevices) {
+  EXPECT_EQ(core::twin_of(-1), twin);
+  const c10::DeviceGuard on_another(device(1));
+  EXPECT_FALSE(core::twin_of(-1));
 }
 
 TEST_F(TwinTest, AnIndexThatDoesNotExistIsRefused) {

@@ -106,9 +106,10 @@ def test_its_failures_are_shown(pytest_on):
         pytest_on("def test_a(): assert 1 == 2")
 
 
-def test_where_nothing_was_selected_nothing_ran(pytest_on):
+def test_where_nothing_was_selected_nothing_ran(pytest_on, capsys):
     with pytest.raises(console.NotRun):
         pytest_on("def test_a(): pass", "-k", "test_b")
+    assert capsys.readouterr().out.rstrip().endswith("  not run")
 
 
 # ---- The list of tests

@@ -69,6 +69,9 @@ def step(name: str):
     this.progress("")
     try:
         yield this
+    except NotRun:
+        this.finish("not run")
+        raise
     except BaseException:
         this.finish("failed")
         raise

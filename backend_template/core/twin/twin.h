@@ -42,6 +42,7 @@ int32_t find_kernel_home(c10::DeviceIndex index);
 
 inline int32_t kernel_home_of(c10::DeviceIndex index) {
   ensure_started();
+  if (C10_UNLIKELY(index < 0)) index = resolve_index(index);
   const int32_t known = kernel_homes[index].value.load(std::memory_order_acquire);
   return C10_LIKELY(known != kernel_home::unknown) ? known : find_kernel_home(index);
 }
@@ -53,13 +54,15 @@ inline std::optional<c10::Device> twin_in(int32_t home) {
 }
 }  // namespace detail
 
-/// Returns true if the CPU's kernels run on the tensors of the device in place. `index` is valid.
-/// Costs two loads.
+/// Returns true if the CPU's kernels run on the tensors of the device in place. `index` is valid,
+/// or negative for the current device: a subclass may be on a device without an index. Costs two
+/// loads.
 inline bool runs_cpu_kernels(c10::DeviceIndex index) {
   return detail::kernel_home_of(index) == detail::kernel_home::cpus;
 }
 
-/// Returns the twin of the device, or nothing if it has none. `index` is valid. Costs two loads.
+/// Returns the twin of the device, or nothing if it has none. `index` is as for `runs_cpu_kernels`.
+/// Costs two loads.
 inline std::optional<c10::Device> twin_of(c10::DeviceIndex index) {
   return detail::twin_in(detail::kernel_home_of(index));
 }
