@@ -20,7 +20,10 @@ set(OUTBACK_TORCH_ROOT "" CACHE PATH "A libtorch or an installed torch package; 
 if(OUTBACK_BUILD_PYTHON)
   find_package(Python 3.10 COMPONENTS Interpreter Development.Module)
 elseif(NOT OUTBACK_TORCH_ROOT)
-  find_package(Python 3.10 COMPONENTS Interpreter)
+  find_package(
+    Python 3.10
+    COMPONENTS Interpreter
+    OPTIONAL_COMPONENTS Development.Module) # for the cache of the torch half, which has the Python half too
 endif()
 
 # _outback_torch_root(<variable>): the folder that has include/ and lib/.

@@ -85,6 +85,7 @@ def test_a_compiled_runtime(folder):
 
 def test_a_program_without_python(folder):
     assert folder.run(folder.read("4")).splitlines()[-1] == "acme:0 2"
+    assert (folder.path / "build/_outback/torch_half/liboutback_torch.a").exists()  # the cache's
     needed = call(["ldd", folder.path / "build/program"])
     assert "libtorch_cpu" in needed
     assert "libpython" not in needed and "libtorch_python" not in needed

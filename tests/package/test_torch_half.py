@@ -152,6 +152,10 @@ def test_a_build_folder_that_cannot_be_written_is_one_sentence(into, monkeypatch
 
 # ---- What CMake decides
 
+WANTS_PYTHON = (
+    "the cache has the Python half too, which wants Python's headers and libtorch_python"
+)
+
 PROJECT = f"""\
 cmake_minimum_required(VERSION 3.24)
 project(parent LANGUAGES NONE)
@@ -159,7 +163,8 @@ list(APPEND CMAKE_MODULE_PATH "{ROOT}/cmake")
 set(PROJECT_IS_TOP_LEVEL OFF)
 set(PROJECT_SOURCE_DIR "{ROOT}")
 include(OutbackTorchHalf)
-add_library(outback::libtorch_python INTERFACE IMPORTED)
+set(Python_Development.Module_FOUND TRUE)
+set_property(GLOBAL PROPERTY OUTBACK_TORCH_FOLDER "{Path(torch.__file__).parent}")
 function(show)
   outback_why_no_cache(why)
   message(NOTICE "[${{why}}]")
@@ -220,10 +225,13 @@ def test_what_all_of_a_program_needs_is_compiled_with_the_torch_half_too(tmp_pat
     (tmp_path / "several").mkdir()
     assert reasons(tmp_path / "several", several, generator="Ninja Multi-Config") == ["of -flto"]
     (tmp_path / "off").mkdir()
-    assert reasons(tmp_path / "off", "set(OUTBACK_CACHE OFF)", "set(OUTBACK_TORCH_ROOT /a)") == [
-        "OUTBACK_CACHE is OFF",
-        "the cache is for the torch of a Python",
-    ]
+    settings = {
+        "set(OUTBACK_CACHE OFF)": "OUTBACK_CACHE is OFF",
+        "set(OUTBACK_TORCH_ROOT /a)": "the cache is for the torch of a Python",
+        "set(Python_Development.Module_FOUND FALSE)": WANTS_PYTHON,
+        "set_property(GLOBAL PROPERTY OUTBACK_TORCH_FOLDER /a)": WANTS_PYTHON,
+    }
+    assert reasons(tmp_path / "off", *settings) == list(settings.values())
 
 
 # ---- A whole project
