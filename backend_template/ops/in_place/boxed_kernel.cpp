@@ -120,8 +120,8 @@ void run(const op_facts& facts, const c10::OperatorHandle& op, c10::DispatchKey 
   if (C10_UNLIKELY(facts.changes_lists) && ran_on_lists(facts, op, name, stack)) {
     return changed.count();
   }
-  const auto has_kernel = [&op, layout](const kernel_target& twin) {
-    return twin.has_kernel_of(op, layout);
+  const auto has_kernel = [&](const kernel_target& twin) {
+    return !facts.on_cpu_alone && twin.has_kernel_of(op, layout);
   };
   kernel_call call(mixing::refused, has_kernel);
   if (C10_UNLIKELY(facts.asks_requires_grad)) call.keep_requires_grad();
@@ -298,7 +298,8 @@ c10::KernelFunction boxed_fallback(const operator_names& excluded) {
 // CompositeExplicitAutograd kernels to a fallback, so a structured operator would first decompose
 // into its out= variant. Operators with a CompositeImplicitAutograd kernel stay composed, since
 // their derivative comes from their parts. The exceptions: nested tensors, which the parts do not
-// take, and what a twin alone has a kernel for, as CUDA has for rms_norm.
+// take; what a twin alone has a kernel for, as CUDA has for rms_norm; and what reads memory by
+// pointers, which has no derivative on the CPU either.
 void register_boxed_kernels(registrar& to) {
   using c10::DispatchKey;
   constexpr std::array layouts{DispatchKey::Dense, DispatchKey::Sparse, DispatchKey::SparseCsr,
@@ -310,9 +311,13 @@ void register_boxed_kernels(registrar& to) {
     if (!op) continue;
     const bool is_composed = op->hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd);
     for (const DispatchKey layout : layouts) {
-      const bool for_twins_alone = is_for_twins_alone(*op, layout);
-      if (!for_twins_alone && !op->hasKernelForDispatchKey(cpu_target.key(layout))) continue;
-      if (is_composed && layout != DispatchKey::NestedTensor) {
+      const bool on_pointers = layout == DispatchKey::Dense && is_composed_on_pointers(*op);
+      const bool for_twins_alone = !on_pointers && is_for_twins_alone(*op, layout);
+      if (!for_twins_alone && !on_pointers && !op->hasKernelForDispatchKey(cpu_target.key(layout)))
+        continue;
+      if (is_composed && on_pointers) {
+        to.add_boxed(*op, DispatchKey::AutogradPrivateUse1, c10::KernelFunction::makeFallthrough());
+      } else if (is_composed && layout != DispatchKey::NestedTensor) {
         if (!for_twins_alone) continue;
         to.add_boxed(
             *op, DispatchKey::AutogradPrivateUse1,

@@ -23,28 +23,54 @@ struct named_argument {
 
 // Arguments that the CPU kernel writes although the schema does not say so. In place that does no
 // harm; over copies the write would be lost.
-constexpr std::array<named_argument, 6> unannotated_writes{{
+constexpr std::array<named_argument, 7> unannotated_writes{{
     {"aten::native_batch_norm", "running_mean"},
     {"aten::native_batch_norm", "running_var"},
     {"aten::batch_norm_update_stats", "running_mean"},
     {"aten::batch_norm_update_stats", "running_var"},
     {"aten::batch_norm_gather_stats_with_counts", "running_mean"},
     {"aten::batch_norm_gather_stats_with_counts", "running_var"},
+    {"aten::_saturate_weight_to_fp16", "weight"},
 }};
 
-// Indices, which PyTorch documents as "on the CPU or on the device of self", and the shapes of
-// nested tensors, which are always on the CPU.
-constexpr std::array<named_argument, 6> cpu_arguments{{
+// Indices, which PyTorch documents as "on the CPU or on the device of self", and what is always on
+// the CPU: the shapes of nested tensors, and packed weights, whose bytes are a pointer to an
+// object.
+constexpr std::array<named_argument, 10> cpu_arguments{{
     {"aten::index", "indices"},
     {"aten::_index_put_impl_", "indices"},
     {"aten::_nested_view_from_buffer", "nested_size"},
     {"aten::_nested_view_from_buffer", "nested_strides"},
     {"aten::_nested_view_from_buffer", "offsets"},
     {"aten::_nested_from_padded", "cpu_nested_shape_example"},
+    {"aten::fbgemm_linear_fp16_weight", "packed_weight"},
+    {"aten::fbgemm_linear_fp16_weight_fp32_activation", "packed_weight"},
+    {"aten::fbgemm_linear_int8_weight", "packed"},
+    {"aten::fbgemm_linear_int8_weight_fp32_activation", "packed"},
 }};
-constexpr std::array<std::string_view, 3> cpu_results{"aten::_nested_tensor_size",
-                                                      "aten::_nested_tensor_strides",
-                                                      "aten::_nested_tensor_storage_offsets"};
+constexpr std::array<std::string_view, 5> cpu_results{
+    "aten::_nested_tensor_size", "aten::_nested_tensor_strides",
+    "aten::_nested_tensor_storage_offsets", "aten::fbgemm_pack_gemm_matrix_fp16",
+    "aten::fbgemm_pack_quantized_matrix"};
+
+// Torch has one kernel of them, for every device, which reads and writes memory by pointers.
+constexpr std::array<std::string_view, 16> composed_on_pointers{
+    "aten::_grid_sampler_2d_cpu_fallback",
+    "aten::_grid_sampler_2d_cpu_fallback_backward",
+    "aten::_rowwise_prune",
+    "aten::_saturate_weight_to_fp16",
+    "aten::_sobol_engine_draw",
+    "aten::_sobol_engine_ff_",
+    "aten::_sobol_engine_initialize_state_",
+    "aten::_sobol_engine_scramble_",
+    "aten::choose_qparams_optimized",
+    "aten::fbgemm_linear_fp16_weight",
+    "aten::fbgemm_linear_fp16_weight_fp32_activation",
+    "aten::fbgemm_linear_int8_weight",
+    "aten::fbgemm_linear_int8_weight_fp32_activation",
+    "aten::fbgemm_linear_quantize_weight",
+    "aten::fbgemm_pack_gemm_matrix_fp16",
+    "aten::fbgemm_pack_quantized_matrix"};
 
 // Operators that overwrite the tensor that they work on in place. An out= argument is known to be
 // overwritten by its schema.
@@ -86,6 +112,11 @@ const c10::Type& element_of(const c10::Argument& argument) {
 
 }  // namespace
 
+bool is_composed_on_pointers(const c10::OperatorHandle& op) {
+  return contains(composed_on_pointers, op.operator_name().name) &&
+         !op.hasKernelForDispatchKey(c10::DispatchKey::CPU);
+}
+
 op_facts facts_of(const c10::OperatorHandle& op) {
   const c10::FunctionSchema& schema = op.schema();
   const auto& arguments = schema.arguments();
@@ -104,6 +135,7 @@ op_facts facts_of(const c10::OperatorHandle& op) {
   facts.tells_host =
       op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output);
   facts.asks_requires_grad = schema.name() == requires_grad_reader;
+  facts.on_cpu_alone = is_composed_on_pointers(op);
   const argument_names refused = refused_scalars(schema.name(), schema.overload_name());
   for (size_t i = 0; i < arguments.size(); ++i) {
     const c10::Argument& argument = arguments[i];

@@ -29,6 +29,7 @@ struct op_facts {
   bool changes_lists = false;        // in place: _foreach_add_ and its relatives
   bool tells_host = false;          // the host gets a value, or a shape, from the tensors' contents
   bool asks_requires_grad = false;  // the CPU kernel reads requires_grad of its arguments
+  bool on_cpu_alone = false;        // is_composed_on_pointers
 
   /// Which tensors may stand at the argument of `bit`.
   mixing mixing_at(uint64_t bit) const noexcept {
@@ -40,5 +41,9 @@ struct op_facts {
 /// Reads the schema and tags of `op`. Throws c10::Error for more than 64 arguments. Thread-safe.
 /// The texts in `judged_as` belong to the schema and live as long as the operator.
 op_facts facts_of(const c10::OperatorHandle& op);
+
+/// True if torch composes the operator for every device, and what it composes it of reads the
+/// memory of its arguments by pointers: on the CPU alone it is right, whatever the device.
+bool is_composed_on_pointers(const c10::OperatorHandle& op);
 
 }  // namespace outback::ops
