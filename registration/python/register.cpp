@@ -67,6 +67,7 @@ void register_in_python(py::module_& module, const backend_options& options) {
   python::part("printing").attr("teach")();
   python::part("autograd").attr("teach")();
   python::part("reducers").attr("register")();
+  python::part("data_parallel").attr("register")();
   python::part("recurrent").attr("register")();
   python::part("compilers").attr("register")();
 #ifdef OUTBACK_HAS_DISTRIBUTED  // not in a torch that was built without torch.distributed

@@ -157,6 +157,9 @@ ROWS = (
     {1: 8 * 770, 2: 8 * 448, 3: 8 * 336, 4: 8 * 252, 5: 8 * 210},
     {1: 8 * 110, 2: 8 * 64, 3: 8 * 48, 4: 8 * 36, 5: 8 * 30},
 )
+# Kernels that torch compiles at run time, for operators on each element: (a count, addresses, what
+# calculates offsets, ...). Behind the addresses there are none, but what was on the stack.
+JITTED = re.compile(r"\w+_forward_kernel")
 OPENS, CLOSES = "([{<", ")]}>"
 
 
@@ -187,6 +190,8 @@ def by_parameter(work: Work) -> dict[tuple[str, str], tuple[int, set[str]]]:
     tables = {number for name, (number, _) in TABLES.items() if work.short_name.startswith(name)}
     for at in work.addresses:
         number, _, offset = at.partition(".")
+        if not types and JITTED.fullmatch(work.name):
+            return {(work.name, ""): (-1, {it for it in work.addresses if it.startswith("1.")})}
         if not types or not number.isdecimal():
             return {(work.name, ""): (-1, set(work.addresses))}
         if int(number) not in tables:
