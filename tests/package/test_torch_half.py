@@ -152,9 +152,7 @@ def test_a_build_folder_that_cannot_be_written_is_one_sentence(into, monkeypatch
 
 # ---- What CMake decides
 
-WANTS_PYTHON = (
-    "the cache has the Python half too, which wants Python's headers and libtorch_python"
-)
+WANTS_PYTHON = "the cache has the Python half too, which wants Python's headers and libtorch_python"
 
 PROJECT = f"""\
 cmake_minimum_required(VERSION 3.24)

@@ -40,6 +40,7 @@ ROWS = {
         "test_autograd_beside_cuda.py",
         "test_autograd_threads.py",
         "test_bench.py",
+        "test_data_parallel.py",
         "test_train_digits.py",
     ],
     "`torch.acme` and `torch.accelerator`": ["module", "test_device_module.py"],
