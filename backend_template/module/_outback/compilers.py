@@ -7,10 +7,32 @@ from typing import Any
 from . import _native, device_module, fake_tensors, name
 from .import_hook import when_imported
 
+# What a compiled function may ask of the device module, as of torch.cuda: what stays as it is in a
+# process, and what it is compiled again for when that has changed.
+_CONSTANTS = (
+    *("is_available", "device_count", "get_device_name", "get_device_capability"),
+    "is_bf16_supported",
+)
+_GUARDED = ("is_initialized", "current_device")
 
-def _leave_untraced() -> None:
-    """As torch.cuda's functions and those of a library in C++: a call is a graph break."""
-    sys.modules["torch._dynamo.trace_rules"].add(__package__)
+
+def _choose_what_is_traced() -> None:
+    """All else is as torch.cuda's functions and those of a library in C++: a call is a graph
+    break."""
+    rules = sys.modules["torch._dynamo.trace_rules"]
+    rules.add(__package__)
+    for each in (*_CONSTANTS, *_GUARDED):
+        function = f"torch.{name}.{each}"
+        rules.manual_torch_name_rule_map[function] = rules.TorchInGraphFunctionVariable
+    rules.get_torch_obj_rule_map.cache_clear()
+
+
+def _fold_constants() -> None:
+    variables = sys.modules["torch._dynamo.variables.torch"]
+    for each in (*_CONSTANTS, *_GUARDED):
+        variables.constant_fold_functions[getattr(device_module, each)] = None
+    for each in _GUARDED:
+        variables.constant_fold_functions_need_guards[getattr(device_module, each)] = None
 
 
 def _register_interface() -> None:
@@ -53,7 +75,8 @@ def _register_compiler_for_twin() -> None:
 
 def register() -> None:
     fake_tensors.register()
-    when_imported("torch._dynamo.trace_rules", _leave_untraced)
+    when_imported("torch._dynamo.trace_rules", _choose_what_is_traced)
+    when_imported("torch._dynamo.variables.torch", _fold_constants)
     when_imported("torch._dynamo.device_interface", _register_interface)
     if _native.may_have_twins():
         when_imported("torch._dynamo.callback", _start_before_tracing)

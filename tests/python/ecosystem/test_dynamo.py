@@ -244,6 +244,30 @@ def test_an_optimizer_in_a_graph(backend):
     torch.testing.assert_close(p.detach().cpu(), torch.full((4,), 0.9))
 
 
+def test_constants_of_the_device_stand_in_a_graph():
+    def facts():
+        acme = torch.acme
+        device = (acme.get_device_name(0), acme.get_device_capability(0), acme.is_bf16_supported())
+        return (acme.is_available(), acme.is_initialized(), acme.device_count(), *device)
+
+    def twice_if_available(x):
+        return (x * 2 if torch.acme.is_available() else x), facts()
+
+    x = torch.ones(2, device="acme")
+    y, found = torch.compile(twice_if_available, backend="eager", fullgraph=True)(x)
+    assert y.tolist() == [2, 2] and found == facts()
+
+
+def test_a_graph_is_made_again_for_another_current_device(two_devices):
+    compiled = torch.compile(
+        lambda x: x + torch.acme.current_device(), backend="eager", fullgraph=True
+    )
+    x = torch.zeros(1)
+    for index in (0, 1, 0):
+        with torch.acme.device(index):
+            assert compiled(x).item() == index
+
+
 def test_a_graph_is_made_again_for_another_device():
     calls = []
 
