@@ -83,3 +83,16 @@ def test_what_is_elsewhere_is_refused(two_devices):
         comm.scatter(x.acme(), [0, 1], [2])
     with pytest.raises(RuntimeError, match=r"All tensors must be on devices\[0\]: 0"):
         comm.broadcast_coalesced([x.to("acme:1")], [0, 1])
+
+
+def test_cudas_own_are_for_cudas_tensors(monkeypatch):
+    from torch.acme._outback import data_parallel
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    function = data_parallel._beside(lambda *_: "ours", lambda *_: "CUDA's")
+    x = torch.ones(1)
+    for ours in ((x.acme(), [0]), ([x.acme()], 0, 0), (x, [x.acme()])):
+        assert function(*ours) == "ours"
+    assert function(x, [0, 1], None, 0, None) == "CUDA's"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert function(x, [0, 1], None, 0, None) == "ours"

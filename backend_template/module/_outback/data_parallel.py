@@ -1,8 +1,10 @@
 """What torch.nn.DataParallel, and torch.nn.parallel.comm, copy with: torch._C has it in builds for
-CUDA alone. As in torch/csrc/cuda/comm.cpp; the index -1 is the CPU."""
+CUDA alone, and for CUDA's tensors. As in torch/csrc/cuda/comm.cpp; the index -1 is the CPU."""
 
 import contextlib
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import torch
 
@@ -106,7 +108,27 @@ _FUNCTIONS = (
 )
 
 
+def _has_ours(arguments: Iterable[Any]) -> bool:
+    for argument in arguments:
+        tensors = argument if isinstance(argument, (list, tuple)) else (argument,)
+        if any(isinstance(it, torch.Tensor) and it.device.type == name for it in tensors):
+            return True
+    return False
+
+
+def _beside(ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[..., Any]:
+    """Where there is a device of CUDA's, the numbers of devices are those of CUDA's (torch._utils,
+    _get_available_device_type), unless the tensors say otherwise."""
+
+    @functools.wraps(ours)
+    def function(*arguments: Any) -> Any:
+        is_theirs = torch.cuda.is_available() and not _has_ours(arguments)
+        return (theirs if is_theirs else ours)(*arguments)
+
+    return function
+
+
 def register() -> None:
-    for function in _FUNCTIONS:
-        if not hasattr(torch._C, function.__name__):
-            setattr(torch._C, function.__name__, function)
+    for ours in _FUNCTIONS:
+        theirs = getattr(torch._C, ours.__name__, None)
+        setattr(torch._C, ours.__name__, _beside(ours, theirs) if theirs else ours)
