@@ -94,7 +94,7 @@ def test_they_wait_for_the_stream():
 
 def test_they_have_no_derivative_as_on_the_cpu():
     for on in ("cpu", "acme"):
-        weight = X.to(on).requires_grad_()
+        weight = X.clone().to(on).requires_grad_()
         assert not any(
             each.requires_grad for each in torch.choose_qparams_optimized(weight, 32, 10, 0.1, 8)
         )

@@ -104,7 +104,7 @@ def test_work_behind_a_sleep_begins_after_it(side, sleeps):
     pinned = torch.ones(SIZE // 4).pin_memory()
     with profile(activities=BOTH) as profiled:
         with torch.acme.stream(side):
-            torch.acme._sleep(30 * MILLISECOND)
+            torch.acme._sleep(200 * MILLISECOND)  # the host is there long before it ends
             x = pinned.to("acme", non_blocking=True)
         side.synchronize()
     assert x.numel() == SIZE // 4
