@@ -85,6 +85,22 @@ def _add_sanitizer() -> None:
     vars(made)["__getattr__"] = of_part
 
 
+# Of torch.<name>.memory too, as in torch.cuda: what else the device module counts.
+_ALSO_OF_MEMORY = (
+    "host_memory_stats",
+    "host_memory_stats_as_nested_dict",
+    "list_gpu_processes",
+    "reset_accumulated_host_memory_stats",
+    "reset_peak_host_memory_stats",
+)
+
+
+def _complete_memory() -> None:
+    of_memory = vars(device_module.memory)
+    of_memory.update({each: getattr(device_module, each) for each in _ALSO_OF_MEMORY})
+    of_memory["__all__"] = [*of_memory["__all__"], *_ALSO_OF_MEMORY]
+
+
 def _is_of_streams(member: Any) -> bool:
     return isinstance(member, type) and issubclass(member, (torch.Stream, torch.Event))
 
@@ -97,6 +113,7 @@ def define() -> None:
     device_module.CUDAGraph = graphs.DeviceGraph
     publish(device_module, graphs.graph, graphs.make_graphed_callables, graphs.graph_pool_handle)
     publish(device_module, memory.host_memory_stats)
+    _complete_memory()
     publish(device_module, random._get_generator, *random.PUBLIC)
     members = vars(device_module)
     # The module that a user can import, for reprs, pickles and tracebacks.

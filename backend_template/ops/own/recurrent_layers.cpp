@@ -1,9 +1,13 @@
-// LSTM, GRU and RNN over padded sequences. torch computes them in one way on the CPU and in another
-// one on accelerators, which multiplies the input of each step by itself and expects a fused cell.
-// Where the CPU's kernels serve the device anyway, this file takes the CPU's way: oneDNN's fused
-// layer for an LSTM, else one product for the inputs of all steps and then the CPU's own steps. On
-// a device with a twin it takes the twin's way, cuDNN's if torch would choose it. All of it
-// consists of operators with derivatives, so autograd needs nothing else.
+// LSTM, GRU and RNN over sequences. torch computes them in one way on the CPU and in another one on
+// accelerators, which multiplies the input of each step by itself and expects a fused cell. Where
+// the CPU's kernels serve the device anyway, this file takes the CPU's way: oneDNN's fused layer
+// for an LSTM, else one product for the inputs of all steps and then the CPU's own steps. On a
+// device with a twin it takes the twin's way, cuDNN's if torch would choose it. All of it consists
+// of operators with derivatives, so autograd needs nothing else.
+//
+// The layers' operators stay torch's. They ask cudnn_is_acceptable of their input, and where it
+// says yes they call the stubs named cudnn of the input's device: these are what is brought here.
+// A kernel for the operators themselves would keep torch.export from decomposing them.
 #include <ATen/Context.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/autocast_mode.h>
@@ -13,15 +17,11 @@
 #include <ATen/ops/cudnn_is_acceptable_native.h>
 #include <ATen/ops/dropout.h>
 #include <ATen/ops/gru_native.h>
-#include <ATen/ops/gru_ops.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/lstm_native.h>
-#include <ATen/ops/lstm_ops.h>
 #include <ATen/ops/relu.h>
 #include <ATen/ops/rnn_relu_native.h>
-#include <ATen/ops/rnn_relu_ops.h>
 #include <ATen/ops/rnn_tanh_native.h>
-#include <ATen/ops/rnn_tanh_ops.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tanh.h>
 
@@ -51,19 +51,37 @@ bool is_seen_as_it_is(const at::Tensor& tensor) {
          !impl.has_symbolic_sizes_strides();
 }
 
-// True if the layer is cuDNN's, as at::cudnn_is_acceptable says, which asks for tensors of CUDA's
-// own.
-bool is_for_cudnn(const at::Tensor& input) {
-  return has_twin(input) && is_seen_as_it_is(input) &&
-         at::native::cudnn_is_acceptable(
-             make_shape_alias(target_of(input.device().index()), input));
-}
-
 // True if the vendor has no kernel for the product of matrices. Asks on each call, since a vendor's
 // library may be loaded after the registration.
 bool multiplies_on_cpu() {
   static const std::optional<c10::OperatorHandle> product = registrar::find("addmm", "");
   return product && registrar::serves(*product);
+}
+
+// Set while torch's own way runs a layer that was turned down here, since it asks again.
+thread_local bool is_turned_down = false;
+
+// cudnn_is_acceptable: true if the layer over `input` comes here. A twin's is cuDNN's if torch says
+// so of a tensor of CUDA's own.
+bool is_acceptable(const at::Tensor& input) {
+  if (is_turned_down || !is_seen_as_it_is(input)) return false;
+  if (has_twin(input)) {
+    return at::native::cudnn_is_acceptable(
+        make_shape_alias(target_of(input.device().index()), input));
+  }
+  const bool is_padded = input.dim() == 3;  // of packed sequences the CPU's way is the accelerators'
+  return is_padded && input.numel() != 0 &&
+         !at::autocast::is_autocast_enabled(core::device_type) && multiplies_on_cpu();
+}
+
+// Runs `composed`, torch's own function for a layer.
+template <class Composed, class... Arguments>
+auto turn_down(Composed* composed, const Arguments&... arguments) {
+  struct guard {
+    guard() { is_turned_down = true; }
+    ~guard() { is_turned_down = false; }
+  } turned_down;
+  return composed(arguments...);
 }
 
 // The arguments of a whole layer stack that say its form.
@@ -103,42 +121,43 @@ bool fits_together(const stack_form& form, const at::Tensor& input, const at::Te
   return true;
 }
 
+// The rest of what is_acceptable does not see.
 bool takes_cpus_way(const stack_form& form, const at::Tensor& input, at::TensorList hidden,
                     at::TensorList weights) {
   const auto is_like_input = [&](const at::Tensor& tensor) {
     return is_seen_as_it_is(tensor) && tensor.device() == input.device() &&
            tensor.scalar_type() == input.scalar_type();
   };
-  return is_seen_as_it_is(input) && !has_twin(input) &&
-         std::all_of(hidden.begin(), hidden.end(), is_like_input) &&
-         std::all_of(weights.begin(), weights.end(), is_like_input) && input.numel() != 0 &&
-         std::all_of(
-             hidden.begin(), hidden.end(),
-             [&](const at::Tensor& state) { return fits_together(form, input, state, weights); }) &&
-         !at::autocast::is_autocast_enabled(core::device_type) && multiplies_on_cpu();
+  return std::all_of(hidden.begin(), hidden.end(), is_like_input) &&
+         std::all_of(weights.begin(), weights.end(), is_like_input) &&
+         std::all_of(hidden.begin(), hidden.end(), [&](const at::Tensor& state) {
+           return fits_together(form, input, state, weights);
+         });
 }
 
-three_tensors lstm(const at::Tensor& input, at::TensorList hidden, at::TensorList weights,
-                   bool has_biases, int64_t layers, double dropout, bool train, bool bidirectional,
-                   bool batch_first) {
-  at::Tensor output, hy, cy;
-  if (hidden.size() == 2 && is_for_cudnn(input)) {
-    at::native::lstm_cudnn_stub(c10::kCUDA, output, hy, cy, input, hidden, weights, has_biases,
-                                layers, dropout, train, bidirectional, batch_first);
-    return {std::move(output), std::move(hy), std::move(cy)};
+void lstm(at::Tensor& output, at::Tensor& hy, at::Tensor& cy, const at::Tensor& input,
+          at::TensorList hidden, at::TensorList weights, bool has_biases, int64_t layers,
+          double dropout, bool train, bool bidirectional, bool batch_first) {
+  if (has_twin(input)) {
+    return at::native::lstm_cudnn_stub(c10::kCUDA, output, hy, cy, input, hidden, weights,
+                                       has_biases, layers, dropout, train, bidirectional,
+                                       batch_first);
   }
   const stack_form form{4, has_biases, layers, bidirectional, batch_first};
   const bool is_fused = at::globalContext().userEnabledMkldnn() && at::hasMKLDNN() &&
-                        input.scalar_type() == c10::kFloat && hidden.size() == 2 &&
+                        input.scalar_type() == c10::kFloat &&
                         takes_cpus_way(form, input, hidden, weights);
   if (!is_fused) {
-    return at::native::lstm(input, hidden, weights, has_biases, layers, dropout, train,
-                            bidirectional, batch_first);
+    using layer = three_tensors(const at::Tensor&, at::TensorList, at::TensorList, bool, int64_t,
+                                double, bool, bool, bool);
+    std::tie(output, hy, cy) =
+        turn_down<layer>(&at::native::lstm, input, hidden, weights, has_biases, layers, dropout,
+                         train, bidirectional, batch_first);
+    return;
   }
   // Calls the operator mkldnn_rnn_layer for each layer and direction.
   at::native::lstm_mkldnn_stub(c10::kCPU, output, hy, cy, input, hidden, weights, has_biases,
                                layers, dropout, train, bidirectional, batch_first);
-  return {std::move(output), std::move(hy), std::move(cy)};
 }
 
 // The weights of one layer in one direction: of the input and of the hidden state.
@@ -183,26 +202,33 @@ at::Tensor run_direction(const at::Tensor& input, at::Tensor& hidden, const laye
   return at::stack(states, 0);
 }
 
-// `Operator` is gru, rnn_tanh or rnn_relu; `composed` is torch's own function for it, and `cudnn`
-// its stub.
-template <class Operator, typename Operator::schema* composed, auto& cudnn, int64_t gates,
-          step* next>
-two_tensors run_layers(const at::Tensor& input, const at::Tensor& hidden, at::TensorList weights,
-                       bool has_biases, int64_t layers, double dropout, bool train,
-                       bool bidirectional, bool batch_first) {
-  if (is_for_cudnn(input)) {
-    at::Tensor output, hy;
-    cudnn(c10::kCUDA, output, hy, input, hidden, weights, has_biases, layers, dropout, train,
-          bidirectional, batch_first);
-    return {std::move(output), std::move(hy)};
+// torch's own functions for gru, rnn_tanh and rnn_relu, of padded and of packed sequences.
+using padded_layers = two_tensors(const at::Tensor& input, const at::Tensor& hidden,
+                                  at::TensorList weights, bool has_biases, int64_t layers,
+                                  double dropout, bool train, bool bidirectional,
+                                  bool batch_first);
+using packed_layers = two_tensors(const at::Tensor& data, const at::Tensor& batch_sizes,
+                                  const at::Tensor& hidden, at::TensorList weights,
+                                  bool has_biases, int64_t layers, double dropout, bool train,
+                                  bool bidirectional);
+
+// A stub of the three: `composed` is torch's own function, and `cudnn` the stub itself.
+template <padded_layers* composed, auto& cudnn, int64_t gates, step* next>
+void run_layers(at::Tensor& output, at::Tensor& hy, const at::Tensor& input,
+                const at::Tensor& hidden, at::TensorList weights, bool has_biases, int64_t layers,
+                double dropout, bool train, bool bidirectional, bool batch_first) {
+  if (has_twin(input)) {
+    return cudnn(c10::kCUDA, output, hy, input, hidden, weights, has_biases, layers, dropout, train,
+                 bidirectional, batch_first);
   }
   const stack_form form{gates, has_biases, layers, bidirectional, batch_first};
   if (!takes_cpus_way(form, input, hidden, weights)) {
-    return composed(input, hidden, weights, has_biases, layers, dropout, train, bidirectional,
-                    batch_first);
+    std::tie(output, hy) = turn_down(composed, input, hidden, weights, has_biases, layers, dropout,
+                                     train, bidirectional, batch_first);
+    return;
   }
   std::vector<at::Tensor> states = hidden.unbind(0);
-  at::Tensor output = batch_first ? input.transpose(0, 1) : input;
+  output = batch_first ? input.transpose(0, 1) : input;
   for (size_t layer = 0; layer < form.count(); layer += form.directions()) {
     std::vector<at::Tensor> outputs;
     for (size_t i = layer; i < layer + form.directions(); ++i) {
@@ -216,65 +242,58 @@ two_tensors run_layers(const at::Tensor& input, const at::Tensor& hidden, at::Te
     if (dropout != 0 && train && !is_last) output = at::dropout(output, dropout, /*train=*/true);
   }
   if (batch_first) output.transpose_(0, 1);
-  return {std::move(output), at::stack(states, 0)};
+  hy = at::stack(states, 0);
 }
 
-// Over packed sequences. The CPU's way is the accelerators' there.
-three_tensors packed_lstm(const at::Tensor& data, const at::Tensor& batch_sizes,
-                          at::TensorList hidden, at::TensorList weights, bool has_biases,
-                          int64_t layers, double dropout, bool train, bool bidirectional) {
-  if (hidden.size() != 2 || !is_for_cudnn(data)) {
-    return at::native::lstm(data, batch_sizes, hidden, weights, has_biases, layers, dropout, train,
-                            bidirectional);
+void packed_lstm(at::Tensor& output, at::Tensor& hy, at::Tensor& cy, const at::Tensor& data,
+                 const at::Tensor& batch_sizes, at::TensorList hidden, at::TensorList weights,
+                 bool has_biases, int64_t layers, double dropout, bool train, bool bidirectional) {
+  if (has_twin(data)) {
+    return at::native::lstm_packed_cudnn_stub(c10::kCUDA, output, hy, cy, data, batch_sizes, hidden,
+                                              weights, has_biases, layers, dropout, train,
+                                              bidirectional);
   }
-  at::Tensor output, hy, cy;
-  at::native::lstm_packed_cudnn_stub(c10::kCUDA, output, hy, cy, data, batch_sizes, hidden, weights,
-                                     has_biases, layers, dropout, train, bidirectional);
-  return {std::move(output), std::move(hy), std::move(cy)};
+  using layer = three_tensors(const at::Tensor&, const at::Tensor&, at::TensorList, at::TensorList,
+                              bool, int64_t, double, bool, bool);
+  std::tie(output, hy, cy) =
+      turn_down<layer>(&at::native::lstm, data, batch_sizes, hidden, weights, has_biases, layers,
+                       dropout, train, bidirectional);
 }
 
-template <class Operator, typename Operator::schema* composed, auto& cudnn>
-two_tensors packed_layers(const at::Tensor& data, const at::Tensor& batch_sizes,
-                          const at::Tensor& hidden, at::TensorList weights, bool has_biases,
-                          int64_t layers, double dropout, bool train, bool bidirectional) {
-  if (!is_for_cudnn(data)) {
-    return composed(data, batch_sizes, hidden, weights, has_biases, layers, dropout, train,
-                    bidirectional);
+template <packed_layers* composed, auto& cudnn>
+void run_packed(at::Tensor& output, at::Tensor& hy, const at::Tensor& data,
+                const at::Tensor& batch_sizes, const at::Tensor& hidden, at::TensorList weights,
+                bool has_biases, int64_t layers, double dropout, bool train, bool bidirectional) {
+  if (has_twin(data)) {
+    return cudnn(c10::kCUDA, output, hy, data, batch_sizes, hidden, weights, has_biases, layers,
+                 dropout, train, bidirectional);
   }
-  at::Tensor output, hy;
-  cudnn(c10::kCUDA, output, hy, data, batch_sizes, hidden, weights, has_biases, layers, dropout,
-        train, bidirectional);
-  return {std::move(output), std::move(hy)};
+  std::tie(output, hy) = turn_down(composed, data, batch_sizes, hidden, weights, has_biases, layers,
+                                   dropout, train, bidirectional);
 }
 
-// For calls above autograd and below it. A kernel at autograd's key takes the place of the composed
-// form, whose derivative is that of its parts: so is this one's.
-template <auto* function>
-void add_layer(registrar& to, const char* name, const char* overload = "input") {
-  to.add<function>(name, overload, c10::DispatchKey::AutogradPrivateUse1);
-  to.add<function>(name, overload);
+// The stubs of one of the three.
+template <padded_layers* padded, packed_layers* packed, auto& stub, auto& packed_stub,
+          int64_t gates, step* next>
+void set_stubs() {
+  stub.set_privateuse1_dispatch_ptr(&run_layers<padded, stub, gates, next>);
+  packed_stub.set_privateuse1_dispatch_ptr(&run_packed<packed, packed_stub>);
 }
 
 }  // namespace
 
 void register_recurrent_layers(registrar& to) {
-  namespace ops = at::_ops;
   using namespace at::native;
-  add_layer<&outback::ops::lstm>(to, "lstm");
-  add_layer<&run_layers<ops::gru_input, &gru, gru_cudnn_stub, 3, &gru_step>>(to, "gru");
-  add_layer<
-      &run_layers<ops::rnn_tanh_input, &rnn_tanh, rnn_tanh_cudnn_stub, 1, &simple_step<&at::tanh>>>(
-      to, "rnn_tanh");
-  add_layer<
-      &run_layers<ops::rnn_relu_input, &rnn_relu, rnn_relu_cudnn_stub, 1, &simple_step<&at::relu>>>(
-      to, "rnn_relu");
-  if (twin_targets().empty()) return;
-  add_layer<&packed_lstm>(to, "lstm", "data");
-  add_layer<&packed_layers<ops::gru_data, &gru, gru_packed_cudnn_stub>>(to, "gru", "data");
-  add_layer<&packed_layers<ops::rnn_tanh_data, &rnn_tanh, rnn_tanh_packed_cudnn_stub>>(
-      to, "rnn_tanh", "data");
-  add_layer<&packed_layers<ops::rnn_relu_data, &rnn_relu, rnn_relu_packed_cudnn_stub>>(
-      to, "rnn_relu", "data");
+  // For calls above autograd and below it.
+  to.add<&is_acceptable>("cudnn_is_acceptable", "", c10::DispatchKey::AutogradPrivateUse1);
+  to.add<&is_acceptable>("cudnn_is_acceptable");
+  lstm_cudnn_stub.set_privateuse1_dispatch_ptr(&outback::ops::lstm);
+  lstm_packed_cudnn_stub.set_privateuse1_dispatch_ptr(&packed_lstm);
+  set_stubs<&gru, &gru, gru_cudnn_stub, gru_packed_cudnn_stub, 3, &gru_step>();
+  set_stubs<&rnn_tanh, &rnn_tanh, rnn_tanh_cudnn_stub, rnn_tanh_packed_cudnn_stub, 1,
+            &simple_step<&at::tanh>>();
+  set_stubs<&rnn_relu, &rnn_relu, rnn_relu_cudnn_stub, rnn_relu_packed_cudnn_stub, 1,
+            &simple_step<&at::relu>>();
 }
 
 }  // namespace outback::ops

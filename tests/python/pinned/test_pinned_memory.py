@@ -123,19 +123,6 @@ KINDS = ("current", "peak", "allocated", "freed")
 TIMES = ("total", "max", "min", "count", "avg")
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "host_memory_stats",
-        "host_memory_stats_as_nested_dict",
-        "reset_peak_host_memory_stats",
-        "reset_accumulated_host_memory_stats",
-    ],
-)
-def test_public_names_are_listed_and_explained(name):
-    assert name in torch.acme.__all__ and getattr(torch.acme, name).__doc__
-
-
 def test_the_counters_have_torch_cudas_names():
     torch.acme.init()
     expected = {f"{counter}.{kind}" for counter in COUNTERS for kind in KINDS}
