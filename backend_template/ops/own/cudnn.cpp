@@ -1,10 +1,8 @@
-// Where torch chooses cuDNN on a device with a twin: cudnn_is_acceptable and grid_sampler, which
-// ask for tensors of CUDA's own. recurrent_layers.cpp has the layers of RNNs. Elsewhere both are
-// torch's.
+// grid_sampler, which is cuDNN's on a device with a twin if torch would choose it, which asks for
+// tensors of CUDA's own. recurrent_layers.cpp has cuDNN's layers of RNNs. Elsewhere it is torch's.
 #include <ATen/core/Tensor.h>
 #include <ATen/native/GridSamplerUtils.h>
 #include <ATen/ops/cudnn_grid_sampler.h>
-#include <ATen/ops/cudnn_is_acceptable_native.h>
 #include <ATen/ops/grid_sampler_native.h>
 
 #include "backend_template/ops/in_place/alias.h"
@@ -17,10 +15,6 @@ namespace {
 
 at::Tensor seen_by_twin(const at::Tensor& tensor) {
   return has_twin(tensor) ? make_shape_alias(target_of(tensor.device().index()), tensor) : tensor;
-}
-
-bool is_acceptable(const at::Tensor& self) {
-  return at::native::cudnn_is_acceptable(seen_by_twin(self));
 }
 
 at::Tensor grid_sampler(const at::Tensor& input, const at::Tensor& grid, int64_t interpolation,
@@ -37,19 +31,13 @@ at::Tensor grid_sampler(const at::Tensor& input, const at::Tensor& grid, int64_t
   return at::native::grid_sampler(input, grid, interpolation, padding, align_corners);
 }
 
-// Above autograd and below it, as in recurrent_layers.cpp.
-template <auto* function>
-void add_composed(registrar& to, const char* name) {
-  to.add<function>(name, "", c10::DispatchKey::AutogradPrivateUse1);
-  to.add<function>(name);
-}
-
 }  // namespace
 
 void register_cudnn(registrar& to) {
   if (twin_targets().empty()) return;
-  add_composed<&is_acceptable>(to, "cudnn_is_acceptable");
-  add_composed<&outback::ops::grid_sampler>(to, "grid_sampler");
+  // Above autograd and below it, as in recurrent_layers.cpp.
+  to.add<&outback::ops::grid_sampler>("grid_sampler", "", c10::DispatchKey::AutogradPrivateUse1);
+  to.add<&outback::ops::grid_sampler>("grid_sampler");
 }
 
 }  // namespace outback::ops
