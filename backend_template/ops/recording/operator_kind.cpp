@@ -15,7 +15,7 @@ namespace {
 
 // Operators whose kernels in own/ use no memory, or only call operators that are recorded
 // themselves.
-constexpr std::array<std::string_view, 25> workless{"aten::empty",
+constexpr std::array<std::string_view, 21> workless{"aten::empty",
                                                     "aten::empty_strided",
                                                     "aten::_efficientzerotensor",
                                                     "aten::as_strided",
@@ -34,10 +34,6 @@ constexpr std::array<std::string_view, 25> workless{"aten::empty",
                                                     "aten::_thnn_fused_lstm_cell_backward_impl",
                                                     "aten::_thnn_fused_gru_cell",
                                                     "aten::_thnn_fused_gru_cell_backward",
-                                                    "aten::lstm",
-                                                    "aten::gru",
-                                                    "aten::rnn_tanh",
-                                                    "aten::rnn_relu",
                                                     "aten::grid_sampler",
                                                     "aten::cudnn_is_acceptable"};
 

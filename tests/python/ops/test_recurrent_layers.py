@@ -131,6 +131,28 @@ def test_a_traced_program_has_the_accelerators_operators(kind):
     assert not any("mkldnn" in str(node.target) for node in graph.graph.nodes)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_exported_program_is_decomposed_as_the_cpus(kind):
+    """Into core ATen, which the operator of a whole layer is not part of."""
+
+    class Layer(nn.Module):
+        def __init__(self, layer):
+            super().__init__()
+            self.layer = layer
+
+        def forward(self, x):
+            return self.layer(x)[0]
+
+    operators = []
+    for layer, x in both(lambda: KINDS[kind](4, 5), 3, 2, 4):
+        exported = torch.export.export(Layer(layer), (x.detach(),)).run_decompositions()
+        operators.append([str(node.target) for node in exported.graph.nodes if node.op != "output"])
+        torch.testing.assert_close(exported.module()(x.detach()), layer(x)[0])
+    on_cpu, here = operators
+    assert here == on_cpu
+    assert "aten.addmm.default" in here
+
+
 class Seen(TorchDispatchMode):
     def __init__(self):
         super().__init__()
