@@ -4,7 +4,7 @@ seconds, and most programs never import them."""
 import sys
 from typing import Any
 
-from . import _native, device_module, fake_tensors, name
+from . import _native, device_module, fake_tensors, flex_attention, name
 from .import_hook import when_imported
 
 # What a compiled function may ask of the device module, as of torch.cuda: what stays as it is in a
@@ -75,6 +75,7 @@ def _register_compiler_for_twin() -> None:
 
 def register() -> None:
     fake_tensors.register()
+    flex_attention.register()
     when_imported("torch._dynamo.trace_rules", _choose_what_is_traced)
     when_imported("torch._dynamo.variables.torch", _fold_constants)
     when_imported("torch._dynamo.device_interface", _register_interface)

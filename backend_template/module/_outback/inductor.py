@@ -104,7 +104,7 @@ class OutbackScheduling(CppScheduling):
         super().__init__(scheduler)
 
 
-def _is_generated_here(device_type: str) -> bool:
+def is_generated_here(device_type: str) -> bool:
     """Whether this generator still serves the device: a vendor may register another one later."""
     return device_type == name and common.get_scheduling_for_device(name) is OutbackScheduling
 
@@ -121,7 +121,7 @@ def _count_nodes_as_cpu() -> None:
         if is_cpu_of_torch(self):
             return True
         device = self.get_device()
-        return device is not None and _is_generated_here(device.type)
+        return device is not None and is_generated_here(device.type)
 
     setattr(BaseSchedulerNode, is_cpu.__name__, is_cpu)
 
@@ -132,7 +132,7 @@ def _write_in_cpp() -> None:
 
     def get_current_backend(device_type: str | None = None) -> str:
         kind = device_type or V.graph.get_current_device_or_throw().type
-        return "cpp" if _is_generated_here(kind) else backend_of_torch(kind)
+        return "cpp" if is_generated_here(kind) else backend_of_torch(kind)
 
     # In both modules, since the second one imported the function from the first.
     for module in (utils, common):
