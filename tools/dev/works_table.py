@@ -54,6 +54,7 @@ ROWS = {
     "Autocast and `GradScaler`": ["amp"],
     "`torch.compile`": [
         "ecosystem/test_dynamo.py",
+        "ecosystem/test_flex_attention.py",
         "ecosystem/test_inductor.py",
         "test_compile.py",
     ],
