@@ -1,6 +1,7 @@
 // can_device_access_peer and ipc_collect: devices and processes that use each other's memory.
 #include "backend_template/core/devices/peer.h"
 
+#include "backend_template/core/memory/shared_memory.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/python/device_argument.h"
@@ -21,14 +22,16 @@ bool can_device_access_peer(py::handle device, py::handle peer_device) {
   return core::can_access_peer(index, peer);
 }
 
-// Has nothing of ours to collect: tensors go to other processes by copy (_outback/reducers.py), so
-// no memory of this process waits for another one to release it. On a device with a twin they go as
-// the twin's, which collects.
+// On a device with a twin tensors go to other processes as the twin's, which collects.
 void ipc_collect() {
   if (core::runtime().ipc == nullptr) {
     core::refuse_absent("ipc", "ipc_collect: memory that is shared with other processes");
   }
   start_from_python();
+  {
+    const py::gil_scoped_release no_gil;
+    core::collect_exports();
+  }
   const py::object twins = part("twin").attr("member")("ipc_collect");
   if (!twins.is_none()) twins();
 }

@@ -331,6 +331,13 @@ bool is_of_pool(const c10::DataPtr& memory, c10::MempoolId_t pool) noexcept {
   return used->home != nullptr && used->home->pool->id == pool;
 }
 
+std::optional<allocation> allocation_of(const c10::DataPtr& memory) {
+  if (memory.get_deleter() != &free_block || memory.get_context() == nullptr) return std::nullopt;
+  const auto& used = *static_cast<const block*>(memory.get_context());
+  if (used.is_adopted) return allocation{nullptr, used.foreign.get_deleter()};
+  return allocation{cache_of(used.device).segment_of(used), nullptr};
+}
+
 c10::DataPtr share_memory(const c10::DataPtr& memory, c10::Device device) {
   if (c10::DataPtr shared = share_twin_memory(memory, device)) return shared;
   if (memory.get_deleter() != &free_block || memory.get_context() == nullptr) return {};

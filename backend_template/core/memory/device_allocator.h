@@ -10,6 +10,8 @@
 
 #include <c10/core/CachingDeviceAllocator.h>
 
+#include <optional>
+
 #include "backend_template/core/devices/device.h"
 
 namespace outback::core {
@@ -43,6 +45,16 @@ c10::DataPtr adopt(c10::DataPtr&& memory, size_t size, c10::DeviceIndex device);
 /// Returns true if `memory` was allocated from the pool. False for memory that this allocator does
 /// not own. The caller must keep `memory` alive meanwhile.
 bool is_of_pool(const c10::DataPtr& memory, c10::MempoolId_t pool) noexcept;
+
+/// Where memory that this allocator made comes from.
+struct allocation {
+  void* base;                  // what mem_alloc answered, within which the memory lies
+  c10::DeleterFnPtr foreign;   // of adopted memory, for which `base` says nothing; else null
+};
+
+/// Returns where `memory` comes from, or nothing for memory that this allocator did not make. The
+/// caller must keep `memory` alive meanwhile.
+std::optional<allocation> allocation_of(const c10::DataPtr& memory);
 
 /// Returns another owner of `memory`, on `device`, which may be the CPU. The memory is freed when
 /// its last owner goes. Returns an empty DataPtr for memory that this allocator did not make.

@@ -1,10 +1,10 @@
-// Events that processes share: the runtime's group ipc, with torch's exceptions. Python's
-// Event.ipc_handle() and Event.from_ipc_handle() use it. Tensors go to other processes by copy, so
-// nothing here calls the group's slots for memory.
+// The runtime's group ipc, with torch's exceptions. Here is what both of its halves need, and events
+// that processes share, for Python's Event.ipc_handle() and Event.from_ipc_handle();
+// shared_memory.h has the memory.
 //
-// Both functions start the backend, and throw c10::NotImplementedError (NotImplementedError) if the
-// runtime does not have the group ipc, and what `check` throws. A negative device index means the
-// current device.
+// All functions but check_handle start the backend, and throw c10::NotImplementedError
+// (NotImplementedError) if the runtime does not have the group ipc, and what `check` throws. A
+// negative device index means the current device.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -13,6 +13,16 @@
 #include "outback/runtime.h"
 
 namespace outback::core {
+
+/// Returns the group. `what`, a noun phrase, is what the error calls absent without it.
+const outback_ipc& ipc_group(const char* what);
+
+/// Returns a handle for a slot to fill.
+outback_ipc_handle empty_handle();
+
+/// Blames the runtime if a handle that `slot` filled is not usable: the other process would read
+/// bytes that were never written, or close a descriptor that does not exist.
+void check_handle(const outback_ipc_handle& handle, const char* slot, c10::DeviceIndex device);
 
 /// Returns a handle by which another process opens `shared`, an event that was made with
 /// OUTBACK_EVENT_INTERPROCESS and created or recorded.

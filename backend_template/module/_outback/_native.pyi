@@ -48,6 +48,22 @@ def raw_stream(device_idx: Any) -> int:
 def set_sync_debug_mode(mode: int) -> None:
     """0, 1 or 2, as torch.cuda's."""
 
+def shares_memory(device: Any) -> bool:
+    """Whether another process may use the device's memory: the runtime has the group ipc."""
+
+def export_memory(tensor: torch.Tensor) -> bytes:
+    """What another process makes the same memory of, the tensor's whole storage: once. b"" for
+    memory that cannot be shared. Waits for the device."""
+
+def import_memory(sent: bytes) -> torch.Tensor:
+    """A tensor of bytes over the whole storage that export_memory was called with."""
+
+def memory_in(sent: bytes) -> bytes:
+    """What all messages for the same memory have in common."""
+
+def decline_memory(sent: bytes) -> None:
+    """For what is not imported, since this process has a storage over the memory already."""
+
 def supports(dtype: torch.dtype) -> bool:
     """Whether the device can have tensors of this dtype. Raises TypeError for what is no dtype."""
 

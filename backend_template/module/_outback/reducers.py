@@ -1,11 +1,12 @@
-"""How torch.multiprocessing sends the device's tensors to another process: as copies in shared
-memory of the host, which the receiver copies to its device of the same index. torch 2.11 to 2.15
-have no hook for that and would take such a tensor for one of the CPU. On a device that shares its
-memory with PyTorch's own the memory itself is shared, as PyTorch shares that one's.
+"""How torch.multiprocessing sends the device's tensors to another process. torch 2.11 to 2.15 have
+no hook for that and would take such a tensor for one of the CPU.
 
-The arguments of a process that is being spawned go as bytes instead. A spawned process inherits the
-descriptors of shared memory, which must stay open until then, but the copy that owns them would be
-gone.
+Where the runtime has the group ipc, or the device shares its memory with PyTorch's own, both
+processes use the same memory, and the sender has to live for as long, as with torch.cuda. Else, and
+for tensors that consist of more than memory, a copy goes in shared memory of the host, which the
+receiver copies to its device of the same index. The arguments of a process that is being spawned go
+as bytes then: it inherits the descriptors of shared memory, which must stay open until then, but
+the copy that owns them would be gone.
 """
 
 import io
@@ -18,7 +19,7 @@ import torch
 from torch.multiprocessing import reductions
 from torch.utils.hooks import warn_if_has_hooks
 
-from . import device_module, name, publish, twin
+from . import _native, device_module, name, publish, twin
 
 
 def _packed(copy: torch.Tensor) -> torch.Tensor | bytes:
@@ -30,10 +31,14 @@ def _packed(copy: torch.Tensor) -> torch.Tensor | bytes:
     return file.getvalue()
 
 
-def _is_shared(device: torch.device) -> bool:
-    """Whether another process may use the memory."""
+def _is_shared_by_twin(device: torch.device) -> bool:
     own = twin.of(device.index)
     return own is not None and own.type == "cuda"
+
+
+def _exported(tensor: torch.Tensor) -> bytes:
+    """A message for one receiver; none if the memory cannot be shared."""
+    return _native.export_memory(tensor) if _native.shares_memory(tensor.device) else b""
 
 
 def _is_plain(tensor: torch.Tensor) -> bool:
@@ -57,10 +62,13 @@ def reduce_tensor(tensor: torch.Tensor) -> Any:
             "autograd does not reach across processes; send tensor.detach()"
         )
     warn_if_has_hooks(tensor)
-    if _is_shared(tensor.device) and _is_plain(tensor):
+    if _is_shared_by_twin(tensor.device) and _is_plain(tensor):
         rebuild, its_arguments = reductions.reduce_tensor(device_module.as_cuda(tensor.detach()))
         given = type(tensor), rebuild, its_arguments, tensor.requires_grad
         return _rebuild_shared_tensor, given
+    if _is_plain(tensor) and (sent := _exported(tensor)):
+        layout = tensor.dtype, tensor.storage_offset(), tensor.size(), tensor.stride()
+        return _rebuild_tensor_over, (type(tensor), sent, layout, tensor.requires_grad)
     copy = _packed(tensor.detach().cpu())
     arguments = (type(tensor), copy, str(tensor.device), tensor.requires_grad)
     return _rebuild_sent_tensor, arguments
@@ -70,9 +78,11 @@ def reduce_storage(storage: torch.UntypedStorage) -> Any:
     """The same for every torch.UntypedStorage; it travels as a tensor of bytes."""
     if storage.device.type != name:
         return reductions.reduce_storage(storage)
-    if _is_shared(storage.device):
+    if _is_shared_by_twin(storage.device):
         whole = torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
         return _rebuild_shared_storage, reductions.reduce_tensor(device_module.as_cuda(whole))
+    if sent := _exported(torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)):
+        return _rebuild_storage_over, (sent,)
     copy = torch.empty(0, dtype=torch.uint8).set_(storage.cpu())
     return _rebuild_sent_storage, (_packed(copy), str(storage.device))
 
@@ -98,6 +108,38 @@ def _rebuild_shared_tensor(
     return _as_kind(kind, device_module.from_cuda(rebuild(*arguments)), requires_grad)
 
 
+# The storages over memory of others that live, by the memory.
+_received: dict[bytes, reductions.StorageWeakRef] = {}
+
+
+def _received_storage(sent: bytes) -> torch.UntypedStorage:
+    """One for all views that were sent, for as long as one of them lives."""
+    memory = _native.memory_in(sent)
+    known = _received.get(memory)
+    storage = torch.UntypedStorage._new_with_weak_ptr(known.cdata) if known else None
+    if storage is not None:
+        _native.decline_memory(sent)
+        return storage
+    storage = _native.import_memory(sent).untyped_storage()
+    for gone in [each for each, of in list(_received.items()) if of.expired()]:
+        _received.pop(gone, None)
+    _received[memory] = reductions.StorageWeakRef(storage)
+    return storage
+
+
+def _rebuild_tensor_over(
+    kind: type, sent: bytes, layout: Any, requires_grad: bool
+) -> torch.Tensor:
+    dtype, *geometry = layout
+    storage = _received_storage(sent)
+    tensor = torch.empty(0, dtype=dtype, device=storage.device).set_(storage, *geometry)
+    return _as_kind(kind, tensor, requires_grad)
+
+
+def _rebuild_storage_over(sent: bytes) -> torch.UntypedStorage:
+    return _received_storage(sent)
+
+
 def _rebuild_sent_storage(sent: torch.Tensor | bytes, device: str) -> torch.UntypedStorage:
     return _unpacked(sent).to(device).untyped_storage()
 
@@ -115,4 +157,5 @@ def register() -> None:
     add(torch.UntypedStorage, reduce_storage)
     # pickle finds these by the extension module: importing that registers the backend there.
     publish(device_module, _rebuild_sent_tensor, _rebuild_sent_storage)
+    publish(device_module, _rebuild_tensor_over, _rebuild_storage_over)
     publish(device_module, _rebuild_shared_tensor, _rebuild_shared_storage)

@@ -189,6 +189,13 @@ block* device_cache::add_adopted(c10::DataPtr&& foreign, size_t size, c10::Strea
   return count_in(made, {.requested = size, .size = size, .stream = stream, .context = context});
 }
 
+void* device_cache::segment_of(const block& part) const {
+  const lock held(mutex_);
+  const block* first = &part;
+  while (first->before != nullptr) first = first->before;
+  return first->data;
+}
+
 void device_cache::record(block* used, c10::StreamId stream) {
   const lock held(mutex_);
   auto& streams = used->also_used_on;

@@ -80,6 +80,9 @@ class device_cache {
   block* add_adopted(c10::DataPtr&& foreign, size_t size, c10::StreamId stream,
                      std::shared_ptr<c10::GatheredContext> context);
 
+  /// Returns the first byte of the segment that an allocated block is a part of.
+  void* segment_of(const block& part) const;
+
   /// Notes that an allocated block is used on another stream than its own (record_stream).
   void record(block* used, c10::StreamId stream);
 
