@@ -22,12 +22,12 @@ namespace outback::core {
 bool shares_memory(c10::DeviceIndex device);
 
 /// Returns bytes of which one other process, of the same user on the same machine, makes a storage
-/// over the same memory. Waits for the device. Returns "" for a storage without memory and for
-/// memory that is not the device allocator's.
+/// over the same memory. Waits for the device. Returns "" for a storage without memory, for memory
+/// that is not the device allocator's, and for memory that came from another process.
 ///
 /// Memory that the CPU allocated (`adopt`) is moved first: the storage gets another pointer, as one
-/// of the CPU does that is shared. Throws c10::Error (RuntimeError) for memory that came from
-/// another process, and while a stream of the device is captured.
+/// of the CPU does that is shared. Throws c10::Error (RuntimeError) while a stream of the device is
+/// captured.
 std::string export_memory(c10::StorageImpl& storage);
 
 /// Returns a storage over the memory that another process exported. Once for each export. Throws

@@ -1,4 +1,5 @@
-"""Tensors that go to other processes: by copy, through torch.multiprocessing."""
+"""Tensors that go to other processes, through torch.multiprocessing: as the same memory where the
+runtime has the group ipc, else as copies."""
 
 import pytest
 
@@ -32,37 +33,10 @@ def fill(storage, results):
     results.put(storage.tolist())
 """
 
-MAIN = """
-import os, sys, warnings
-import torch, torch_acme
-import torch.multiprocessing as mp
-
-sys.path.insert(0, FOLDER)  # a spawned process takes the path over
-import worker
-
-warnings.simplefilter("ignore")  # torch's, of sparse tensors
-os.environ["PYTHONWARNINGS"] = "ignore"  # in the other processes
-context = mp.get_context("spawn")
-inbox, outbox = context.SimpleQueue(), context.SimpleQueue()
-
-def start(target, *arguments):
-    # A daemon ends with this process: what fails here is not waited for by one that waits for more.
-    process = context.Process(target=target, args=arguments or (inbox, outbox), daemon=True)
-    process.start()
-    return process
-
-def end(process):
-    process.join()
-    assert process.exitcode == 0, process.exitcode
-
-"""
-
 
 @pytest.fixture
-def run_processes(run_python, tmp_path):
-    """Runs source text, with the names of MAIN and WORKER, as a program that can spawn others."""
-    (tmp_path / "worker.py").write_text(WORKER)
-    return lambda source: run_python(f"FOLDER = {str(tmp_path)!r}\n{MAIN}{source}")
+def run_processes(run_with_worker):
+    return lambda source: run_with_worker(WORKER, source)
 
 
 def test_tensors_go_there_and_back(run_processes):
@@ -150,9 +124,11 @@ end(process)
     )
 
 
-def test_what_the_other_writes_stays_there(run_processes):
+def test_without_the_group_what_the_other_writes_stays_there(run_processes):
+    """With it, both write to the same memory: test_shared_memory.py."""
     run_processes(
         """
+torch.acme._outback._native.shares_memory = lambda device: False
 storage = torch.zeros(1, device="acme").untyped_storage()
 process = start(worker.fill, storage, outbox)
 assert outbox.get() == [1] * 4 and storage.tolist() == [0] * 4
