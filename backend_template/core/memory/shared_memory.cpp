@@ -185,8 +185,13 @@ class sender {
 
 // ---- The receiver
 
-// The table of another process, which stays mapped: one for each sender.
+bool is_own(const message& read) {
+  return read.receipts.process == getpid();
+}
+
+// In the table of another process, which stays mapped, one for each sender; or of this one.
 receipt& receipt_of(const message& read) {
+  if (is_own(read)) return sender::get().at(read.receipt);
   static auto& mutex = *new std::mutex;
   static auto& tables = *new std::map<std::pair<uint64_t, uint64_t>, receipt*>;
   const std::pair file{read.receipts.device, read.receipts.inode};
@@ -274,16 +279,16 @@ c10::Storage import_memory(std::string_view bytes) {
   const auto index = static_cast<c10::DeviceIndex>(read.device);
   check_index(index);
   const c10::Device device(device_type, index);
-  if (read.receipts.process == getpid()) {
-    c10::DataPtr own = sender::get().find(read.receipt, device);
-    TORCH_CHECK_VALUE(own, "this memory was received before");
-    sender::get().at(read.receipt).store(done, std::memory_order_release);
-    return make_storage(std::move(own), read.size);
-  }
   receipt& note = receipt_of(read);
   pid_t written = not_received;
   TORCH_CHECK_VALUE(note.compare_exchange_strong(written, getpid(), std::memory_order_acq_rel),
                     "this memory was received before");
+  if (is_own(read)) {
+    c10::DataPtr own = sender::get().find(read.receipt, device);
+    note.store(done, std::memory_order_release);
+    TORCH_CHECK_VALUE(own, "this process exported no such memory");
+    return make_storage(std::move(own), read.size);
+  }
   try {
     return make_storage(adopt(open_memory(read, index, note), read.size, index), read.size);
   } catch (...) {
@@ -300,9 +305,7 @@ std::string memory_in(std::string_view bytes) {
 
 void decline_memory(std::string_view bytes) {
   const message read = parsed(bytes);
-  receipt& note = read.receipts.process == getpid() ? sender::get().at(read.receipt)
-                                                    : receipt_of(read);
-  note.store(done, std::memory_order_release);
+  receipt_of(read).store(done, std::memory_order_release);
 }
 
 void collect_exports() {

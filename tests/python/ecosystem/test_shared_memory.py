@@ -79,20 +79,21 @@ def test_memory_lives_until_the_other_is_done(run_with_worker):
     run_with_worker(
         WORKER,
         """
-processes = [start(worker.hold) for _ in range(2)]
+inboxes = [context.SimpleQueue() for _ in range(2)]  # who is killed may hold its inbox's lock
+killed, other = (start(worker.hold, each, outbox) for each in inboxes)
 before = torch.acme.memory_allocated()
-for value in (1.0, 2.0):
-    inbox.put(torch.full((1000,), value, device="acme"))  # nobody here keeps it
+for value, its_inbox in enumerate(inboxes):
+    its_inbox.put(torch.full((1000,), value, device="acme"))  # nobody here keeps it
     assert outbox.get() == [value] * 1000
 torch.acme.ipc_collect()
 held = torch.acme.memory_allocated() - before
-assert held >= 8000, held
-processes[0].kill()  # says nothing any more
-processes[0].join()
+assert held >= 16000, held
+killed.kill()  # says nothing any more
+killed.join()
 torch.acme.ipc_collect()
 assert torch.acme.memory_allocated() - before == held / 2
-inbox.put(None)
-end(processes[1])
+inboxes[1].put(None)
+end(other)
 torch.acme.ipc_collect()
 assert torch.acme.memory_allocated() == before
 """,
