@@ -7,6 +7,7 @@
 #include "backend_template/core/graphs/device_graph.h"
 #include "backend_template/core/interfaces/driver_ranges.h"
 #include "backend_template/core/memory/ipc.h"
+#include "backend_template/core/memory/shared_memory.h"
 #include "backend_template/core/streams/event.h"
 #include "backend_template/core/streams/host_callback.h"
 #include "backend_template/core/streams/native.h"
@@ -42,6 +43,7 @@ TEST_F(AbsentGroupTest, WhatCannotBeHadNamesTheGroup) {
   EXPECT_THAT([] { core::begin_driver_ranges(/*operators=*/false); }, refuses("ranges"));
   EXPECT_THAT([] { core::ipc_handle_of(core::event()); }, refuses("ipc"));
   EXPECT_THAT([] { core::open_ipc_event(0, {}); }, refuses("ipc"));
+  EXPECT_FALSE(core::shares_memory(0));
   EXPECT_THAT([] { core::device_graph(/*keep_graph=*/false).capture_begin(); }, refuses("graphs"));
 }
 

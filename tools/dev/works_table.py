@@ -65,7 +65,10 @@ ROWS = {
     ],
     "Storages": ["ecosystem/test_storages.py"],
     "DLPack": ["ecosystem/test_dlpack.py"],
-    "Tensors in other processes": ["ecosystem/test_multiprocessing.py"],
+    "Tensors in other processes": [
+        "ecosystem/test_multiprocessing.py",
+        "ecosystem/test_shared_memory.py",
+    ],
     "`torch.distributed`: collectives, meshes, DDP, FSDP, DTensor, pipelines, checkpoints": [
         "distributed"
     ],

@@ -19,6 +19,7 @@
 #include "backend_template/core/memory/allocator/size_policy.h"
 #include "backend_template/core/memory/copy.h"
 #include "backend_template/core/memory/runtime_memory.h"
+#include "backend_template/core/memory/shared_memory.h"
 #include "backend_template/core/memory/twin_memory.h"
 #include "backend_template/core/races/race_finder.h"
 #include "backend_template/core/runtime/format.h"
@@ -62,8 +63,10 @@ void collect_beyond_threshold(c10::DeviceIndex device, device_cache& cache, size
 cache_fate make_room(c10::DeviceIndex device, device_cache& cache, size_t size) {
   if (size > device_info(device).memory_size) return cache_fate::kept_as_useless;
   if (any_capture(device)) return cache_fate::kept_for_capture;  // nobody may wait for the device
-  // In this order: pending blocks return to the cache, and the cache to the runtime.
+  // In this order: what other processes are done with becomes free or pending, pending blocks
+  // return to the cache, and the cache to the runtime.
   cache.count_retry();
+  collect_exports();
   process_pending(cache, /*wait=*/true);
   empty_cache(cache, device, {0, 0});
   // Other threads may hold memory that they are giving back.

@@ -4,6 +4,33 @@ from mutation.mutant import Mutant
 
 MUTANTS = (
     Mutant(
+        name="memory_that_another_process_uses_is_not_kept",
+        breaks="A tensor in another process lies over memory that the sender gives to others.",
+        file="backend_template/core/memory/shared_memory.cpp",
+        old="sent.receipt = here.keep(share_memory(storage.data_ptr(), device), std::move(shared));",
+        new="sent.receipt = here.keep(c10::DataPtr(), std::move(shared));",
+        found_by="tests/python/ecosystem/test_shared_memory.py"
+        "::test_memory_lives_until_the_other_is_done",
+    ),
+    Mutant(
+        name="a_killed_receiver_keeps_memory_for_ever",
+        breaks="The sender never gets back what a process that was killed had received.",
+        file="backend_template/core/memory/shared_memory.cpp",
+        old="  return written != not_received && kill(written, 0) != 0 && errno == ESRCH;",
+        new="  return false;",
+        found_by="tests/python/ecosystem/test_shared_memory.py"
+        "::test_memory_lives_until_the_other_is_done",
+    ),
+    Mutant(
+        name="views_that_were_sent_have_storages_of_their_own",
+        breaks="A resize of one view in the receiver is not seen by the other.",
+        file="backend_template/module/_outback/reducers.py",
+        old="    if storage is not None:",
+        new="    if storage is None and storage is not None:",
+        found_by="tests/python/ecosystem/test_shared_memory.py"
+        "::test_both_write_to_the_same_memory",
+    ),
+    Mutant(
         name="the_status_of_a_sync_is_not_looked_at",
         breaks="A stream's work that failed is reported to nobody: synchronize() returns.",
         file="backend_template/core/streams/stream.cpp",

@@ -4,15 +4,10 @@ torch.multiprocessing sends it, and no copy."""
 import pytest
 import torch
 
-pytestmark = [
-    pytest.mark.turns_on_memory,
-    pytest.mark.turns_on_groups,
-    pytest.mark.turns_on_driver,
-    pytest.mark.skipif(
-        not torch.acme._outback._native.shares_memory("acme:0"),
-        reason="needs a runtime with the group ipc",
-    ),
-]
+pytestmark = pytest.mark.skipif(
+    not torch.acme._outback._native.shares_memory("acme:0"),
+    reason="needs a runtime with the group ipc",
+)
 
 WORKER = """
 import torch
@@ -40,6 +35,8 @@ def send_on(inbox, outbox):
 """
 
 
+@pytest.mark.turns_on_memory
+@pytest.mark.turns_on_driver
 def test_both_write_to_the_same_memory(run_with_worker):
     run_with_worker(
         WORKER,
@@ -75,6 +72,7 @@ assert torch.acme.memory_allocated(last) == before
     )
 
 
+@pytest.mark.any_runtime
 def test_memory_lives_until_the_other_is_done(run_with_worker):
     run_with_worker(
         WORKER,
@@ -100,6 +98,7 @@ assert torch.acme.memory_allocated() == before
     )
 
 
+@pytest.mark.any_runtime
 def test_what_was_received_goes_on_as_a_copy(run_with_worker):
     run_with_worker(
         WORKER,
@@ -120,6 +119,7 @@ end(process)
     )
 
 
+@pytest.mark.any_runtime
 def test_a_message_is_received_once():
     from multiprocessing.reduction import ForkingPickler
 
@@ -133,7 +133,16 @@ def test_a_message_is_received_once():
         ForkingPickler.loads(sent)
 
 
+@pytest.mark.any_runtime
 @pytest.mark.parametrize("wrong", [b"", b"123", bytes(1000)])
 def test_other_bytes_are_refused(wrong):
     with pytest.raises(ValueError, match="expected what an export of memory returned"):
         torch.acme._outback._native.import_memory(wrong)
+
+
+@pytest.mark.any_runtime
+def test_a_capture_refuses_to_wait():
+    x = torch.zeros(3, device="acme")
+    with pytest.raises(RuntimeError, match="captur"), torch.acme.graph(torch.acme.CUDAGraph()):
+        torch.acme._outback._native.export_memory(x)
+    assert torch.acme._outback._native.export_memory(x)
