@@ -37,6 +37,14 @@ def test_it_trains_as_one_device_does(devices, two_devices):
         torch.testing.assert_close(one.grad, other.grad)
 
 
+@pytest.mark.parametrize("devices", [[0], [0, 1]])
+def test_autocast_is_on_in_all_threads(devices, two_devices):
+    parallel = nn.DataParallel(net().acme(), device_ids=devices)
+    with torch.autocast("acme", dtype=torch.bfloat16):
+        assert parallel(torch.randn(6, 8)).dtype == torch.bfloat16
+    assert parallel(torch.randn(6, 8)).dtype == torch.float32
+
+
 def test_by_default_it_takes_all_devices(two_devices):
     assert nn.DataParallel(net().acme()).device_ids == list(range(torch.acme.device_count()))
 

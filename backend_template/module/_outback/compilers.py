@@ -4,6 +4,8 @@ seconds, and most programs never import them."""
 import sys
 from typing import Any
 
+import torch
+
 from . import _native, device_module, fake_tensors, flex_attention, name
 from .import_hook import when_imported
 
@@ -33,6 +35,18 @@ def _fold_constants() -> None:
         variables.constant_fold_functions[getattr(device_module, each)] = None
     for each in _GUARDED:
         variables.constant_fold_functions_need_guards[getattr(device_module, each)] = None
+
+
+def _let_autocast_through() -> None:
+    """Operators of higher order leave autocast to what they call, for the device types that torch
+    lists: those that are there, and those that are made later."""
+    from torch import _ops
+
+    key = torch._C.DispatchKey.AutocastPrivateUse1
+    _ops._HIGHER_ORDER_OP_DEFAULT_FALLTHROUGH_DISPATCH_KEYS.append(key)
+    for operator in _ops._higher_order_ops.values():
+        if key not in operator.py_kernels:
+            operator.fallthrough(key)
 
 
 def _register_interface() -> None:
@@ -75,6 +89,7 @@ def _register_compiler_for_twin() -> None:
 
 def register() -> None:
     fake_tensors.register()
+    _let_autocast_through()
     flex_attention.register()
     when_imported("torch._dynamo.trace_rules", _choose_what_is_traced)
     when_imported("torch._dynamo.variables.torch", _fold_constants)

@@ -1,8 +1,10 @@
 """What torch.nn.DataParallel, and torch.nn.parallel.comm, copy with: torch._C has it in builds for
-CUDA alone, and for CUDA's tensors. As in torch/csrc/cuda/comm.cpp; the index -1 is the CPU."""
+CUDA alone, and for CUDA's tensors. As in torch/csrc/cuda/comm.cpp; the index -1 is the CPU. And
+autocast in the threads of torch.nn.parallel."""
 
 import contextlib
 import functools
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -128,7 +130,34 @@ def _beside(ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[..
     return function
 
 
+def _casting(module: Callable[..., Any]) -> Callable[..., Any]:
+    """It under the calling thread's autocast, for another thread."""
+    dtype, caches = torch.get_autocast_dtype(name), torch.is_autocast_cache_enabled()
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        with torch.autocast(name, dtype=dtype, cache_enabled=caches):
+            return module(*arguments, **named)
+
+    return call
+
+
+def _take_autocast_along() -> None:
+    """torch asks whether autocast is on for CUDA."""
+    of_torch = torch.nn.parallel.parallel_apply
+
+    @functools.wraps(of_torch)
+    def parallel_apply(modules: Sequence[Any], *arguments: Any, **named: Any) -> Any:
+        if torch.is_autocast_enabled(name):
+            modules = [_casting(module) for module in modules]
+        return of_torch(modules, *arguments, **named)
+
+    modules = ("torch.nn.parallel", "torch.nn.parallel.parallel_apply")
+    for module in (*modules, "torch.nn.parallel.data_parallel"):
+        setattr(sys.modules[module], parallel_apply.__name__, parallel_apply)
+
+
 def register() -> None:
     for ours in _FUNCTIONS:
         theirs = getattr(torch._C, ours.__name__, None)
         setattr(torch._C, ours.__name__, _beside(ours, theirs) if theirs else ours)
+    _take_autocast_along()

@@ -36,6 +36,12 @@ def _trace_through() -> None:
     rules.get_torch_obj_rule_map.cache_clear()
 
 
+def _uses_sums(node: Any) -> bool:
+    """True if a graph uses the second result, the logsumexp, which the gradients need. That it is
+    asked for says only that they were not turned off."""
+    return any(user.args[1] == 1 and user.users for user in node.users)
+
+
 def _lower_as_on_cpu() -> None:
     """For Inductor, where it generates code for the CPU."""
     torchs = sys.modules[_LOWERING]
@@ -49,18 +55,36 @@ def _lower_as_on_cpu() -> None:
 
         if not inductor.is_generated_here(query.get_device().type):
             return of_torch(query, *rest)
-        kernel_options = rest[5]
-        if kernel_options["OUTPUT_LOGSUMEXP"]:
+        if _uses_sums(sys.modules["torch._inductor.virtualized"].V.graph.current_node):
             raise NotImplementedError(
                 f"{name}: Inductor's FlexAttention for the CPU has neither gradients nor "
-                "return_lse: call it under torch.no_grad(), or do not compile it, or compile it "
-                'with backend="aot_eager"'
+                "return_lse: call it under torch.no_grad(), without return_lse, or do not compile "
+                'it, or compile it with backend="aot_eager"'
             )
-        return torchs.lower_cpu(query, *rest)
+        *before, kernel_options, score_buffers, mask_buffers = rest
+        kernel_options = {**kernel_options, "OUTPUT_LOGSUMEXP": False}
+        return torchs.lower_cpu(query, *before, kernel_options, score_buffers, mask_buffers)
 
     lowerings[operator] = lower
 
 
+def _cast_under_autocast() -> None:
+    operator = torch.ops.higher_order.flex_attention
+    key = torch._C.DispatchKey.AutocastPrivateUse1
+
+    def cast(tensor: torch.Tensor) -> torch.Tensor:
+        is_cast = tensor.device.type == name and tensor.is_floating_point()
+        if not is_cast or tensor.dtype == torch.float64:
+            return tensor
+        return tensor.to(torch.get_autocast_dtype(name))
+
+    @operator.py_impl(key)  # type: ignore[untyped-decorator]
+    def under_autocast(query: Any, key_: Any, value: Any, *rest: Any) -> Any:
+        with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(key)):
+            return operator(cast(query), cast(key_), cast(value), *rest)
+
+
 def register() -> None:
     when_imported(_TORCHS, _accept)
+    when_imported("torch._higher_order_ops.flex_attention", _cast_under_autocast)
     when_imported(_LOWERING, _lower_as_on_cpu)

@@ -2,16 +2,18 @@
 the kernels that it generates for the CPU run in place on that memory. Imported when Inductor is.
 """
 
+import functools
 from types import SimpleNamespace
 from typing import Any
 
-from torch._inductor import utils
+from torch._inductor import ir, scheduler, utils
 from torch._inductor.codegen import common
 from torch._inductor.codegen.cpp import CppScheduling
 from torch._inductor.codegen.cpu_device_op_overrides import CpuDeviceOpOverrides
 from torch._inductor.codegen.wrapper import PythonWrapperCodegen, SubgraphPythonWrapperCodegen
 from torch._inductor.scheduler import BaseSchedulerNode
 from torch._inductor.virtualized import V
+from torch.utils._pytree import tree_map
 
 from . import _native, device_module, name
 
@@ -88,6 +90,9 @@ class OutbackDeviceOpOverrides(CpuDeviceOpOverrides):
     def device_guard(self, device_idx: Any) -> str:
         return f"{_MODULE}.device({device_idx})"
 
+    def current_stream(self) -> str:
+        return f"{_MODULE}.current_stream()"
+
     def synchronize(self) -> str:
         return f"{_MODULE}.synchronize()"
 
@@ -139,6 +144,42 @@ def _write_in_cpp() -> None:
         setattr(module, get_current_backend.__name__, get_current_backend)
 
 
+def _take_generators() -> None:
+    """What draws random numbers and runs again in the backward pass gets the generator as an
+    argument from torch 2.13 on. torch looks for it in torch.cuda, but takes other objects as they
+    are."""
+    if not hasattr(ir, "OpaqueObjectState"):
+        return
+    process_of_torch = ir.FallbackKernel.process_kernel.__func__
+
+    def as_it_is(value: Any) -> Any:
+        if not isinstance(value, ir.GeneratorState) or not is_generated_here(value.device.type):
+            return value
+        generator = device_module.default_generators[value.device.index].clone_state()
+        return ir.OpaqueObjectState(name=value.name, value=generator)
+
+    @functools.wraps(process_of_torch)
+    def process_kernel(cls: Any, kernel: Any, *args: Any, **named: Any) -> Any:
+        args, named = tree_map(as_it_is, (args, named))
+        return process_of_torch(cls, kernel, *args, **named)
+
+    setattr(ir.FallbackKernel, process_kernel.__name__, classmethod(process_kernel))
+
+
+def _guard_streams() -> None:
+    """The names of streams are defined where a device is entered, which is so for GPUs alone."""
+    if not hasattr(scheduler.Scheduler, "_has_multi_stream_nodes"):
+        return
+    needs_of_torch = scheduler.device_need_guard
+
+    def device_need_guard(device: str) -> bool:
+        if is_generated_here(device) and V.graph.scheduler._has_multi_stream_nodes():
+            return True
+        return bool(needs_of_torch(device))
+
+    setattr(scheduler, device_need_guard.__name__, device_need_guard)
+
+
 def _has_another_generator() -> bool:
     """True if the vendor has a code generator: one that is registered already, or one under the
     names that torch looks for in the device module."""
@@ -163,6 +204,8 @@ def register() -> None:
         return
     _count_nodes_as_cpu()
     _write_in_cpp()
+    _take_generators()
+    _guard_streams()
     _register_overrides_of_torch()
     common.register_device_op_overrides(name, OutbackDeviceOpOverrides())
     # Last: _has_another_generator would stop a second try if something above had failed in the

@@ -127,9 +127,7 @@ def _received_storage(sent: bytes) -> torch.UntypedStorage:
     return storage
 
 
-def _rebuild_tensor_over(
-    kind: type, sent: bytes, layout: Any, requires_grad: bool
-) -> torch.Tensor:
+def _rebuild_tensor_over(kind: type, sent: bytes, layout: Any, requires_grad: bool) -> torch.Tensor:
     dtype, *geometry = layout
     storage = _received_storage(sent)
     tensor = torch.empty(0, dtype=dtype, device=storage.device).set_(storage, *geometry)

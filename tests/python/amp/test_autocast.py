@@ -33,6 +33,13 @@ def test_another_dtype_is_a_warning_and_no_autocast(dtype):
         assert dtype_of_a_product() == torch.float32
 
 
+def test_operators_of_higher_order_leave_it_to_what_they_call():
+    x = torch.ones(4, 4, device="acme")
+    with torch.autocast("acme", dtype=torch.bfloat16):
+        chosen = torch.cond(x.sum() > 0, lambda x: x @ x, lambda x: x @ x + 1, (x,))
+    assert chosen.dtype == torch.bfloat16 and chosen.tolist() == [[4.0] * 4] * 4
+
+
 def test_bfloat16_is_supported():
     assert torch.acme.is_bf16_supported() is True
     assert torch.acme.is_bf16_supported(including_emulation=False) is True

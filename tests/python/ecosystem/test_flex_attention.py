@@ -79,10 +79,9 @@ def run(attention, device):
     here = [tensor.to(device) for tensor in tensors]
     return attention(*here, score_mod=lambda s, b, h, q, k: s + bias[h], block_mask=mask)
 
-with torch.no_grad():
-    result = run(attention, "acme")
-    assert result.is_acme
-    torch.testing.assert_close(result.cpu(), run(flex_attention, "cpu"))
+result = run(attention, "acme")  # gradients are on, and nothing needs one
+assert result.is_acme
+torch.testing.assert_close(result.cpu(), run(flex_attention, "cpu"))
 
 try:
     attention(*(tensor.acme().requires_grad_() for tensor in tensors))
@@ -92,6 +91,16 @@ except Exception as refused:
 else:
     raise AssertionError("it has no gradients")
 """
+
+
+def test_autocast_computes_in_the_lower_precision():
+    here = [tensor.acme() for tensor in inputs()]
+    with torch.autocast("acme", dtype=torch.bfloat16):
+        result = flex.flex_attention(*here, block_mask=block_mask("acme"))
+        assert flex.flex_attention(*(tensor.double() for tensor in here)).dtype == torch.float64
+    assert result.dtype == torch.bfloat16
+    expected = flex.flex_attention(*here, block_mask=block_mask("acme"))
+    torch.testing.assert_close(result.float(), expected, rtol=0.05, atol=0.05)
 
 
 @pytest.mark.skipif(

@@ -231,3 +231,49 @@ def test_code_from_another_process_is_checked():
     else:
         with pytest.raises(NotImplementedError, match="cannot address"):
             before(0)
+
+
+CHECKPOINT = """
+import torch.nn.functional as F
+from torch.utils.checkpoint import checkpoint
+
+def attend(x):
+    return F.scaled_dot_product_attention(x, x, x, is_causal=True)
+
+x = torch.randn(1, 2, 8, 8, device="acme", requires_grad=True)
+torch.compile(lambda x: checkpoint(attend, x, use_reentrant=False))(x).square().sum().backward()
+y = x.detach().requires_grad_()
+attend(y).square().sum().backward()
+torch.testing.assert_close(x.grad, y.grad)
+"""
+
+
+@addressable
+@pytest.mark.skipif(
+    torch.__version__ < "2.13",
+    reason="needs torch 2.13, which passes any device's generator to a compiled graph",
+)
+def test_attention_runs_again_in_the_backward_pass(run_compiled):
+    """It is among the operators that may draw random numbers, and gets the device's generator."""
+    run_compiled(CHECKPOINT)
+
+
+@addressable
+@pytest.mark.skipif(
+    torch.__version__ < "2.13", reason="needs torch 2.13, whose Inductor knows streams"
+)
+def test_a_stream_is_entered_in_generated_code(run_compiled):
+    run_compiled(
+        """
+def double_elsewhere(x):
+    here, there = torch.accelerator.current_stream(), torch.Stream(device="acme")
+    there.wait_stream(here)
+    with there:
+        y = x.sin() * 2
+    here.wait_event(there.record_event())
+    return y + 1
+
+x = torch.randn(5, device="acme")
+torch.testing.assert_close(torch.compile(double_elsewhere)(x), x.sin() * 2 + 1)
+"""
+    )
