@@ -69,7 +69,7 @@ c10::DataPtr loans::memory_for(const at::Tensor& tensor, size_t size) {
                            c10::DeviceType::CPU);
   }
   return size == 0 ? c10::DataPtr(nullptr, c10::DeviceType::CPU)
-                   : core::host_allocator().allocate(size);
+                   : core::allocate_for_copies(size);
 }
 
 at::Tensor loans::lend(const at::Tensor& tensor, use how, form as) {

@@ -44,6 +44,8 @@ TEST(SizePolicyTest, RequestsShareSegmentsUnlessTheyAreLarge) {
   EXPECT_EQ(core::segment_size(mebibyte + 64), 16 * mebibyte);
   EXPECT_EQ(core::segment_size(4 * mebibyte - 64), 16 * mebibyte);
   EXPECT_EQ(core::segment_size(4 * mebibyte), 4 * mebibyte);
+  EXPECT_EQ(core::segment_size(100, mebibyte), mebibyte) << "no more than the driver allocates";
+  EXPECT_EQ(core::segment_size(2 * mebibyte, 3 * mebibyte), 3 * mebibyte);
 }
 
 class AllocatorKeysTest : public ::testing::Test {

@@ -176,6 +176,27 @@ print(torch.ones(1).acme().device)
     assert lines[-2:] == ["privateuseone False", "acme:0"]
 
 
+def test_what_the_runtimes_function_throws_is_raised(python, tmp_path):
+    """Most often a driver that does not open."""
+    (tmp_path / "throws.cpp").write_text("""
+#include <stdexcept>
+extern "C" const void* acme_runtime() { throw std::runtime_error("no driver here"); }
+""")
+    bad = tmp_path / "libthrows.so"
+    call(["c++", "-shared", "-fPIC", tmp_path / "throws.cpp", "-o", bad])
+    said = python(
+        f"""
+for attempt in range(2):
+    try:
+        load("acme", {str(bad)!r})
+    except RuntimeError as error:
+        print(error)
+print(torch._C._get_privateuse1_backend_name())
+"""
+    )
+    assert said.splitlines() == ["no driver here"] * 2 + ["privateuseone"]
+
+
 def test_a_bad_name_is_refused_and_nothing_is_registered(python, tmp_path):
     library = compiled(tmp_path, RUNTIME.read_text().replace("acme_runtime", "cuda_runtime"))
     said = python(

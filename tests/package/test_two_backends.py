@@ -36,6 +36,8 @@ def use(name, other):
     assert torch.ones(2, device=name).sum().item() == 2.0
     assert "torch_outback" not in sys.modules
     assert not hasattr(torch, other) and not hasattr(torch.Tensor, other)
+    # Nor kernels of the other: they would take the place of this one's.
+    assert not [it for it in torch._C._dispatch_get_all_op_names() if it.startswith(f"{other}::")]
     assert not [it for it in sys.modules if it.startswith(f"torch.{other}")]
     try:
         module.make_graphed_callables(None, (), enable_annotations=True)

@@ -412,3 +412,48 @@ def test_a_trace_names_the_calls(run_python, tmp_path):
     )
     text = (tmp_path / "calls.txt").read_text()
     assert "mem_alloc(device=0, size=4194304) = ok (ptr=0x" in text
+
+
+def test_without_pinned_memory_operators_go_through_pageable_memory(run_python, whole_runtime):
+    done = run_python(
+        """
+        import torch
+        import torch_acme
+        x = torch.ones(1000, device="acme")
+        print(x.add(1).sum().item(), x[0].item())
+        try:
+            torch.ones(3).pin_memory()
+        except torch.OutOfMemoryError:
+            print("refused")
+        """,
+        OUTBACK_FAULTS="host_memory.alloc:1+=out_of_memory",
+        PYTHONWARNINGS="ignore",
+    )
+    assert done.output.splitlines() == ["2000.0 1.0", "refused"]
+
+
+BETWEEN_DEVICES = """
+import torch
+import torch_acme
+x = torch.full((100,), 32.0, device="acme:0")
+freed = torch.zeros(100, device="acme:1")
+torch.acme.synchronize(1)
+del freed
+torch.acme.synchronize(0)
+torch.acme._sleep(300_000_000)
+try:
+    x.to("acme:1", non_blocking=True)
+except (RuntimeError, torch.OutOfMemoryError) as error:
+    print(type(error).__name__)
+z = torch.full((100,), 1.0, device="acme:1")  # where the copy was to go
+torch.acme.synchronize(0)
+print(z.unique().tolist())
+"""
+
+
+@pytest.mark.parametrize("fault", ["events.record:1=internal", "events.create:1=out_of_memory"])
+def test_a_copy_whose_event_fails_writes_to_nobody_else(run_python, two_devices, fault):
+    done = run_python(BETWEEN_DEVICES, OUTBACK_FAULTS=fault)
+    error, values = done.output.splitlines()
+    assert error in ("AcceleratorError", "OutOfMemoryError")
+    assert values == "[1.0]"

@@ -50,13 +50,21 @@ void enqueue(void* dst, c10::Device dst_device, const void* src, c10::Device src
 
 // Keeps pinned memory from being handed out again before the stream's copy is over. Returns false
 // for pageable memory, which nothing can keep.
-bool hold_host_memory(const void* host, const c10::Stream& stream) {
-  const outback_pointer_info info = pointer_info(host);
+bool hold_host_memory(const outback_pointer_info& info, const c10::Stream& stream) {
   if (info.pinned == 0) return false;
   // torch's allocator finds a block by its base address, and does nothing for memory that it does
   // not own: whoever pinned that keeps it alive.
   at::getHostAllocator(device_type)->record_event(info.base, nullptr, stream);
   return true;
+}
+
+// Waits for a stream after a failure, which is what is told: if this fails too, the device is lost.
+void wait_in_vain(const c10::Stream& stream) noexcept {
+  try {
+    synchronize_stream(stream);
+  } catch (...) {
+    warn(backend_name(), ": a copy on ", stream, " may go on: ", handled_text());
+  }
 }
 
 void between_devices(void* dst, c10::Device dst_device, const void* src, c10::Device src_device,
@@ -71,10 +79,17 @@ void between_devices(void* dst, c10::Device dst_device, const void* src, c10::De
     written.record(to);
     written.block(from);
   }
-  enqueue(dst, dst_device, src, src_device, size, from);
   event copied;
-  copied.record(from);
-  copied.block(to);
+  copied.create(from.device_index());  // before the copy: it may fail
+  enqueue(dst, dst_device, src, src_device, size, from);
+  try {
+    copied.record(from);
+    copied.block(to);
+  } catch (...) {
+    // The caller frees what is copied from and to, and others must not get it before that is over.
+    wait_in_vain(from);
+    throw;
+  }
 }
 
 }  // namespace
@@ -95,8 +110,10 @@ void copy_bytes(void* dst, c10::Device dst_device, const void* src, c10::Device 
   if (to_device && from_device) return between_devices(dst, dst_device, src, src_device, size);
 
   const c10::Stream stream = current_stream(to_device ? dst_device.index() : src_device.index());
+  // Before the copy, since it may fail.
+  const auto host = non_blocking ? pointer_info(to_device ? src : dst) : outback_pointer_info{};
   enqueue(dst, dst_device, src, src_device, size, stream);
-  if (non_blocking && hold_host_memory(to_device ? src : dst, stream)) return;
+  if (non_blocking && hold_host_memory(host, stream)) return;
   // A pageable source needs no wait: by the contract mem_copy has read it when it returns. A
   // pageable destination is written only when the stream gets there.
   if (to_device && non_blocking) return;

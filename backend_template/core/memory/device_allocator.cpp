@@ -3,6 +3,7 @@
 #include <c10/core/AllocatorConfig.h>
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <exception>
 #include <limits>
 #include <optional>
@@ -40,6 +41,11 @@ size_t room(c10::DeviceIndex device, const device_cache& cache) {
   const size_t taken = cache.reserved() + cache.adopted();
   const size_t limit = memory_limit(device);
   return limit > taken ? limit - taken : 0;
+}
+
+// What one mem_alloc may have, in bytes of which a block can have as many.
+size_t largest_allocation(c10::DeviceIndex device) {
+  return device_info(device).max_alloc_size / smallest_block * smallest_block;
 }
 
 outback_status allocate_raw(c10::DeviceIndex device, const device_cache& cache, size_t size,
@@ -92,14 +98,21 @@ cache_fate make_room_and_retry(c10::DeviceIndex device, device_cache& cache, siz
 // that are free by now; a segment of the size policy; one of just this request; the same after the
 // cache was emptied; one without the rounding of the size; the pools that serve before memory runs
 // out.
-block* allocate_segment(c10::DeviceIndex device, device_cache& cache, const request& wanted) {
+block* allocate_segment(c10::DeviceIndex device, device_cache& cache, request wanted) {
+  const size_t most = largest_allocation(device);
+  if (wanted.requested > most) {
+    const bool fits = wanted.requested <= device_info(device).memory_size;
+    throw_out_of_memory(device, wanted.requested, wanted.stream, cache,
+                        fits ? cache_fate::kept_as_refused : cache_fate::kept_as_useless, "");
+  }
+  wanted.size = std::min(wanted.size, most);  // the rounding may have gone beyond it
   if (C10_UNLIKELY(cache.any_pending())) {
     process_pending(cache, /*wait=*/false);
     block* const found = wanted.bypasses_cache ? nullptr : cache.take(wanted);
     if (found != nullptr) return found;
   }
   collect_beyond_threshold(device, cache, wanted.size);
-  size_t size = wanted.bypasses_cache ? wanted.size : segment_size(wanted.size);
+  size_t size = wanted.bypasses_cache ? wanted.size : segment_size(wanted.size, most);
   void* data = nullptr;
   const auto try_with = [&](size_t bytes) {
     size = bytes;

@@ -1,6 +1,7 @@
 #include "backend_template/core/memory/host_allocator.h"
 
 #include <ATen/core/CachingHostAllocator.h>
+#include <c10/core/CPUAllocator.h>
 #include <c10/util/Exception.h>
 
 #include <cstring>
@@ -133,6 +134,18 @@ void free_pinned(void* context) {
 
 at::HostAllocator& host_allocator() {
   return host_caching_allocator();
+}
+
+c10::DataPtr allocate_for_copies(size_t size) {
+  try {
+    return host_allocator().allocate(size);
+  } catch (const c10::OutOfMemoryError&) {
+    TORCH_WARN_ONCE(backend_name(),
+                    ": pinned memory has run out, so copies go through pageable memory, which is "
+                    "slower: ",
+                    handled_text());
+    return c10::GetCPUAllocator()->allocate(size);
+  }
 }
 
 }  // namespace outback::core

@@ -16,4 +16,8 @@ namespace outback::core {
 /// is false for it and copies are synchronous. So `pin_memory=True` is a hint and never an error.
 at::HostAllocator& host_allocator();
 
+/// Returns `size` bytes for copies from and to a device: pinned, or pageable with a warning where
+/// pinned memory has run out.
+c10::DataPtr allocate_for_copies(size_t size);
+
 }  // namespace outback::core

@@ -18,7 +18,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -103,9 +102,10 @@ class sender {
   inline static std::atomic<bool> sends{false};  // ever, in this process
 
   std::shared_ptr<shared_allocation> share(c10::DeviceIndex device, void* base) {
+    const std::pair key{device, base};  // two devices may have equal addresses
     {
       const std::lock_guard lock(mutex_);
-      if (auto known = allocations_[base].lock()) return known;
+      if (auto known = allocations_[key].lock()) return known;
     }
     constexpr const char* slot = "ipc.get_memory";
     outback_ipc_handle handle = empty_handle();
@@ -114,8 +114,8 @@ class sender {
     check_handle(handle, slot, device);
     auto made = std::make_shared<shared_allocation>(handle, descriptor(handle.fd));
     const std::lock_guard lock(mutex_);
-    if (auto known = allocations_[base].lock()) return known;  // another thread was faster
-    allocations_[base] = made;
+    if (auto known = allocations_[key].lock()) return known;  // another thread was faster
+    allocations_[key] = made;
     return made;
   }
 
@@ -180,7 +180,7 @@ class sender {
   std::vector<kept_memory> kept_;
   std::vector<uint32_t> free_;
   uint32_t used_ = 0;
-  std::unordered_map<void*, std::weak_ptr<shared_allocation>> allocations_;
+  std::map<std::pair<c10::DeviceIndex, void*>, std::weak_ptr<shared_allocation>> allocations_;
 };
 
 // ---- The receiver

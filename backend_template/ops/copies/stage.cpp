@@ -44,9 +44,9 @@ void stage::note_written(const c10::TensorImpl& alias) {
 void stage::fill(c10::StorageImpl& alias) {
   const size_t size = source_.nbytes();
   if (source_.data() == nullptr || size == 0) return;  // a zero tensor has a size but no memory
-  c10::Allocator& allocator =
-      is_worth_pinning(size, used_.size()) ? core::host_allocator() : *c10::GetCPUAllocator();
-  alias.set_data_ptr_noswap(allocator.allocate(size));
+  const bool is_pinned = is_worth_pinning(size, used_.size());
+  alias.set_data_ptr_noswap(is_pinned ? core::allocate_for_copies(size)
+                                      : c10::GetCPUAllocator()->allocate(size));
   fetch(alias.mutable_data(), fetched_);
 }
 

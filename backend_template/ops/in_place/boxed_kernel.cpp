@@ -12,6 +12,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -175,12 +177,29 @@ bool has_mixed_list(const c10::OperatorHandle& op, const torch::jit::Stack& stac
   return is_mixed && !has_strangers;
 }
 
+// For a derivative that nobody calls unless a vendor has served the operator itself: PyTorch has
+// linear_backward and matmul_backward for a kernel of theirs alone.
+std::string advice_for(const c10::OperatorHandle& op) {
+  constexpr std::string_view suffix = "_backward";
+  std::string name = op.operator_name().name;
+  if (!std::string_view(name).ends_with(suffix)) return {};
+  name.resize(name.size() - suffix.size());
+  const auto forward = c10::Dispatcher::singleton().findSchema({name, ""});
+  const bool is_replaced =
+      forward && forward->hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) &&
+      forward->hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1);
+  if (!is_replaced) return {};
+  return c10::str("; its kernel for ", name,
+                  " takes the place of what PyTorch composes: give this one a kernel too, or serve "
+                  "the parts instead");
+}
+
 void check_has_kernel(bool has_one, const c10::OperatorHandle& op, const kernel_target& target) {
   TORCH_CHECK_NOT_IMPLEMENTED(
       has_one, op.operator_name(), " is not implemented for ", core::backend_name(),
       ": it has neither a kernel of its own for this device (dispatch key PrivateUse1) nor one for "
       "the ",
-      c10::DeviceTypeName(target.type), " that could run in its place");
+      c10::DeviceTypeName(target.type), " that could run in its place", has_one ? std::string() : advice_for(op));
 }
 
 // Runs an operator that is for twins alone on another device: as torch composes it for a backend

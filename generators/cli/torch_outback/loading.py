@@ -6,6 +6,7 @@ import importlib.util
 import os
 import sys
 import types
+from collections.abc import Callable
 from pathlib import Path
 
 from . import cache, names
@@ -22,7 +23,8 @@ def load(name: str, library: str | os.PathLike) -> types.ModuleType:
     Everything is checked before anything is registered, the name first. Raises RuntimeError for a
     name that cannot be a device's, a table that cannot be used, and a second backend;
     FileNotFoundError; OSError for what is no library, or needs another one that is missing;
-    AttributeError for a library without that function; torch_outback.Refused where the torch half
+    AttributeError for a library without that function; RuntimeError with the text of what that
+    function throws; torch_outback.Refused where the torch half
     cannot be compiled. A second call with the same name and library does nothing.
     """
     if not isinstance(name, str):
@@ -33,8 +35,13 @@ def load(name: str, library: str | os.PathLike) -> types.ModuleType:
     path = Path(library)
     if not path.exists():
         raise FileNotFoundError(f"torch_outback.load: there is no file {path}")
-    table = _table(name, path.resolve())
+    function = _function(name, path.resolve())
     module = _loader()
+    table = _ask(function)
+    if not table:
+        raise RuntimeError(
+            f"torch_outback.load: {name}_runtime() of {path} answered a null pointer"
+        )
     register = getattr(module, "_register", None)
     if register is not None:
         register(name, table)
@@ -51,7 +58,12 @@ def load(name: str, library: str | os.PathLike) -> types.ModuleType:
 _loaded: dict[str, int] = {}
 
 
-def _table(name: str, library: Path) -> int:
+# The module's function _table, which calls another one for the table: C++ may throw there.
+_ask: Callable[[int], int]
+
+
+def _function(name: str, library: Path) -> int:
+    """Its address."""
     function = f"{name}_runtime"
     try:
         # Never closed: the backend calls it until the process ends.
@@ -65,11 +77,7 @@ def _table(name: str, library: Path) -> int:
             f"torch_outback.load: {library} has no function {function}; expected "
             f"`const outback_runtime* {function}(void)` in C linkage, and visible"
         ) from None
-    answer.restype = ctypes.c_void_p
-    table = answer()
-    if not table:
-        raise RuntimeError(f"torch_outback.load: {function}() of {library} answered a null pointer")
-    return table
+    return ctypes.cast(answer, ctypes.c_void_p).value or 0
 
 
 def _loader() -> types.ModuleType:
@@ -84,5 +92,7 @@ def _loader() -> types.ModuleType:
         importlib.util.spec_from_file_location(full_name, file, loader=loader)
     )
     loader.exec_module(module)
+    global _ask
+    _ask = module._table
     sys.modules[full_name] = module
     return module

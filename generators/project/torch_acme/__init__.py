@@ -17,4 +17,12 @@ if torch.__version__.split(".")[:2] != _built_for.split("."):
         f"install the torch_acme that was made for it, or rebuild it here."
     )
 
-from . import _C  # noqa: F401
+# Likewise: its kernels would take the place of those of a backend that is loaded.
+_loaded = torch._C._get_privateuse1_backend_name()
+if _loaded not in ("privateuseone", "acme"):
+    raise ImportError(
+        f"cannot register acme: this process's PrivateUse1 backend is {_loaded} already, and "
+        "PyTorch has room for one"
+    )
+
+from . import _C  # noqa: E402, F401

@@ -7,8 +7,8 @@ MUTANTS = (
         name="memory_that_another_process_uses_is_not_kept",
         breaks="A tensor in another process lies over memory that the sender gives to others.",
         file="backend_template/core/memory/shared_memory.cpp",
-        old="sent.receipt = here.keep(share_memory(storage.data_ptr(), device), std::move(shared));",
-        new="sent.receipt = here.keep(c10::DataPtr(), std::move(shared));",
+        old="here.keep(share_memory(storage.data_ptr(), device), std::move(shared));",
+        new="here.keep(c10::DataPtr(), std::move(shared));",
         found_by="tests/python/ecosystem/test_shared_memory.py"
         "::test_memory_lives_until_the_other_is_done",
     ),

@@ -61,3 +61,25 @@ def test_an_operator_without_any_kernel_says_so(library):
         NotImplementedError, match="outback_test::nothing is not implemented for acme"
     ):
         torch.ops.outback_test.nothing(torch.zeros(1, device="acme"))
+
+
+def test_a_kernel_for_a_composed_operator_says_what_is_missing(run_python):
+    run_python(
+        """
+        import warnings
+        import torch, torch_acme
+        warnings.simplefilter("ignore")  # torch's, of a kernel that is replaced
+        library = torch.library.Library("aten", "IMPL")
+        library.impl("linear", lambda x, w, b=None: torch.addmm(b, x, w.t()), "PrivateUse1")
+        layer = torch.nn.Linear(3, 2).acme()
+        y = layer(torch.ones(4, 3, device="acme"))
+        try:
+            y.sum().backward()
+        except NotImplementedError as error:
+            said = str(error)
+            assert "aten::linear_backward is not implemented for acme" in said
+            assert "its kernel for aten::linear takes the place of what PyTorch composes" in said
+        else:
+            raise AssertionError("a derivative")
+        """
+    )

@@ -44,7 +44,7 @@ std::string limit_text(c10::DeviceIndex device) {
                       readable_size(memory_limit(device)), fraction);
 }
 
-const char* text_of(cache_fate fate) {
+std::string text_of(cache_fate fate, c10::DeviceIndex device) {
   switch (fate) {
     case cache_fate::emptied:
       return "was emptied before giving up";
@@ -52,6 +52,11 @@ const char* text_of(cache_fate fate) {
       return "was not emptied, since a graph is captured on this device";
     case cache_fate::kept_as_useless:
       return "was not emptied, since more was asked for than the whole device has";
+    case cache_fate::kept_as_refused:
+      return core::format(
+          "was not emptied, since more was asked for than one allocation of this device may have "
+          "({})",
+          readable_size(device_info(device).max_alloc_size));
   }
   return "";
 }
@@ -95,7 +100,7 @@ void throw_out_of_memory(c10::DeviceIndex device, size_t requested, c10::StreamI
       "are free.{5} This process's tensors hold {6}, and its cache {7}: it still holds {8} that "
       "nobody uses, in parts of at most {9}.{10}{11}",
       backend_name(), readable_size(requested), static_cast<int>(device), readable_size(total),
-      readable_size(free), limit_text(device), readable_size(held), text_of(fate),
+      readable_size(free), limit_text(device), readable_size(held), text_of(fate, device),
       readable_size(reserved > held ? reserved - held : 0), readable_size(cache.largest_free()),
       reason.empty() ? "" : " The runtime says: ", reason);
   TORCH_CHECK_WITH(OutOfMemoryError, false, text);

@@ -27,7 +27,8 @@ void attach_out_of_memory_observer(out_of_memory_observer observer);
 enum class cache_fate : uint8_t {
   emptied,           // it went back to the runtime first
   kept_for_capture,  // a stream of the device is captured, so nobody may wait for the device
-  kept_as_useless    // the request is larger than the whole device
+  kept_as_useless,   // the request is larger than the whole device
+  kept_as_refused    // the request is larger than what the driver allocates at once
 };
 
 /// Throws c10::OutOfMemoryError (torch.OutOfMemoryError), which says what was asked for and where

@@ -52,10 +52,10 @@ size_t rounded_size(size_t bytes, size_t granule) {
   return (bytes + granule - 1) & ~(granule - 1);
 }
 
-size_t segment_size(size_t size) {
-  if (is_small_size(size)) return small_segment;
-  const size_t shared = large_segment_size();
-  return size < shared / sharers ? shared : size;
+size_t segment_size(size_t size, size_t most) {
+  const size_t shared = is_small_size(size) ? small_segment : large_segment_size();
+  const bool is_alone = !is_small_size(size) && size >= shared / sharers;
+  return is_alone ? size : std::max(size, std::min(shared, most));
 }
 
 bool should_split(size_t available, size_t size, size_t granule) {

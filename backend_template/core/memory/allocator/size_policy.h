@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 
 namespace outback::core {
 
@@ -21,8 +22,9 @@ constexpr bool is_small_size(size_t size) {
 /// power of two from 64 on. The key roundup_power2_divisions may make it larger.
 size_t rounded_size(size_t bytes, size_t granule);
 
-/// Returns what to ask of the runtime when no free block holds `size` bytes: `size` or more.
-size_t segment_size(size_t size);
+/// Returns what to ask of the runtime when no free block holds `size` bytes: `size` or more, and no
+/// more than `most` unless `size` is.
+size_t segment_size(size_t size, size_t most = std::numeric_limits<size_t>::max());
 
 /// Returns true if a block of `available` bytes should be split to serve a request of `size`: what
 /// is left is at least a `granule`, and `size` is below the key max_split_size_mb.
