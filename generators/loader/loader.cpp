@@ -8,11 +8,10 @@
 namespace py = pybind11;
 
 PYBIND11_MODULE(outback_loader, module) {
-  // A runtime's function <name>_runtime, by its address. Called here for the sake of what it throws,
-  // which ctypes would not survive.
+  // A runtime's function <name>_runtime, by its address. Called here for the sake of what it
+  // throws, which ctypes would not survive.
   module.def("_table", [](uintptr_t function) {
-    return reinterpret_cast<uintptr_t>(
-        reinterpret_cast<const outback_runtime* (*)()>(function)());
+    return reinterpret_cast<uintptr_t>(reinterpret_cast<const outback_runtime* (*)()>(function)());
   });
   // Removed from the module by its first successful call: what remains is the contents of
   // torch.<name>.

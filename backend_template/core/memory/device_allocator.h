@@ -48,8 +48,8 @@ bool is_of_pool(const c10::DataPtr& memory, c10::MempoolId_t pool) noexcept;
 
 /// Where memory that this allocator made comes from.
 struct allocation {
-  void* base;                  // what mem_alloc answered, within which the memory lies
-  c10::DeleterFnPtr foreign;   // of adopted memory, for which `base` says nothing; else null
+  void* base;                 // what mem_alloc answered, within which the memory lies
+  c10::DeleterFnPtr foreign;  // of adopted memory, for which `base` says nothing; else null
 };
 
 /// Returns where `memory` comes from, or nothing for memory that this allocator did not make. The

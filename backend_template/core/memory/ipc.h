@@ -1,5 +1,5 @@
-// The runtime's group ipc, with torch's exceptions. Here is what both of its halves need, and events
-// that processes share, for Python's Event.ipc_handle() and Event.from_ipc_handle();
+// The runtime's group ipc, with torch's exceptions. Here is what both of its halves need, and
+// events that processes share, for Python's Event.ipc_handle() and Event.from_ipc_handle();
 // shared_memory.h has the memory.
 //
 // All functions but check_handle start the backend, and throw c10::NotImplementedError

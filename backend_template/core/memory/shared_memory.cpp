@@ -49,8 +49,7 @@ constexpr size_t most_receipts = 65536;
 constexpr size_t table_bytes = most_receipts * sizeof(receipt);
 
 receipt* map_table(const descriptor& file) {
-  void* const there =
-      mmap(nullptr, table_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  void* const there = mmap(nullptr, table_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   TORCH_CHECK(there != MAP_FAILED, "mmap of the receipts of shared memory: ", std::strerror(errno));
   return static_cast<receipt*>(there);
 }
@@ -265,9 +264,8 @@ std::string export_memory(c10::StorageImpl& storage) {
     sent.handle.fd = 0;
   }
   sent.receipts = here.place();
-  sent.offset =
-      static_cast<uint64_t>(static_cast<const std::byte*>(storage.data()) -
-                            static_cast<const std::byte*>(from->base));
+  sent.offset = static_cast<uint64_t>(static_cast<const std::byte*>(storage.data()) -
+                                      static_cast<const std::byte*>(from->base));
   sent.size = storage.nbytes();
   sent.receipt = here.keep(share_memory(storage.data_ptr(), device), std::move(shared));
   return {reinterpret_cast<const char*>(&sent), sizeof sent};

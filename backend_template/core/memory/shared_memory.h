@@ -1,5 +1,5 @@
-// Memory of the device that two processes use, by the runtime's group ipc: how torch.multiprocessing
-// sends tensors (module/_outback/reducers.py).
+// Memory of the device that two processes use, by the runtime's group ipc: how
+// torch.multiprocessing sends tensors (module/_outback/reducers.py).
 //
 // The sender keeps the memory allocated until the receiver is done with it. The two tell each other
 // by a table of receipts, a file in memory that the sender makes and its receivers map. A receiver

@@ -199,7 +199,8 @@ void check_has_kernel(bool has_one, const c10::OperatorHandle& op, const kernel_
       has_one, op.operator_name(), " is not implemented for ", core::backend_name(),
       ": it has neither a kernel of its own for this device (dispatch key PrivateUse1) nor one for "
       "the ",
-      c10::DeviceTypeName(target.type), " that could run in its place", has_one ? std::string() : advice_for(op));
+      c10::DeviceTypeName(target.type), " that could run in its place",
+      has_one ? std::string() : advice_for(op));
 }
 
 // Runs an operator that is for twins alone on another device: as torch composes it for a backend

@@ -69,9 +69,10 @@ bool is_acceptable(const at::Tensor& input) {
     return at::native::cudnn_is_acceptable(
         make_shape_alias(target_of(input.device().index()), input));
   }
-  const bool is_padded = input.dim() == 3;  // of packed sequences the CPU's way is the accelerators'
-  return is_padded && input.numel() != 0 &&
-         !at::autocast::is_autocast_enabled(core::device_type) && multiplies_on_cpu();
+  const bool is_padded =
+      input.dim() == 3;  // of packed sequences the CPU's way is the accelerators'
+  return is_padded && input.numel() != 0 && !at::autocast::is_autocast_enabled(core::device_type) &&
+         multiplies_on_cpu();
 }
 
 // Runs `composed`, torch's own function for a layer.
@@ -205,12 +206,10 @@ at::Tensor run_direction(const at::Tensor& input, at::Tensor& hidden, const laye
 // torch's own functions for gru, rnn_tanh and rnn_relu, of padded and of packed sequences.
 using padded_layers = two_tensors(const at::Tensor& input, const at::Tensor& hidden,
                                   at::TensorList weights, bool has_biases, int64_t layers,
-                                  double dropout, bool train, bool bidirectional,
-                                  bool batch_first);
+                                  double dropout, bool train, bool bidirectional, bool batch_first);
 using packed_layers = two_tensors(const at::Tensor& data, const at::Tensor& batch_sizes,
-                                  const at::Tensor& hidden, at::TensorList weights,
-                                  bool has_biases, int64_t layers, double dropout, bool train,
-                                  bool bidirectional);
+                                  const at::Tensor& hidden, at::TensorList weights, bool has_biases,
+                                  int64_t layers, double dropout, bool train, bool bidirectional);
 
 // A stub of the three: `composed` is torch's own function, and `cudnn` the stub itself.
 template <padded_layers* composed, auto& cudnn, int64_t gates, step* next>
@@ -255,9 +254,8 @@ void packed_lstm(at::Tensor& output, at::Tensor& hy, at::Tensor& cy, const at::T
   }
   using layer = three_tensors(const at::Tensor&, const at::Tensor&, at::TensorList, at::TensorList,
                               bool, int64_t, double, bool, bool);
-  std::tie(output, hy, cy) =
-      turn_down<layer>(&at::native::lstm, data, batch_sizes, hidden, weights, has_biases, layers,
-                       dropout, train, bidirectional);
+  std::tie(output, hy, cy) = turn_down<layer>(&at::native::lstm, data, batch_sizes, hidden, weights,
+                                              has_biases, layers, dropout, train, bidirectional);
 }
 
 template <packed_layers* composed, auto& cudnn>

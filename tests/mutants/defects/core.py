@@ -27,8 +27,7 @@ MUTANTS = (
         file="backend_template/module/_outback/reducers.py",
         old="    if storage is not None:",
         new="    if storage is None and storage is not None:",
-        found_by="tests/python/ecosystem/test_shared_memory.py"
-        "::test_both_write_to_the_same_memory",
+        found_by="tests/python/ecosystem/test_shared_memory.py::test_both_write_to_the_same_memory",
     ),
     Mutant(
         name="the_status_of_a_sync_is_not_looked_at",
