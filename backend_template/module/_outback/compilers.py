@@ -42,7 +42,7 @@ def _let_autocast_through() -> None:
     lists: those that are there, and those that are made later."""
     from torch import _ops
 
-    key = torch._C.DispatchKey.AutocastPrivateUse1
+    key = torch._C.DispatchKey.AutocastPrivateUse1  # type: ignore[attr-defined]
     _ops._HIGHER_ORDER_OP_DEFAULT_FALLTHROUGH_DISPATCH_KEYS.append(key)
     for operator in _ops._higher_order_ops.values():
         if key not in operator.py_kernels:

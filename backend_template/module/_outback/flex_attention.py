@@ -70,7 +70,7 @@ def _lower_as_on_cpu() -> None:
 
 def _cast_under_autocast() -> None:
     operator = torch.ops.higher_order.flex_attention
-    key = torch._C.DispatchKey.AutocastPrivateUse1
+    key = torch._C.DispatchKey.AutocastPrivateUse1  # type: ignore[attr-defined]
 
     def cast(tensor: torch.Tensor) -> torch.Tensor:
         is_cast = tensor.device.type == name and tensor.is_floating_point()
@@ -78,7 +78,7 @@ def _cast_under_autocast() -> None:
             return tensor
         return tensor.to(torch.get_autocast_dtype(name))
 
-    @operator.py_impl(key)  # type: ignore[untyped-decorator]
+    @operator.py_impl(key)
     def under_autocast(query: Any, key_: Any, value: Any, *rest: Any) -> Any:
         with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(key)):
             return operator(cast(query), cast(key_), cast(value), *rest)
