@@ -29,6 +29,10 @@ EVERYTHING = (
 
 _STREAMS = ("tests/python/streams", "tests/python/graphs", "tests/python/pinned")
 _MEMORY = ("tests/python/memory", "tests/python/test_faults.py", "tests/python/graphs")
+_PROCESSES = (
+    "tests/python/ecosystem/test_multiprocessing.py",
+    "tests/python/ecosystem/test_shared_memory.py",
+)
 _METHODS = (
     "tests/python/methods",
     "tests/python/oracle",
@@ -66,7 +70,7 @@ AREAS = (
     Area(
         "the host runtime",
         ("backend_template/runtimes/host/*",),
-        python=(*_STREAMS, *_MEMORY, "tests/python/ecosystem/test_multiprocessing.py"),
+        python=(*_STREAMS, *_MEMORY, *_PROCESSES),
         runs=("host", "host-memory-apart"),
         near=r"^(host_\w+_test|protected_addresses_test|host_suite\.summary)$",
     ),
@@ -94,7 +98,7 @@ AREAS = (
     Area(
         "what the runtimes share",
         ("backend_template/runtimes/*",),
-        python=(*_STREAMS, *_MEMORY, "tests/python/ecosystem/test_multiprocessing.py"),
+        python=(*_STREAMS, *_MEMORY, *_PROCESSES),
         runs=("host", "host-memory-apart", "cuda", "level-zero"),
         near=r"^(host_\w+_test|(host|cuda|ze)_suite\.summary)$",
     ),
@@ -266,6 +270,11 @@ AREAS = (
         itself=True,
     ),
     Area("the oracle", ("tests/python/oracle/*",), python=("tests/python/oracle",)),
+    Area(
+        "tests of other parts of torch",
+        ("tests/python/ecosystem/conftest.py",),
+        python=("tests/python/ecosystem",),
+    ),
     Area("tests of graphs", ("tests/python/graphs/*",), python=("tests/python/graphs",)),
     Area("tests of memory", ("tests/python/memory/*",), python=("tests/python/memory",)),
     Area("tests of streams", ("tests/python/streams/*",), python=("tests/python/streams",)),
