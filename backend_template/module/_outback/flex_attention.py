@@ -39,7 +39,7 @@ def _trace_through() -> None:
 def _uses_sums(node: Any) -> bool:
     """True if a graph uses the second result, the logsumexp, which the gradients need. That it is
     asked for says only that they were not turned off."""
-    return any(user.args[1] == 1 and user.users for user in node.users)
+    return any(user.args[1:] == (1,) and user.users for user in node.users)
 
 
 def _lower_as_on_cpu() -> None:

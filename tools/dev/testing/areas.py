@@ -272,7 +272,7 @@ AREAS = (
     Area("the oracle", ("tests/python/oracle/*",), python=("tests/python/oracle",)),
     Area(
         "tests of other parts of torch",
-        ("tests/python/ecosystem/conftest.py",),
+        ("tests/python/ecosystem/*",),
         python=("tests/python/ecosystem",),
     ),
     Area("tests of graphs", ("tests/python/graphs/*",), python=("tests/python/graphs",)),

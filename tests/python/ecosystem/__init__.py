@@ -1,0 +1,1 @@
+"""Other parts of torch on the device: compilers, processes, the profiler, files."""
