@@ -68,7 +68,8 @@ c10::DataPtr loans::memory_for(const at::Tensor& tensor, size_t size) {
     return ops::own_memory(*tensor.storage().unsafeGetStorageImpl(), tensor.data_ptr(),
                            c10::DeviceType::CPU);
   }
-  return size == 0 ? c10::DataPtr(nullptr, c10::DeviceType::CPU) : core::allocate_for_copies(size);
+  return size == 0 ? c10::DataPtr(nullptr, c10::DeviceType::CPU)
+                   : core::host_allocator().allocate(size);
 }
 
 at::Tensor loans::lend(const at::Tensor& tensor, use how, form as) {
