@@ -69,7 +69,7 @@ def exact() -> Iterator[None]:
     """No choice that a clock or another thread makes."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
-    with torch.backends.cudnn.flags(benchmark=False, deterministic=True):
+    with torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True):
         yield
     torch.set_num_threads(before)
 

@@ -119,6 +119,56 @@ def test_layers_forward_and_backward(same, name):
     same(program)
 
 
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_layers_over_packed_sequences(same, kind):
+    def program(on):
+        layer, x = getattr(nn, kind)(16, 32, 2, bidirectional=True).to(on), torch.randn(9, 4, 16)
+        packed = nn.utils.rnn.pack_padded_sequence(x, [9, 6, 6, 2]).to(on)
+        output = layer(packed)[0].data
+        output.square().sum().backward()
+        return output, [parameter.grad for parameter in layer.parameters()]
+
+    same(program)
+
+
+def test_an_lstm_with_a_projection(same):
+    def program(on):
+        layer, x = nn.LSTM(16, 32, proj_size=8).to(on), torch.randn(9, 4, 16).to(on)
+        output, (h, c) = layer(x)
+        output.square().sum().backward()
+        return output, h, c, [parameter.grad for parameter in layer.parameters()]
+
+    same(program)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("kind", ["LSTM", "GRU"])
+def test_layers_under_autocast(same, kind, dtype):
+    def program(on):
+        layer, x = getattr(nn, kind)(16, 32).to(on), torch.randn(9, 4, 16).to(on)
+        with torch.autocast(on.type, dtype):
+            output = layer(x)[0]
+        output.square().sum().backward()
+        return output, [parameter.grad for parameter in layer.parameters()]
+
+    same(program)
+
+
+@pytest.mark.draws
+def test_dropout_between_layers_begins_anew_with_a_seed(same):
+    def program(on):
+        layer, x = nn.LSTM(16, 32, 3, dropout=0.4).to(on), torch.randn(9, 4, 16).to(on)
+        drawn = []
+        for seed in (1, None, 1, None):
+            if seed is not None:
+                torch.manual_seed(seed)
+                torch.rand(100, device=on)  # moves on what the dropout's seed is drawn from
+            drawn.append(layer(x)[0])
+        return drawn
+
+    same(program)
+
+
 @pytest.mark.parametrize("causal", [False, True], ids=["whole", "causal"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 def test_attention(same, dtype, causal):

@@ -80,11 +80,13 @@ void generator::set_position(philox_position position) {
 }
 
 void generator::set_current_seed(uint64_t seed) {
+  ++seedings_;
   set_position({seed, 0});
 }
 
 void generator::set_offset(uint64_t offset) {
   TORCH_CHECK(offset % draws_per_philox_call == 0, "offset must be a multiple of 4, got ", offset);
+  ++seedings_;
   set_position({current_seed(), offset});
 }
 
@@ -110,6 +112,7 @@ void generator::set_state(const c10::TensorImpl& state) {
   std::memcpy(words.data(), state.data(), state_size);
   TORCH_CHECK(words[1] % draws_per_philox_call == 0,
               "the offset in a generator's state must be a multiple of 4, got ", words[1]);
+  ++seedings_;
   set_position({words[0], words[1]});
 }
 

@@ -54,6 +54,10 @@ class generator final : public c10::GeneratorImpl {
   /// Returns a new generator that shares this one's position.
   c10::intrusive_ptr<c10::GeneratorImpl> graphsafe_get_state() const override;
 
+  /// Returns how often this generator was given a seed, an offset or a state. What is seeded from
+  /// it and draws by itself, as cuDNN's dropout, begins anew when this has changed.
+  uint64_t seedings() const { return seedings_; }
+
   /// Returns the position for a kernel whose threads draw up to `draws` numbers each, and moves the
   /// offset behind them, rounded up to a multiple of 4, since Philox makes four at a time.
   ///
@@ -85,6 +89,7 @@ class generator final : public c10::GeneratorImpl {
       std::make_shared<philox_position>(philox_position{c10::default_rng_seed_val, 0});
   bool is_default_;
   bool is_set_ = false;  // somebody has set the position
+  uint64_t seedings_ = 0;
   mutable at::Generator of_twin_;
 };
 

@@ -34,6 +34,7 @@
 #include "backend_template/ops/in_place/alias.h"
 #include "backend_template/ops/in_place/tensor_fields.h"
 #include "backend_template/ops/in_place/twin_target.h"
+#include "backend_template/ops/own/cudnn_layers.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
 
@@ -140,9 +141,10 @@ void lstm(at::Tensor& output, at::Tensor& hy, at::Tensor& cy, const at::Tensor& 
           at::TensorList hidden, at::TensorList weights, bool has_biases, int64_t layers,
           double dropout, bool train, bool bidirectional, bool batch_first) {
   if (has_twin(input)) {
-    return at::native::lstm_cudnn_stub(c10::kCUDA, output, hy, cy, input, hidden, weights,
-                                       has_biases, layers, dropout, train, bidirectional,
-                                       batch_first);
+    std::tie(output, hy, cy) = run_cudnn_layers(
+        {cudnn_cell::lstm, has_biases, layers, dropout, train, bidirectional, batch_first}, input,
+        /*batch_sizes=*/{}, hidden[0], hidden[1], weights);
+    return;
   }
   const stack_form form{4, has_biases, layers, bidirectional, batch_first};
   const bool is_fused = at::globalContext().userEnabledMkldnn() && at::hasMKLDNN() &&
@@ -211,14 +213,16 @@ using packed_layers = two_tensors(const at::Tensor& data, const at::Tensor& batc
                                   const at::Tensor& hidden, at::TensorList weights, bool has_biases,
                                   int64_t layers, double dropout, bool train, bool bidirectional);
 
-// A stub of the three: `composed` is torch's own function, and `cudnn` the stub itself.
-template <padded_layers* composed, auto& cudnn, int64_t gates, step* next>
+// A stub of the three: `composed` is torch's own function.
+template <padded_layers* composed, cudnn_cell cell, int64_t gates, step* next>
 void run_layers(at::Tensor& output, at::Tensor& hy, const at::Tensor& input,
                 const at::Tensor& hidden, at::TensorList weights, bool has_biases, int64_t layers,
                 double dropout, bool train, bool bidirectional, bool batch_first) {
   if (has_twin(input)) {
-    return cudnn(c10::kCUDA, output, hy, input, hidden, weights, has_biases, layers, dropout, train,
-                 bidirectional, batch_first);
+    std::tie(output, hy, std::ignore) = run_cudnn_layers(
+        {cell, has_biases, layers, dropout, train, bidirectional, batch_first}, input,
+        /*batch_sizes=*/{}, hidden, /*cx=*/{}, weights);
+    return;
   }
   const stack_form form{gates, has_biases, layers, bidirectional, batch_first};
   if (!takes_cpus_way(form, input, hidden, weights)) {
@@ -248,9 +252,11 @@ void packed_lstm(at::Tensor& output, at::Tensor& hy, at::Tensor& cy, const at::T
                  const at::Tensor& batch_sizes, at::TensorList hidden, at::TensorList weights,
                  bool has_biases, int64_t layers, double dropout, bool train, bool bidirectional) {
   if (has_twin(data)) {
-    return at::native::lstm_packed_cudnn_stub(c10::kCUDA, output, hy, cy, data, batch_sizes, hidden,
-                                              weights, has_biases, layers, dropout, train,
-                                              bidirectional);
+    std::tie(output, hy, cy) =
+        run_cudnn_layers({cudnn_cell::lstm, has_biases, layers, dropout, train, bidirectional,
+                          /*batch_first=*/false},
+                         data, batch_sizes, hidden[0], hidden[1], weights);
+    return;
   }
   using layer = three_tensors(const at::Tensor&, const at::Tensor&, at::TensorList, at::TensorList,
                               bool, int64_t, double, bool, bool);
@@ -258,24 +264,25 @@ void packed_lstm(at::Tensor& output, at::Tensor& hy, at::Tensor& cy, const at::T
                                               has_biases, layers, dropout, train, bidirectional);
 }
 
-template <packed_layers* composed, auto& cudnn>
+template <packed_layers* composed, cudnn_cell cell>
 void run_packed(at::Tensor& output, at::Tensor& hy, const at::Tensor& data,
                 const at::Tensor& batch_sizes, const at::Tensor& hidden, at::TensorList weights,
                 bool has_biases, int64_t layers, double dropout, bool train, bool bidirectional) {
   if (has_twin(data)) {
-    return cudnn(c10::kCUDA, output, hy, data, batch_sizes, hidden, weights, has_biases, layers,
-                 dropout, train, bidirectional);
+    std::tie(output, hy, std::ignore) = run_cudnn_layers(
+        {cell, has_biases, layers, dropout, train, bidirectional, /*batch_first=*/false}, data,
+        batch_sizes, hidden, /*cx=*/{}, weights);
+    return;
   }
   std::tie(output, hy) = turn_down(composed, data, batch_sizes, hidden, weights, has_biases, layers,
                                    dropout, train, bidirectional);
 }
 
 // The stubs of one of the three.
-template <padded_layers* padded, packed_layers* packed, auto& stub, auto& packed_stub,
-          int64_t gates, step* next>
-void set_stubs() {
-  stub.set_privateuse1_dispatch_ptr(&run_layers<padded, stub, gates, next>);
-  packed_stub.set_privateuse1_dispatch_ptr(&run_packed<packed, packed_stub>);
+template <padded_layers* padded, packed_layers* packed, cudnn_cell cell, int64_t gates, step* next>
+void set_stubs(auto& stub, auto& packed_stub) {
+  stub.set_privateuse1_dispatch_ptr(&run_layers<padded, cell, gates, next>);
+  packed_stub.set_privateuse1_dispatch_ptr(&run_packed<packed, cell>);
 }
 
 }  // namespace
@@ -287,11 +294,11 @@ void register_recurrent_layers(registrar& to) {
   to.add<&is_acceptable>("cudnn_is_acceptable");
   lstm_cudnn_stub.set_privateuse1_dispatch_ptr(&outback::ops::lstm);
   lstm_packed_cudnn_stub.set_privateuse1_dispatch_ptr(&packed_lstm);
-  set_stubs<&gru, &gru, gru_cudnn_stub, gru_packed_cudnn_stub, 3, &gru_step>();
-  set_stubs<&rnn_tanh, &rnn_tanh, rnn_tanh_cudnn_stub, rnn_tanh_packed_cudnn_stub, 1,
-            &simple_step<&at::tanh>>();
-  set_stubs<&rnn_relu, &rnn_relu, rnn_relu_cudnn_stub, rnn_relu_packed_cudnn_stub, 1,
-            &simple_step<&at::relu>>();
+  set_stubs<&gru, &gru, cudnn_cell::gru, 3, &gru_step>(gru_cudnn_stub, gru_packed_cudnn_stub);
+  set_stubs<&rnn_tanh, &rnn_tanh, cudnn_cell::rnn_tanh, 1, &simple_step<&at::tanh>>(
+      rnn_tanh_cudnn_stub, rnn_tanh_packed_cudnn_stub);
+  set_stubs<&rnn_relu, &rnn_relu, cudnn_cell::rnn_relu, 1, &simple_step<&at::relu>>(
+      rnn_relu_cudnn_stub, rnn_relu_packed_cudnn_stub);
 }
 
 }  // namespace outback::ops
