@@ -120,6 +120,16 @@ KNOWN: Mapping[str, Sequence[Known]] = {
             "_cudnn_ctc_loss|RuntimeError and success",
         ),
         Known(
+            "torch.cuda asks cuDNN how the weights lie before it calls the operator of the layer",
+            tuple(
+                f"recurrent, {kind}, torch.{dtype}{both}"
+                for kind in ("RNN", "GRU", "LSTM")
+                for dtype in ("float32", "float16", "bfloat16")
+                for both in ("", ", bidirectional")
+            ),
+            "_cudnn_rnn RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED",
+        ),
+        Known(
             "torch.backends.cudnn asks for the type cuda",
             tuple(
                 f"asked, is_acceptable, torch.{each}" for each in ("float16", "float32", "float64")

@@ -20,6 +20,7 @@
 #include "backend_template/core/twin/twin.h"
 #include "backend_template/ops/in_place/alias.h"
 #include "backend_template/ops/in_place/twin_target.h"
+#include "backend_template/ops/own/cudnn_layers.h"
 #include "backend_template/ops/own/interop.h"
 #include "outback/backend.h"
 #include "tests/ops/hpu_kernels.h"
@@ -28,6 +29,7 @@
 namespace outback::test {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 at::Tensor doubled(const at::Tensor& x) {
@@ -42,6 +44,40 @@ at::Tensor doubled_on_hpu(const at::Tensor& x) {
 // A driver's error, of work that another operator may have enqueued.
 at::Tensor lost_on_hpu(const at::Tensor& /*x*/) {
   throw c10::AcceleratorError({__func__, __FILE__, 0}, 700, "HPU error: the device is lost");
+}
+
+// What cuDNN's layers were called with, and a stand-in for them.
+struct cudnn_call {
+  int64_t mode, weights, width, projection;
+  at::ScalarType dtype;
+  std::vector<int64_t> batch_sizes;
+  const void* state;
+  int64_t seed;
+};
+std::vector<cudnn_call> cudnn_calls;
+
+using optional_tensor = std::optional<at::Tensor>;
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> cudnn_rnn_on_hpu(
+    const at::Tensor& input, at::TensorList weights, int64_t in_layer, const optional_tensor&,
+    const at::Tensor& hx, const optional_tensor& cx, int64_t mode, c10::SymInt width,
+    c10::SymInt projection, int64_t, bool, double, bool, bool, c10::SymIntArrayRef batch_sizes,
+    const optional_tensor& state) {
+  TORCH_CHECK(input.device().type() == hpu && weights[0].device().type() == hpu, "not on HPU");
+  cudnn_calls.push_back({mode, in_layer, width.expect_int(), projection.expect_int(),
+                         weights[0].scalar_type(), c10::asIntArrayRefUnchecked(batch_sizes).vec(),
+                         state ? state->const_data_ptr() : nullptr,
+                         state ? state->to(at::kLong).cpu()[0].item<int64_t>() : 0});
+  TORCH_WARN("RNN module weights are not part of single contiguous chunk of memory.");
+  TORCH_WARN("another warning");
+  return {hx.clone(), hx.clone(), cx ? cx->clone() : hx.clone(), hx.clone(), hx.clone()};
+}
+
+// As the seed's lowest byte.
+at::Tensor dropout_state_on_hpu(double, bool, int64_t seed, std::optional<at::ScalarType> dtype,
+                                std::optional<at::Layout>, std::optional<at::Device> on,
+                                std::optional<bool>) {
+  return at::full({8}, seed & 255, at::device(*on).dtype(*dtype));
 }
 
 c10::Device device(int index) {
@@ -65,6 +101,10 @@ class TwinOperatorsTest : public ::testing::Test {
     operators.def("on_hpu(Tensor x) -> Tensor", torch::dispatch(c10::kHPU, &doubled_on_hpu));
     operators.def("lost(Tensor x) -> Tensor", torch::dispatch(c10::kHPU, &lost_on_hpu));
     operators.def("on_cpu(Tensor x) -> Tensor", torch::dispatch(c10::kCPU, &doubled));
+    static auto& aten =
+        *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::HPU, __FILE__, __LINE__);
+    aten.impl("_cudnn_rnn", &cudnn_rnn_on_hpu);
+    aten.impl("_cudnn_init_dropout_state", &dropout_state_on_hpu);
     register_backend({.name = "acme", .runtime = &hpu_runtime()});
   }
   void TearDown() override { set_fallback_mode(fallback_mode::allow); }
@@ -175,6 +215,75 @@ TEST_F(TwinOperatorsTest, NormsAndRecurrentLayers) {
     return std::get<0>(at::gru(some(d, {5, 2, 4}), at::zeros({1, 2, 3}, at::device(d)), weights,
                                true, 1, 0, false, false, false));
   });
+}
+
+// ---- cuDNN's recurrent layers
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor> run_lstm(bool train, int64_t projection = 3,
+                                                        const at::Tensor& batch_sizes = {}) {
+  const std::vector<at::Tensor> weights(5, some(device(0), {12, 4}).requires_grad_());
+  return ops::run_cudnn_layers({ops::cudnn_cell::lstm, true, 1, 0.5, train, false, false},
+                               some(device(0), {5, 2, 4}), batch_sizes,
+                               some(device(0), {1, 2, projection}), some(device(0), {1, 2, 3}),
+                               weights);
+}
+
+TEST_F(TwinOperatorsTest, CudnnsLayersGetWhatTheTwinsOwnGet) {
+  cudnn_calls.clear();
+  run_lstm(false);
+  const auto [output, hy, cy] = run_lstm(false, 2, at::tensor({2, 1, 1}, at::kLong));
+  ASSERT_EQ(cudnn_calls.size(), 2);
+  EXPECT_EQ(cudnn_calls[0].mode, 2);
+  EXPECT_EQ(cudnn_calls[0].weights, 4);
+  EXPECT_EQ(cudnn_calls[0].projection, 0);
+  EXPECT_TRUE(cudnn_calls[0].batch_sizes.empty());
+  EXPECT_EQ(cudnn_calls[1].weights, 5) << "that of the projection, too";
+  EXPECT_EQ(cudnn_calls[1].width, 3);
+  EXPECT_EQ(cudnn_calls[1].projection, 2);
+  EXPECT_THAT(cudnn_calls[1].batch_sizes, ElementsAre(2, 1, 1));
+  EXPECT_EQ(output.device(), device(0));
+  EXPECT_THAT(output.grad_fn()->name(), HasSubstr("CudnnRnn"));
+  refused([] { run_lstm(false, 3, at::ones({1, 1}, at::kLong)); }, "should be 1D");
+  refused([] { run_lstm(false, 3, some(device(0))[0]); }, "should be on CPU");
+}
+
+TEST_F(TwinOperatorsTest, CudnnsLayersRunInHalfUnderAutocast) {
+  cudnn_calls.clear();
+  at::autocast::set_autocast_enabled(c10::DeviceType::PrivateUse1, true);
+  EXPECT_EQ(std::get<0>(run_lstm(false)).scalar_type(), at::kHalf);
+  at::autocast::set_autocast_enabled(c10::DeviceType::PrivateUse1, false);
+  at::autocast::clear_cache();
+  EXPECT_EQ(cudnn_calls.back().dtype, at::kHalf);
+}
+
+TEST_F(TwinOperatorsTest, CudnnsDropoutGoesOnUntilItsGeneratorIsSeeded) {
+  const auto seed = [](uint64_t with) {
+    core::seed_default_generators(with);
+    at::rand({100}, at::device(device(0)));
+  };
+  cudnn_calls.clear();
+  seed(1);
+  run_lstm(false);
+  for (int i = 0; i < 2; ++i) run_lstm(true);
+  seed(1);
+  run_lstm(true);
+  seed(2);
+  run_lstm(true);
+  EXPECT_EQ(cudnn_calls[0].state, nullptr) << "no training, no dropout";
+  for (const size_t i : {2, 3, 4}) EXPECT_EQ(cudnn_calls[i].state, cudnn_calls[1].state);
+  EXPECT_EQ(cudnn_calls[2].seed, cudnn_calls[1].seed);
+  EXPECT_EQ(cudnn_calls[3].seed, cudnn_calls[1].seed);
+  EXPECT_NE(cudnn_calls[4].seed, cudnn_calls[1].seed);
+}
+
+TEST_F(TwinOperatorsTest, CudnnsWarningOfScatteredWeightsIsKeptBack) {
+  struct : c10::WarningHandler {
+    void process(const c10::Warning& warning) override { texts.push_back(warning.msg()); }
+    std::vector<std::string> texts;
+  } heard;
+  const c10::WarningUtils::WarningHandlerGuard guard(&heard);
+  run_lstm(false);
+  EXPECT_THAT(heard.texts, ElementsAre("another warning"));
 }
 
 TEST_F(TwinOperatorsTest, CountsOfIntegers) {
