@@ -92,7 +92,8 @@ def test_t5_of_transformers(same):
         d_model=64, d_ff=128, d_kv=16, num_heads=4, num_layers=2, vocab_size=1000, dropout_rate=0.0
     )
     config.decoder_start_token_id = 0
-    same(of_words(lambda: transformers.T5ForConditionalGeneration(config)))
+    # Of three runs on an H200 with torch.cuda, one had other losses in the last bit.
+    same(of_words(lambda: transformers.T5ForConditionalGeneration(config)), repeats=False)
 
 
 def test_lora_of_peft(same):

@@ -131,7 +131,7 @@ class without_weights_warning final : public c10::WarningHandler {
   c10::WarningUtils::WarningHandlerGuard guard_{this};
 };
 
-at::IntArrayRef sizes_of(const at::Tensor& batch_sizes) {
+at::IntArrayRef packed_sizes(const at::Tensor& batch_sizes) {
   if (!batch_sizes.defined()) return {};
   TORCH_CHECK(batch_sizes.dim() == 1, "batch_sizes tensor should be 1D");
   TORCH_CHECK(batch_sizes.device().is_cpu(), "batch_sizes tensor should be on CPU, but got ",
@@ -144,7 +144,7 @@ at::IntArrayRef sizes_of(const at::Tensor& batch_sizes) {
 std::tuple<at::Tensor, at::Tensor, at::Tensor> run_cudnn_layers(
     const cudnn_layers& layers, const at::Tensor& input, const at::Tensor& batch_sizes,
     const at::Tensor& hx, const at::Tensor& cx, at::TensorList weights) {
-  const at::IntArrayRef sizes = sizes_of(batch_sizes);
+  const at::IntArrayRef sizes = packed_sizes(batch_sizes);
   const bool has_projection = cx.defined() && cx.size(2) != hx.size(2);
   std::optional<borrowed_state> dropout;
   if (layers.train && layers.dropout > 0) dropout.emplace(layers.dropout, layers.train, input);
