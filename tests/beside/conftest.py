@@ -111,7 +111,7 @@ def same(request: pytest.FixtureRequest, other: torch.device) -> Callable[[Progr
         assert all(leaf.device == on for leaf in leaves)
         return [leaf.detach().cpu() for leaf in leaves]
 
-    def record(program: Program, *, repeats: bool = True) -> None:  # noqa: ARG001
+    def record(program: Program, *, repeats: bool = True) -> None:
         torch.save(results(program, other), Path(request.config.getoption("record")[1], name))
 
     def compare(program: Program, *, repeats: bool = True) -> None:
