@@ -71,6 +71,37 @@ print(failure(torch.acme.init))
         assert told in output and told in errors, errors
 
 
+def test_why_there_is_no_device_is_said_of_each_index(on_a_faulty_runtime):
+    output, _ = on_a_faulty_runtime(
+        "counts_never",
+        """
+for action in (
+    torch.acme.init,
+    torch.Event("acme").record,
+    lambda: torch.acme.get_device_name(0),
+    lambda: torch.acme.current_stream(0),
+    lambda: torch.acme.set_device(0),
+):
+    try:
+        action()
+    except torch.AcceleratorError as error:
+        print(error.error_code, str(error).splitlines()[0])
+""",
+    )
+    assert output.splitlines() == ["6 acme: device_count(): internal error: the driver is asleep"] * 5
+
+
+@BOTH
+def test_not_ready_is_the_answer_of_queries_alone(on_a_faulty_runtime, validate):
+    output, _ = on_a_faulty_runtime(
+        "is_never_ready",
+        'print(failure(lambda: torch.ones(1, device="acme")))',
+        OUTBACK_VALIDATE=validate,
+    )
+    told = f"acme: mem_alloc(device 0, 2097152 bytes): {WRONG}answered not ready, which it may not"
+    assert told in output if validate == "0" else "NOT_READY" in output, output
+
+
 def test_too_many_devices_are_a_matter_of_choosing_some(on_a_faulty_runtime):
     output, _ = on_a_faulty_runtime(
         "counts_too_many",

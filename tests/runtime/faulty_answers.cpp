@@ -35,6 +35,10 @@ struct counts_differently : base {
   std::atomic<int> calls{0};
 };
 
+struct counts_never : base {
+  int32_t device_count() { throw runtime_error(OUTBACK_INTERNAL, "the driver is asleep"); }
+};
+
 // What device 1 says of itself; device 0 is right.
 template <void (*Change)(outback_device_info&)>
 struct describes : base {
@@ -263,6 +267,15 @@ const outback_runtime* says_nothing_of(std::string_view what) {
   return &t.runtime;
 }
 
+// The answer of queries alone.
+const outback_runtime* is_never_ready() {
+  open_table& t = opened();
+  t.runtime.mem_alloc = [](void*, int32_t, std::size_t, void**) -> outback_status {
+    return OUTBACK_NOT_READY;
+  };
+  return &t.runtime;
+}
+
 // A text that Python cannot take as it is.
 const outback_runtime* fails_in_latin() {
   open_table& t = opened();
@@ -282,6 +295,8 @@ const faults& faulty_answers() {
       FAULT(counts_none),
       FAULT(counts_too_many),
       FAULT(counts_differently),
+      FAULT(counts_never),
+      {"is_never_ready", is_never_ready},
       DESCRIBED(without_memory),
       DESCRIBED(with_more_than_there_is),
       DESCRIBED(oddly_aligned),

@@ -105,7 +105,10 @@ int read_count() {
   int32_t count = unwritten_count;
   check(runtime().device_count(runtime().self, &count), "device_count");
   const std::string problem = keep_count(count);
-  TORCH_CHECK(problem.empty(), problem);
+  if (!problem.empty()) {
+    throw c10::AcceleratorError({__func__, __FILE__, static_cast<uint32_t>(__LINE__)},
+                                OUTBACK_INTERNAL, problem);
+  }
   return count;
 }
 
@@ -124,6 +127,7 @@ void refuse_number(int64_t index) {
 // every other refusal of a device.
 void refuse_index(std::string_view text) {
   const int count = device_count();
+  if (count == 0) detail::read_count();  // throws the runtime's reason, if it has failed
   const std::string why =
       count == 0 ? c10::str(" does not exist: no ", backend_name(), " device is available")
                  : c10::str(" does not exist: expected an index from 0 to ", count - 1,
