@@ -114,8 +114,8 @@ def test_lists_of_another_device_than_the_current_one(on_device, dtypes):
 
 def test_changes_of_lists_are_counted_as_torch_cuda_counts_them(on_device, on_cuda):
     """Autograd knows by the count that a value which it needs was overwritten. Who counts is the
-    kernel: a fast one, or the operators that a slow one calls. (That of _foreach_zero_ forgets to on
-    torch.cuda; the device counts.)"""
+    kernel: a fast one, or the operators that a slow one calls. (That of _foreach_zero_ forgets to
+    on torch.cuda; the device counts.)"""
     program = """
         import sys, torch
 

@@ -60,8 +60,10 @@ using optional_tensor = std::optional<at::Tensor>;
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> cudnn_rnn_on_hpu(
     const at::Tensor& input, at::TensorList weights, int64_t in_layer, const optional_tensor&,
-    const at::Tensor& hx, const optional_tensor& cx, int64_t mode, c10::SymInt width,
-    c10::SymInt projection, int64_t, bool, double, bool, bool, c10::SymIntArrayRef batch_sizes,
+    const at::Tensor& hx, const optional_tensor& cx, int64_t mode,
+    c10::SymInt width,       // NOLINT(performance-unnecessary-value-param): as the schema
+    c10::SymInt projection,  // NOLINT(performance-unnecessary-value-param)
+    int64_t, bool, double, bool, bool, c10::SymIntArrayRef batch_sizes,
     const optional_tensor& state) {
   TORCH_CHECK(input.device().type() == hpu && weights[0].device().type() == hpu, "not on HPU");
   cudnn_calls.push_back({mode, in_layer, width.expect_int(), projection.expect_int(),
@@ -77,7 +79,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> cudnn_rnn
 at::Tensor dropout_state_on_hpu(double, bool, int64_t seed, std::optional<at::ScalarType> dtype,
                                 std::optional<at::Layout>, std::optional<at::Device> on,
                                 std::optional<bool>) {
-  return at::full({8}, seed & 255, at::device(*on).dtype(*dtype));
+  return at::full({8}, seed & 255, at::TensorOptions().device(on).dtype(dtype));
 }
 
 c10::Device device(int index) {

@@ -88,7 +88,8 @@ for action in (
         print(error.error_code, str(error).splitlines()[0])
 """,
     )
-    assert output.splitlines() == ["6 acme: device_count(): internal error: the driver is asleep"] * 5
+    told = "6 acme: device_count(): internal error: the driver is asleep"
+    assert output.splitlines() == [told] * 5
 
 
 @BOTH

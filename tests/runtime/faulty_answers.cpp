@@ -93,9 +93,13 @@ struct allocates_twice : base {
   void* first = nullptr;
 };
 
+void* at_address(uintptr_t address) {
+  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
 // Where no process can have any: the kernel's half of the addresses.
 void* no_memory() {
-  return reinterpret_cast<void*>(uintptr_t{1} << 63);
+  return at_address(uintptr_t{1} << 63);
 }
 
 struct allocates_nowhere : base {
@@ -177,7 +181,7 @@ struct points_to_no_device : base {
 // A fault as of a wild pointer.
 struct dies_in_a_fill : base {
   void mem_fill(int32_t, void*, std::size_t, const void*, std::size_t, outback_stream) {
-    *static_cast<volatile int*>(reinterpret_cast<void*>(uintptr_t{8})) = 1;
+    *static_cast<volatile int*>(at_address(8)) = 1;
   }
 };
 
@@ -218,7 +222,7 @@ struct hangs_in_a_fill : base {
 
 struct dies_of_its_properties : base {
   outback_device_info device_info(int32_t d) {
-    if (d == 1) *static_cast<volatile int*>(reinterpret_cast<void*>(uintptr_t{8})) = 1;
+    if (d == 1) *static_cast<volatile int*>(at_address(8)) = 1;
     return base::device_info(d);
   }
 };
@@ -288,6 +292,7 @@ const outback_runtime* fails_in_latin() {
 
 const faults& faulty_answers() {
 #define FAULT(name) {#name, table_of_a<name>}
+// NOLINTNEXTLINE(bugprone-macro-parentheses)
 #define DESCRIBED(name) {#name, table_of_a<describes<&name>>}
 #define SILENT(what) {"says_nothing_of_" #what, [] { return says_nothing_of(#what); }}
   static const faults all = {

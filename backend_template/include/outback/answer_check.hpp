@@ -132,9 +132,8 @@ inline std::string reach_problem(const void* ptr, std::size_t size) {
   const uintptr_t begin = address / page * page;
   const int kept = errno;
   // What has no file behind it stays as it is, and so does the rest: nobody is to wait for it.
-  const bool is_there =
-      msync(reinterpret_cast<void*>(begin), address - begin + size, MS_ASYNC) == 0 ||
-      errno != ENOMEM;
+  auto* const first = reinterpret_cast<void*>(begin);  // NOLINT(performance-no-int-to-ptr)
+  const bool is_there = msync(first, address - begin + size, MS_ASYNC) == 0 || errno != ENOMEM;
   errno = kept;
   return is_there ? ""
                   : "answered " + detail::hex_text(address) + ": expected memory that the CPU " +

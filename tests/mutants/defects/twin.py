@@ -62,8 +62,8 @@ MUTANTS = (
     ),
     Mutant(
         name="cudnns_dropout_never_begins_anew",
-        breaks="After torch.manual_seed() an LSTM on the memory of torch.cuda drops out otherwise than "
-        "after the same seed before.",
+        breaks="After torch.manual_seed() an LSTM on the memory of torch.cuda drops out otherwise "
+        "than after the same seed before.",
         file="backend_template/ops/own/cudnn_layers.cpp",
         old="    if (state.buffer.defined() && state.seedings == seedings) return;",
         new="    if (state.buffer.defined()) return;",

@@ -263,7 +263,7 @@ using tuple_of_rest = std::tuple<Rest...>;
 /// One struct of each group.
 using group_structs = tuple_of_rest<void OUTBACK_GROUPS(OUTBACK_X)>;
 #undef OUTBACK_X
-#define OUTBACK_X(id, ...) +1
+#define OUTBACK_X(id, ...) +1  // NOLINT(bugprone-macro-parentheses): a sum of them
 static_assert(offsetof(outback_runtime, streams) + (0 OUTBACK_GROUPS(OUTBACK_X)) * sizeof(void*) ==
                   sizeof(outback_runtime),
               "a group of outback/runtime.h is not in outback/slot_list.hpp");

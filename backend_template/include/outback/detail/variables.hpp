@@ -84,6 +84,7 @@ inline std::optional<bool> flag_variable(const char* name, const char* expected 
 inline std::optional<uint64_t> number_in(std::string_view text) {
   uint64_t number = 0;
   const char* const end = text.data() + text.size();
+  // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): from_chars is given the end
   const auto [stopped, error] = std::from_chars(text.data(), end, number);
   return error == std::errc() && stopped == end ? std::optional(number) : std::nullopt;
 }
