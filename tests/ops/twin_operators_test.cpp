@@ -103,8 +103,8 @@ class TwinOperatorsTest : public ::testing::Test {
     operators.def("on_hpu(Tensor x) -> Tensor", torch::dispatch(c10::kHPU, &doubled_on_hpu));
     operators.def("lost(Tensor x) -> Tensor", torch::dispatch(c10::kHPU, &lost_on_hpu));
     operators.def("on_cpu(Tensor x) -> Tensor", torch::dispatch(c10::kCPU, &doubled));
-    static auto& aten =
-        *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::HPU, __FILE__, __LINE__);
+    static auto& aten = *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::HPU,
+                                            __FILE__, __LINE__);
     aten.impl("_cudnn_rnn", &cudnn_rnn_on_hpu);
     aten.impl("_cudnn_init_dropout_state", &dropout_state_on_hpu);
     register_backend({.name = "acme", .runtime = &hpu_runtime()});
@@ -224,10 +224,9 @@ TEST_F(TwinOperatorsTest, NormsAndRecurrentLayers) {
 std::tuple<at::Tensor, at::Tensor, at::Tensor> run_lstm(bool train, int64_t projection = 3,
                                                         const at::Tensor& batch_sizes = {}) {
   const std::vector<at::Tensor> weights(5, some(device(0), {12, 4}).requires_grad_());
-  return ops::run_cudnn_layers({ops::cudnn_cell::lstm, true, 1, 0.5, train, false, false},
-                               some(device(0), {5, 2, 4}), batch_sizes,
-                               some(device(0), {1, 2, projection}), some(device(0), {1, 2, 3}),
-                               weights);
+  return ops::run_cudnn_layers(
+      {ops::cudnn_cell::lstm, true, 1, 0.5, train, false, false}, some(device(0), {5, 2, 4}),
+      batch_sizes, some(device(0), {1, 2, projection}), some(device(0), {1, 2, 3}), weights);
 }
 
 TEST_F(TwinOperatorsTest, CudnnsLayersGetWhatTheTwinsOwnGet) {

@@ -122,7 +122,8 @@ void check_made(const void* handle, const char* output, const char* slot, int64_
 }
 
 void fail(outback_status status, const char* slot, int64_t device, int64_t size) {
-  if (status == OUTBACK_NOT_READY) blame("answered not_ready, which this slot may not", slot, device, size);
+  if (status == OUTBACK_NOT_READY)
+    blame("answered not_ready, which this slot may not", slot, device, size);
   // First of all: last_error has the text of this thread's latest failure only.
   const std::string text = failure_text(status, slot, device, size);
   if (status == OUTBACK_OUT_OF_MEMORY) TORCH_CHECK_WITH(OutOfMemoryError, false, text);
