@@ -54,23 +54,35 @@ uint64_t seedings_of(c10::DeviceIndex device) {
   return generator.get<core::generator>()->seedings();
 }
 
-// A state, for one call of a layer.
+// A state, for one call of a layer. It goes back whatever happens: freed, its memory would go to a
+// stream that does not know of its last use.
 class borrowed_state {
  public:
-  borrowed_state(double dropout, bool train, const at::Tensor& input)
-      : device_(input.device().index()) {
-    const uint64_t seedings = seedings_of(device_);
+  explicit borrowed_state(c10::DeviceIndex device) : device_(device) {
     {
       idle_states& all = all_idle_states();
       const std::lock_guard<std::mutex> lock(all.mutex);
-      auto& idle = all.by_device[static_cast<size_t>(device_)];
+      auto& idle = all.by_device[static_cast<size_t>(device)];
       if (!idle.empty()) taken_.splice(taken_.end(), idle, std::prev(idle.end()));
     }
     if (taken_.empty()) taken_.emplace_back();
+  }
+  borrowed_state(const borrowed_state&) = delete;
+  borrowed_state& operator=(const borrowed_state&) = delete;
+  ~borrowed_state() {
+    idle_states& all = all_idle_states();
+    const std::lock_guard<std::mutex> lock(all.mutex);
+    auto& idle = all.by_device[static_cast<size_t>(device_)];
+    idle.splice(idle.end(), taken_);  // allocates nothing
+  }
+
+  // Returns the state, for work on the current stream. Seeds it if it is new, or if the device's
+  // generator was seeded since.
+  const at::Tensor& prepare(double dropout, bool train, const at::TensorOptions& options) {
     wait_for_last_use();
     dropout_state& state = taken_.front();
-    if (state.buffer.defined() && state.seedings == seedings) return;
-    const auto options = input.options().requires_grad(false);
+    const uint64_t seedings = seedings_of(device_);
+    if (state.buffer.defined() && state.seedings == seedings) return state.buffer;
     const int64_t seed = at::empty({}, options.dtype(c10::kLong)).random_().item<int64_t>();
     at::Tensor fresh =
         at::_cudnn_init_dropout_state(dropout, train, seed, options.dtype(c10::kByte));
@@ -82,17 +94,8 @@ class borrowed_state {
       state.buffer = std::move(fresh);
     }
     state.seedings = seedings;
+    return state.buffer;
   }
-  borrowed_state(const borrowed_state&) = delete;
-  borrowed_state& operator=(const borrowed_state&) = delete;
-  ~borrowed_state() {
-    idle_states& all = all_idle_states();
-    const std::lock_guard<std::mutex> lock(all.mutex);
-    auto& idle = all.by_device[static_cast<size_t>(device_)];
-    idle.splice(idle.end(), taken_);  // allocates nothing
-  }
-
-  const at::Tensor& buffer() const { return taken_.front().buffer; }
 
   // After the call: the next one may be on another stream. What a capture holds runs later, and an
   // event from outside would end it.
@@ -147,7 +150,12 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> run_cudnn_layers(
   const at::IntArrayRef sizes = packed_sizes(batch_sizes);
   const bool has_projection = cx.defined() && cx.size(2) != hx.size(2);
   std::optional<borrowed_state> dropout;
-  if (layers.train && layers.dropout > 0) dropout.emplace(layers.dropout, layers.train, input);
+  std::optional<at::Tensor> dropout_state;
+  if (layers.train && layers.dropout > 0) {
+    dropout.emplace(input.device().index());
+    dropout_state =
+        dropout->prepare(layers.dropout, layers.train, input.options().requires_grad(false));
+  }
 
   // Under autocast CUDA's layers run in float16, whichever dtype was asked for.
   const bool is_cast = at::autocast::is_autocast_enabled(core::device_type);
@@ -171,7 +179,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> run_cudnn_layers(
       /*weight_buf=*/{}, cast_hx, cast_cx, static_cast<int64_t>(layers.cell),
       has_projection ? cx.size(2) : hx.size(2), has_projection ? hx.size(2) : 0, layers.layers,
       layers.batch_first, layers.dropout, layers.train, layers.bidirectional, sizes,
-      dropout ? std::optional<at::Tensor>(dropout->buffer()) : std::nullopt);
+      dropout_state);
   if (dropout) dropout->note_use();
   return {std::move(output), std::move(hy), std::move(cy)};
 }
