@@ -75,10 +75,13 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> cudnn_rnn
   return {hx.clone(), hx.clone(), cx ? cx->clone() : hx.clone(), hx.clone(), hx.clone()};
 }
 
+bool refuses_to_seed = false;
+
 // As the seed's lowest byte.
 at::Tensor dropout_state_on_hpu(double, bool, int64_t seed, std::optional<at::ScalarType> dtype,
                                 std::optional<at::Layout>, std::optional<at::Device> on,
                                 std::optional<bool>) {
+  TORCH_CHECK(!refuses_to_seed, "no seeds today");
   return at::full({8}, seed & 255, at::TensorOptions().device(on).dtype(dtype));
 }
 
@@ -275,6 +278,17 @@ TEST_F(TwinOperatorsTest, CudnnsDropoutGoesOnUntilItsGeneratorIsSeeded) {
   EXPECT_EQ(cudnn_calls[2].seed, cudnn_calls[1].seed);
   EXPECT_EQ(cudnn_calls[3].seed, cudnn_calls[1].seed);
   EXPECT_NE(cudnn_calls[4].seed, cudnn_calls[1].seed);
+}
+
+TEST_F(TwinOperatorsTest, CudnnsDropoutKeepsItsMemoryWhenSeedingFails) {
+  cudnn_calls.clear();
+  run_lstm(true);
+  core::seed_default_generators(3);
+  refuses_to_seed = true;
+  refused([] { run_lstm(true); }, "no seeds today");
+  refuses_to_seed = false;
+  run_lstm(true);
+  EXPECT_EQ(cudnn_calls[1].state, cudnn_calls[0].state);
 }
 
 TEST_F(TwinOperatorsTest, CudnnsWarningOfScatteredWeightsIsKeptBack) {

@@ -150,11 +150,10 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> run_cudnn_layers(
   const at::IntArrayRef sizes = packed_sizes(batch_sizes);
   const bool has_projection = cx.defined() && cx.size(2) != hx.size(2);
   std::optional<borrowed_state> dropout;
-  std::optional<at::Tensor> dropout_state;
+  std::optional<at::Tensor> state;
   if (layers.train && layers.dropout > 0) {
     dropout.emplace(input.device().index());
-    dropout_state =
-        dropout->prepare(layers.dropout, layers.train, input.options().requires_grad(false));
+    state = dropout->prepare(layers.dropout, layers.train, input.options().requires_grad(false));
   }
 
   // Under autocast CUDA's layers run in float16, whichever dtype was asked for.
@@ -179,7 +178,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> run_cudnn_layers(
       /*weight_buf=*/{}, cast_hx, cast_cx, static_cast<int64_t>(layers.cell),
       has_projection ? cx.size(2) : hx.size(2), has_projection ? hx.size(2) : 0, layers.layers,
       layers.batch_first, layers.dropout, layers.train, layers.bidirectional, sizes,
-      dropout_state);
+      state);
   if (dropout) dropout->note_use();
   return {std::move(output), std::move(hy), std::move(cy)};
 }
