@@ -186,7 +186,8 @@ block* device_cache::add_adopted(c10::DataPtr&& foreign, size_t size, c10::Strea
   adopted_ += size;
   statistics_.add_segment(common_pool, size, is_small(*made));
   note(trace_entry::SEGMENT_ALLOC, *made, size, context);
-  return count_in(made, {.requested = size, .size = size, .stream = stream, .context = context});
+  return count_in(
+      made, {.requested = size, .size = size, .stream = stream, .context = std::move(context)});
 }
 
 void* device_cache::segment_of(const block& part) const {
