@@ -151,7 +151,7 @@ outback_pointer_info pointer_info(const void* ptr) {
 
 bool is_pinned(const void* ptr) {
   const auto twin = known_twin_type();
-  if (twin && at::globalContext().isPinnedPtr(ptr, *twin)) return true;
+  if (twin && at::globalContext().isPinnedPtr(ptr, twin)) return true;
   return ptr != nullptr && is_started() && pointer_info(ptr).pinned != 0;
 }
 
