@@ -5,6 +5,7 @@
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/python/device_argument.h"
+#include "backend_template/python/embedded.h"
 
 namespace py = pybind11;
 

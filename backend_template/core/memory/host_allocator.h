@@ -3,6 +3,10 @@
 // DataLoader's pin_memory=True reach it through the accelerator hooks.
 #pragma once
 
+#include <c10/core/Allocator.h>
+
+#include <cstddef>
+
 namespace at {
 struct HostAllocator;
 }  // namespace at

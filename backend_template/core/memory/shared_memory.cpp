@@ -250,6 +250,7 @@ std::string export_memory(c10::StorageImpl& storage) {
                /*non_blocking=*/true);
     storage.set_data_ptr_noswap(std::move(moved));
     from = allocation_of(storage.data_ptr());
+    TORCH_INTERNAL_ASSERT(from.has_value(), "the device's allocator gave what it does not know");
   }
   // The other process does not know our streams, and get_memory wants that no work is under way.
   synchronize_device(index);
