@@ -154,7 +154,8 @@ def _add_gpu_options(devices: argparse.ArgumentParser) -> None:
         "--only",
         metavar="PART,...",
         type=lambda text: text.split(","),
-        help=f"of {', '.join(gpu.PARTS)}; without build, what was built before is used",
+        help=f"of {', '.join(gpu.PARTS)}; without build, what was built before is used, and build "
+        "alone builds what any of them needs",
     )
     devices.add_argument(
         "--out",

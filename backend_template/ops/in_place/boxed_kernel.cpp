@@ -234,7 +234,7 @@ class derivative_of_one final : public c10::OperatorKernel {
       kernel_.emplace(op.getComputedKernelForDispatchKey(c10::toRuntimePerBackendFunctionalityKey(
           c10::DispatchKey::AutogradFunctionality, target.backend)));
     });
-    kernel_->callBoxed(op, keys, stack);
+    kernel_->callBoxed(op, keys, stack);  // NOLINT(bugprone-unchecked-optional-access): made above
   }
 
  private:
