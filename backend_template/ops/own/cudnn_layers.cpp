@@ -177,8 +177,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> run_cudnn_layers(
       cast_input, weights, (layers.has_biases ? 4 : 2) + (has_projection ? 1 : 0),
       /*weight_buf=*/{}, cast_hx, cast_cx, static_cast<int64_t>(layers.cell),
       has_projection ? cx.size(2) : hx.size(2), has_projection ? hx.size(2) : 0, layers.layers,
-      layers.batch_first, layers.dropout, layers.train, layers.bidirectional, sizes,
-      state);
+      layers.batch_first, layers.dropout, layers.train, layers.bidirectional, sizes, state);
   if (dropout) dropout->note_use();
   return {std::move(output), std::move(hy), std::move(cy)};
 }
