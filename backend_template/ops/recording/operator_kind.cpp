@@ -41,12 +41,18 @@ bool is_workless(std::string_view name) {
   return std::find(workless.begin(), workless.end(), name) != workless.end();
 }
 
+// True if torch composes the operator wherever no kernel serves it.
+bool is_composed(const c10::OperatorHandle& op) {
+  return op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd) ||
+         op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);
+}
+
 // True if the kernel that the dispatcher calls for this device is one of Outback's, and not one
 // that has torch compose the operator.
 bool is_served_by_us(const c10::OperatorHandle& op) {
   if (!op.hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1)) {
     // Such an operator goes to the boxed fallback, which runs its CPU kernel.
-    return op.hasKernelForDispatchKey(c10::DispatchKey::CPU);
+    return op.hasKernelForDispatchKey(c10::DispatchKey::CPU) && !is_composed(op);
   }
   return registrar::serves(op) && !is_for_twins_alone(op);
 }
@@ -62,7 +68,11 @@ operator_kind kind_of(const c10::OperatorHandle& op) {
 }
 
 bool hides_its_kernel(const c10::OperatorHandle& op) {
-  if (!op.hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1)) return false;
+  if (!op.hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1)) {
+    // Those of other tensors: fake ones have Meta's kernels, and a capture may trace a function.
+    return is_composed(op) && (op.hasKernelForDispatchKey(c10::DispatchKey::Meta) ||
+                               op.hasKernelForDispatchKey(c10::DispatchKey::CPU));
+  }
   if (op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd)) return true;
   // For the other composite kernels a vendor's kernel counts. Outback's own may stay hidden:
   // composed, the operator allocates its result first and then calls the out= variant, which is

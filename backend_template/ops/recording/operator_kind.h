@@ -17,9 +17,9 @@ enum class operator_kind : uint8_t {
 /// Asks on each call, since a library with kernels may be loaded at any time. Thread-safe.
 operator_kind kind_of(const c10::OperatorHandle& op);
 
-/// True if the operator has a kernel for this device and a composite one too, and the dispatcher
-/// would prefer the composite one at the recorder's key. Such an operator needs the recorder as its
-/// own kernel for that key; for all others the key's fallback is enough.
+/// True if the operator has a kernel for this device, the CPU or Meta and a composite one too, and
+/// the dispatcher would prefer the composite one at the recorder's key. Such an operator needs the
+/// recorder as its own kernel for that key; for all others the key's fallback is enough.
 bool hides_its_kernel(const c10::OperatorHandle& op);
 
 }  // namespace outback::ops

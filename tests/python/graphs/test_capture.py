@@ -5,6 +5,7 @@ import threading
 
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 acme = torch.acme
 pytestmark = [
@@ -34,6 +35,31 @@ def test_linear_algebra_is_replayed_as_it_runs():
         graph.replay()
         for result, expected in zip(results, compute(), strict=True):
             assert torch.equal(result, expected)
+
+
+def test_fake_tensors_stay_fake_in_a_capture():
+    """torch.compile makes them, where a function is compiled at its first call. Operators that torch
+    composes have kernels of their own for them: prims, and those with torch.library.register_fake.
+    """
+    with torch.library._scoped_library("acme_fakes", "DEF") as library:
+        library.define("halve(Tensor x) -> Tensor")
+        real = lambda x: x / 2 if x.is_acme else 1 / 0  # noqa: E731
+        torch.library.impl("acme_fakes::halve", "CompositeExplicitAutograd", real, lib=library)
+        torch.library.register_fake("acme_fakes::halve", torch.empty_like, lib=library)
+        halve = torch.ops.acme_fakes.halve
+        mode = FakeTensorMode()
+        x = torch.full((2, 3), 4.0, device="acme")
+        fake = mode.from_tensor(x)
+
+        def compute():
+            with mode:
+                assert torch.relu(fake).shape == halve(fake).shape == (2, 3)
+            return halve(x.relu())
+
+        graph, result = captured(compute)
+        x.fill_(8)
+        graph.replay()
+        assert result.eq(4).all()
 
 
 OPERATORS = {
