@@ -29,7 +29,8 @@ void refuse_if_captured(const c10::Stream& stream) {
   if (C10_LIKELY(open == nullptr)) return;
   refuse_in_capture(open.get(),
                     "the host cannot wait for a stream whose work is recorded and not run. item(), "
-                    "copies to pageable memory, and kernels that run on the host do so");
+                    "copies to pageable memory, and kernels that run on the host do so, as those that "
+                    "torch.compile makes for the CPU's memory");
 }
 
 void wait_for(stream_state& state, const c10::Stream& stream) {
