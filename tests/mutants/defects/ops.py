@@ -118,4 +118,14 @@ MUTANTS = (
         found_by="tests/python/operators/test_operator_report.py::"
         "test_what_is_copied_and_waited_for_is_what_the_trace_has",
     ),
+    Mutant(
+        name="a_capture_hides_the_kernels_of_fake_tensors",
+        breaks="torch.compile inside a capture ends in a RecursionError, or runs a custom operator on "
+        "fake tensors.",
+        file="backend_template/ops/recording/operator_kind.cpp",
+        old="    return is_composed(op) && (op.hasKernelForDispatchKey(c10::DispatchKey::Meta) ||",
+        new="    return false && (op.hasKernelForDispatchKey(c10::DispatchKey::Meta) ||",
+        found_by="tests/python/graphs/test_capture.py::"
+        "test_fake_tensors_stay_fake_in_a_capture",
+    ),
 )

@@ -65,8 +65,8 @@ MUTANTS = (
         breaks="After torch.manual_seed() an LSTM on the memory of torch.cuda drops out otherwise "
         "than after the same seed before.",
         file="backend_template/ops/own/cudnn_layers.cpp",
-        old="    if (state.buffer.defined() && state.seedings == seedings) return;",
-        new="    if (state.buffer.defined()) return;",
+        old="    if (state.buffer.defined() && state.seedings == seedings) return state.buffer;",
+        new="    if (state.buffer.defined()) return state.buffer;",
         found_by="TwinOperatorsTest.CudnnsDropoutGoesOnUntilItsGeneratorIsSeeded",
     ),
 )
