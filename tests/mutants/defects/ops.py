@@ -120,8 +120,8 @@ MUTANTS = (
     ),
     Mutant(
         name="a_capture_hides_the_kernels_of_fake_tensors",
-        breaks="torch.compile inside a capture ends in a RecursionError, or runs a custom operator on "
-        "fake tensors.",
+        breaks="torch.compile inside a capture ends in a RecursionError, or runs a custom operator "
+        "on fake tensors.",
         file="backend_template/ops/recording/operator_kind.cpp",
         old="    return is_composed(op) && (op.hasKernelForDispatchKey(c10::DispatchKey::Meta) ||",
         new="    return false && (op.hasKernelForDispatchKey(c10::DispatchKey::Meta) ||",
