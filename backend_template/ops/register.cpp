@@ -69,6 +69,8 @@ void register_operators(operator_names excluded) {
   register_attention(to);
   register_dropout(to);
   register_masked_assignment(to);
+  register_device_numbers(to);
+  register_windows(to);
   to.set_own(false);
   register_batch_norm(to);
   register_choices(to);

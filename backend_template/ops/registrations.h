@@ -42,6 +42,8 @@ void register_cudnn(registrar& to);              // grid_sampler, cudnn_is_accep
 void register_attention(registrar& to);          // the choice of scaled_dot_product_attention
 void register_dropout(registrar& to);            // native_dropout
 void register_masked_assignment(registrar& to);  // x[mask] = number
+void register_device_numbers(registrar& to);     // cpu_tensor.fill_(number of the device)
+void register_windows(registrar& to);            // kaiser_window
 
 // in_place/cpu_kernels/: torch's CPU kernels that run on the device's tensors as they are, without
 // an alias.

@@ -79,12 +79,12 @@ bool fill_dense(const at::Tensor& self, const at::Scalar& value) {
   constexpr size_t longest_pattern = 8;
   if (has_twin(self)) return false;
   if (!self.is_non_overlapping_and_dense() || self.itemsize() > longest_pattern) return false;
-  if (self.numel() == 0) return true;
   // The CPU's fill_ makes the pattern, so that a value that overflows is refused as on the CPU. It
   // is stricter for several elements than for one, so the pattern has as many as matter: two.
   at::Tensor pattern =
       at::detail::empty_cpu(std::min<int64_t>(self.numel(), 2), self.scalar_type());
   pattern.fill_(value);
+  if (self.numel() == 0) return true;
   core::fill_bytes(self.mutable_data_ptr(), self.device().index(), self.nbytes(),
                    pattern.const_data_ptr(), self.itemsize());
   return true;

@@ -1,3 +1,5 @@
+// x[indices] = number, where x is the CPU's and the number the device's, as CUDA has it.
+//
 // x[mask] = number, on a device with a twin. Python hands the number over as a tensor of the CPU
 // for CUDA, which makes it a masked_fill_, and as one of the device for any other. Its kernel would
 // have the host count the elements of the mask; where() needs no count.
@@ -8,6 +10,7 @@
 #include <ATen/ops/index_put_native.h>
 #include <ATen/ops/where.h>
 
+#include "backend_template/ops/in_place/tensor_fields.h"
 #include "backend_template/ops/in_place/twin_target.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
@@ -31,6 +34,9 @@ at::Tensor mask_of(const at::Tensor& self, const index_list& indices, const at::
 
 at::Tensor& index_put_(at::Tensor& self, const index_list& indices, const at::Tensor& values,
                        bool accumulate) {
+  if (self.device().is_cpu() && is_ours(values) && values.dim() == 0) {
+    return at::native::index_put_(self, indices, values.to(c10::kCPU), accumulate);
+  }
   if (has_twin(self) && !accumulate) {
     const at::Tensor mask = mask_of(self, indices, values);
     if (mask.defined()) return at::where_out(self, mask, values, self);
@@ -41,7 +47,7 @@ at::Tensor& index_put_(at::Tensor& self, const index_list& indices, const at::Te
 }  // namespace
 
 void register_masked_assignment(registrar& to) {
-  if (!twin_targets().empty()) to.add<&index_put_>("index_put_");
+  to.add<&index_put_>("index_put_");
 }
 
 }  // namespace outback::ops

@@ -41,6 +41,11 @@ bool is_workless(std::string_view name) {
   return std::find(workless.begin(), workless.end(), name) != workless.end();
 }
 
+// Losses whose out= variant resizes the result to the input's sizes and back, and warns of it.
+// Composed, they would be recorded as that.
+constexpr std::array<std::string_view, 2> warn_of_their_result{"aten::mse_loss",
+                                                               "aten::smooth_l1_loss"};
+
 // True if torch composes the operator wherever no kernel serves it.
 bool is_composed(const c10::OperatorHandle& op) {
   return op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd) ||
@@ -68,6 +73,11 @@ operator_kind kind_of(const c10::OperatorHandle& op) {
 }
 
 bool hides_its_kernel(const c10::OperatorHandle& op) {
+  const std::string& name = op.operator_name().name;
+  if (op.operator_name().overload_name.empty() &&
+      std::find(warn_of_their_result.begin(), warn_of_their_result.end(), name) !=
+          warn_of_their_result.end())
+    return true;
   if (!op.hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1)) {
     // Those of other tensors: fake ones have Meta's kernels, and a capture may trace a function.
     return is_composed(op) && (op.hasKernelForDispatchKey(c10::DispatchKey::Meta) ||

@@ -6,6 +6,7 @@ import threading
 import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.nn import functional
 
 acme = torch.acme
 pytestmark = [
@@ -60,6 +61,17 @@ def test_fake_tensors_stay_fake_in_a_capture():
         x.fill_(8)
         graph.replay()
         assert result.eq(4).all()
+
+
+@pytest.mark.parametrize("loss", [functional.mse_loss, functional.smooth_l1_loss])
+def test_a_loss_warns_of_nothing_in_a_capture_or_a_replay(loss, recwarn, capfd):
+    x, y = torch.rand(5, 2, device="acme"), torch.rand(5, 2, device="acme")
+    graph, result = captured(lambda: loss(x, y))
+    x.mul_(2)
+    graph.replay()
+    assert torch.equal(result, loss(x, y))
+    assert not [each for each in recwarn if "resized" in str(each.message)]
+    assert "resized" not in capfd.readouterr().err
 
 
 OPERATORS = {

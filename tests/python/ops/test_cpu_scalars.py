@@ -156,3 +156,39 @@ def test_gradients_do_not_meet_them():
     assert x.grad.is_acme
     assert scale.grad.is_cpu
     assert scale.grad.isfinite()
+
+
+def assigned(x, index, value):
+    x[index] = value
+    return x
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x, s: x.fill_(s),
+        lambda x, s: assigned(x, x > 0.5, s),
+        lambda x, s: assigned(x, [0, 1], s),
+        lambda x, s: assigned(x, (slice(1), INDICES), s),
+        lambda x, s: x.index_put_((INDICES,), s, accumulate=True),
+        lambda x, s: x.index_fill_(0, INDICES, s),
+    ],
+)
+def test_a_tensor_of_the_cpu_takes_a_number_of_the_device(write):
+    expected = write(rand(3, 4), NUMBER)
+    assert torch.equal(write(rand(3, 4), NUMBER.to("acme")), expected)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x, s: x.fill_(s),
+        lambda x, s: assigned(x, x > 0.5, s),
+        lambda x, s: x.index_fill_(0, INDICES, s),
+    ],
+)
+def test_a_tensor_of_the_cpu_takes_no_row_of_the_device(write):
+    x = rand(3)
+    with pytest.raises(RuntimeError):
+        write(x, torch.ones(3, device="acme"))
+    assert torch.equal(x, rand(3))

@@ -63,6 +63,8 @@ def test_deterministic_mode_fills_new_memory():
         lambda d: torch.tril_indices(3, 3, device=d),
         lambda d: torch.tensor([[1, 2], [3, 4]], device=d),
         lambda d: torch.hann_window(5, device=d),
+        lambda d: torch.kaiser_window(5, device=d),
+        lambda d: torch.kaiser_window(6, False, 8.0, dtype=torch.float64, device=d),
         lambda d: torch.ones(2, dtype=torch.cfloat, device=d),
     ],
 )
@@ -70,3 +72,9 @@ def test_filled_tensors_equal_those_of_the_cpu(make):
     x = make("acme")
     assert x.device.type == "acme"
     torch.testing.assert_close(x.cpu(), make("cpu"), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("size", [0, 1, 2])
+def test_a_value_that_the_dtype_cannot_hold_is_refused_at_any_size(size):
+    with pytest.raises(RuntimeError, match="cannot be converted to type int8_t without overflow"):
+        torch.empty(size, dtype=torch.int8, device="acme").fill_(300)
