@@ -27,10 +27,11 @@ thread_local std::array<c10::StreamId, max_devices> current_ids;
 void refuse_if_captured(const c10::Stream& stream) {
   const auto open = capture_of(stream);
   if (C10_LIKELY(open == nullptr)) return;
-  refuse_in_capture(open.get(),
-                    "the host cannot wait for a stream whose work is recorded and not run. item(), "
-                    "copies to pageable memory, and kernels that run on the host do so, as those that "
-                    "torch.compile makes for the CPU's memory");
+  refuse_in_capture(
+      open.get(),
+      "the host cannot wait for a stream whose work is recorded and not run. item(), "
+      "copies to pageable memory, and kernels that run on the host do so, as those that "
+      "torch.compile makes for the CPU's memory");
 }
 
 void wait_for(stream_state& state, const c10::Stream& stream) {

@@ -54,10 +54,52 @@ def assert_same(results, expected, **tolerance):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 def test_equals_the_cpu(kind, options, dtype):
     cpu, here = both(lambda: KINDS[kind](5, 6, **options), 7, 3, 5, dtype=dtype)
-    # Torch has no oneDNN layer for float64, and the way of accelerators rounds otherwise.
-    is_composed = kind == "LSTM" and dtype == torch.float64
-    exactly = {"rtol": 1e-9, "atol": 1e-9} if is_composed else {"rtol": 0, "atol": 0}
-    assert_same(results_and_gradients(*here), results_and_gradients(*cpu), **exactly)
+    assert_same(results_and_gradients(*here), results_and_gradients(*cpu), rtol=0, atol=0)
+
+
+class OfPacked(nn.Module):
+    """A layer over sequences of several lengths, sorted by them or not."""
+
+    def __init__(self, layer, lengths):
+        super().__init__()
+        self.layer, self.lengths = layer, lengths
+
+    def forward(self, x):
+        pack = nn.utils.rnn.pack_padded_sequence
+        output, last = self.layer(pack(x, self.lengths, enforce_sorted=False))
+        return output.data, last
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("lengths", [[7, 7, 4, 1], [2, 5, 5, 3]], ids=str)
+def test_packed_sequences_equal_the_cpus(kind, options, lengths):
+    options = options | {"batch_first": False}
+    cpu, here = both(lambda: OfPacked(KINDS[kind](5, 6, **options), lengths), 7, 4, 5)
+    assert_same(results_and_gradients(*here), results_and_gradients(*cpu), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+@pytest.mark.parametrize("packed", [False, True], ids=["padded", "packed"])
+def test_projections_equal_the_cpus(options, packed):
+    options = options | ({"batch_first": False} if packed else {})
+
+    def make():
+        layer = nn.LSTM(5, 6, proj_size=4, **options)
+        return OfPacked(layer, [7, 4, 4]) if packed else layer
+
+    cpu, here = both(make, 7, 3, 5)
+    assert_same(results_and_gradients(*here), results_and_gradients(*cpu), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("sizes", [[3, 1], [4, 2]], ids=str)
+def test_sizes_of_batches_that_do_not_fit_are_refused(kind, sizes):
+    _, (layer, x) = both(lambda: KINDS[kind](5, 6), 6, 5)
+    hidden = torch.zeros(1, 3, 6, device="acme")
+    packed = nn.utils.rnn.PackedSequence(x, torch.tensor(sizes))
+    with pytest.raises(RuntimeError):
+        layer(packed, (hidden, hidden) if kind == "LSTM" else hidden)
 
 
 @pytest.mark.parametrize("kind", KINDS)
