@@ -93,11 +93,10 @@ def test_projections_equal_the_cpus(options, packed):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("sizes", [[3, 1], [4, 2]], ids=str)
-def test_sizes_of_batches_that_do_not_fit_are_refused(kind, sizes):
+def test_sizes_of_batches_that_do_not_fit_are_refused(kind):
     _, (layer, x) = both(lambda: KINDS[kind](5, 6), 6, 5)
     hidden = torch.zeros(1, 3, 6, device="acme")
-    packed = nn.utils.rnn.PackedSequence(x, torch.tensor(sizes))
+    packed = nn.utils.rnn.PackedSequence(x, torch.tensor([4, 2]))
     with pytest.raises(RuntimeError):
         layer(packed, (hidden, hidden) if kind == "LSTM" else hidden)
 
