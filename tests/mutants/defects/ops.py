@@ -78,10 +78,18 @@ MUTANTS = (
     Mutant(
         name="the_way_back_of_a_gru_goes_forward",
         breaks="The second direction of a bidirectional GRU or RNN reads the steps from the first.",
-        file="backend_template/ops/own/recurrent_layers.cpp",
-        old="is_reversed ? steps.size() - 1 - i : i;",
-        new="is_reversed && steps.empty() ? 0 : i;",
+        file="backend_template/ops/own/recurrent_steps.cpp",
+        old="way.is_reversed ? steps.size() - 1 - i : i;",
+        new="way.is_reversed && steps.empty() ? 0 : i;",
         found_by="tests/python/ops/test_recurrent_layers.py::test_equals_the_cpu",
+    ),
+    Mutant(
+        name="the_states_of_packed_sequences_are_in_the_order_of_their_ends",
+        breaks="The last states that a layer over packed sequences returns are of other sequences.",
+        file="backend_template/ops/own/recurrent_steps.cpp",
+        old="  std::reverse(ended.begin(), ended.end());\n",
+        new="",
+        found_by="tests/python/ops/test_recurrent_layers.py::test_packed_sequences_equal_the_cpus",
     ),
     Mutant(
         name="a_fused_step_does_not_wait",

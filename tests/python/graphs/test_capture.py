@@ -39,8 +39,9 @@ def test_linear_algebra_is_replayed_as_it_runs():
 
 
 def test_fake_tensors_stay_fake_in_a_capture():
-    """torch.compile makes them, where a function is compiled at its first call. Operators that torch
-    composes have kernels of their own for them: prims, and those with torch.library.register_fake.
+    """torch.compile makes them, where a function is compiled at its first call. Operators that
+    torch composes have kernels of their own for them: prims, and those with
+    torch.library.register_fake.
     """
     with torch.library._scoped_library("acme_fakes", "DEF") as library:
         library.define("halve(Tensor x) -> Tensor")
