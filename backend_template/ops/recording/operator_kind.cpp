@@ -15,7 +15,7 @@ namespace {
 
 // Operators whose kernels in own/ use no memory, or only call operators that are recorded
 // themselves.
-constexpr std::array<std::string_view, 21> workless{"aten::empty",
+constexpr std::array<std::string_view, 22> workless{"aten::empty",
                                                     "aten::empty_strided",
                                                     "aten::_efficientzerotensor",
                                                     "aten::as_strided",
@@ -28,6 +28,7 @@ constexpr std::array<std::string_view, 21> workless{"aten::empty",
                                                     "aten::set_",
                                                     "aten::is_set_to",
                                                     "aten::record_stream",
+                                                    "aten::index_put_",
                                                     "aten::_has_compatible_shallow_copy_type",
                                                     "aten::native_dropout",
                                                     "aten::_thnn_fused_lstm_cell",

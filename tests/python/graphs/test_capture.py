@@ -75,6 +75,24 @@ def test_a_loss_warns_of_nothing_in_a_capture_or_a_replay(loss, recwarn, capfd):
     assert "resized" not in capfd.readouterr().err
 
 
+def test_a_kernel_of_ones_own_writes_by_indices_in_a_capture(run_python):
+    """Below index_put_, which only calls it."""
+    run_python("""
+import warnings; warnings.simplefilter("ignore")  # torch: a kernel is overridden
+import torch, torch_acme
+calls = []
+def put(self, indices, values, accumulate=False, unsafe=False):
+    calls.append(len(indices))
+    return self
+library = torch.library.Library("aten", "IMPL")
+library.impl("_index_put_impl_", put, "PrivateUse1")
+x, i = torch.zeros(4, device="acme"), torch.tensor([1], device="acme")
+with torch.acme.graph(torch.acme.CUDAGraph()):
+    x[i] = torch.ones(1, device="acme")
+assert calls == [1]
+""")
+
+
 OPERATORS = {
     "in place": lambda x: x.mul_(2).add_(1).clamp_(0, 3),
     "views": lambda x: x[1:, ::2].t().reshape(-1)[:5] * 2,
