@@ -16,7 +16,7 @@ namespace {
 // use for.
 constexpr std::size_t large = std::size_t{4} << 20;
 
-constexpr std::size_t line = 64, page = 4096;
+constexpr std::size_t line = 64;
 
 // Of one cache line; `to` is aligned to it.
 void stream_line(std::byte* to, const std::byte* from) {
@@ -42,16 +42,13 @@ void copy_memory(void* dst, const void* src, std::size_t size) noexcept {
   const std::size_t head = (line - reinterpret_cast<std::uintptr_t>(to) % line) % line;
   std::memcpy(to, from, head);
   to += head, from += head, size -= head;
-  // Two pages in turns, as glibc's memcpy does with what is too large for any cache: the memory's
-  // banks are busy at once. What is asked for ahead of the last pages may not be there, which a
-  // prefetch does not mind.
-  for (; size >= 2 * page; to += 2 * page, from += 2 * page, size -= 2 * page) {
-    for (std::size_t at = 0; at < page; at += line) {
-      for (const std::size_t i : {at, page + at}) {
-        _mm_prefetch(reinterpret_cast<const char*>(from + i) + 8 * line, _MM_HINT_T0);
-        stream_line(to + i, from + i);
-      }
-    }
+  // One line after the other. Two pages in turns, as glibc's memcpy copies them, stall where `to` is
+  // a line or two ahead of `from` within its page: each load then waits for the store of a line that
+  // has the same low twelve bits (5 times the time on an EPYC), and they are no faster elsewhere.
+  // What is asked for ahead of the last lines may not be there, which a prefetch does not mind.
+  for (; size >= line; to += line, from += line, size -= line) {
+    _mm_prefetch(reinterpret_cast<const char*>(from) + 8 * line, _MM_HINT_T0);
+    stream_line(to, from);
   }
   _mm_sfence();  // streamed lines are in no order with later writes
   std::memcpy(to, from, size);
