@@ -15,7 +15,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include "backend_template/core/memory/copy.h"
 #include "backend_template/core/operators/call_notes.h"
@@ -27,6 +26,7 @@
 #include "backend_template/ops/own/small_copy.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
+#include "outback/detail/large_copy.hpp"
 
 namespace outback::ops {
 namespace {
@@ -88,12 +88,12 @@ void note_moved(const at::Tensor& dst, const at::Tensor& src) {
   core::note_moved(is_ours(dst), is_ours(src), static_cast<size_t>(dst.numel()) * dst.itemsize());
 }
 
-// Uses all threads that the CPU's operators use, and gives each of them one long run: memcpy then
-// writes around the cache, which the CPU's own copy kernel does not do.
+// Uses all threads that the CPU's operators use, and gives each of them one long run, which then
+// goes around the cache. The CPU's own copy kernel has short runs, which do not.
 void copy_on_threads(void* to, const void* from, size_t size) {
   at::parallel_for(
       0, static_cast<int64_t>(size), share_of_a_thread, [&](int64_t begin, int64_t end) {
-        std::memcpy(static_cast<std::byte*>(to) + begin,
+        copy_memory(static_cast<std::byte*>(to) + begin,
                     static_cast<const std::byte*>(from) + begin, static_cast<size_t>(end - begin));
       });
 }

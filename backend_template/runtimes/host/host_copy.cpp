@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "backend_template/runtimes/host/host_runtime.hpp"
-#include "backend_template/runtimes/host/large_copy.hpp"
+#include "outback/detail/large_copy.hpp"
 
 namespace outback::host {
 namespace {
