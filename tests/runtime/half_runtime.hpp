@@ -1,6 +1,7 @@
 // A class that must not compile, by the number in OUTBACK_CASE: check_half_runtimes.py includes
 // this once for each, in a namespace of its own. Case 0 is whole and compiles, so that the others
-// fail for the right reason. Cases from 20 on have one group, and not the one that it needs.
+// fail for the right reason. Cases from 20 on have one group, and not the one that it needs; from
+// 30 on they have other integers than the list of slots has.
 #define OUTBACK_HAS(group_case) (OUTBACK_CASE < 20 || OUTBACK_CASE == group_case)
 #define OUTBACK_HAS_STREAMS (OUTBACK_CASE != 2 && OUTBACK_CASE != 22)
 #define OUTBACK_HAS_EVENTS (OUTBACK_CASE < 20)
@@ -9,7 +10,20 @@ struct runtime {
   int32_t device_count();
   outback_device_info device_info(int32_t);
   void device_sync(int32_t);
+#if OUTBACK_CASE == 30
+  void* mem_alloc(int32_t, int);  // would allocate a part of 5 GiB
+#elif OUTBACK_CASE == 31
+  void* mem_alloc(int32_t, bool);
+#elif OUTBACK_CASE == 32
+  struct amount {
+    amount(std::size_t);
+  };
+  void* mem_alloc(int64_t, amount);
+#elif OUTBACK_CASE == 33
+  void* mem_alloc(const int32_t&, long long&&);
+#else
   void* mem_alloc(int32_t, std::size_t);
+#endif
   void mem_free(int32_t, void*);
   void mem_copy(void*, int32_t, const void*, int32_t, std::size_t, outback_stream);
 #if OUTBACK_CASE != 1

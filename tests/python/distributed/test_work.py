@@ -145,7 +145,9 @@ def test_an_error_of_the_runtime_is_the_works(run_ranks):
             assert "mem_copy(device 0, 12 bytes): internal error: injected fault" in str(error)
         else:
             raise AssertionError
-        assert work.exception() is not None and not work.is_success()
+        assert not work.is_success()
+        # Before, torch's own Work cannot give Python its exception.
+        assert torch.__version__ < (2, 13) or work.exception() is not None
         x = torch.ones(3, device="acme")
         dist.all_reduce(x)
         assert x.tolist() == [2, 2, 2]
@@ -234,7 +236,9 @@ def test_an_error_of_one_piece_is_the_works(run_ranks):
             assert f"acme: all_reduce of group default_pg (rank {rank} of 2)" in str(error), error
         else:
             raise AssertionError
-        assert work.exception() is not None and not work.is_success()
+        assert not work.is_success()
+        # Before, torch's own Work cannot give Python its exception.
+        assert torch.__version__ < (2, 13) or work.exception() is not None
         dist.barrier()
         """,
         OUTBACK_FAULTS="mem_copy:4=internal",

@@ -17,9 +17,21 @@ template <class T, class Want>
 concept gives = std::is_void_v<Want> || (std::same_as<Want, bool> && std::same_as<T, bool>) ||
                 (!std::same_as<Want, bool> && std::convertible_to<T, Want>);
 
+// Stands for an argument of type T in the question whether a member can be called. It converts to
+// what a T converts to, but to no integer that is too small for every T: a member with `int size`
+// would be called, and get a part of a large size.
+template <class T>
+struct argument {
+  template <class To>
+    requires(std::convertible_to<T, To> && (!std::integral<To> || sizeof(To) >= sizeof(T)))
+  operator To() const;
+};
+template <class T>
+using tried = std::conditional_t<std::integral<T>, argument<T>, T>;
+
 template <class R, class Slot, class Result, class... Parameters>
 consteval bool can_call(Result (*)(Parameters...)) {
-  return requires(R& object, Parameters... all) {
+  return requires(R& object, tried<Parameters>... all) {
     { Slot::call(object, all...) } -> gives<Result>;
   };
 }
