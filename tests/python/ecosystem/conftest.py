@@ -1,7 +1,5 @@
 """Programs that compile with Inductor, and programs of several processes."""
 
-import re
-
 import pytest
 
 # A torch that was built for CUDA warns where it finds nvcc and no device.
@@ -13,20 +11,13 @@ warnings.simplefilter("ignore")
 """
 
 
-NANOBIND = re.compile("nanobind: | - leaked | - ... skipped remainder|See https://nanobind")
-
-
 @pytest.fixture
 def run_compiled(run_python, inductor):
     """Runs source text in a process that has imported the compiler and then the backend."""
 
     def run(source: str, **environment: str):
         imports = "import torch, torch._inductor.compile_fx"
-        done = run_python(QUIET + source, imports=imports, check=False, **inductor, **environment)
-        # The Triton of a torch that was built for CUDA counts what it has not freed, at the end.
-        said = [it for it in done.errors.splitlines() if not NANOBIND.match(it)]
-        assert done.code == 0 and not said, done
-        return done
+        return run_python(QUIET + source, imports=imports, **inductor, **environment)
 
     return run
 
