@@ -73,12 +73,14 @@ void check_layout(const operation& what, const std::vector<at::Tensor>& tensors,
                       : each.is_nested()  ? "nested"
                                           : "sparse",
                       " one; send its parts");
-    const bool fits =
-        wanted == layout::dense ? each.is_non_overlapping_and_dense() : each.is_contiguous();
+    const bool is_dense = each.is_non_overlapping_and_dense();
+    const bool fits = wanted == layout::any || (wanted == layout::dense && is_dense) ||
+                      (wanted == layout::contiguous && each.is_contiguous());
     TORCH_CHECK_VALUE(fits, what.text(), ": a tensor of shape ", each.sizes(), " and strides ",
-                      each.strides(),
-                      " is not contiguous, and would be sent with what lies "
-                      "between its elements; pass tensor.contiguous()");
+                      each.strides(), " is not contiguous, ",
+                      is_dense ? "and its rows do not lie one after the other"
+                               : "and would be sent with what lies between its elements",
+                      "; pass tensor.contiguous()");
   }
 }
 

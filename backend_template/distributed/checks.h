@@ -14,6 +14,7 @@ namespace outback::distributed {
 
 /// How the elements of an operation's tensors may lie in memory.
 enum class layout {
+  any,        // a contiguous copy is sent
   dense,      // in any order without gaps: all processes move them in the order of their memory
   contiguous  // row by row, since rows are divided among the processes
 };
@@ -25,7 +26,7 @@ bool are_on_cpu(const operation& what, const std::vector<at::Tensor>& tensors,
                 std::optional<c10::Device> bound);
 
 /// Throws c10::ValueError for a tensor that the group cannot send as it lies in memory: sparse,
-/// quantized, nested, or with other elements between its own.
+/// quantized, nested, or not as `wanted`.
 void check_layout(const operation& what, const std::vector<at::Tensor>& tensors, layout wanted);
 
 /// Throws c10::ValueError if `tensors` do not all have one dtype.

@@ -27,6 +27,15 @@ tensors lend_moved(loans& lent, const tensors& all, use how) {
   return hosts;
 }
 
+// Torch's own derivative of gather scatters gradients as they are, which are expanded where they
+// come from a sum.
+tensors contiguous(const tensors& all) {
+  tensors copies;
+  copies.reserve(all.size());
+  for (const at::Tensor& each : all) copies.push_back(each.detach().contiguous());
+  return copies;
+}
+
 tensor_lists lend_moved(loans& lent, const tensor_lists& all, use how) {
   tensor_lists hosts;
   hosts.reserve(all.size());
@@ -243,11 +252,13 @@ process_group::work process_group::scatter(tensors& outputs, tensor_lists& input
   const tensors all = joined(outputs, flat(inputs));
   if (are_on_cpu(what, all, getBoundDeviceId()))
     return on_cpu([&] { return transport_->scatter(outputs, inputs, options); });
-  check_layout(what, all, layout::contiguous);
+  check_layout(what, outputs, layout::contiguous);
+  check_layout(what, flat(inputs), layout::any);
   check_same_dtype(what, all);
   check_rank(what, options.rootRank);
   loans lent = loans_of(all[0]);
-  tensor_lists sent = lend_moved(lent, inputs, use::read);
+  tensor_lists sent;
+  for (const tensors& each : inputs) sent.push_back(lend_moved(lent, contiguous(each), use::read));
   tensors received = lend_moved(lent, outputs, use::written);
   return run(std::move(what), std::move(lent), {outputs},
              [=, this]() mutable { return transport_->scatter(received, sent, options); });

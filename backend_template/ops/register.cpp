@@ -63,6 +63,7 @@ void register_operators(operator_names excluded) {
   register_sparse_copies(to);
   register_sparse_indices();
   register_convolutions(to);
+  register_sync_batch_norm(to);
   register_recurrent_cells(to);
   register_recurrent_layers(to);
   register_cudnn(to);

@@ -36,6 +36,7 @@ void register_sparse_copies(registrar& to);      // copy_ of sparse tensors betw
 void register_sparse_indices();                  // flatten_indices_stub
 void register_batch_norm(registrar& to);         // native_batch_norm
 void register_convolutions(registrar& to);       // the CPU's kernels of convolution_overrideable
+void register_sync_batch_norm(registrar& to);    // batch_norm_stats and its relatives
 void register_recurrent_cells(registrar& to);    // the fused cells of LSTM and GRU
 void register_recurrent_layers(registrar& to);   // LSTM, GRU and RNN over padded sequences
 void register_cudnn(registrar& to);              // grid_sampler, cudnn_is_acceptable

@@ -15,7 +15,7 @@ namespace {
 
 // Operators whose kernels in own/ use no memory, or only call operators that are recorded
 // themselves.
-constexpr std::array<std::string_view, 22> workless{"aten::empty",
+constexpr std::array<std::string_view, 28> workless{"aten::empty",
                                                     "aten::empty_strided",
                                                     "aten::_efficientzerotensor",
                                                     "aten::as_strided",
@@ -31,6 +31,12 @@ constexpr std::array<std::string_view, 22> workless{"aten::empty",
                                                     "aten::index_put_",
                                                     "aten::_has_compatible_shallow_copy_type",
                                                     "aten::native_dropout",
+                                                    "aten::batch_norm_stats",
+                                                    "aten::batch_norm_gather_stats",
+                                                    "aten::batch_norm_gather_stats_with_counts",
+                                                    "aten::batch_norm_elemt",
+                                                    "aten::batch_norm_backward_reduce",
+                                                    "aten::batch_norm_backward_elemt",
                                                     "aten::_thnn_fused_lstm_cell",
                                                     "aten::_thnn_fused_lstm_cell_backward_impl",
                                                     "aten::_thnn_fused_gru_cell",
