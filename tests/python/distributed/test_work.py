@@ -262,3 +262,16 @@ def test_where_a_piece_gets_no_memory_none_is_sent(run_ranks):
         """,
         OUTBACK_FAULTS="host_memory.alloc:2=out_of_memory",
     )
+
+
+def test_gradients_of_a_gather_may_be_expanded(run_ranks):
+    """Torch's own derivative scatters them as they are."""
+    run_ranks(
+        """
+        import torch.distributed.nn.functional as differentiable
+        x = torch.ones(3, 2, device="acme", requires_grad=True)
+        parts = differentiable.gather(x, dst=0)
+        sum((2 + part).sum() * (at + 1) for at, part in enumerate(parts)).backward()
+        assert x.grad.eq(rank + 1).all(), x.grad
+        """
+    )
