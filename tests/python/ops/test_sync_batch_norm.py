@@ -34,7 +34,9 @@ def in_parts(x, weight, bias, gradient, device="acme"):
     """The same, from the statistics of the first row of the batch and of the others."""
     x, weight, bias, gradient = (it.to(device) for it in (x, weight, bias, gradient))
     parts = x[:1], x[1:]
-    means, invstds = map(torch.stack, zip(*(torch.batch_norm_stats(it, EPS) for it in parts)))
+    means, invstds = map(
+        torch.stack, zip(*(torch.batch_norm_stats(it, EPS) for it in parts), strict=True)
+    )
     counts = torch.tensor([float(it.numel() // CHANNELS) for it in parts], device=device)
     kind = {"dtype": means.dtype, "device": device}
     running = torch.zeros(CHANNELS, **kind), torch.ones(CHANNELS, **kind)
@@ -92,7 +94,7 @@ def test_without_weights_and_what_is_not_asked_for():
 def test_parts_of_one_size():
     x = torch.randn(4, CHANNELS).to("acme")
     means, invstds = map(
-        torch.stack, zip(*(torch.batch_norm_stats(it, EPS) for it in (x[:2], x[2:])))
+        torch.stack, zip(*(torch.batch_norm_stats(it, EPS) for it in (x[:2], x[2:])), strict=True)
     )
     running = torch.zeros(CHANNELS, device="acme"), torch.ones(CHANNELS, device="acme")
     mean, invstd = torch.batch_norm_gather_stats(x, means, invstds, *running, MOMENTUM, EPS, 2)
