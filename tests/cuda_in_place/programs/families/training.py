@@ -1,5 +1,5 @@
 """Whole programs: the demo's network, a GPT with bf16 autocast, a scaled half-precision step,
-checkpoints, streams beside each other."""
+checkpoints, streams beside each other, a batch in parts."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ sys.path.append(str(Path(__file__).parents[4] / "examples" / "train_digits"))
 
 
 def units(device: str) -> Iterator[tuple[str, Callable[[], object]]]:
-    for work in (demo, gpt, half_precision, checkpointed, clipped, side_streams):
+    for work in (demo, gpt, half_precision, checkpointed, clipped, side_streams, parts_of_a_batch):
         yield work.__name__.replace("_", " "), partial(work, device)
 
 
@@ -90,3 +90,32 @@ def side_streams(device: str) -> object:
     host = torch.empty(1 << 16, pin_memory=True).copy_(x.grad, non_blocking=True)
     module.synchronize()
     return source, x, y, host
+
+
+def parts_of_a_batch(device: str) -> object:
+    """What SyncBatchNorm calls, with the statistics of two processes' parts."""
+    found = []
+    for dtype, memory_format in (
+        (torch.float32, torch.contiguous_format),
+        (torch.float16, torch.channels_last),
+    ):
+        x = torch.ones(4, 8, 5, 3).to(device, dtype, memory_format=memory_format)
+        weight, bias = torch.ones(2, 8, device=device)
+        running = torch.zeros(8, device=device), torch.ones(8, device=device)
+        parts = torch.batch_norm_stats(x, 1e-5), torch.batch_norm_stats(x, 1e-5)
+        means, invstds = (torch.stack(each) for each in zip(*parts, strict=True))
+        counts = torch.full((2,), 60.0, device=device)
+        mean, invstd = torch.batch_norm_gather_stats_with_counts(
+            x, means, invstds, *running, 0.1, 1e-5, counts
+        )
+        result = torch.batch_norm_elemt(x, weight, bias, mean, invstd, 1e-5)
+        total, product, *gradients = torch.batch_norm_backward_reduce(
+            result, x, mean, invstd, weight, True, True, True
+        )
+        gradients.append(
+            torch.batch_norm_backward_elemt(
+                result, x, mean, invstd, weight, total, product, counts.int()
+            )
+        )
+        found += [running, result, gradients]
+    return found
