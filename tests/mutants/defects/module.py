@@ -91,4 +91,14 @@ MUTANTS = (
         found_by="tests/python/races/test_race_finder.py::"
         "test_an_operator_that_raised_has_used_nothing",
     ),
+    Mutant(
+        name="an_expanded_tensor_is_scattered",
+        breaks="Ranks get what lies behind a number that stands for many: the derivative of a "
+        "gather is wrong without a word.",
+        file="backend_template/distributed/collectives.cpp",
+        old="each.detach().contiguous()",
+        new="each.detach()",
+        found_by="tests/python/distributed/test_work.py::"
+        "test_gradients_of_a_gather_may_be_expanded",
+    ),
 )

@@ -135,4 +135,12 @@ MUTANTS = (
         new="    return false && (op.hasKernelForDispatchKey(c10::DispatchKey::Meta) ||",
         found_by="tests/python/graphs/test_capture.py::test_fake_tensors_stay_fake_in_a_capture",
     ),
+    Mutant(
+        name="a_running_variance_is_that_of_the_batch",
+        breaks="SyncBatchNorm's running variance is too small, as of a population.",
+        file="backend_template/ops/own/sync_batch_norm.cpp",
+        old="  update(running_var, squares / (count - 1), momentum);",
+        new="  update(running_var, squares / count, momentum);",
+        found_by="tests/python/ops/test_sync_batch_norm.py::test_of_parts_as_of_the_whole",
+    ),
 )

@@ -127,4 +127,12 @@ MUTANTS = (
         new="",
         found_by="null_suite.summary",
     ),
+    Mutant(
+        name="the_end_of_a_large_copy_is_lost",
+        breaks="A large copy whose size is no multiple of a line writes its end to the beginning.",
+        file="backend_template/include/outback/detail/large_copy.hpp",
+        old="    dst = to, src = from;\n",
+        new="",
+        found_by="LargeCopyTest.CopiesAllOfItAndNothingBeside",
+    ),
 )
