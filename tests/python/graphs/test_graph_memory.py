@@ -188,9 +188,11 @@ def test_a_kernel_may_keep_what_a_capture_lent_it():
         torch.full((1000,), 7.0, device="acme")  # not in its place
     graph.replay()
     acme.synchronize()
+    held = acme.memory_reserved()
     del graph
     gc.collect()
     acme.empty_cache()
+    assert acme.memory_reserved() == held
     others = [torch.full((1000,), 7.0, device="acme") for _ in range(40)]
     assert torch.equal(kept[0], torch.arange(1000.0) * 2)
     del others
@@ -219,9 +221,11 @@ def test_a_kernel_may_keep_what_a_replay_lent_it():
     is_captured = True
     graph.replay()
     acme.synchronize()
+    held = acme.memory_reserved()
     del graph, y, z
     gc.collect()
     acme.empty_cache()
+    assert acme.memory_reserved() == held
     others = [torch.full((1000,), 7.0, device="acme") for _ in range(40)]
     assert torch.equal(kept[0], torch.arange(1000.0) * 2)
     del others, x
