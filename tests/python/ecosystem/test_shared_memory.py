@@ -17,7 +17,7 @@ def add(inbox, outbox):
         storages = {thing.untyped_storage()._cdata for thing in things}
         for thing in things:
             thing.detach().add_(1)
-        torch.acme.synchronize()
+            torch.acme.synchronize(thing.device)
         outbox.put((len(storages), [type(thing).__name__ for thing in things]))
         del things, thing
         torch.acme.empty_cache()
