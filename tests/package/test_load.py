@@ -41,12 +41,11 @@ def fork_servers():
 
 
 @pytest.fixture
-def python(build_tree, tmp_path, monkeypatch, fork_servers):
+def python(build_tree, tmp_path, fork_servers):
     """Runs code with `load` and a cache that has the torch half of the build tree in it.
 
     In a fork of a process that has imported torch, which takes longer than all the rest.
     """
-    monkeypatch.setenv("OUTBACK_CACHE_DIR", str(tmp_path / "cache"))
     folder = tmp_path / "cache" / cache_key.of_this_process().name
     (folder / "lib").mkdir(parents=True)
     module = cache.module_in(folder)
@@ -58,7 +57,9 @@ def python(build_tree, tmp_path, monkeypatch, fork_servers):
             f"import os\nos.chdir({str(tmp_path)!r})\n"
             f"import torch\nfrom torch_outback import load\n{code}",
             clean_environment(
-                PYTHONPATH=str(ROOT / "generators/cli"), TORCH_DEVICE_BACKEND_AUTOLOAD="0"
+                OUTBACK_CACHE_DIR=str(tmp_path / "cache"),
+                PYTHONPATH=str(ROOT / "generators/cli"),
+                TORCH_DEVICE_BACKEND_AUTOLOAD="0",
             ),
             timeout=120,
         )
@@ -71,15 +72,19 @@ def python(build_tree, tmp_path, monkeypatch, fork_servers):
 def test_a_runtime_in_c_becomes_a_backend(python, library):
     said = python(
         f"""
+import sys
 acme = load("acme", {str(library)!r})
 model = torch.nn.Linear(3, 2).acme()
 model(torch.ones(1, 3).acme()).sum().backward()
 print(acme is torch.acme, model.weight.grad.device, acme.get_device_name())
 print(acme.get_amp_supported_dtype())
 print([name for name in dir(acme) if "register" in name])
+print(sys.modules["torch_outback.outback_loader"].__file__)
 """
     )
-    assert said == "True acme:0 Acme device\n[torch.float16, torch.bfloat16]\n[]\n"
+    *said, loader = said.splitlines()
+    assert said == ["True acme:0 Acme device", "[torch.float16, torch.bfloat16]", "[]"]
+    assert Path(loader).is_relative_to(library.parent)  # nothing was compiled for it
 
 
 def test_it_has_its_sources_in_python(python, library):

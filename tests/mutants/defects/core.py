@@ -50,7 +50,7 @@ MUTANTS = (
         breaks="A pinned block is given out again while a copy from its middle still reads it.",
         file="backend_template/core/memory/copy.cpp",
         old="->record_event(info.base, nullptr, stream);",
-        new="->record_event(const_cast<void*>(host), nullptr, stream);",
+        new="->record_event(static_cast<std::byte*>(info.base) + 64, nullptr, stream);",
         found_by="StreamTest.APinnedBlockIsHeldThroughAnInteriorPointerToo",
     ),
     Mutant(
