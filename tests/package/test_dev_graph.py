@@ -10,6 +10,7 @@ from conftest import ROOT
 sys.path.insert(0, str(ROOT / "tools"))
 from dev import build_graph, console
 from dev.testing import entries
+from dev.testing.suites import SUITES
 
 TARGETS = {
     "core": ("STATIC_LIBRARY", ["core/event.cpp", "core/stream.cpp"], ["libcore.a"], []),
@@ -75,8 +76,16 @@ def test_what_uses_a_target_has_to_be_built_with_it(graph):
 
 def test_folders_of_the_build_tree_have_their_makers(graph):
     assert graph.making("python") == {"backend"}
-    assert graph.making("py*") == {"backend"}
+    assert graph.making("py*") == graph.making("python/torch_acme") == {"backend"}
+    assert graph.making("tests/core") == {"core_test"}
     assert graph.making(".") == {"core", "core_test", "backend", "other_test"}
+
+
+def test_what_a_suite_needs_is_made_by_somebody(build_tree):
+    graph = build_graph.read(build_tree)
+    needs = {need for suite in SUITES if not suite.missing(build_tree) for need in suite.needs}
+    assert "python_protected" in needs
+    assert [need for need in needs if not graph.making(need)] == []
 
 
 def test_a_tree_that_nobody_has_configured_is_named(tmp_path):

@@ -4,6 +4,7 @@ CMake writes it where its file API is asked: https://cmake.org/cmake/help/latest
 """
 
 import json
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -72,7 +73,7 @@ class Graph:
             name
             for name, target in self.targets.items()
             for artifact in target.artifacts
-            if pattern == "." or fnmatch(artifact.parts[0], pattern)
+            if any(fnmatch(os.fspath(folder), pattern) for folder in artifact.parents)
         }
 
 

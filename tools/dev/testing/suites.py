@@ -9,6 +9,7 @@ from .. import build, console
 from ..python_runs import RUNS, TESTS, Run
 from .limits import WORKERS
 
+FAKES = "tests/fakes/lib"  # the drivers' stand-ins
 Variables = Callable[[Path], Mapping[str, str]]
 
 
@@ -43,7 +44,7 @@ def _of(run: Run) -> Suite:
         title=f"the Python tests that ask something of it: {run.name}",
         tests=TESTS,
         variables=run.variables,
-        needs=(run.package,),
+        needs=(run.package, *((FAKES,) if run.driver else ())),
         marks=run.marks,
         few=run.few,
         missing=missing,
