@@ -81,10 +81,11 @@ def _register_generator() -> None:
     inductor.register()
 
 
-def _register_compiler_for_twin() -> None:
-    from . import inductor_twin
+def _register_compilers() -> None:
+    from . import inductor_apart, inductor_twin
 
     inductor_twin.register()
+    inductor_apart.register()
 
 
 def register() -> None:
@@ -98,4 +99,4 @@ def register() -> None:
         when_imported("torch._dynamo.callback", _start_before_tracing)
     when_imported("torch._functorch._aot_autograd.utils", _register_random_state)
     when_imported("torch._inductor.codegen.cpp", _register_generator)
-    when_imported("torch._inductor.compile_fx", _register_compiler_for_twin)
+    when_imported("torch._inductor.compile_fx", _register_compilers)

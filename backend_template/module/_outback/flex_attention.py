@@ -1,6 +1,6 @@
 """FlexAttention, which torch has for a list of device types. In eager mode all of it consists of
 operators that every device has. What is compiled is torch.cuda's code on a device with a twin, and
-else, where the CPU addresses the memory, the CPU's, which has no gradients."""
+else, where the CPU addresses the memory, what inductor_flex_attention.py says."""
 
 import functools
 import sys
@@ -13,7 +13,6 @@ from .import_hook import when_imported
 
 _FUNCTION = "_validate_device"
 _TORCHS = "torch.nn.attention.flex_attention"
-_LOWERING = "torch._inductor.kernel.flex.flex_attention"
 
 
 def _accept() -> None:
@@ -36,36 +35,10 @@ def _trace_through() -> None:
     rules.get_torch_obj_rule_map.cache_clear()
 
 
-def _uses_sums(node: Any) -> bool:
-    """True if a graph uses the second result, the logsumexp, which the gradients need. That it is
-    asked for says only that they were not turned off."""
-    return any(user.args[1:] == (1,) and user.users for user in node.users)
+def _register_lowerings() -> None:
+    from . import inductor_flex_attention
 
-
-def _lower_as_on_cpu() -> None:
-    """For Inductor, where it generates code for the CPU."""
-    torchs = sys.modules[_LOWERING]
-    lowerings = sys.modules["torch._inductor.lowering"].lowerings
-    operator = torch.ops.higher_order.flex_attention
-    of_torch = lowerings[operator]
-
-    @functools.wraps(of_torch)
-    def lower(query: Any, *rest: Any) -> Any:
-        from . import inductor
-
-        if not inductor.is_generated_here(query.get_device().type):
-            return of_torch(query, *rest)
-        if _uses_sums(sys.modules["torch._inductor.virtualized"].V.graph.current_node):
-            raise NotImplementedError(
-                f"{name}: Inductor's FlexAttention for the CPU has neither gradients nor "
-                "return_lse: call it under torch.no_grad(), without return_lse, or do not compile "
-                'it, or compile it with backend="aot_eager"'
-            )
-        *before, kernel_options, score_buffers, mask_buffers = rest
-        kernel_options = {**kernel_options, "OUTPUT_LOGSUMEXP": False}
-        return torchs.lower_cpu(query, *before, kernel_options, score_buffers, mask_buffers)
-
-    lowerings[operator] = lower
+    inductor_flex_attention.register()
 
 
 def _cast_under_autocast() -> None:
@@ -87,4 +60,4 @@ def _cast_under_autocast() -> None:
 def register() -> None:
     when_imported(_TORCHS, _accept)
     when_imported("torch._higher_order_ops.flex_attention", _cast_under_autocast)
-    when_imported(_LOWERING, _lower_as_on_cpu)
+    when_imported("torch._inductor.lowering", _register_lowerings)

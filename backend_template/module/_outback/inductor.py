@@ -108,6 +108,16 @@ class OutbackScheduling(CppScheduling):
         _native.check_addressable(device_module.current_device())
         super().__init__(scheduler)
 
+    def can_fuse_vertical(self, first: Any, second: Any) -> bool:
+        """torch fuses what follows FlexAttention into its template, which then refuses it."""
+        # Which imports the module after which this one is imported.
+        from torch._inductor.codegen.cpp_flex_attention_template import CppFlexAttentionTemplate
+
+        template = getattr(first.get_template_node(), "template", None)
+        if isinstance(template, CppFlexAttentionTemplate):
+            return False
+        return bool(super().can_fuse_vertical(first, second))
+
 
 def is_generated_here(device_type: str) -> bool:
     """Whether this generator still serves the device: a vendor may register another one later."""

@@ -179,25 +179,63 @@ assert common.get_scheduling_for_device("acme") is Mine
     )
 
 
+ELSEWHERE = """
+import warnings
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = torch.nn.Linear(3, 2)
+
+    def forward(self, x):
+        there = torch.arange(3.0, device=x.device) + 1
+        return self.inner(x * there).sin() + torch.rand(2, device=x.device)
+
+torch.manual_seed(0)
+net = Net().acme()
+with warnings.catch_warnings(record=True) as warned:
+    warnings.simplefilter("default")
+    compiled = torch.compile(net, fullgraph=True, mode="max-autotune")
+    results = []
+    for call in (net, compiled):
+        for dynamic in (4, 5):
+            torch.manual_seed(1)
+            x = torch.ones(dynamic, 3, device="acme", requires_grad=True)
+            y = call(x)
+            y.sum().backward()
+            results.append((y.detach(), x.grad))
+    made_inside = torch.compile(lambda: torch.ones(3, device="acme") + 1)()
+told = [str(each.message) for each in warned if "Inductor" in str(each.message)]
+assert len(told) == 1 and "runs operator by operator" in told[0], told
+for run, compiled in zip(results[:2], results[2:]):
+    for mine, theirs in zip(run, compiled):
+        assert torch.equal(mine, theirs)
+assert made_inside.tolist() == [2, 2, 2]
+assert torch.compile(lambda x: x.sin() + 1)(torch.ones(3)).device.type == "cpu"  # Inductor's
+
+program = torch.export.export(torch.nn.ReLU(), (torch.ones(3, device="acme"),))
+try:
+    torch._inductor.aoti_compile_and_package(program)
+except Exception as refused:
+    assert "call torch.compile instead of AOTInductor" in str(refused), refused
+else:
+    raise AssertionError("AOTInductor has compiled it")
+
+from torch._inductor.codegen import common
+class Mine: ...
+common.register_backend_for_device("acme", Mine, Mine)
+try:
+    torch.compile(lambda x: x.cos() + 1)(torch.ones(3, device="acme"))
+except Exception as reached:
+    assert "type object 'Mine' has no attribute" in str(reached), reached
+else:
+    raise AssertionError("the vendor's generator is not asked")
+"""
+
+
 @pytest.mark.turns_on_memory
 @pytest.mark.skipif(ADDRESSABLE, reason="the CPU can address this device")
-def test_elsewhere_it_is_refused(run_at_first_use):
-    run_at_first_use(
-        """
-f = torch.compile(lambda x: x.sin() + 1)
-x = torch.ones(3, device="acme")
-for _ in range(2):
-    try:
-        f(x)
-    except Exception as e:
-        assert "the CPU cannot address this device's memory" in str(e), e
-        assert 'torch.compile(backend="aot_eager")' in str(e), e
-    else:
-        raise AssertionError("compiled")
-g = torch.compile(lambda x: x.sin() + 1, backend="aot_eager")
-torch.testing.assert_close(g(x).cpu(), torch.ones(3).sin() + 1)
-"""
-    )
+def test_elsewhere_operators_run_one_by_one(run_at_first_use):
+    run_at_first_use(ELSEWHERE)
 
 
 @addressable

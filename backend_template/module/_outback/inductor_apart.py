@@ -1,0 +1,67 @@
+"""torch.compile's default backend, Inductor, on a device for which nothing generates code: the CPU
+cannot address its memory, and no vendor has registered a code generator. What is compiled runs
+there operator by operator, as with backend="aot_eager", and the first one warns of it. Imported when
+Inductor is.
+"""
+
+import functools
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch._dynamo.backends.debugging import aot_eager
+from torch._inductor import compile_fx as compiler
+from torch._inductor.codegen import common
+from torch._inductor.virtualized import V
+from torch.fx import GraphModule
+from torch.utils._pytree import tree_leaves
+
+from . import device_module, inductor, name, twin
+
+
+def _is_apart(device: torch.device) -> bool:
+    if device.type != name or twin.of(device.index or 0) is not None:
+        return False
+    properties: Any = device_module.get_device_properties(device)
+    return not properties.is_host_addressable
+
+
+def _has_generator() -> bool:
+    """One of a vendor's."""
+    common.init_backend_registration()
+    registered = common.get_scheduling_for_device(name)
+    return registered is not None and not inductor.is_generated_here(name)
+
+
+def _uses_memory_apart(model: Any, example_inputs: Sequence[Any]) -> bool:
+    nodes = model.graph.nodes if isinstance(model, GraphModule) else ()
+    of_nodes = [[node.meta.get(key) for key in ("example_value", "val")] for node in nodes]
+    leaves = tree_leaves((list(example_inputs), of_nodes))
+    devices = {leaf.device for leaf in leaves if isinstance(leaf, torch.Tensor)}
+    return any(map(_is_apart, devices))
+
+
+@functools.cache
+def _warn_once() -> None:
+    """Since torch lets Python forget what it has warned of each time it compiles."""
+    warnings.warn(
+        f"{name}: torch.compile's default backend, Inductor, generates code for the CPU, which "
+        "cannot address this device's memory: what is compiled runs operator by operator, as with "
+        'backend="aot_eager"',
+        stacklevel=3,
+    )
+
+
+def register() -> None:
+    compile_for_any = compiler.compile_fx
+
+    @functools.wraps(compile_for_any)
+    def compile_fx(model: Any, example_inputs: Sequence[Any], *rest: Any, **named: Any) -> Any:
+        apart = not V.aot_compilation and _uses_memory_apart(model, example_inputs)
+        if not apart or _has_generator():
+            return compile_for_any(model, example_inputs, *rest, **named)
+        _warn_once()
+        return aot_eager(model, list(example_inputs))
+
+    setattr(compiler, compile_fx.__name__, compile_fx)
