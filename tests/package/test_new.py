@@ -156,7 +156,7 @@ def test_a_language_for_a_runtime_of_outbacks_is_refused(outback, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("what", ["file", "folder with a file"])
+@pytest.mark.parametrize("what", ["file", "folder", "repository"])
 def test_what_is_there_already_is_left_alone(outback, tmp_path, what):
     there = tmp_path / "foo"
     if what == "file":
@@ -164,6 +164,8 @@ def test_what_is_there_already_is_left_alone(outback, tmp_path, what):
     else:
         there.mkdir()
         (there / "mine").write_text("mine")
+        if what == "repository":
+            (there / ".git").mkdir()
     done = outback("new", "foo", "--yes")
     assert done.exit_code == 2 and "choose another" in done.output
     assert (there if what == "file" else there / "mine").read_text() == "mine"

@@ -1,7 +1,7 @@
 """torch.compile's default backend, Inductor, on a device for which nothing generates code: the CPU
 cannot address its memory, and no vendor has registered a code generator. What is compiled runs
-there operator by operator, as with backend="aot_eager", and the first one warns of it. Imported when
-Inductor is.
+there operator by operator, as with backend="aot_eager", and the first time a warning says so.
+Imported when Inductor is.
 """
 
 import functools

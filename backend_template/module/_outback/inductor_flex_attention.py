@@ -23,7 +23,8 @@ from . import inductor
 _FORWARD = torch.ops.higher_order.flex_attention
 _BACKWARD = torch.ops.higher_order.flex_attention_backward
 
-_ARGUMENTS_OF_SCORE_MOD = 5  # the score, the batch, the head and two places, before what else it uses
+# The score, the batch, the head and two places, before what else it uses.
+_ARGUMENTS_OF_SCORE_MOD = 5
 
 Implementation = Callable[..., Any]
 
@@ -42,8 +43,8 @@ def _fake(node: Node) -> Any:
 
 
 def _write_out_constants(traced: GraphModule) -> None:
-    """Those that the tracer keeps as attributes are numbers; of attributes Inductor finds only those
-    of the whole graph."""
+    """Those that the tracer keeps as attributes are numbers. Of attributes, Inductor finds only the
+    whole graph's."""
     for node in traced.graph.find_nodes(op="get_attr"):
         constant = getattr(traced, node.target)
         options = {"dtype": constant.dtype, "device": constant.device}
@@ -86,14 +87,12 @@ def _lower_from(implementation: Implementation, arguments: tuple[Any, ...]) -> A
 
 
 def _as_promised(result: Any, fake: Any) -> Any:
-    """Of float64, eager mode has a logsumexp in float64, and a compiled graph has one in float32."""
+    """Of float64, eager mode has a logsumexp in float64, and a compiled graph has it in float32."""
     return result if result is None else lowering.to_dtype(result, fake.dtype)
 
 
 def _in_eager_mode(operator: Any) -> Implementation:
-    found: Implementation = operator.py_kernels[
-        torch._C.DispatchKey.CompositeExplicitAutograd  # type: ignore[attr-defined]
-    ]
+    found: Implementation = operator.py_kernels[torch._C.DispatchKey.CompositeExplicitAutograd]
     return found
 
 
