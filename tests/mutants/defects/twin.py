@@ -29,11 +29,11 @@ MUTANTS = (
     ),
     Mutant(
         name="the_first_owner_frees_shared_memory",
-        breaks="What as_cuda() returned is over freed memory once the tensor is gone.",
+        breaks="Memory of the twin's that two tensors own goes with the first of them.",
         file="backend_template/core/memory/twin_memory.cpp",
         old="  owned->owners.fetch_add(1, std::memory_order_relaxed);\n",
         new="",
-        found_by="TwinOperatorsTest.SharedMemoryLivesAsLongAsOneSide",
+        found_by="TwinTest.MemoryIsTheTwinsUntilItsLastOwnerGoes",
     ),
     Mutant(
         name="shared_storage_may_be_resized",
