@@ -222,6 +222,7 @@ print(torch._C._get_privateuse1_backend_name())
 # Stands in for cmake: notes what it is asked, and installs a module.
 CMAKE = """#!/bin/sh
 echo "$@" >> "$CMAKE_LOG"
+echo "See also \\"$PWD/CMakeError.log\\"."
 case "$1" in
   -S) sleep 1 ;;
   --install) mkdir -p "$4/lib" && echo module > "$4/$MODULE" ;;
@@ -299,6 +300,7 @@ def test_a_build_that_fails_leaves_nothing_and_says_where_its_log_is(building, t
     said = process.communicate(timeout=120)[0]
     assert process.returncode == 2
     assert f"could not be compiled, see {tmp_path / 'cache/build.log'}" in said
+    assert "CMakeError.log" not in said  # which is gone
     left = {path.suffix for path in (tmp_path / "cache").iterdir()}
     assert left <= {".lock", ".log"}
 

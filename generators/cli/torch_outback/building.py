@@ -65,7 +65,9 @@ def failure(log: Path, kept: Path) -> Refused:
     A full disk is the place's fault and no Failed.
     """
     text = log.read_text(encoding="utf-8", errors="replace")
-    last = "\n".join(text.splitlines()[-20:])
+    # CMake's own logs go with the folder in which it compiled.
+    lines = [line for line in text.splitlines() if not line.startswith("See also ")]
+    last = "\n".join(lines[-20:])
     full = os.strerror(errno.ENOSPC)
     log.replace(kept)
     if full in text:
