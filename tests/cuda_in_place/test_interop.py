@@ -199,6 +199,15 @@ def test_a_seed_is_kept_where_a_compiled_function_starts_the_device(on_device):
     """)
 
 
+def test_that_holds_after_dynamo_has_forgotten_its_callbacks(on_device):
+    on_device("""
+        torch._dynamo.reset()
+        torch.acme.manual_seed(5)
+        torch.compile(lambda: torch.ones(4, device="acme"))()
+        assert torch.acme.initial_seed() == torch.cuda.initial_seed() == 5
+    """)
+
+
 def test_out_of_memory_is_told_in_the_same_words(on_device):
     on_device("""
         import re

@@ -58,13 +58,20 @@ def _register_interface() -> None:
 def _start_before_tracing() -> None:
     """Dynamo saves the state of torch.cuda's generator before it traces and sets it again after
     that. A seed that waits for the device's start would be lost if the trace started it."""
-    from torch._dynamo.callback import on_compile_start
+    from torch._dynamo.callback import callback_handler
 
     def start(_: Any) -> None:
         if device_module.is_available() and not device_module._is_in_bad_fork():
             device_module.init()
 
-    on_compile_start(start)
+    clear_of_torch = callback_handler.clear
+
+    def clear() -> None:  # torch._dynamo.reset() calls it
+        clear_of_torch()
+        callback_handler.register_start_callback(start)
+
+    callback_handler.register_start_callback(start)
+    setattr(callback_handler, clear.__name__, clear)
 
 
 def _register_random_state() -> None:
