@@ -4,6 +4,7 @@ largest scores and the gradients, is generated from the operators that eager mod
 with the whole matrix of scores in memory, as in eager mode. Imported when Inductor is.
 """
 
+import copy
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -22,6 +23,8 @@ from . import inductor
 
 _FORWARD = torch.ops.higher_order.flex_attention
 _BACKWARD = torch.ops.higher_order.flex_attention_backward
+_CONVERT = torch.ops.prims.convert_element_type.default
+_TO_COPY = torch.ops.aten._to_copy.default
 
 # The score, the batch, the head and two places, before what else it uses.
 _ARGUMENTS_OF_SCORE_MOD = 5
@@ -32,13 +35,28 @@ Implementation = Callable[..., Any]
 # ---- From other operators
 
 
+def _with_operators_of_aten(graph_module: GraphModule) -> GraphModule:
+    """A copy that torch.vmap maps as a whole. Inductor's decompositions are in it, and of a prim,
+    vmap would trace one call for each score."""
+    copied = copy.deepcopy(graph_module)
+    for node in copied.graph.find_nodes(op="call_function", target=_CONVERT):
+        tensor, dtype = node.args
+        node.target, node.args, node.kwargs = _TO_COPY, (tensor,), {"dtype": dtype}
+    for node in copied.graph.nodes:
+        in_aten = getattr(node.target, "impl_aten", None)
+        if in_aten is not None and node.all_input_nodes:
+            node.target = in_aten
+    copied.recompile()
+    return copied
+
+
 def _fake(node: Node) -> Any:
     """What stands for a node while its user is traced."""
     if node.op == "get_attr":
         owner, _, attribute = str(node.target).rpartition(".")
         found = getattr(node.graph.owning_module.get_submodule(owner), attribute)
         if isinstance(found, GraphModule):
-            return found
+            return _with_operators_of_aten(found)
     return node.meta["val"]
 
 

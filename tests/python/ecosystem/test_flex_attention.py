@@ -70,10 +70,10 @@ from torch.nn.attention.flex_attention import AuxRequest, create_block_mask, fle
 LENGTH, HEADS = 160, 2
 
 def attention(query, key, value, bias, mask, aux=None):
-    return flex_attention(
-        query, key, value, score_mod=lambda s, b, h, q, k: s + bias[h], block_mask=mask,
-        return_aux=aux,
-    )
+    def score(s, b, h, q, k):
+        return s + bias[h] - 0.01 * (q - k).float()
+
+    return flex_attention(query, key, value, score_mod=score, block_mask=mask, return_aux=aux)
 
 def inputs(device, dtype=torch.float32):
     torch.manual_seed(0)
