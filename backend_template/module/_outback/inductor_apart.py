@@ -5,6 +5,7 @@ Imported when Inductor is.
 """
 
 import functools
+import re
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -34,12 +35,22 @@ def _has_generator() -> bool:
     return registered is not None and not inductor.is_generated_here(name)
 
 
+def _device(value: Any) -> torch.device | None:
+    """Of a tensor, or of what names a device."""
+    if isinstance(value, str) and re.fullmatch(rf"{name}(:\d+)?", value):
+        return torch.device(value)
+    if isinstance(value, torch.Tensor):
+        return value.device
+    return value if isinstance(value, torch.device) else None
+
+
 def _uses_memory_apart(model: Any, example_inputs: Sequence[Any]) -> bool:
-    nodes = model.graph.nodes if isinstance(model, GraphModule) else ()
-    of_nodes = [[node.meta.get(key) for key in ("example_value", "val")] for node in nodes]
-    leaves = tree_leaves((list(example_inputs), of_nodes))
-    devices = {leaf.device for leaf in leaves if isinstance(leaf, torch.Tensor)}
-    return any(map(_is_apart, devices))
+    parts = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    nodes = [node for part in parts if isinstance(part, GraphModule) for node in part.graph.nodes]
+    used = [(node.meta.get("example_value"), node.args, node.kwargs) for node in nodes]
+    held = [[*part.parameters(recurse=False), *part.buffers(recurse=False)] for part in parts]
+    devices = set(map(_device, tree_leaves((list(example_inputs), used, held))))
+    return any(device is not None and _is_apart(device) for device in devices)
 
 
 @functools.cache

@@ -65,6 +65,11 @@ def _write_out_constants(traced: GraphModule) -> None:
     whole graph's."""
     for node in traced.graph.find_nodes(op="get_attr"):
         constant = getattr(traced, node.target)
+        if constant.numel() != 1:
+            raise NotImplementedError(
+                "flex_attention: score_mod makes a tensor of several numbers, which Inductor cannot "
+                "compile there: make it outside, and let score_mod capture it"
+            )
         options = {"dtype": constant.dtype, "device": constant.device}
         with traced.graph.inserting_before(node):
             full = traced.graph.call_function(

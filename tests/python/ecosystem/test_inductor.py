@@ -210,6 +210,15 @@ for run, compiled in zip(results[:2], results[2:]):
     for mine, theirs in zip(run, compiled):
         assert torch.equal(mine, theirs)
 assert made_inside.tolist() == [2, 2, 2]
+
+def there(x):
+    return (x.acme() * 2).cpu()
+
+for inside in (  # the device is in a graph within the graph alone
+    lambda x: torch.cond(x.sum() > 0, there, lambda x: x - 1, (x,)),
+    lambda x: torch.utils.checkpoint.checkpoint(there, x, use_reentrant=False),
+):
+    assert torch.compile(inside, fullgraph=True)(torch.ones(3)).tolist() == [2, 2, 2]
 assert torch.compile(lambda x: x.sin() + 1)(torch.ones(3)).device.type == "cpu"  # Inductor's
 
 program = torch.export.export(torch.nn.ReLU(), (torch.ones(3, device="acme"),))
