@@ -67,8 +67,8 @@ def _write_out_constants(traced: GraphModule) -> None:
         constant = getattr(traced, node.target)
         if constant.numel() != 1:
             raise NotImplementedError(
-                "flex_attention: score_mod makes a tensor of several numbers, which Inductor cannot "
-                "compile there: make it outside, and let score_mod capture it"
+                "flex_attention: score_mod makes a tensor of several numbers, which Inductor "
+                "cannot compile there: make it outside, and let score_mod capture it"
             )
         options = {"dtype": constant.dtype, "device": constant.device}
         with traced.graph.inserting_before(node):
