@@ -167,6 +167,6 @@ def _lower_backward(of_torch: Implementation) -> Implementation:
 
 
 def register() -> None:
-    of_torch = lowering.lowerings
-    of_torch[_FORWARD] = _lower_forward(of_torch[_FORWARD])
-    of_torch[_BACKWARD] = _lower_backward(of_torch[_BACKWARD])
+    lowerings = lowering.lowerings
+    lowerings[_FORWARD] = _lower_forward(lowerings[_FORWARD])
+    lowerings[_BACKWARD] = _lower_backward(lowerings[_BACKWARD])

@@ -112,6 +112,17 @@ def step(attention, dtype):
 compiled = torch.compile(attention, fullgraph=True)
 for dtype in torch.float32, torch.float64:
     assert_close(step(compiled, dtype), step(attention, dtype))
+
+def scaled(s, b, h, q, k):
+    return s * torch.tensor([1.0, 2.0], device=s.device)[h]
+
+query = torch.ones(1, HEADS, 8, 16, device="acme", requires_grad=True)
+try:
+    torch.compile(lambda x: flex_attention(x, x, x, score_mod=scaled))(query).sum().backward()
+except Exception as refused:
+    assert "make it outside, and let score_mod capture it" in str(refused), refused
+else:
+    raise AssertionError("compiled")
 """
 
 
