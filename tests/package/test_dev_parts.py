@@ -10,8 +10,8 @@ import pytest
 from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))
-from dev import console
-from dev.testing import parts, runner
+from dev import console, shell
+from dev.testing import ctest, parts, pytest_run, runner
 from dev.testing.parts import LONG, PARTS, SHORT, Part
 from dev.testing.results import Results, State
 
@@ -66,6 +66,40 @@ def test_what_fails_does_not_keep_the_others_from_running(environment, ran, part
     assert "EventTest failed" in said
     assert re.search(r"cpp +\d+\.\d s +FAILED", said)
     assert re.search(r"stubs +\d+\.\d s +fine", said)
+
+
+def test_the_table_names_the_tests_that_failed(environment, ran, part, capsys):
+    tests = [f"tests.package.test_a::test_{each}: not {each}" for each in range(12)]
+    chosen = [part("package", console.Failure("pages of output", tests)), part("cpp")]
+    assert runner.run(environment, chosen, resume=False) == 1
+    table = capsys.readouterr().out.partition("build dev")[2].splitlines()
+    row = next(row for row, line in enumerate(table) if "FAILED" in line)
+    assert "package" in table[row]
+    assert [line.strip() for line in table[row + 1 : row + 12]] == [*tests[:10], "and 2 more"]
+    assert "cpp" in table[row + 12]
+
+
+def test_pytest_names_the_tests_that_failed(monkeypatch, tmp_path):
+    monkeypatch.setattr(pytest_run, "LOG", tmp_path)
+    monkeypatch.setattr(shell, "LOG", tmp_path)
+    monkeypatch.setattr(shell, "ROOT", tmp_path)
+    test = tmp_path / "test_of_one.py"
+    test.write_text("def test_sum():\n    assert 1 + 1 == 3, 'sums are \\n wrong'\n")
+    environment = SimpleNamespace(python=sys.executable, has=lambda package: False)
+    with pytest.raises(console.Failure) as failure:
+        pytest_run.run_pytest(environment, "one", str(test), {}, f"--rootdir={tmp_path}")
+    assert failure.value.tests == ["test_of_one::test_sum: AssertionError: sums are "]
+
+
+def test_ctest_names_the_tests_that_failed():
+    output = """50% tests passed, 2 tests failed out of 4
+
+The following tests FAILED:
+\t  3 - core_test (Failed)
+\t 11 - "a b" (Timeout)
+Errors while running CTest
+"""
+    assert ctest.failed_tests(output) == ["core_test (Failed)", '"a b" (Timeout)']
 
 
 def test_nor_does_a_defect_of_the_tools(environment, ran, part, capsys):

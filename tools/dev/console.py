@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 
 verbose = False
@@ -12,6 +12,11 @@ class Failure(Exception):
     """Ends ./dev with this sentence instead of a traceback."""
 
     exit_code = 1
+
+    def __init__(self, text: str, tests: Sequence[str] = ()) -> None:
+        """`tests` are those that failed, a line each, where tests did."""
+        super().__init__(text)
+        self.tests = tests
 
 
 class WrongUsage(Failure):

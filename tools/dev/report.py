@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from . import console
 
 PASSED, FAILED, NOT_RUN = "passed", "failed", "not run"
+_TESTS = 10  # lines of a part's failed tests in the table
 
 
 @dataclass(frozen=True)
@@ -16,11 +17,16 @@ class Outcome:
     state: str  # PASSED, FAILED or NOT_RUN
     note: str
     seconds: float | None  # None where it took none: the result is of an earlier run
+    failed: tuple[str, ...] = ()  # the tests that did, a line each
 
     def __str__(self) -> str:
         seconds = "" if self.seconds is None else f"{self.seconds:.1f} s"
         said = {PASSED: self.note, FAILED: "FAILED", NOT_RUN: f"not run: {self.note}"}
-        return f"  {self.part:<26} {seconds:>9}  {said[self.state]}".rstrip()
+        row = f"  {self.part:<26} {seconds:>9}  {said[self.state]}".rstrip()
+        shown = [f"\n    {test}" for test in self.failed[:_TESTS]]
+        if more := len(self.failed) - len(shown):
+            shown.append(f"\n    and {more} more")
+        return row + "".join(shown)
 
 
 class Report:
@@ -35,17 +41,18 @@ class Report:
         Any thread may have one run.
         """
         start = time.monotonic()
+        failed: tuple[str, ...] = ()
         try:
             state, note = PASSED, run()
         except console.NotRun as why:
             state, note = NOT_RUN, str(why)
         except console.Failure as failure:
-            state, note = FAILED, str(failure)
+            state, note, failed = FAILED, str(failure), tuple(failure.tests)
             self._failures.append(failure)
         except Exception:  # a defect of ./dev's own, for which the other parts need not wait
             state, note = FAILED, traceback.format_exc()
             self._failures.append(console.Failure(note))
-        outcome = Outcome(name, state, note, time.monotonic() - start)
+        outcome = Outcome(name, state, note, time.monotonic() - start, failed)
         self.add(outcome)
         return outcome
 

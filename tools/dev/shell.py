@@ -61,14 +61,19 @@ def run(
 
 
 def failure(
-    log: str, result: subprocess.CompletedProcess, essence: str | None = None
+    log: str,
+    result: subprocess.CompletedProcess,
+    essence: str | None = None,
+    tests: Sequence[str] = (),
 ) -> console.Failure:
-    """What to raise where `result` is bad news: its essence, or else its end, and the log."""
+    """What to raise where `result` is bad news: its essence, or else its end, and the log; `tests`
+    are those that failed."""
     path = (LOG / f"{log}.log").relative_to(ROOT)
     shown = essence or "".join(deque(result.stdout.splitlines(keepends=True), _TAIL))
     return console.Failure(
         f"{'' if console.verbose else shown}{Path(result.args[0]).name} failed with exit code "
-        f"{result.returncode}. All of its output: {path}"
+        f"{result.returncode}. All of its output: {path}",
+        tests,
     )
 
 

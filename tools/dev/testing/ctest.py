@@ -23,7 +23,7 @@ def run(
         done = shell.run(log, command, env={**ONE_THREAD, **(options or {})}, check=False)
         total = re.search(r"(\d+) tests failed out of (\d+)", done.stdout)
         if done.returncode or not total:
-            raise shell.failure(log, done, _failed_tests(done.stdout))
+            raise shell.failure(log, done, _output_of_failed(done.stdout), failed_tests(done.stdout))
         skipped = done.stdout.count("***Skipped")
         step.note = f"{int(total.group(2)) - skipped} passed"
         if skipped:  # a runtime without a group has nothing to test there
@@ -31,7 +31,13 @@ def run(
     return step.note
 
 
-def _failed_tests(output: str) -> str:
+def failed_tests(output: str) -> list[str]:
+    """The lines of ctest's summary: each names a test, and how it ended."""
+    summary = output.partition("The following tests FAILED:")[2]
+    return re.findall(r"^\s*\d+ - (.* \(.*\))$", summary, re.MULTILINE)
+
+
+def _output_of_failed(output: str) -> str:
     """What the failed tests printed, out of all that ctest did."""
     failed = re.compile(r"\*\*\*(Failed|Timeout|Exception|Not Run)")
     next_test = re.compile(r"^\s*(\d+/\d+ Test|Start\s+\d+:|\d+% tests passed)")

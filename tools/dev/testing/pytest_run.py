@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from xml.etree import ElementTree
 
 from .. import console, shell
 from ..environment import Environment
@@ -10,6 +12,7 @@ from .limits import ONE_THREAD, WORKERS
 
 _NO_TESTS = 5  # pytest's exit code where nothing was selected
 _SHOWN = 300  # lines
+_LINE = 200  # characters of what is said of a failed test
 
 
 def run_pytest(
@@ -37,7 +40,7 @@ def run_pytest(
         if done.returncode == _NO_TESTS:
             raise console.NotRun("none of these tests is for it")
         if done.returncode:
-            raise shell.failure(log, done, _failures(done.stdout))
+            raise shell.failure(log, done, _failures(done.stdout), _failed_tests(results))
     return step.note
 
 
@@ -52,3 +55,16 @@ def _failures(output: str) -> str:
     start = re.search(r"^=+ (FAILURES|ERRORS) =+$", output, re.MULTILINE)
     lines = output[start.start() if start else 0 :].splitlines(keepends=True)
     return "".join(lines[-_SHOWN:])
+
+
+def _failed_tests(results: Path) -> list[str]:
+    """A line for each, of what the run left in JUnit's format: the test, and the first line of
+    what went wrong, which pytest's own summary cuts to the width of a terminal."""
+    if not results.is_file():  # pytest itself was killed
+        return []
+    failed = []
+    for case in ElementTree.parse(results).iter("testcase"):
+        for end in (*case.iter("failure"), *case.iter("error")):
+            why = (end.get("message") or "").partition("\n")[0]
+            failed.append(f"{case.get('classname')}::{case.get('name')}: {why}"[:_LINE])
+    return failed

@@ -8,6 +8,7 @@ from ..environment import Environment
 from ..paths import ROOT
 from ..report import Report
 from .choice import Choice, Tree
+from .ctest import failed_tests
 from .limits import ONE_THREAD, WORKERS
 from .pytest_run import run_pytest
 from .suites import Suite
@@ -103,7 +104,8 @@ def _run_ctest(tree: Tree, names: list[str], stop: bool, **variables: str) -> in
     done = shell.run("ctest-some", command, env={**ONE_THREAD, **variables}, check=False)
     total = re.search(r"(\d+) tests failed out of (\d+)", done.stdout)
     if done.returncode or not total:
-        raise shell.failure("ctest-some", done, _failures(done.stdout))
+        failed = failed_tests(done.stdout)
+        raise shell.failure("ctest-some", done, _failures(done.stdout), failed)
     if "GTEST_FILTER" not in variables:
         return int(total[2])
     passed = sum(map(int, _PASSED.findall(done.stdout)))
