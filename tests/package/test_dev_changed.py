@@ -163,7 +163,15 @@ def test_a_changed_test_means_itself_wherever_it_runs(tree):
 def test_a_runtime_means_its_own_run(tree):
     plan = changed.plan(["backend_template/runtimes/cuda/table.cpp"])
     python = changed.choose(plan, tree, FILES).python
-    assert [suite.name for suite in python] == ["python-cuda"]
+    assert [suite.name for suite in python if suite in suites.PYTHON_SUITES] == ["python-cuda"]
+
+
+@pytest.mark.parametrize("file", ["tests/cuda_in_place/cpu_scalars.txt", "docs/memory.md"])
+def test_tests_that_read_the_tree_run_whatever_has_changed(tree, file):
+    (package,) = suites.of("tests/package/test_layers.py")
+    chosen = changed.choose(changed.plan([file]), tree, FILES).python[package]
+    assert set(areas.READERS) <= set(chosen)
+    assert set(areas.READERS) <= set(FILES)
 
 
 def test_a_removed_test_means_nothing_that_is_not_there(tree):

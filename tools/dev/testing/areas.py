@@ -48,6 +48,16 @@ _STARTING = (
 )
 _DEV = "tests/package/test_dev_*.py"
 
+# Tests that read the files of the tree, of all areas: seconds, and whichever file has changed.
+READERS = (
+    "tests/package/test_docs.py",
+    "tests/package/test_gpu_needs.py",
+    "tests/package/test_layers.py",
+    "tests/package/test_mutants.py",
+    "tests/package/test_refused_scalars.py",
+    "tests/package/test_variables_page.py",
+)
+
 
 @dataclass(frozen=True)
 class Area:

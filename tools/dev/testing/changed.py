@@ -52,6 +52,7 @@ def plan(files: Sequence[str]) -> Plan:
 
 def choose(plan: Plan, tree: Tree, all_files: Sequence[str]) -> Choice:
     choice = Choice()
+    _add(choice, tree, areas.READERS, ())
     for area, files in plan.areas.items():
         there = [file for file in files if (ROOT / file).exists()]
         compiled = [file for file in there if Path(file).suffix in _COMPILED]
