@@ -174,7 +174,10 @@ TEST_F(HostMemoryTest, WithoutAddressesHostRangesAreChecked) {
 }
 
 TEST(LargeCopyTest, CopiesAllOfItAndNothingBeside) {
-  for (const std::size_t size : {(4u << 20) - 1, 4u << 20, (4u << 20) + 8191, (5u << 20) + 77}) {
+  constexpr std::size_t mebibyte = std::size_t{1} << 20;
+  // Whole, in pieces, and past the caches.
+  for (const std::size_t size : {std::size_t{4095}, mebibyte, 3 * mebibyte + 77, 16 * mebibyte - 1,
+                                 16 * mebibyte, 16 * mebibyte + 8191}) {
     std::vector<unsigned char> from(size + 64);
     for (std::size_t i = 0; i < from.size(); ++i)
       from[i] = static_cast<unsigned char>(i * 31 % 251);

@@ -1,15 +1,19 @@
-// native_batch_norm. In training it writes its running statistics, which its schema does not say;
+// native_batch_norm, and _native_batch_norm_legit, which differs by its schema alone. In training it writes its running statistics, which its schema does not say;
 // in evaluation it only reads them. So whether they are lent for writing depends on `training`.
 #include <ATen/core/Tensor.h>
 #include <ATen/native/Normalization.h>
+#include <ATen/native/batch_norm.h>
 #include <ATen/ops/_batch_norm_impl_index_native.h>
+#include <ATen/ops/batch_norm_update_stats_native.h>
 #include <ATen/ops/cudnn_batch_norm.h>
 #include <ATen/ops/native_batch_norm_ops.h>
 
+#include <cmath>
 #include <optional>
 #include <tuple>
 
 #include "backend_template/ops/in_place/alias.h"
+#include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
 #include "backend_template/ops/in_place/kernel_call.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
@@ -20,10 +24,65 @@ namespace {
 using op = at::_ops::native_batch_norm;
 using optional_tensor = std::optional<at::Tensor>;
 
+at::Tensor value_of(const optional_tensor& tensor) {
+  return tensor.value_or(at::Tensor());
+}
+
+// True if the CPU's loops may run on the tensors as they are, with pointers alone.
+bool runs_on_pointers(const at::Tensor& input, const optional_tensor& weight,
+                      const optional_tensor& bias, const optional_tensor& running_mean,
+                      const optional_tensor& running_var, bool training) {
+  const auto fits = [&input](const auto& tensor) {
+    return is_like(input, tensor) && is_contiguous(tensor);
+  };
+  const bool has_statistics = value_of(running_mean).defined() && value_of(running_var).defined();
+  const bool is_float = input.scalar_type() == c10::kFloat || input.scalar_type() == c10::kDouble;
+  return is_ours(input) && is_float && input.dim() > 1 && input.numel() > 0 &&
+         (training || has_statistics) && fits(input) && fits(weight) && fits(bias) &&
+         fits(running_mean) && fits(running_var) && ready(input);
+}
+
+// Makes the inverse of the standard deviation of a biased variance, as torch's kernel does it: in
+// double precision, whatever the dtype.
+template <class Number>
+void invert(const at::Tensor& variance, double eps) {
+  Number* const numbers = variance.mutable_data_ptr<Number>();
+  for (int64_t i = 0; i < variance.numel(); ++i) {
+    const double shifted = static_cast<double>(numbers[i]) + eps;
+    numbers[i] = static_cast<Number>(shifted == 0 ? 0 : 1 / std::sqrt(shifted));
+  }
+}
+
+// What torch's batch_norm_cpu does, which refuses tensors that are not the CPU's.
+std::tuple<at::Tensor, at::Tensor, at::Tensor> batch_norm_on_pointers(
+    const at::Tensor& input, const optional_tensor& weight, const optional_tensor& bias,
+    const optional_tensor& running_mean, const optional_tensor& running_var, bool training,
+    double momentum, double eps) {
+  at::Tensor result, mean, invstd;
+  set_output(result, input.sizes(), {}, input.options());
+  if (training) {
+    std::tie(mean, invstd) =
+        at::native::batch_norm_update_stats_cpu(input, running_mean, running_var, momentum);
+    const bool is_float = input.scalar_type() == c10::kFloat;
+    is_float ? invert<float>(invstd, eps) : invert<double>(invstd, eps);
+  } else {
+    set_output(mean, {0}, {}, input.options());
+    set_output(invstd, {0}, {}, input.options());
+  }
+  at::native::batch_norm_cpu_stub(c10::kCPU, result, input, value_of(weight), value_of(bias), mean,
+                                  invstd, value_of(running_mean), value_of(running_var), training,
+                                  eps);
+  return {std::move(result), std::move(mean), std::move(invstd)};
+}
+
 std::tuple<at::Tensor, at::Tensor, at::Tensor> batch_norm(
     const at::Tensor& input, const optional_tensor& weight, const optional_tensor& bias,
     const optional_tensor& running_mean, const optional_tensor& running_var, bool training,
     double momentum, double eps) {
+  if (runs_on_pointers(input, weight, bias, running_mean, running_var, training)) {
+    return batch_norm_on_pointers(input, weight, bias, running_mean, running_var, training,
+                                  momentum, eps);
+  }
   kernel_call call;
   const access statistics = training ? access::write : access::read;
   const at::Tensor lent = call.lend(input);
@@ -42,8 +101,10 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> batch_norm(
           call.take_back(std::move(saved_invstd))};
 }
 
-at::Tensor value_of(const optional_tensor& tensor) {
-  return tensor.value_or(at::Tensor());
+std::tuple<at::Tensor, at::Tensor, at::Tensor> batch_norm_of_module(
+    const at::Tensor& input, const optional_tensor& weight, const optional_tensor& bias,
+    at::Tensor& running_mean, at::Tensor& running_var, bool training, double momentum, double eps) {
+  return batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps);
 }
 
 // The operator that batch_norm is composed of. torch asks for CUDA's tensors to choose cuDNN, so
@@ -76,6 +137,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, int64_t> batch_norm_i
 
 void register_batch_norm(registrar& to) {
   to.add<&batch_norm>("native_batch_norm");
+  to.add<&batch_norm_of_module>("_native_batch_norm_legit");
   if (twin_targets().empty()) return;
   to.add<&batch_norm_impl_index>("_batch_norm_impl_index", "",
                                  c10::DispatchKey::AutogradPrivateUse1);
