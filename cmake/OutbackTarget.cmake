@@ -36,7 +36,7 @@ function(outback_target_defaults target)
   endif()
 endfunction()
 
-# outback_unity(<target> [<batch>])
+# outback_unity(<target> [<files>])
 #
 # Compiles <target> as one file, or as few, where OUTBACK_UNITY asks for it. The headers of torch take 10 seconds, those of
 # libtorch_python 13, and a file of ours one; what the headers' templates become is compiled once too, instead of once in
@@ -44,14 +44,16 @@ endfunction()
 #
 # OUTBACK_UNITY_BATCH divides further, for those who edit Outback: they wait for one batch after an edit.
 #
-#   <target>   a library or a program; its sources may be added later
-#   <batch>    sources in each file at most, where OUTBACK_UNITY_BATCH says nothing; 0, the default: all of them
+#   <target>   a library or a program; its sources may be added later, unless <files> is given
+#   <files>    how many, where OUTBACK_UNITY_BATCH says nothing, with equally many sources in each; 1 is the default
 #
-# Example: outback_unity(outback_torch)
+# Example: outback_unity(outback_torch 2)
 function(outback_unity target)
   set(batch "${OUTBACK_UNITY_BATCH}")
   if(NOT batch AND ARGC GREATER 1)
-    set(batch "${ARGV1}")
+    get_target_property(sources ${target} SOURCES)
+    list(LENGTH sources count)
+    math(EXPR batch "(${count} + ${ARGV1} - 1) / ${ARGV1}")
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${OUTBACK_UNITY} UNITY_BUILD_BATCH_SIZE ${batch})
 endfunction()
