@@ -1,5 +1,6 @@
-// native_batch_norm, and _native_batch_norm_legit, which differs by its schema alone. In training it writes its running statistics, which its schema does not say;
-// in evaluation it only reads them. So whether they are lent for writing depends on `training`.
+// native_batch_norm, and _native_batch_norm_legit, which differs by its schema alone. In training
+// it writes its running statistics, which its schema does not say; in evaluation it only reads
+// them. So whether they are lent for writing depends on `training`.
 #include <ATen/core/Tensor.h>
 #include <ATen/native/Normalization.h>
 #include <ATen/native/batch_norm.h>

@@ -23,7 +23,9 @@ def run(
         done = shell.run(log, command, env={**ONE_THREAD, **(options or {})}, check=False)
         total = re.search(r"(\d+) tests failed out of (\d+)", done.stdout)
         if done.returncode or not total:
-            raise shell.failure(log, done, _output_of_failed(done.stdout), failed_tests(done.stdout))
+            raise shell.failure(
+                log, done, _output_of_failed(done.stdout), failed_tests(done.stdout)
+            )
         skipped = done.stdout.count("***Skipped")
         step.note = f"{int(total.group(2)) - skipped} passed"
         if skipped:  # a runtime without a group has nothing to test there

@@ -59,8 +59,8 @@ inline void copy_memory(void* dst, const void* src, std::size_t size) noexcept {
     _mm_sfence();  // streamed lines are in no order with later writes
     dst = to, src = from;
   }
-  // glibc's memcpy goes past the cache from a size on that depends on the machine: in pieces it does
-  // not.
+  // glibc's memcpy goes past the cache from a size on that depends on the machine: in pieces it
+  // does not.
   constexpr std::size_t piece = std::size_t{1} << 20;
   for (; size > piece; size -= piece) {
     std::memcpy(dst, src, piece);
