@@ -1,7 +1,5 @@
 """Batch normalization, in every form that has a path of its own, to the CPU's last bit."""
 
-from itertools import product
-
 import pytest
 import torch
 
@@ -18,33 +16,33 @@ def images(layout, dtype):
     return x.contiguous(memory_format=torch.channels_last) if layout == "channels last" else x
 
 
+@pytest.mark.parametrize("eps", [1e-5, 0.0])
+@pytest.mark.parametrize("has_weight", [True, False], ids=["weighted", "plain"])
+@pytest.mark.parametrize("training", [True, False], ids=["training", "inference"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("op", [ops.native_batch_norm, ops._native_batch_norm_legit])
-def test_forward_and_backward(op, layout, dtype):
+def test_forward_and_backward(op, layout, dtype, training, has_weight, eps):
     torch.manual_seed(0)
     x = images(layout, dtype)
-    for training, has_weight, eps in product((True, False), (True, False), (1e-5, 0.0)):
-        of_weight = [torch.randn(3).to(dtype) if has_weight else None for _ in range(2)]
-        statistics = [torch.randn(3).to(dtype), torch.rand(3).to(dtype) + 0.5]
-        settings = (training, 0.3, eps)
+    of_weight = [torch.randn(3).to(dtype) if has_weight else None for _ in range(2)]
+    statistics = [torch.randn(3).to(dtype), torch.rand(3).to(dtype) + 0.5]
 
-        def run(place):
-            here = [place(each) for each in statistics]
-            weight, bias = map(place, of_weight)
-            result, mean, invstd = op(place(x), weight, bias, *here, *settings)
-            mask = [True, has_weight, has_weight]
-            kept = (mean, invstd, training, eps, mask)
-            slopes = ops.native_batch_norm_backward(result, place(x), weight, *here, *kept)
-            return (result, mean, invstd, *here, *slopes)
+    def run(place):
+        here = [place(each) for each in statistics]
+        weight, bias = map(place, of_weight)
+        result, mean, invstd = op(place(x), weight, bias, *here, training, 0.3, eps)
+        kept = (mean, invstd, training, eps, [True, has_weight, has_weight])
+        slopes = ops.native_batch_norm_backward(result, place(x), weight, *here, *kept)
+        return (result, mean, invstd, *here, *slopes)
 
-        cpus = run(lambda each: None if each is None else each.clone())
-        ours = run(lambda each: None if each is None else each.acme())
-        for our, cpu in zip(ours, cpus, strict=True):
-            if cpu is None:
-                assert our is None
-            else:
-                assert our.stride() == cpu.stride() and torch.equal(our.cpu(), cpu), settings
+    cpus = run(lambda each: None if each is None else each.clone())
+    ours = run(lambda each: None if each is None else each.acme())
+    for our, cpu in zip(ours, cpus, strict=True):
+        if cpu is None:
+            assert our is None
+        else:
+            assert our.stride() == cpu.stride() and torch.equal(our.cpu(), cpu)
 
 
 def test_without_statistics():
