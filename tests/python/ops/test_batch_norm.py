@@ -55,3 +55,60 @@ def test_without_statistics():
 def test_what_the_cpu_refuses_is_refused():
     with pytest.raises(RuntimeError):
         torch.native_batch_norm(torch.ones(0, 3).acme(), *[None] * 4, True, 0.1, 1e-5)
+
+
+def test_either_statistic_alone_is_refused():
+    x, of_one = torch.randn(2, 3, 4).acme(), torch.zeros(3).acme()
+    for mean, variance in ((of_one, None), (None, of_one)):
+        with pytest.raises(ValueError, match="neither be None"):
+            torch.native_batch_norm(x, None, None, mean, variance, True, 0.1, 1e-5)
+
+
+def test_a_variance_that_eps_takes_away():
+    x = torch.tensor([[[1.0, 3.0]]])  # its variance is 1
+    ours, cpus = (
+        torch.native_batch_norm(each, None, None, None, None, True, 0.1, -1.0)
+        for each in (x.acme(), x)
+    )
+    assert cpus[2].item() == ours[2].item() == float("inf")
+
+
+def test_without_an_update():
+    x, statistics = torch.randn(2, 3, 4), (torch.randn(3), torch.rand(3))
+    op = ops._batch_norm_no_update
+    cpus = op(x, None, None, *statistics, 0.1, 1e-5)
+    ours = op(x.acme(), None, None, *(each.acme() for each in statistics), 0.1, 1e-5)
+    assert all(torch.equal(our.cpu(), cpu) for our, cpu in zip(ours, cpus, strict=True))
+
+
+# Work that an operator leaves on the stream ends late.
+LATE = """
+import warnings
+import torch, torch_acme
+warnings.filterwarnings("ignore", "Warning only once for all operators")
+F = torch.nn.functional
+torch.use_deterministic_algorithms({deterministic})
+if {deterministic}:
+    nan = torch.full((1 << 12,), float("nan")).pin_memory()
+    def fill(x, value):
+        return x.copy_(nan[: x.numel()].view(x.shape), non_blocking=True)
+    library = torch.library.Library("aten", "IMPL")
+    library.impl("fill_.Scalar", fill, "PrivateUse1")
+torch.manual_seed(0)
+for shape in [(8, 17), (8, 17, 1), (8, 17, 1, 1), (8, 17, 3)]:
+    x, weight = torch.randn(shape), torch.randn(17)
+    found = []
+    for place in (lambda each: each, lambda each: each.to("acme")):
+        leaves = [place(each).requires_grad_() for each in (x, weight)]
+        y = F.batch_norm(leaves[0], None, None, leaves[1], training=True)
+        slopes = torch.autograd.grad(y, leaves, place(x))
+        normalized = F.layer_norm(leaves[0], shape[1:])
+        found.append([each.cpu() for each in (y, *slopes, normalized)])
+    print(all(map(torch.equal, *found)))
+"""
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_what_its_loops_call_on_the_way(run_python, deterministic):
+    done = run_python(LATE.format(deterministic=deterministic), OUTBACK_HOST_ADVERSARIAL="1")
+    assert done.output.split() == ["True"] * 4

@@ -1,5 +1,7 @@
 #include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
 
+#include <ATen/Context.h>
+
 namespace outback::ops {
 
 C10_NOINLINE void set_output(at::Tensor& output, at::IntArrayRef size, at::IntArrayRef stride,
@@ -18,6 +20,12 @@ C10_NOINLINE bool waited_for(const at::Tensor& first) {
 
 C10_NOINLINE bool ready(const at::Tensor& first) {
   return c10::isFloatingType(first.scalar_type()) && waited_for(first);
+}
+
+bool fills_new_memory() {
+  const at::Context& context = at::globalContext();
+  return C10_UNLIKELY(context.deterministicAlgorithms()) &&
+         context.deterministicFillUninitializedMemory();
 }
 
 C10_NOINLINE bool is_like(const at::Tensor& first, const at::Tensor& tensor) {

@@ -67,6 +67,11 @@ bool waited_for(const at::Tensor& first);
 /// The same, if `first` has a floating-point dtype.
 bool ready(const at::Tensor& first);
 
+/// True if torch fills what `empty` makes (torch.use_deterministic_algorithms). For a function that
+/// calls `empty` on the way: a fill may be a vendor's, on the stream, after the function has
+/// waited.
+bool fills_new_memory();
+
 /// True if a kernel may run on `tensor` as it is, together with `first`: dense, on the same device,
 /// of the same dtype, without a neg bit and without names. For an argument that is no tensor, and
 /// for an undefined one, there is nothing to check.
@@ -149,7 +154,7 @@ struct native_call<Operator, function, rules, Result(Arguments...)> {
     };
     (note_first(arguments), ...);
     const bool runs_on_pointers =
-        is_ours(*first) && (fits<Arguments>(*first, arguments) && ...) &&
+        is_ours(*first) && (fits<Arguments>(*first, arguments) && ...) && !fills_new_memory() &&
         (rules.any_dtype ? !first->is_complex() && waited_for(*first) : ready(*first));
     return runs_on_pointers ? function(std::forward<Arguments>(arguments)...)
                             : unboxed_kernel<Operator>::run(std::forward<Arguments>(arguments)...);

@@ -24,7 +24,6 @@ void register_normalizations(registrar& to) {
                  contiguous>(to);
   fill_stubs<GroupNormKernel>();
   add_plain<ops::native_group_norm, &native_group_norm, contiguous>(to);
-  add_plain<ops::native_batch_norm_backward, &batch_norm_backward_cpu, contiguous>(to);
   add_plain<ops::native_layer_norm, &layer_norm_cpu, contiguous>(to);
 }
 
