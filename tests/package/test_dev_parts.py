@@ -91,11 +91,21 @@ def test_pytest_names_the_tests_that_failed(monkeypatch, tmp_path):
     assert failure.value.tests == ["test_of_one::test_sum: AssertionError: sums are "]
 
 
+@pytest.mark.parametrize("left", [None, "", "<testsuites><testcase name='a'"])
+def test_a_pytest_that_was_killed_names_none(tmp_path, left):
+    results = tmp_path / "results.xml"
+    if left is not None:
+        results.write_text(left)
+    assert pytest_run._failed_tests(results) == []
+
+
 def test_ctest_names_the_tests_that_failed():
-    output = """50% tests passed, 2 tests failed out of 4
+    output = """The following tests FAILED:
+\t  1 - of a ctest within a test (Failed)
+50% tests passed, 2 tests failed out of 4
 
 The following tests FAILED:
-\t  3 - core_test (Failed)
+\t  3 - core_test (Failed)          long slow
 \t 11 - "a b" (Timeout)
 Errors while running CTest
 """

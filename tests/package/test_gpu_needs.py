@@ -13,9 +13,11 @@ from conftest import ROOT
 sys.path.insert(0, str(ROOT / "tools"))
 from dev import console, gpu
 from dev.environment import Environment
-from dev.gpu import needs
+from dev.gpu import needs, python
 from dev.gpu.packed import Pack
 from dev.gpu.places import Places
+
+TESTS = ROOT / "tests/python"
 
 
 @pytest.fixture
@@ -141,7 +143,7 @@ def test_the_python_tests_get_the_other_backends_that_they_ask_for(bare):
     packed(bare.pack)
     asked_for = {
         f"torch_acme_{folder}"
-        for file in (ROOT / "tests/python").rglob("*.py")
+        for file in TESTS.rglob("*.py")
         for folder in re.findall(r'"python_(plain|protected|null|custom_c)"', file.read_text())
     }
     assert asked_for
@@ -175,3 +177,23 @@ def test_headers_without_those_of_the_compiler_are_not_enough(bare):
     (own / "crt/host_defines.h").unlink()
     definitions = bare.provide("build").definitions
     assert f"OUTBACK_CUDA_INCLUDE_DIR={bare.pack.cuda / 'include'}" in definitions
+
+
+@pytest.mark.parametrize("module", ["expecttest", "hypothesis", "rich"])
+def test_every_test_that_needs_a_module_is_known(module):
+    """So that the others can run where it is missing."""
+    imported = {"expecttest": r"torch\.testing\._internal\.(common|autocast)_"}
+    pattern = re.compile(imported.get(module, rf"^\s*(from|import) {module}\b"), re.MULTILINE)
+    needing = set()
+    for file in TESTS.rglob("*.py"):
+        if not pattern.search(file.read_text()):
+            continue
+        if file.name.startswith("test_"):
+            needing.add(file)
+        else:  # then the tests that use that one
+            users = [test for test in TESTS.rglob("test_*.py") if file.stem in test.read_text()]
+            assert users
+            needing.update(users)
+    assert {str(file.relative_to(TESTS)) for file in needing} - set(python.NEED[module]) == set()
+    for file in python.NEED[module]:
+        assert (TESTS / file).exists()

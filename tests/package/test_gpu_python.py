@@ -16,7 +16,6 @@ from dev.gpu.device import Devices
 from dev.gpu.results import Failed, Results
 from dev.gpu.work import Work
 
-TESTS = ROOT / "tests/python"
 # Fails beside others, as what counts the free memory of a device does.
 SHY = """
 import os
@@ -123,26 +122,6 @@ def test_options_choose_among_all_tests(work):
     assert selection("tests/python/memory") == ["tests/python/memory"]
     assert selection("tests/python/test_fork.py::test_x") == ["tests/python/test_fork.py::test_x"]
     assert selection(left_out=["a.py"]) == ["--ignore=tests/python/a.py", "tests/python"]
-
-
-@pytest.mark.parametrize("module", ["expecttest", "hypothesis", "rich"])
-def test_every_test_that_needs_a_module_is_known(module):
-    """So that the others can run where it is missing."""
-    imported = {"expecttest": r"torch\.testing\._internal\.(common|autocast)_"}
-    pattern = re.compile(imported.get(module, rf"^\s*(from|import) {module}\b"), re.MULTILINE)
-    needing = set()
-    for file in TESTS.rglob("*.py"):
-        if not pattern.search(file.read_text()):
-            continue
-        if file.name.startswith("test_"):
-            needing.add(file)
-        else:  # then the tests that use that one
-            users = [test for test in TESTS.rglob("test_*.py") if file.stem in test.read_text()]
-            assert users
-            needing.update(users)
-    assert {str(file.relative_to(TESTS)) for file in needing} - set(python.NEED[module]) == set()
-    for file in python.NEED[module]:
-        assert (TESTS / file).exists()
 
 
 # ---- Figures

@@ -335,6 +335,12 @@ AREAS = (
         parts=("site",),
     ),
     Area(
+        "the page on the doctor",
+        ("docs/doctor.md",),
+        python=("tests/package/test_doctor.py", "tests/package/test_docs.py"),
+        parts=("site",),
+    ),
+    Area(
         "the page on loading",
         ("docs/loading.md",),
         python=("tests/package/test_loading_page.py", "tests/package/test_docs.py"),

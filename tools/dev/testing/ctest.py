@@ -35,8 +35,11 @@ def run(
 
 def failed_tests(output: str) -> list[str]:
     """The lines of ctest's summary: each names a test, and how it ended."""
-    summary = output.partition("The following tests FAILED:")[2]
-    return re.findall(r"^\s*\d+ - (.* \(.*\))$", summary, re.MULTILINE)
+    # The last one, since a test may print what a ctest of its own says; labels may stand behind.
+    _, said, summary = output.rpartition("The following tests FAILED:")
+    if not said:
+        return []
+    return re.findall(r"^\s*\d+ - (.*? \([^)]*\))", summary, re.MULTILINE)
 
 
 def _output_of_failed(output: str) -> str:

@@ -60,11 +60,14 @@ def _failures(output: str) -> str:
 def _failed_tests(results: Path) -> list[str]:
     """A line for each, of what the run left in JUnit's format: the test, and the first line of
     what went wrong, which pytest's own summary cuts to the width of a terminal."""
-    if not results.is_file():  # pytest itself was killed
+    try:
+        cases = ElementTree.parse(results).iter("testcase")
+    except (OSError, ElementTree.ParseError):  # pytest itself was killed
         return []
     failed = []
-    for case in ElementTree.parse(results).iter("testcase"):
+    for case in cases:
+        name = "::".join(filter(None, (case.get("classname"), case.get("name"))))
         for end in (*case.iter("failure"), *case.iter("error")):
             why = (end.get("message") or "").partition("\n")[0]
-            failed.append(f"{case.get('classname')}::{case.get('name')}: {why}"[:_LINE])
+            failed.append(f"{name}: {why}"[:_LINE])
     return failed
