@@ -45,14 +45,18 @@ endfunction()
 # OUTBACK_UNITY_BATCH divides further, for those who edit Outback: they wait for one batch after an edit.
 #
 #   <target>   a library or a program; its sources may be added later, unless <files> is given
-#   <files>    how many, where OUTBACK_UNITY_BATCH says nothing, with equally many sources in each; 1 is the default
+#   <files>    how many at most, where OUTBACK_UNITY_BATCH says nothing, with equally many sources in each; 1 is the default
 #
 # Example: outback_unity(outback_torch 2)
 function(outback_unity target)
   set(batch "${OUTBACK_UNITY_BATCH}")
   if(NOT batch AND ARGC GREATER 1)
     get_target_property(sources ${target} SOURCES)
+    list(FILTER sources INCLUDE REGEX "\\.cpp$")
     list(LENGTH sources count)
+    if(count EQUAL 0)
+      message(FATAL_ERROR "outback_unity(${target} ${ARGV1}): add the target's sources before this call.")
+    endif()
     math(EXPR batch "(${count} + ${ARGV1} - 1) / ${ARGV1}")
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${OUTBACK_UNITY} UNITY_BUILD_BATCH_SIZE ${batch})
