@@ -191,7 +191,8 @@ def test_large_tensors_go_in_pieces(run_ranks):
     """Which nobody sees: one Work, with the tensor as its result."""
     run_ranks(
         """
-        numbers = torch.arange(3 << 20, dtype=torch.float32) * (rank + 1)
+        # Four pieces, of unequal sizes.
+        numbers = torch.arange((16 << 20) + 3, dtype=torch.float32) * (rank + 1)
         x = numbers.to("acme")
         work = dist.all_reduce(x, async_op=True)
         twice = work.get_future().then(lambda done: done.value()[0] * 2)
