@@ -2,6 +2,7 @@
 
 #include "backend_template/core/races/race_finder.h"
 #include "backend_template/module/memory/memory.h"
+#include "backend_template/ops/report/variables.h"
 #include "backend_template/python/embedded.h"
 
 namespace py = pybind11;
@@ -39,9 +40,9 @@ void define_device_module(py::module_& module) {
   define_peer(module);
   define_interop(module, native);
   define_telemetry(module);
-  for (const char* each :
-       {"lazy_calls", "operators", "properties", "ranges", "sync_debug", "surface"})
+  for (const char* each : {"lazy_calls", "properties", "ranges", "sync_debug", "surface"})
     part(each).attr("define")();
+  if (ops::wanted_report()) part("operators").attr("record_until_the_end")();
   if (core::are_races_wanted()) module.attr("_sanitizer").attr("enable")();
 }
 

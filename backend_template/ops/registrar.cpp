@@ -41,7 +41,7 @@ void registrar::keep(const c10::OperatorHandle& op, c10::DispatchKey key,
                      c10::KernelFunction kernel, std::optional<c10::impl::CppSignature> signature) {
   // An autocast kernel computes nothing itself, so an excluded operator may have one.
   const bool is_kernel = key != c10::DispatchKey::AutocastPrivateUse1;
-  if (is_kernel && excluded_.count(op.operator_name()) != 0) return;
+  if (is_kernel && !excluded_.empty() && excluded_.count(op.operator_name()) != 0) return;
   handles_.push_back(c10::Dispatcher::singleton().registerImpl(
       op.operator_name(), key, std::move(kernel), signature, nullptr, text_));
 }

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from . import _native, name, nccl
+from . import _native, name
 from .import_hook import when_imported
 
 KIND = "outback"
@@ -66,6 +66,8 @@ def _name_ranks_of_default_group() -> None:
 
 def _create(facts: Any, options: Any) -> Any:
     """What torch.distributed calls for a group on the device, in each of its processes."""
+    from . import nccl
+
     if nccl.is_chosen():
         return nccl.create(facts, options, KIND)
     transport = make_transport(

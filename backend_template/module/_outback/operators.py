@@ -327,8 +327,11 @@ def _record_until_the_end(file: str, with_stack: bool) -> None:
     atexit.register(write)
 
 
-def define() -> None:
-    publish(device_module, record_operators, fallback_stats, OperatorRecord, OperatorCalls)
+def record_until_the_end() -> None:
+    """What OUTBACK_OPERATORS asks for."""
     file = _native.wanted_report()
     if file is not None:
         _record_until_the_end(file, _native.are_places_wanted())
+
+
+publish(device_module, record_operators, fallback_stats, OperatorRecord, OperatorCalls)

@@ -42,9 +42,16 @@ _LEFT_OUT = {
 }
 
 
+# Names of operators.py, which is loaded when one is asked for: making its classes takes as long as
+# three other files do.
+_OF_OPERATORS = ("record_operators", "fallback_stats", "OperatorRecord", "OperatorCalls")
+
+
 def _late_attribute(attribute: str) -> Any:
-    """The module's __getattr__: attributes that have no fixed value, and the error for missing
-    ones."""
+    """The module's __getattr__: what is loaded late, what has no fixed value, and the error for
+    what is missing."""
+    if attribute in _OF_OPERATORS:
+        return getattr(importlib.import_module(f"{__package__}.operators"), attribute)
     if attribute == "_initialized":
         return device_module.is_initialized()
     if attribute == "default_generators":
@@ -55,7 +62,7 @@ def _late_attribute(attribute: str) -> Any:
 
 
 def _all_names() -> list[str]:
-    return sorted({*vars(device_module), "default_generators", "_initialized"})
+    return sorted({*vars(device_module), *_OF_OPERATORS, "default_generators", "_initialized"})
 
 
 def add_submodule(part: str, doc: str) -> ModuleType:
@@ -133,7 +140,7 @@ def define() -> None:
     amp.define(add_submodule("amp", "torch.amp's names, with the device filled in already."))
     _add_sanitizer()
     public = [each for each in members if not each.startswith("_")]
-    device_module.__all__ = [*public, "default_generators"]
+    device_module.__all__ = [*public, *_OF_OPERATORS, "default_generators"]
     # torch's own classes, which torch.cuda has under these names too.
     device_module.OutOfMemoryError = torch.OutOfMemoryError
     device_module.AcceleratorError = torch.AcceleratorError

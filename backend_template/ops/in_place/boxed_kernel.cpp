@@ -324,14 +324,22 @@ void register_boxed_kernels(registrar& to) {
   using c10::DispatchKey;
   constexpr std::array layouts{DispatchKey::Dense, DispatchKey::Sparse, DispatchKey::SparseCsr,
                                DispatchKey::Quantized, DispatchKey::NestedTensor};
+  c10::DispatchKeySet keys_of_targets(cpu_target.backend);
+  for (const kernel_target* const twin : twin_targets()) {
+    keys_of_targets = keys_of_targets | c10::DispatchKeySet(twin->backend);
+  }
+  for (const DispatchKey layout : layouts) keys_of_targets = keys_of_targets.add(layout);
   c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
   for (const c10::OperatorName& name : dispatcher.getAllOpNames()) {
     if (name.getNamespace() != "aten") continue;
     const auto op = dispatcher.findSchema(name);
     if (!op) continue;
+    const bool dense_on_pointers = is_composed_on_pointers(*op);
+    // Every second one, and importing the backend goes through all.
+    if (!dense_on_pointers && !op->hasKernelForAnyDispatchKey(keys_of_targets)) continue;
     const bool is_composed = op->hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd);
     for (const DispatchKey layout : layouts) {
-      const bool on_pointers = layout == DispatchKey::Dense && is_composed_on_pointers(*op);
+      const bool on_pointers = layout == DispatchKey::Dense && dense_on_pointers;
       const bool for_twins_alone = !on_pointers && is_for_twins_alone(*op, layout);
       if (!for_twins_alone && !on_pointers && !op->hasKernelForDispatchKey(cpu_target.key(layout)))
         continue;
