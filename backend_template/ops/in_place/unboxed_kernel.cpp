@@ -22,4 +22,19 @@ C10_NOINLINE void lent_argument<at::ITensorListRef>::lend(kernel_call& call,
   for (const at::Tensor& tensor : argument) lent_.push_back(call.lend(tensor, how, allowed));
 }
 
+using list_with_gaps = c10::List<std::optional<at::Tensor>>;
+
+C10_NOINLINE lent_argument<list_with_gaps>::~lent_argument() = default;
+
+C10_NOINLINE void lent_argument<list_with_gaps>::lend(kernel_call& call,
+                                                      const list_with_gaps& argument, access how,
+                                                      mixing /*allowed*/) {
+  lent_.reserve(argument.size());
+  for (const at::OptionalTensorRef each : at::IOptTensorListRef(argument)) {
+    std::optional<at::Tensor> lent;
+    if (each.has_value()) lent = call.lend(*each, how, mixing::cpu_tensors);
+    lent_.push_back(std::move(lent));
+  }
+}
+
 }  // namespace outback::ops

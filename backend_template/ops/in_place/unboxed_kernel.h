@@ -3,6 +3,7 @@
 #pragma once
 
 #include <ATen/core/IListRef.h>
+#include <ATen/core/List.h>
 #include <ATen/core/Tensor.h>
 #include <c10/core/DispatchKeySet.h>
 #include <c10/macros/Macros.h>
@@ -76,6 +77,24 @@ struct lent_argument<at::ITensorListRef> {
 
  private:
   c10::SmallVector<at::Tensor, 8> lent_;
+};
+
+/// A list with gaps: the indices of index_put, a tensor for each dimension or none. They may be on
+/// the CPU (op_facts::cpu_allowed), whatever the others are.
+template <>
+struct lent_argument<c10::List<std::optional<at::Tensor>>> {
+  using list = c10::List<std::optional<at::Tensor>>;
+
+  lent_argument() = default;
+  lent_argument(const lent_argument&) = delete;
+  lent_argument& operator=(const lent_argument&) = delete;
+  ~lent_argument();
+
+  void lend(kernel_call& call, const list& argument, access how, mixing allowed);
+  const list& get(const list& /*argument*/) { return lent_; }
+
+ private:
+  list lent_;
 };
 
 /// A tensor that is not const is written, with access `write`.

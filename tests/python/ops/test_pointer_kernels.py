@@ -201,6 +201,13 @@ CALLS = {
     "cumsum of integers": lambda on: on(rand(3, 4).int()).cumsum(1),
     "cumprod to double": lambda on: on(rand(3, 4)).cumprod(1, dtype=torch.float64),
     "logcumsumexp": lambda on: on(rand(3, 4)).logcumsumexp(0),
+    "ldl": lambda on: torch.linalg.ldl_factor_ex(on(rand(2, 5, 5))),
+    "ldl, transposed": lambda on: torch.linalg.ldl_factor_ex(on(rand(5, 5)).t()),
+    "ldl, hermitian": lambda on: torch.linalg.ldl_factor_ex(on(rand(3, 3).cdouble()), hermitian=True),
+    "ldl, half": lambda on: torch.linalg.ldl_factor_ex(on(rand(3, 3).half())),
+    "ldl, singular": lambda on: torch.linalg.ldl_factor_ex(on(rand(3, 3) * 0), check_errors=True),
+    "ldl of nothing": lambda on: torch.linalg.ldl_factor_ex(on(rand(0, 3, 3))),
+    "ldl, not square": lambda on: torch.linalg.ldl_factor_ex(on(rand(3, 4))),
     "tril": lambda on: on(rand(3, 4)).tril(1),
     "triu, transposed": lambda on: on(rand(2, 3, 4)).mT.triu(-1),
     "triu of bools": lambda on: (on(rand(3, 4)) > 0).triu(),
@@ -413,6 +420,15 @@ CALLS = {
     "x[i] = y, sizes": lambda on: on(rand(3)).index_put((on(torch.tensor([1])),), on(rand(2))),
     "x[i] = y, two dtypes": lambda on: on(rand(3)).index_put(
         (on(torch.tensor([1])),), on(rand(1).double())
+    ),
+    "x[i] += y, by the CPU's": lambda on: on(rand(3, 4)).index_put(
+        (torch.tensor([0, 0]), None), on(rand(2, 4)), accumulate=True
+    ),
+    "x[:, i] += y": lambda on: on(rand(3, 4)).index_put(
+        (None, on(torch.tensor([1, 1, 0]))), on(rand(3, 3)), accumulate=True
+    ),
+    "x[mask] += y": lambda on: on(rand(3, 4)).index_put(
+        (on(rand(3, 4)) > 0,), on(rand(1)[0]), accumulate=True
     ),
     "x[mask] = y": lambda on: on(rand(3, 4)).index_put((on(rand(3, 4)) > 0,), on(rand(1)[0])),
     "norm": lambda on: torch.norm(on(rand(3, 4)), 3.0, 0, keepdim=True),

@@ -44,10 +44,10 @@ using index_list = c10::List<std::optional<at::Tensor>>;
 // By integers only: a mask becomes indices first, which is an operator. The alias's way tells the
 // user of a wait, since a mask's result has a size that only its elements tell.
 bool takes_pointers(const at::Tensor& self, const index_list& indices) {
-  const bool are_indices = std::all_of(indices.begin(), indices.end(), [&](const auto& each) {
-    const std::optional<at::Tensor> given = each;
-    return !given || !given->defined() ||
-           (given->scalar_type() == c10::kLong && is_index_of(self, *given));
+  const at::IOptTensorListRef given(indices);
+  const bool are_indices = std::all_of(given.begin(), given.end(), [&](at::OptionalTensorRef each) {
+    return !each.has_value() ||
+           (each->scalar_type() == c10::kLong && is_index_of(self, *each));
   });
   return are_indices && !is_watched() && is_ours(self) && is_like(self, self) && ready(self);
 }
@@ -58,8 +58,8 @@ at::Tensor& index_put(at::Tensor& self, const index_list& indices, const at::Ten
   return !accumulate && !at::globalContext().deterministicAlgorithms() && is_like(self, values) &&
                  takes_pointers(self, indices)
              ? at::native::_index_put_impl_(self, indices, values, accumulate, unsafe)
-             : lent_call<at::_ops::_index_put_impl_>::run(self, indices, values, accumulate,
-                                                          unsafe);
+             : unboxed_kernel<at::_ops::_index_put_impl_>::run(self, indices, values, accumulate,
+                                                               unsafe);
 }
 
 at::Tensor index(const at::Tensor& self, const index_list& indices) {
