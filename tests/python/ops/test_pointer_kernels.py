@@ -201,13 +201,18 @@ CALLS = {
     "cumsum of integers": lambda on: on(rand(3, 4).int()).cumsum(1),
     "cumprod to double": lambda on: on(rand(3, 4)).cumprod(1, dtype=torch.float64),
     "logcumsumexp": lambda on: on(rand(3, 4)).logcumsumexp(0),
-    "ldl": lambda on: torch.linalg.ldl_factor_ex(on(rand(2, 5, 5))),
-    "ldl, transposed": lambda on: torch.linalg.ldl_factor_ex(on(rand(5, 5)).t()),
-    "ldl, hermitian": lambda on: torch.linalg.ldl_factor_ex(on(rand(3, 3).cdouble()), hermitian=True),
-    "ldl, half": lambda on: torch.linalg.ldl_factor_ex(on(rand(3, 3).half())),
-    "ldl, singular": lambda on: torch.linalg.ldl_factor_ex(on(rand(3, 3) * 0), check_errors=True),
-    "ldl of nothing": lambda on: torch.linalg.ldl_factor_ex(on(rand(0, 3, 3))),
-    "ldl, not square": lambda on: torch.linalg.ldl_factor_ex(on(rand(3, 4))),
+    "ldl": lambda on: torch.linalg.ldl_factor_ex(on(rand(2, 5, 5)))[0],
+    "ldl, pivots": lambda on: torch.linalg.ldl_factor_ex(on(rand(2, 5, 5)))[1],
+    "ldl, transposed": lambda on: torch.linalg.ldl_factor_ex(on(rand(5, 5)).t())[0],
+    "ldl, hermitian": lambda on: torch.linalg.ldl_factor_ex(
+        on(rand(3, 3).cdouble()), hermitian=True
+    )[0],
+    "ldl, half": lambda on: torch.linalg.ldl_factor_ex(on(rand(3, 3).half()))[0],
+    "ldl, singular": lambda on: torch.linalg.ldl_factor_ex(on(rand(3, 3) * 0), check_errors=True)[
+        0
+    ],
+    "ldl of nothing": lambda on: torch.linalg.ldl_factor_ex(on(rand(0, 3, 3)))[0],
+    "ldl, not square": lambda on: torch.linalg.ldl_factor_ex(on(rand(3, 4)))[0],
     "tril": lambda on: on(rand(3, 4)).tril(1),
     "triu, transposed": lambda on: on(rand(2, 3, 4)).mT.triu(-1),
     "triu of bools": lambda on: (on(rand(3, 4)) > 0).triu(),

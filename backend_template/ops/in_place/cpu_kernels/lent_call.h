@@ -1,5 +1,5 @@
-// The boxed kernel under a fast path, for operators that unboxed_kernel is not for: those that write
-// a list, return no tensor, or tell the host something.
+// The boxed kernel under a fast path, for operators that unboxed_kernel is not for: those that
+// write a list, return no tensor, or tell the host something.
 #pragma once
 
 #include <ATen/core/boxing/KernelFunction.h>
