@@ -96,20 +96,24 @@ struct elementwise<Kernel, Operator, Result(Self, Others...)> {
 
   static Result run(Self self, Others... others) {
     if (is_ours(self) && ready(self)) {
-      at::Tensor result;
+      [[maybe_unused]] at::Tensor result;
       const auto try_with = [&](const auto&... adapted) {
         [[maybe_unused]] size_t i = 0;
         if (!fits(self, self) || !(fits_at(operator_of<Operator>, ++i, self, *adapted) && ...)) {
           return false;
         }
-        kernel_on_device<Kernel> kernel;
         if constexpr (in_place) {
           if (!(has_size_of(self, *adapted) && ...)) return false;
-          kernel.outputs.tensors[0] = self;
+          kernel_on_written<Kernel> kernel;
+          kernel.outputs.tensor = &self;
+          kernel.meta(self, *adapted...);
+          kernel.impl(self, *adapted..., self);
+        } else {
+          kernel_on_device<Kernel> kernel;
+          kernel.meta(self, *adapted...);
+          kernel.impl(self, *adapted..., kernel.outputs.tensors[0]);
+          result = std::move(kernel.outputs.tensors[0]);
         }
-        kernel.meta(self, *adapted...);
-        kernel.impl(self, *adapted..., kernel.outputs.tensors[0]);
-        result = std::move(kernel.outputs.tensors[0]);
         return true;
       };
       if (try_with(adapted(self, others)...)) {

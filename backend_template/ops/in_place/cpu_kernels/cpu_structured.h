@@ -59,6 +59,20 @@ struct device_outputs {
 template <class Kernel, size_t count = 1>
 using kernel_on_device = kernels::detail::with_outputs<Kernel, device_outputs<count>>;
 
+/// The result of a structured kernel with one, which is there: the tensor that an operator works on
+/// in place. Its sizes must be right. It outlives this, which does not count a reference.
+struct written_output {
+  const at::Tensor* tensor = nullptr;
+
+  void set(size_t /*index*/, at::IntArrayRef /*size*/, at::IntArrayRef /*stride*/,
+           const at::TensorOptions& /*options*/, bool /*exact_strides*/) const {}
+  const at::Tensor& at(size_t /*index*/) const { return *tensor; }
+};
+
+/// `Kernel`, whose result is `*outputs.tensor`.
+template <class Kernel>
+using kernel_on_written = kernels::detail::with_outputs<Kernel, written_output>;
+
 /// True if the CPU's kernels run on the device of `first` in place. Then it has also waited until
 /// the device's current stream is idle, as every CPU kernel must; that throws c10::Error while the
 /// stream is capturing. So call it last, when everything else fits.
