@@ -1,14 +1,30 @@
-// torch.<name>.set_fallback_mode and get_fallback_mode (outback/backend.h).
+// torch.<name>.set_fallback_mode and get_fallback_mode (outback/backend.h), and fallback_stats.
 #include <pybind11/pybind11.h>
 
 #include <string>
 
 #include "backend_template/module/device_module.h"
+#include "backend_template/ops/copies/fallback_counts.h"
 #include "backend_template/ops/copies/policy.h"
 
 namespace py = pybind11;
 
 namespace outback::python {
+namespace {
+
+py::dict fallback_stats() {
+  py::dict all;
+  for (const auto& [text, counts] : ops::all_fallback_counts()) {
+    py::dict of_one;
+    of_one["calls"] = counts->calls.load();
+    of_one["bytes_to_host"] = counts->bytes_to_host.load();
+    of_one["bytes_to_device"] = counts->bytes_to_device.load();
+    all[py::str(text)] = of_one;
+  }
+  return all;
+}
+
+}  // namespace
 
 void define_fallback(py::module_& module) {
   module.def(
@@ -26,6 +42,11 @@ Args:
   module.def(
       "get_fallback_mode", [] { return std::string(ops::name_of(get_fallback_mode())); },
       R"(The mode that `set_fallback_mode` sets: "allow", "warn" or "error".)");
+  module.def("fallback_stats", &fallback_stats,
+             R"(Which operators have run on the CPU over copies of their tensors since the process began.
+
+Of each, "calls", "bytes_to_host" and "bytes_to_device". Empty where the CPU, or the device's twin,
+reaches the device's memory. It is always counted.)");
 }
 
 }  // namespace outback::python

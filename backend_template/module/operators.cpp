@@ -11,7 +11,6 @@
 #include "backend_template/core/operators/call_notes.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/program_place.h"
-#include "backend_template/ops/copies/fallback_counts.h"
 #include "backend_template/ops/in_place/twin_target.h"
 #include "backend_template/ops/report/call_log.h"
 #include "backend_template/ops/report/call_watch.h"
@@ -73,15 +72,6 @@ py::tuple noted_outside() {
                         notes.copies, notes.waits);
 }
 
-py::dict counted_fallbacks() {
-  py::dict all;
-  for (const auto& [text, counts] : ops::all_fallback_counts()) {
-    all[py::str(text)] = py::make_tuple(counts->calls.load(), counts->bytes_to_host.load(),
-                                        counts->bytes_to_device.load());
-  }
-  return all;
-}
-
 // (name, overload, who) of each operator of a namespace.
 py::list providers_of(const std::string& name_space) {
   c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
@@ -105,7 +95,6 @@ void define_operators(py::module_& native) {
   native.def("end_recording", &ops::end_recording);
   native.def("logged_operators", &logged_operators);
   native.def("noted_outside_operators", &noted_outside);
-  native.def("fallbacks", &counted_fallbacks);
   native.def("wanted_report", &ops::wanted_report);
   native.def("are_places_wanted", &ops::are_places_wanted);
   native.def("providers", &providers_of, py::arg("name_space"));

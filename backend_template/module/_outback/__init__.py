@@ -62,8 +62,7 @@ class _Sources(ExecutionLoader):
 def publish(owner: ModuleType, *members: Any) -> None:
     """Makes functions and classes members of a module that users know: pickle names it."""
     for member in members:
-        is_of_device = owner is device_module and isinstance(member, type)
-        member.__module__ = f"torch.{name}" if is_of_device else owner.__name__
+        member.__module__ = owner.__name__
         setattr(owner, member.__name__, member)
 
 

@@ -167,9 +167,6 @@ def logged_operators() -> list[tuple[Any, ...]]:
 def noted_outside_operators() -> tuple[int, ...]:
     """The counts of bytes, copies and waits outside of operators since the process began."""
 
-def fallbacks() -> dict[str, tuple[int, int, int]]:
-    """Calls, bytes to the host and bytes to the device of each operator that ran over copies."""
-
 def wanted_report() -> str | None:
     """The file that OUTBACK_OPERATORS names."""
 

@@ -1,4 +1,4 @@
-"""torch.<name>.record_operators and fallback_stats: which operators ran, who served them, and what
+"""torch.<name>.record_operators: which operators ran, who served them, and what
 that took. The command `outback ops` shows what is written here."""
 
 import atexit
@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from . import _native, device_module, name, publish
+from . import _native, device_module, name
 
 SCHEMA = 1  # of the document: its fields may become more, and none changes under one number
 
@@ -177,14 +177,6 @@ class record_operators:
         return sorted(found.values(), key=lambda calls: -calls.own_ns)
 
 
-def fallback_stats() -> dict[str, dict[str, int]]:
-    """Which operators have run on the CPU over copies of their tensors since the process began: of
-    each, "calls", "bytes_to_host" and "bytes_to_device". Empty where the CPU, or the device's twin,
-    reaches the device's memory. It is always counted."""
-    names = ("calls", "bytes_to_host", "bytes_to_device")
-    return {op: dict(zip(names, counts, strict=True)) for op, counts in _native.fallbacks().items()}
-
-
 def providers(name_space: str = "aten") -> dict[str, str]:
     """Who would serve each overload of a namespace, by their names: "aten::add.Tensor"."""
     device_module.init()
@@ -334,4 +326,5 @@ def record_until_the_end() -> None:
         _record_until_the_end(file, _native.are_places_wanted())
 
 
-publish(device_module, record_operators, fallback_stats, OperatorRecord, OperatorCalls)
+for each in (record_operators, OperatorRecord, OperatorCalls):
+    each.__module__ = f"torch.{name}"  # which gives them to those who ask (surface.py)

@@ -1,6 +1,7 @@
 """The names of torch.<name> as a whole: its submodules, what it lists, and what it says of names
 that it does not have."""
 
+import functools
 import importlib
 import sys
 from collections.abc import Iterable
@@ -43,15 +44,20 @@ _LEFT_OUT = {
 
 
 # Names of operators.py, which is loaded when one is asked for: making its classes takes as long as
-# three other files do.
-_OF_OPERATORS = ("record_operators", "fallback_stats", "OperatorRecord", "OperatorCalls")
+# three other files do. They never become members: whoever has one replaced keeps his own.
+_OF_OPERATORS = ("record_operators", "OperatorRecord", "OperatorCalls")
+
+
+@functools.cache
+def _operators() -> ModuleType:
+    return importlib.import_module(f"{__package__}.operators")
 
 
 def _late_attribute(attribute: str) -> Any:
     """The module's __getattr__: what is loaded late, what has no fixed value, and the error for
     what is missing."""
     if attribute in _OF_OPERATORS:
-        return getattr(importlib.import_module(f"{__package__}.operators"), attribute)
+        return getattr(_operators(), attribute)
     if attribute == "_initialized":
         return device_module.is_initialized()
     if attribute == "default_generators":

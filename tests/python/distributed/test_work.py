@@ -191,7 +191,7 @@ def test_large_tensors_go_in_pieces(run_ranks):
     """Which nobody sees: one Work, with the tensor as its result."""
     run_ranks(
         """
-        # Four pieces, of unequal sizes.
+        # Four equal pieces, and what is left.
         numbers = torch.arange((16 << 20) + 3, dtype=torch.float32) * (rank + 1)
         x = numbers.to("acme")
         work = dist.all_reduce(x, async_op=True)
@@ -214,6 +214,19 @@ def test_large_tensors_go_in_pieces(run_ranks):
         with torch.no_grad():
             dist.all_reduce(leaf)
         assert leaf.is_leaf and leaf._version == 0 and leaf.detach().cpu().eq(2).all()
+        """
+    )
+
+
+def test_pieces_take_no_more_pinned_memory_than_the_tensor(run_ranks):
+    """To a power of two, as the allocator rounds what the last piece gets."""
+    run_ranks(
+        """
+        if torch.acme.get_device_properties(0).is_host_addressable:
+            return  # nothing is copied
+        x = torch.ones(9 << 18, device="acme")  # 9 MiB
+        dist.all_reduce(x)
+        assert torch.acme.host_memory_stats()["allocated_bytes.peak"] <= (9 << 20) + 4096
         """
     )
 
