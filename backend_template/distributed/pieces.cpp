@@ -28,8 +28,8 @@ std::vector<at::Tensor> pieces_of(const at::Tensor& tensor) {
   const int64_t numel = tensor.numel();
   const auto size = static_cast<int64_t>(bytes / tensor.element_size());
   for (int64_t first = 0; first < numel; first += size) {
-    pieces.push_back(tensor.as_strided({std::min(size, numel - first)}, {1},
-                                       tensor.storage_offset() + first));
+    pieces.push_back(
+        tensor.as_strided({std::min(size, numel - first)}, {1}, tensor.storage_offset() + first));
   }
   return pieces;
 }

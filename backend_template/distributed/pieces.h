@@ -10,8 +10,8 @@
 namespace outback::distributed {
 
 /// Returns `tensor`, whose elements lie close together, as one-dimensional tensors of equal size,
-/// but for the last one, over its memory, in its order. Returns the tensor itself if it is not large. The answer
-/// turns on the number of bytes alone, so that all processes divide alike.
+/// but for the last one, over its memory, in its order. Returns the tensor itself if it is not
+/// large. The answer turns on the number of bytes alone, so that all processes divide alike.
 std::vector<at::Tensor> pieces_of(const at::Tensor& tensor);
 
 }  // namespace outback::distributed

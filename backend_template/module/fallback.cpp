@@ -42,8 +42,9 @@ Args:
   module.def(
       "get_fallback_mode", [] { return std::string(ops::name_of(get_fallback_mode())); },
       R"(The mode that `set_fallback_mode` sets: "allow", "warn" or "error".)");
-  module.def("fallback_stats", &fallback_stats,
-             R"(Which operators have run on the CPU over copies of their tensors since the process began.
+  module.def(
+      "fallback_stats", &fallback_stats,
+      R"(Which operators have run on the CPU over copies of their tensors since the process began.
 
 Of each, "calls", "bytes_to_host" and "bytes_to_device". Empty where the CPU, or the device's twin,
 reaches the device's memory. It is always counted.)");

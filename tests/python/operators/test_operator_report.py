@@ -379,3 +379,25 @@ def test_the_command_shows_what_a_program_called(tmp_path):
     )
     assert told.returncode == 0, told
     assert re.search(rf"1  {SERVED} +float32  aten::neg\(Tensor self\) -> Tensor\n", told.stdout)
+
+
+def test_the_report_is_loaded_when_somebody_asks_for_it(run_python):
+    """And stays out of the module's members, which programs replace and go through."""
+    run_python(
+        """
+        import pickle, sys
+        import torch, torch_acme
+        acme = torch.acme
+        file = f"{acme._outback.__name__}.operators"
+        assert file not in sys.modules
+        names = {"record_operators", "OperatorRecord", "OperatorCalls"}
+        assert names <= set(dir(acme)) & set(acme.__all__)
+        acme.OperatorCalls = "mine"
+        for _ in vars(acme):
+            assert acme.OperatorRecord.__module__ == "torch.acme"
+        assert file in sys.modules and acme.OperatorCalls == "mine"
+        del acme.OperatorCalls
+        calls = acme.OperatorCalls("aten::add", "Tensor", "float32", "own", "")
+        assert pickle.loads(pickle.dumps(calls)) == calls
+        """
+    )
