@@ -45,9 +45,10 @@ using index_list = c10::List<std::optional<at::Tensor>>;
 // user of a wait, since a mask's result has a size that only its elements tell.
 bool takes_pointers(const at::Tensor& self, const index_list& indices) {
   const at::IOptTensorListRef given(indices);
-  const bool are_indices = std::all_of(given.begin(), given.end(), [&](at::OptionalTensorRef each) {
-    return !each.has_value() || (each->scalar_type() == c10::kLong && is_index_of(self, *each));
-  });
+  const bool are_indices =
+      std::all_of(given.begin(), given.end(), [&](const at::OptionalTensorRef& each) {
+        return !each.has_value() || (each->scalar_type() == c10::kLong && is_index_of(self, *each));
+      });
   return are_indices && !is_watched() && is_ours(self) && is_like(self, self) && ready(self);
 }
 
