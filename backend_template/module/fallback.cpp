@@ -1,6 +1,9 @@
 // torch.<name>.set_fallback_mode and get_fallback_mode (outback/backend.h), and fallback_stats.
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 
+#include <cstdint>
+#include <map>
 #include <string>
 
 #include "backend_template/module/device_module.h"
@@ -12,14 +15,14 @@ namespace py = pybind11;
 namespace outback::python {
 namespace {
 
-py::dict fallback_stats() {
-  py::dict all;
+using counts_by_name = std::map<std::string, uint64_t>;
+
+std::map<std::string, counts_by_name> fallback_stats() {
+  std::map<std::string, counts_by_name> all;
   for (const auto& [text, counts] : ops::all_fallback_counts()) {
-    py::dict of_one;
-    of_one["calls"] = counts->calls.load();
-    of_one["bytes_to_host"] = counts->bytes_to_host.load();
-    of_one["bytes_to_device"] = counts->bytes_to_device.load();
-    all[py::str(text)] = of_one;
+    all[text] = {{"calls", counts->calls},
+                 {"bytes_to_host", counts->bytes_to_host},
+                 {"bytes_to_device", counts->bytes_to_device}};
   }
   return all;
 }
@@ -46,8 +49,8 @@ Args:
       "fallback_stats", &fallback_stats,
       R"(Which operators have run on the CPU over copies of their tensors since the process began.
 
-Of each, "calls", "bytes_to_host" and "bytes_to_device". Empty where the CPU, or the device's twin,
-reaches the device's memory. It is always counted.)");
+Of each, "calls", "bytes_to_host" and "bytes_to_device". Empty where the CPU, or the device's
+twin, reaches the device's memory. It is always counted.)");
 }
 
 }  // namespace outback::python

@@ -519,9 +519,10 @@ def empty_cache() -> None:
     """Gives cached memory that no tensor uses back."""
 
 def fallback_stats() -> dict[str, dict[str, int]]:
-    """Which operators have run on the CPU over copies of their tensors since the process began: of
-    each, "calls", "bytes_to_host" and "bytes_to_device". Empty where the CPU, or the device's twin,
-    reaches the device's memory. It is always counted.
+    """Which operators have run on the CPU over copies of their tensors since the process began.
+
+    Of each, "calls", "bytes_to_host" and "bytes_to_device". Empty where the CPU, or the device's
+    twin, reaches the device's memory. It is always counted.
     """
 
 def from_cuda(tensor: torch.Tensor) -> torch.Tensor:
