@@ -22,8 +22,8 @@ struct lent_call<Operator, Result(Arguments...)> {
   static Result run(Arguments... arguments) {
     static const auto& kernel =
         *new c10::KernelFunction(boxed_kernel(c10::DispatchKey::Dense));  // leaked: may run at exit
-    static const c10::OperatorHandle op =
-        registrar::find(Operator::name + 6, Operator::overload_name).value();
+    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): torch has what at::_ops has
+    static const auto op = *registrar::find(Operator::name + 6, Operator::overload_name);
     return kernel.call<Result, Arguments...>(op, c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
                                              std::forward<Arguments>(arguments)...);
   }
