@@ -74,6 +74,10 @@ class registrar {
     return c10::Dispatcher::singleton().findSchema({std::string("aten::") + name, overload});
   }
 
+  /// All operators that have a schema, of every namespace. A handle is void once its operator is
+  /// deregistered, so nobody keeps them.
+  static std::vector<c10::OperatorHandle> all_operators();
+
   /// True if the dispatcher calls a registrar's kernel for the operator on the device's dense
   /// tensors. False once a vendor has replaced it, which is seen when the process has loaded
   /// another library since the last call: a kernel that Python registers is not seen after the

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "backend_template/core/twin/twin.h"
 #include "backend_template/distributed/registrations.h"
 #include "backend_template/module/at_exit.h"
 #include "backend_template/module/device_module.h"
@@ -68,7 +69,7 @@ void register_in_python(py::module_& module, const backend_options& options) {
   python::part("autograd").attr("teach")();
   python::part("reducers").attr("register")();
   python::part("data_parallel").attr("register")();
-  python::part("recurrent").attr("register")();
+  if (core::may_have_twins()) python::part("recurrent").attr("register")();
   python::part("compilers").attr("register")();
 #ifdef OUTBACK_HAS_DISTRIBUTED  // not in a torch that was built without torch.distributed
   distributed::register_sparse_kernels();

@@ -140,11 +140,10 @@ def _is_bound() -> bool:
 def _leave_default_to_vendors() -> None:
     """A group that a vendor registers for the device later becomes the device's default."""
     original = dist.Backend.register_backend
-    arguments = inspect.signature(original)
 
     @functools.wraps(original)
     def register_backend(*args: Any, **kwargs: Any) -> None:
-        given = arguments.bind(*args, **kwargs)
+        given = inspect.signature(original).bind(*args, **kwargs)
         devices = given.arguments.get("devices")
         if isinstance(devices, str):  # torch would take its letters for devices
             given.arguments["devices"] = devices = [devices]

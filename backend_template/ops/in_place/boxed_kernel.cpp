@@ -329,31 +329,28 @@ void register_boxed_kernels(registrar& to) {
     keys_of_targets = keys_of_targets | c10::DispatchKeySet(twin->backend);
   }
   for (const DispatchKey layout : layouts) keys_of_targets = keys_of_targets.add(layout);
-  c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
-  for (const c10::OperatorName& name : dispatcher.getAllOpNames()) {
-    if (name.getNamespace() != "aten") continue;
-    const auto op = dispatcher.findSchema(name);
-    if (!op) continue;
-    const bool dense_on_pointers = is_composed_on_pointers(*op);
+  for (const c10::OperatorHandle& op : registrar::all_operators()) {
+    if (op.operator_name().getNamespace() != "aten") continue;
+    const bool dense_on_pointers = is_composed_on_pointers(op);
     // Every second one, and importing the backend goes through all.
-    if (!dense_on_pointers && !op->hasKernelForAnyDispatchKey(keys_of_targets)) continue;
-    const bool is_composed = op->hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd);
+    if (!dense_on_pointers && !op.hasKernelForAnyDispatchKey(keys_of_targets)) continue;
+    const bool is_composed = op.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd);
     for (const DispatchKey layout : layouts) {
       const bool on_pointers = layout == DispatchKey::Dense && dense_on_pointers;
-      const bool for_twins_alone = !on_pointers && is_for_twins_alone(*op, layout);
-      if (!for_twins_alone && !on_pointers && !op->hasKernelForDispatchKey(cpu_target.key(layout)))
+      const bool for_twins_alone = !on_pointers && is_for_twins_alone(op, layout);
+      if (!for_twins_alone && !on_pointers && !op.hasKernelForDispatchKey(cpu_target.key(layout)))
         continue;
       if (is_composed && on_pointers) {
-        to.add_boxed(*op, DispatchKey::AutogradPrivateUse1, c10::KernelFunction::makeFallthrough());
+        to.add_boxed(op, DispatchKey::AutogradPrivateUse1, c10::KernelFunction::makeFallthrough());
       } else if (is_composed && layout != DispatchKey::NestedTensor) {
         if (!for_twins_alone) continue;
         to.add_boxed(
-            *op, DispatchKey::AutogradPrivateUse1,
+            op, DispatchKey::AutogradPrivateUse1,
             c10::KernelFunction::makeFromBoxedFunctor(std::make_unique<derivative_of_one>()));
       }
       const DispatchKey ours =
           c10::toRuntimePerBackendFunctionalityKey(layout, c10::BackendComponent::PrivateUse1Bit);
-      to.add_boxed(*op, ours, make_kernel(layout, for_twins_alone));
+      to.add_boxed(op, ours, make_kernel(layout, for_twins_alone));
     }
   }
 }
