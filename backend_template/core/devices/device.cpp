@@ -43,6 +43,12 @@ bool is_count(int64_t index) noexcept {
   return index >= 0 && index < device_count();
 }
 
+// True if the device is the calling thread's, and the driver knows: so it is for most of the guards
+// that stand around each operator.
+bool is_here(c10::DeviceIndex index) noexcept {
+  return index >= 0 && device_here.current == index && device_here.told == index;
+}
+
 // Tells the driver which device the calling thread uses, if the runtime has a slot for that and the
 // driver does not know it already. Before the start it only notes that the driver has to be told,
 // since setting a device must not start the driver.
@@ -138,13 +144,14 @@ void refuse_index(std::string_view text) {
 }
 
 void set_device(c10::DeviceIndex index) {
+  if (C10_LIKELY(is_here(index))) return;
   check_index(index);
   check(select(index), "device_state.select", index);
   device_here.current = index;
 }
 
 void set_device_unchecked(c10::DeviceIndex index) noexcept {
-  if (!is_count(index)) return;
+  if (C10_LIKELY(is_here(index)) || !is_count(index)) return;
   // The device becomes current even if the driver refuses it: a caller who restores a device must
   // not be left on another one. Nothing of core depends on the driver's idea, since every slot
   // takes its device.

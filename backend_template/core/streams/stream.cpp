@@ -34,6 +34,14 @@ void refuse_if_captured(const c10::Stream& stream) {
       "torch.compile makes for the CPU's memory");
 }
 
+// True if the stream is current on its device, in the calling thread. Not for a device with a twin,
+// where the twin's library knows.
+bool is_current(const c10::Stream& stream) {
+  const c10::DeviceIndex device = stream.device_index();
+  return stream.device_type() == device_type && device >= 0 && device < device_count() &&
+         !started_twin_of(device) && current_ids[device] == stream.id();
+}
+
 void wait_for(stream_state& state, const c10::Stream& stream) {
   refuse_if_captured(stream);
   const c10::DeviceIndex device = stream.device_index();
@@ -82,6 +90,8 @@ c10::StreamId current_stream_id(c10::DeviceIndex device) noexcept {
 }
 
 c10::Stream exchange_stream(c10::Stream stream) {
+  // Autograd calls this twice for each node, and nearly always it is so.
+  if (C10_LIKELY(is_current(stream))) return stream;
   if (const auto theirs = twins_stream(stream)) {
     const c10::Stream before = guard_of(theirs->device()).exchangeStream(*theirs);
     return make_stream(stream.device_index(), before.id());
