@@ -12,6 +12,15 @@ def rand(*size, dtype=torch.float32):
     return torch.randn(size, generator=generator).to(dtype)
 
 
+def layer_norm_backward(on, *shape, normalized=(4,), weight=True, bias=True, wanted=(1, 1, 1)):
+    x, gradient, rows = rand(*shape), rand(*shape) + 1, rand(*shape[:-1], 1)
+    made = torch.ops.aten.native_layer_norm_backward(
+        on(gradient), on(x), normalized, on(rows), on(rows.abs()),
+        on(rand(*normalized)) if weight else None, on(rand(*normalized)) if bias else None, wanted,
+    )  # fmt: skip
+    return torch.cat([tensor.flatten() for tensor in made if tensor is not None])
+
+
 # Each takes the function that puts its tensors where they are to be.
 CALLS = {
     "mm": lambda on: on(rand(3, 4)) @ on(rand(4, 5)),
@@ -77,6 +86,16 @@ CALLS = {
     "layer_norm, two dtypes": lambda on: F.layer_norm(
         on(rand(3, 4).bfloat16()), (4,), on(rand(4)), on(rand(4))
     ),
+    "layer_norm backward": lambda on: layer_norm_backward(on, 3, 4),
+    "layer_norm backward, alone": lambda on: layer_norm_backward(
+        on, 2, 3, 4, weight=False, bias=False, wanted=(1, 0, 0)
+    ),
+    "layer_norm backward, weight": lambda on: layer_norm_backward(on, 3, 4, wanted=(0, 1, 0)),
+    "layer_norm backward, bias": lambda on: layer_norm_backward(on, 3, 4, wanted=(0, 0, 1)),
+    "layer_norm backward, two": lambda on: layer_norm_backward(on, 2, 3, 4, normalized=(3, 4)),
+    "layer_norm backward, nothing": lambda on: layer_norm_backward(on, 0, 4),
+    "layer_norm backward, sizes": lambda on: layer_norm_backward(on, 3, 4, normalized=(5,)),
+    "layer_norm backward of no weight": lambda on: layer_norm_backward(on, 3, 4, weight=False),
     "layer_norm, sizes": lambda on: F.layer_norm(on(rand(3, 4)), (5,)),
     "layer_norm, nothing": lambda on: F.layer_norm(on(rand(0, 4)), (4,)),
     "index_select": lambda on: on(rand(3, 4)).index_select(1, on(torch.tensor([3, 0, 0]))),
