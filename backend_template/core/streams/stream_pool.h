@@ -66,11 +66,14 @@ struct device_streams {
   std::map<void*, c10::StreamId> external;  // by the driver's handle; guarded by create_mutex
 };
 
+namespace detail {
+inline constinit std::array<std::atomic<device_streams*>, max_devices> streams_by_device{};
+}  // namespace detail
+
 /// Returns those of a valid index. Never destroyed, with all they hold: the destructors of tensors
 /// use streams after main(). Thread-safe, as all functions here are.
 inline device_streams& streams_of(c10::DeviceIndex device) {
-  static auto& all = *new std::array<std::atomic<device_streams*>, max_devices>{};
-  auto& slot = all[device];
+  auto& slot = detail::streams_by_device[device];
   device_streams* streams = slot.load(std::memory_order_acquire);
   if (C10_LIKELY(streams != nullptr)) return *streams;
   auto made = std::make_unique<device_streams>();

@@ -46,6 +46,11 @@ void add_elementwise(registrar& to) {
   (to.add<Operators, &elementwise<Kernel, Operators>::run>(), ...);
 }
 
+template <class Kernel, class... Operators>
+void add_elementwise_out(registrar& to) {
+  (to.add<Operators, &elementwise_out<Kernel, Operators>::run>(), ...);
+}
+
 // x < 2: the number in the dtype of x, and then x < y.
 template <class Kernel, class OfTensors, class Operator>
 at::Tensor compare(const at::Tensor& self, const at::Scalar& other) {
@@ -179,6 +184,12 @@ void register_elementwise(registrar& to) {
   add_elementwise<structured_sub_out, ops::sub_Tensor, ops::sub__Tensor>(to);
   add_elementwise<structured_div_out, ops::div_Tensor, ops::div__Tensor>(to);
   add_elementwise<structured_div_out_mode, ops::div_Tensor_mode, ops::div__Tensor_mode>(to);
+  add_elementwise_out<structured_ufunc_add_CPU, ops::add_out>(to);
+  add_elementwise_out<structured_sub_out, ops::sub_out>(to);
+  add_elementwise_out<structured_mul_out, ops::mul_out>(to);
+  add_elementwise_out<structured_div_out, ops::div_out>(to);
+  add_elementwise_out<structured_maximum_out, ops::maximum_out>(to);
+  add_elementwise_out<structured_minimum_out, ops::minimum_out>(to);
   // Not structured, but a TensorIterator over a stub; or made of such operators.
   add_native<ops::angle, &angle>(to);
   add_native<ops::complex, &from_parts<complex_out>>(to);
@@ -201,8 +212,10 @@ void register_elementwise(registrar& to) {
   add_elementwise<structured_clamp_out, ops::clamp, ops::clamp_>(to);
   add_elementwise<structured_clamp_Tensor_out, ops::clamp_Tensor, ops::clamp__Tensor>(to);
   // They call the stubs of maximum and minimum.
-  add_elementwise<structured_clamp_max_Tensor_out, ops::clamp_max_Tensor>(to);
-  add_elementwise<structured_clamp_min_Tensor_out, ops::clamp_min_Tensor>(to);
+  add_elementwise<structured_clamp_max_Tensor_out, ops::clamp_max_Tensor, ops::clamp_max__Tensor>(
+      to);
+  add_elementwise<structured_clamp_min_Tensor_out, ops::clamp_min_Tensor, ops::clamp_min__Tensor>(
+      to);
   to.add<&relu>("relu");
   to.add<&relu_>("relu_");
   add_elementwise<structured_clamp_out, ops::hardtanh, ops::hardtanh_>(to);  // but for integers

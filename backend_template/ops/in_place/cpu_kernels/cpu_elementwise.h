@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -125,6 +126,50 @@ struct elementwise<Kernel, Operator, Result(Self, Others...)> {
       }
     }
     return unboxed_kernel<Operator>::run(self, std::forward<Others>(others)...);
+  }
+};
+
+/// True if `argument` is a tensor on the device of `out`, and of its sizes.
+inline bool gives_size_of(const at::Tensor& out, const at::Tensor& argument) {
+  return argument.device() == out.device() && argument.sizes() == out.sizes();
+}
+
+template <class Other>
+bool gives_size_of(const at::Tensor& /*out*/, const Other& /*not a tensor*/) {
+  return false;
+}
+
+/// The same for a variant with an out=, the last argument, which needs no resize. torch composes
+/// operators in place of it: `x *= 2` is mul.out(2, x, out=x).
+template <class Kernel, class Operator, class Signature = typename Operator::schema>
+struct elementwise_out;
+
+template <class Kernel, class Operator, class... Arguments>
+struct elementwise_out<Kernel, Operator, at::Tensor&(Arguments...)> {
+  static at::Tensor& run(Arguments... arguments) {
+    const auto all = std::tie(arguments...);
+    at::Tensor& out = std::get<sizeof...(Arguments) - 1>(all);
+    const bool is_done = is_ours(out) && fits(out, out) && ready(out) &&
+                         run_on(out, all, std::make_index_sequence<sizeof...(Arguments) - 1>());
+    return is_done ? out : unboxed_kernel<Operator>::run(std::forward<Arguments>(arguments)...);
+  }
+
+ private:
+  template <class All, size_t... places>
+  static bool run_on(at::Tensor& out, const All& all, std::index_sequence<places...> /*inputs*/) {
+    if (!(gives_size_of(out, std::get<places>(all)) || ...)) return false;
+    const auto try_with = [&](const auto&... adapted) {
+      if (!((fits_at(operator_of<Operator>, places, out, *adapted) && has_size_of(out, *adapted)) &&
+            ...)) {
+        return false;
+      }
+      kernel_on_written<Kernel> kernel;
+      kernel.outputs.tensor = &out;
+      kernel.meta(*adapted...);
+      kernel.impl(*adapted..., out);
+      return true;
+    };
+    return try_with(adapted(out, std::get<places>(all))...);
   }
 };
 
