@@ -173,6 +173,10 @@ def _items() -> dict[str, tuple[Callable[[torch.device], Callable], float | None
         for kind in (torch.optim.AdamW, torch.optim.SGD)
         for form in ("fused", "foreach")
     }
+    steps[f"SGD, momentum, foreach, {PARAMETERS} parameters"] = (
+        _optimizer(torch.optim.SGD, momentum=0.9, foreach=True),
+        OPTIMIZER_LIMIT,
+    )
     return {
         **recurrent,
         **steps,

@@ -22,9 +22,10 @@ print(middle - start, time.perf_counter() - middle)
 
 
 def sections(backend: Backend, processes: int) -> list[Section]:
-    # Without autoload, or `import torch` would bring the backend along. With bytecode, as pip leaves
-    # a package.
-    environment = os.environ | {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "PYTHONDONTWRITEBYTECODE": ""}
+    # Without autoload, or `import torch` would bring the backend along. With bytecode, which pip
+    # makes too.
+    settings = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "PYTHONDONTWRITEBYTECODE": ""}
+    environment = os.environ | settings
     program = [sys.executable, "-c", _PROGRAM.format(package=backend.package)]
     times = []
     for _ in range(processes + 1):

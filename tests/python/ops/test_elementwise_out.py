@@ -47,8 +47,12 @@ CALLS = {
     "to double": lambda op, on: op(on(rand(3)), on(rand(3)), out=on(torch.zeros(3).double())),
     "to integers": lambda op, on: op(on(rand(3)), on(rand(3)), out=on(torch.zeros(3).int())),
     "of double": lambda op, on: op(on(rand(3).double()), on(rand(3)), out=on(torch.zeros(3))),
-    "integers": lambda op, on: op(on(rand(3).int()), on(rand(3).int()), out=on(torch.zeros(3).int())),
-    "half": lambda op, on: op(on(rand(3).half()), on(rand(3).half()), out=on(torch.zeros(3).half())),
+    "integers": lambda op, on: op(
+        on(rand(3).int()), on(rand(3).int()), out=on(torch.zeros(3).int())
+    ),
+    "half": lambda op, on: op(
+        on(rand(3).half()), on(rand(3).half()), out=on(torch.zeros(3).half())
+    ),
     "complex": lambda op, on: op(
         on(rand(3).cfloat()).conj(), on(rand(3).cfloat()), out=on(torch.zeros(3).cfloat())
     ),
