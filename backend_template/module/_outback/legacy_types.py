@@ -2,7 +2,6 @@
 torch.<name>.FloatStorage and so on.
 
 torch.set_default_tensor_type does not accept them: it takes only types that torch made itself.
-The device module loads this file when one of them is asked for (surface.py).
 """
 
 from collections.abc import Callable
@@ -10,7 +9,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from . import _native, name
+from . import _native, device_module, name
 
 _MODULE = f"torch.{name}"
 _STORAGES = {
@@ -68,29 +67,30 @@ _REFUSED = ("from_buffer", "_new_with_weak_ptr", "_new_shared_filename")
 
 
 def _make(suffix: str, base: type, doc: str, dtypes: dict[str, torch.dtype], **members: Any) -> Any:
-    """Makes a class for each dtype, a member of this file, and yields it."""
+    """Makes a class for each dtype, and yields it when it is a member of the device module."""
     for prefix, dtype in dtypes.items():
         body = {"__module__": _MODULE, "__doc__": doc, "dtype": dtype, **members}
         made = type(base)(prefix + suffix, (base,), body)
-        globals()[made.__name__] = made
+        setattr(device_module, made.__name__, made)
         yield made
 
 
-for _storage in _make(
-    "Storage",
-    torch.storage._LegacyStorage,
-    "A typed storage on the device. Deprecated, as all of them: see torch.UntypedStorage.",
-    _STORAGES,
-    **{method: classmethod(_refused(method)) for method in _REFUSED},
-):
-    _storage._dtype = _storage.dtype
-    torch._storage_classes.add(_storage)
-for _tensor in _make(
-    "Tensor",
-    _TensorType,
-    "The type of tensors on the device with this dtype: for isinstance() and tensor.type(). "
-    "See torch.tensor.",
-    _TENSORS,
-):
-    # Tensor.type(torch.<name>.FloatTensor) reads the name that C sees, and expects it so.
-    _native.qualify_name(_tensor)
+def define() -> None:
+    for storage in _make(
+        "Storage",
+        torch.storage._LegacyStorage,
+        "A typed storage on the device. Deprecated, as all of them: see torch.UntypedStorage.",
+        _STORAGES,
+        **{method: classmethod(_refused(method)) for method in _REFUSED},
+    ):
+        storage._dtype = storage.dtype
+        torch._storage_classes.add(storage)
+    for tensor in _make(
+        "Tensor",
+        _TensorType,
+        "The type of tensors on the device with this dtype: for isinstance() and tensor.type(). "
+        "See torch.tensor.",
+        _TENSORS,
+    ):
+        # Tensor.type(torch.<name>.FloatTensor) reads the name that C sees, and expects it so.
+        _native.qualify_name(tensor)

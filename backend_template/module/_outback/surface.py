@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from . import _native, amp, device_module, graphs, memory, name, publish, random
+from . import _native, amp, device_module, graphs, legacy_types, memory, name, publish, random
 
 _MODULE = f"torch.{name}"
 
@@ -43,27 +43,21 @@ _LEFT_OUT = {
 }
 
 
-# What is loaded when a name of it is asked for, by the name, since making the classes of these two
-# files takes longer than the others do. They never become members: whoever has one replaced keeps
-# his own.
-_REAL = ("BFloat16", "Bool", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")
-_LATE = {
-    **dict.fromkeys(("record_operators", "OperatorRecord", "OperatorCalls"), "operators"),
-    **{f"{dtype}Tensor": "legacy_types" for dtype in _REAL},
-    **{f"{dtype}Storage": "legacy_types" for dtype in (*_REAL, "ComplexDouble", "ComplexFloat")},
-}
+# Names of operators.py, which is loaded when one is asked for: making its classes takes as long as
+# three other files do. They never become members: whoever has one replaced keeps his own.
+_OF_OPERATORS = ("record_operators", "OperatorRecord", "OperatorCalls")
 
 
 @functools.cache
-def _late_part(part: str) -> ModuleType:
-    return importlib.import_module(f"{__package__}.{part}")
+def _operators() -> ModuleType:
+    return importlib.import_module(f"{__package__}.operators")
 
 
 def _late_attribute(attribute: str) -> Any:
     """The module's __getattr__: what is loaded late, what has no fixed value, and the error for
     what is missing."""
-    if attribute in _LATE:
-        return getattr(_late_part(_LATE[attribute]), attribute)
+    if attribute in _OF_OPERATORS:
+        return getattr(_operators(), attribute)
     if attribute == "_initialized":
         return device_module.is_initialized()
     if attribute == "default_generators":
@@ -74,7 +68,7 @@ def _late_attribute(attribute: str) -> Any:
 
 
 def _all_names() -> list[str]:
-    return sorted({*vars(device_module), *_LATE, "default_generators", "_initialized"})
+    return sorted({*vars(device_module), *_OF_OPERATORS, "default_generators", "_initialized"})
 
 
 def add_submodule(part: str, doc: str) -> ModuleType:
@@ -126,6 +120,7 @@ def _is_of_streams(member: Any) -> bool:
 
 def define() -> None:
     """After all other definitions."""
+    legacy_types.define()
     # By its own name, and by the one that code written for torch.cuda uses.
     publish(device_module, graphs.DeviceGraph)
     device_module.CUDAGraph = graphs.DeviceGraph
@@ -151,7 +146,7 @@ def define() -> None:
     amp.define(add_submodule("amp", "torch.amp's names, with the device filled in already."))
     _add_sanitizer()
     public = [each for each in members if not each.startswith("_")]
-    device_module.__all__ = [*public, *_LATE, "default_generators"]
+    device_module.__all__ = [*public, *_OF_OPERATORS, "default_generators"]
     # torch's own classes, which torch.cuda has under these names too.
     device_module.OutOfMemoryError = torch.OutOfMemoryError
     device_module.AcceleratorError = torch.AcceleratorError

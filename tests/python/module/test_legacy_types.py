@@ -81,26 +81,3 @@ def test_storages_are_filled_moved_and_saved():
 def test_what_needs_host_memory_is_refused(name):
     with pytest.raises(RuntimeError, match=f"{name}: Not available for acme storage"):
         getattr(torch.acme.FloatStorage, name)(b"")
-
-
-def test_the_types_are_made_when_somebody_asks_for_one(run_python):
-    """Making two dozen classes takes as long as much of the import. They are what the device module
-    lists, and none of its members."""
-    run_python(
-        """
-        import pickle, sys
-        import torch, torch_acme
-        acme = torch.acme
-        file = f"{acme._outback.__name__}.legacy_types"
-        kinds = ("Tensor", "Storage")
-        listed = {name for name in acme.__all__ if name.endswith(kinds)}
-        assert listed == {name for name in torch.cuda.__all__ if name.endswith(kinds)}
-        assert file not in sys.modules
-        acme.IntTensor = "mine"
-        assert pickle.loads(pickle.dumps(acme.LongTensor)) is acme.LongTensor
-        assert file in sys.modules and acme.IntTensor == "mine" and "LongTensor" not in vars(acme)
-        del acme.IntTensor
-        assert acme.IntTensor.dtype is torch.int32
-        assert listed <= set(vars(sys.modules[file]))
-        """
-    )
