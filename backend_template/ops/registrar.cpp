@@ -44,8 +44,8 @@ class collector final : public c10::OpRegistrationListener {
 
 }  // namespace
 
-// A listener is told at once of those that are there. The other way, a copy of all names and a
-// search for each, takes a tenth of what importing the backend does.
+// A listener is told at once of those that are there. The other way is a copy of all names and a
+// search for each.
 std::vector<c10::OperatorHandle> registrar::all_operators() {
   std::vector<c10::OperatorHandle> all;
   c10::Dispatcher::singleton().addRegistrationListener(std::make_unique<collector>(all));
