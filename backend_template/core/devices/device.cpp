@@ -165,12 +165,6 @@ c10::DeviceIndex exchange_device(c10::DeviceIndex index) {
   return before;
 }
 
-c10::DeviceIndex resolve_index(c10::DeviceIndex index) {
-  if (index < 0) return device_here.current;
-  check_index(index);
-  return index;
-}
-
 const outback_device_info& device_info(c10::DeviceIndex index) {
   ensure_started();
   check_index(index);

@@ -106,7 +106,11 @@ c10::DeviceIndex exchange_device(c10::DeviceIndex index);
 
 /// Returns `index`, or the current device for a negative index. Throws what `check_index` throws
 /// for an index beyond the last device.
-c10::DeviceIndex resolve_index(c10::DeviceIndex index);
+inline c10::DeviceIndex resolve_index(c10::DeviceIndex index) {
+  if (index < 0) return current_device();
+  check_index(index);
+  return index;
+}
 
 /// Returns what the runtime says of the device (slot device_info). The first call asks the runtime,
 /// checks the result and keeps it; the reference is valid until the process ends.

@@ -54,6 +54,10 @@ void keep_backward_in_this_thread() {
   c10::AutogradState::get_tls_state().set_multithreading_enabled(false);
 }
 
+[[noreturn]] C10_NOINLINE void refuse_other_type(c10::Device device) {
+  TORCH_CHECK(false, "expected a ", backend_name(), " device, got ", device);
+}
+
 class guard final : public c10::impl::DeviceGuardImplInterface {
  public:
   c10::DeviceType type() const override { return device_type; }
@@ -170,8 +174,7 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
 
  private:
   static c10::DeviceIndex index_of(c10::Device device) {
-    TORCH_CHECK(device.type() == device_type, "expected a ", backend_name(), " device, got ",
-                device);
+    if (C10_UNLIKELY(device.type() != device_type)) refuse_other_type(device);
     return device.index();
   }
 };

@@ -39,7 +39,15 @@ void refuse_if_captured(const c10::Stream& stream) {
 bool is_current(const c10::Stream& stream) {
   const c10::DeviceIndex device = stream.device_index();
   return stream.device_type() == device_type && device >= 0 && device < device_count() &&
-         !started_twin_of(device) && current_ids[device] == stream.id();
+         is_known_to_have_no_twin(device) && current_ids[device] == stream.id();
+}
+
+// Before the start the default stream is current.
+C10_NOINLINE c10::Stream current_stream_of_any(c10::DeviceIndex index) {
+  if (const auto twin = started_twin_of(index)) {
+    return make_stream(index, guard_of(*twin).getStream(*twin).id());
+  }
+  return make_stream(index, current_ids[index]);
 }
 
 void wait_for(stream_state& state, const c10::Stream& stream) {
@@ -79,9 +87,7 @@ c10::Stream default_stream(c10::DeviceIndex device) {
 
 c10::Stream current_stream(c10::DeviceIndex device) {
   const c10::DeviceIndex index = resolve_index(device);
-  if (const auto twin = started_twin_of(index)) {
-    return make_stream(index, guard_of(*twin).getStream(*twin).id());
-  }
+  if (C10_UNLIKELY(!is_known_to_have_no_twin(index))) return current_stream_of_any(index);
   return make_stream(index, current_ids[index]);
 }
 
@@ -134,8 +140,11 @@ void mark_busy(const c10::Stream& stream) {
 }
 
 void drain(c10::DeviceIndex device) {
-  if (const auto twin = twin_of(device)) {
-    return wait_for_twins(guard_of(*twin).getStream(*twin), device);
+  ensure_started();
+  if (C10_UNLIKELY(!is_known_to_have_no_twin(device))) {
+    if (const auto twin = twin_of(device)) {
+      return wait_for_twins(guard_of(*twin).getStream(*twin), device);
+    }
   }
   device_streams& streams = streams_of(device);
   const c10::StreamId id = current_ids[device];
@@ -249,6 +258,19 @@ bool is_idle(const c10::Stream& stream) noexcept {
     return false;
   }
   return state == nullptr || state->idle();
+}
+
+bool is_done(const c10::Stream& stream) {
+  if (C10_LIKELY(is_idle(stream))) return true;
+  const stream_state* state = find_stream(stream);
+  const c10::DeviceIndex device = stream.device_index();
+  const outback_streams* streams = runtime().streams;
+  if (state == nullptr || streams == nullptr || !is_started() || is_known_to_have_twin(device) ||
+      any_capture(device)) {
+    return false;
+  }
+  return check_ready(streams->query(runtime().self, device, state->handle), "streams.query",
+                     device);
 }
 
 }  // namespace outback::core

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "backend_template/core/devices/lazy_start.h"
@@ -51,6 +52,17 @@ int ask_priorities(c10::DeviceIndex device) {
 }
 
 }  // namespace
+
+device_streams& detail::make_streams_of(c10::DeviceIndex device) {
+  auto made = std::make_unique<device_streams>();
+  device_streams* streams = nullptr;
+  // If another thread was quicker, `streams` is that thread's object now, and `made` dies.
+  if (streams_by_device[device].compare_exchange_strong(streams, made.get(),
+                                                        std::memory_order_acq_rel)) {
+    streams = made.release();
+  }
+  return *streams;
+}
 
 stream_state* find_stream(const c10::Stream& stream) noexcept {
   const c10::DeviceIndex device = stream.device_index();

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <mutex>
 
 #include "backend_template/core/devices/device.h"
@@ -68,19 +67,16 @@ struct device_streams {
 
 namespace detail {
 inline constinit std::array<std::atomic<device_streams*>, max_devices> streams_by_device{};
+
+// The slow path of `streams_of`.
+device_streams& make_streams_of(c10::DeviceIndex device);
 }  // namespace detail
 
 /// Returns those of a valid index. Never destroyed, with all they hold: the destructors of tensors
 /// use streams after main(). Thread-safe, as all functions here are.
 inline device_streams& streams_of(c10::DeviceIndex device) {
-  auto& slot = detail::streams_by_device[device];
-  device_streams* streams = slot.load(std::memory_order_acquire);
-  if (C10_LIKELY(streams != nullptr)) return *streams;
-  auto made = std::make_unique<device_streams>();
-  // If another thread was quicker, `streams` is that thread's object now, and `made` dies.
-  if (slot.compare_exchange_strong(streams, made.get(), std::memory_order_acq_rel))
-    streams = made.release();
-  return *streams;
+  device_streams* const streams = detail::streams_by_device[device].load(std::memory_order_acquire);
+  return C10_LIKELY(streams != nullptr) ? *streams : detail::make_streams_of(device);
 }
 
 /// Returns the stream of that id as torch has it.

@@ -78,6 +78,12 @@ inline std::optional<c10::Device> started_twin_of(c10::DeviceIndex index) {
   return detail::twin_in(known);
 }
 
+/// Returns true if the device is known to have none. Asks nobody.
+inline bool is_known_to_have_no_twin(c10::DeviceIndex index) noexcept {
+  const int32_t known = detail::kernel_homes[index].value.load(std::memory_order_acquire);
+  return known != detail::kernel_home::unknown && known <= detail::kernel_home::cpus;
+}
+
 /// Returns true if the device is known to have a twin. Asks nobody.
 inline bool is_known_to_have_twin(c10::DeviceIndex index) noexcept {
   return detail::kernel_homes[index].value.load(std::memory_order_acquire) >

@@ -39,7 +39,7 @@ at::Tensor make_alias_tensor(const kernel_target& target, const at::Tensor& sour
                              c10::Storage storage) {
   const c10::TensorImpl& from = *source.unsafeGetTensorImpl();
   const c10::Device device = storage.device();
-  const c10::DispatchKeySet keys = (from.key_set() & kept_keys) | c10::DispatchKeySet(target.key());
+  const c10::DispatchKeySet keys = (from.key_set() & kept_keys) | target.keys;
   // TensorImpl's constructor for views takes the keys as they are. The other one would add
   // autograd's keys and make a version counter.
   auto alias = c10::make_intrusive<c10::TensorImpl>(c10::TensorImpl::VIEW, std::move(storage), keys,
@@ -74,7 +74,7 @@ at::Tensor make_shape_alias(const kernel_target& target, const at::Tensor& sourc
                                          source.dtype().itemsize(), source.sym_storage_offset());
     auto impl = c10::make_intrusive<c10::TensorImpl>(
         c10::Storage(c10::Storage::use_byte_size_t(), bytes, c10::DataPtr(nullptr, device)),
-        c10::DispatchKeySet(target.key()), source.dtype());
+        target.keys, source.dtype());
     impl->set_sizes_and_strides(source.sym_sizes(), source.sym_strides(),
                                 source.sym_storage_offset());
     alias = at::Tensor(std::move(impl));

@@ -108,7 +108,7 @@ bool ran_on_lists(const op_facts& facts, const c10::OperatorHandle& op, operator
   call.lend(*device);
   if (!call.target().has_kernel_of(op)) return false;
   call.begin(facts.judged_as);
-  call.run(name, [&] { op.redispatchBoxed(c10::DispatchKeySet(call.target().key()), &stack); });
+  call.run(name, [&] { op.redispatchBoxed(call.target().keys, &stack); });
   return true;
 }
 

@@ -205,7 +205,7 @@ void kernel_call::begin(std::optional<operator_text> op) {
     target_->wait(device.index());
     waited = device;
   }
-  below_autograd_.emplace(target_->keys_above());
+  below_autograd_.emplace(target_->keys_above);
 }
 
 // An operator that a kernel calls may have named itself already.
@@ -281,7 +281,7 @@ void kernel_call::finish_tensor(const tensor_loan& loan) {
   }
   const storage_loan* const lent = loan_of(loan);
   if (C10_UNLIKELY(lent == nullptr)) {
-    take_back_storage(alias, source.device());
+    take_back_storage(alias, nullptr, source.device());
     source.set_storage_keep_dtype(alias.unsafe_storage());
   } else if (C10_UNLIKELY(!is_same(lent->source, source.unsafe_storage()))) {
     source.set_storage_keep_dtype(lent->source);
@@ -310,13 +310,12 @@ at::Tensor kernel_call::take_back(at::Tensor result) {
   const c10::Device device = *device_;
 
   // A view of what was lent: the same view of the device's tensor.
-  if (impl->has_storage() && is_plain(*impl)) {
-    if (const storage_loan* lent = loan_of(*impl)) {
-      for (const tensor_loan& loan : tensors_) {
-        const c10::TensorImpl& source = *loan.source.unsafeGetTensorImpl();
-        if (source.has_storage() && is_same(source.unsafe_storage(), lent->source)) {
-          return as_view_of(*impl, source);
-        }
+  const storage_loan* const lent = loan_of(*impl);
+  if (C10_UNLIKELY(lent != nullptr) && is_plain(*impl)) {
+    for (const tensor_loan& loan : tensors_) {
+      const c10::TensorImpl& source = *loan.source.unsafeGetTensorImpl();
+      if (source.has_storage() && is_same(source.unsafe_storage(), lent->source)) {
+        return as_view_of(*impl, source);
       }
     }
   }
@@ -333,21 +332,20 @@ at::Tensor kernel_call::take_back(at::Tensor result) {
   } else {
     TORCH_CHECK_NOT_IMPLEMENTED(impl->has_storage(), "a tensor of layout ", result.layout(),
                                 " cannot be on ", device);
-    take_back_storage(*impl, device);
+    take_back_storage(*impl, lent, device);
   }
   relabel(*target_, *impl, device);
   return result;
 }
 
-void kernel_call::take_back_storage(c10::TensorImpl& result, c10::Device device) {
+void kernel_call::take_back_storage(c10::TensorImpl& result, const storage_loan* lent,
+                                    c10::Device device) {
   const c10::Storage& storage = result.unsafe_storage();
   if (!storage) return;
   c10::StorageImpl* const impl = storage.unsafeGetStorageImpl();
   // A view that is not plain, such as a quantized tensor's transpose, or a nested tensor over a
   // lent buffer: it shares the storage that was lent.
-  if (const storage_loan* const lent = loan_of(result)) {
-    return result.set_storage_keep_dtype(lent->source);
-  }
+  if (lent != nullptr) return result.set_storage_keep_dtype(lent->source);
   if (C10_LIKELY(storage.use_count() == 1)) return adopt_storage(*target_, *impl, device);
   // Results that share a storage on the CPU share one on the device too.
   for (const auto& [known, theirs] : shared_) {

@@ -170,7 +170,7 @@ class kernel_call {
   void finish_storage(storage_loan& loan);
   void replace_memory(storage_loan& loan);
   void finish_tensor(const tensor_loan& loan);
-  void take_back_storage(c10::TensorImpl& result, c10::Device device);
+  void take_back_storage(c10::TensorImpl& result, const storage_loan* lent, c10::Device device);
 
   const kernel_target* target_ = &cpu_target;
   kernel_test has_kernel_;

@@ -64,10 +64,11 @@ struct kernel_target {
     return out && out->hasComputedKernelForDispatchKey(key(layout));
   }
 
+  /// Its kernels for dense tensors, as a set.
+  c10::DispatchKeySet keys = c10::DispatchKeySet(key());
   /// What must not run again for the operators that a kernel calls.
-  constexpr c10::DispatchKeySet keys_above() const {
-    return c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::DispatchKeySet(autocast);
-  }
+  c10::DispatchKeySet keys_above =
+      c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::DispatchKeySet(autocast);
 };
 
 }  // namespace outback::ops

@@ -108,7 +108,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> batch_norm(
   constexpr operator_text name{op::name, op::overload_name};
   call.begin(name);
   auto [result, saved_mean, saved_invstd] = call.run(name, [&] {
-    return op::redispatch(c10::DispatchKeySet(call.target().key()), lent, lent_weight, lent_bias,
+    return op::redispatch(call.target().keys, lent, lent_weight, lent_bias,
                           mean, var, training, momentum, eps);
   });
   call.finish();

@@ -4,12 +4,12 @@
 // its captures are, as with any other operator of theirs.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/convolution.h>
+#include <ATen/ops/_convolution_native.h>
 #include <ATen/ops/convolution_backward.h>
 
 #include <array>
 #include <optional>
 #include <tuple>
-#include <utility>
 
 #include "backend_template/ops/in_place/twin_target.h"
 #include "backend_template/ops/registrar.h"
@@ -20,12 +20,24 @@ namespace {
 
 using three_tensors = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
 
+// Straight to the function that chooses the kernel. The operators on the way to it, convolution and
+// _convolution, add what their kernels for a GPU are told, which the CPU's do not read.
+at::Tensor convolution_on_cpu(const at::Tensor& input, const at::Tensor& weight,
+                              const std::optional<at::Tensor>& bias, at::IntArrayRef stride,
+                              at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
+                              at::IntArrayRef output_padding, int64_t groups) {
+  return at::native::_convolution(input, weight, bias, stride, padding, dilation, transposed,
+                                  output_padding, groups, /*benchmark=*/false,
+                                  /*deterministic=*/false, /*cudnn_enabled=*/false,
+                                  /*allow_tf32=*/false);
+}
+
 at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
-                       const std::optional<at::Tensor>& bias, c10::SymIntArrayRef stride,
-                       c10::SymIntArrayRef padding, c10::SymIntArrayRef dilation, bool transposed,
-                       c10::SymIntArrayRef output_padding, c10::SymInt groups) {
-  return at::convolution_symint(input, weight, bias, stride, padding, dilation, transposed,
-                                output_padding, std::move(groups));
+                       const std::optional<at::Tensor>& bias, at::IntArrayRef stride,
+                       at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
+                       at::IntArrayRef output_padding, int64_t groups) {
+  return at::convolution(input, weight, bias, stride, padding, dilation, transposed,
+                         output_padding, groups);
 }
 
 three_tensors convolution_backward(const at::Tensor& grad_output, const at::Tensor& input,
@@ -44,12 +56,14 @@ three_tensors convolution_backward(const at::Tensor& grad_output, const at::Tens
 }  // namespace
 
 void register_convolutions(registrar& to) {
-  const auto add_to = [&to](const kernel_target& target) {
-    to.add<&convolution>("convolution_overrideable", "", target.key());
-    to.add<&convolution_backward>("convolution_backward_overrideable", "", target.key());
-  };
-  add_to(cpu_target);
-  for (const kernel_target* twin : twin_targets()) add_to(*twin);
+  constexpr const char* name = "convolution_overrideable";
+  constexpr const char* backward = "convolution_backward_overrideable";
+  to.add<&convolution_on_cpu>(name, "", cpu_target.key());
+  to.add<&convolution_backward>(backward, "", cpu_target.key());
+  for (const kernel_target* twin : twin_targets()) {
+    to.add<&convolution>(name, "", twin->key());
+    to.add<&convolution_backward>(backward, "", twin->key());
+  }
 }
 
 }  // namespace outback::ops

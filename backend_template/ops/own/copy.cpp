@@ -41,7 +41,7 @@ constexpr size_t too_small_for_two_streams = size_t{32} << 20;
 bool is_idle_for_cpu(const at::Tensor& tensor) {
   if (!is_ours(tensor)) return true;
   const c10::DeviceIndex index = tensor.device().index();
-  return core::runs_cpu_kernels(index) && core::is_idle(core::current_stream(index));
+  return core::runs_cpu_kernels(index) && core::is_done(core::current_stream(index));
 }
 
 // True if the CPU can use the tensor's memory once its stream is idle.

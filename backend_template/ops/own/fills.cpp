@@ -30,7 +30,7 @@ bool zero_dense(const at::Tensor& self) {
   const c10::DeviceIndex index = self.device().index();
   const size_t size = static_cast<size_t>(self.numel()) * self.itemsize();
   const bool cpu_is_faster = core::runs_cpu_kernels(index) && size <= too_small_for_a_stream &&
-                             core::is_idle(core::current_stream(index));
+                             core::is_done(core::current_stream(index));
   if (cpu_is_faster) {
     std::memset(self.mutable_data_ptr(), 0, size);
   } else {

@@ -24,7 +24,7 @@ namespace {
 
 // With the recorder's key: the operators that the kernel calls are parts of this one step.
 constexpr c10::DispatchKeySet keys_above_replays =
-    cpu_target.keys_above() | c10::DispatchKeySet(core::recorder_key);
+    cpu_target.keys_above | c10::DispatchKeySet(core::recorder_key);
 
 // What stays the same from replay to replay. Replays run on threads of the runtime's; they read
 // this and copy the stack.

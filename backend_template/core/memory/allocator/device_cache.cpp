@@ -222,11 +222,16 @@ void device_cache::give_up(block* freed,
 
 bool device_cache::put_back(block* freed,
                             const std::shared_ptr<c10::GatheredContext>& context) noexcept {
+  c10::DataPtr foreign;  // freed when the lock has ended: its deleter may take locks
   const lock held(mutex_);
-  return retire(freed, context);
+  if (retire(freed, context)) return true;
+  if (!freed->is_adopted) return false;
+  foreign = std::move(freed->foreign);
+  forget_one(freed);
+  return true;
 }
 
-// Does what `put_back` says, with the lock held.
+// Counts the block as free and caches it. Returns false if it leaves instead. With the lock held.
 bool device_cache::retire(block* freed, const std::shared_ptr<c10::GatheredContext>& context) {
   // A pending block was counted out by give_up.
   if (freed->state == block_state::allocated) count_out(freed, context);

@@ -88,9 +88,9 @@ class device_cache {
 
   // ---- Freeing. `context` is the stack of whoever frees, or null.
 
-  /// Puts back a block that neither an owner nor a stream uses any more. Returns false for a block
-  /// that is adopted or bypasses the cache: then the caller gives the memory back and calls
-  /// `forget`.
+  /// Puts back a block that neither an owner nor a stream uses any more. Adopted memory it frees.
+  /// Returns false for a block that bypasses the cache: then the caller gives the memory back and
+  /// calls `forget`.
   [[nodiscard]] bool put_back(block* freed,
                               const std::shared_ptr<c10::GatheredContext>& context) noexcept;
   /// Counts a block as freed by its owner while streams still use it. `put_back`, or `wait_for` and
@@ -114,8 +114,8 @@ class device_cache {
   }
   void leave(pending_use* asked) noexcept { in_queues<&pending_uses::leave>(asked); }
   void asked_in_vain() noexcept { pending_.asked_in_vain(); }
-  /// Ends a use, and puts its block back if it was the last. Returns the block if `put_back`
-  /// refused it; otherwise returns null.
+  /// Ends a use, and puts its block back if it was the last. Returns the block if it is adopted or
+  /// bypasses the cache, for the caller to give the memory back; otherwise returns null.
   block* end(pending_use* over, size_t queue) noexcept;
   /// Destroys the spare uses and their events, which calls a slot.
   void drop_spare_uses() noexcept {
@@ -192,6 +192,7 @@ class device_cache {
     return static_cast<size_t>(all[0].current);
   }
   // The steps of the members above; device_cache.cpp describes them.
+  void forget_one(block* gone) noexcept;
   bool retire(block* freed, const std::shared_ptr<c10::GatheredContext>& context);
   memory_pool& find_or_make(c10::MempoolId_t pool);
   void drop_pool_if_unused(memory_pool& pool);

@@ -70,6 +70,11 @@ void device_cache::keep_cached(block* list) noexcept {
 
 void device_cache::forget(block* gone) noexcept {
   const lock held(mutex_);
+  forget_one(gone);
+}
+
+// Does what `forget` says, with the lock held.
+void device_cache::forget_one(block* gone) noexcept {
   note(trace_entry::SEGMENT_FREE, *gone, gone->size, nullptr);
   statistics_.remove_segment(pool_of(*gone), gone->size, is_small(*gone));
   if (is_oversize(*gone)) device_statistics::remove_from(kept().oversize_segments, 1);

@@ -14,6 +14,7 @@
 #include "backend_template/core/memory/runtime_memory.h"
 #include "backend_template/core/races/race_finder.h"
 #include "backend_template/core/runtime/runtime.h"
+#include "backend_template/core/streams/host_failure.h"
 #include "backend_template/core/streams/stream.h"
 
 namespace outback::core {
@@ -109,6 +110,18 @@ void free_when_over(device_cache& cache, block* freed, bool own_stream_too,
   const memory_in_transit::one on_its_way(cache.in_transit());
   cache.give_up(freed, std::move(context));
   wait_for_uses(cache, freed, own_stream_too);
+}
+
+// True if the stream's work is done, so that its memory can leave the allocator. A failure that the
+// runtime tells once is kept for the next call that waits, since a deleter cannot throw.
+bool is_done_with(const block& freed) noexcept {
+  const c10::Stream stream = stream_on(freed.device, freed.stream);
+  try {
+    return is_done(stream);
+  } catch (...) {
+    report_host_failure(freed.device, handled_text());
+    return false;
+  }
 }
 
 bool is_last_owner(block& freed) noexcept {
@@ -225,7 +238,7 @@ void free_block(void* context) noexcept {
   // A block that stays in the cache serves its own stream again, whose work is in order, so it need
   // not wait for that stream. Memory that leaves the allocator must not be in use by any stream.
   const bool leaves = freed->is_adopted || freed->bypasses_cache;
-  const bool own_pending = leaves && !is_idle(stream_on(device, freed->stream));
+  const bool own_pending = leaves && !is_done_with(*freed);
   if (C10_LIKELY(freed->also_used_on.empty() && !own_pending)) {
     if (C10_UNLIKELY(!cache.put_back(freed, who))) release(cache, freed);
   } else {

@@ -66,7 +66,7 @@ struct list_call<Operator, kernel, void(at::TensorList, Others...)> {
     const operator_text& name = operator_of<Operator>.text;
     call.begin(name);
     call.run(name, [&] {
-      Operator::redispatch(c10::DispatchKeySet(call.target().key()), self,
+      Operator::redispatch(call.target().keys, self,
                            std::forward<Others>(others)...);
     });
   }
