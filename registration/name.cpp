@@ -2,7 +2,7 @@
 
 #include <c10/core/DeviceType.h>
 
-#include <sstream>
+#include <algorithm>
 #include <string_view>
 
 #include "backend_template/core/runtime/format.h"
@@ -23,15 +23,25 @@ bool is_in_tree(std::string_view name) {
   return false;
 }
 
+// True if `word` is one of the words of `line`, which begins with a space.
+bool has_word(std::string_view line, std::string_view word) {
+  for (size_t at = line.find(word); at != line.npos; at = line.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    if (line[at - 1] == ' ' && (end == line.size() || line[end] == ' ')) return true;
+  }
+  return false;
+}
+
 // Returns who has the name already; "" if nobody has.
 std::string why_taken(const std::string& name) {
-  std::istringstream lines(taken_names);
-  std::string why;
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with(' ')) why = line;
-    if (!line.starts_with(' ') || (line + " ").find(" " + name + " ") == std::string::npos)
-      continue;
-    if (const size_t star = why.find('*'); star != std::string::npos) why.replace(star, 1, name);
+  std::string_view reason;
+  for (std::string_view rest = taken_names; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (!line.starts_with(' ')) reason = line;
+    if (!line.starts_with(' ') || !has_word(line, name)) continue;
+    std::string why(reason);
+    if (const size_t star = why.find('*'); star != why.npos) why.replace(star, 1, name);
     return why;
   }
   return is_in_tree(name) ? "PyTorch has a device of that name already" : std::string();

@@ -14,6 +14,7 @@
 #include "backend_template/distributed/twin_group.h"
 #include "backend_template/distributed/unlocked_holder.h"
 #include "backend_template/python/embedded.h"
+#include "backend_template/python/function_scope.h"
 #include "outback/detail/variables.hpp"
 
 namespace py = pybind11;
@@ -77,12 +78,13 @@ void define_classes(const py::module_& native) {
 }  // namespace
 
 void define_groups(const py::module_& device_module) {
-  auto native = device_module.attr("_outback").attr("_native").cast<py::module_>();
-  const auto define_once = [native] {
+  const auto owner = device_module.attr("_outback").attr("_native").cast<py::module_>();
+  const auto define_once = [owner] {
     if (sources != nullptr) return;
-    define_classes(native);
+    define_classes(owner);
     sources = python::part("distributed").release().ptr();
   };
+  python::function_scope native(owner);
   native.def(
       "make_process_group", [define_once](c10::intrusive_ptr<c10d::Backend> transport,
                                           std::string name, std::chrono::milliseconds timeout) {

@@ -94,7 +94,7 @@ void add_with(Class& type) {
 
 }  // namespace
 
-void define_contexts(py::module_& module) {
+void define_contexts(function_scope& module) {
   py::class_<device_context> device(module, "device", py::module_local(),
                                     "Context manager: the device is this thread's inside it. A "
                                     "negative index changes nothing.");

@@ -11,8 +11,8 @@ namespace outback::python {
 namespace {
 
 // torch.<name>.memory, whose public names the device module has too.
-void define_memory(py::module_& native, const char* doc) {
-  auto memory = part("surface").attr("add_submodule")("memory", doc).cast<py::module_>();
+void define_memory(function_scope& native, const char* doc) {
+  function_scope memory(part("surface").attr("add_submodule")("memory", doc).cast<py::module_>());
   define_memory_counters(memory, native);
   define_memory_limits(memory, native);
   define_raw_memory(memory);
@@ -23,10 +23,11 @@ void define_memory(py::module_& native, const char* doc) {
 
 }  // namespace
 
-void define_device_module(py::module_& module) {
-  py::module_ package = define_package(module);
+void define_device_module(py::module_& extension) {
+  function_scope module(extension);
+  const py::module_ package = define_package(module);
   define_native(module, package);
-  auto native = package.attr("_native").cast<py::module_>();
+  function_scope native(package.attr("_native").cast<py::module_>());
   define_graphs(native);
   define_memory_pools(native);
   define_operators(native);

@@ -7,6 +7,8 @@
 
 #include <pybind11/pybind11.h>
 
+#include "backend_template/python/function_scope.h"
+
 namespace outback::python {
 
 /// Fills `module` with the names of torch.cuda that have a meaning for every device, and makes the
@@ -22,23 +24,23 @@ void start_from_python();
 // The parts of define_device_module, each defined in a file of its own: the file's name is the
 // part's. Their doc strings are py::doc: the length of a literal is part of its type, so pybind11's
 // templates would be compiled once more for each length.
-void define_devices(pybind11::module_& module);      // device_count, set_device, synchronize, ...
-void define_contexts(pybind11::module_& module);     // device, device_of, stream
-void define_streams(pybind11::module_& module);      // Stream, Event, current_stream, ...
-void define_host_memory(pybind11::module_& module);  // host_memory_stats_as_nested_dict, ...
-void define_fallback(pybind11::module_& module);     // set_fallback_mode
-void define_operators(pybind11::module_& native);    // the operator report
-void define_peer(pybind11::module_& module);         // can_device_access_peer, ipc_collect
-void define_races(pybind11::module_& native);        // what _sanitizer asks the race finder
-void define_telemetry(pybind11::module_& module);    // utilization, temperature, ...
+void define_devices(function_scope& module);      // device_count, set_device, synchronize, ...
+void define_contexts(function_scope& module);     // device, device_of, stream
+void define_streams(function_scope& module);      // Stream, Event, current_stream, ...
+void define_host_memory(function_scope& module);  // host_memory_stats_as_nested_dict, ...
+void define_fallback(function_scope& module);     // set_fallback_mode
+void define_operators(function_scope& native);    // the operator report
+void define_peer(function_scope& module);         // can_device_access_peer, ipc_collect
+void define_races(function_scope& native);        // what _sanitizer asks the race finder
+void define_telemetry(function_scope& module);    // utilization, temperature, ...
 
 // as_cuda, from_cuda; and what compiled graphs do with their arguments
-void define_interop(pybind11::module_& module, pybind11::module_& native);
+void define_interop(function_scope& module, function_scope& native);
 
-void define_graphs(pybind11::module_& native);  // the base of CUDAGraph, in graphs/
+void define_graphs(function_scope& native);  // the base of CUDAGraph, in graphs/
 
 /// Gives `package`, torch.<name>._outback, its part `_native`: the functions of this library that
 /// the sources in Python call. Adds the one that generated code calls to the device module.
-void define_native(pybind11::module_& module, pybind11::module_& package);
+void define_native(function_scope& module, const pybind11::module_& package);
 
 }  // namespace outback::python

@@ -83,7 +83,7 @@ void start_from_python() {
   if (!has_waiting_calls()) torch::utils::set_requires_device_init(core::device_type, false);
 }
 
-void define_devices(py::module_& module) {
+void define_devices(function_scope& module) {
   waiting_calls = part("lazy_calls").attr("waiting").cast<py::list>().release().ptr();
   module.def(
       "is_available", [] { return core::device_count() > 0; },

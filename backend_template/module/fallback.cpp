@@ -29,7 +29,7 @@ std::map<std::string, counts_by_name> fallback_stats() {
 
 }  // namespace
 
-void define_fallback(py::module_& module) {
+void define_fallback(function_scope& module) {
   module.def(
       "set_fallback_mode",
       [](const std::string& mode) {

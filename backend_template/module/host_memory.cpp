@@ -36,7 +36,7 @@ py::dict nested_host_stats() {
 
 }  // namespace
 
-void define_host_memory(py::module_& module) {
+void define_host_memory(function_scope& module) {
   module.def("host_memory_stats_as_nested_dict", &nested_host_stats,
              py::doc("The same as host_memory_stats, one dict a counter."));
   module.def(

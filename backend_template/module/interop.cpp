@@ -63,7 +63,7 @@ py::list take_all(const py::sequence& values, const std::vector<bool>& which) {
 
 }  // namespace
 
-void define_interop(py::module_& module, py::module_& native) {
+void define_interop(function_scope& module, function_scope& native) {
   native.def("lend_all", &lend_all);
   native.def("take_all", &take_all);
   module.def(

@@ -115,10 +115,11 @@ at::Tensor import_memory(std::string_view sent) {
 
 }  // namespace
 
-void define_native(py::module_& module, py::module_& package) {
+void define_native(function_scope& module, const py::module_& package) {
   const std::string name = package.attr("__name__").cast<std::string>() + "._native";
-  auto native = py::reinterpret_steal<py::module_>(PyModule_New(name.c_str()));
-  if (!native) throw py::error_already_set();
+  const auto made = py::reinterpret_steal<py::module_>(PyModule_New(name.c_str()));
+  if (!made) throw py::error_already_set();
+  function_scope native(made);
   native.def("check_addressable", &check_addressable);
   native.def("default_generators", &default_generators);
   native.def("decline_memory", &core::decline_memory);
@@ -141,7 +142,7 @@ void define_native(py::module_& module, py::module_& package) {
              [](py::handle device) { return core::shares_memory(device_argument(device)); });
   native.def("supports", [](py::handle dtype) { return core::supports(as_scalar_type(dtype)); });
   native.def("supports_all", &core::supports_all);
-  package.attr("_native") = native;
+  package.attr("_native") = made;
   module.def("_before_compiled_kernel", &prepare_kernel, py::arg("device_index"));
 }
 

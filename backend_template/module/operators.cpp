@@ -90,7 +90,7 @@ py::list providers_of(const std::string& name_space) {
 
 }  // namespace
 
-void define_operators(py::module_& native) {
+void define_operators(function_scope& native) {
   native.def("begin_recording", &begin_recording, py::arg("with_formulas"), py::arg("with_places"));
   native.def("end_recording", &ops::end_recording);
   native.def("logged_operators", &logged_operators);

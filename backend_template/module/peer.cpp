@@ -39,7 +39,7 @@ void ipc_collect() {
 
 }  // namespace
 
-void define_peer(py::module_& module) {
+void define_peer(function_scope& module) {
   module.def(
       "can_device_access_peer", &can_device_access_peer, py::arg("device"), py::arg("peer_device"),
       py::doc(

@@ -73,7 +73,7 @@ void host_wait(c10::DeviceIndex device) {
 
 }  // namespace
 
-void define_races(py::module_& native) {
+void define_races(function_scope& native) {
   native.def("look_for_races", &look_for_races, py::arg("on"));
   native.def("race_begin", &begin, py::arg("device"));
   native.def("race_access", &access, py::arg("now"), py::arg("tensor"), py::arg("writes"));

@@ -55,7 +55,7 @@ bool is_current_stream_capturing() {
 
 }  // namespace
 
-void define_streams(py::module_& module) {
+void define_streams(function_scope& module) {
   const std::string qualified_module = "torch." + backend_name();
   module.attr("Stream") = make_stream_type(qualified_module);
   module.attr("ExternalStream") = make_external_stream_type(qualified_module);

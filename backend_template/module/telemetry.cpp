@@ -49,7 +49,7 @@ std::string list_gpu_processes(py::handle device) {
 
 }  // namespace
 
-void define_telemetry(py::module_& module) {
+void define_telemetry(function_scope& module) {
   const auto device = py::arg("device") = py::none();
   module.def("utilization", &measure<OUTBACK_METRIC_UTILIZATION>, device,
              py::doc("Percent of the last moment in which work ran on the device."));

@@ -21,13 +21,13 @@ py::object code_of(const std::string& name, const std::string& file) {
   const embedded_source* source = embedded_sources;
   while (source->name != nullptr && name != source->name) ++source;
   if (source->name == nullptr) throw py::import_error("there is no " + file);
-  const bool is_compiled = PyImport_GetMagicNumber() == embedded_magic;
+  static const bool is_compiled = PyImport_GetMagicNumber() == embedded_magic;
   const auto code = py::reinterpret_steal<py::object>(
       is_compiled ? PyMarshal_ReadObjectFromString(source->code, source->code_size)
                   : Py_CompileString(source->text, file.c_str(), Py_file_input));
   if (!code) throw py::error_already_set();
   // What importlib does with compiled files, too.
-  py::module_::import("_imp").attr("_fix_co_filename")(code, file);
+  py::handle(PyImport_AddModule("_imp")).attr("_fix_co_filename")(code, file);
   return code;
 }
 

@@ -38,7 +38,7 @@ void without_gil(graph_handle& graph, Arguments... arguments) {
 
 }  // namespace
 
-void define_graphs(py::module_& native) {
+void define_graphs(function_scope& native) {
   py::class_<graph_handle>(native, "Graph", py::module_local())
       .def(py::init<bool>(), py::arg("keep_graph") = false)
       .def("_begin", &without_gil<&core::device_graph::capture_begin, c10::MempoolId_t>)

@@ -63,7 +63,7 @@ py::dict dict_of(const Stat& stat) {
                   "freed"_a = stat.freed);
 }
 
-void define_memory_counters(py::module_& memory, py::module_& native) {
+void define_memory_counters(function_scope& memory, function_scope& native) {
   native.def("newer_stats", &newer_stats);
   const auto device = py::arg("device") = py::none();
   const auto reserved = counter<&Stat::current>(&device_stats::reserved_bytes);

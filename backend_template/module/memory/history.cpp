@@ -49,7 +49,7 @@ void record(bool enabled, bool with_cpp, int contexts, size_t most_entries, bool
 
 }  // namespace
 
-void define_memory_history(py::module_& memory, py::module_& native) {
+void define_memory_history(function_scope& memory, function_scope& native) {
   native.def("record_history", &record);
   memory.def(
       "_set_memory_metadata",

@@ -43,7 +43,7 @@ void attach_observer(py::function observer) {
 
 }  // namespace
 
-void define_memory_limits(py::module_& memory, py::module_& native) {
+void define_memory_limits(function_scope& memory, function_scope& native) {
   memory.def("mem_get_info", &mem_get_info, py::arg("device") = py::none(),
              py::doc("Free and total bytes of the device, other processes included."));
   native.def("set_memory_fraction", &core::set_memory_fraction);

@@ -5,6 +5,8 @@
 #include <c10/core/CachingDeviceAllocator.h>
 #include <pybind11/pybind11.h>
 
+#include "backend_template/python/function_scope.h"
+
 namespace outback::python {
 
 /// Returns what torch counts of something as torch.cuda's dict.
@@ -12,11 +14,11 @@ pybind11::dict dict_of(const c10::CachingAllocator::Stat& stat);
 
 // Each adds to `memory` what users call, and to `native`, torch.<name>._outback._native, what the
 // parts in Python call, _outback/memory.py and allocator.py.
-void define_memory_counters(pybind11::module_& memory, pybind11::module_& native);
-void define_memory_limits(pybind11::module_& memory, pybind11::module_& native);
-void define_raw_memory(pybind11::module_& memory);
-void define_memory_pools(pybind11::module_& native);
-void define_memory_history(pybind11::module_& memory, pybind11::module_& native);
-void define_memory_snapshots(pybind11::module_& memory, pybind11::module_& native);
+void define_memory_counters(function_scope& memory, function_scope& native);
+void define_memory_limits(function_scope& memory, function_scope& native);
+void define_raw_memory(function_scope& memory);
+void define_memory_pools(function_scope& native);
+void define_memory_history(function_scope& memory, function_scope& native);
+void define_memory_snapshots(function_scope& memory, function_scope& native);
 
 }  // namespace outback::python

@@ -51,7 +51,7 @@ class pool_handle {
 
 }  // namespace
 
-void define_memory_pools(py::module_& native) {
+void define_memory_pools(function_scope& native) {
   py::class_<pool_handle>(native, "MemPool", py::module_local())
       .def(py::init<c10::DeviceIndex, bool, bool>())
       .def_property_readonly("id", &pool_handle::id, py::doc("The pool's id, a pair of integers."))

@@ -75,7 +75,7 @@ void delete_raw(uintptr_t address) {
 
 }  // namespace
 
-void define_raw_memory(py::module_& memory) {
+void define_raw_memory(function_scope& memory) {
   memory.def(
       "caching_allocator_alloc", &allocate_raw, py::arg("size"), py::arg("device") = py::none(),
       py::arg("stream") = py::none(),

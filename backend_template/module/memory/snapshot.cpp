@@ -215,7 +215,7 @@ py::dict take_snapshot(c10::MempoolId_t pool, bool with_traces) {
 
 }  // namespace
 
-void define_memory_snapshots(py::module_& memory, py::module_& native) {
+void define_memory_snapshots(function_scope& memory, function_scope& native) {
   native.def("take_snapshot", &take_snapshot);
   memory.def(
       "_allocation_traceback", &allocation_traceback, py::arg("data_ptr"),

@@ -324,22 +324,18 @@ void register_boxed_kernels(registrar& to) {
   using c10::DispatchKey;
   constexpr std::array layouts{DispatchKey::Dense, DispatchKey::Sparse, DispatchKey::SparseCsr,
                                DispatchKey::Quantized, DispatchKey::NestedTensor};
-  c10::DispatchKeySet keys_of_targets(cpu_target.backend);
-  for (const kernel_target* const twin : twin_targets()) {
-    keys_of_targets = keys_of_targets | c10::DispatchKeySet(twin->backend);
-  }
-  for (const DispatchKey layout : layouts) keys_of_targets = keys_of_targets.add(layout);
+  const bool may_have_twins = !twin_targets().empty();
+  // Importing the backend goes through all operators, of which every second one gets a kernel.
   for (const c10::OperatorHandle& op : registrar::all_operators()) {
-    if (op.operator_name().getNamespace() != "aten") continue;
+    if (!op.operator_name().name.starts_with("aten::")) continue;
     const bool dense_on_pointers = is_composed_on_pointers(op);
-    // Every second one, and importing the backend goes through all.
-    if (!dense_on_pointers && !op.hasKernelForAnyDispatchKey(keys_of_targets)) continue;
-    const bool is_composed = op.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd);
     for (const DispatchKey layout : layouts) {
+      const bool on_cpu = op.hasKernelForDispatchKey(cpu_target.key(layout));
       const bool on_pointers = layout == DispatchKey::Dense && dense_on_pointers;
-      const bool for_twins_alone = !on_pointers && is_for_twins_alone(op, layout);
-      if (!for_twins_alone && !on_pointers && !op.hasKernelForDispatchKey(cpu_target.key(layout)))
-        continue;
+      const bool for_twins_alone =
+          may_have_twins && !on_cpu && !on_pointers && is_for_twins_alone(op, layout);
+      if (!on_cpu && !on_pointers && !for_twins_alone) continue;
+      const bool is_composed = op.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd);
       if (is_composed && on_pointers) {
         to.add_boxed(op, DispatchKey::AutogradPrivateUse1, c10::KernelFunction::makeFallthrough());
       } else if (is_composed && layout != DispatchKey::NestedTensor) {
