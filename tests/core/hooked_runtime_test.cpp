@@ -98,6 +98,14 @@ class hooked_runtime : public host::host_runtime {
     if (before_free) before_free();
     host_runtime::mem_free(device, memory);
   }
+  bool stream_query(int32_t device, outback_stream stream) {
+    ++streams_asked;
+    if (fails_when_asked) {
+      fails_when_asked = false;
+      throw invalid_argument("the work that was enqueued has failed");
+    }
+    return host_runtime::stream_query(device, stream);
+  }
   outback_event event_create(int32_t device, uint32_t flags) {
     ++events_made;
     return host_runtime::event_create(device, flags);
@@ -120,7 +128,8 @@ class hooked_runtime : public host::host_runtime {
   int32_t refused = -1;
   int32_t wrong_device = 0;  // what host_info says, if it is not 0
   std::function<void()> after_sync, before_free, before_record, after_event_sync;
-  std::atomic<int> events_made{0}, events_asked{0}, events_awaited{0};
+  std::atomic<bool> fails_when_asked{false};
+  std::atomic<int> streams_asked{0}, events_made{0}, events_asked{0}, events_awaited{0};
 };
 
 hooked_runtime& runtime() {
@@ -237,6 +246,40 @@ TEST_F(HookedRuntimeTest, WorkThatComesWhileTheHostWaitsIsNotTakenForDone) {
   EXPECT_FALSE(core::is_idle(core::default_stream(0)));
   core::synchronize_device(0);
   EXPECT_TRUE(core::is_idle(core::default_stream(0)));
+}
+
+// Core counts what it puts on a stream, and does not hear when that is over.
+TEST_F(HookedRuntimeTest, AStreamThatHasFinishedIsDoneThoughNobodyWaited) {
+  const c10::Stream stream = core::new_stream(0, 0);
+  core::mark_busy(stream);
+  EXPECT_FALSE(core::is_idle(stream));
+  EXPECT_TRUE(core::is_done(stream));
+  EXPECT_FALSE(core::is_idle(stream)) << "a wait is left to tell of failures on the host";
+  core::synchronize_stream(stream);
+  runtime().streams_asked = 0;
+  EXPECT_TRUE(core::is_done(stream));
+  EXPECT_EQ(runtime().streams_asked, 0) << "core knows";
+}
+
+TEST_F(HookedRuntimeTest, NoStreamIsAskedDuringACapture) {
+  const c10::Stream side = core::new_stream(0, 0);
+  core::mark_busy(side);
+  core::exchange_stream(core::new_stream(0, 0));
+  core::device_graph graph(/*keep_graph=*/false);
+  graph.capture_begin();
+  runtime().streams_asked = 0;
+  EXPECT_FALSE(core::is_done(side));
+  EXPECT_EQ(runtime().streams_asked, 0);
+  graph.capture_end();
+  EXPECT_TRUE(core::is_done(side));
+}
+
+TEST_F(HookedRuntimeTest, AFailureThatAStreamTellsIsThrown) {
+  const c10::Stream stream = core::new_stream(0, 0);
+  core::mark_busy(stream);
+  runtime().fails_when_asked = true;
+  EXPECT_THROW(core::is_done(stream), c10::Error);
+  core::synchronize_stream(stream);
 }
 
 TEST_F(HookedRuntimeTest, TheFailuresOfTwoDevicesAreBothTold) {
@@ -423,6 +466,43 @@ class PendingMemoryTest : public HookedRuntimeTest {
     return condition();
   }
 };
+
+// Memory of the CPU's, which frees itself.
+class adopted_memory {
+ public:
+  adopted_memory() : memory_(core::adopt({bytes_, this, &free, c10::kCPU}, sizeof bytes_, 0)) {}
+
+  void give_back() { memory_.clear(); }
+  bool is_freed() const { return is_freed_; }
+
+ private:
+  static void free(void* it) { static_cast<adopted_memory*>(it)->is_freed_ = true; }
+
+  char bytes_[64]{};
+  bool is_freed_ = false;
+  c10::DataPtr memory_;
+};
+
+TEST_F(PendingMemoryTest, AdoptedMemoryGoesAtOnceIfItsStreamIsDone) {
+  adopted_memory it;
+  core::mark_busy(core::current_stream(0));
+  runtime().events_made = 0;
+  it.give_back();
+  EXPECT_TRUE(it.is_freed());
+  EXPECT_EQ(runtime().events_made, 0);
+  core::synchronize_device(0);
+}
+
+TEST_F(PendingMemoryTest, AFailureThatAStreamTellsADeleterIsKeptForTheNextWait) {
+  adopted_memory it;
+  core::mark_busy(core::current_stream(0));
+  runtime().fails_when_asked = true;
+  it.give_back();
+  EXPECT_THAT([] { core::synchronize_device(0); },
+              ThrowsMessage<c10::Error>(HasSubstr("the work that was enqueued has failed")));
+  device_allocator().emptyCache();
+  EXPECT_TRUE(it.is_freed());
+}
 
 TEST_F(PendingMemoryTest, AnAllocationAsksEachStreamOnce) {
   busy_stream first, second;

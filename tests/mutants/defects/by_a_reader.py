@@ -57,8 +57,8 @@ _OPS = (
         breaks="zero_() on a busy stream that is not the default one happens before the work "
         "that the stream has, which then overwrites the zeros.",
         file="backend_template/ops/own/fills.cpp",
-        old="core::is_idle(core::current_stream(index));",
-        new="core::is_idle(core::default_stream(index));",
+        old="core::is_done(core::current_stream(index));",
+        new="core::is_done(core::default_stream(index));",
         found_by="OrderTest.ZeroingWaitsForTheStream",
     ),
     Mutant(
