@@ -123,13 +123,18 @@ bool is_for_loops(const at::Tensor& tensor) {
          !tensor.is_neg() && can_wait_for_cpu(tensor);
 }
 
-// Runs the CPU's loop on both tensors as they are. Larger tensors are worth an alias, since the
-// CPU's copy_ has faster ways for transposed and for half-precision tensors.
-bool copy_small(const at::Tensor& dst, const at::Tensor& src) {
-  constexpr int64_t worth_an_alias = 1024;  // elements
+// True if the CPU's copy_ has a faster way than its loop: for large matrices that are transposed,
+// and between float and half precision.
+bool is_worth_an_alias(const at::Tensor& dst, const at::Tensor& src) {
+  constexpr int64_t large = 1024;  // elements
+  return dst.numel() > large && (src.dim() == 2 || dst.scalar_type() != src.scalar_type());
+}
+
+// Runs the CPU's loop on both tensors as they are.
+bool copy_without_alias(const at::Tensor& dst, const at::Tensor& src) {
   // The CPU's copy_ warns that it drops the imaginary part; the loop would do so silently.
   const bool loses_a_part = src.is_complex() && !dst.is_complex();
-  if (dst.numel() > worth_an_alias || loses_a_part || !is_for_loops(dst) || !is_for_loops(src)) {
+  if (loses_a_part || is_worth_an_alias(dst, src) || !is_for_loops(dst) || !is_for_loops(src)) {
     return false;
   }
   wait_for(dst);
@@ -185,7 +190,7 @@ at::Tensor& copy_(at::Tensor& self, const at::Tensor& src, bool non_blocking) {
                          is_plain(*src.unsafeGetTensorImpl()) && !has_names(self) &&
                          !has_names(src);
   if (are_bytes && self.numel() != 0 && copy_alike(self, src, non_blocking)) return self;
-  if (copy_small(self, src)) return self;
+  if (copy_without_alias(self, src)) return self;
   copy_by_kernel(self, src, /*non_blocking=*/false);
   if (for_cpu) note_moved(self, src);
   return self;

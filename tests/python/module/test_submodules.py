@@ -3,6 +3,7 @@
 import importlib
 import pickle
 import sys
+import types
 
 import pytest
 import torch
@@ -83,3 +84,14 @@ def test_custom_functions_autocast_on_this_device():
         x = torch.ones(2, 2, device="acme", dtype=torch.bfloat16, requires_grad=True)
         Multiply.apply(x).sum().backward()
     assert torch.acme.amp.amp_definitely_not_available() is False
+
+
+@pytest.mark.parametrize("part", ["", ".memory", "._outback._native"])
+def test_functions_name_the_module_that_they_were_defined_in(part):
+    module = sys.modules["torch.acme"]
+    for each in filter(None, part.split(".")):
+        module = getattr(module, each)
+    assert "__module__" not in vars(module)
+    functions = [f for f in vars(module).values() if isinstance(f, types.BuiltinFunctionType)]
+    names = {module.__name__, torch.acme.__name__, torch.acme.memory.__name__}
+    assert functions and {f.__module__ for f in functions} <= names

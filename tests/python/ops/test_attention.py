@@ -168,3 +168,33 @@ def test_a_vendors_fused_attention_is_chosen(run_python):
         assert len(calls) == 2
         """
     )
+
+
+def heads_last(tensor):
+    return tensor.transpose(1, 2).contiguous().transpose(1, 2)
+
+
+@pytest.mark.parametrize("mask", [None, (4, 4), (2, 1, 4, 4)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("as_gradient", [heads_last, torch.Tensor.contiguous, "one number"])
+def test_the_cpus_kernel_and_its_derivative_give_the_same_bits(mask, dtype, as_gradient):
+    """It makes the gradient contiguous, and its own results start from zeros."""
+    flash = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+    derivative = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
+
+    def results(device):
+        query, key, value, gradient = (x.to(dtype).to(device) for x in inputs(device, 4))
+        if as_gradient == "one number":
+            gradient = gradient[0, 0, 0, 0].expand(SHAPE)
+        else:
+            gradient = as_gradient(gradient)
+        added = mask and torch.arange(4.0, dtype=dtype).expand(mask).to(device)
+        torch.ones_like(query).mul_(2)  # what the results' memory held before
+        given = {"attn_mask": added}
+        out, sums = flash(query, heads_last(key), value, 0.0, added is None, **given)
+        forward = (query, heads_last(key), value, out, sums, 0.0, added is None)
+        return [out, sums, *derivative(gradient, *forward, **given)]
+
+    for on_device, expected in zip(results("acme"), results("cpu"), strict=True):
+        assert torch.equal(on_device.cpu(), expected)
+        assert on_device.stride() == expected.stride()
