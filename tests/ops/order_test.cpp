@@ -74,8 +74,8 @@ TEST_P(OrderTest, AConvertingCopyWaitsForTheStreamsOfBothDevices) {
 TEST_P(OrderTest, ACopyWithGapsWaitsForTheStreamsOfBothDevices) {
   const at::Tensor twice = at::zeros({GetParam(), 1, 2}, at::TensorOptions().device(device(0)));
   at::Tensor source = sevens(1);
-  while_ones_are_to_come(
-      source, [&] { twice.narrow(2, 0, 1).copy_(source.view({GetParam(), 1, 1})); });
+  while_ones_are_to_come(source,
+                         [&] { twice.narrow(2, 0, 1).copy_(source.view({GetParam(), 1, 1})); });
   EXPECT_TRUE(twice.select(2, 0).cpu().equal(at::ones({GetParam(), 1})));
   EXPECT_TRUE(twice.select(2, 1).cpu().equal(at::zeros({GetParam(), 1})));
 }

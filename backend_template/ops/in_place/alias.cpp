@@ -69,9 +69,9 @@ at::Tensor make_shape_alias(const kernel_target& target, const at::Tensor& sourc
   } else {
     const c10::Device device = target.device(source.device().index());
     // As large as the source's memory, since the question may be asked of a view of the alias.
-    const c10::SymInt bytes =
-        at::detail::computeStorageNbytes(source.sym_sizes(), source.sym_strides(),
-                                         source.dtype().itemsize(), source.sym_storage_offset());
+    const c10::SymInt bytes = at::detail::computeStorageNbytes(
+        source.sym_sizes(), source.sym_strides(), static_cast<int64_t>(source.dtype().itemsize()),
+        source.sym_storage_offset());
     auto impl = c10::make_intrusive<c10::TensorImpl>(
         c10::Storage(c10::Storage::use_byte_size_t(), bytes, c10::DataPtr(nullptr, device)),
         target.keys, source.dtype());

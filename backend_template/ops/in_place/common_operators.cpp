@@ -20,8 +20,7 @@ void add_unboxed(registrar& to) {
 // not know, where the CPU and CUDA have a kernel each.
 void register_common_operators(registrar& to) {
   namespace ops = at::_ops;
-  add_unboxed<ops::_fft_c2c, ops::_fft_c2r, ops::_fft_r2c, ops::_linalg_svd,
-              ops::avg_pool2d,
+  add_unboxed<ops::_fft_c2c, ops::_fft_c2r, ops::_fft_r2c, ops::_linalg_svd, ops::avg_pool2d,
               ops::baddbmm, ops::bitwise_and_Tensor, ops::convolution_backward_overrideable,
               ops::convolution_overrideable, ops::embedding_dense_backward, ops::gelu,
               ops::gelu_backward, ops::index_fill__int_Tensor, ops::isin_Tensor_Tensor,

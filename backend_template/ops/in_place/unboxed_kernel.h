@@ -161,8 +161,7 @@ struct unboxed_call<write, Result(Arguments...)> {
     (std::get<i>(lent).lend(call, arguments, access_of<write, Arguments>, known.mixing_at(i)), ...);
     call.begin(op.text);
     const auto run_there = [&]() -> decltype(auto) {
-      return redispatch(call.target().keys,
-                        std::get<i>(lent).get(arguments)...);
+      return redispatch(call.target().keys, std::get<i>(lent).get(arguments)...);
     };
     if constexpr (std::is_reference_v<Result>) {
       call.run(op.text, run_there);

@@ -108,8 +108,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> batch_norm(
   constexpr operator_text name{op::name, op::overload_name};
   call.begin(name);
   auto [result, saved_mean, saved_invstd] = call.run(name, [&] {
-    return op::redispatch(call.target().keys, lent, lent_weight, lent_bias,
-                          mean, var, training, momentum, eps);
+    return op::redispatch(call.target().keys, lent, lent_weight, lent_bias, mean, var, training,
+                          momentum, eps);
   });
   call.finish();
   return {call.take_back(std::move(result)), call.take_back(std::move(saved_mean)),

@@ -3,8 +3,8 @@
 // has a kernel for them. Here each gets its own convolution as one: then the device is served, and
 // its captures are, as with any other operator of theirs.
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/convolution.h>
 #include <ATen/ops/_convolution_native.h>
+#include <ATen/ops/convolution.h>
 #include <ATen/ops/convolution_backward.h>
 
 #include <array>
@@ -36,8 +36,8 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
                        const std::optional<at::Tensor>& bias, at::IntArrayRef stride,
                        at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
                        at::IntArrayRef output_padding, int64_t groups) {
-  return at::convolution(input, weight, bias, stride, padding, dilation, transposed,
-                         output_padding, groups);
+  return at::convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding,
+                         groups);
 }
 
 three_tensors convolution_backward(const at::Tensor& grad_output, const at::Tensor& input,

@@ -106,9 +106,9 @@ void wait_for_uses(device_cache& cache, block* freed, bool own_stream_too) noexc
 
 // Frees a block that streams still use, at the moment when its owner is done with it.
 void free_when_over(device_cache& cache, block* freed, bool own_stream_too,
-                    std::shared_ptr<c10::GatheredContext> context) noexcept {
+                    const std::shared_ptr<c10::GatheredContext>& context) noexcept {
   const memory_in_transit::one on_its_way(cache.in_transit());
-  cache.give_up(freed, std::move(context));
+  cache.give_up(freed, context);
   wait_for_uses(cache, freed, own_stream_too);
 }
 
@@ -231,7 +231,7 @@ void free_block(void* context) noexcept {
   const c10::DeviceIndex device = freed->device;
   void* const data = freed->data;
   const auto size = static_cast<int64_t>(freed->size);
-  std::shared_ptr<c10::GatheredContext> who = gather_context(RecordContext::ALL);
+  const std::shared_ptr<c10::GatheredContext> who = gather_context(RecordContext::ALL);
   if (race_finder* const finder = active_race_finder()) {
     finder->freed(data, stream_on(device, freed->stream));
   }
@@ -242,7 +242,7 @@ void free_block(void* context) noexcept {
   if (C10_LIKELY(freed->also_used_on.empty() && !own_pending)) {
     if (C10_UNLIKELY(!cache.put_back(freed, who))) release(cache, freed);
   } else {
-    free_when_over(cache, freed, own_pending, std::move(who));
+    free_when_over(cache, freed, own_pending, who);
   }
   report_to_profiler(cache, device, data, -size);
 }

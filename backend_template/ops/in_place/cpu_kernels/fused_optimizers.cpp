@@ -66,8 +66,7 @@ struct list_call<Operator, kernel, void(at::TensorList, Others...)> {
     const operator_text& name = operator_of<Operator>.text;
     call.begin(name);
     call.run(name, [&] {
-      Operator::redispatch(call.target().keys, self,
-                           std::forward<Others>(others)...);
+      Operator::redispatch(call.target().keys, self, std::forward<Others>(others)...);
     });
   }
 };
