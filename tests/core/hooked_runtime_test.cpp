@@ -65,6 +65,7 @@ extern "C" [[gnu::visibility("default")]] const char* __asan_default_options() {
 namespace outback::test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
@@ -274,6 +275,23 @@ TEST_F(HookedRuntimeTest, NoStreamIsAskedDuringACapture) {
   EXPECT_TRUE(core::is_done(side));
 }
 
+// As a library does that captures with the driver: to ask such a stream would break the capture.
+TEST_F(HookedRuntimeTest, NoStreamIsAskedThatOthersCapture) {
+  const c10::Stream stream = core::new_stream(0, 0);
+  core::mark_busy(stream);
+  const outback_runtime& driver = core::runtime();
+  const outback_stream handle = core::handle_of(stream);
+  outback_graph graph = nullptr;
+  ASSERT_EQ(driver.graphs->begin(driver.self, 0, handle), OUTBACK_OK);
+  runtime().streams_asked = 0;
+  EXPECT_FALSE(core::is_done(stream));
+  EXPECT_EQ(runtime().streams_asked, 0);
+  ASSERT_EQ(driver.graphs->end(driver.self, 0, handle, &graph), OUTBACK_OK);
+  EXPECT_EQ(driver.graphs->destroy(driver.self, 0, graph), OUTBACK_OK);
+  EXPECT_TRUE(core::is_done(stream));
+  core::synchronize_stream(stream);
+}
+
 TEST_F(HookedRuntimeTest, AFailureThatAStreamTellsIsThrown) {
   const c10::Stream stream = core::new_stream(0, 0);
   core::mark_busy(stream);
@@ -283,8 +301,8 @@ TEST_F(HookedRuntimeTest, AFailureThatAStreamTellsIsThrown) {
 }
 
 TEST_F(HookedRuntimeTest, TheFailuresOfTwoDevicesAreBothTold) {
-  core::report_host_failure(0, "the first");
-  core::report_host_failure(1, "the second");
+  core::report_host_failure(0, "it failed", "the first");
+  core::report_host_failure(1, "it failed", "the second");
   EXPECT_THROW(core::synchronize_device(0), c10::Error);
   EXPECT_THROW(core::synchronize_device(1), c10::Error);
   core::synchronize_device(0);
@@ -294,7 +312,7 @@ TEST_F(HookedRuntimeTest, TheFailuresOfTwoDevicesAreBothTold) {
 TEST_F(HookedRuntimeTest, AFailureIsKeptWithoutMemory) {
   std::string text = "an operator failed, and says so in more letters than fit into an object";
   memory_has_run_out = true;
-  core::report_host_failure(0, std::move(text));
+  core::report_host_failure(0, "it failed", std::move(text));
   memory_has_run_out = false;
   EXPECT_THROW(core::synchronize_device(0), c10::Error);
 }
@@ -499,7 +517,9 @@ TEST_F(PendingMemoryTest, AFailureThatAStreamTellsADeleterIsKeptForTheNextWait) 
   runtime().fails_when_asked = true;
   it.give_back();
   EXPECT_THAT([] { core::synchronize_device(0); },
-              ThrowsMessage<c10::Error>(HasSubstr("the work that was enqueued has failed")));
+              ThrowsMessage<c10::Error>(
+                  AllOf(HasSubstr("acme: work failed that memory was freed behind: "),
+                        HasSubstr("the work that was enqueued has failed"))));
   device_allocator().emptyCache();
   EXPECT_TRUE(it.is_freed());
 }

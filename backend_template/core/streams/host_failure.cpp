@@ -13,6 +13,7 @@ namespace {
 
 struct failure {
   std::mutex mutex;
+  const char* event = "";
   std::string what;
 };
 
@@ -30,22 +31,27 @@ failure& reported(c10::DeviceIndex device) noexcept {
 namespace detail {
 
 void throw_host_failure(c10::DeviceIndex device) {
+  const char* event = nullptr;
   std::string what;
   {
     failure& kept = reported(device);
     const std::lock_guard<std::mutex> lock(kept.mutex);
+    event = kept.event;
     what = std::exchange(kept.what, {});
     has_host_failure[static_cast<size_t>(device)].store(false, std::memory_order_release);
   }
-  TORCH_CHECK(what.empty(), backend_name(), ": an operator failed in a graph's replay: ", what);
+  TORCH_CHECK(what.empty(), backend_name(), ": ", event, ": ", what);
 }
 
 }  // namespace detail
 
-void report_host_failure(c10::DeviceIndex device, std::string what) noexcept {
+void report_host_failure(c10::DeviceIndex device, const char* event, std::string what) noexcept {
   failure& kept = reported(device);
   const std::lock_guard<std::mutex> lock(kept.mutex);
-  if (kept.what.empty()) kept.what.swap(what);  // cannot throw, as a copy could
+  if (kept.what.empty()) {
+    kept.event = event;
+    kept.what.swap(what);  // cannot throw, as a copy could
+  }
   detail::has_host_failure[static_cast<size_t>(device)].store(true, std::memory_order_release);
 }
 

@@ -1,5 +1,5 @@
-// Failures on the host that nobody was waiting for: an operator that failed inside a graph's
-// replay, on a thread of the runtime's. The failure is kept until somebody waits for the device, or
+// Failures that nobody was waiting for: an operator that failed inside a graph's replay, on a thread
+// of the runtime's; what a stream told a deleter. The failure is kept until somebody waits for the device, or
 // finds one of its streams done; that call throws it. Each device has its own failure and its own
 // lock. All functions are thread-safe.
 #pragma once
@@ -17,8 +17,9 @@
 namespace outback::core {
 
 /// Keeps `what`, which is not "", for the next call that waits for the device or for one of its
-/// streams. If a failure is kept already, that one stays and `what` is dropped. Allocates nothing.
-void report_host_failure(c10::DeviceIndex device, std::string what) noexcept;
+/// streams. `event`, a literal, says what has failed. If a failure is kept already, that one stays
+/// and this one is dropped. Allocates nothing.
+void report_host_failure(c10::DeviceIndex device, const char* event, std::string what) noexcept;
 
 namespace detail {
 // By device, true while a failure is kept: the common case needs no lock.

@@ -265,8 +265,9 @@ bool is_done(const c10::Stream& stream) {
   const stream_state* state = find_stream(stream);
   const c10::DeviceIndex device = stream.device_index();
   const outback_streams* streams = runtime().streams;
-  if (state == nullptr || streams == nullptr || !is_started() || is_known_to_have_twin(device) ||
-      any_capture(device)) {
+  if (state == nullptr || state->is_external || streams == nullptr || !is_started() ||
+      is_known_to_have_twin(device) || any_capture(device) ||
+      capture_status(stream) != OUTBACK_CAPTURE_NONE) {
     return false;
   }
   return check_ready(streams->query(runtime().self, device, state->handle), "streams.query",

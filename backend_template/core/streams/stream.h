@@ -115,7 +115,7 @@ std::vector<known_stream> known_streams(c10::DeviceIndex device);
 bool is_idle(const c10::Stream& stream) noexcept;
 
 /// The same, but asks the runtime where core does not know, so that it is false only if work is
-/// left, or while a stream of the device is captured. For a choice between two ways, of which the
+/// left, or while a stream of the device is captured, by whomever. For a choice between two ways, of which the
 /// one for a busy stream costs more than the question. Leaves what work on the host has reported
 /// (host_failure.h) to the next wait. Throws what `check` throws.
 bool is_done(const c10::Stream& stream);

@@ -119,7 +119,7 @@ bool is_done_with(const block& freed) noexcept {
   try {
     return is_done(stream);
   } catch (...) {
-    report_host_failure(freed.device, handled_text());
+    report_host_failure(freed.device, "work failed that memory was freed behind", handled_text());
     return false;
   }
 }
