@@ -1,7 +1,7 @@
-// Failures that nobody was waiting for: an operator that failed inside a graph's replay, on a thread
-// of the runtime's; what a stream told a deleter. The failure is kept until somebody waits for the device, or
-// finds one of its streams done; that call throws it. Each device has its own failure and its own
-// lock. All functions are thread-safe.
+// Failures that nobody was waiting for: an operator that failed inside a graph's replay, on a
+// thread of the runtime's; what a stream told a deleter. The failure is kept until somebody waits
+// for the device, or finds one of its streams done; that call throws it. Each device has its own
+// failure and its own lock. All functions are thread-safe.
 #pragma once
 
 #include <c10/core/Device.h>

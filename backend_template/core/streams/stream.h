@@ -114,10 +114,11 @@ std::vector<known_stream> known_streams(c10::DeviceIndex device);
 /// one that is in a capture, and true for one that does not exist.
 bool is_idle(const c10::Stream& stream) noexcept;
 
-/// The same, but asks the runtime where core does not know, so that it is false only if work is
-/// left, or while a stream of the device is captured, by whomever. For a choice between two ways, of which the
-/// one for a busy stream costs more than the question. Leaves what work on the host has reported
-/// (host_failure.h) to the next wait. Throws what `check` throws.
+/// The same, but asks the runtime where core does not know. So it is false only if work is left,
+/// for an external stream, on a device with a twin, and while a stream of the device is captured,
+/// by whomever. For a choice between two ways, of which the one for a busy stream costs more than
+/// the question. Leaves what work on the host has reported (host_failure.h) to the next wait.
+/// Throws what `check` and `capture_status` throw.
 bool is_done(const c10::Stream& stream);
 
 /// Returns what the runtime says of the stream, an OUTBACK_CAPTURE_*, also of a capture that torch
