@@ -14,7 +14,7 @@ from itertools import pairwise
 
 torch.acme.synchronize()
 side = torch.acme.Stream()
-pinned = torch.ones(1 << 18).pin_memory()
+pinned = torch.ones(1 << 19).pin_memory()  # more than what goes past the streams
 with profile(activities=BOTH) as profiled:
     with torch.acme.stream(side):
         x = pinned.to("acme", non_blocking=True)

@@ -22,7 +22,7 @@ pytestmark = [
 
 BOTH = [ProfilerActivity.CPU, ProfilerActivity.PrivateUse1]
 MILLISECOND = 10**6  # in cycles
-SIZE = 1 << 20  # bytes: more than what goes past the streams
+SIZE = 2 << 20  # bytes: more than what goes past the streams
 
 
 @pytest.fixture
