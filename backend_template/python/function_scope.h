@@ -13,7 +13,7 @@ namespace outback::python {
 ///
 /// pybind11 asks a module for two attributes that it does not have, for each function: an older
 /// definition of the name, and the module's own __module__. The exceptions that Python raises for
-/// that take four times as long as the definition itself. Here nobody asks for the first, and the
+/// that take three times as long as the definition itself. Here nobody asks for the first, and the
 /// module has the second as long as this lives.
 class function_scope : public pybind11::module_ {
  public:
