@@ -179,8 +179,7 @@ void host_program::run_node(void* data) noexcept {
   } catch (...) {
     // There is nobody to throw it to: this is a thread of the runtime's.
     program.failed_.store(true, std::memory_order_relaxed);
-    report_host_failure(program.device_, "an operator failed in a graph's replay",
-                        handled_text());
+    report_host_failure(program.device_, "an operator failed in a graph's replay", handled_text());
   }
 }
 
