@@ -11,6 +11,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -256,6 +257,8 @@ TEST_F(EngineTest, AnAliasIsWhatItsTensorIsButForTheDevice) {
     const at::Tensor alias = call.lend(x);
     EXPECT_EQ(alias.device(), target().device(1));
     EXPECT_EQ(alias.is_inference(), x.is_inference());
+    EXPECT_EQ(alias.unsafeGetTensorImpl()->version_counter().enabled(), !x.is_inference());
+    EXPECT_EQ(alias.dtype(), x.dtype());
     EXPECT_EQ(alias.layout(), x.layout());
     EXPECT_EQ(alias.is_conj(), x.is_conj());
     EXPECT_EQ(alias.is_quantized(), x.is_quantized());
@@ -316,6 +319,93 @@ TEST_F(EngineTest, AnAliasThatIsKeptOwnsItsMemory) {
     overwrite_what_is_free();
     EXPECT_EQ(bytes_of(kept), expected);
   });
+}
+
+// Lends `x`, and lets `visit` have the alias and its storage as a kernel has them.
+void lend_to(const at::Tensor& x, const std::function<void(const at::Tensor&)>& visit) {
+  kernel_call call;
+  const at::Tensor alias = call.lend(x);
+  call.begin();
+  visit(alias);
+  call.finish();
+}
+
+// Lends more than the engine has to spare.
+void lend_others() {
+  std::vector<at::Tensor> others;
+  for (int i = 0; i < 20; ++i)
+    others.push_back(at::full({i + 1}, i, at::TensorOptions(at::kDouble).device(device(0))));
+  kernel_call call;
+  for (const at::Tensor& other : others) call.lend(other);
+  call.begin();
+  call.finish();
+}
+
+TEST_F(EngineTest, WhatIsKeptOfAnAliasIsNotLentAgain) {
+  const at::Tensor x = at::arange(5, on());
+  at::Tensor kept;
+  lend_to(x, [&](const at::Tensor& alias) { kept = alias; });
+  c10::Storage storage;
+  lend_to(x, [&](const at::Tensor& alias) { storage = alias.storage(); });
+  std::optional<c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>> weak;
+  lend_to(x, [&](const at::Tensor& alias) { weak.emplace(alias.getIntrusivePtr()); });
+  std::optional<c10::weak_intrusive_ptr<c10::StorageImpl>> weak_storage;
+  lend_to(x, [&](const at::Tensor& alias) {
+    weak_storage.emplace(alias.storage().getWeakStorageImpl());
+  });
+  lend_others();
+  EXPECT_EQ(kept.sizes(), x.sizes());
+  EXPECT_EQ(kept.data_ptr(), x.data_ptr());
+  EXPECT_EQ(storage.data(), x.data_ptr());
+  EXPECT_TRUE(weak->expired());
+  EXPECT_TRUE(weak_storage->expired());
+}
+
+TEST_F(EngineTest, WhatAKernelDoesToAnAliasIsNotLentAgain) {
+  const std::vector<std::function<void(c10::TensorImpl&)>> changes{
+      [](c10::TensorImpl& alias) { alias.set_requires_grad(true); },
+      [](c10::TensorImpl& alias) { alias.bump_version(); },
+      [](c10::TensorImpl& alias) { alias.set_wrapped_number(true); },
+      [](c10::TensorImpl& alias) {
+        alias.set_storage_and_dtype({}, caffe2::TypeMeta::Make<int>());
+      },
+      [](c10::TensorImpl& alias) { alias.set_sizes_contiguous({1, 2}); },
+      [](c10::TensorImpl& alias) {
+        alias.set_backend_meta(c10::make_intrusive<c10::BackendMeta>());
+      },
+  };
+  const at::Tensor x = numbers(), other = at::arange(3, on());
+  for (const auto& change : changes) {
+    kernel_call call;
+    at::Tensor alias = call.lend(x);
+    change(*alias.unsafeGetTensorImpl());
+    alias.reset();
+  }
+  for (size_t i = 0; i < changes.size(); ++i) {
+    lend_to(other, [&](const at::Tensor& alias) {
+      EXPECT_FALSE(alias.requires_grad());
+      EXPECT_EQ(alias._version(), 0);
+      EXPECT_FALSE(alias.unsafeGetTensorImpl()->is_wrapped_number());
+      EXPECT_EQ(alias.dtype(), other.dtype());
+      EXPECT_EQ(alias.sizes(), other.sizes());
+      EXPECT_EQ(alias.unsafeGetTensorImpl()->get_backend_meta(), nullptr);
+    });
+  }
+}
+
+TEST_F(EngineTest, AThreadMayRunOperatorsUntilItHasEnded) {
+  at::Tensor sums;
+  // Made before the first operator of the thread, so it ends after what operators have made there.
+  struct last_words {
+    at::Tensor* into = nullptr;
+    ~last_words() { *into = numbers().cumsum(0); }
+  };
+  std::thread([&] {
+    thread_local last_words words;
+    words.into = &sums;
+    numbers().cumsum(0);
+  }).join();
+  EXPECT_TRUE(sums.cpu().equal(numbers().cpu().cumsum(0)));
 }
 
 TEST_F(EngineTest, AnAliasKeepsTheMemoryThatItsStorageHasLost) {

@@ -38,7 +38,7 @@ using request = device_cache::request;
 // Returns the bytes that the process may still take. Adopted memory counts against the device's
 // size, although the runtime did not allocate it: the device uses it as its own.
 size_t room(c10::DeviceIndex device, const device_cache& cache) {
-  const size_t taken = cache.reserved() + cache.adopted();
+  const size_t taken = cache.taken();
   const size_t limit = memory_limit(device);
   return limit > taken ? limit - taken : 0;
 }
@@ -61,7 +61,7 @@ void collect_beyond_threshold(c10::DeviceIndex device, device_cache& cache, size
       c10::CachingAllocator::AcceleratorAllocatorConfig::garbage_collection_threshold();
   if (C10_LIKELY(threshold <= 0)) return;
   const auto allowed = static_cast<size_t>(threshold * static_cast<double>(memory_limit(device)));
-  const size_t wanted = cache.reserved() + cache.adopted() + size;
+  const size_t wanted = cache.taken() + size;
   if (wanted > allowed) collect_garbage(cache, device, wanted - allowed);
 }
 
@@ -327,13 +327,16 @@ c10::DataPtr adopt(c10::DataPtr&& memory, size_t size, c10::DeviceIndex device) 
   device_cache& cache = cache_of(device);
   if (C10_UNLIKELY(cache.should_ask())) process_pending(cache, /*wait=*/false);
   const c10::StreamId stream = current_stream_id(device);
-  if (C10_UNLIKELY(size > room(device, cache))) {
-    const cache_fate fate =
-        make_room_and_retry(device, cache, size, [&] { return size <= room(device, cache); });
-    if (size > room(device, cache)) throw_out_of_memory(device, size, stream, cache, fate, "");
+  const std::shared_ptr<c10::GatheredContext> who = gather_context(RecordContext::STATE);
+  block* made = nullptr;
+  const auto take_over = [&] {
+    made = cache.add_adopted(std::move(memory), size, memory_limit(device), stream, who);
+    return made != nullptr;
+  };
+  if (C10_UNLIKELY(!take_over())) {
+    const cache_fate fate = make_room_and_retry(device, cache, size, take_over);
+    if (made == nullptr) throw_out_of_memory(device, size, stream, cache, fate, "");
   }
-  block* const made =
-      cache.add_adopted(std::move(memory), size, stream, gather_context(RecordContext::STATE));
   if (race_finder* const finder = active_race_finder()) {
     finder->allocated(current_stream(device));
   }

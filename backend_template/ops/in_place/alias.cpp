@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "backend_template/core/memory/device_allocator.h"
+#include "backend_template/ops/in_place/spare_aliases.h"
 #include "backend_template/ops/in_place/tensor_fields.h"
 
 namespace outback::ops {
@@ -30,9 +31,17 @@ c10::DataPtr own_memory(c10::StorageImpl& source, void* data, c10::Device device
 
 c10::Storage make_alias_storage(const kernel_target& target, const c10::StorageImpl& source,
                                 c10::DataPtr&& memory) {
-  return c10::make_intrusive<c10::StorageImpl>(
-      c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(source.nbytes()), std::move(memory),
-      target.allocator(), source.resizable());
+  auto alias = take_spare_storage();
+  if (C10_UNLIKELY(alias == nullptr)) {
+    return c10::make_intrusive<c10::StorageImpl>(
+        c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(source.nbytes()),
+        std::move(memory), target.allocator(), source.resizable());
+  }
+  alias->set_data_ptr_noswap(std::move(memory));
+  alias->set_nbytes(source.nbytes());
+  alias->set_allocator(target.allocator());
+  alias->set_resizable(source.resizable());
+  return c10::Storage(std::move(alias));
 }
 
 at::Tensor make_alias_tensor(const kernel_target& target, const at::Tensor& source,
@@ -40,10 +49,21 @@ at::Tensor make_alias_tensor(const kernel_target& target, const at::Tensor& sour
   const c10::TensorImpl& from = *source.unsafeGetTensorImpl();
   const c10::Device device = storage.device();
   const c10::DispatchKeySet keys = (from.key_set() & kept_keys) | target.keys;
-  // TensorImpl's constructor for views takes the keys as they are. The other one would add
-  // autograd's keys and make a version counter.
-  auto alias = c10::make_intrusive<c10::TensorImpl>(c10::TensorImpl::VIEW, std::move(storage), keys,
-                                                    from.dtype());
+  auto alias = take_spare_tensor();
+  if (C10_LIKELY(alias != nullptr)) {
+    tensor_fields::set_storage(*alias, std::move(storage));
+    tensor_fields::set_keys(*alias, keys);
+    // As the constructor has it.
+    if (C10_UNLIKELY(alias->version_counter().enabled() == alias->is_inference())) {
+      alias->set_version_counter(alias->is_inference() ? c10::VariableVersion()
+                                                       : c10::VariableVersion(0));
+    }
+  } else {
+    // TensorImpl's constructor for views takes the keys as they are. The other one would add
+    // autograd's keys.
+    alias = c10::make_intrusive<c10::TensorImpl>(c10::TensorImpl::VIEW, std::move(storage), keys,
+                                                 from.dtype());
+  }
   tensor_fields::copy_geometry(from, *alias);
   tensor_fields::set_device(*alias, device);
   alias->set_allow_tensor_metadata_change(from.allow_tensor_metadata_change());

@@ -15,6 +15,7 @@
 #include "backend_template/ops/in_place/adopt.h"
 #include "backend_template/ops/in_place/alias.h"
 #include "backend_template/ops/in_place/dimension_names.h"
+#include "backend_template/ops/in_place/spare_aliases.h"
 #include "backend_template/ops/in_place/sparse_members.h"
 #include "backend_template/ops/in_place/tensor_fields.h"
 
@@ -37,10 +38,19 @@ void take_quantizer(c10::TensorImpl& from, c10::TensorImpl& to) {
 
 }  // namespace
 
-// Notes a device of this backend. The first one decides who serves the call.
 // Here, because it is long, and each of the unboxed calls has one.
-C10_NOINLINE kernel_call::~kernel_call() = default;
+C10_NOINLINE kernel_call::~kernel_call() {
+  for (tensor_loan& loan : tensors_) {
+    if (C10_LIKELY(is_plain(*loan.alias.unsafeGetTensorImpl()))) keep_spare(loan.alias);
+  }
+  for (storage_loan& loan : storages_) {
+    // Other memory is the CPU allocator's, of which a kernel may have made copy-on-write memory.
+    const void* const data = loan.alias.unsafeGetStorageImpl()->_mutable_data_ptr_no_checks().get();
+    if (C10_LIKELY(!loan.staged && data == loan.data)) keep_spare(loan.alias);
+  }
+}
 
+// Notes a device of this backend. The first one decides who serves the call.
 void kernel_call::join(c10::Device device) {
   if (tensors_device_) {
     if (*tensors_device_ != device && !stranger_) stranger_ = device;

@@ -31,6 +31,19 @@ struct tensor_fields : c10::TensorImpl {
   static void copy_geometry(const c10::TensorImpl& from, c10::TensorImpl& to) {
     copy_generic_tensor_metadata(&from, &to);
   }
+
+  static void set_storage(c10::TensorImpl& tensor, c10::Storage storage) {
+    tensor.*(&tensor_fields::storage_) = std::move(storage);
+  }
+
+  /// True if the tensor has nothing that the functions above do not set, but for a version counter
+  /// of its own, which is 0: no Python object, gradient, names or symbolic sizes.
+  static bool has_nothing_else(const c10::TensorImpl& tensor) {
+    const c10::VariableVersion& version = tensor.version_counter();
+    return tensor.pyobj_slot()->load_pyobj() == nullptr && tensor.autograd_meta() == nullptr &&
+           version.unique() && (!version.enabled() || version.current_version() == 0) &&
+           tensor.*(&tensor_fields::extra_meta_) == nullptr;
+  }
 };
 
 /// Returns `keys` with the backend `to` in place of the backend `from`, in autocast's keys as well.

@@ -172,9 +172,12 @@ block* device_cache::add_segment(void* data, size_t size, const block_request& w
   return hand_out(made, wanted);
 }
 
-block* device_cache::add_adopted(c10::DataPtr&& foreign, size_t size, c10::StreamId stream,
-                                 std::shared_ptr<c10::GatheredContext> context) {
+block* device_cache::add_adopted(c10::DataPtr&& foreign, size_t size, size_t limit,
+                                 c10::StreamId stream,
+                                 const std::shared_ptr<c10::GatheredContext>& context) {
   const lock held(mutex_);
+  const size_t taken = in_bytes(kept().reserved_bytes);
+  if (C10_UNLIKELY(size > (limit > taken ? limit - taken : 0))) return nullptr;
   block* const made = new_block();
   made->data = static_cast<std::byte*>(foreign.get());
   made->size = size;
@@ -186,8 +189,7 @@ block* device_cache::add_adopted(c10::DataPtr&& foreign, size_t size, c10::Strea
   adopted_ += size;
   statistics_.add_segment(common_pool, size, is_small(*made));
   note(trace_entry::SEGMENT_ALLOC, *made, size, context);
-  return count_in(
-      made, {.requested = size, .size = size, .stream = stream, .context = std::move(context)});
+  return count_in(made, {.requested = size, .size = size, .stream = stream, .context = context});
 }
 
 void* device_cache::segment_of(const block& part) const {

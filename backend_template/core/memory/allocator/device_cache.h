@@ -76,9 +76,10 @@ class device_cache {
   /// Makes a segment of `data`, `size` bytes that the runtime has just allocated, and serves the
   /// request from it.
   block* add_segment(void* data, size_t size, const request& wanted);
-  /// Makes a block for memory that the CPU's allocator made. The block owns `foreign`.
-  block* add_adopted(c10::DataPtr&& foreign, size_t size, c10::StreamId stream,
-                     std::shared_ptr<c10::GatheredContext> context);
+  /// Makes a block for memory that the CPU's allocator made. The block owns `foreign`. Returns null
+  /// and leaves `foreign` alone if all that was taken would be more than `limit` then.
+  block* add_adopted(c10::DataPtr&& foreign, size_t size, size_t limit, c10::StreamId stream,
+                     const std::shared_ptr<c10::GatheredContext>& context);
 
   /// Returns the first byte of the segment that an allocated block is a part of.
   void* segment_of(const block& part) const;
@@ -148,6 +149,8 @@ class device_cache {
   size_t reserved() const;
   /// Returns the adopted memory.
   size_t adopted() const;
+  /// Returns both together.
+  size_t taken() const;
   /// Returns the size of the largest free block.
   size_t largest_free();
 

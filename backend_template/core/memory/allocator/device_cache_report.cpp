@@ -21,6 +21,11 @@ size_t device_cache::adopted() const {
   return adopted_;
 }
 
+size_t device_cache::taken() const {
+  const lock held(mutex_);
+  return in_bytes(kept().reserved_bytes);
+}
+
 size_t device_cache::largest_free() {
   const lock held(mutex_);
   merge_all_recent();

@@ -175,8 +175,7 @@ void release_when_idle(device_cache& cache, c10::DeviceIndex device, block* list
 void report_to_profiler(const device_cache& cache, c10::DeviceIndex device, void* data,
                         int64_t change) {
   if (C10_LIKELY(!c10::memoryProfilingEnabled())) return;
-  c10::reportMemoryUsageToProfiler(data, change, cache.allocated(),
-                                   cache.reserved() + cache.adopted(),
+  c10::reportMemoryUsageToProfiler(data, change, cache.allocated(), cache.taken(),
                                    c10::Device(device_type, device));
 }
 

@@ -88,12 +88,11 @@ void throw_out_of_memory(c10::DeviceIndex device, size_t requested, c10::StreamI
   cache.count_out_of_memory(requested, free, stream,
                             gather_context(c10::CachingDeviceAllocator::RecordContext::ALLOC));
   c10::reportOutOfMemoryToProfiler(static_cast<int64_t>(requested), cache.allocated(),
-                                   cache.reserved() + cache.adopted(),
-                                   c10::Device(device_type, device));
+                                   cache.taken(), c10::Device(device_type, device));
   tell_observers(device, requested, total, free);
   // Read once more, after the observers: they may have freed memory.
   const size_t held = cache.allocated();
-  const size_t reserved = cache.reserved() + cache.adopted();
+  const size_t reserved = cache.taken();
   // docs/errors.md shows this text.
   const std::string text = core::format(
       "{0}: out of memory. Tried to allocate {1} on {0}:{2}, which has {3} in total, of which {4} "

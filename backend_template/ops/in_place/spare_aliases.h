@@ -1,0 +1,33 @@
+// Aliases that their calls are done with, for the next calls of the same thread. To make and to
+// free an alias takes longer than all else that a call does for a tensor: it is a TensorImpl and a
+// StorageImpl.
+//
+// Only what nobody has but the call comes here, with no pointer, no weak pointer and no Python
+// object on it; and only what is as it was made, but for the fields that each alias gets anew.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Storage.h>
+#include <c10/core/StorageImpl.h>
+#include <c10/core/TensorImpl.h>
+#include <c10/util/intrusive_ptr.h>
+
+namespace outback::ops {
+
+/// Returns a TensorImpl without a storage, or null if there is none to spare. Its sizes, strides,
+/// offset, dtype, device and keys are those of another alias.
+c10::intrusive_ptr<c10::TensorImpl> take_spare_tensor() noexcept;
+
+/// Returns a StorageImpl without memory, or null. Its size, allocator and resizability are those of
+/// another alias.
+c10::intrusive_ptr<c10::StorageImpl> take_spare_storage() noexcept;
+
+/// Keeps `alias`, which make_alias_tensor made, if that may be. If not, it stays as it is, for the
+/// caller to destroy. Before its storage goes.
+void keep_spare(at::Tensor& alias) noexcept;
+
+/// The same for a storage that make_alias_storage made, and whose memory is what it was made over.
+/// The memory is let go.
+void keep_spare(c10::Storage& alias) noexcept;
+
+}  // namespace outback::ops
