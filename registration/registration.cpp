@@ -1,6 +1,7 @@
-// outback::register_backend: all checks first, then all registrations, as calls in a fixed order.
-// So a call that throws has changed nothing; several of torch's registrations cannot be undone, and
-// some would end the process if they were repeated.
+// outback::register_backend: all checks first, then all registrations, as calls in a fixed order,
+// but for the operators, which are independent of the others. So a call that throws has changed
+// nothing; several of torch's registrations cannot be undone, and some would end the process if
+// they were repeated.
 #include <ATen/autocast_mode.h>
 #include <ATen/core/CachingHostAllocator.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
@@ -11,7 +12,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <future>
 #include <mutex>
+#include <utility>
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/dtypes.h"
@@ -30,6 +33,7 @@
 #include "outback/backend.h"
 #include "outback/table_check.hpp"
 #include "registration/backend_meta.h"
+#include "registration/begin.h"
 #include "registration/checks.h"
 #include "registration/name.h"
 
@@ -42,6 +46,7 @@ struct identity {
   const outback_runtime* runtime;
 };
 std::atomic<const identity*> registered_as{nullptr};  // null before the registration
+std::atomic<bool> has_operators{false};
 
 void check_nothing_registered(const std::string& name) {
   const std::string other = c10::get_privateuse1_backend();
@@ -99,12 +104,17 @@ void check_registrable(const backend_options& options) {
 
 }  // namespace registration
 
-void register_backend(const backend_options& options) {
+namespace {
+
+// `how`: when and where the operators are registered, which the result tells.
+std::shared_future<void> register_all(const backend_options& options, std::launch how) {
   // If several threads register at once, one does and the others find it done. Nothing inside calls
   // a slot or Python, so the lock cannot meet the GIL or a driver's lock.
   static std::mutex one_at_a_time;
+  // Leaked, or its end would wait for the thread.
+  static auto& operators = *new std::shared_future<void>;
   const std::lock_guard lock(one_at_a_time);
-  if (is_registered_as(options)) return;
+  if (is_registered_as(options)) return operators;
   registration::check_registrable(options);
   ops::operator_names excluded = ops::operator_names_of(options.excluded_operators);
   const fallback_mode fallback = ops::initial_fallback_mode(options.fallback);
@@ -112,6 +122,10 @@ void register_backend(const backend_options& options) {
   // The runtime first: all that follows may ask for the name or the table. This may still throw for
   // a malformed variable of a layer, and has changed nothing then.
   core::install_runtime(options.name, options.runtime);
+  operators = std::async(how, [names = std::move(excluded)]() mutable {
+                ops::register_operators(std::move(names));
+                has_operators.store(true, std::memory_order_release);
+              }).share();
   core::watch_forks();
   core::set_unsupported_dtypes(options.unsupported_dtypes);
   core::set_amp_dtypes(options.amp_dtypes);
@@ -119,7 +133,6 @@ void register_backend(const backend_options& options) {
   c10::SetAllocator(core::device_type, &core::device_allocator());
   at::setHostAllocator(core::device_type, &core::host_allocator());
   set_fallback_mode(fallback);
-  ops::register_operators(std::move(excluded));
   at::RegisterPrivateUse1HooksInterface(&core::accelerator_hooks());
   c10::register_privateuse1_backend(options.name);
   // torch has one default dtype of autocast for each thread; this sets the one of the calling
@@ -133,6 +146,17 @@ void register_backend(const backend_options& options) {
   core::register_ddp_timer();
   core::register_accelerator_graph();
   registered_as.store(new identity{options.name, options.runtime}, std::memory_order_release);
+  return operators;
+}
+
+}  // namespace
+
+std::shared_future<void> registration::begin(const backend_options& options) {
+  return register_all(options, std::launch::async | std::launch::deferred);
+}
+
+void register_backend(const backend_options& options) {
+  register_all(options, std::launch::deferred).get();
 }
 
 const std::string& backend_name() noexcept {
@@ -140,7 +164,8 @@ const std::string& backend_name() noexcept {
 }
 
 bool is_registered() noexcept {
-  return registered_as.load(std::memory_order_acquire) != nullptr;
+  return registered_as.load(std::memory_order_acquire) != nullptr &&
+         has_operators.load(std::memory_order_acquire);
 }
 
 }  // namespace outback

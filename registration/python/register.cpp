@@ -2,8 +2,10 @@
 // looks up by the device's name.
 #include <c10/util/Exception.h>
 
+#include <future>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "backend_template/core/twin/twin.h"
 #include "backend_template/distributed/registrations.h"
@@ -16,6 +18,7 @@
 #include "backend_template/python/normalize.h"
 #include "generators/methods/methods.h"
 #include "outback/python.h"
+#include "registration/begin.h"
 #include "registration/checks.h"
 
 namespace py = pybind11;
@@ -44,16 +47,9 @@ void register_device_module(py::module_& module, const std::string& name) {
   device_module = module.inc_ref().ptr();
 }
 
-void register_in_python(py::module_& module, const backend_options& options) {
-  registration::check_registrable(options);
-  if (device_module != nullptr) {
-    share_device_module(module);
-    return;
-  }
-  python::check_names_free(options);
-  // From here on nothing is expected to fail, and much of it could not be undone. The order
-  // matters: the names before what looks them up, the device module before what reads its members.
-  register_backend(options);
+// What is not the operators'. The order matters: the names before what looks them up, the device
+// module before what reads its members.
+void register_names(py::module_& module, const backend_options& options) {
   python::translate_bound_exceptions();
   python::give_up_gil_in_waits();
   python::rename_in_python(options.name);
@@ -77,6 +73,42 @@ void register_in_python(py::module_& module, const backend_options& options) {
 #endif
   python::part("distributed").attr("register")();
   python::register_exit_handler();
+}
+
+// Waits also if a part throws: the thread must have ended when the process does.
+class operators_beside {
+ public:
+  explicit operators_beside(std::shared_future<void> registered)
+      : registered_(std::move(registered)) {}
+  operators_beside(const operators_beside&) = delete;
+  operators_beside& operator=(const operators_beside&) = delete;
+  ~operators_beside() { wait(); }
+
+  void get() const {
+    wait();
+    registered_.get();
+  }
+
+ private:
+  void wait() const {
+    const py::gil_scoped_release no_gil;
+    registered_.wait();
+  }
+
+  std::shared_future<void> registered_;
+};
+
+void register_in_python(py::module_& module, const backend_options& options) {
+  registration::check_registrable(options);
+  if (device_module != nullptr) {
+    share_device_module(module);
+    return;
+  }
+  python::check_names_free(options);
+  // From here on nothing is expected to fail, and much of it could not be undone.
+  const operators_beside operators(registration::begin(options));
+  register_names(module, options);
+  operators.get();
 }
 
 }  // namespace

@@ -67,6 +67,48 @@ def test_the_import_starts_no_device_and_no_compiler(run_python):
     )
 
 
+def test_the_import_has_all_operators_and_leaves_no_thread(run_python):
+    run_python(
+        """
+        import os
+        import torch
+        before = os.listdir("/proc/self/task")
+        import torch_acme
+        assert os.listdir("/proc/self/task") == before
+        for op in ("aten::empty.memory_format", "aten::lu_unpack", "aten::special_zeta"):
+            assert torch._C._dispatch_has_kernel_for_dispatch_key(op, "PrivateUse1"), op
+        assert torch._C._dispatch_has_kernel_for_dispatch_key("aten::mm", "AutocastPrivateUse1")
+        """,
+        TORCH_DEVICE_BACKEND_AUTOLOAD="0",
+    )
+
+
+def test_a_process_that_may_have_no_more_threads_can_import(run_interpreter):
+    run_interpreter(
+        """
+        import os
+        import resource
+        import sys
+        import threading
+        if "again" not in sys.argv:
+            # The stack of a thread is as large as this limit was when the program began.
+            resource.setrlimit(resource.RLIMIT_STACK, (1 << 50, resource.RLIM_INFINITY))
+            os.execv(sys.executable, [*sys.orig_argv, "again"])
+        try:
+            threading.Thread(target=print).start()
+        except RuntimeError:
+            pass
+        else:
+            raise AssertionError("this test needs a process that may have no more threads")
+        import torch
+        torch.set_num_threads(1)
+        import torch_acme
+        assert torch.ones(3).acme().sum().item() == 3
+        """,
+        TORCH_DEVICE_BACKEND_AUTOLOAD="0",
+    )
+
+
 def test_the_extension_module_can_be_imported_before_torch(run_interpreter):
     run_interpreter(
         """
