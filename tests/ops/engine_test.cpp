@@ -334,7 +334,8 @@ void lend_to(const at::Tensor& x, const std::function<void(const at::Tensor&)>& 
 void lend_others() {
   std::vector<at::Tensor> others;
   for (int i = 0; i < 20; ++i)
-    others.push_back(at::full({i + 1}, i, at::TensorOptions(at::kDouble).device(device(0))));
+    others.push_back(at::full(
+        {i + 1}, i, at::TensorOptions(at::kDouble).device(c10::DeviceType::PrivateUse1, 0)));
   kernel_call call;
   for (const at::Tensor& other : others) call.lend(other);
   call.begin();
