@@ -375,7 +375,7 @@ TEST_F(EngineTest, WhatAKernelDoesToAnAliasIsNotLentAgain) {
         alias.set_backend_meta(c10::make_intrusive<c10::BackendMeta>());
       },
   };
-  const at::Tensor x = numbers(), other = at::arange(3, on());
+  const at::Tensor x = at::ones({}, on()), other = at::arange(3, on());
   for (const auto& change : changes) {
     kernel_call call;
     at::Tensor alias = call.lend(x);
