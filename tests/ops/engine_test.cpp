@@ -368,7 +368,8 @@ TEST_F(EngineTest, WhatAKernelDoesToAnAliasIsNotLentAgain) {
       [](c10::TensorImpl& alias) { alias.bump_version(); },
       [](c10::TensorImpl& alias) { alias.set_wrapped_number(true); },
       [](c10::TensorImpl& alias) {
-        alias.set_storage_and_dtype({}, caffe2::TypeMeta::Make<int>());
+        const c10::Storage other(c10::Storage::use_byte_size_t(), 4, {nullptr, alias.device()});
+        alias.set_storage_and_dtype(other, caffe2::TypeMeta::Make<int>());
       },
       [](c10::TensorImpl& alias) { alias.set_sizes_contiguous({1, 2}); },
       [](c10::TensorImpl& alias) {
