@@ -75,26 +75,26 @@ void register_names(py::module_& module, const backend_options& options) {
   python::register_exit_handler();
 }
 
-// Waits also if a part throws: the thread must have ended when the process does.
+// The operators, which another thread registers. Their end is waited for also if a part of Python's
+// throws: no thread of ours may run while the process ends.
 class operators_beside {
  public:
   explicit operators_beside(std::shared_future<void> registered)
       : registered_(std::move(registered)) {}
   operators_beside(const operators_beside&) = delete;
   operators_beside& operator=(const operators_beside&) = delete;
-  ~operators_beside() { wait(); }
-
-  void get() const {
-    wait();
-    registered_.get();
-  }
-
- private:
-  void wait() const {
+  ~operators_beside() {
     const py::gil_scoped_release no_gil;
     registered_.wait();
   }
 
+  // Throws what their registration has thrown.
+  void get() const {
+    const py::gil_scoped_release no_gil;
+    registered_.get();
+  }
+
+ private:
   std::shared_future<void> registered_;
 };
 

@@ -39,6 +39,22 @@ MUTANTS = (
         found_by="EngineTest.AnAliasKeepsTheMemoryThatItsStorageHasLost",
     ),
     Mutant(
+        name="an_alias_that_is_kept_is_lent_again",
+        breaks="A kernel that keeps a tensor finds another one's numbers in it.",
+        file="backend_template/ops/in_place/spare_aliases.cpp",
+        old="  if (!has_room(here, here.tensors) || !alias.getIntrusivePtr().is_uniquely_owned() ||\n",
+        new="  if (!has_room(here, here.tensors) ||\n",
+        found_by="EngineTest.WhatIsKeptOfAnAliasIsNotLentAgain",
+    ),
+    Mutant(
+        name="an_alias_is_lent_with_what_a_kernel_gave_it",
+        breaks="A tensor has the gradient, or the names, of one that was lent before.",
+        file="backend_template/ops/in_place/spare_aliases.cpp",
+        old="      !tensor_fields::has_nothing_else(*alias.unsafeGetTensorImpl())) {",
+        new="      false) {",
+        found_by="EngineTest.WhatAKernelDoesToAnAliasIsNotLentAgain",
+    ),
+    Mutant(
         name="what_a_kernel_keeps_of_a_replay_is_nobodys",
         breaks="A CPU kernel that keeps what a replay lent it reads memory that was given to "
         "others, once the graph is gone.",
