@@ -8,8 +8,8 @@
 namespace outback::registration {
 
 /// Does what `outback::register_backend` does, but for the operators. Another thread registers
-/// these, which calls no slot and does not need Python; if there can be no more threads, it is who
-/// asks the result. Until the result is ready no tensor of the backend may be made.
+/// these, which calls no slot and does not need Python. If the process may have no more threads,
+/// whoever first waits for the result does. Until it is ready no tensor of the backend may be made.
 ///
 /// Throws what register_backend throws. A second call returns the result of the first one. Not for
 /// static initializers: while a library is loaded, a new thread may have to wait for the loader.

@@ -100,14 +100,15 @@ class operators_beside {
 
 void register_in_python(py::module_& module, const backend_options& options) {
   registration::check_registrable(options);
-  if (device_module != nullptr) {
-    share_device_module(module);
-    return;
-  }
-  python::check_names_free(options);
+  const bool is_second = device_module != nullptr;
+  if (!is_second) python::check_names_free(options);
   // From here on nothing is expected to fail, and much of it could not be undone.
   const operators_beside operators(registration::begin(options));
-  register_names(module, options);
+  if (is_second) {
+    share_device_module(module);
+  } else {
+    register_names(module, options);
+  }
   operators.get();
 }
 

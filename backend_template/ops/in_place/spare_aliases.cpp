@@ -33,6 +33,7 @@ struct spares {
     std::size_t count;
 
     T* take() noexcept { return count == 0 ? nullptr : all[--count]; }
+    void add(T* owned) noexcept { all[count++] = owned; }
   };
 
   list<c10::TensorImpl> tensors;
@@ -81,26 +82,25 @@ c10::intrusive_ptr<c10::StorageImpl> take_spare_storage() noexcept {
 }
 
 void keep_spare(at::Tensor& alias) noexcept {
-  spares& here = spares_here();
-  if (!has_room(here, here.tensors) || !alias.getIntrusivePtr().is_uniquely_owned() ||
+  if (!alias.getIntrusivePtr().is_uniquely_owned() ||
       !tensor_fields::has_nothing_else(*alias.unsafeGetTensorImpl())) {
     return;
   }
-  c10::TensorImpl* const spare = alias.unsafeReleaseTensorImpl();
-  tensor_fields::set_storage(*spare, {});
-  here.tensors.all[here.tensors.count++] = spare;
+  // First, since memory that goes may run operators: a finalizer of Python's can be behind it.
+  tensor_fields::set_storage(*alias.unsafeGetTensorImpl(), {});
+  spares& here = spares_here();
+  if (has_room(here, here.tensors)) here.tensors.add(alias.unsafeReleaseTensorImpl());
 }
 
 void keep_spare(c10::Storage& alias) noexcept {
-  spares& here = spares_here();
-  if (!has_room(here, here.storages)) return;
   auto owned = c10::intrusive_ptr<c10::StorageImpl>::reclaim(alias.unsafeReleaseStorageImpl());
   if (!owned.is_uniquely_owned() || owned->pyobj_slot()->load_pyobj() != nullptr) {
     alias = c10::Storage(std::move(owned));
     return;
   }
   owned->set_data_ptr_noswap({});
-  here.storages.all[here.storages.count++] = owned.release();
+  spares& here = spares_here();
+  if (has_room(here, here.storages)) here.storages.add(owned.release());
 }
 
 }  // namespace outback::ops

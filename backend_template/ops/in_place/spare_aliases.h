@@ -1,6 +1,6 @@
-// Aliases that their calls are done with, for the next calls of the same thread. To make and to
-// free an alias takes longer than all else that a call does for a tensor: it is a TensorImpl and a
-// StorageImpl.
+// Aliases that their calls are done with, for the next calls of the same thread. To make an alias
+// and to free it, a TensorImpl with its version counter and a StorageImpl, is half of what a call
+// does for a tensor.
 //
 // Only what nobody has but the call comes here, with no pointer, no weak pointer and no Python
 // object on it; and only what is as it was made, but for the fields that each alias gets anew.
@@ -22,12 +22,12 @@ c10::intrusive_ptr<c10::TensorImpl> take_spare_tensor() noexcept;
 /// another alias.
 c10::intrusive_ptr<c10::StorageImpl> take_spare_storage() noexcept;
 
-/// Keeps `alias`, which make_alias_tensor made, if that may be. If not, it stays as it is, for the
-/// caller to destroy. Before its storage goes.
+/// Keeps `alias`, which make_alias_tensor made, if that may be. If not, the caller still has it, to
+/// destroy.
 void keep_spare(at::Tensor& alias) noexcept;
 
 /// The same for a storage that make_alias_storage made, and whose memory is what it was made over.
-/// The memory is let go.
+/// After the tensors over it.
 void keep_spare(c10::Storage& alias) noexcept;
 
 }  // namespace outback::ops
