@@ -27,7 +27,7 @@ namespace outback::ops {
 struct refused_entry {
   std::string_view op;  // without its namespace
   std::string_view overload;
-  std::string_view arguments;  // their names, separated by spaces
+  std::string_view arguments;  // as argument_names::spelled
 };
 
 // clang-format off
@@ -46,6 +46,9 @@ TAKEN_AFTER_ALL = {
     # It was asked with an alpha. Without one, CUDA takes it by another kernel.
     ("_foreach_add_", "Tensor", "other"),
 }
+
+# What a later release calls an argument: operator, argument.
+RENAMED = {("_cdist_backward", "grad"): "grad_output"}  # in torch 2.15
 
 
 def answers() -> dict[tuple[str, str], set[str]]:
@@ -70,8 +73,14 @@ def refused() -> dict[tuple[str, str], list[str]]:
             written = {a.name for a in schema.arguments if a.alias_info and a.alias_info.is_write}
             taken = {each for each in names if (*name, each) in TAKEN_AFTER_ALL}
             if left := names - written - taken:
-                table[name] = sorted(left)
+                table[name] = [spelled(name[0], each) for each in sorted(left)]
     return table
+
+
+def spelled(op: str, argument: str) -> str:
+    """An argument by its names."""
+    later = RENAMED.get((op, argument))
+    return f"{argument}/{later}" if later else argument
 
 
 def schema_of(op: str, overload: str) -> torch.FunctionSchema | None:

@@ -50,6 +50,8 @@ TEST(RefusedScalarsTest, NoOtherOperatorRefusesAny) {
 TEST(RefusedScalarsTest, NamesAreWholeWords) {
   EXPECT_TRUE(ops::refused_scalars("aten::lerp", "Tensor").contains("end"));
   EXPECT_TRUE(ops::refused_scalars("aten::lerp", "Tensor").contains("self"));
+  EXPECT_TRUE(ops::refused_scalars("aten::_cdist_backward", "").contains("grad"));
+  EXPECT_TRUE(ops::refused_scalars("aten::_cdist_backward", "").contains("grad_output"));
   EXPECT_FALSE(ops::refused_scalars("aten::lerp", "Tensor").contains("weight"));
   EXPECT_FALSE(ops::refused_scalars("aten::lerp", "Tensor").contains("sel"));
   EXPECT_FALSE(ops::refused_scalars("aten::lerp", "Tensor").contains(""));

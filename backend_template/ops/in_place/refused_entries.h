@@ -10,7 +10,7 @@ namespace outback::ops {
 struct refused_entry {
   std::string_view op;  // without its namespace
   std::string_view overload;
-  std::string_view arguments;  // their names, separated by spaces
+  std::string_view arguments;  // as argument_names::spelled
 };
 
 // clang-format off
@@ -18,8 +18,8 @@ inline constexpr auto refused_entries = std::to_array<refused_entry>({
   {"_adaptive_avg_pool2d_backward", "", "grad_output"},
   {"_adaptive_avg_pool2d_backward", "out", "grad_output"},
   {"_batch_norm_with_update", "", "bias weight"},
-  {"_cdist_backward", "", "cdist grad"},
-  {"_cdist_backward", "out", "cdist grad"},
+  {"_cdist_backward", "", "cdist grad/grad_output"},
+  {"_cdist_backward", "out", "cdist grad/grad_output"},
   {"_conj_physical", "out", "self"},
   {"_ctc_loss_backward", "", "neg_log_likelihood"},
   {"_ctc_loss_backward", "Tensor", "input_lengths neg_log_likelihood target_lengths"},

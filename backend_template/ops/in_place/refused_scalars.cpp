@@ -25,7 +25,7 @@ static_assert(std::is_sorted(refused_entries.begin(), refused_entries.end(), com
 bool argument_names::contains(std::string_view name) const {
   std::string_view rest = spelled;
   while (!rest.empty()) {
-    const size_t end = std::min(rest.find(' '), rest.size());
+    const size_t end = std::min(rest.find_first_of(" /"), rest.size());
     if (rest.substr(0, end) == name) return true;
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }

@@ -9,7 +9,7 @@ namespace outback::ops {
 
 /// Names of an operator's arguments. Its texts live until the process ends.
 struct argument_names {
-  std::string_view spelled;  // separated by spaces
+  std::string_view spelled;  // separated by spaces; by a slash if torch has renamed one
 
   bool contains(std::string_view name) const;
 };
