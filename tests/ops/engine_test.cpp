@@ -297,6 +297,7 @@ TEST_F(EngineTest, AViewOfAnAliasIsAViewOfTheTensor) {
 
 void overwrite_what_is_free() {
   std::vector<at::Tensor> others;
+  others.reserve(60);
   for (int i = 0; i < 60; ++i) {
     others.push_back(
         at::full({int64_t{1} << (i % 10 + 4)}, 119,
@@ -333,6 +334,7 @@ void lend_to(const at::Tensor& x, const std::function<void(const at::Tensor&)>& 
 // Lends more than the engine has to spare.
 void lend_others() {
   std::vector<at::Tensor> others;
+  others.reserve(20);
   for (int i = 0; i < 20; ++i)
     others.push_back(at::full(
         {i + 1}, i, at::TensorOptions(at::kDouble).device(c10::DeviceType::PrivateUse1, 0)));
@@ -348,18 +350,18 @@ TEST_F(EngineTest, WhatIsKeptOfAnAliasIsNotLentAgain) {
   lend_to(x, [&](const at::Tensor& alias) { kept = alias; });
   c10::Storage storage;
   lend_to(x, [&](const at::Tensor& alias) { storage = alias.storage(); });
-  std::optional<c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>> weak;
-  lend_to(x, [&](const at::Tensor& alias) { weak.emplace(alias.getIntrusivePtr()); });
-  std::optional<c10::weak_intrusive_ptr<c10::StorageImpl>> weak_storage;
+  std::vector<c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>> weak;
+  lend_to(x, [&](const at::Tensor& alias) { weak.emplace_back(alias.getIntrusivePtr()); });
+  std::vector<c10::weak_intrusive_ptr<c10::StorageImpl>> weak_storage;
   lend_to(x, [&](const at::Tensor& alias) {
-    weak_storage.emplace(alias.storage().getWeakStorageImpl());
+    weak_storage.emplace_back(alias.storage().getWeakStorageImpl());
   });
   lend_others();
   EXPECT_EQ(kept.sizes(), x.sizes());
   EXPECT_EQ(kept.data_ptr(), x.data_ptr());
   EXPECT_EQ(storage.data(), x.data_ptr());
-  EXPECT_TRUE(weak->expired());
-  EXPECT_TRUE(weak_storage->expired());
+  EXPECT_TRUE(weak.front().expired());
+  EXPECT_TRUE(weak_storage.front().expired());
 }
 
 TEST_F(EngineTest, WhatAKernelDoesToAnAliasIsNotLentAgain) {
