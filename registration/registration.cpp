@@ -1,7 +1,6 @@
-// outback::register_backend: all checks first, then all registrations, as calls in a fixed order,
-// but for the operators, which are independent of the others. So a call that throws has changed
-// nothing; several of torch's registrations cannot be undone, and some would end the process if
-// they were repeated.
+// outback::register_backend: all checks first, then all registrations, as calls in a fixed order.
+// So a call that throws has changed nothing; several of torch's registrations cannot be undone, and
+// some would end the process if they were repeated.
 #include <ATen/autocast_mode.h>
 #include <ATen/core/CachingHostAllocator.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
@@ -9,9 +8,12 @@
 #include <c10/core/DeviceType.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/util/Exception.h>
+#include <pthread.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <mutex>
 #include <utility>
@@ -45,8 +47,21 @@ struct identity {
   std::string name;
   const outback_runtime* runtime;
 };
-std::atomic<const identity*> registered_as{nullptr};  // null before the registration
-std::atomic<bool> has_operators{false};
+std::atomic<const identity*> begun_as{nullptr};  // null before the registration
+std::atomic<bool> is_complete{false};
+
+// If several threads register at once, one does and the others find it done. Nothing that is done
+// under it calls a slot or Python, so it cannot meet the GIL or a driver's lock.
+std::mutex& one_at_a_time() {
+  static auto& mutex = *new std::mutex;
+  return mutex;
+}
+
+// What registers the operators. Leaked, or its end would wait for the thread.
+std::shared_future<void>& operators() {
+  static auto& registered = *new std::shared_future<void>;
+  return registered;
+}
 
 void check_nothing_registered(const std::string& name) {
   const std::string other = c10::get_privateuse1_backend();
@@ -80,8 +95,8 @@ void check_options(const backend_options& options) {
   ops::initial_fallback_mode(options.fallback);
 }
 
-bool is_registered_as(const backend_options& options) {
-  const identity* const there = registered_as.load(std::memory_order_acquire);
+bool has_begun_as(const backend_options& options) {
+  const identity* const there = begun_as.load(std::memory_order_acquire);
   if (there == nullptr) return false;
   TORCH_CHECK(options.name == there->name, "cannot register ", options.name,
               ": this process's backend is ", there->name,
@@ -96,7 +111,7 @@ bool is_registered_as(const backend_options& options) {
 namespace registration {
 
 void check_registrable(const backend_options& options) {
-  if (is_registered_as(options)) return;
+  if (has_begun_as(options)) return;
   check_options(options);
   check_nothing_registered(options.name);
   check_backend_meta(options);
@@ -106,33 +121,49 @@ void check_registrable(const backend_options& options) {
 
 namespace {
 
-// `how`: when and where the operators are registered, which the result tells.
-std::shared_future<void> register_all(const backend_options& options, std::launch how) {
-  // If several threads register at once, one does and the others find it done. Nothing inside calls
-  // a slot or Python, so the lock cannot meet the GIL or a driver's lock.
-  static std::mutex one_at_a_time;
-  // Leaked, or its end would wait for the thread.
-  static auto& operators = *new std::shared_future<void>;
-  const std::lock_guard lock(one_at_a_time);
-  if (is_registered_as(options)) return operators;
-  registration::check_registrable(options);
+bool has_limited_address_space() {
+  rlimit limit = {};
+  return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+// async | deferred: deferred if there can be no thread.
+std::launch launch_for(registration::operators_by whom) {
+  const bool may_be_a_thread =
+      whom == registration::operators_by::thread && !has_limited_address_space();
+  return may_be_a_thread ? std::launch::async | std::launch::deferred : std::launch::deferred;
+}
+
+}  // namespace
+
+namespace registration {
+
+void begin(const backend_options& options, operators_by whom) {
+  const std::lock_guard lock(one_at_a_time());
+  if (has_begun_as(options)) return;
+  check_registrable(options);
   ops::operator_names excluded = ops::operator_names_of(options.excluded_operators);
-  const fallback_mode fallback = ops::initial_fallback_mode(options.fallback);
 
   // The runtime first: all that follows may ask for the name or the table. This may still throw for
   // a malformed variable of a layer, and has changed nothing then.
   core::install_runtime(options.name, options.runtime);
-  operators = std::async(how, [names = std::move(excluded)]() mutable {
-                ops::register_operators(std::move(names));
-                has_operators.store(true, std::memory_order_release);
-              }).share();
+  operators() = std::async(launch_for(whom), [names = std::move(excluded)]() mutable {
+                  ops::register_operators(std::move(names));
+                }).share();
+  pthread_atfork(&wait_for_operators, nullptr, nullptr);
+  begun_as.store(new identity{options.name, options.runtime}, std::memory_order_release);
+}
+
+void finish(const backend_options& options) {
+  const std::lock_guard lock(one_at_a_time());
+  if (is_complete.load(std::memory_order_acquire)) return;
+  operators().get();
   core::watch_forks();
   core::set_unsupported_dtypes(options.unsupported_dtypes);
   core::set_amp_dtypes(options.amp_dtypes);
   c10::impl::registerDeviceGuard(core::device_type, &core::device_guard_impl());
   c10::SetAllocator(core::device_type, &core::device_allocator());
   at::setHostAllocator(core::device_type, &core::host_allocator());
-  set_fallback_mode(fallback);
+  set_fallback_mode(ops::initial_fallback_mode(options.fallback));
   at::RegisterPrivateUse1HooksInterface(&core::accelerator_hooks());
   c10::register_privateuse1_backend(options.name);
   // torch has one default dtype of autocast for each thread; this sets the one of the calling
@@ -140,23 +171,24 @@ std::shared_future<void> register_all(const backend_options& options, std::launc
   if (!options.amp_dtypes.empty()) {
     at::autocast::set_autocast_dtype(core::device_type, options.amp_dtypes.front());
   }
-  registration::register_backend_meta(options);
+  register_backend_meta(options);
   core::register_profiler();
   core::register_timeline();
   core::register_ddp_timer();
   core::register_accelerator_graph();
-  registered_as.store(new identity{options.name, options.runtime}, std::memory_order_release);
-  return operators;
+  is_complete.store(true, std::memory_order_release);
 }
 
-}  // namespace
-
-std::shared_future<void> registration::begin(const backend_options& options) {
-  return register_all(options, std::launch::async | std::launch::deferred);
+void wait_for_operators() noexcept {
+  const std::shared_future<void>& all = operators();
+  if (all.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) all.wait();
 }
+
+}  // namespace registration
 
 void register_backend(const backend_options& options) {
-  register_all(options, std::launch::deferred).get();
+  registration::begin(options, registration::operators_by::caller);
+  registration::finish(options);
 }
 
 const std::string& backend_name() noexcept {
@@ -164,8 +196,7 @@ const std::string& backend_name() noexcept {
 }
 
 bool is_registered() noexcept {
-  return registered_as.load(std::memory_order_acquire) != nullptr &&
-         has_operators.load(std::memory_order_acquire);
+  return is_complete.load(std::memory_order_acquire);
 }
 
 }  // namespace outback

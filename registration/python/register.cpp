@@ -1,11 +1,10 @@
 // outback::register_backend for Python: the C++ registration, then everything that PyTorch's Python
 // looks up by the device's name.
 #include <c10/util/Exception.h>
+#include <c10/util/ScopeExit.h>
 
-#include <future>
 #include <stdexcept>
 #include <string>
-#include <utility>
 
 #include "backend_template/core/twin/twin.h"
 #include "backend_template/distributed/registrations.h"
@@ -47,14 +46,10 @@ void register_device_module(py::module_& module, const std::string& name) {
   device_module = module.inc_ref().ptr();
 }
 
-// What is not the operators'. The order matters: the names before what looks them up, the device
-// module before what reads its members.
-void register_names(py::module_& module, const backend_options& options) {
-  python::translate_bound_exceptions();
-  python::give_up_gil_in_waits();
+// What others can see. The order matters: the names before what looks them up, the device module
+// before what reads its members.
+void publish(py::module_& module, const backend_options& options) {
   python::rename_in_python(options.name);
-  python::define_device_module(module);
-  python::define_normalization(module);
   register_device_module(module, options.name);
   if (options.tensor_methods) python::add_tensor_methods(options.name);
   if (options.module_methods) python::add_module_methods(options.name);
@@ -75,41 +70,29 @@ void register_names(py::module_& module, const backend_options& options) {
   python::register_exit_handler();
 }
 
-// The operators, which another thread registers. Their end is waited for also if a part of Python's
-// throws: no thread of ours may run while the process ends.
-class operators_beside {
- public:
-  explicit operators_beside(std::shared_future<void> registered)
-      : registered_(std::move(registered)) {}
-  operators_beside(const operators_beside&) = delete;
-  operators_beside& operator=(const operators_beside&) = delete;
-  ~operators_beside() {
-    const py::gil_scoped_release no_gil;
-    registered_.wait();
-  }
-
-  // Throws what their registration has thrown.
-  void get() const {
-    const py::gil_scoped_release no_gil;
-    registered_.get();
-  }
-
- private:
-  std::shared_future<void> registered_;
-};
-
 void register_in_python(py::module_& module, const backend_options& options) {
   registration::check_registrable(options);
-  const bool is_second = device_module != nullptr;
-  if (!is_second) python::check_names_free(options);
-  // From here on nothing is expected to fail, and much of it could not be undone.
-  const operators_beside operators(registration::begin(options));
-  if (is_second) {
+  if (device_module != nullptr) {
     share_device_module(module);
-  } else {
-    register_names(module, options);
+    return;
   }
-  operators.get();
+  python::check_names_free(options);
+  // From here on nothing is expected to fail, and much of it could not be undone.
+  registration::begin(options, registration::operators_by::thread);
+  const auto end = c10::make_scope_exit(&registration::wait_for_operators);
+  python::translate_bound_exceptions();
+  python::give_up_gil_in_waits();
+  python::define_device_module(module);
+  python::define_normalization(module);
+  // Executes the sources, which publish nothing by themselves.
+  for (const char* later :
+       {"printing", "autograd", "reducers", "data_parallel", "compilers", "distributed"}) {
+    python::part(later);
+  }
+  // With the GIL: no other thread of Python's sees a backend that is not whole, and the thread that
+  // is waited for does not need it.
+  registration::finish(options);
+  publish(module, options);
 }
 
 }  // namespace

@@ -83,6 +83,44 @@ def test_the_import_has_all_operators_and_leaves_no_thread(run_python):
     )
 
 
+def test_nobody_can_name_a_device_before_there_are_operators(run_python):
+    run_python(
+        """
+        import sys
+        import torch
+        found = []
+        def look(*_):
+            try:
+                torch.device("acme")
+            except RuntimeError:
+                return
+            last = "aten::mm", "AutocastPrivateUse1"
+            found.append(torch._C._dispatch_has_kernel_for_dispatch_key(*last))
+        sys.setprofile(look)
+        import torch_acme
+        sys.setprofile(None)
+        assert found and all(found), found
+        """,
+        TORCH_DEVICE_BACKEND_AUTOLOAD="0",
+    )
+
+
+def test_a_process_of_limited_address_space_can_import(run_interpreter):
+    # A second thread's memory is its own: 64 MiB of addresses, or pages for each small object.
+    run_interpreter(
+        """
+        import resource
+        import torch
+        with open("/proc/self/statm") as sizes:
+            now = int(sizes.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (now + (24 << 20), resource.RLIM_INFINITY))
+        import torch_acme
+        assert torch.ones(3).acme().sum().item() == 3
+        """,
+        TORCH_DEVICE_BACKEND_AUTOLOAD="0",
+    )
+
+
 def test_a_process_that_may_have_no_more_threads_can_import(run_interpreter):
     run_interpreter(
         """
