@@ -1,5 +1,6 @@
 """In which thread a backward pass runs, and that torch.set_num_threads reaches it."""
 
+import os
 import sys
 
 import pytest
@@ -143,6 +144,10 @@ if torch.acme.get_device_properties(0).is_host_addressable:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+@pytest.mark.skipif(
+    "libtsan" in os.environ.get("LD_PRELOAD", ""),
+    reason="needs a process without ThreadSanitizer, which does not know a forked child's threads",
+)
 @pytest.mark.parametrize("device", ["acme", "cpu"])
 def test_a_forked_child_has_its_pool_before_it_has_autograds_threads(run_python, device):
     """Each thread of autograd's asks for torch's pool, which is made anew after a fork: by two of
