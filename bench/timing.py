@@ -1,7 +1,8 @@
 """Times a statement on a device against one on the CPU so that a busy machine spoils neither.
 
 The two take turns in many short rounds. What slows the machine down for a while slows down both
-halves of a round, or spoils that round alone: the result is the median of the rounds' ratios.
+halves of a round, or spoils that round alone: the result is the median of the rounds' ratios. Where
+that is not sure yet, as on a machine that changes its speed from round to round, there are more.
 """
 
 from __future__ import annotations
@@ -10,15 +11,19 @@ import contextlib
 import dataclasses
 import gc
 import itertools
+import math
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 # Of one half of a round: far less than the time for which a scheduler takes a core away, so that
 # most rounds see nothing of it.
 ROUND_SECONDS = 0.0002
 MIN_ROUNDS, MAX_ROUNDS = 9, 2001
+# Of a ratio: half of the interval that has its median with 95 %; and how many times the seconds
+# that were asked for a measurement may take until it is that sure.
+SURE, PATIENCE = 0.01, 6
 
 _TEMPLATE = """
 def timed(iterations, timer, settle, {names}):
@@ -73,16 +78,20 @@ def set_min_rounds(count: int) -> None:
 
 
 def paired(subject: Timed, reference: Timed, seconds: float) -> Measurement:
-    """Measures both for about `seconds`, in turns: A B, B A, A B, ..."""
+    """Measures both in turns, A B, B A, A B, ...: for about `seconds`, and on until it is sure."""
     sides = [_Side(subject), _Side(reference)]
     rounds = _rounds(seconds, sum(side.round_seconds for side in sides))
+    ratios: list[float] = []
     with _no_collections():
-        for turn in range(rounds):
-            for side in sides if turn % 2 == 0 else reversed(sides):
-                side.measure()
-    ratios = [a / b for a, b in zip(sides[0].times, sides[1].times, strict=True)]
+        for _ in range(PATIENCE):
+            for turn in range(rounds):
+                for side in sides if turn % 2 == 0 else reversed(sides):
+                    side.measure()
+            ratios = [a / b for a, b in zip(sides[0].times, sides[1].times, strict=True)]
+            if _doubt(ratios) <= SURE:
+                break
     low, middle, high = statistics.quantiles(ratios, n=4)
-    return Measurement(sides[0].ns, sides[1].ns, middle, low, high, rounds)
+    return Measurement(sides[0].ns, sides[1].ns, middle, low, high, len(ratios))
 
 
 def alone(subject: Code, seconds: float) -> Measurement:
@@ -113,6 +122,15 @@ class _Side:
     @property
     def ns(self) -> float:
         return statistics.median(self.times) * 1e9
+
+
+def _doubt(values: Sequence[float]) -> float:
+    """Half of the interval that has the median of what they are drawn from with 95 %: by the ranks
+    of a binomial distribution."""
+    ordered, middle = sorted(values), (len(values) - 1) / 2
+    reach = 0.98 * math.sqrt(len(values))
+    low, high = max(0, math.floor(middle - reach)), min(len(values) - 1, math.ceil(middle + reach))
+    return (ordered[high] - ordered[low]) / 2
 
 
 def _rounds(seconds: float, round_seconds: float) -> int:

@@ -1,6 +1,7 @@
 """The benchmark measures what it says, and runs to its end."""
 
 import importlib
+import itertools
 import json
 import os
 import subprocess
@@ -41,6 +42,25 @@ def test_the_ratio_is_that_of_the_work(timing, times, low, high):
     measured = timing.paired(work(times * 2000), work(2000), seconds=0.3)
     assert low < measured.ratio < high
     assert measured.ratio_low <= measured.ratio <= measured.ratio_high
+
+
+class Steps:
+    """Takes the seconds of one after the other, and begins anew."""
+
+    def __init__(self, *seconds):
+        self.seconds = itertools.cycle(seconds)
+
+    def compiled(self):
+        return lambda count: count * next(self.seconds)
+
+
+@pytest.mark.parametrize(
+    ("steps", "is_sure"), [((1.0,), True), ((1.0, 1.004), True), ((0.9, 1.1), False)]
+)
+def test_a_ratio_that_is_not_sure_takes_more_rounds(timing, steps, is_sure):
+    measured = timing.paired(Steps(*steps), Steps(1.0), seconds=0)
+    assert measured.rounds == timing.MIN_ROUNDS * (1 if is_sure else timing.PATIENCE)
+    assert measured.ratio == pytest.approx(1, abs=0.005)
 
 
 def test_each_round_waits_for_enqueued_work(timing):
