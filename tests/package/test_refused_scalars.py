@@ -8,7 +8,7 @@ from conftest import ROOT
 sys.path.insert(0, str(ROOT / "tests/cuda_in_place"))
 import write_refused_scalars as generator
 
-LINE = re.compile(r'  \{"(\w+)", "(\w*)", "([\w ]+)"\},')
+LINE = re.compile(r'  \{"(\w+)", "(\w*)", "([\w /]+)"\},')
 
 
 def test_the_table_is_what_torch_cuda_answered():
