@@ -76,8 +76,13 @@ void register_in_python(py::module_& module, const backend_options& options) {
     share_device_module(module);
     return;
   }
+  static bool has_begun = false;  // with the GIL
+  TORCH_CHECK(!has_begun, options.name,
+              ": an import of it has begun in this process, and has not come to its end; if it was "
+              "interrupted, import it in a new process");
   python::check_names_free(options);
   // From here on nothing is expected to fail, and much of it could not be undone.
+  has_begun = true;
   registration::begin(options, registration::operators_by::thread);
   const auto end = c10::make_scope_exit(&registration::wait_for_operators);
   python::translate_bound_exceptions();

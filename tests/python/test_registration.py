@@ -105,6 +105,30 @@ def test_nobody_can_name_a_device_before_there_are_operators(run_python):
     )
 
 
+def test_an_import_that_was_interrupted_is_not_half_done_again(run_python):
+    run_python(
+        """
+        import sys
+        import torch
+        def interrupt(frame, *_):
+            if "_outback" in frame.f_code.co_filename:
+                sys.setprofile(None)
+                raise KeyboardInterrupt
+        sys.setprofile(interrupt)
+        for wanted in ("initialization failed", "import it in a new process"):
+            try:
+                import torch_acme
+            except ImportError as error:
+                assert wanted in str(error), error
+            else:
+                raise AssertionError(wanted)
+        assert not hasattr(torch, "acme") and not hasattr(torch.Tensor, "acme")
+        assert torch.ones(3).sum() == 3
+        """,
+        TORCH_DEVICE_BACKEND_AUTOLOAD="0",
+    )
+
+
 def test_a_process_of_limited_address_space_can_import(run_interpreter):
     # A second thread's memory is its own: 64 MiB of addresses, or pages for each small object.
     run_interpreter(
