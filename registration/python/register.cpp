@@ -81,9 +81,9 @@ void register_in_python(py::module_& module, const backend_options& options) {
               ": an import of it has begun in this process, and has not come to its end; if it was "
               "interrupted, import it in a new process");
   python::check_names_free(options);
+  registration::begin(options, registration::operators_by::thread);
   // From here on nothing is expected to fail, and much of it could not be undone.
   has_begun = true;
-  registration::begin(options, registration::operators_by::thread);
   const auto end = c10::make_scope_exit(&registration::wait_for_operators);
   python::translate_bound_exceptions();
   python::give_up_gil_in_waits();
