@@ -12,9 +12,9 @@ namespace outback::registration {
 /// need Python.
 enum class operators_by {
   caller,  // in `finish`
-  // From now on. The caller does it all the same where the process may have no more threads, or
-  // has a limited address space, of which a thread takes a lot. Not for static initializers: while
-  // a library is loaded, a new thread may have to wait for the loader.
+  // From now on. The caller does it all the same where the process has one core, may have no more
+  // threads, or has a limited address space, of which a thread takes a lot. Not for static
+  // initializers: while a library is loaded, a new thread may have to wait for the loader.
   thread
 };
 

@@ -16,6 +16,7 @@
 #include <chrono>
 #include <future>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include "backend_template/core/devices/device.h"
@@ -128,8 +129,9 @@ bool has_limited_address_space() {
 
 // async | deferred: deferred if there can be no thread.
 std::launch launch_for(registration::operators_by whom) {
-  const bool may_be_a_thread =
-      whom == registration::operators_by::thread && !has_limited_address_space();
+  const bool may_be_a_thread = whom == registration::operators_by::thread &&
+                               std::thread::hardware_concurrency() > 1 &&
+                               !has_limited_address_space();
   return may_be_a_thread ? std::launch::async | std::launch::deferred : std::launch::deferred;
 }
 
