@@ -2,8 +2,6 @@
 // can see the backend until it is whole.
 #pragma once
 
-#include <future>
-
 #include "outback/backend.h"
 
 namespace outback::registration {
@@ -23,7 +21,7 @@ enum class operators_by {
 void begin(const backend_options& options, operators_by whom);
 
 /// Waits for the operators, and registers the rest. Throws what the registration of the operators
-/// threw; then all may be tried again. After `begin`, with the same options. Thread-safe.
+/// threw, at each call. After `begin`, with the same options. Thread-safe.
 void finish(const backend_options& options);
 
 /// Waits for the thread that `begin` has made, if there is one. For the end of an import that

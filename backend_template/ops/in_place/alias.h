@@ -22,8 +22,9 @@ c10::Storage make_alias_storage(const kernel_target& target, const c10::StorageI
                                 c10::DataPtr&& memory);
 
 /// Returns a tensor over `storage` with the sizes, strides, offset, dtype, conj, neg and
-/// zero-tensor bits of `source`; it is an inference tensor if `source` is one. It has no version
-/// counter and no gradient, so autograd must be off while a kernel uses it.
+/// zero-tensor bits of `source`; it is an inference tensor if `source` is one. It has no gradient,
+/// and its version counter is not the source's, so autograd must be off while a kernel uses it.
+/// Mostly it is one that was lent before (spare_aliases.h), with nothing left of that.
 at::Tensor make_alias_tensor(const kernel_target& target, const at::Tensor& source,
                              c10::Storage storage);
 
