@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from types import ModuleType
 
 import torch
 
+from . import dtypes
 from .check import Skipped, Unsupported
 
 
@@ -44,6 +46,23 @@ class Backend:
         if self.count < 2:
             raise Skipped("needs two devices, there is one")
         return torch.device(self.name, 1 if self.device.index == 0 else 0)
+
+    def has(self, dtype: torch.dtype) -> bool:
+        """Whether its tensors can have that dtype, by what it declares."""
+        return dtype not in dtypes.missing(self.device)
+
+    def having(self, wanted: Iterable[torch.dtype]) -> list[torch.dtype]:
+        """Those that its tensors can have."""
+        return dtypes.present(self.device, wanted)
+
+    @property
+    def other_float(self) -> torch.dtype:
+        """One besides float32 that its tensors can have, the widest; Unsupported where there is
+        none."""
+        found = self.having((torch.float64, torch.float16, torch.bfloat16))
+        if not found:
+            raise Unsupported(f"{self.name} has no floating-point dtype but float32")
+        return found[0]
 
     def need(self, path: str) -> object:
         """What stands at `path` in torch.<name>, "memory.MemPool"; Unsupported where nothing

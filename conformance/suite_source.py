@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from . import device
+from . import device, dtypes
 from .apart import need_device
 from .backend import Backend
 from .check import Check, Skipped, Unsupported
@@ -86,6 +86,8 @@ class Suites:
         except (Skipped, unittest.SkipTest) as error:
             return {"status": "skipped", "reason": str(error)}
         except Exception as error:
+            if needed := dtypes.needed(self._backend.device, error):
+                return {"status": "unsupported", "reason": needed}
             trace = "".join(traceback.format_exception(type(error), error, _from_check(error)))
             return {"status": "failed", "error": _said(error), "trace": trace[-_TRACE:]}
         return {"status": "passed"}

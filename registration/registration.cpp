@@ -80,7 +80,8 @@ void check_options(const backend_options& options) {
   TORCH_CHECK_VALUE(problem.empty(), problem);
   const std::string table = table_problem(options.runtime);
   TORCH_CHECK_VALUE(table.empty(), "cannot register ", options.name, ": ", table);
-  const auto& unsupported = options.unsupported_dtypes;
+  core::read_float64_variable();
+  const auto unsupported = core::all_unsupported_dtypes(options.unsupported_dtypes);
   for (const c10::ScalarType dtype : options.amp_dtypes) {
     TORCH_CHECK_VALUE(c10::isFloatingType(dtype), "cannot register ", options.name,
                       ": amp_dtypes has ", dtype, ", autocast casts to floating-point types only");
@@ -160,7 +161,7 @@ void finish(const backend_options& options) {
   if (is_complete.load(std::memory_order_acquire)) return;
   operators().get();
   core::watch_forks();
-  core::set_unsupported_dtypes(options.unsupported_dtypes);
+  core::set_unsupported_dtypes(core::all_unsupported_dtypes(options.unsupported_dtypes));
   core::set_amp_dtypes(options.amp_dtypes);
   c10::impl::registerDeviceGuard(core::device_type, &core::device_guard_impl());
   c10::SetAllocator(core::device_type, &core::device_allocator());

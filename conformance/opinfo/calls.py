@@ -10,6 +10,7 @@ from unittest import mock
 
 import torch
 
+from .. import dtypes
 from . import sampling
 from .comparing import Comparison, Mismatch, one_line
 from .sampling import Call
@@ -28,6 +29,10 @@ class NotOnDevice(Mismatch):
     """The CPU answers, and the device says that it does not have this; the text is its words."""
 
 
+class LacksDtype(Exception):
+    """The sample needs a dtype that the device declares missing; the text is the reason."""
+
+
 class SameRefusal(Exception):
     """The CPU raises, and the device raises the same type of exception."""
 
@@ -42,6 +47,7 @@ class Sides:
     """Asks the CPU, then the device, and announces which one runs: a crash has an owner."""
 
     announce: Callable[[str], None]
+    device: torch.device = CPU
 
     def both(self, on_cpu: Callable[[], Any], on_device: Callable[[], Any]) -> tuple[Any, Any]:
         """Both answers. Where the CPU raises, the device has to raise the same type."""
@@ -69,6 +75,8 @@ class Sides:
         try:
             on_device()
         except Exception as device_error:
+            if needed := dtypes.needed(self.device, device_error):
+                raise LacksDtype(needed) from device_error
             if type(device_error) is type(cpu_error):
                 return SameRefusal(by_cpu)
             said = f"raises {describe(device_error)}; {by_cpu}"

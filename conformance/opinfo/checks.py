@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import traceback
 
+from .. import dtypes
 from ..running.source import Say
-from .calls import NothingToCompare, NotOnDevice, SameRefusal, describe
+from .calls import LacksDtype, NothingToCompare, NotOnDevice, SameRefusal, describe
 from .comparing import WrongDevice
 from .exemptions import find
 from .settings import NO_FORM, Settings
@@ -29,9 +30,13 @@ class Checker:
             return {"status": "unsupported_dtype"}
         if exemption := find(self._bench.exemptions.skip, subject, phase):
             return {"status": "skipped", "reason": exemption.reason}
+        device = self._bench.device
+        if subject.dtype in dtypes.missing(device):
+            return _lacking(dtypes.lacks(device, subject.dtype))
         entry: Entry = {"status": "passed", "samples": 0}
         without_answer: list[str] = []
         refusals: list[str] = []
+        lacking: list[str] = []
         try:
             for case in subject.cases(phase, self._bench):
                 entry["samples"] += 1
@@ -42,9 +47,16 @@ class Checker:
                     without_answer.append(str(error))
                 except SameRefusal as error:
                     refusals.append(str(error))
+                except LacksDtype as error:
+                    lacking.append(str(error))
                 except NotImplementedError as error:
                     # The CPU's own are refusals: these are the device's.
                     raise NotOnDevice(describe(error)) from error
+                except Exception as error:
+                    needed = dtypes.needed(device, error)
+                    if not needed:
+                        raise
+                    lacking.append(needed)
         except Exception as error:
             entry.update(status="failed", sample=entry.pop("samples"), error=describe(error))
             if isinstance(error, WrongDevice):
@@ -53,7 +65,14 @@ class Checker:
                 entry["not_implemented"] = True
             entry["trace"] = traceback.format_exc()  # printed on request, never written
             return entry
+        if lacking:  # the other samples have been asked all the same, and none has failed
+            return _lacking(lacking[0])
         return _without_answers(entry, without_answer, refusals)
+
+
+def _lacking(reason: str) -> Entry:
+    """Of a dtype that the device declares missing."""
+    return {"status": "failed", "not_implemented": True, "error": reason}
 
 
 def _without_answers(entry: Entry, without_answer: list[str], refusals: list[str]) -> Entry:

@@ -45,7 +45,8 @@ class Bench:
     def of(cls, settings: Settings, announce: Callable[[str], None]) -> Bench:
         """`announce` is told whose turn it is, "cpu" or "device"."""
         exemptions = Exemptions.load(settings.exemptions)
-        return cls(settings, find_device(settings.device), exemptions, Sides(announce))
+        device = find_device(settings.device)
+        return cls(settings, device, exemptions, Sides(announce, device))
 
     def comparison(
         self, subject: Subject, phase: str, entry: Entry, answer: Callable[[], Any]

@@ -7,6 +7,9 @@ import unittest
 from collections.abc import Iterator
 from typing import Any
 
+import torch
+
+from .. import dtypes
 from ..running.source import Entry
 from .loading import Test
 
@@ -15,12 +18,12 @@ _LINE = 300
 _EXPECTED = "PyTorch expects the test to fail, and it does"
 
 
-def run(test: Test) -> Entry:
+def run(test: Test, device: torch.device) -> Entry:
     """With the fixtures of its class and of its module."""
     said = _Said()
     unittest.TestSuite([test.case(test.method)]).run(said)
     if said.raised:
-        return failed(said.raised[0])
+        return failed(said.raised[0], device)
     if said.unexpectedSuccesses:
         return {"status": "failed", "error": "PyTorch expects the test to fail, and it passes"}
     if said.skipped:
@@ -47,13 +50,15 @@ class _Said(unittest.TestResult):
             self.raised.append(err[1])
 
 
-def failed(error: BaseException) -> Entry:
+def failed(error: BaseException, device: torch.device) -> Entry:
     lines = traceback.format_exception(type(error), error, error.__traceback__)
     found = {"status": "failed", "error": _line(error), "trace": "".join(lines)[-_TRACE:]}
     # PyTorch's op_db tests raise another exception from the one of the operator.
     missing = next((e for e in _chain(error) if isinstance(e, NotImplementedError)), None)
     if missing is not None:
         found |= {"not_implemented": True, "error": _line(missing)}
+    elif needed := dtypes.needed(device, error):
+        found |= {"not_implemented": True, "error": needed}
     return found
 
 

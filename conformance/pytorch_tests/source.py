@@ -25,7 +25,14 @@ class Tests:
 
     renews = False  # PyTorch runs them in one process as well
 
-    def __init__(self, versions: dict[str, str], loaded: Loaded, unloaded: Entry | None):
+    def __init__(
+        self,
+        versions: dict[str, str],
+        chosen: torch.device,
+        loaded: Loaded,
+        unloaded: Entry | None,
+    ):
+        self._device = chosen
         self._versions = versions
         self._loaded = loaded
         self._unloaded = unloaded
@@ -41,7 +48,7 @@ class Tests:
         }
 
     def check(self, key: str, phase: str) -> Entry:
-        return outcome.run(self._loaded.tests[key])
+        return outcome.run(self._loaded.tests[key], self._device)
 
 
 def open(settings: str, without: tuple[str, ...], say: Say) -> Tests:
@@ -58,14 +65,14 @@ def open(settings: str, without: tuple[str, ...], say: Say) -> Tests:
     warnings.resetwarnings()  # some tests are about them, and expect what Python does by itself
     nothing = Loaded(asked_for(chosen), {}, [])
     if asked.file in without:
-        return Tests(versions, nothing, None)
+        return Tests(versions, chosen, nothing, None)
     say.loading(asked.file, _LOADING_SECONDS)
     try:
-        return Tests(versions, load(Path(asked.folder), asked.file, chosen), None)
+        return Tests(versions, chosen, load(Path(asked.folder), asked.file, chosen), None)
     except unittest.SkipTest as error:
-        return Tests(versions, nothing, {"status": "skipped", "reason": str(error)})
+        return Tests(versions, chosen, nothing, {"status": "skipped", "reason": str(error)})
     except Exception as error:
-        return Tests(versions, nothing, outcome.failed(error))
+        return Tests(versions, chosen, nothing, outcome.failed(error, chosen))
 
 
 def _make_current(chosen: torch.device) -> None:

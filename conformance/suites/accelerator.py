@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import threading
 from collections.abc import Callable
 
 import torch
 
+from .. import dtypes
 from ..backend import Backend
 from ..check import Check, Skipped, check, variants
 from ..current import current_device, need_accelerator
@@ -148,16 +150,21 @@ def the_device_is_the_threads_own(backend: Backend) -> None:
     without="programs choose a dtype that the device does not have",
 )
 def capabilities_list_dtypes(backend: Backend) -> None:
-    """get_device_capability() has the dtypes that tensors of the device can have."""
+    """get_device_capability() has the dtypes that tensors of the device can have, and one that it
+    leaves out is refused."""
     need_accelerator(backend)
     capability = torch.accelerator.get_device_capability(backend.device)
-    dtypes = capability["supported_dtypes"]
-    assert torch.float32 in dtypes, f"float32 is not in {dtypes}"
+    declared = capability["supported_dtypes"]
+    assert torch.float32 in declared, f"float32 is not in {declared}"
     for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.bool):
-        if dtype in dtypes:
+        if dtype in declared:
             found = torch.zeros(2, dtype=dtype, device=backend.device)
             same(found, torch.zeros(2, dtype=dtype), backend.device, f"a tensor of {dtype}")
     equal(torch.accelerator.get_device_capability(), capability, "that of the current device")
+    for dtype in dtypes.missing(backend.device):
+        call = functools.partial(torch.empty, 2, dtype=dtype, device=backend.device)
+        with refused(TypeError, RuntimeError, what=f"a tensor of {dtype}, which is not among them"):
+            call()
 
 
 # ---- streams

@@ -368,16 +368,23 @@ def anomalies_are_detected(backend: Backend) -> None:
     without="second derivatives are wrong",
 )
 def gradients_of_gradients_are_right(backend: Backend) -> None:
-    """gradcheck and gradgradcheck accept a few operators on the device, in double precision."""
-    x = torch.rand(3, 4, dtype=torch.float64, device=backend.device) + 0.5
+    """gradcheck and gradgradcheck accept a few operators on the device, in double precision where
+    it has that."""
+    precise = backend.has(torch.float64)
+    dtype = torch.float64 if precise else torch.float32
+    how = {} if precise else {"eps": 1e-2, "atol": 1e-2, "rtol": 1e-2}
+    x = torch.rand(3, 4, dtype=dtype, device=backend.device) + 0.5
     x.requires_grad_()
     for function in (
         lambda x: (x * x).tanh(),
         lambda x: x @ x.t(),
         lambda x: x.log_softmax(1)[:, 1:],
     ):
-        assert torch.autograd.gradcheck(function, (x,))
-        assert torch.autograd.gradgradcheck(function, (x,))
+        with warnings.catch_warnings():
+            if not precise:
+                warnings.simplefilter("ignore")  # that it is not
+            assert torch.autograd.gradcheck(function, (x,), **how)
+            assert torch.autograd.gradgradcheck(function, (x,), **how)
 
 
 @check(

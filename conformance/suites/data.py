@@ -89,14 +89,14 @@ moved = variants(
 def every_form_of_to_moves(backend: Backend) -> None:
     """`to` takes a device as an object, a string and another tensor, with a dtype, a memory format
     and copy, and copies only where it has to."""
-    x, device = numbers(), backend.device
-    there = torch.ones(1, dtype=torch.float64, device=device)
+    x, device, other = numbers(), backend.device, backend.other_float
+    there = torch.ones(1, dtype=other, device=device)
     calls: dict[str, Callable[[], torch.Tensor]] = {
         "to(device)": lambda: x.to(device),
         "to('name:i')": lambda: x.to(str(device)),
         "to('name')": lambda: x.to(backend.name),
         "to(device=)": lambda: x.to(device=device),
-        "to(device, dtype)": lambda: x.to(device, torch.float64),
+        "to(device, dtype)": lambda: x.to(device, other),
         "to(device, dtype, non_blocking)": lambda: x.to(device, torch.int64, True),
         "to(dtype=, device=)": lambda: x.to(dtype=torch.float16, device=device),
         "to(other)": lambda: x.to(there),
@@ -104,11 +104,11 @@ def every_form_of_to_moves(backend: Backend) -> None:
         "type_as": lambda: x.type_as(there),
     }
     dtypes = {
-        "to(device, dtype)": torch.float64,
+        "to(device, dtype)": other,
         "to(device, dtype, non_blocking)": torch.int64,
         "to(dtype=, device=)": torch.float16,
-        "to(other)": torch.float64,
-        "type_as": torch.float64,
+        "to(other)": other,
+        "type_as": other,
     }
     for name, call in calls.items():
         made = call()
@@ -125,7 +125,7 @@ def every_form_of_to_moves(backend: Backend) -> None:
     assert torch.equal(last.cpu(), numbers().reshape(1, 4, 2, 3))
     kept = numbers().reshape(1, 4, 2, 3).to(memory_format=torch.channels_last).to(device)
     assert kept.stride() == last.stride(), "the strides were lost on the way"
-    assert x.to(device).cpu().to(torch.float64).to(device).dtype == torch.float64
+    assert x.to(device).cpu().to(other).to(device).dtype == other
 
 
 @check(
@@ -187,8 +187,8 @@ def copies_convert_as_the_cpu_does(backend: Backend) -> None:
     sources = (torch.float32, torch.bfloat16, torch.int64, torch.uint8, torch.bool, torch.complex64)
     targets = (torch.float64, torch.float16, torch.int32, torch.bool, torch.complex128)
     x = numbers()
-    for source in sources:
-        for target in targets:
+    for source in backend.having(sources):
+        for target in backend.having(targets):
             if source.is_complex and not target.is_complex:
                 continue
             a = x.to(source)
@@ -356,7 +356,7 @@ def numbers_come_out_as_pythons(backend: Backend) -> None:
     assert int(x[0, 3]) == 3 and float(x[0, 3]) == 3.0 and bool(x[0, 0]) is False
     assert complex(x[0, 1]) == 1 + 0j and [10, 20, 30][x[0, 2]] == 30
     assert list(range(5))[x[0, 1] : x[0, 3]] == [1, 2]
-    for dtype in DTYPES:
+    for dtype in backend.having(DTYPES):
         one = numbers(dtype)[0, 1]
         assert one.to(backend.device).item() == one.item(), dtype
         assert type(one.to(backend.device).item()) is type(one.item()), dtype

@@ -89,8 +89,8 @@ WRONG_PLACES: dict[str, Wrong] = {
 }
 
 WRONG_TYPES: dict[str, Wrong] = {
-    "mm of two dtypes": lambda d: _ones(d, 2, 2) @ _ones(d, 2, 2).double(),
-    "conv1d of two dtypes": lambda d: F.conv1d(_ones(d, 1, 1, 3), _ones(d, 1, 1, 1).double()),
+    "mm of two dtypes": lambda d: _ones(d, 2, 2) @ _ones(d, 2, 2).half(),
+    "conv1d of two dtypes": lambda d: F.conv1d(_ones(d, 1, 1, 3), _ones(d, 1, 1, 1).half()),
     "in place into integers": lambda d: _ones(d, 2).long().add_(0.5),
     "in place of a wider one": lambda d: _ones(d, 2).mul_(_ones(d, 2, dtype=torch.complex64)),
     "out= of integers": lambda d: torch.exp(_ones(d, 2), out=_ones(d, 2).long()),

@@ -118,7 +118,7 @@ OPERATORS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "in place": lambda x: x.clone().mul_(2).add_(1).clamp_(0, 3),
     "views": lambda x: x[1:, ::2].t().reshape(-1)[:5] * 2,
     "a fill": lambda x: torch.zeros(3, device=x.device) + x[0, :3],
-    "a conversion": lambda x: x.to(torch.float64).to(torch.int32),
+    "a conversion": lambda x: x.to(torch.float16).to(torch.int32),
     "a joining": lambda x: torch.cat([x, x.flip(0)], 1),
     "indices": lambda x: x[torch.arange(3, 0, -2, device=x.device)],
     "a reduction": lambda x: torch.stack([x.sum(), x.max(), x.std(), x.argmax().float()]),

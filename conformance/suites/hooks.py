@@ -155,7 +155,7 @@ def _on_another_device(other: torch.device) -> dict[str, Callable[[], object]]:
         "cat": lambda: torch.cat([matrix, matrix]),
         "view": lambda: matrix.view(-1)[2:],
         "clone": lambda: matrix.t().contiguous(),
-        "to float64": lambda: matrix.double(),
+        "to another dtype": lambda: matrix.half(),
         "from the CPU": lambda: torch.ones(2).to(other),
         "rand": lambda: torch.rand(2, device=other),
         "where": lambda: torch.where(matrix > 2, matrix, 0.0),

@@ -319,8 +319,8 @@ def packed_sequences_go_where_they_are_sent(backend: Backend) -> None:
                 _outcome(lambda g=given: method(_sequence(), *g), _sequence_look),
                 _outcome(lambda g=given: own(_sequence(), *g), _sequence_look),
             )
-        moved = method(_sequence(), dtype=torch.float64)
-        equal(moved.data.dtype, torch.float64, "the dtype")
+        moved = method(_sequence(), dtype=backend.other_float)
+        equal(moved.data.dtype, backend.other_float, "the dtype")
     on(moved.data, backend.device)
     on(moved.sorted_indices, backend.device, "the indices")
     on(moved.batch_sizes, torch.device("cpu"), "batch_sizes")

@@ -93,7 +93,7 @@ OPERATORS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "indices": lambda x: x[torch.tensor([0, 2], device=x.device)],
     "masked_fill": lambda x: x.masked_fill(x > 1, 0.0),
     "embedding": lambda x: F.embedding(torch.tensor([1, 2], device=x.device), x),
-    "conversion": lambda x: x.double().float(),
+    "conversion": lambda x: x.half().float(),
     "in place": lambda x: (x * 1).mul_(2).add_(x),
     "a scalar of the CPU's": lambda x: x * torch.tensor(3.0),
     "inverse": lambda x: torch.linalg.inv(x[:, :4] + 4 * torch.eye(4, device=x.device)),

@@ -45,9 +45,10 @@ def modules_are_moved(backend: Backend) -> None:
         assert all(p.grad.device == backend.device for p in net.parameters())
         net.cpu()
         is_on(net, torch.device("cpu"))
-    for name, tensor in tensors_of(small_net().to(backend.device, torch.float64)).items():
+    other = backend.other_float
+    for name, tensor in tensors_of(small_net().to(backend.device, other)).items():
         assert tensor.device == backend.device
-        assert tensor.dtype == (torch.int64 if "num_batches" in name else torch.float64), name
+        assert tensor.dtype == (torch.int64 if "num_batches" in name else other), name
     for name, tensor in tensors_of(net).items():
         if "running" not in name and "num_batches" not in name:
             assert torch.equal(tensor, expected[name]), f"{name} has other numbers"

@@ -52,7 +52,7 @@ DTYPES = (
 def tensors_come_back(backend: Backend) -> None:
     """Tensors of each dtype come back on their device, with their values."""
     place = _place(backend)
-    for dtype in DTYPES:
+    for dtype in backend.having(DTYPES):
         expected = torch.arange(6).to(dtype)
         same(_loaded(expected.to(place)), expected, place, f"a tensor of {dtype}")
     same(_loaded(torch.tensor(3.5, device=place)), torch.tensor(3.5), place, "a single value")

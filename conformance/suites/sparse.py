@@ -221,7 +221,7 @@ def coo_tensors_compute(backend: Backend) -> None:
         "total": lambda s: torch.sparse.sum(s),
         "sparse_mask": lambda s: s.to_dense().mul(2).sparse_mask(s.coalesce()),
         "sparse @ sparse": lambda s: torch.sparse.mm(s, s.t()),
-        "to double": lambda s: s.double(),
+        "to half": lambda s: s.half(),
         "select": lambda s: s.select(0, 0),
         "cat": lambda s: torch.cat([s, s]),
         "softmax": lambda s: torch.sparse.softmax(s, 1),

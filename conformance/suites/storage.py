@@ -288,7 +288,7 @@ def typed_storages_have_values(backend: Backend) -> None:
         same(tensor, torch.tensor([1.5, 7.0, 3.5]), place, "the tensor")
         equal(storage.data_ptr(), tensor.data_ptr(), "its address")
         equal(storage.cpu().tolist(), [1.5, 7.0, 3.5], "its copy on the CPU")
-        equal(storage.double().tolist(), [1.5, 7.0, 3.5], "its values in float64")
+        equal(storage.half().tolist(), [1.5, 7.0, 3.5], "its values in float16")
         made = torch.TypedStorage(4, dtype=torch.int64, device=place)
         equal((made.nbytes(), made.device), (32, place), "the size and device of a new one")
 

@@ -36,6 +36,7 @@ OF_THE_TORCH_HALF = [
     ),
     ("OUTBACK_FALLBACK", "sometimes", "=sometimes: expected allow, warn or error"),
     ("OUTBACK_REPORT_LEAKS", "yes", "=yes: expected 0 or 1"),
+    ("OUTBACK_FLOAT64", "no", "=no: expected 0 or 1"),
     ("OUTBACK_SANITIZER", "on", "=on: expected 0 or 1"),
     ("OUTBACK_OPERATORS_STACK", "yes", "=yes: expected 0 or 1"),
 ]

@@ -62,6 +62,14 @@ TEST(RegistrationTest, RefusalsComeFirstAndChangeNothing) {
                        .unsupported_dtypes = {c10::kDouble, c10::kHalf}}),
               HasSubstr("Half is in amp_dtypes and in unsupported_dtypes"));
 
+  setenv("OUTBACK_FLOAT64", "no", 1);
+  EXPECT_EQ(refusal({.name = "acme", .runtime = host_table()}),
+            "OUTBACK_FLOAT64=no: expected 0 or 1");
+  setenv("OUTBACK_FLOAT64", "0", 1);
+  EXPECT_THAT(
+      refusal({.name = "acme", .runtime = host_table(), .amp_dtypes = {c10::kDouble}}),
+      HasSubstr("Double is in amp_dtypes and in unsupported_dtypes"));
+  unsetenv("OUTBACK_FLOAT64");
   setenv("OUTBACK_VALIDATE", "yes", 1);
   EXPECT_EQ(refusal({.name = "acme", .runtime = host_table()}),
             "OUTBACK_VALIDATE=yes: expected 0 or 1");

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "backend_template/core/runtime/environment.h"
 #include "backend_template/core/runtime/runtime.h"
 
 namespace outback::core {
@@ -14,6 +15,7 @@ namespace {
 // Bit i stands for the c10::ScalarType number i, as in c10::DeviceCapability. Not atomic, since it
 // is written before the backend can be used.
 uint64_t unsupported = 0;
+bool has_float64 = true;  // by the variable; written with `unsupported`
 
 uint64_t bit_of(c10::ScalarType dtype) noexcept {
   return uint64_t{1} << static_cast<unsigned>(dtype);
@@ -27,6 +29,18 @@ std::vector<c10::ScalarType>& kept_amp_dtypes() noexcept {
 }
 
 }  // namespace
+
+void read_float64_variable() {
+  has_float64 = from_environment(
+      [] { return outback::detail::flag_variable("OUTBACK_FLOAT64").value_or(true); });
+}
+
+std::vector<c10::ScalarType> all_unsupported_dtypes(std::vector<c10::ScalarType> declared) {
+  if (!has_float64) {
+    declared.insert(declared.end(), {c10::ScalarType::Double, c10::ScalarType::ComplexDouble});
+  }
+  return declared;
+}
 
 void set_unsupported_dtypes(const std::vector<c10::ScalarType>& dtypes) noexcept {
   for (const c10::ScalarType dtype : dtypes) unsupported |= bit_of(dtype);

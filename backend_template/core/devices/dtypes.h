@@ -12,6 +12,15 @@
 
 namespace outback::core {
 
+/// Reads OUTBACK_FLOAT64, a flag: 0 takes float64 and complex128 from every backend, so that what a
+/// device without them meets can be tested on one that has them. Throws c10::ValueError if it is
+/// malformed. Registration calls it before it changes anything.
+void read_float64_variable();
+
+/// Returns the dtypes that the device cannot have: the `declared` ones, and those that the variable
+/// takes away. Who else knows of a dtype that a device lacks adds it here.
+std::vector<c10::ScalarType> all_unsupported_dtypes(std::vector<c10::ScalarType> declared);
+
 /// Names the dtypes that tensors and storages of the device cannot have.
 void set_unsupported_dtypes(const std::vector<c10::ScalarType>& dtypes) noexcept;
 

@@ -68,8 +68,11 @@ struct backend_options {
   /// `torch.set_autocast_dtype` or passes a dtype to `torch.autocast`. Autograd's threads take the
   /// default of the thread that called backward.
   std::vector<c10::ScalarType> amp_dtypes = {};
-  /// The dtypes that tensors and storages of this device cannot have. Moving such a tensor or
-  /// module to the device throws c10::TypeError (TypeError in Python) before anything has moved.
+  /// The dtypes that tensors and storages of this device cannot have, such as {at::kDouble,
+  /// at::kComplexDouble}. Making such a tensor there, or moving such a tensor or module to the
+  /// device, throws c10::TypeError (TypeError in Python) before anything has moved.
+  /// torch.accelerator.get_device_capability() lists the others. The environment variable
+  /// OUTBACK_FLOAT64=0 adds these two, for tests.
   std::vector<c10::ScalarType> unsupported_dtypes = {};
   /// The fallback mode at the start. The environment variable OUTBACK_FALLBACK ("allow", "warn",
   /// "error") takes precedence; `set_fallback_mode` changes it later.

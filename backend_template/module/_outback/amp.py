@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from . import device_module, name, publish
+from . import _native, device_module, name, publish
 
 
 class autocast(torch.amp.autocast):
@@ -19,8 +19,20 @@ class autocast(torch.amp.autocast):
         super().__init__(name, enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)
 
 
+class _Scale(torch.Tensor):
+    """The scale on a device without float64, which PyTorch asks for its reciprocal in float64."""
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    def double(self) -> torch.Tensor:
+        """It stays float32. The scale is a power of two unless a factor is chosen that is none, and
+        the reciprocal of one is exact."""
+        return self.as_subclass(torch.Tensor)
+
+
 class GradScaler(torch.amp.GradScaler):
-    """torch.amp.GradScaler for this device."""
+    """torch.amp.GradScaler for this device. It also works where the device has no float64, in which
+    PyTorch's own computes."""
 
     def __init__(
         self,
@@ -32,6 +44,11 @@ class GradScaler(torch.amp.GradScaler):
     ) -> None:
         numbers = (init_scale, growth_factor, backoff_factor, growth_interval)
         super().__init__(name, *numbers, enabled=enabled)
+
+    def _lazy_init_scale_growth_tracker(self, dev: torch.device) -> None:
+        super()._lazy_init_scale_growth_tracker(dev)
+        if not _native.supports(torch.float64):
+            self._scale = self._scale.as_subclass(_Scale)
 
 
 def amp_definitely_not_available() -> bool:

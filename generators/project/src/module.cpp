@@ -5,5 +5,6 @@
 OUTBACK_MODULE(_C) {
   return {.name = "acme",
           .runtime = outback::linked_runtime(),
-          .amp_dtypes = {at::kHalf, at::kBFloat16}};
+          .amp_dtypes = {at::kHalf, at::kBFloat16},
+          .unsupported_dtypes = {}};  // what the device lacks: {at::kDouble, at::kComplexDouble}
 }

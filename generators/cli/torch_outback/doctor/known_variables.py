@@ -56,6 +56,10 @@ OURS: dict[str, tuple[str, str]] = {
         "what the groups of torch.distributed communicate through",
     ),
     "OUTBACK_REPORT_LEAKS": (FLAG, "lists on stderr what is still allocated when the process ends"),
+    "OUTBACK_FLOAT64": (
+        FLAG,
+        "0: the backend has no float64 and no complex128, as if its vendor had declared that",
+    ),
     "OUTBACK_SANITIZER": (FLAG, "looks for races between streams from the start"),
     "OUTBACK_OPERATORS": (
         "a file to write",

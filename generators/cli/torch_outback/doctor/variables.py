@@ -12,7 +12,10 @@ from .finding import NOTE, OK, PROBLEM, Finding, one_line
 _SECTION = "variables"
 _DEVICES = "_VISIBLE_DEVICES"
 # They are for tests: whoever has left one of them set wonders.
-_FOR_TESTS = ("OUTBACK_FAULTS", "OUTBACK_HOST_ADVERSARIAL", "OUTBACK_HOST_PROTECTED")
+_FOR_TESTS = (
+    *("OUTBACK_FAULTS", "OUTBACK_FLOAT64"),
+    *("OUTBACK_HOST_ADVERSARIAL", "OUTBACK_HOST_PROTECTED"),
+)
 
 
 def findings(devices: Iterable[str]) -> Iterator[Finding]:

@@ -12,7 +12,9 @@ __all__ = [
 ]
 
 class GradScaler(torch.amp.grad_scaler.GradScaler):
-    """torch.amp.GradScaler for this device."""
+    """torch.amp.GradScaler for this device. It also works where the device has no float64, in which
+    PyTorch's own computes.
+    """
     def __init__(
         self,
         init_scale: float = ...,
