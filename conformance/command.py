@@ -11,6 +11,7 @@ import click
 
 from .check import LEVELS
 from .running.refused import Refused
+from .tolerance import WrongTolerance, of_option
 
 
 class _Refused(click.ClickException):
@@ -74,6 +75,14 @@ def _file(name: str, what: str, **more: Any) -> Callable:
 @_file("--baseline", "A document to compare with.")
 @_file("--expectations", "Lines of what is expected to fail: `suite/name: reason`.")
 @click.option(
+    "--tolerance",
+    "tolerances",
+    multiple=True,
+    metavar="OPERATOR=ATOL,RTOL",
+    help="How far an operator's values may be off where they are farther from float64 than the"
+    " CPU's are; more than once.",
+)
+@click.option(
     "--pytorch-tests",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="DIR",
@@ -120,7 +129,13 @@ def _command(lists: bool, resume: bool, suites: tuple[str, ...], given: dict[str
 
     files = session.Files(**{name: given.pop(name) for name in session.FILES})
     options = {name: value for name, value in given.items() if value is not None}
+    try:
+        options["tolerances"] = tuple(map(of_option, options["tolerances"]))
+    except WrongTolerance as error:
+        raise Refused(f"--tolerance {error}") from None
     if "pytorch_tests" in options:
+        if options["tolerances"]:
+            raise Refused("--tolerance is for PyTorch's samples, and not for its tests")
         from . import pytorch_tests
 
         return pytorch_tests.command(suites, options, files, resume, lists)

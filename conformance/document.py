@@ -53,6 +53,7 @@ def build(
         "settings": request.said(),
         "sampled": catalog.sampled or _sampled(request, catalog),
         "totals": totals(entries),
+        "judged": judged(entries),
         "problems": list(problems),
         "suites": [_suite(name, catalog, entries) for name in request.suites],
         "entries": entries,
@@ -74,13 +75,29 @@ def headline(document: dict[str, Any]) -> str:
     others = ", ".join(f"{of[name]} {name}" for name in verdicts.VERDICTS if name != "unsupported")
     partial = "" if document["complete"] else "; the run was not completed"
     remark = supported.remark(document["versions"].get("torch", ""))
-    more = partial + (f"; {remark}" if remark else "")
+    more = _judged(document) + partial + (f"; {remark}" if remark else "")
     return f"{of['unsupported']} of {every} entries declared unsupported; {others}{more}"
 
 
 def totals(entries: Iterable[dict[str, Any]]) -> dict[str, int]:
     found = collections.Counter(entry["verdict"] for entry in entries)
     return {verdict: found[verdict] for verdict in verdicts.VERDICTS}
+
+
+def judged(entries: Iterable[dict[str, Any]]) -> dict[str, int]:
+    """How many entries pass whose values the CPU's are not: since they are as near to float64 as
+    the CPU's are, or since somebody has given a wider tolerance for them."""
+    entries = list(entries)
+    return {
+        name: sum(name in entry for entry in entries)
+        for name in (verdicts.BY_FLOAT64, verdicts.LOOSENED)
+    }
+
+
+def _judged(document: dict[str, Any]) -> str:
+    of = document.get("judged", {})
+    said = (("judged by float64", verdicts.BY_FLOAT64), ("loosened", verdicts.LOOSENED))
+    return "".join(f"; {of[name]} {what}" for what, name in said if of.get(name))
 
 
 def score(of: dict[str, int]) -> float | None:

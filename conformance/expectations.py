@@ -3,12 +3,14 @@
 A line stands for the entry that has this id, and for all that begin with it and a slash; `*` and
 `?` stand for other text, as in names of files. What follows `#` at the beginning of a line is a
 comment.
+
+`operators/name[/dtype[/phase]]: tolerance=ATOL,RTOL reason` expects no failure, but loosens how the
+values of those samples are compared.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import fnmatch
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,11 +18,14 @@ from pathlib import Path
 from .catalog import KINDS
 from .item import Item
 from .request import Request
+from .patterns import stands_for
 from .running.refused import Refused
+from .tolerance import Tolerance, WrongTolerance, of_line
 from .verdicts import BAD, EXPECTED, PASS
 
 # A colon in brackets is a name's: `compile/is_compiled[inductor: a module]: reason`.
 _PARTS = re.compile(r"(?P<pattern>(?:\[[^]]*\]|.)+?): (?P<reason>.*\S.*)")
+_LOOSENS = re.compile(r"tolerance=(?P<numbers>\S+)\s+(?P<reason>.*\S.*)")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,10 +35,10 @@ class Line:
     where: str  # file:number
     pattern: str
     reason: str
+    tolerance: Tolerance | None = None  # of a line that loosens, and expects no failure
 
     def speaks_for(self, id: str) -> bool:
-        pattern = self.pattern.replace("[", "[[]")  # a bracket of a name stands for itself
-        return fnmatch.fnmatchcase(id, pattern) or fnmatch.fnmatchcase(id, f"{pattern}/*")
+        return stands_for(self.pattern, id)
 
     @property
     def exact(self) -> bool:
@@ -63,7 +68,15 @@ class Expectations:
         )
 
     def of(self, id: str) -> Line | None:
-        return next((line for line in self.lines if line.speaks_for(id)), None)
+        return next((line for line in self._of_failures if line.speaks_for(id)), None)
+
+    @property
+    def tolerances(self) -> tuple[Tolerance, ...]:
+        return tuple(line.tolerance for line in self.lines if line.tolerance is not None)
+
+    @property
+    def _of_failures(self) -> Iterator[Line]:
+        return (line for line in self.lines if line.tolerance is None)
 
     def applied(self, entries: Iterable[dict]) -> list[dict]:
         """The entries, with what is expected among them."""
@@ -77,7 +90,7 @@ class Expectations:
 
     def outlived(self, entries: list[dict]) -> Iterator[str]:
         """What to say of lines whose entries pass."""
-        for line in self.lines:
+        for line in self._of_failures:
             verdicts = [entry["verdict"] for entry in entries if line.speaks_for(entry["id"])]
             if PASS in verdicts and EXPECTED not in verdicts:
                 yield f"{line.where}: {line.pattern} passes: remove the line"
@@ -99,4 +112,13 @@ def _line(where: str, line: str) -> Line:
     found = _PARTS.fullmatch(line)
     if found is None:
         raise Refused(f"{where}: a line is `suite/name[/dtype[/phase]]: reason`, and has a reason")
-    return Line(where, found["pattern"].strip(), found["reason"].strip())
+    pattern, reason = found["pattern"].strip(), found["reason"].strip()
+    if not reason.startswith("tolerance="):
+        return Line(where, pattern, reason)
+    loosens = _LOOSENS.fullmatch(reason)
+    if loosens is None:
+        raise Refused(f"{where}: a tolerance is `tolerance=ATOL,RTOL reason`, and has a reason")
+    try:
+        return Line(where, pattern, loosens["reason"], of_line(pattern, loosens["numbers"]))
+    except WrongTolerance as error:
+        raise Refused(f"{where}: {error}") from None

@@ -120,6 +120,8 @@ class _Running:
 
     def __init__(self, option: Any, at_once: bool):
         package = option.conformance_package
+        file = option.conformance_expectations
+        self.expectations = Expectations.load(file) if file else Expectations()
         self._request = Request(
             device=option.conformance_device,
             level=option.conformance_level,
@@ -128,10 +130,9 @@ class _Running:
             chosen=bool(option.conformance_suite),
             jobs=option.conformance_jobs,
             timeout=option.conformance_timeout,
+            tolerances=self.expectations.tolerances,
             package=package,
         )
-        file = option.conformance_expectations
-        self.expectations = Expectations.load(file) if file else Expectations()
         self.selected: list[Item] = []
         self.found: dict[str, dict[str, Any]] = {}
         self.items: list[Item] = []

@@ -9,6 +9,7 @@ from . import catalog, levels
 from .opinfo.settings import DEFAULT_MODULE_DB, DEFAULT_OP_DB, DEFAULT_OPTIM_DB
 from .opinfo.settings import Settings as SampleSettings
 from .suite_settings import SuiteSettings
+from .tolerance import Tolerance
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Request:
     jobs: int = 2
     timeout: float = 120.0
     seed: int = 0
+    tolerances: tuple[Tolerance, ...] = ()
     package: str = catalog.PACKAGE
     op_db: str = DEFAULT_OP_DB
     module_db: str = DEFAULT_MODULE_DB
@@ -33,6 +35,10 @@ class Request:
     def whole(self) -> bool:
         """Whether it is about all that there is at its level."""
         return not self.chosen and not self.filter
+
+    def loosened(self, tolerances: tuple[Tolerance, ...]) -> Request:
+        """With those of a file, after those that are there: the first that fits is taken."""
+        return dataclasses.replace(self, tolerances=self.tolerances + tolerances)
 
     @property
     def samples(self) -> levels.Samples:
@@ -58,6 +64,7 @@ class Request:
             seed=self.seed,
             dtypes=self.samples.dtypes,
             samples=self.samples.count,
+            tolerances=self.tolerances,
             other_dtypes=self.level != "quick",
             **databases,
         )
@@ -70,6 +77,7 @@ class Request:
             "dtypes": list(self.samples.dtypes),
             "samples": self.samples.count or None,
             "seed": self.seed,
+            "tolerances": [str(each) for each in self.tolerances],
             "imports": list(self.imports),
             "jobs": self.jobs,
             "timeout": self.timeout,

@@ -89,6 +89,8 @@ def _command(
     if resume and files.json is None:
         raise Refused("--resume goes on with the file of --json, which is not given")
     expectations = Expectations.load(files.expectations) if files.expectations else Expectations()
+    if expectations.tolerances:
+        request = request.loosened(expectations.tolerances)
     older = document.load(files.baseline) if files.baseline else None
     before = document.load(files.json) if resume and files.json.exists() else None
     for path in files.written:

@@ -22,8 +22,9 @@ _OF_STATUS = {
     "unsupported_dtype": SKIPPED,
 }
 _NO_DTYPE = "PyTorch has no dtype of it on the CPU, with which to compare"
+BY_FLOAT64, LOOSENED = "by_float64", "loosened"  # opinfo's words for how a pass was had
 # What a pass is less by, of a sample.
-_REMARKS = ("values_ignored", "tolerance")
+_REMARKS = (LOOSENED, BY_FLOAT64, "functional_form", "values_ignored", "tolerance")
 
 
 def of(item: Item, entry: dict[str, Any], seconds: float) -> dict[str, Any]:
@@ -42,5 +43,6 @@ def of(item: Item, entry: dict[str, Any], seconds: float) -> dict[str, Any]:
         found["reason"] = entry.get("reason") or entry.get("error") or _NO_DTYPE
     elif remark := next((entry[name] for name in _REMARKS if name in entry), ""):
         found["remark"] = remark
+        found |= {name: True for name in (BY_FLOAT64, LOOSENED) if name in entry}
     found["seconds"] = round(seconds, 3)
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -11,7 +12,7 @@ from unittest import mock
 import torch
 
 from .. import dtypes
-from . import sampling
+from . import gradients, sampling
 from .comparing import Comparison, Mismatch, one_line
 from .sampling import Call
 
@@ -92,6 +93,18 @@ class Arguments:
     device: torch.device
     sides: Sides
     only_input: bool = False  # leaves all but the first argument on the CPU
+
+    def in_float64(self, narrow: torch.dtype, answer: Callable[[Call], Any]) -> Callable[[], Any]:
+        """What makes the answer of the CPU to the sample in float64, once; `narrow` is what the
+        sample is in."""
+
+        @functools.cache
+        def made() -> Any:
+            with gradients.in_float64(narrow):
+                call = sampling.place(self.sample, CPU, wide=True)
+                return self.sides.ask_cpu(lambda: answer(call))
+
+        return made
 
     def on_cpu(self) -> Call:
         return sampling.place(self.sample, CPU)

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils import _pytree as pytree
+
+from .judging import is_as_near
+
+if TYPE_CHECKING:
+    from ..tolerance import Tolerance
+
+# What an entry says of a pass whose values the CPU's are not.
+BY_FLOAT64 = "by_float64"
+LOOSENED = "loosened"
+_AS_NEAR = "differs from the CPU, and is as near to float64 as the CPU is, or within the tolerance"
 
 
 class Mismatch(Exception):
@@ -27,23 +38,32 @@ class Comparison:
     values: bool = True
     rtol: float | None = None
     atol: float | None = None
+    wider: Tolerance | None = None  # that somebody has given for this entry
+    entry: dict[str, Any] = dataclasses.field(default_factory=dict)  # told how values have passed
 
-    def check(self, what: str, actual: Any, expected: Any) -> None:
-        """Raises Mismatch unless both are the same tree of equal leaves."""
+    def check(
+        self, what: str, actual: Any, expected: Any, in_float64: Callable[[], Any] | None = None
+    ) -> None:
+        """Raises Mismatch unless both are the same tree of equal leaves.
+
+        `in_float64` computes the CPU's answer in float64, and is called where values differ: what
+        is as near to that as the CPU's is equal too.
+        """
         actual_leaves, actual_tree = pytree.tree_flatten(actual)
         expected_leaves, expected_tree = pytree.tree_flatten(expected)
         if actual_tree != expected_tree:
             raise Mismatch(f"{what}: structure {actual_tree}, the CPU's is {expected_tree}")
         for i, (a, e) in enumerate(zip(actual_leaves, expected_leaves, strict=True)):
-            self._leaf(what if len(actual_leaves) == 1 else f"{what} {i}", a, e)
+            reference = functools.partial(_leaf_of, in_float64, i, len(expected_leaves))
+            self._leaf(what if len(actual_leaves) == 1 else f"{what} {i}", a, e, reference)
 
-    def _leaf(self, what: str, actual: Any, expected: Any) -> None:
+    def _leaf(self, what: str, actual: Any, expected: Any, reference: Callable[[], Any]) -> None:
         if isinstance(expected, torch.Tensor):
             if not isinstance(actual, torch.Tensor):
                 raise Mismatch(f"{what}: a {type(actual).__name__}, on the CPU a tensor")
             self._metadata(what, actual, expected)
             if self.values:
-                self._close(what, actual.detach().cpu(), expected.detach())
+                self._close(what, actual.detach().cpu(), expected.detach(), reference)
             return
         if type(actual) is not type(expected):
             raise Mismatch(
@@ -54,7 +74,7 @@ class Comparison:
                 raise WrongDevice(f"{what}: device {actual}, not {self.device}")
         elif isinstance(expected, (int, float, complex)):
             if self.values:
-                self._close(what, actual, expected)
+                self._close(what, actual, expected, reference)
         elif self.values and actual != expected:
             raise Mismatch(f"{what}: {actual!r}, on the CPU {expected!r}")
 
@@ -67,13 +87,44 @@ class Comparison:
                 mine, cpus = (tuple(x) if attribute == "shape" else x for x in (mine, cpus))
                 raise Mismatch(f"{what}: {attribute} {mine}, on the CPU {cpus}")
 
-    def _close(self, what: str, actual: Any, expected: Any) -> None:
-        try:
-            torch.testing.assert_close(
-                actual, expected, rtol=self.rtol, atol=self.atol, equal_nan=True, check_stride=False
-            )
-        except AssertionError as error:
-            raise Mismatch(f"{what}: {one_line(str(error))}") from None
+    def _close(
+        self, what: str, actual: Any, expected: Any, reference: Callable[[], Any]
+    ) -> None:
+        differs = _difference(actual, expected, self.rtol, self.atol)
+        if not differs:
+            return
+        if isinstance(expected, torch.Tensor) and is_as_near(
+            actual, expected, reference(), self.rtol, self.atol
+        ):
+            self.entry[BY_FLOAT64] = _AS_NEAR
+            return
+        wider = self.wider
+        if wider is None or _difference(actual, expected, wider.rtol, wider.atol):
+            raise Mismatch(f"{what}: {differs}")
+        self.entry[LOOSENED] = f"within the tolerance that is given for it, {wider}"
+
+
+def _difference(actual: Any, expected: Any, rtol: float | None, atol: float | None) -> str:
+    """In what the values differ; "" where they are close."""
+    try:
+        torch.testing.assert_close(
+            actual, expected, rtol=rtol, atol=atol, equal_nan=True, check_stride=False
+        )
+    except AssertionError as error:
+        return one_line(str(error))
+    return ""
+
+
+def _leaf_of(tree: Callable[[], Any] | None, index: int, count: int) -> Any:
+    """A leaf of what is computed; None where that is not possible, or is made otherwise."""
+    if tree is None:
+        return None
+    try:
+        leaves = pytree.tree_leaves(tree())
+    except Exception:  # an operator need not take float64
+        return None
+    found = leaves[index] if len(leaves) == count else None
+    return found.detach() if isinstance(found, torch.Tensor) else None
 
 
 def same_strides(actual: Any, expected: Any) -> bool:

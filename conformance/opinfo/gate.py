@@ -17,6 +17,7 @@ _ABSENT = "absent"
 # From good to bad. A change to the right is a regression, to the left an improvement.
 _ORDER = (
     "passed",
+    "passed by float64",
     "passed within a wider tolerance",
     "passed without values",
     "refused",
@@ -109,6 +110,8 @@ def _statuses(document: dict[str, Any]) -> dict[tuple[str, str, str, str], str]:
 def _status(entry: dict[str, Any]) -> str:
     if entry["status"] == "passed" and "values_ignored" in entry:
         return "passed without values"
-    if entry["status"] == "passed" and "tolerance" in entry:
+    if entry["status"] == "passed" and ("tolerance" in entry or "loosened" in entry):
         return "passed within a wider tolerance"
+    if entry["status"] == "passed" and ("by_float64" in entry or "functional_form" in entry):
+        return "passed by float64"
     return entry["status"]

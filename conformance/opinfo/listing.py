@@ -26,6 +26,8 @@ these lists only shrink. They read: reason: `name` (dtypes: phases).
 REMARKS = {
     "values_ignored": "Compared by shape, dtype, device and aliasing alone",
     "tolerance": "Compared with a wider tolerance",
+    "functional_form": "Compared with what the CPU returns, since it leaves out= unwritten",
+    "by_float64": "Differs from the CPU, and is as near to float64 as the CPU is",
 }
 
 

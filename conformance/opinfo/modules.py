@@ -7,6 +7,7 @@ evaluation mode. The module on the device has the parameters of the one on the C
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import itertools
 from collections.abc import Callable, Iterator
@@ -18,10 +19,11 @@ from torch import nn
 from torch.nn.utils.rnn import PackedSequence
 from torch.utils import _pytree as pytree
 
-from . import sampling
+from . import gradients, sampling
 from .calls import CPU, NothingToCompare, depends_on_seed
 from .comparing import WrongDevice, aliases
 from .gradients import cotangents_of, requiring_grad
+from .judging import widened
 from .sampling import Mover
 from .settings import PHASES
 from .subjects import Bench, Case, Entry, database, first_dtype
@@ -82,8 +84,11 @@ class Module:
             partial(sample.cpu_answer, answer),
             lambda: answer(on_device(bench.device), sample.arguments(bench.device)),
         )
+        in_float64 = functools.cache(
+            lambda: bench.sides.ask_cpu(partial(sample.answer_in_float64, answer))
+        )
         for what, cpus in expected.items():
-            comparison.check(what, actual[what], cpus)
+            comparison.check(what, actual[what], cpus, lambda w=what: in_float64()[w])
 
 
 def load(settings: Settings) -> list[Module]:
@@ -102,8 +107,8 @@ class _Sample:
     given: ModuleInput
     training: bool
 
-    def arguments(self, device: torch.device) -> tuple[tuple, dict]:
-        move = Mover(device)
+    def arguments(self, device: torch.device, *, wide: bool = False) -> tuple[tuple, dict]:
+        move = Mover(device, wide=wide)
         return move(self.given.forward_input.args), move(self.given.forward_input.kwargs)
 
     def on_cpu(self) -> nn.Module:
@@ -123,6 +128,11 @@ class _Sample:
 
     def cpu_answer(self, answer: Answer) -> dict[str, Any]:
         return answer(self.on_cpu(), self.arguments(CPU))
+
+    def answer_in_float64(self, answer: Answer) -> dict[str, Any]:
+        """The CPU's, of the same parameters and arguments."""
+        with gradients.in_float64(self.subject.dtype):
+            return answer(self.on_cpu()._apply(widened), self.arguments(CPU, wide=True))
 
     def _construct(self, arguments_on: torch.device, **more: Any) -> nn.Module:
         # Not seed_torch, which depends_on_seed() shifts: parameters are no random results.

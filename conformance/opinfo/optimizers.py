@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from .calls import CPU
+from .judging import widened
 from .settings import PHASES
 from .subjects import Bench, Case, Entry, database
 
@@ -62,8 +64,12 @@ class Optimizer:
         on_cpu = partial(self._run, options, CPU)
         comparison = bench.comparison(self, phase, entry, on_cpu)
         expected, actual = bench.sides.both(on_cpu, partial(self._run, options, bench.device))
+        in_float64 = functools.cache(
+            lambda: bench.sides.ask_cpu(partial(self._run, options, CPU, wide=True))
+        )
         for what, cpus in expected.items():
-            comparison.check(f"{what} ({configuration.desc})", actual[what], cpus)
+            said = f"{what} ({configuration.desc})"
+            comparison.check(said, actual[what], cpus, lambda w=what: in_float64()[w])
 
     def _implementation(self, phase: str) -> dict[str, bool]:
         """The option that asks for it; an optimizer that has only loops knows no such option."""
@@ -71,8 +77,11 @@ class Optimizer:
             return {"foreach": False} if "foreach" in self.info.supported_impls else {}
         return {phase: True}
 
-    def _run(self, options: dict[str, Any], device: torch.device) -> dict[str, Any]:
-        parameters = [parameter.to(device).requires_grad_() for parameter in self._start()]
+    def _run(
+        self, options: dict[str, Any], device: torch.device, *, wide: bool = False
+    ) -> dict[str, Any]:
+        start = map(widened, self._start()) if wide else self._start()
+        parameters = [parameter.to(device).requires_grad_() for parameter in start]
         optimizer = self.info.optim_cls(parameters, **copy.deepcopy(options))
 
         def closure() -> torch.Tensor:

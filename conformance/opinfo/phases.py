@@ -10,7 +10,7 @@ import torch
 from torch.autograd import forward_ad
 from torch.utils import _pytree as pytree
 
-from .calls import Arguments, NothingToCompare, SameRefusal, run
+from .calls import CPU, Arguments, NothingToCompare, SameRefusal, run
 from .comparing import Comparison, Mismatch, aliases, same_strides
 from .gradients import cotangents_of, requiring_grad
 from .sampling import Call, copy_to
@@ -19,11 +19,16 @@ if TYPE_CHECKING:
     from .operators import Operator
 
 
+# What an entry says of out= in which the CPU leaves what it should not.
+FUNCTIONAL = "functional_form"
+_FUNCTIONAL = "the CPU does not write into out= what it returns without: compared with what it returns"
+
+
 def check_forward(
     op: Operator, arguments: Arguments, comparison: Comparison, entry: dict[str, Any]
 ) -> None:
     """Results, arguments after the call, and which of them share memory."""
-    expected, actual = _check_call(op.info, arguments, comparison)
+    expected, actual = _check_call(op, op.info, arguments, comparison)
     if not same_strides(actual, expected):
         entry["other_strides"] = True
 
@@ -32,7 +37,7 @@ def check_inplace(
     op: Operator, arguments: Arguments, comparison: Comparison, _entry: dict[str, Any]
 ) -> None:
     """Tensor.op_(): the first argument changes as on the CPU, and is what is returned."""
-    _check_call(op.info.get_inplace(), arguments, comparison, returns_input=True)
+    _check_call(op, op.info.get_inplace(), arguments, comparison, returns_input=True)
 
 
 def check_backward(
@@ -42,7 +47,8 @@ def check_backward(
     expected, actual = arguments.sides.both(
         lambda: gradients(op, arguments.on_cpu()), lambda: gradients(op, arguments.on_device())
     )
-    comparison.check("gradient", actual, expected)
+    in_float64 = arguments.in_float64(op.dtype, lambda call: gradients(op, call))
+    comparison.check("gradient", actual, expected, in_float64)
 
 
 def check_forward_ad(
@@ -52,7 +58,8 @@ def check_forward_ad(
     expected, actual = arguments.sides.both(
         lambda: tangents(op, arguments.on_cpu()), lambda: tangents(op, arguments.on_device())
     )
-    comparison.check("tangent", actual, expected)
+    in_float64 = arguments.in_float64(op.dtype, lambda call: tangents(op, call))
+    comparison.check("tangent", actual, expected, in_float64)
 
 
 def check_out(
@@ -68,7 +75,7 @@ def check_out(
     refusals = []
     for what, form in (("empty", _empty), ("transposed", _transposed)):
         try:
-            _check_out_form(op, arguments, comparison, what, pytree.tree_map(form, template))
+            _check_out_form(op, arguments, comparison, what, template, form)
         except SameRefusal as same:
             refusals.append(same)
     if len(refusals) == 2:
@@ -76,21 +83,54 @@ def check_out(
 
 
 def _check_out_form(
-    op: Operator, arguments: Arguments, comparison: Comparison, what: str, out: Any
+    op: Operator,
+    arguments: Arguments,
+    comparison: Comparison,
+    what: str,
+    template: Any,
+    form: Callable[[torch.Tensor], torch.Tensor],
 ) -> None:
+    """`template` is what the CPU returns without out=."""
+    out = pytree.tree_map(form, template)
     outs = [out, pytree.tree_map(lambda t: copy_to(t, arguments.device), out)]
     calls = (arguments.on_cpu(), arguments.on_device())
     expected, actual = arguments.sides.both(
         lambda: run(op.info, calls[0], out=outs[0]),
         lambda: run(op.info, calls[1], out=outs[1]),
     )
-    for name, mine, cpus in (("result", actual, expected), ("out=", *reversed(outs))):
+    in_float64 = arguments.in_float64(op.dtype, lambda call: call.process(_plain_result(op, call)))
+
+    def compare(name: str, mine: Any, cpus: Any, judge: Callable[[], Any] | None) -> None:
         dataclasses.replace(comparison, values=False).check(f"{name} {what}", mine, cpus)
-        comparison.check(f"{name} {what}", calls[1].process(mine), calls[0].process(cpus))
+        mine, cpus = calls[1].process(mine), calls[0].process(cpus)
+        comparison.check(f"{name} {what}", mine, cpus, judge)
+
+    layout = outs[0]
+    try:
+        compare("result", actual, expected, None)
+        compare("out=", outs[1], outs[0], None)
+    except Mismatch:
+        if not comparison.values or _is_what_it_returns(calls[0], outs[0], template, comparison):
+            compare("result", actual, expected, in_float64)
+            compare("out=", outs[1], outs[0], in_float64)
+        else:
+            compare("out=", outs[1], template, in_float64)
+            layout = template if form is _empty else pytree.tree_map(form, template)
+            comparison.entry[FUNCTIONAL] = _FUNCTIONAL
     if _identities(actual, outs[1]) != _identities(expected, outs[0]):
         raise Mismatch(f"out= {what}: what is returned is not what was passed")
-    if not same_strides(outs[1], outs[0]):
+    if not same_strides(outs[1], layout):
         raise Mismatch(f"out= {what}: other strides than on the CPU")
+
+
+def _is_what_it_returns(call: Call, out: Any, returned: Any, comparison: Comparison) -> bool:
+    """Whether the CPU's kernel has written into out= what it returns without: some write nothing."""
+    on_cpu = dataclasses.replace(comparison, device=CPU, wider=None, entry={})
+    try:
+        on_cpu.check("out=", call.process(out), call.process(returned))
+    except Mismatch:
+        return False
+    return True
 
 
 def check_variant(
@@ -119,7 +159,12 @@ CHECKS: dict[str, Callable[[Operator, Arguments, Comparison, dict[str, Any]], No
 
 
 def _check_call(
-    function: Callable, arguments: Arguments, comparison: Comparison, *, returns_input: bool = False
+    op: Operator,
+    function: Callable,
+    arguments: Arguments,
+    comparison: Comparison,
+    *,
+    returns_input: bool = False,
 ) -> tuple[Any, Any]:
     cpu, device = arguments.on_cpu(), arguments.on_device()
     devices = [tensor.device for tensor in device.tensors()]
@@ -127,9 +172,17 @@ def _check_call(
         lambda: run(function, cpu), lambda: run(function, device)
     )
     dataclasses.replace(comparison, values=False).check("result", actual, expected)
-    comparison.check("result", device.process(actual), cpu.process(expected))
-    for where, mine, cpus in zip(devices, device.tensors(), cpu.tensors(), strict=True):
-        dataclasses.replace(comparison, device=where).check("argument after the call", mine, cpus)
+    in_float64 = arguments.in_float64(
+        op.dtype, lambda call: (call.process(run(function, call)), call.tensors())
+    )
+    comparison.check(
+        *("result", device.process(actual), cpu.process(expected)), lambda: in_float64()[0]
+    )
+    pairs = zip(devices, device.tensors(), cpu.tensors(), strict=True)
+    for i, (where, mine, cpus) in enumerate(pairs):
+        dataclasses.replace(comparison, device=where).check(
+            *("argument after the call", mine, cpus), lambda i=i: in_float64()[1][i]
+        )
     mine, cpus = aliases(actual, device.tensors()), aliases(expected, cpu.tensors())
     if mine != cpus:
         raise Mismatch(f"aliasing: results share the memory of arguments {mine}, on the CPU {cpus}")

@@ -18,6 +18,8 @@ from torch.testing._internal import common_utils
 from torch.testing._internal.opinfo import core
 from torch.utils import _pytree as pytree
 
+from .judging import WIDER, widened
+
 if TYPE_CHECKING:
     from .operators import Operator
 
@@ -95,16 +97,19 @@ class Call:
         return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
 
 
-def place(sample: core.SampleInput, device: torch.device, *, only_input: bool = False) -> Call:
-    """A copy of `sample` with tensors, and arguments that name the CPU, on `device`.
+def place(
+    sample: core.SampleInput, device: torch.device, *, only_input: bool = False, wide: bool = False
+) -> Call:
+    """A copy of `sample` with tensors, and arguments that name the CPU, on `device`; `wide`: with
+    float64 and complex128 in place of narrower floats.
 
     Copies also where `device` is the CPU: an operator may change its arguments. Tensors keep sizes,
     and strides; one that occurs twice does so in the copy.
     """
-    move = Mover(device)
+    move = Mover(device, wide=wide)
     input_ = move(sample.input)
     if only_input:
-        move = Mover(torch.device("cpu"), move.placed)
+        move = Mover(torch.device("cpu"), move.placed, wide=wide)
     args, kwargs = move(sample.args), move(sample.kwargs)
     return Call(input_, args, kwargs, sample.output_process_fn_grad)
 
@@ -112,8 +117,15 @@ def place(sample: core.SampleInput, device: torch.device, *, only_input: bool = 
 class Mover:
     """Copies trees of arguments to `device`; a tensor that occurs twice does so in the copies."""
 
-    def __init__(self, device: torch.device, placed: dict[int, torch.Tensor] | None = None):
+    def __init__(
+        self,
+        device: torch.device,
+        placed: dict[int, torch.Tensor] | None = None,
+        *,
+        wide: bool = False,
+    ):
         self._device = device
+        self._wide = wide
         self.placed = {} if placed is None else placed
 
     def __call__(self, tree: Any) -> Any:
@@ -122,10 +134,14 @@ class Mover:
     def _leaf(self, leaf: Any) -> Any:
         if isinstance(leaf, torch.Tensor):
             if id(leaf) not in self.placed:
-                self.placed[id(leaf)] = copy_to(leaf, self._device)
+                given = widened(leaf) if self._wide else leaf
+                self.placed[id(leaf)] = copy_to(given, self._device)
             return self.placed[id(leaf)]
         if isinstance(leaf, torch.nn.Module):
-            return copy.deepcopy(leaf).to(self._device)
+            moved = copy.deepcopy(leaf).to(self._device)
+            return moved._apply(widened) if self._wide else moved
+        if isinstance(leaf, torch.dtype):
+            return WIDER.get(leaf, leaf) if self._wide else leaf
         if isinstance(leaf, PackedSequence):  # its batch_sizes stay on the CPU
             data, batch_sizes, *indices = leaf
             return PackedSequence(self(data), batch_sizes.clone(), *map(self, indices))

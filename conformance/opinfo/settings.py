@@ -6,6 +6,8 @@ import dataclasses
 import json
 from pathlib import Path
 
+from ..tolerance import Tolerance
+
 # What is tried of each kind of subject, in this order; each phase has a result of its own.
 PHASES = {
     "ops": (
@@ -77,6 +79,7 @@ class Settings:
     seed: int = 0
     rtol: float | None = None  # None: torch.testing's for the dtype
     atol: float | None = None
+    tolerances: tuple[Tolerance, ...] = ()  # of single entries; the first that fits
     ops: tuple[str, ...] = ()  # names of operators, modules and optimizers; none: all
     shard: Shard = Shard()
     op_phases: tuple[str, ...] = PHASES["ops"]
@@ -92,6 +95,7 @@ class Settings:
     def from_json(cls, text: str) -> Settings:
         fields = json.loads(text)
         fields["shard"] = Shard(**fields["shard"])
+        fields["tolerances"] = [Tolerance(**each) for each in fields["tolerances"]]
         lists = {name: tuple(value) for name, value in fields.items() if isinstance(value, list)}
         return cls(**(fields | lists))
 

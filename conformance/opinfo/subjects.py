@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import torch
 
+from ..catalog import KINDS
 from ..device import find as find_device
 from .calls import Sides, depends_on_seed
 from .comparing import Comparison
@@ -26,6 +27,7 @@ OTHER_DTYPES = (
     torch.bool,
 )
 
+_SUITES = {kind: suite for suite, kind in KINDS.items()}
 Entry = dict[str, Any]
 # One sample: compares it, and notes in the entry what is worth knowing. Raises Mismatch, and
 # NothingToCompare or SameRefusal where there is no answer to compare.
@@ -61,11 +63,14 @@ class Bench:
                 ignored = None
         if ignored is not None:
             entry["values_ignored"] = ignored.reason
-            return Comparison(self.device, values=False)
-        if wider := find(exempt.tolerance, subject, phase):
-            entry["tolerance"] = wider.reason
-            return Comparison(self.device, rtol=wider.rtol, atol=wider.atol)
-        return Comparison(self.device, rtol=settings.rtol, atol=settings.atol)
+            return Comparison(self.device, values=False, entry=entry)
+        rtol, atol = settings.rtol, settings.atol
+        if exemption := find(exempt.tolerance, subject, phase):
+            entry["tolerance"] = exemption.reason
+            rtol, atol = exemption.rtol, exemption.atol
+        id = f"{_SUITES[subject.kind]}/{subject.name}/{dtype_name(subject)}/{phase}"
+        given = next((each for each in settings.tolerances if each.speaks_for(id)), None)
+        return Comparison(self.device, rtol=rtol, atol=atol, wider=given, entry=entry)
 
 
 class Subject(Protocol):

@@ -50,6 +50,7 @@ def page_of(document: dict, baseline: dict | None = None) -> str:
         by_name=verdicts.BY_NAME,
         score=score.shown(score.of(document["totals"])),
         counting=score.counting(document["totals"]),
+        judged={"by_float64": 0, "loosened": 0} | document.get("judged", {}),
         remark=supported.remark(document["versions"].get("torch", "")),
         suites=[
             {**suite, "totals": _all(suite["totals"]), "shown": score.shown(suite.get("score"))}

@@ -176,6 +176,65 @@ def replaces_the_memory(x: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
     return out
 
 
+class Scaled(torch.autograd.Function):
+    """Twice the argument; the gradient has another factor."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, factor: float) -> torch.Tensor:
+        ctx.factor = factor
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple:
+        return gradient * ctx.factor, None
+
+
+def by_side(cpu: Function, device: Function) -> Function:
+    """As every_second_time; what is asked in float64, to judge by, is right and does not count."""
+    sides = every_second_time(cpu, device)
+    return lambda x: doubled(x) if x.dtype == torch.float64 else sides(x)
+
+
+def off_by(factor: float) -> Function:
+    """The result is off by so much of it, everywhere."""
+    return lambda x: doubled(x) * (1 + factor)
+
+
+def off_once(x: torch.Tensor) -> torch.Tensor:
+    """By a whole number, in one element, as where a number is rounded to the next one."""
+    result = doubled(x)
+    if result.numel():
+        result.flatten()[0] += 1
+    return result
+
+
+def infinite_once(x: torch.Tensor) -> torch.Tensor:
+    result = doubled(x)
+    if result.numel():
+        result.view(-1)[0] = torch.inf
+    return result
+
+
+def gradient_by_side(cpu: float, device: float) -> Function:
+    """The gradient's factor on each side, which is 2 where it is right."""
+    factors = by_side(lambda _: cpu, lambda _: device)
+    return lambda x: Scaled.apply(x, 2.0 if x.dtype == torch.float64 else factors(x))
+
+
+def unwritten_by_the_cpu(name: str, device: Callable[..., torch.Tensor]) -> OpInfo:
+    """The CPU's kernel writes nothing into out= that is not contiguous, `device` is the device's."""
+
+    def cpu(x: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
+        return torch.mul(x, 2, out=out) if out.is_contiguous() else out
+
+    with_out = every_second_time(cpu, device)
+
+    def op(x: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
+        return doubled(x) if out is None else with_out(x, out)
+
+    return op_info(name, op, supports_out=True)
+
+
 TWO_DTYPES = (torch.float32, torch.bfloat16)
 AUTOGRAD = {"supports_autograd": True}
 
@@ -227,5 +286,20 @@ op_db = [
     op_info("cpu_raises_on_nothing", cpu_raises_on_nothing),
     op_info("only_cpu_raises", every_second_time(cpu_raises, doubled)),
     op_info("raises_another_type", every_second_time(cpu_raises, raises_another_type)),
+    op_info("cpu_rounds", by_side(off_by(1e-3), doubled)),
+    op_info("rounds_less_than_the_cpu", by_side(off_by(1e-3), off_by(-9e-4))),
+    op_info("rounds_more_than_the_cpu", by_side(off_by(1e-3), off_by(-2e-3))),
+    op_info("rounds_where_the_cpu_is_exact", by_side(doubled, off_by(1e-3))),
+    op_info("off_where_the_cpu_is_off_once", by_side(off_once, off_by(1e-3))),
+    op_info("off_where_the_cpu_is_infinite", by_side(infinite_once, off_by(1e-3))),
+    op_info("right_where_the_cpu_is_infinite", by_side(infinite_once, doubled)),
+    op_info("cpu_rounds_gradients", gradient_by_side(2.002, 2.0), **AUTOGRAD),
+    op_info("rounds_gradients_more", gradient_by_side(2.002, 1.99), **AUTOGRAD),
+    unwritten_by_the_cpu(
+        "written_where_the_cpu_does_not", lambda x, out: torch.mul(x, 2, out=out)
+    ),
+    unwritten_by_the_cpu(
+        "wrong_where_the_cpu_does_not_write", lambda x, out: torch.mul(x, 3, out=out)
+    ),
     bystander("z_right_one"),
 ]

@@ -58,6 +58,34 @@ def test_a_line_without_a_reason_is_refused(tmp_path, line):
         loaded(tmp_path, "# A comment: with a colon", line)
 
 
+def test_a_line_loosens_and_expects_no_failure(tmp_path):
+    text = "operators/mul/float32: tolerance=1e-3,2e-2 our multiplier rounds twice: release 9"
+    loads = loaded(tmp_path, text, "operators/add: not yet")
+    (tolerance,) = loads.tolerances
+    assert (tolerance.atol, tolerance.rtol) == (1e-3, 2e-2)
+    assert tolerance.speaks_for("operators/mul/float32/forward")
+    assert not tolerance.speaks_for("operators/mul/int64/forward")
+    assert loads.lines[0].reason == "our multiplier rounds twice: release 9"
+    assert loads.of("operators/mul/float32") is None and loads.of("operators/add") is not None
+    entries = [{"id": "operators/mul/float32/forward", "verdict": "pass"}]
+    assert list(loads.outlived(loads.applied(entries))) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("operators/mul: tolerance=1e-3,1e-3", "and has a reason"),
+        ("operators/mul: tolerance=1e-3 why", "expected ATOL,RTOL"),
+        ("operators/mul: tolerance=1e-3,-1 why", "expected ATOL,RTOL"),
+        ("operators/mul: tolerance=1e-3,nan why", "expected ATOL,RTOL"),
+        ("streams/waits: tolerance=1e-3,1e-3 why", "for operators, modules, optimizers only"),
+    ],
+)
+def test_a_tolerance_that_is_none_is_refused(tmp_path, line, says):
+    with pytest.raises(Refused, match=f"expectations:1: .*{says}"):
+        loaded(tmp_path, line)
+
+
 @pytest.mark.parametrize(
     ("line", "level", "idle"),
     [

@@ -25,6 +25,7 @@ from conformance.running.forked import ForkServer
 from conformance.running.refused import WorkerFailed
 from conformance.running.supervisor import Supervisor
 from conformance.suite_settings import SuiteSettings
+from conformance.tolerance import of_option
 
 HERE = Path(__file__).parent
 BROKEN = {
@@ -122,6 +123,54 @@ def test_a_phase_fails_alone(document, op, phase, says):
     assert entry["forward"]["status"] == "passed"
     assert entry[phase]["status"] == "failed"
     assert says in entry[phase]["error"]
+
+
+@pytest.mark.parametrize(
+    ("op", "phase"),
+    [
+        ("cpu_rounds", "forward"),
+        ("rounds_less_than_the_cpu", "forward"),
+        ("right_where_the_cpu_is_infinite", "forward"),
+        ("cpu_rounds_gradients", "backward"),
+    ],
+)
+def test_what_is_as_near_to_float64_as_the_cpu_passes_and_is_noted(document, op, phase):
+    entry = op_entry(document, op, phase)
+    assert entry["status"] == "passed", entry
+    assert "as near to float64" in entry["by_float64"]
+
+
+@pytest.mark.parametrize(
+    ("op", "phase"),
+    [
+        ("rounds_more_than_the_cpu", "forward"),
+        ("rounds_where_the_cpu_is_exact", "forward"),
+        ("off_where_the_cpu_is_off_once", "forward"),
+        ("off_where_the_cpu_is_infinite", "forward"),
+        ("rounds_gradients_more", "backward"),
+        ("wrong_where_the_cpu_does_not_write", "out"),
+    ],
+)
+def test_what_is_farther_from_float64_than_the_cpu_fails(document, op, phase):
+    entry = op_entry(document, op, phase)
+    assert entry["status"] == "failed"
+    assert "Mismatched elements" in entry["error"] and "by_float64" not in entry
+
+
+def test_out_that_the_cpu_leaves_unwritten_is_judged_by_what_it_returns(document):
+    entry = op_entry(document, "written_where_the_cpu_does_not", "out")
+    assert entry["status"] == "passed", entry
+    assert "does not write into out=" in entry["functional_form"]
+
+
+def test_a_tolerance_loosens_one_operator_and_is_noted_where_it_was_needed(server):
+    names = ("rounds_more_than_the_cpu", "rounds_where_the_cpu_is_exact", "a_right_one")
+    given = tuple(of_option(f"{name}=0,1e-2") for name in (names[0], names[2]))
+    found = run(server, ops=names, tolerances=given, kinds=("ops",))
+    entry = op_entry(found, names[0], "forward")
+    assert entry["status"] == "passed" and "rounds_more_than_the_cpu=0,0.01" in entry["loosened"]
+    assert op_entry(found, names[1], "forward")["status"] == "failed"
+    assert "loosened" not in op_entry(found, names[2], "forward")
 
 
 def test_every_right_operator_passes_in_spite_of_the_crashes_around_it(document):
