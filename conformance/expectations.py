@@ -17,8 +17,8 @@ from pathlib import Path
 
 from .catalog import KINDS
 from .item import Item
-from .request import Request
 from .patterns import stands_for
+from .request import Request
 from .running.refused import Refused
 from .tolerance import Tolerance, WrongTolerance, of_line
 from .verdicts import BAD, EXPECTED, PASS

@@ -35,7 +35,9 @@ def of_option(text: str) -> Tolerance:
     """`OPERATOR=ATOL,RTOL`. Raises WrongTolerance."""
     found = _GIVEN.fullmatch(text)
     if found is None:
-        raise WrongTolerance(f"{text!r}: expected OPERATOR=ATOL,RTOL, as in nn.functional.gelu=1e-4,0")
+        raise WrongTolerance(
+            f"{text!r}: expected OPERATOR=ATOL,RTOL, as in nn.functional.gelu=1e-4,0"
+        )
     return of_line(f"operators/{found['operator']}", found["numbers"])
 
 

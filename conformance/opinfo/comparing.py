@@ -87,9 +87,7 @@ class Comparison:
                 mine, cpus = (tuple(x) if attribute == "shape" else x for x in (mine, cpus))
                 raise Mismatch(f"{what}: {attribute} {mine}, on the CPU {cpus}")
 
-    def _close(
-        self, what: str, actual: Any, expected: Any, reference: Callable[[], Any]
-    ) -> None:
+    def _close(self, what: str, actual: Any, expected: Any, reference: Callable[[], Any]) -> None:
         differs = _difference(actual, expected, self.rtol, self.atol)
         if not differs:
             return

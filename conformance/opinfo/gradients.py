@@ -23,9 +23,7 @@ def cotangents_of(outputs: list[torch.Tensor]) -> list[torch.Tensor]:
 def in_float64(narrow: torch.dtype) -> Iterator[None]:
     """Inside, the cotangents of float64 are those that outputs of `narrow` have outside."""
     if narrow.is_complex or narrow.is_floating_point:
-        _DRAWN_AS.update(
-            {torch.float64: narrow.to_real(), torch.complex128: narrow.to_complex()}
-        )
+        _DRAWN_AS.update({torch.float64: narrow.to_real(), torch.complex128: narrow.to_complex()})
     try:
         yield
     finally:

@@ -59,9 +59,7 @@ def is_as_near(
     return not is_worse and int((mine > 1).sum()) <= int((cpus > 1).sum())
 
 
-def _errors(
-    found: torch.Tensor, reference: torch.Tensor, rtol: float, atol: float
-) -> torch.Tensor:
+def _errors(found: torch.Tensor, reference: torch.Tensor, rtol: float, atol: float) -> torch.Tensor:
     """Of each element how far it is off, in tolerances; infinite where one is no number."""
     allowed = atol + rtol * reference.abs()
     off = (found.to(reference.dtype) - reference).abs()

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 # What an entry says of out= in which the CPU leaves what it should not.
 FUNCTIONAL = "functional_form"
-_FUNCTIONAL = "the CPU does not write into out= what it returns without: compared with what it returns"
+_FUNCTIONAL = (
+    "the CPU does not write into out= what it returns without: compared with what it returns"
+)
 
 
 def check_forward(

@@ -295,9 +295,7 @@ op_db = [
     op_info("right_where_the_cpu_is_infinite", by_side(infinite_once, doubled)),
     op_info("cpu_rounds_gradients", gradient_by_side(2.002, 2.0), **AUTOGRAD),
     op_info("rounds_gradients_more", gradient_by_side(2.002, 1.99), **AUTOGRAD),
-    unwritten_by_the_cpu(
-        "written_where_the_cpu_does_not", lambda x, out: torch.mul(x, 2, out=out)
-    ),
+    unwritten_by_the_cpu("written_where_the_cpu_does_not", lambda x, out: torch.mul(x, 2, out=out)),
     unwritten_by_the_cpu(
         "wrong_where_the_cpu_does_not_write", lambda x, out: torch.mul(x, 3, out=out)
     ),

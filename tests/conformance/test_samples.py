@@ -13,6 +13,7 @@ from conformance import document
 from conformance.item import Item
 from conformance.opinfo import reproduction
 from conformance.opinfo.settings import Settings
+from conformance.report import html
 
 DEVICE = "--device=cpu"
 BROKEN = [
@@ -89,6 +90,55 @@ def test_the_program_of_a_crash_crashes(found):
     program = found["operators/aborts/float32/forward"]["reproduction"]
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == -6, done.stderr
+
+
+ROUNDS = "rounds_more_than_the_cpu"
+
+
+@pytest.fixture(scope="module")
+def judged(product: Product, tmp_path_factory: pytest.TempPathFactory) -> dict:
+    """Four operators, two of which are loosened: by the option, and by a line."""
+    names = (ROUNDS, "/cpu_rounds", "rounds_where_the_cpu_is_exact", "other_strides")
+    file = tmp_path_factory.mktemp("judged") / "expectations"
+    file.write_text(
+        "operators/rounds_where_the_cpu_is_exact: tolerance=0,1e-2 a multiplier of its own\n"
+    )
+    words = " or ".join(f"{name}/float32/forward" for name in names)
+    given = (f"--tolerance={ROUNDS}=0,1e-2", f"--expectations={file}")
+    return product.document(DEVICE, *BROKEN, "--suite=operators", "-k", words, *given)
+
+
+def test_the_head_counts_what_was_judged_by_float64_and_what_was_loosened(judged):
+    assert judged["totals"]["pass"] == 4 and not judged["problems"]
+    assert judged["judged"] == {"by_float64": 1, "loosened": 2}
+    assert "0 skipped; 1 judged by float64; 2 loosened" in judged["headline"]
+    tolerances = [f"operators/{ROUNDS}=0,0.01", "operators/rounds_where_the_cpu_is_exact=0,0.01"]
+    assert judged["settings"]["tolerances"] == tolerances
+    entries = {entry["name"]: entry for entry in judged["entries"]}
+    assert entries[ROUNDS]["loosened"] and ROUNDS in entries[ROUNDS]["remark"]
+    assert entries["cpu_rounds"]["by_float64"] and "float64" in entries["cpu_rounds"]["remark"]
+    assert "remark" not in entries["other_strides"]
+
+
+def test_the_page_says_so(judged):
+    assert "Of what passed, 1 differ from the CPU" in html.page_of(judged)
+    others = judged | {"judged": {"by_float64": 0, "loosened": 0}}
+    assert "Of what passed" not in html.page_of(others)
+
+
+@pytest.mark.parametrize("given", ["mul", "mul=1e-3", "mul=1e-3,x", "mul=-1,0", "a/b=0,0"])
+def test_a_tolerance_that_is_none_is_refused(product, given):
+    said = product(DEVICE, *BROKEN, "--suite=operators", f"--tolerance={given}")
+    assert said.status == 2 and said.err.startswith("outback: --tolerance "), said
+
+
+def test_a_kernel_is_right_that_writes_what_the_cpu_leaves(product):
+    """gelu(out=): the CPU's leaves a transposed one as it was."""
+    run = ("--device=acme", "--import=small_backends.writes_what_the_cpu_leaves")
+    words = "nn.functional.gelu/float32/out"
+    (entry,) = product.document(*run, "--suite=operators", "-k", words)["entries"]
+    assert entry["verdict"] == "pass", entry
+    assert "does not write into out=" in entry["remark"]
 
 
 @pytest.mark.parametrize("name", RIGHT)

@@ -66,9 +66,8 @@ TEST(RegistrationTest, RefusalsComeFirstAndChangeNothing) {
   EXPECT_EQ(refusal({.name = "acme", .runtime = host_table()}),
             "OUTBACK_FLOAT64=no: expected 0 or 1");
   setenv("OUTBACK_FLOAT64", "0", 1);
-  EXPECT_THAT(
-      refusal({.name = "acme", .runtime = host_table(), .amp_dtypes = {c10::kDouble}}),
-      HasSubstr("Double is in amp_dtypes and in unsupported_dtypes"));
+  EXPECT_THAT(refusal({.name = "acme", .runtime = host_table(), .amp_dtypes = {c10::kDouble}}),
+              HasSubstr("Double is in amp_dtypes and in unsupported_dtypes"));
   unsetenv("OUTBACK_FLOAT64");
   setenv("OUTBACK_VALIDATE", "yes", 1);
   EXPECT_EQ(refusal({.name = "acme", .runtime = host_table()}),

@@ -170,3 +170,34 @@ def out_of_memory_is_any_error() -> None:
             return empty(*args, **kwargs)
         except torch.OutOfMemoryError as error:
             raise RuntimeError(str(error)) from None
+
+
+@defect(
+    "operators",
+    "nn.functional.gelu/float32/out",
+    says="out= transposed: Mismatched elements",
+    level="standard",
+)
+def gelu_into_gaps_is_another() -> None:
+    """gelu(out=) writes the values of the other approximation where out= has gaps or is transposed,
+    which the kernel of PyTorch's CPU leaves unwritten."""
+
+    @replace("gelu.out")
+    def _(_gelu, x, *, approximate="none", out):
+        if not out.is_contiguous():
+            approximate = "tanh" if approximate == "none" else "none"
+        return out.resize_(x.shape).copy_(torch.nn.functional.gelu(x, approximate=approximate))
+
+
+@defect(
+    "operators",
+    "nn.functional.layer_norm/float32/backward",
+    says="gradient 0: Mismatched elements",
+    level="standard",
+)
+def layer_norm_backward_in_half() -> None:
+    """The gradient of layer_norm is rounded to float16 on its way."""
+
+    @replace("native_layer_norm_backward")
+    def _(backward, *args):
+        return [None if each is None else each.half().to(each.dtype) for each in backward(*args)]

@@ -1,0 +1,112 @@
+"""A backend that declares no float64: what needs it is unsupported, and all else is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+from product import Product
+
+from conformance import document, dtypes
+from conformance.run import Servers
+from conformance.running.forked import ForkServer
+
+RUN = ("--device=acme", "--import=torch_acme")
+SUITES = ("accelerator", "amp", "data", "dlpack", "nn", "serialization", "storage")
+NEEDS = "needs torch.{}, which acme declares that its tensors cannot have"
+DEVICE = torch.device("acme", 0)
+
+
+class ServersWithout(Servers):
+    """Of workers whose backend has neither float64 nor complex128."""
+
+    def of(self, shared: tuple[str, ...], **environment: str) -> ForkServer:
+        return super().of(shared, **environment, OUTBACK_FLOAT64="0")
+
+
+@pytest.fixture(scope="module")
+def without(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
+    with ServersWithout() as servers:
+        yield Product(servers, tmp_path_factory.mktemp("without"))
+
+
+def by_id(made: dict) -> dict[str, dict]:
+    return {document.id_of(entry): entry for entry in made["entries"]}
+
+
+def test_only_what_is_about_them_is_unsupported(without: Product):
+    suites = (f"--suite={name}" for name in SUITES)
+    made = without.document(*RUN, "--level=quick", "--jobs=2", *suites)
+    found = by_id(made)
+    assert not any(made["totals"][verdict] for verdict in ("fail", "crash", "timeout")), found
+    unsupported = {id: e["reason"] for id, e in found.items() if e["verdict"] == "unsupported"}
+    assert unsupported == {
+        f"data/goes_there_and_back[{dtype}]": NEEDS.format(dtype)
+        for dtype in ("float64", "complex128")
+    }
+    # Of PyTorch's own scaler, which computes in float64, the backend has one that does without.
+    assert found["amp/the_scale_is_taken_off_again"]["verdict"] == "pass"
+
+
+def test_samples_that_need_them_are_unsupported(without: Product):
+    names = ("add", "double", "softmax.with_dtype")
+    words = " or ".join(f"operators/{name}/float" for name in names)
+    found = by_id(without.document(*RUN, "--level=full", "--suite=operators", "-k", words))
+    of_phase = "{}/{}/forward".format
+    assert found[of_phase("operators/add", "float32")]["verdict"] == "pass"
+    for name, dtype in (("add", "float64"), ("double", "float32"), (names[2], "float32")):
+        entry = found[of_phase(f"operators/{name}", dtype)]
+        assert (entry["verdict"], entry["reason"]) == ("unsupported", NEEDS.format("float64"))
+    assert {entry["verdict"] for entry in found.values()} <= {"pass", "unsupported", "skipped"}
+
+
+def test_a_backend_that_has_them_is_asked_for_them(product: Product):
+    run = ("--suite=data", "-k", "goes_there_and_back")
+    assert product.document(*RUN, *run)["totals"]["unsupported"] == 0
+
+
+@pytest.fixture
+def refusing(monkeypatch):
+    """A device that declares no float64, and refuses it in its own words."""
+    refusal = TypeError("acme has no such dtype")
+    monkeypatch.setattr(dtypes, "missing", lambda _: frozenset([torch.float64]))
+    monkeypatch.setattr(dtypes, "_refusal", lambda *_: refusal)
+    return refusal
+
+
+def raised(error: Exception, cause: Exception | None = None) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        TypeError("acme has no such dtype"),
+        TypeError("cannot move the module: weight is torch.float64"),
+        TypeError("no kernel for Double"),
+        raised(RuntimeError("while compiling"), TypeError("no kernel for Double")),
+        RuntimeError("the program ended with 1: TypeError: acme has no such dtype"),
+    ],
+)
+def test_a_refusal_of_a_missing_dtype_is_known(refusing, error):
+    assert dtypes.needed(DEVICE, error) == NEEDS.format("float64")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        AssertionError("float64 differs"),
+        RuntimeError("float64 overflows"),
+        TypeError("no kernel for float32"),
+        TypeError("DoubleTensor is no name"),
+    ],
+)
+def test_every_other_error_is_a_failure(refusing, error):
+    assert dtypes.needed(DEVICE, error) == ""
+
+
+def test_nothing_is_missing_by_an_error_alone(monkeypatch):
+    monkeypatch.setattr(dtypes, "missing", lambda _: frozenset())
+    assert dtypes.needed(DEVICE, TypeError("a tensor of acme cannot be torch.float64")) == ""
