@@ -6,6 +6,7 @@ so that a miscounted dimension, or a half that is not written, does not show in 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import torch
@@ -13,7 +14,8 @@ import torch.nn.functional as F
 
 from ..backend import Backend
 from ..check import Check, check, variants
-from ..expect import same
+from ..expect import on, same
+from ..warned import warnings_are
 from .modes import OPERATORS as IN_EACH_MODE
 
 CPU = torch.device("cpu")
@@ -254,4 +256,80 @@ IN_PLACE: list[Check] = variants(
     ),
     what_is_in_place_changes_its_tensor,
     {name: (call,) for name, call in _IN_PLACE.items()},
+)
+
+
+# ---- arguments of two dtypes
+
+MIXED = (torch.float32, torch.float16, torch.int64, torch.int32, torch.bool, torch.complex64)
+# All that PyTorch describes as binary (BinaryUfuncInfo), but for what only runs on CUDA.
+_BINARY = """
+add sub mul true_divide floor_divide fmod remainder pow float_power atan2 hypot copysign nextafter
+clamp_max clamp_min maximum minimum fmax fmin max min ldexp logaddexp xlogy igamma igammac
+heaviside isclose lcm gcd complex polar rsub eq ne lt le gt ge logical_and logical_or logical_xor
+bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift
+special.xlog1py special.zeta special.chebyshev_polynomial_t special.chebyshev_polynomial_u
+special.chebyshev_polynomial_v special.chebyshev_polynomial_w special.hermite_polynomial_h
+special.hermite_polynomial_he special.laguerre_polynomial_l special.legendre_polynomial_p
+special.shifted_chebyshev_polynomial_t special.shifted_chebyshev_polynomial_u
+special.shifted_chebyshev_polynomial_v special.shifted_chebyshev_polynomial_w
+"""
+
+
+def _function(name: str) -> Callable:
+    module, _, function = name.rpartition(".")
+    return getattr(torch.special if module else torch, function)
+
+
+_DIVISIONS: dict[str, Callable] = {
+    "div, truncated": lambda x, y: torch.div(x, y, rounding_mode="trunc"),
+    "div, rounded down": lambda x, y: torch.div(x, y, rounding_mode="floor"),
+}
+BINARY: dict[str, Callable] = {name: _function(name) for name in _BINARY.split()} | _DIVISIONS
+
+
+def two_dtypes_are_promoted(backend: Backend, name: str, call: Callable) -> None:
+    """A binary operator with tensors of two dtypes, also in place, gives the CPU's dtype and values;
+    what the CPU refuses is refused, but for a kernel that only the CPU lacks."""
+    place = _place(backend)
+    in_place = getattr(torch.Tensor, f"{name}_", None)
+    forms = {"": call} | ({", in place": in_place} if in_place is not None else {})
+    for first, second in itertools.product(backend.having(MIXED), repeat=2):
+        for what, form in forms.items():
+            x, y = torch.tensor([1, 2, 3]).to(first), torch.tensor([1, 2, 1]).to(second)
+            said = f"{name} of {first} and {second}{what}"
+            with warnings_are("ignore"):  # complex32 is experimental
+                _agrees_or_is_refused(said, form, x, y, place)
+
+
+def _agrees_or_is_refused(
+    said: str, call: Callable, x: torch.Tensor, y: torch.Tensor, place: torch.device
+) -> None:
+    there = x.to(place, copy=True), y.to(place, copy=True)
+    try:
+        expected = call(x.clone(), y.clone())
+    except NotImplementedError:
+        return
+    except RuntimeError as refusal:
+        if "not implemented" in str(refusal):
+            return
+        try:
+            call(*there)
+        except (RuntimeError, TypeError):
+            return
+        raise AssertionError(f"{said} was accepted, the CPU says: {refusal}") from None
+    found = call(*there)
+    on(found, place, said)
+    torch.testing.assert_close(
+        found.cpu(), expected, equal_nan=True, msg=lambda text: f"{said}: {text}"
+    )
+
+
+MIXED_DTYPES: list[Check] = variants(
+    check(
+        called_by="torch/include/ATen/TensorIterator.h: TensorIteratorConfig",
+        without="sums of integers and floats are cut off, or end in an error",
+    )(two_dtypes_are_promoted),
+    two_dtypes_are_promoted,
+    {name: (name, call) for name, call in BINARY.items()},
 )

@@ -201,3 +201,27 @@ def layer_norm_backward_in_half() -> None:
     @replace("native_layer_norm_backward")
     def _(backward, *args):
         return [None if each is None else each.half().to(each.dtype) for each in backward(*args)]
+
+
+@defect("values", "two_dtypes_are_promoted[add]", says="float32 and torch.complex64")
+def sums_keep_the_first_dtype() -> None:
+    """x + y is of the dtype of x where both have dimensions."""
+
+    @replace("add.Tensor")
+    def _(add, x, y, *, alpha=1):
+        like = x if isinstance(x, torch.Tensor) else y
+        sum = add(*(number_as_tensor(each, like) for each in (x, y)), alpha=alpha)
+        return sum.to(like.dtype) if isinstance(y, torch.Tensor) and y.dim() else sum
+
+
+@defect("values", "two_dtypes_are_promoted[ldexp]", says="RuntimeError: no entry for the device")
+def ldexp_needs_one_dtype() -> None:
+    """A product of a float and an integer, of which ldexp is made, raises."""
+
+    @replace("mul.Tensor")
+    def _(mul, x, y):
+        both = isinstance(x, torch.Tensor) and isinstance(y, torch.Tensor)
+        if both and x.dtype.is_floating_point != y.dtype.is_floating_point:
+            raise RuntimeError("no entry for the device")
+        like = x if isinstance(x, torch.Tensor) else y
+        return mul(*(number_as_tensor(each, like) for each in (x, y)))
