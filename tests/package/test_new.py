@@ -406,7 +406,11 @@ def test_the_header_of_the_expectations_expects_nothing(outback, tmp_path):
     assert Expectations.load(file).lines == ()
     given = [line[4:] for line in file.read_text().splitlines() if line.startswith("#   ")]
     file.write_text("\n".join(given))
-    assert len(Expectations.load(file).lines) == len(given) == 2
+    loaded = Expectations.load(file)
+    assert len(loaded.lines) == len(given) == 3
+    assert [str(each) for each in loaded.tolerances] == [
+        "operators/nn.functional.gelu=0.001,0.001"
+    ]
 
 
 def test_the_workflow_has_a_job_for_each_occasion(outback, tmp_path):

@@ -20,7 +20,7 @@ READS = {
     ".cpp": re.compile(r"\b(secure_)?getenv\b|\b(get|check|has)_env\("),
     ".py": re.compile(r"\bgetenv\b|\benviron(\.get\b|\[|\.setdefault)|expanduser|Path\.home"),
 }
-NAMES = re.compile(r'"((?:OUTBACK|CUDA|ZE_ENABLE|ZES|XDG)_[A-Z_]+|HOME|CXX|CXXFLAGS|LDFLAGS)"')
+NAMES = re.compile(r'"((?:OUTBACK|CUDA|ZE_ENABLE|ZES|XDG)_[A-Z0-9_]+|HOME|CXX|CXXFLAGS|LDFLAGS)"')
 PAGE = (ROOT / "docs/variables.md").read_text()
 
 
