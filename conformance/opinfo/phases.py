@@ -126,7 +126,7 @@ def _check_out_form(
 
 
 def _is_what_it_returns(call: Call, out: Any, returned: Any, comparison: Comparison) -> bool:
-    """Whether the CPU's kernel has written into out= what it returns without: some write nothing."""
+    """Whether the CPU has written into out= what it returns without: some kernels write nothing."""
     on_cpu = dataclasses.replace(comparison, device=CPU, wider=None, entry={})
     try:
         on_cpu.check("out=", call.process(out), call.process(returned))

@@ -289,8 +289,8 @@ BINARY: dict[str, Callable] = {name: _function(name) for name in _BINARY.split()
 
 
 def two_dtypes_are_promoted(backend: Backend, name: str, call: Callable) -> None:
-    """A binary operator with tensors of two dtypes, also in place, gives the CPU's dtype and values;
-    what the CPU refuses is refused, but for a kernel that only the CPU lacks."""
+    """A binary operator with tensors of two dtypes, also in place, gives the CPU's dtype and
+    values; what the CPU refuses is refused, but for a kernel that only the CPU lacks."""
     place = _place(backend)
     in_place = getattr(torch.Tensor, f"{name}_", None)
     forms = {"": call} | ({", in place": in_place} if in_place is not None else {})

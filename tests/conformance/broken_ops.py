@@ -222,7 +222,7 @@ def gradient_by_side(cpu: float, device: float) -> Function:
 
 
 def unwritten_by_the_cpu(name: str, device: Callable[..., torch.Tensor]) -> OpInfo:
-    """The CPU's kernel writes nothing into out= that is not contiguous, `device` is the device's."""
+    """The CPU's writes nothing into out= that is not contiguous, `device` is the device's."""
 
     def cpu(x: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
         return torch.mul(x, 2, out=out) if out.is_contiguous() else out

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 import torch
 from product import Product
 
 from conformance import document, dtypes
+from conformance.opinfo.calls import LacksDtype
+from conformance.opinfo.checks import Checker
+from conformance.opinfo.comparing import Mismatch
+from conformance.opinfo.settings import Settings
+from conformance.pytorch_tests import outcome
 from conformance.run import Servers
 from conformance.running.forked import ForkServer
 
@@ -110,3 +116,31 @@ def test_every_other_error_is_a_failure(refusing, error):
 def test_nothing_is_missing_by_an_error_alone(monkeypatch):
     monkeypatch.setattr(dtypes, "missing", lambda _: frozenset())
     assert dtypes.needed(DEVICE, TypeError("a tensor of acme cannot be torch.float64")) == ""
+
+
+def test_one_of_pytorchs_tests_that_needs_one_is_unsupported(refusing):
+    entry = outcome.failed(TypeError("acme has no such dtype"), DEVICE)
+    assert entry["not_implemented"] and entry["error"] == NEEDS.format("float64")
+    assert "not_implemented" not in outcome.failed(AssertionError("1 is not 2"), DEVICE)
+
+
+def checked(*outcomes: Exception | None) -> dict:
+    """Of a subject whose samples come to these."""
+
+    def case(error: Exception | None, _: dict) -> None:
+        if error is not None:
+            raise error
+
+    subject = SimpleNamespace(kind="ops", name="op", family="op", dtype=torch.float32)
+    subject.cases = lambda *_: [lambda entry, error=error: case(error, entry) for error in outcomes]
+    say = SimpleNamespace(side=lambda _: None, sample=lambda _: None)
+    return Checker(Settings(device="cpu"), say).check(subject, "forward")
+
+
+def test_a_sample_that_needs_one_hides_no_failure_of_the_others():
+    lacking = LacksDtype("needs it")
+    assert checked(None, lacking, None)["error"] == "needs it"
+    assert checked(None, lacking, None)["not_implemented"]
+    failed = checked(lacking, Mismatch("other values"))
+    assert failed["error"] == "other values" and "not_implemented" not in failed
+    assert checked(None, None)["status"] == "passed"

@@ -1,4 +1,4 @@
-"""A backend without float64: what it declares, what it refuses, and the scaler that does without."""
+"""A backend without float64: what it declares and refuses, and the scaler that does without."""
 
 import pytest
 
