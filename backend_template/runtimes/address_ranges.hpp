@@ -1,6 +1,7 @@
 // The memory that a runtime knows, as a map of address ranges that do not overlap.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <map>
@@ -55,6 +56,13 @@ class address_ranges {
   std::optional<Range> find_around(const void* ptr, std::size_t size) const {
     const auto found = find(ptr);
     return found && size <= found->size - offset(*found, ptr) ? found : std::nullopt;
+  }
+  /// Whether `fits(range)` is true for one of them. Looks at one after the other.
+  template <class Fits>
+  bool any(const Fits& fits) const {
+    const std::lock_guard lock(mutex_);
+    return std::any_of(by_base_.begin(), by_base_.end(),
+                       [&](const auto& each) { return fits(each.second); });
   }
   /// Returns how many bytes of `range` are before `ptr`, which points into it.
   static std::size_t offset(const Range& range, const void* ptr) {

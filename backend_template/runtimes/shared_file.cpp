@@ -130,7 +130,7 @@ shared_file::~shared_file() {
 shared_file::shared_file(shared_file&& other) noexcept
     : kind_(other.kind_), size_(other.size_), id_(other.id_), fd_(std::exchange(other.fd_, -1)) {}
 
-outback_ipc_handle shared_file::handle() const {
+outback_ipc_handle shared_file::handle(std::size_t size) const {
   outback_ipc_handle made = {};
   made.struct_size = sizeof(made);
   made.fd = fcntl(fd_, F_DUPFD_CLOEXEC, 0);
@@ -140,23 +140,11 @@ outback_ipc_handle shared_file::handle() const {
                         .process = getpid(),
                         .fd = fd_,
                         .reserved = 0,
-                        .size = size_,
+                        .size = size,
                         .id = id_};
   made.size = sizeof(told);
   std::memcpy(made.bytes, &told, sizeof(told));
   return made;
-}
-
-void shared_file::write(const void* bytes) const {
-  for (std::size_t done = 0; done < size_;) {
-    // pwrite rather than a mapping: where memory is short it fails, and a mapping would be a
-    // SIGBUS.
-    const ssize_t more =
-        pwrite(fd_, static_cast<const std::byte*>(bytes) + done, size_ - done, off_t(done));
-    if (more < 0 && errno == EINTR) continue;
-    if (more <= 0) fail_with_errno("memory of " + std::to_string(size_) + " bytes to share");
-    done += std::size_t(more);
-  }
 }
 
 void* shared_file::map(void* at) const {

@@ -53,11 +53,9 @@ class shared_file {
 
   /// Returns a handle for another process. Its `fd` is a new descriptor, which the caller closes.
   /// Throws outback::runtime_error where the process has no descriptors left.
-  outback_ipc_handle handle() const;
-
-  /// Writes size() bytes from `bytes` to the file. Throws outback::out_of_memory where the system
-  /// has no memory for them.
-  void write(const void* bytes) const;
+  outback_ipc_handle handle() const { return handle(size_); }
+  /// The same for the first `size` bytes, which end in the file's last page.
+  outback_ipc_handle handle(std::size_t size) const;
 
   /// Maps the file's pages for reading and writing and returns where. With null for `at` the system
   /// chooses the address; otherwise the mapping replaces the pages at `at`, which begins a page.

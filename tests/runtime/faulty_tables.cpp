@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -322,6 +323,17 @@ struct opens_a_copy : base {
   std::map<const void*, void*> copies;
 };
 
+// Replaces the memory by a copy, a while after it made the copy.
+struct shares_an_older_state : base {
+  outback_ipc_handle ipc_get_memory(int32_t d, void* ptr) {
+    std::vector<std::byte> before(host_info(ptr).size);
+    std::memcpy(before.data(), ptr, before.size());
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::memcpy(ptr, before.data(), before.size());
+    return host_runtime::ipc_get_memory(d, ptr);
+  }
+};
+
 struct opens_its_own : base {
   void* ipc_open_memory(int32_t d, const outback_ipc_handle& handle) {
     try {
@@ -492,6 +504,7 @@ const faults faulty_work = {
     FAULT(is_its_own_peer),
     FAULT(wraps_a_new_stream),
     FAULT(opens_a_copy),
+    FAULT(shares_an_older_state),
     FAULT(opens_its_own),
     FAULT(opens_a_new_event),
     FAULT(shares_any_event),

@@ -1,7 +1,9 @@
 #include "backend_template/core/memory/shared_memory.h"
 
 #include <c10/util/Exception.h>
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -48,6 +51,22 @@ constexpr pid_t not_received = 0, done = -1;
 constexpr size_t most_receipts = 65536;
 constexpr size_t table_bytes = most_receipts * sizeof(receipt);
 
+// Nobody can change the size of the table: a mapped page that vanishes ends who reads it.
+constexpr int table_seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+// A table of another process may be any file.
+void check_table(const descriptor& file) {
+  struct stat found = {};
+  TORCH_CHECK_VALUE(
+      fstat(file.get(), &found) == 0 && S_ISREG(found.st_mode) &&
+          found.st_size == static_cast<off_t>(table_bytes) &&
+          (fcntl(file.get(), F_GET_SEALS) & table_seals) == table_seals &&
+          (fcntl(file.get(), F_GETFL) & O_ACCMODE) == O_RDWR,
+      "expected what an export of memory returned, got a message whose receipts are another file: "
+      "they are ",
+      table_bytes, " bytes, sealed, and can be written to");
+}
+
 receipt* map_table(const descriptor& file) {
   void* const there = mmap(nullptr, table_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   TORCH_CHECK(there != MAP_FAILED, "mmap of the receipts of shared memory: ", std::strerror(errno));
@@ -71,14 +90,20 @@ struct message {
   uint64_t offset, size;  // bytes, within the runtime's allocation
 };
 constexpr std::array<char, 8> message_kind = {'o', 'u', 't', 'b', 'a', 'c', 'k', 'm'};
+constexpr uint64_t most_bytes = std::numeric_limits<int64_t>::max();
 
 message parsed(std::string_view bytes) {
   message read;
   TORCH_CHECK_VALUE(bytes.size() == sizeof read, "expected what an export of memory returned, ",
                     sizeof read, " bytes, got ", bytes.size());
   std::memcpy(&read, bytes.data(), sizeof read);
-  TORCH_CHECK_VALUE(read.kind == message_kind && read.receipt < most_receipts,
+  TORCH_CHECK_VALUE(read.kind == message_kind && read.receipt < most_receipts &&
+                        read.handle.size <= sizeof read.handle.bytes,
                     "expected what an export of memory returned, got other bytes");
+  TORCH_CHECK_VALUE(read.size > 0 && read.size <= most_bytes && read.offset <= most_bytes - read.size,
+                    "expected what an export of memory returned, got a message of ", read.size,
+                    " bytes at ", read.offset, ", which no memory has");
+  read.handle.struct_size = sizeof read.handle;
   return read;
 }
 
@@ -119,7 +144,8 @@ class sender {
   }
 
   // Keeps `owner` until the receiver is done. Returns the place of its receipt.
-  uint32_t keep(c10::DataPtr&& owner, std::shared_ptr<shared_allocation> allocation) {
+  uint32_t keep(c10::DataPtr&& owner, uint64_t size,
+                std::shared_ptr<shared_allocation> allocation) {
     const std::lock_guard lock(mutex_);
     uint32_t place = used_;
     if (!free_.empty()) {
@@ -131,15 +157,18 @@ class sender {
       ++used_;
     }
     table_[place].store(not_received, std::memory_order_release);
-    kept_.push_back({place, std::move(owner), std::move(allocation)});
+    kept_.push_back({place, std::move(owner), size, std::move(allocation)});
     return place;
   }
 
-  // Returns another owner of what is kept for a message of this process itself, or null.
-  c10::DataPtr find(uint32_t place, c10::Device device) {
+  // Returns another owner of the `size` bytes that are kept for a message of this process itself,
+  // or null.
+  c10::DataPtr find(uint32_t place, uint64_t size, c10::Device device) {
     const std::lock_guard lock(mutex_);
-    const auto found = std::find_if(kept_.begin(), kept_.end(),
-                                    [&](const kept_memory& one) { return one.receipt == place; });
+    const auto found =
+        std::find_if(kept_.begin(), kept_.end(), [&](const kept_memory& one) {
+          return one.receipt == place && one.size == size && one.owner.device() == device;
+        });
     return found == kept_.end() ? c10::DataPtr() : share_memory(found->owner, device);
   }
 
@@ -162,11 +191,13 @@ class sender {
   struct kept_memory {
     uint32_t receipt;
     c10::DataPtr owner;
+    uint64_t size;  // bytes
     std::shared_ptr<shared_allocation> allocation;
   };
 
-  sender() : file_(memfd_create("outback-receipts", MFD_CLOEXEC)) {
-    TORCH_CHECK(file_.get() >= 0 && ftruncate(file_.get(), table_bytes) == 0,
+  sender() : file_(memfd_create("outback-receipts", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
+    TORCH_CHECK(file_.get() >= 0 && ftruncate(file_.get(), table_bytes) == 0 &&
+                    fcntl(file_.get(), F_ADD_SEALS, table_seals) == 0,
                 "a file in memory for the receipts of shared memory: ", std::strerror(errno));
     table_ = map_table(file_);
     place_ = place_of(file_.get());
@@ -196,7 +227,11 @@ receipt& receipt_of(const message& read) {
   const std::pair file{read.receipts.device, read.receipts.inode};
   const std::lock_guard lock(mutex);
   receipt*& table = tables[file];
-  if (table == nullptr) table = map_table(take_from(read.receipts));
+  if (table == nullptr) {
+    const descriptor taken = take_from(read.receipts);
+    check_table(taken);
+    table = map_table(taken);
+  }
   return table[read.receipt];
 }
 
@@ -218,6 +253,23 @@ void close_opened(void* context) {
   opened->note->store(done, std::memory_order_release);
 }
 
+// Throws unless the message's bytes are in the memory at `base`, as the runtime knows it. What the
+// message says of itself may be wrong.
+void check_range(const message& read, c10::DeviceIndex device, const void* base) {
+  const outback_host_memory* const known = runtime().host_memory;
+  if (known == nullptr) return;
+  outback_pointer_info info{};
+  info.struct_size = sizeof info;
+  check(known->info(runtime().self, base, &info), "host_memory.info", device);
+  if (info.base == nullptr || info.size == 0) return;  // this runtime does not know
+  const auto before = static_cast<uint64_t>(static_cast<const std::byte*>(base) -
+                                            static_cast<const std::byte*>(info.base));
+  const uint64_t there = before < info.size ? info.size - before : 0;
+  TORCH_CHECK_VALUE(read.offset <= there && read.size <= there - read.offset,
+                    "expected what an export of memory returned, got a message of ", read.size,
+                    " bytes at ", read.offset, " of memory that has ", there, " bytes");
+}
+
 c10::DataPtr open_memory(const message& read, c10::DeviceIndex device, receipt& note) {
   constexpr const char* slot = "ipc.open_memory";
   const descriptor file = read.handle.fd < 0 ? descriptor() : take_from(read.file);
@@ -227,8 +279,12 @@ c10::DataPtr open_memory(const message& read, c10::DeviceIndex device, receipt& 
   check(ipc_group(shared_memory_is).open_memory(runtime().self, device, &handle, &base), slot,
         device);
   check_made(base, "ptr", slot, device);
-  return {static_cast<std::byte*>(base) + read.offset, new opened_memory{device, base, &note},
-          &close_opened, c10::Device(c10::kCPU)};
+  // It owns the memory before the range is checked.
+  c10::DataPtr opened(base, new opened_memory{device, base, &note}, &close_opened,
+                      c10::Device(c10::kCPU));
+  check_range(read, device, base);
+  return {static_cast<std::byte*>(base) + read.offset, opened.release_context(), &close_opened,
+          c10::Device(c10::kCPU)};
 }
 
 }  // namespace
@@ -252,7 +308,7 @@ std::string export_memory(c10::StorageImpl& storage) {
     from = allocation_of(storage.data_ptr());
     TORCH_INTERNAL_ASSERT(from.has_value(), "the device's allocator gave what it does not know");
   }
-  // The other process does not know our streams, and get_memory wants that no work is under way.
+  // The other process does not know our streams.
   synchronize_device(index);
   sender& here = sender::get();
   auto shared = here.share(index, from->base);
@@ -268,22 +324,23 @@ std::string export_memory(c10::StorageImpl& storage) {
   sent.offset = static_cast<uint64_t>(static_cast<const std::byte*>(storage.data()) -
                                       static_cast<const std::byte*>(from->base));
   sent.size = storage.nbytes();
-  sent.receipt = here.keep(share_memory(storage.data_ptr(), device), std::move(shared));
+  sent.receipt =
+      here.keep(share_memory(storage.data_ptr(), device), sent.size, std::move(shared));
   return {reinterpret_cast<const char*>(&sent), sizeof sent};
 }
 
 c10::Storage import_memory(std::string_view bytes) {
   const message read = parsed(bytes);
   ensure_started();
+  check_index(read.device);
   const auto index = static_cast<c10::DeviceIndex>(read.device);
-  check_index(index);
   const c10::Device device(device_type, index);
   receipt& note = receipt_of(read);
   pid_t written = not_received;
   TORCH_CHECK_VALUE(note.compare_exchange_strong(written, getpid(), std::memory_order_acq_rel),
                     "this memory was received before");
   if (is_own(read)) {
-    c10::DataPtr own = sender::get().find(read.receipt, device);
+    c10::DataPtr own = sender::get().find(read.receipt, read.size, device);
     note.store(done, std::memory_order_release);
     TORCH_CHECK_VALUE(own, "this process exported no such memory");
     return make_storage(std::move(own), read.size);

@@ -318,9 +318,9 @@ typedef struct outback_ipc_handle {
 typedef struct outback_ipc {
   uint32_t struct_size;
   uint32_t reserved;
-  // Fills *handle for memory of this process. `ptr` is a pointer that mem_alloc returned. No work
-  // may use the memory during the call. The memory may go away when its owner frees it, so every
-  // process that opened it must close it first.
+  // Fills *handle for memory of this process. `ptr` is a pointer that mem_alloc returned. The
+  // memory stays where it is, and work may use it during the call: no write is lost. The memory may
+  // go away when its owner frees it, so every process that opened it must close it first.
   outback_status (*get_memory)(void* self, int32_t device, void* ptr, outback_ipc_handle* handle);
   // Maps memory of another process: both see the same bytes. INVALID_ARGUMENT in the process that
   // allocated the memory. A second call for the same memory writes the same pointer again, and the

@@ -21,7 +21,7 @@ allocation allocations::take(void* base, int32_t device) {
                              owner_name(device));
     }
     // Only opened_memory knows how often the memory was opened, so mem_free must not end it.
-    if (there.block == nullptr) {
+    if (there.is_of_another_process()) {
       throw invalid_argument("the pointer is memory of another process: ipc.close_memory ends it");
     }
     return true;

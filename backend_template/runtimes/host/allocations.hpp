@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "backend_template/runtimes/address_ranges.hpp"
+#include "backend_template/runtimes/host/device_pages.hpp"
 
 namespace outback::host {
 
@@ -17,7 +18,12 @@ struct allocation {
   std::size_t size;  // bytes, as asked for
   int32_t device;    // whose memory; OUTBACK_HOST for pinned host memory
   void* bytes;       // where the memory is: `base`, unless `base` is a protected address
-  void* block;       // what malloc returned; null for another process's memory
+  // What the memory is made of: pages for a device, what malloc returned for pinned memory. Both
+  // are null for another process's memory.
+  device_pages* pages = nullptr;
+  void* block = nullptr;
+
+  bool is_of_another_process() const noexcept { return pages == nullptr && block == nullptr; }
 };
 
 /// May be used from any thread.
@@ -25,7 +31,7 @@ class allocations : public address_ranges<allocation> {
  public:
   /// Removes and returns the allocation that begins at `base`. Throws outback::invalid_argument,
   /// and removes nothing, if none begins there, if it belongs to another device than `device`, or
-  /// if it has no block.
+  /// if it is another process's memory.
   allocation take(void* base, int32_t device);
 
   /// Returns whether all `size` bytes from `ptr` on lie in one allocation of `device`.

@@ -1,6 +1,8 @@
 // The ipc slots of the host runtime: memory and events that processes share.
 #include <sys/mman.h>
 
+#include <functional>
+
 #include "backend_template/runtimes/host/event.hpp"
 #include "backend_template/runtimes/host/host_runtime.hpp"
 #include "backend_template/runtimes/pages.hpp"
@@ -8,23 +10,22 @@
 namespace outback::host {
 
 outback_ipc_handle host_runtime::ipc_get_memory(int32_t index, void* ptr) {
-  device& d = at(index);
+  at(index);
   const auto found = allocations_.find(ptr);
-  if (!found || found->base != ptr || found->device != index || found->block == nullptr) {
+  if (!found || found->base != ptr || found->device != index || found->pages == nullptr) {
     throw invalid_argument("the pointer is not what mem_alloc answered for device " +
                            std::to_string(index));
   }
-  // Sharing copies the memory into a file and then exchanges the pages. What the device wrote in
-  // between would be lost.
-  if (!ipc_memory_.shared(found->bytes)) d.sync();
-  return ipc_memory_.share(found->bytes, found->size);
+  return found->pages->share(found->size);
 }
 
 void* host_runtime::ipc_open_memory(int32_t index, const outback_ipc_handle& handle) {
   at(index);
   const shared_file file(shared_kind::memory, handle);
   // By the file, not by the process's number: process numbers are used again.
-  if (ipc_memory_.made(file.id())) {
+  if (allocations_.any([&](const allocation& own) {
+        return own.pages != nullptr && own.pages->are_of(file.id());
+      })) {
     throw invalid_argument("the handle is of this process's own memory, which needs no opening");
   }
   return opened_memory_.open(file.id(), index, [&] {
@@ -32,8 +33,7 @@ void* host_runtime::ipc_open_memory(int32_t index, const outback_ipc_handle& han
     void* const bytes = file.map();
     try {
       void* const base = options_.protected_memory ? protected_addresses(size) : bytes;
-      allocations_.add(
-          {.base = base, .size = size, .device = index, .bytes = bytes, .block = nullptr});
+      allocations_.add({.base = base, .size = size, .device = index, .bytes = bytes});
       return base;
     } catch (...) {
       munmap(bytes, whole_pages(size));
@@ -45,8 +45,7 @@ void* host_runtime::ipc_open_memory(int32_t index, const outback_ipc_handle& han
 void host_runtime::ipc_close_memory(int32_t index, void* ptr) {
   at(index);
   opened_memory_.close(ptr, index, [&] {
-    const auto of_another = [](const allocation& there) { return there.block == nullptr; };
-    release(allocations_.take_if(ptr, of_another).value());
+    release(allocations_.take_if(ptr, std::mem_fn(&allocation::is_of_another_process)).value());
   });
 }
 

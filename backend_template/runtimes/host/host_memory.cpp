@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "backend_template/runtimes/host/host_runtime.hpp"
-#include "backend_template/runtimes/host/page_memory.hpp"
+#include "backend_template/runtimes/pages.hpp"
 
 namespace outback::host {
 namespace {
@@ -27,38 +27,25 @@ host_runtime::~host_runtime() {
 }
 
 void host_runtime::release(const allocation& taken) noexcept {
-  if (taken.block == nullptr) {
-    munmap(taken.bytes, whole_pages(taken.size));  // another process's memory
-  } else if (ipc_memory_.unshare(taken.bytes)) {
-    // Where the system refuses, the block is leaked: malloc would hand out pages that other
-    // processes write to.
+  if (taken.is_of_another_process()) {
+    munmap(taken.bytes, whole_pages(taken.size));
+  } else if (taken.pages != nullptr) {
+    spare_pages_.give(std::unique_ptr<device_pages>(taken.pages));
+  } else {
     std::free(taken.block);
   }
 }
 
-void* host_runtime::allocate(std::size_t size, int32_t owner) {
-  page_memory memory{};
-  if (owner == OUTBACK_HOST) {
-    memory.block = memory.bytes = std::aligned_alloc(alignment, rounded(size));
-  } else {
-    memory = allocate_pages(size);
-  }
-  if (memory.block == nullptr)
-    throw out_of_memory("the host was asked for " + std::to_string(size) +
-                        " bytes and has not got them");
-  try {
-    void* base = options_.protected_memory && owner != OUTBACK_HOST ? protected_addresses(size)
-                                                                    : memory.bytes;
-    allocations_.add({.base = base,
-                      .size = size,
-                      .device = owner,
-                      .bytes = memory.bytes,
-                      .block = memory.block});
-    return base;
-  } catch (...) {
-    std::free(memory.block);
-    throw;
-  }
+void* host_runtime::allocate_device_memory(std::size_t size, int32_t owner) {
+  std::unique_ptr<device_pages> pages = spare_pages_.take(size);
+  void* const base = options_.protected_memory ? protected_addresses(size) : pages->bytes();
+  allocations_.add({.base = base,
+                    .size = size,
+                    .device = owner,
+                    .bytes = pages->bytes(),
+                    .pages = pages.get()});
+  pages.release();
+  return base;
 }
 
 void* host_runtime::mem_alloc(int32_t index, std::size_t size) {
@@ -67,7 +54,7 @@ void* host_runtime::mem_alloc(int32_t index, std::size_t size) {
   // The budget first: a request beyond it must not cost the machine any memory.
   d.reserve(rounded(size));
   try {
-    return allocate(size, index);
+    return allocate_device_memory(size, index);
   } catch (...) {
     d.release(rounded(size));
     throw;
@@ -85,7 +72,20 @@ void host_runtime::mem_free(int32_t index, void* ptr) {
 }
 
 void* host_runtime::host_alloc(std::size_t size) {
-  return size == 0 ? nullptr : allocate(size, OUTBACK_HOST);
+  if (size == 0) return nullptr;
+  void* const block = std::aligned_alloc(alignment, rounded(size));
+  if (block == nullptr) {
+    throw out_of_memory("the host was asked for " + std::to_string(size) +
+                        " bytes and has not got them");
+  }
+  try {
+    allocations_.add(
+        {.base = block, .size = size, .device = OUTBACK_HOST, .bytes = block, .block = block});
+  } catch (...) {
+    std::free(block);
+    throw;
+  }
+  return block;
 }
 
 void host_runtime::host_free(void* ptr) {

@@ -10,12 +10,10 @@
 //              staged. What goes to a pageable destination is there when the slot returns.
 //   Pinned     Memory of host_alloc, and memory that was registered, is not locked into RAM. Only
 //              copies differ: they become asynchronous.
-//   Shared     Memory becomes a file's when ipc.get_memory first asks for it, and stays at its
-//              address; that call waits for the work of its device. See ipc_memory.hpp. Another
-//              process needs the handle's descriptor or, with fd -1, must be of the same user while
-//              this process still has the memory. It may use what it opened after the owner freed
-//              it. A child that is forked later writes into the same memory as its parent; memory
-//              that is not shared is copied by a fork.
+//   Shared     Device memory is a file's from the start, so ipc.get_memory moves no byte and waits
+//              for nothing (device_pages.hpp). Another process needs the handle's descriptor or,
+//              with fd -1, must be of the same user while this process still has the memory. It may
+//              use what it opened after the owner freed it.
 //   Native     Handles are addresses of the runtime's own objects (`device`, `stream`, `event`).
 //              They are good for comparing, and a stream's for native.wrap_stream.
 //   Peers      Every device can access every other one at any time, so there is nothing to enable.
@@ -25,7 +23,8 @@
 //              in one allocation of that device.
 //   Fork       A child may use the devices if no work of the parent had reached a stream's thread.
 //              Where some had, that stream throws outback::runtime_error in the child instead of
-//              hanging, and the child may exit.
+//              hanging, and the child may exit. Device memory that the child has from its parent is
+//              the parent's own, as on a device with memory apart, and no copy of it.
 //   Records    Each piece of work that runs on a stream is recorded by the thread that runs it,
 //              also what is put on the stream's native handle. In a launch of a graph the pieces
 //              are recorded one by one, on the stream of the launch.
@@ -45,8 +44,8 @@
 #include "backend_template/runtimes/handles.hpp"
 #include "backend_template/runtimes/host/allocations.hpp"
 #include "backend_template/runtimes/host/device.hpp"
+#include "backend_template/runtimes/host/device_pages.hpp"
 #include "backend_template/runtimes/host/host_options.hpp"
-#include "backend_template/runtimes/host/ipc_memory.hpp"
 #include "backend_template/runtimes/host/protected_addresses.hpp"
 #include "backend_template/runtimes/opened_memory.hpp"
 #include "backend_template/runtimes/pinned_ranges.hpp"
@@ -66,7 +65,7 @@ class event;
 ///                      the machine's hardware threads. There is no UUID and no PCI id.
 ///   device_sync        Waits for all streams of the device, destroyed ones included. If a stream
 ///                      is in a capture, breaks the capture and throws outback::invalid_argument.
-///   mem_alloc          Returns memory that begins a page. It is charged in multiples of 64 bytes.
+///   mem_alloc          Returns memory that begins a page, with a descriptor of its own. It is charged in multiples of 64 bytes.
 ///                      Throws outback::out_of_memory when the device's budget, or the machine, has
 ///                      too little left. Waits for no stream, and neither does mem_free.
 ///   mem_copy           Waits for the stream only if one side is pageable host memory, the stream
@@ -101,8 +100,8 @@ class event;
 ///   native_context     Returns the address of this object, for every device.
 ///   native_wrap_stream Throws outback::invalid_argument unless `handle` is one that native_stream
 ///                      returned for a stream of this device which is still there.
-///   ipc_get_memory     Waits for the device the first time that the memory is shared, since a
-///                      write during the exchange of pages would be lost.
+///   ipc_get_memory     Waits for nothing. Throws outback::runtime_error for memory that has no file
+///                      (device_pages.hpp).
 ///   activity_start     Always works: nobody else can record this device. Keeps 2^18 records.
 ///   activity_flush     Does nothing but check the index: a record is there before its work is
 ///                      known to be done.
@@ -151,9 +150,8 @@ class host_runtime {
   // Throws outback::invalid_argument unless the range lies in one allocation of the device, or any
   // address will do.
   void check_range(int32_t index, const void* ptr, std::size_t size) const;
-  // Allocates `size` bytes and notes them as `owner`'s: a device index, or OUTBACK_HOST for pinned
-  // memory.
-  void* allocate(std::size_t size, int32_t owner);
+  // Allocates `size` bytes and notes them as device `owner`'s.
+  void* allocate_device_memory(std::size_t size, int32_t owner);
   // Frees, or unmaps, what `taken` describes. It is no longer in allocations_.
   void release(const allocation& taken) noexcept;
   // The memory that the address stands for.
@@ -165,7 +163,7 @@ class host_runtime {
   std::vector<std::unique_ptr<device>> devices_;
   allocations allocations_;
   pinned_ranges registered_;  // the user's memory alone
-  ipc_memory ipc_memory_;
+  spare_pages spare_pages_;
   opened_memory<shared_file::identity> opened_memory_;
 };
 

@@ -1,6 +1,7 @@
 // Memory and events that two processes share.
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <stdexcept>
 #include <string>
@@ -286,6 +287,46 @@ TEST_F(IpcTest, SharingKeepsTheContent) {
     EXPECT_TRUE(same(data.read(), noise(size, size)));
     EXPECT_TRUE(same(neighbour.read(), noise(size, 2)));
   }
+}
+
+// Streams that write to one end of an allocation, while another thread shares it: how a framework
+// whose allocator divides memory sends one tensor of it.
+TEST_F(IpcTest, SharingLosesNoWriteOfNeighbours) {
+  constexpr int rounds = 20;
+  constexpr std::size_t word = 64;  // bytes
+  const std::size_t piece = big() / 4;
+  const memory data(big()), source(piece);
+  stream s;
+  std::vector<outback_ipc_handle> handles;
+  std::atomic<bool> begun = false;
+  // The round's number goes to the end of the data, and from there to a place of the round's.
+  const auto write = [&](int round) {
+    source.fill(round, s);
+    check(table().mem_copy(table().self, data.at(big() - piece), 0, source.at(), 0, piece, s),
+          "mem_copy");
+    check(table().mem_copy(table().self, data.at(std::size_t(round) * word), 0,
+                           data.at(big() - word), 0, word, s),
+          "mem_copy");
+    check(table().streams->sync(table().self, 0, s), "streams.sync");
+  };
+  in_threads(2, [&](int thread) {
+    if (thread == 0) {
+      for (int round = 1; round <= rounds; ++round) {
+        write(round);
+        begun = true;
+      }
+      return;
+    }
+    while (!begun) std::this_thread::yield();
+    for (int times = 0; times < 3; ++times) handles.push_back(handle_of(data));
+  });
+  for (const outback_ipc_handle& handle : handles) close_descriptor(handle);
+  const bytes found = data.read();
+  for (int round = 1; round <= rounds; ++round) {
+    const auto at = found.begin() + std::ptrdiff_t(round * word);
+    EXPECT_TRUE(same(bytes(at, at + word), all(word, round))) << "what round " << round << " wrote";
+  }
+  EXPECT_TRUE(same(bytes(found.end() - std::ptrdiff_t(piece), found.end()), all(piece, rounds)));
 }
 
 TEST_F(IpcTest, EventsNeedTheFlagAndNoTime) {
