@@ -125,6 +125,9 @@ void define_native(function_scope& module, const py::module_& package) {
   native.def("decline_memory", &core::decline_memory);
   native.def("device_info", &device_info);
   native.def("export_memory", &export_memory);
+  native.def("forbid_resizing", [](const at::Tensor& tensor) {
+    tensor.storage().unsafeGetStorageImpl()->set_resizable(false);
+  });
   native.def("import_memory", &import_memory);
   native.def("kernels_of", &kernels_of);
   native.def("may_have_twins", &core::may_have_twins);

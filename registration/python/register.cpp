@@ -59,6 +59,7 @@ void publish(py::module_& module, const backend_options& options) {
   python::part("printing").attr("teach")();
   python::part("autograd").attr("teach")();
   python::part("reducers").attr("register")();
+  python::part("loading").attr("register")();
   python::part("data_parallel").attr("register")();
   if (core::may_have_twins()) python::part("recurrent").attr("register")();
   python::part("compilers").attr("register")();
@@ -91,7 +92,7 @@ void register_in_python(py::module_& module, const backend_options& options) {
   python::define_normalization(module);
   // Executes the sources, which publish nothing by themselves.
   for (const char* later :
-       {"printing", "autograd", "reducers", "data_parallel", "compilers", "distributed"}) {
+       {"printing", "autograd", "reducers", "loading", "data_parallel", "compilers", "distributed"}) {
     python::part(later);
   }
   // With the GIL: no other thread of Python's sees a backend that is not whole, and the thread that

@@ -287,6 +287,12 @@ c10::DataPtr open_memory(const message& read, c10::DeviceIndex device, receipt& 
           c10::Device(c10::kCPU)};
 }
 
+c10::Storage fixed_storage(c10::DataPtr&& memory, uint64_t size) {
+  c10::Storage made = make_storage(std::move(memory), size);
+  made.unsafeGetStorageImpl()->set_resizable(false);
+  return made;
+}
+
 }  // namespace
 
 bool shares_memory(c10::DeviceIndex device) {
@@ -343,10 +349,10 @@ c10::Storage import_memory(std::string_view bytes) {
     c10::DataPtr own = sender::get().find(read.receipt, read.size, device);
     note.store(done, std::memory_order_release);
     TORCH_CHECK_VALUE(own, "this process exported no such memory");
-    return make_storage(std::move(own), read.size);
+    return fixed_storage(std::move(own), read.size);
   }
   try {
-    return make_storage(adopt(open_memory(read, index, note), read.size, index), read.size);
+    return fixed_storage(adopt(open_memory(read, index, note), read.size, index), read.size);
   } catch (...) {
     note.store(done, std::memory_order_release);
     throw;

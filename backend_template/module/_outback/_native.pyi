@@ -55,6 +55,9 @@ def export_memory(tensor: torch.Tensor) -> bytes:
     """What another process makes the same memory of, the tensor's whole storage: once. b"" for
     memory that cannot be shared. Waits for the device."""
 
+def forbid_resizing(tensor: torch.Tensor) -> None:
+    """The tensor's storage keeps its size from now on."""
+
 def import_memory(sent: bytes) -> torch.Tensor:
     """A tensor of bytes over the whole storage that export_memory was called with."""
 

@@ -3,6 +3,7 @@
 import copy
 import io
 import pickle
+from collections import OrderedDict
 
 import pytest
 import torch
@@ -105,6 +106,48 @@ def test_tensors_that_share_memory_still_do():
         assert same(a, b) and a.storage_offset() == b.storage_offset()
     back[0].zero_()
     assert all(t.abs().sum().item() == 0 for t in back)
+
+
+class _Claim:
+    """Saved as a tensor of more elements than its storage has."""
+
+    def __init__(self, storage) -> None:
+        self.storage = storage
+
+    def __reduce__(self):
+        arguments = (self.storage, 0, (1 << 20,), (1,), False, OrderedDict())
+        return torch._utils._rebuild_tensor_v2, arguments
+
+
+@pytest.mark.parametrize("weights_only", [True, False])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"map_location": "acme"}, {"map_location": torch.device(f"acme:{LAST}")}, {"mmap": True}],
+    ids=str,
+)
+@pytest.mark.parametrize("saved_on", ["acme", "cpu"])
+@pytest.mark.parametrize("zipped", [True, False], ids=["zip", "legacy"])
+def test_a_tensor_with_more_bytes_than_its_record_is_refused(
+    weights_only, options, saved_on, zipped, tmp_path
+):
+    if not zipped and "mmap" in options:
+        pytest.skip("torch maps no legacy file")
+    path = tmp_path / "x.pt"
+    values = torch.ones(4, device=saved_on)
+    claim = _Claim(values.storage())  # of 16 bytes
+    torch.save(claim, path, _use_new_zipfile_serialization=zipped)
+    with pytest.raises(RuntimeError, match="not resizable" if zipped else "wrong byte size"):
+        torch.load(path, weights_only=weights_only, **options)
+
+
+def test_what_was_loaded_has_as_fixed_a_size_as_on_the_cpu():
+    for zipped in (True, False):
+        cpu, device = (
+            torch.load(saved(VALUES.to(each), _use_new_zipfile_serialization=zipped))
+            for each in ("cpu", "acme")
+        )
+        assert device.untyped_storage().resizable() == cpu.untyped_storage().resizable()
+        assert torch.equal(device.add_(1).cpu(), VALUES + 1)
 
 
 @pytest.mark.parametrize(

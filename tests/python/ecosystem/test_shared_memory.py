@@ -1,6 +1,12 @@
 """Memory of the device that two processes use: where the runtime has the group ipc,
 torch.multiprocessing sends it, and no copy."""
 
+import os
+import struct
+import subprocess
+import threading
+from multiprocessing.reduction import ForkingPickler
+
 import pytest
 import torch
 
@@ -121,8 +127,6 @@ end(process)
 
 @pytest.mark.any_runtime
 def test_a_message_is_received_once():
-    from multiprocessing.reduction import ForkingPickler
-
     x = torch.zeros(3, device="acme")
     sent = bytes(ForkingPickler.dumps(x))
     received = ForkingPickler.loads(sent)
@@ -146,3 +150,141 @@ def test_a_capture_refuses_to_wait():
     with pytest.raises(RuntimeError, match="captur"), torch.acme.graph(torch.acme.CUDAGraph()):
         torch.acme._outback._native.export_memory(x)
     assert torch.acme._outback._native.export_memory(x)
+
+
+# Where a message of export_memory has its last numbers: 8 bytes of an offset, 8 of a size.
+RANGES = {
+    "a size beyond the memory": (0, 1 << 40),
+    "an offset beyond the memory": (1 << 40, 64),
+    "an offset that wraps around": ((1 << 64) - (1 << 18), 1 << 19),
+    "no bytes": (0, 0),
+    "both as large as can be": ((1 << 64) - 1, (1 << 64) - 1),
+}
+
+OPEN_RANGES = """
+import struct, torch
+
+def open_all(inbox, outbox):
+    while (given := inbox.get()) is not None:
+        sent, offset, size = given
+        try:
+            torch.acme._outback._native.import_memory(sent[:-16] + struct.pack("<QQ", offset, size))
+            outbox.put("imported")
+        except (ValueError, RuntimeError) as error:
+            outbox.put(f"{type(error).__name__}: {error}")
+"""
+
+
+@pytest.mark.turns_on_memory
+@pytest.mark.turns_on_driver
+def test_bytes_beyond_the_memory_are_refused(run_with_worker):
+    run_with_worker(
+        OPEN_RANGES,
+        f"import struct\nRANGES = {RANGES!r}\n"
+        """
+process = start(worker.open_all)
+export = torch.acme._outback._native.export_memory
+for what, (offset, size) in RANGES.items():
+    inbox.put((export(torch.ones(16, device="acme")), offset, size))
+    answer = outbox.get()
+    assert answer.startswith("ValueError: expected what an export of memory returned"), (what, answer)
+sent = export(torch.ones(16, device="acme"))
+inbox.put((sent, *struct.unpack("<QQ", sent[-16:])))
+assert outbox.get() == "imported"
+inbox.put(None)
+end(process)
+""",
+    )
+
+
+@pytest.mark.any_runtime
+def test_a_message_to_oneself_with_another_size_is_refused():
+    native = torch.acme._outback._native
+    sent = native.export_memory(torch.ones(16, device="acme"))
+    with pytest.raises(ValueError, match="exported no such memory"):
+        native.import_memory(sent[:-8] + (1 << 30).to_bytes(8, "little"))
+
+
+@pytest.mark.any_runtime
+def test_a_device_that_is_not_there_is_refused():
+    native = torch.acme._outback._native
+    sent = native.export_memory(torch.ones(16, device="acme"))
+    for device in (torch.acme.device_count(), 256, -1):
+        with pytest.raises(RuntimeError, match="device"):
+            native.import_memory(sent[:8] + device.to_bytes(4, "little", signed=True) + sent[12:])
+
+
+@pytest.mark.any_runtime
+@pytest.mark.parametrize("size", [0, 16, 1 << 18])
+def test_receipts_in_a_file_of_another_kind_are_refused(size):
+    """A file that is too short would end the receiver by SIGBUS, and one that is not sealed could
+    become so at any time."""
+    native = torch.acme._outback._native
+    sent = native.export_memory(torch.ones(16, device="acme"))
+    file = os.memfd_create("receipts")
+    os.ftruncate(file, size)
+    found = os.fstat(file)
+    with subprocess.Popen(["sleep", "60"], pass_fds=[file]) as other:
+        try:
+            # Where the receipts are: a process, its descriptor, and the system's names of the file.
+            place = struct.pack("<iiQQ", other.pid, file, found.st_dev, found.st_ino)
+            for receive in (native.import_memory, native.decline_memory):
+                with pytest.raises(ValueError, match="whose receipts are another file"):
+                    receive(sent[:-40] + place + sent[-16:])
+        finally:
+            other.kill()
+            os.close(file)
+
+
+@pytest.mark.any_runtime
+def test_received_memory_keeps_its_size(run_with_worker):
+    """It would leave the memory that both use; the CPU's shared memory refuses it too."""
+    run_with_worker(
+        """
+import torch
+
+def grow(inbox, outbox):
+    x = inbox.get()
+    try:
+        x.resize_(1 << 20)
+    except RuntimeError as error:
+        outbox.put(str(error))
+    inbox.get()
+""",
+        """
+process = start(worker.grow)
+inbox.put(torch.ones(4, device="acme"))
+assert "not resizable" in outbox.get()
+inbox.put(None)
+end(process)
+""",
+    )
+
+
+@pytest.mark.turns_on_memory
+def test_no_write_of_another_thread_is_lost_while_a_tensor_is_sent():
+    """torch.multiprocessing sends in a thread of its own. The tensors have one allocation of the
+    runtime's."""
+    torch.acme.empty_cache()
+    tensors = [torch.zeros(1 << 17, device="acme") for _ in range(64)]
+    stop, counts = threading.Event(), []
+    started = threading.Event()
+
+    def add() -> None:
+        times = 0
+        while not stop.is_set():
+            for each in tensors[::2]:
+                each[:64].add_(1)
+            times += 1
+            started.set()
+        counts.append(times)
+
+    thread = threading.Thread(target=add)
+    thread.start()
+    started.wait()
+    for each in tensors[1::8]:
+        ForkingPickler.dumps(each)
+    stop.set()
+    thread.join()
+    assert {int(each[:64].min()) for each in tensors[::2]} == {counts[0]}
+    assert all(each.eq(0).all() for each in tensors[1::2])
