@@ -60,7 +60,7 @@ py::list logged_operators() {
                        text_of_place(key.place), key.arguments),
         py::make_tuple(totals.calls, totals.own_ns, totals.total_ns, totals.tensor_bytes,
                        notes.bytes_to_host, notes.bytes_to_device, notes.bytes_on_devices,
-                       notes.copies, notes.waits),
+                       notes.copies, notes.waits, notes.waited_ns),
         arguments, results));
   }
   return rows;
@@ -69,7 +69,7 @@ py::list logged_operators() {
 py::tuple noted_outside() {
   const core::call_notes notes = core::notes_outside_operators();
   return py::make_tuple(notes.bytes_to_host, notes.bytes_to_device, notes.bytes_on_devices,
-                        notes.copies, notes.waits);
+                        notes.copies, notes.waits, notes.waited_ns);
 }
 
 // (name, overload, who) of each operator of a namespace.

@@ -24,7 +24,7 @@ from conformance import by_schema
 SCHEMA = json.loads(
     (ROOT / "generators/cli/torch_outback/operators/schema/operators-1.json").read_text()
 )
-COUNTS = ["bytes_to_host", "bytes_to_device", "bytes_on_devices", "copies", "waits"]
+COUNTS = ["bytes_to_host", "bytes_to_device", "bytes_on_devices", "copies", "waits", "waited_ns"]
 
 
 def row(operator: str = "aten::mm", **changes) -> dict:
@@ -70,10 +70,37 @@ def test_the_largest_gain_comes_first(ops):
     assert said.exit_code == 0, said.output
     lines = said.output.splitlines()
     begin = next(at for at, line in enumerate(lines) if line.startswith("write these next"))
-    assert lines[begin + 2].split()[:3] == ["3.500*", "4.000", "2"]
-    assert lines[begin + 3].split()[:3] == ["1.000", "5.000", "2"]
+    assert lines[begin + 2].split()[:4] == ["3.500*", "4.000", "0.000", "2"]
+    assert lines[begin + 3].split()[:4] == ["1.000", "5.000", "0.000", "2"]
     assert "outback ops --skeleton aten::add" in said.output
     assert len([line for line in lines[begin + 2 :] if "aten::view" in line]) == 1
+
+
+def test_a_wait_for_earlier_work_is_no_gain(ops, tmp_path):
+    rows = (
+        row("aten::sum", own_ns=300_000_000, waited_ns=299_000_000, waits=1, served="over copies"),
+        row("aten::exp", own_ns=2_000_000),
+    )
+    shown = document(*rows)
+    said = ops("--html", "@a.html", "--json", "@b.json", "--read", "@a.json", a=shown)
+    assert said.exit_code == 0, said.output
+    lines = said.output.splitlines()
+    assert lines[1] == "1.50 s; 3.000 ms in operators: in place 67%, over copies 33%"
+    assert lines[2].endswith("the host waited 1 times, 299.000 ms for work from before")
+    begin = next(at for at, line in enumerate(lines) if line.startswith("write these next"))
+    assert lines[begin + 1].split()[:6] == ["gain", "ms", "own", "ms", "waited", "ms"]
+    assert lines[begin + 2].split()[:3] == ["2.000", "2.000", "0.000"]
+    assert lines[begin + 3].split()[:3] == ["1.000", "300.000", "299.000"]
+    assert (tmp_path / "a.html").read_text().count(">299.000<") == 2
+    assert json.loads((tmp_path / "b.json").read_text())["operators"][0]["waited_ns"] == 299_000_000
+
+
+def test_a_document_from_before_waits_had_a_time_is_read(ops):
+    shown = document(row(waits=1))
+    del shown["operators"][0]["waited_ns"], shown["outside"]["waited_ns"]
+    said = ops("--read", "@a.json", a=shown)
+    assert said.exit_code == 0, said.output
+    assert "the host waited 1 times, 0.000 ms for work from before" in said.output
 
 
 def test_what_is_wrong_with_a_device_model_is_told():
@@ -210,11 +237,11 @@ def test_the_page_has_the_rows_and_no_markup_of_a_documents(ops, tmp_path):
 
 
 def test_the_page_has_what_was_copied_and_waited_for(ops, tmp_path):
-    shown = document(row(bytes_to_host=2048, waits=2))
+    shown = document(row(bytes_to_host=2048, waits=2, waited_ns=1_500_000))
     assert ops("--html", "@a.html", "--read", "@a.json", a=shown).exit_code == 0
     page = (tmp_path / "a.html").read_text()
     assert "<dd>2.0 KiB to the host, 0 B to the device, 0 B on devices</dd>" in page
-    assert "<dt>The host waited</dt><dd>2 times</dd>" in page
+    assert "<dt>The host waited</dt><dd>2 times, 1.500 ms for work from before</dd>" in page
 
 
 def test_a_file_that_cannot_be_written_costs_nothing_else(ops, tmp_path):

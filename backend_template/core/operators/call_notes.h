@@ -18,7 +18,9 @@ enum class lent_kernel : uint8_t { none, in_place, over_copies };
 struct call_notes {
   uint64_t bytes_to_host = 0, bytes_to_device = 0, bytes_on_devices = 0;
   uint64_t copies = 0;  // calls of the slot mem_copy
-  uint64_t waits = 0;   // of the host, for a stream or a device
+  uint64_t waits = 0;   // of the host, for a stream, an event or a device
+  int64_t waited_ns = 0;  // in those for work that was enqueued before the call
+  bool waits_for_itself = false;  // what is waited for from now on is the call's own work
   lent_kernel kernel = lent_kernel::none;
 };
 
@@ -36,7 +38,9 @@ inline constinit std::atomic<bool> are_calls_noted{false};
 inline constinit thread_local call_notes* notes_of_call = nullptr;
 // The slow paths.
 void note_copy(bool to_device, bool from_device, size_t size, bool by_slot) noexcept;
-void note_wait() noexcept;
+int64_t begin_wait() noexcept;
+void note_wait(int64_t begun) noexcept;
+void note_own_work() noexcept;
 void note_kernel(lent_kernel kernel) noexcept;
 }  // namespace detail
 
@@ -62,9 +66,20 @@ inline void note_moved(bool to_device, bool from_device, size_t size) noexcept {
   if (C10_UNLIKELY(are_calls_noted())) detail::note_copy(to_device, from_device, size, false);
 }
 
-/// The host has waited for a stream or a device.
-inline void note_wait() noexcept {
-  if (C10_UNLIKELY(are_calls_noted())) detail::note_wait();
+/// The host is about to wait for a stream, an event or a device. Returns what `note_wait` takes.
+inline int64_t begin_wait() noexcept {
+  return C10_UNLIKELY(are_calls_noted()) ? detail::begin_wait() : 0;
+}
+
+/// The host has waited since `begin_wait` returned `begun`.
+inline void note_wait(int64_t begun) noexcept {
+  if (C10_UNLIKELY(are_calls_noted())) detail::note_wait(begun);
+}
+
+/// All work from before the call has been waited for: from now on the call waits for its own, which
+/// is time that it takes.
+inline void note_own_work() noexcept {
+  if (C10_UNLIKELY(are_calls_noted())) detail::note_own_work();
 }
 
 /// The call runs another device type's kernel.

@@ -147,13 +147,16 @@ bool event::query() const {
 
 void event::synchronize() const {
   if (twins_event_ != nullptr) {
-    return unlocked([&] { guard_of(*twin_).synchronizeEvent(twins_event_); });
+    const int64_t begun = begin_wait();
+    unlocked([&] { guard_of(*twin_).synchronizeEvent(twins_event_); });
+    return note_wait(begun);
   }
   if (handle_ == nullptr) return;
   const host_wait waiting(work::event_wait, device_);
+  const int64_t begun = begin_wait();
   const auto sync = [&] { return runtime().events->sync(runtime().self, device_, handle_); };
   check(unlocked(sync), "events.sync", device_);
-  note_wait();
+  note_wait(begun);
 }
 
 int64_t event::elapsed_ns(const event& end) const {

@@ -56,6 +56,7 @@ void wait_for(stream_state& state, const c10::Stream& stream) {
   const host_wait waiting(work::stream_wait, device, stream.id());
   // Read before the wait: what other threads enqueue meanwhile may not be done after it.
   const uint64_t count = state.enqueued.load(std::memory_order_acquire);
+  const int64_t begun = begin_wait();
   const auto sync = [&] { return runtime().streams->sync(runtime().self, device, state.handle); };
   const auto sync_all = [&] { return runtime().device_sync(runtime().self, device); };
   if (runtime().streams != nullptr) {
@@ -64,14 +65,15 @@ void wait_for(stream_state& state, const c10::Stream& stream) {
     check(unlocked(sync_all), "device_sync", device);
   }
   state.mark_completed(count);
-  note_wait();
+  note_wait(begun);
   // Last, since it may throw, and the stream has been waited for all the same.
   check_host_failure(device);
 }
 
 void wait_for_twins(const c10::Stream& theirs, c10::DeviceIndex device) {
+  const int64_t begun = begin_wait();
   unlocked([&] { guard_of(theirs.device()).synchronizeStream(theirs); });
-  note_wait();
+  note_wait(begun);
   check_host_failure(device);
 }
 
@@ -190,8 +192,9 @@ void synchronize_device(c10::DeviceIndex device) {
   ensure_started();
   // If the twin is not known yet, nothing of it was used by way of this device.
   if (const auto twin = is_known_to_have_twin(index) ? twin_of(index) : std::nullopt) {
+    const int64_t begun = begin_wait();
     unlocked([&] { guard_of(*twin).synchronizeDevice(twin->index()); });
-    note_wait();
+    note_wait(begun);
     return check_host_failure(index);
   }
   if (const auto open = capture_on(index)) {
@@ -204,10 +207,11 @@ void synchronize_device(c10::DeviceIndex device) {
   const host_wait waiting(work::device_wait, index);
   device_streams& streams = streams_of(index);
   const uint64_t count = streams.default_stream.enqueued.load(std::memory_order_acquire);
+  const int64_t begun = begin_wait();
   const auto sync = [&] { return runtime().device_sync(runtime().self, index); };
   check(unlocked(sync), "device_sync", index);
   streams.default_stream.mark_completed(count);
-  note_wait();
+  note_wait(begun);
   check_host_failure(index);
 }
 

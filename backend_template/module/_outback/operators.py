@@ -39,6 +39,7 @@ class OperatorCalls:
     bytes_on_devices: int = 0  # copied from device memory to device memory
     copies: int = 0  # calls of the slot mem_copy
     waits: int = 0  # how often the host waited for the device
+    waited_ns: int = 0  # of own_ns, in waits for work from before the call
     flops: int | None = None  # by torch.utils.flop_counter; None: it has no formula
 
     @property
@@ -56,6 +57,7 @@ _COUNTS = [
     "bytes_on_devices",
     "copies",
     "waits",
+    "waited_ns",
 ]
 _OUTSIDE = _COUNTS[4:]
 _Key = tuple[str, str, Any, str, str, int]
@@ -103,10 +105,11 @@ class OperatorRecord:
     def __str__(self) -> str:
         rows = [each for each in self.operators if each.served != "elsewhere"][:20]
         width = max((len(each.name) for each in rows), default=8)
-        lines = [f"{'operator':{width}} {'dtype':9} {'served':11} {'calls':>8} {'own ms':>10}"]
+        head = f"{'dtype':9} {'served':11} {'calls':>8} {'own ms':>10} {'waited ms':>10}"
+        lines = [f"{'operator':{width}} {head}"]
         lines += [
             f"{each.name:{width}} {each.dtype:9} {each.served:11} {each.calls:8} "
-            f"{each.own_ns / 1e6:10.3f}  {_printable(each.place)}".rstrip()
+            f"{each.own_ns / 1e6:10.3f} {each.waited_ns / 1e6:10.3f}  {_printable(each.place)}".rstrip()
             for each in rows
         ]
         return "\n".join(lines)

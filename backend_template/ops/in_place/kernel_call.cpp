@@ -203,19 +203,29 @@ void kernel_call::begin(std::optional<operator_text> op) {
     }
     if (op && has_stages_) core::note_synchronizing();
     if (op) counts_.emplace(*op);
+    if (C10_UNLIKELY(op && core::are_calls_noted())) wait_for_earlier_work();
     fill_stages();
   }
   if (op) note_for_report();
-  // After fill_stages: this wait is for its copies too. Storages of one device mostly come in a
-  // row.
-  std::optional<c10::Device> waited;
+  wait_for_streams();  // after fill_stages, for its copies too
+  below_autograd_.emplace(target_->keys_above);
+}
+
+void kernel_call::wait_for_streams() {
+  std::optional<c10::Device> waited;  // storages of one device mostly come in a row
   for (const storage_loan& loan : storages_) {
     const c10::Device device = loan.source.device();
     if (waited == device) continue;
     target_->wait(device.index());
     waited = device;
   }
-  below_autograd_.emplace(target_->keys_above);
+}
+
+// The wait for the stages' copies is one for what the stream did before them as well. The report
+// tells the two apart, since a kernel of the device's would not need the copies.
+void kernel_call::wait_for_earlier_work() {
+  wait_for_streams();
+  core::note_own_work();
 }
 
 // An operator that a kernel calls may have named itself already.

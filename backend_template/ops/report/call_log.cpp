@@ -60,6 +60,7 @@ void call_totals::add(const call_totals& other) {
   notes.bytes_on_devices += other.notes.bytes_on_devices;
   notes.copies += other.notes.copies;
   notes.waits += other.notes.waits;
+  notes.waited_ns += other.notes.waited_ns;
 }
 
 void logged_calls::add(const logged_calls& other) {

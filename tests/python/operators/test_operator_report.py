@@ -401,3 +401,52 @@ def test_the_report_is_loaded_when_somebody_asks_for_it(run_python):
         assert pickle.loads(pickle.dumps(calls)) == calls
         """
     )
+
+
+WAITING = """
+import json, torch
+x = torch.ones(64, 64, device="acme")
+x.cos()
+torch.acme.synchronize()
+with torch.acme.record_operators() as record:
+    torch.acme._sleep(300_000_000)
+    x.cos()
+    x.exp()
+    torch.acme.synchronize()
+    torch.acme._sleep(100_000_000)
+    torch.acme.synchronize()
+rows = {row.operator: (row.own_ns, row.waits, row.waited_ns) for row in record.operators}
+print(json.dumps([rows["aten::cos"], rows["aten::exp"], record.outside["waited_ns"]]))
+"""
+
+
+@pytest.mark.parametrize("addressable", ["0", "1"], ids=["over_copies", "in_place"])
+def test_a_wait_for_earlier_work_is_told_apart(run_python, addressable):
+    """cos waits for the sleep, and takes no time itself; exp finds nothing to wait for but, over
+    copies, what it copies."""
+    if acme.Stream().stream_id == 0:
+        pytest.skip("needs streams, and callbacks to sleep in")
+    told = run_python(WAITING, OUTBACK_HOST_ADDRESSABLE=addressable)
+    (own, waits, waited), (_, _, waited_by_exp), outside = json.loads(told.output)
+    assert waits >= 1
+    assert 0.2e9 < waited <= own < waited + 0.1e9
+    assert waited_by_exp < 0.05e9
+    assert outside > 0.05e9
+
+
+def test_a_wait_for_copies_of_its_own_is_time_that_an_operator_takes(run_python):
+    if acme.Stream().stream_id == 0:
+        pytest.skip("needs streams, which copies run on")
+    told = run_python(
+        """
+        import torch
+        x = torch.ones(1 << 22, device="acme")
+        torch.acme.synchronize()
+        with torch.acme.record_operators() as record:
+            x.exp_()
+        (row,) = record.operators
+        print(row.served, row.waits, row.waited_ns)
+        """,
+        OUTBACK_HOST_ADDRESSABLE="0",
+    )
+    assert told.output.split() == ["over", "copies", "1", "0"]

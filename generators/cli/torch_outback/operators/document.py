@@ -21,8 +21,10 @@ _SUMS = [
     "bytes_on_devices",
     "copies",
     "waits",
+    "waited_ns",
 ]
 OUTSIDE = _SUMS[4:]  # what is counted outside of operators too
+_ADDED = ("waited_ns",)  # names that older backends do not write
 
 
 @dataclasses.dataclass
@@ -43,8 +45,14 @@ class Calls:
     bytes_on_devices: int
     copies: int
     waits: int
+    waited_ns: int
     flops: int | None
     signature: str
+
+    @property
+    def spent_ns(self) -> int:
+        """Its own time, without the waits for work from before its calls."""
+        return max(0, self.own_ns - self.waited_ns)
 
     @property
     def name(self) -> str:
@@ -99,11 +107,12 @@ def read(path: Path) -> Document:
 
 def _document_of(found: dict[str, Any]) -> Document:
     """Raises KeyError for a name that is missing, TypeError for a value of another kind."""
+    none = dict.fromkeys(_ADDED, 0)
     rows = [
-        Calls(**{it.name: _of_kind(row, it.name, _KINDS[it.type]) for it in _COLUMNS})
+        Calls(**{it.name: _of_kind(none | row, it.name, _KINDS[it.type]) for it in _COLUMNS})
         for row in _of_kind(found, "operators", (list,))
     ]
-    outside = _of_kind(found, "outside", (dict,))
+    outside = none | _of_kind(found, "outside", (dict,))
     for name in OUTSIDE:
         _of_kind(outside, name, (int,))
     return Document(

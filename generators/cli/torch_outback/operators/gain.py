@@ -1,5 +1,6 @@
 """What a kernel of one's own would gain: the time that an operator took, less the least time in
-which a device of a given bandwidth and speed can do its work."""
+which a device of a given bandwidth and speed can do its work. The wait for what the device did
+before is no gain: another operator took that time."""
 
 from __future__ import annotations
 
@@ -101,7 +102,7 @@ def gains(document: Document, model: DeviceModel) -> list[Gain]:
     """Of the operators that a kernel of one's own would replace, the largest gain first. Those that
     nobody writes for a device are left out."""
     found = [
-        Gain(row, max(0.0, row.own_ns - model.least_ns(row)), row.flops is None)
+        Gain(row, max(0.0, row.spent_ns - model.least_ns(row)), row.flops is None)
         for row in document.operators
         if row.served in REPLACEABLE and not _is_of_cpu_alone(row)
     ]

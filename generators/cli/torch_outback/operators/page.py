@@ -32,6 +32,7 @@ def text(document: Document, model: DeviceModel) -> str:
         shares=rendering.shares(document),
         copied=rendering.copied(document),
         waits=f"{rendering.waits(document):,}",
+        waited=rendering.milliseconds(rendering.waited_ns(document)),
         style=_style(),
     )
 

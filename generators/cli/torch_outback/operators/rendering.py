@@ -20,10 +20,14 @@ def lines(document: Document, model: DeviceModel, most: int) -> Iterator[str]:
     yield click.style("all operators", bold=True)
     rows = [row for row in document.operators if row.served != "elsewhere"]
     yield from _table(
-        ("own ms", "calls", "waits", "to host", "to device", "served", "dtype", "operator"),
+        (
+            *("own ms", "waited ms", "calls", "waits", "to host", "to device"),
+            *("served", "dtype", "operator"),
+        ),
         [
             (
                 milliseconds(row.own_ns),
+                milliseconds(row.waited_ns),
                 f"{row.calls:,}",
                 f"{row.waits:,}",
                 size(row.bytes_to_host),
@@ -34,7 +38,7 @@ def lines(document: Document, model: DeviceModel, most: int) -> Iterator[str]:
             )
             for row in rows[:most]
         ],
-        right=5,
+        right=6,
     )
     if len(rows) > most:
         rest = sum(row.own_ns for row in rows[most:])
@@ -47,14 +51,17 @@ def _head(document: Document) -> Iterator[str]:
     how = where.get(document.kernels, f"the kernels of {document.kernels} run in place")
     whose = click.style(printable(f"{document.backend}: {device}"), bold=True)
     yield whose + printable(f", torch {document.torch}" + (f"; {how}" if document.device else ""))
-    total = sum(row.own_ns for row in document.operators)
+    total = sum(row.spent_ns for row in document.operators)
     told = ", ".join(f"{printable(who)} {share}" for who, share in shares(document))
     processes = f", {document.processes} processes" if document.processes > 1 else ""
     yield (
         f"{document.seconds:.2f} s{processes}; {milliseconds(total)} ms in operators"
         + (f": {told}" if told else "")
     )
-    yield f"copied: {copied(document)}; the host waited {waits(document):,} times"
+    yield (
+        f"copied: {copied(document)}; the host waited {waits(document):,} times, "
+        f"{milliseconds(waited_ns(document))} ms for work from before"
+    )
 
 
 def copied(document: Document) -> str:
@@ -70,16 +77,20 @@ def waits(document: Document) -> int:
     return _total(document, "waits")
 
 
+def waited_ns(document: Document) -> int:
+    return _total(document, "waited_ns")
+
+
 def _total(document: Document, field: str) -> int:
     return sum(getattr(row, field) for row in document.operators) + document.outside[field]
 
 
 def shares(document: Document) -> list[tuple[str, str]]:
-    """Of the time in operators, by who served them."""
+    """Of the time in operators, without waits for work from before, by who served them."""
     own: dict[str, int] = {}
     for row in document.operators:
         if row.served != "elsewhere":
-            own[row.served] = own.get(row.served, 0) + row.own_ns
+            own[row.served] = own.get(row.served, 0) + row.spent_ns
     total = sum(own.values()) or 1
     return [(who, f"{ns / total:.0%}") for who, ns in sorted(own.items(), key=lambda it: -it[1])]
 
@@ -98,11 +109,12 @@ def _next(document: Document, model: DeviceModel, most: int) -> Iterator[str]:
         return
     shown = found[:most]
     yield from _table(
-        ("gain ms", "own ms", "calls", "served", "dtype", "signature"),
+        ("gain ms", "own ms", "waited ms", "calls", "served", "dtype", "signature"),
         [
             (
                 milliseconds(it.gain_ns) + ("*" if model.is_known and it.by_bytes_alone else " "),
                 milliseconds(it.calls.own_ns),
+                milliseconds(it.calls.waited_ns),
                 f"{it.calls.calls:,}",
                 it.calls.served,
                 it.calls.dtype,
@@ -110,7 +122,7 @@ def _next(document: Document, model: DeviceModel, most: int) -> Iterator[str]:
             )
             for it in shown
         ],
-        right=3,
+        right=4,
     )
     if model.is_known and any(it.by_bytes_alone for it in shown):
         yield "  * by its bytes alone: torch has no formula for its FLOPs"

@@ -307,6 +307,8 @@ class OperatorCalls:
     @property
     def waits(self) -> int: ...
     @property
+    def waited_ns(self) -> int: ...
+    @property
     def flops(self) -> int | None: ...
     def __init__(
         self,
@@ -324,6 +326,7 @@ class OperatorCalls:
         bytes_on_devices: int = ...,
         copies: int = ...,
         waits: int = ...,
+        waited_ns: int = ...,
         flops: int | None = ...,
     ) -> None: ...
     @property
