@@ -10,6 +10,7 @@
 #include "backend_template/ops/in_place/bare_tensors.h"
 #include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
 #include "backend_template/ops/in_place/cpu_kernels/lent_call.h"
+#include "backend_template/ops/in_place/cpu_kernels/reduced_sgd.h"
 #include "backend_template/ops/in_place/kernel_call.h"
 #include "backend_template/ops/in_place/unboxed_kernel.h"
 #include "backend_template/ops/registrar.h"
@@ -81,7 +82,11 @@ void register_fused_optimizers(registrar& to) {
          &list_call<ops::_fused_adagrad_, &_fused_adagrad_kernel_cpu_>::run>();
   to.add<ops::_fused_adam_, &list_call<ops::_fused_adam_, &_fused_adam_kernel_cpu_>::run>();
   to.add<ops::_fused_adamw_, &list_call<ops::_fused_adamw_, &_fused_adamw_kernel_cpu_>::run>();
-  to.add<ops::_fused_sgd_, &list_call<ops::_fused_sgd_, &_fused_sgd_kernel_cpu_>::run>();
+  constexpr auto* sgd = &list_call<ops::_fused_sgd_, &_fused_sgd_kernel_cpu_>::run;
+  constexpr auto* sgd_at_a_tensors_rate = &lent_call<ops::_fused_sgd__tensor_lr>::run;
+  to.add<ops::_fused_sgd_, &reduced_sgd<ops::_fused_sgd_, sgd>::run>();
+  to.add<ops::_fused_sgd__tensor_lr,
+         &reduced_sgd<ops::_fused_sgd__tensor_lr, sgd_at_a_tensors_rate>::run>();
 }
 
 }  // namespace outback::ops
