@@ -1,9 +1,13 @@
 // Decides which kernel serves an operator: the vendor's, one of Outback's own, or the CPU's. The
 // registrar never replaces a kernel, so what is registered first takes precedence.
+#include <ATen/native/BinaryOps.h>
+#include <ATen/native/TensorCompare.h>
+#include <ATen/native/UnaryOps.h>
 #include <c10/core/DispatchKey.h>
 
 #include <array>
 
+#include "backend_template/core/runtime/torch_version.h"
 #include "backend_template/ops/in_place/boxed_kernel.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
@@ -11,18 +15,33 @@
 namespace outback::ops {
 namespace {
 
-// Operators that torch composes for every device, though the composed form fails or checks less on
-// a device that torch does not know. `out` is the operator that they are composed of, if a vendor
-// may have a kernel for its out= variant: then the composed form works.
+// True if a vendor's library has set the entry for PrivateUse1 of one of torch's dispatch stubs.
+template <auto& stub>
+bool has_entry() {
+  return stub.is_device_supported(c10::kPrivateUse1);
+}
+
+// Operators that torch composes for every device, though the composed form fails, checks less or
+// gives other results on a device that torch does not know. With an entry in the operator's stub it
+// works. It also does if a vendor has a kernel for the out= variant of `out`, the operator that
+// takes the stub's place in the composed form; null if that form has none.
 struct choosy_operator {
   const char* name;
   const char* overload;
+  bool (*has_entry)();
   const char* out;
 };
-constexpr std::array<choosy_operator, 3> choosy_operators{{
-    {"addr_", "", "addr"},
-    {"conj_physical_", "", "conj_physical"},
-    {"mode", "values", nullptr},
+
+// Until torch 2.12 ldexp calls its stub on every device. Since 2.13 a device without an entry gets
+// x * 2 ** y, whose second factor overflows where ldexp(x, y) does not.
+constexpr const char* in_place_of_ldexp = OUTBACK_TORCH_AT_LEAST(2, 13) ? "mul" : nullptr;
+
+constexpr std::array<choosy_operator, 5> choosy_operators{{
+    {"addr_", "", nullptr, "addr"},
+    {"conj_physical_", "", &has_entry<at::native::conj_physical_stub>, "conj_physical"},
+    {"ldexp", "Tensor", &has_entry<at::native::ldexp_stub>, in_place_of_ldexp},
+    {"ldexp", "out", &has_entry<at::native::ldexp_stub>, in_place_of_ldexp},
+    {"mode", "values", &has_entry<at::native::mode_stub>, nullptr},
 }};
 
 bool has_kernel_for_out(const choosy_operator& choosy) {
@@ -31,11 +50,15 @@ bool has_kernel_for_out(const choosy_operator& choosy) {
   return out && out->hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1);
 }
 
+bool works_composed(const choosy_operator& choosy) {
+  return (choosy.has_entry != nullptr && choosy.has_entry()) || has_kernel_for_out(choosy);
+}
+
 // To be called before all others: until then every out= kernel for this device is the vendor's.
 void register_choosy(registrar& to) {
   for (const choosy_operator& choosy : choosy_operators) {
     const auto op = registrar::find(choosy.name, choosy.overload);
-    if (op && !has_kernel_for_out(choosy)) {
+    if (op && !works_composed(choosy)) {
       to.add_boxed(*op, c10::DispatchKey::PrivateUse1, boxed_kernel(c10::DispatchKey::Dense));
     }
   }
