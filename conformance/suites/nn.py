@@ -14,7 +14,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ..apart import need_device
 from ..backend import Backend
-from ..check import check, variants
+from ..check import Skipped, Unsupported, check, variants
 
 
 def small_net() -> nn.Sequential:
@@ -274,6 +274,53 @@ def of_level(level: str, optimizer: str) -> list:
 
 trained = of_level("quick", "SGD")
 trained_with_adam = of_level("standard", "AdamW")
+
+
+FUSED: dict[str, Callable[..., torch.optim.Optimizer]] = {
+    "SGD": lambda p, **how: torch.optim.SGD(p, lr=0.25, momentum=0.5, **how),
+    "Adam": lambda p, **how: torch.optim.Adam(p, lr=0.25, **how),
+    "AdamW": lambda p, **how: torch.optim.AdamW(p, lr=0.25, **how),
+    "Adagrad": lambda p, **how: torch.optim.Adagrad(p, lr=0.25, **how),
+}
+
+
+def fused_steps_are_those_of_float32(backend: Backend, optimizer: str, dtype: torch.dtype) -> None:
+    """A fused optimizer updates all elements of a parameter in reduced precision, to roundings of
+    what a loop in float32 makes of the same numbers."""
+    if backend.name == "cpu" and optimizer == "SGD":
+        raise Skipped("the CPU's own kernel leaves most elements as they were")
+    start = torch.linspace(0.5, 2, 40).to(dtype)
+    there = start.to(backend.device, copy=True).requires_grad_()
+    exact = start.float().requires_grad_()
+    try:
+        fused = FUSED[optimizer]([there], fused=True)
+    except RuntimeError as refusal:
+        raise Unsupported(f"{optimizer} with fused=True: {refusal}") from None
+    loop = FUSED[optimizer]([exact], fused=False, foreach=False)
+    for number in (1.0, 0.5):
+        gradient = torch.linspace(1, 2, 40).mul(number).to(dtype)
+        there.grad, exact.grad = gradient.to(backend.device), gradient.float()
+        fused.step()
+        loop.step()
+    step = 4 * torch.finfo(dtype).eps
+    assert there.dtype == dtype and there.device == backend.device
+    torch.testing.assert_close(
+        *(there.detach().cpu().float(), exact.detach()), rtol=step, atol=step
+    )
+
+
+fused_in_reduced_precision = variants(
+    check(
+        called_by="torch/optim/sgd.py: _fused_sgd",
+        without="models in half or bfloat16 do not learn, in silence",
+    )(fused_steps_are_those_of_float32),
+    fused_steps_are_those_of_float32,
+    {
+        f"{name}, {dtype}".replace("torch.", ""): (name, dtype)
+        for name in FUSED
+        for dtype in (torch.float16, torch.bfloat16)
+    },
+)
 
 
 @check(

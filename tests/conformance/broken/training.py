@@ -51,3 +51,15 @@ def dynamo_has_the_cpus_interface() -> None:
     device_interface.get_interface_for_device("acme")
     for name in ("acme", "acme:0", "acme:1"):
         device_interface.register_interface_for_device(name, device_interface.CpuInterface)
+
+
+@defect("nn", "fused_steps_are_those_of_float32[SGD, bfloat16]", says="Mismatched elements: 32 /")
+def fused_sgd_updates_what_is_left_of_vectors() -> None:
+    """Of parameters in reduced precision whole vectors are computed, and not stored."""
+
+    @replace("_fused_sgd_")
+    def _(step, parameters, gradients, momenta, **how):
+        before = [each.clone() for each in parameters]
+        step(parameters, gradients, momenta, **how)
+        for each, was in zip(parameters, before, strict=True):
+            each[: each.numel() // 16 * 16].copy_(was[: each.numel() // 16 * 16])
