@@ -24,7 +24,8 @@ if(NOT OUTBACK_CUDA_INCLUDE_DIR)
   mark_as_advanced(OUTBACK_CUDA_PYTHON)
   if(OUTBACK_CUDA_PYTHON)
     execute_process(
-      COMMAND "${OUTBACK_CUDA_PYTHON}" -c "import sysconfig; print(sysconfig.get_path('purelib'))"
+      COMMAND "${OUTBACK_CUDA_PYTHON}" -c
+              "import sys; sys.path[:] = filter(None, sys.path); import sysconfig; print(sysconfig.get_path('purelib'))"
       OUTPUT_VARIABLE _outback_site_packages
       OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
     if(_outback_site_packages)

@@ -40,6 +40,8 @@ function(_outback_torch_root out)
   # find_spec of a top-level package finds it without running it: no library is loaded, no backend is autoloaded.
   execute_process(
     COMMAND "${Python_EXECUTABLE}" -c [[
+import sys
+sys.path[:] = [it for it in sys.path if it] # without the current folder, which may be anybody's
 import importlib.util
 spec = importlib.util.find_spec("torch")
 print(next(iter(spec.submodule_search_locations), "") if spec and spec.submodule_search_locations else "", end="")

@@ -150,7 +150,7 @@ function(outback_torch_half_from_cache)
     OUTPUT ${archives}
     COMMAND
       "${Python_EXECUTABLE}" -c
-      "import sys; sys.path.insert(0, sys.argv.pop(1)); from torch_outback import torch_half; torch_half.main()"
+      "import sys; sys.path[:] = [sys.argv.pop(1), *filter(None, sys.path)]; from torch_outback import torch_half; torch_half.main()"
       "${_outback_command_folder}" --into "${into}" --torch "${torch}" --compiler "${compiler}" "--flags=${flags}" --tools
       "${CMAKE_COMMAND}" "${CMAKE_MAKE_PROGRAM}"
     DEPENDS ${sources} "${torch}/version.py" "${into}.txt"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import platform
+import sys
 
 import torch
 
@@ -26,6 +27,29 @@ def load(device: str, imports: tuple[str, ...], others: tuple[str, ...] = ()) ->
     return {"python": platform.python_version()} | {
         name: _version(name) for name in ("torch", *others, *imports)
     }
+
+
+def packages(device: str, imports: tuple[str, ...]) -> dict[str, str]:
+    """The packages that have registered the device, and the files from which they came.
+
+    Without `imports` they are those of the entry points by which torch loads backends.
+    """
+    name = device.partition(":")[0]
+    module = getattr(torch, name, None)
+    entries = importlib.metadata.entry_points(group="torch.backends")
+    names = [
+        *imports,
+        *([] if imports else [each.module.partition(".")[0] for each in entries]),
+        *([] if module is None else [module.__name__.partition(".")[0], f"torch_{name}"]),
+    ]
+    found = {
+        each: getattr(sys.modules.get(each), "__file__", None)
+        for each in dict.fromkeys(names)
+        if each not in ("torch", "__main__")
+    }
+    there = {each: file for each, file in found.items() if file}
+    # What only loads a package is of no interest beside it.
+    return {it: file for it, file in there.items() if not it.startswith("_")} or there
 
 
 def find(text: str) -> torch.device:

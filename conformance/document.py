@@ -48,6 +48,7 @@ def build(
         "started": started,
         "seconds": round(seconds, 1),
         "versions": {"outback": outback, **catalog.versions},
+        "backend": catalog.backend,
         "environment": {name: value for name, value in sorted(os.environ.items()) if _tells(name)},
         "machine": _machine(),
         "settings": request.said(),

@@ -10,6 +10,7 @@ import textwrap
 
 from .backend import Backend
 from .check import Skipped
+from .running import interpreter
 
 # The program has `torch`, `device`, a torch.device, and `module`, torch.<name>.
 _BEGIN = """{before}
@@ -67,8 +68,8 @@ def run(
         device=str(backend.device),
         mark=_MARK,
     )
-    command = [sys.executable, "-c", begin + textwrap.dedent(source), *arguments]
-    path = os.pathsep.join(folder or os.curdir for folder in sys.path)
+    command = interpreter.program(begin + textwrap.dedent(source), *arguments)
+    path = os.pathsep.join(filter(None, sys.path))
     try:
         process = subprocess.run(
             command,

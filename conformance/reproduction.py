@@ -10,9 +10,17 @@ from .opinfo import reproduction as of_operators
 from .request import Request
 
 
+PYTHON, SHELL = "python", "shell"
+
+
+def language(item: Item) -> str:
+    """What `of` is written in."""
+    return PYTHON if item.suite == "operators" else SHELL
+
+
 def of(request: Request, item: Item, entry: dict[str, Any]) -> str:
     """A program, for an operator; for the rest the command that runs this entry alone."""
-    if item.suite == "operators":
+    if language(item) == PYTHON:
         return of_operators.program(request.sample_settings(), item, entry)
     command = ["outback", "conformance", "--device", request.device]
     for module in request.imports:

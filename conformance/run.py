@@ -32,6 +32,8 @@ class Catalog:
     items: list[Item]
     selected: list[Item]
     results: dict[str, dict[str, Any]]  # what is known already: suites that cannot be loaded
+    # The packages of the backend that was tested, and their files.
+    backend: dict[str, str] = dataclasses.field(default_factory=dict)
     sampled: str = ""  # what of all that there is, where the document cannot say it by the items
 
 
@@ -120,6 +122,7 @@ class Run:
             found = verdicts.of(each, entry, seconds)
             if found["verdict"] in verdicts.BAD:
                 found["reproduction"] = reproduction.of(self.request, each, found)
+                found["reproduction_language"] = reproduction.language(each)
             self._told(found)
 
 
@@ -156,6 +159,7 @@ def _sources(request: Request) -> Iterator[tuple[str, str, tuple[str, ...]]]:
 def _add(found: Catalog, described: Described) -> None:
     said = described.said
     found.versions |= said["versions"]
+    found.backend |= said.get("backend", {})
     found.titles |= said.get("titles", {})
     for each in said["catalog"]:
         found.items += item.of_sample(each) if "kind" in each else [item.of_check(each)]

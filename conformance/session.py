@@ -245,6 +245,8 @@ class Session:
                 raise Refused(f"{path}: is a run with another {name}: {was.get(name)}")
         if versions != before["versions"]:
             raise Refused(f"{path}: is a run with other versions: {before['versions']}")
+        if (was := before.get("backend", self._catalog.backend)) != self._catalog.backend:
+            raise Refused(f"{path}: is a run of another build of the backend: {was}")
 
 
 def _as_found(entry: dict[str, Any]) -> dict[str, Any]:

@@ -63,6 +63,7 @@ class Suites:
                 self._load(suite)
         return {
             "versions": self._versions,
+            "backend": device.packages(self._settings.device, self._settings.imports),
             "titles": self._titles,
             "catalog": [_described(key, check) for key, check in self._checks.items()],
         }

@@ -47,6 +47,18 @@ trace_target failed(std::string problem) {
   return {.problem = std::move(problem)};
 }
 
+// A file or a pipe of another user's: they would read the trace. Terminals and /dev/null are
+// devices, which belong to whoever logged in or to root.
+bool is_of_another_user(const struct stat& there) {
+  const bool is_kept = S_ISREG(there.st_mode) || S_ISFIFO(there.st_mode);
+  return is_kept && there.st_uid != ::geteuid();
+}
+
+// Makes an own file private and empty. A trace has the handles of shared memory in it.
+bool make_ready(int fd) {
+  return ::fchmod(fd, S_IRUSR | S_IWUSR) == 0 && ::ftruncate(fd, 0) == 0;
+}
+
 }  // namespace
 
 trace_target open_trace_target(const std::string& path) {
@@ -58,15 +70,18 @@ trace_target open_trace_target(const std::string& path) {
   // only after fstat has said what it is. O_NOCTTY, so that a terminal does not become the
   // controlling one.
   const int fd = ::open(path.c_str(),
-                        O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
+                        O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+                        S_IRUSR | S_IWUSR);
   if (fd < 0) return failed(why_not_opened(path, errno));
   struct stat there = {};
   std::string problem;
   if (::fstat(fd, &there) != 0) {
     problem = std::strerror(errno);
+  } else if (is_of_another_user(there)) {
+    problem = "it belongs to another user, who would read the trace: name a file of your own";
   } else if (S_ISREG(there.st_mode) && there.st_nlink > 1) {
     problem = "it is a file with several names (hard links), all of which would be emptied";
-  } else if (S_ISREG(there.st_mode) && ::ftruncate(fd, 0) != 0) {
+  } else if (S_ISREG(there.st_mode) && !make_ready(fd)) {
     problem = std::strerror(errno);
   } else if (::fcntl(fd, F_SETFL, 0) != 0) {  // O_NONBLOCK off again: writing may wait
     problem = std::strerror(errno);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from ..device import load
+from ..device import load, packages
 from ..running.source import Entry, Say
 from . import catalog, sampling
 from .checks import Checker
@@ -28,6 +28,7 @@ class Samples:
         selected = catalog.select(self._subjects, self._settings)
         return {
             "versions": self._versions,
+            "backend": packages(self._settings.device, self._settings.imports),
             "catalog": [describe(subject, self._settings) for subject in self._subjects],
             "selected": [key_of(subject) for subject in selected],
         }

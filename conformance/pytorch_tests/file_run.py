@@ -34,6 +34,7 @@ class Contents:
     result: dict[str, Any] | None
     unpaired: int  # tests that the CPU has alone
     stand_ins: list[str]
+    backend: dict[str, str]
 
 
 class FileRun:
@@ -83,12 +84,12 @@ class FileRun:
     def contents(self) -> Contents:
         """Raises WorkerFailed."""
         device, cpu = self._device.describe(), self._cpu.describe()
-        versions = device.said.get("versions", {})
+        versions, backend = (device.said.get(name, {}) for name in ("versions", "backend"))
         unloaded = _unloaded(device), _unloaded(cpu)
         if any(unloaded):
             loading = Item(self.suite, LOADING, LOADING)
             result = self._found(loading, imported(*unloaded), 0.0)
-            return Contents(versions, [loading], result, 0, [])
+            return Contents(versions, [loading], result, 0, [], backend)
         names = [Name(test, dtype) for test, dtype, _ in device.said["tests"]]
         self._on_cpu = {Name(test, dtype).key for test, dtype, _ in cpu.said["tests"]}
         self._asked_for = device.said["asked_for"]
@@ -99,7 +100,7 @@ class FileRun:
         items = [Item(self.suite, name.test, name.key, dtype=name.dtype) for name in names]
         self._items = {each.address: each for each in items}
         unpaired = len(self._on_cpu - {name.key for name in names})
-        return Contents(versions, items, None, unpaired, stand_ins)
+        return Contents(versions, items, None, unpaired, stand_ins, backend)
 
     def run(self, items: Sequence[Item]) -> None:
         """Raises WorkerFailed."""

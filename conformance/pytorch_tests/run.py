@@ -66,6 +66,7 @@ class TestsRun:
         found = Catalog({}, {file.suite: file.title for file in self._files}, [], [], {})
         for each in contents:
             found.versions |= each.versions
+            found.backend |= each.backend
             found.items += each.items
             chosen = selection.tests_of(self._request.level, each.items)
             found.selected += [item for item in chosen if wanted is None or wanted(item.id)]

@@ -27,11 +27,13 @@ class Tests:
 
     def __init__(
         self,
-        versions: dict[str, str],
+        settings: FileSettings,
         chosen: torch.device,
+        versions: dict[str, str],
         loaded: Loaded,
         unloaded: Entry | None,
     ):
+        self._settings = settings
         self._device = chosen
         self._versions = versions
         self._loaded = loaded
@@ -41,6 +43,7 @@ class Tests:
         found = self._loaded
         return {
             "versions": self._versions,
+            "backend": device.packages(self._settings.device, self._settings.imports),
             "asked_for": found.asked_for,
             "tests": [(t.name.test, t.name.dtype, t.label) for t in found.tests.values()],
             "stand_ins": found.stand_ins,
@@ -65,14 +68,14 @@ def open(settings: str, without: tuple[str, ...], say: Say) -> Tests:
     warnings.resetwarnings()  # some tests are about them, and expect what Python does by itself
     nothing = Loaded(asked_for(chosen), {}, [])
     if asked.file in without:
-        return Tests(versions, chosen, nothing, None)
+        return Tests(asked, chosen, versions, nothing, None)
     say.loading(asked.file, _LOADING_SECONDS)
     try:
-        return Tests(versions, chosen, load(Path(asked.folder), asked.file, chosen), None)
+        return Tests(asked, chosen, versions, load(Path(asked.folder), asked.file, chosen), None)
     except unittest.SkipTest as error:
-        return Tests(versions, chosen, nothing, {"status": "skipped", "reason": str(error)})
+        return Tests(asked, chosen, versions, nothing, {"status": "skipped", "reason": str(error)})
     except Exception as error:
-        return Tests(versions, chosen, nothing, outcome.failed(error, chosen))
+        return Tests(asked, chosen, versions, nothing, outcome.failed(error, chosen))
 
 
 def _make_current(chosen: torch.device) -> None:

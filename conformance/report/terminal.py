@@ -28,6 +28,8 @@ def show(console: Console, document: dict[str, Any], comparison: Comparison | No
         f"{document['device']}, level {document['level']}, {document['seconds']:.0f} s; "
         f"{_plain(versions)}"
     )
+    for package, file in document.get("backend", {}).items():
+        console.print(f"tested: {_plain(package)}, {_plain(file)}", highlight=False)
     console.print(f"[dim]{_plain(document['sampled'])}[/dim]", highlight=False)
     console.print(_table(document))
     _failures(console, document)

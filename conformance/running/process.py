@@ -10,12 +10,10 @@ import re
 import select
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import IO
 
 from . import interpreter
@@ -39,12 +37,9 @@ def fork_server(*imports: str, **environment: str) -> ForkServer:
 
 
 def _environment() -> dict[str, str]:
-    top = sys.modules[__package__.partition(".")[0]]
-    root = Path(top.__file__).resolve().parents[1]
     return os.environ | {
         "OMP_NUM_THREADS": "1",  # one thread a worker: the same sums in the same order
         "MKL_NUM_THREADS": "1",
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(root), os.getenv("PYTHONPATH")])),
     }
 
 

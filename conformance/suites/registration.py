@@ -17,6 +17,7 @@ from ..backend import Backend
 from ..check import Skipped, Unsupported, check
 from ..current import current_device, need_accelerator, need_privateuse1
 from ..expect import equal, on, refused
+from ..running import interpreter
 
 RENAME = "torch/utils/backend_registration.py: rename_privateuse1_backend"
 LOOKUP = "torch/__init__.py: get_device_module"
@@ -361,7 +362,7 @@ def import_torch_is_enough(backend: Backend) -> None:
     environment = {k: v for k, v in os.environ.items() if k != "TORCH_DEVICE_BACKEND_AUTOLOAD"}
     path = os.pathsep.join(part for part in sys.path if part)
     done = subprocess.run(
-        [sys.executable, "-c", FRESH.format(name=backend.name)],
+        interpreter.program(FRESH.format(name=backend.name)),
         env={**environment, "PYTHONPATH": path},
         capture_output=True,
         text=True,

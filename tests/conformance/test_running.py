@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 
 import pytest
@@ -109,7 +110,17 @@ def test_a_program_may_say_what_is_no_text():
 
 def test_the_current_folder_hides_nothing_from_a_process(tmp_path):
     (tmp_path / "json.py").write_text("raise ImportError('the wrong one')")
-    (tmp_path / "of_the_folder.py").write_text("import json, sys; print(json.dumps(sys.argv[1:]))")
-    command = interpreter.command("of_the_folder", "one", "two")
+    command = interpreter.program("import json, sys; print(json.dumps(sys.argv[1:]))", "one", "two")
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == '["one", "two"]\n'
+
+
+def test_a_module_of_this_process_is_found_wherever_it_is(tmp_path):
+    """Also where PYTHONPATH leads to another package of that name."""
+    (tmp_path / "conformance.py").write_text("raise ImportError('the wrong one')")
+    command = interpreter.command("conformance.running.worker", "not a number")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert "ValueError: invalid literal for int() with base 10: 'not a number'" in done.stderr

@@ -72,6 +72,30 @@ TEST_F(TraceTargetTest, AFileWithSeveralNamesIsNotEmptied) {
   EXPECT_EQ(text_of("precious"), "precious");
 }
 
+TEST_F(TraceTargetTest, NobodyElseMayReadIt) {
+  const mode_t umask_before = ::umask(0);
+  std::filesystem::permissions(folder_ / "precious", std::filesystem::perms(0644));
+  for (const char* name : {"new", "precious"}) {
+    EXPECT_EQ(problem(name), "");
+    struct stat there = {};
+    ASSERT_EQ(::stat(path(name).c_str(), &there), 0);
+    EXPECT_EQ(there.st_mode & 0777, 0600u) << name;
+  }
+  ::umask(umask_before);
+}
+
+TEST_F(TraceTargetTest, WhatIsAnotherUsersIsNotWritten) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files to another user";
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  const int reader = ::open(path("pipe").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  for (const char* name : {"precious", "pipe"}) {
+    ASSERT_EQ(::chown(path(name).c_str(), 65534, 65534), 0);
+    EXPECT_THAT(problem(name), HasSubstr("belongs to another user"));
+  }
+  ::close(reader);
+  EXPECT_EQ(text_of("precious"), "precious");
+}
+
 TEST_F(TraceTargetTest, AFolderIsNone) {
   std::filesystem::create_directory(folder_ / "folder");
   EXPECT_EQ(problem("folder"), "Is a directory");

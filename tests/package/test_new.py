@@ -182,7 +182,7 @@ def test_a_folder_with_a_history_alone_counts_as_empty(outback, tmp_path, git):
     done = outback("new", "foo", "--yes")
     assert done.exit_code == 0, done.output
     assert mine.read_text() == "mine" and (there / "CMakeLists.txt").exists()
-    assert not list(there.rglob(".*.outback-*"))
+    assert not list(there.rglob(".*.????????????????"))
     assert outback("new", "foo", "--yes").exit_code == 2
 
 
@@ -215,11 +215,11 @@ def test_a_project_is_made_whole_or_not_at_all(outback, tmp_path, monkeypatch, w
     replace = os.replace
     calls = []
 
-    def fails(source, target):
+    def fails(source, target, **folders):
         calls.append(target)
         if len(calls) == 3:
             raise error
-        return replace(source, target)
+        return replace(source, target, **folders)
 
     monkeypatch.setattr(os, "replace", fails)
     done = outback("new", "foo", "--yes", "--dir", folder)

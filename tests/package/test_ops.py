@@ -273,7 +273,7 @@ def test_a_file_without_a_right_to_it_is_refused_before_the_program_runs(ops, tm
     (tmp_path / "a.json").touch(mode=0o400)
     said = ops("--json", "@a.json", "@empty.py")
     assert said.exit_code == 2
-    assert "cannot be written: you have no right to it" in said.output
+    assert "cannot be written: Permission denied" in said.output
 
 
 # A program without torch, which does what a backend does when it is imported.

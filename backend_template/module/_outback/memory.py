@@ -5,12 +5,11 @@ import pickle
 import warnings
 from collections import OrderedDict
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import torch
 
-from . import _native, allocator, device_module, name, publish, twin
+from . import _native, allocator, device_module, name, publish, safe_files, twin
 
 
 def _flat(prefix: str, nested: dict[Any, Any]) -> Iterator[tuple[str, Any]]:
@@ -137,21 +136,23 @@ def _dump_snapshot(
 ) -> None:
     """Pickles _snapshot() into a file that pytorch.org/memory_viz opens."""
     taken = _snapshot(augment_with_fx_traces=augment_with_fx_traces)
-    Path(filename).write_bytes(pickle.dumps(taken))
+    safe_files.write(filename, pickle.dumps(taken))
 
 
 def _save_segment_usage(filename: Any = "output.svg", snapshot: Any = None) -> None:
     """Draws the segments as a flame graph (SVG)."""
     from torch.cuda._memory_viz import segments
 
-    Path(filename).write_text(segments(_snapshot() if snapshot is None else snapshot))
+    text = segments(_snapshot() if snapshot is None else snapshot)
+    safe_files.write(filename, text.encode())
 
 
 def _save_memory_usage(filename: Any = "output.svg", snapshot: Any = None) -> None:
     """Draws who holds memory as a flame graph (SVG)."""
     from torch.cuda._memory_viz import memory
 
-    Path(filename).write_text(memory(_snapshot() if snapshot is None else snapshot))
+    text = memory(_snapshot() if snapshot is None else snapshot)
+    safe_files.write(filename, text.encode())
 
 
 # ---- Old names, which warn as torch.cuda's do

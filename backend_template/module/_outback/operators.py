@@ -2,13 +2,10 @@
 that took. The command `outback ops` shows what is written here."""
 
 import atexit
-import contextlib
 import dataclasses
 import json
 import os
 import platform
-import re
-import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -16,7 +13,7 @@ from typing import Any
 
 import torch
 
-from . import _native, device_module, name
+from . import _native, device_module, name, safe_files
 
 SCHEMA = 1  # of the document: its fields may become more, and none changes under one number
 
@@ -99,8 +96,12 @@ class OperatorRecord:
         }
 
     def save(self, file: str | os.PathLike[str]) -> None:
-        """Writes the document, which `outback ops --read` shows."""
-        _write(os.fspath(file), json.dumps(self.document(), indent=1))
+        """Writes the document, which `outback ops --read` shows: whole or not at all. A link of
+        another user's is not followed."""
+        safe_files.write(os.fsdecode(file), self._data())
+
+    def _data(self) -> bytes:
+        return json.dumps(self.document(), indent=1).encode()
 
     def __str__(self) -> str:
         rows = [each for each in self.operators if each.served != "elsewhere"][:20]
@@ -204,38 +205,6 @@ def _printable(text: str) -> str:
     return "".join(it if it.isprintable() else ascii(it)[1:-1] for it in text)
 
 
-_OWN_FILE = re.compile(r"/dev/(stdout|stderr)|(?:/dev/fd|/proc/self/fd)/(\d+)")
-
-
-def _write(path: str, text: str) -> None:
-    """Beside the file and then in its place, so that nobody reads half of it. A link stays one.
-    What is no regular file, /dev/null say, is not replaced."""
-    own = _OWN_FILE.fullmatch(path)
-    if own:
-        number = int(own[2]) if own[2] else {"stdout": 1, "stderr": 2}[own[1]]
-        with open(os.dup(number), "w", encoding="utf-8") as to:
-            to.write(text)
-        return
-    path = os.path.realpath(path)
-    if os.path.exists(path) and not os.path.isfile(path):
-        with open(path, "w", encoding="utf-8") as to:
-            to.write(text)
-        return
-    # A new file, also where others may write in the folder: it follows no link.
-    unfinished = f"{path}.{os.urandom(8).hex()}"
-    number = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
-    try:
-        with open(number, "w", encoding="utf-8") as to:
-            to.write(text)
-        if os.path.exists(path):
-            shutil.copymode(path, unfinished)
-        os.replace(unfinished, path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.remove(unfinished)
-        raise
-
-
 def _logged() -> _Logged:
     return {key: (counts, *of_formula) for key, counts, *of_formula in _native.logged_operators()}
 
@@ -304,7 +273,7 @@ def _guarded(formula: Callable[..., int]) -> _Formula:
 
 
 def _record_until_the_end(file: str, with_stack: bool) -> None:
-    if _OWN_FILE.fullmatch(file) is None:
+    if not safe_files.is_own_descriptor(file):
         file = os.path.abspath(file)  # the program may change its folder
     recording = record_operators(with_stack)
     record, process = recording.__enter__(), os.getpid()
@@ -315,7 +284,8 @@ def _record_until_the_end(file: str, with_stack: bool) -> None:
         recording.__exit__()
         to = file.replace("%p", str(process))
         try:
-            record.save(to)
+            # The start refused a link there; somebody may have made one since.
+            safe_files.write(to, record._data(), follows=False)
         except OSError as error:
             print(f"{name}: OUTBACK_OPERATORS={to} cannot be written: {error}", file=sys.stderr)
 

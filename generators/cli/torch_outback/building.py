@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from . import toolkit, variables
+from .conformance.running import interpreter
 from .refused import Refused
 
 MODULE = "outback_loader"
@@ -54,7 +55,7 @@ def compile_into(made: Path, build: Path, log: Path, flags: str = "") -> bool:
             [tool, "--build", build, "--target", MODULE, "outback_kernels", "--parallel", jobs],
             [tool, "--install", build, "--prefix", made],
         ):
-            if _run(command, output):
+            if _run(command, output, log.parent):
                 return False
     return True
 
@@ -75,14 +76,22 @@ def failure(log: Path, kept: Path) -> Refused:
     return Failed(f"the torch half could not be compiled, see {kept}:\n{last}")
 
 
-def _run(command: Sequence[str | Path], output: IO[bytes]) -> int:
-    """Its exit code. Nothing of it is left when this returns or raises, or this process ends."""
+def _run(command: Sequence[str | Path], output: IO[bytes], folder: Path) -> int:
+    """Its exit code. Nothing of it is left when this returns or raises, or this process ends.
+
+    It runs in `folder`, which is this user's: CMake starts Python in its current folder, which
+    imports what lies there.
+    """
     environment = {name: text for name, text in os.environ.items() if name not in _OF_OTHERS}
+    if named := environment.get("PYTHONPATH"):
+        folders = map(os.path.abspath, filter(None, named.split(os.pathsep)))
+        environment["PYTHONPATH"] = os.pathsep.join(folders)
     environment["CMAKE_GENERATOR"] = "Ninja" if shutil.which("ninja") else "Unix Makefiles"
     theirs, ours = os.pipe()
     try:
         process = subprocess.Popen(
-            [sys.executable, "-I", "-S", _LIFELINE, str(theirs), *command],
+            interpreter.isolated(_LIFELINE, str(theirs), *map(os.fspath, command)),
+            cwd=folder,
             pass_fds=[theirs],
             env=environment,
             stdin=subprocess.DEVNULL,

@@ -2,27 +2,27 @@
 
 import contextlib
 import errno
-import os
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
+
+from .conformance import safe_files
 
 
 def read(file: Path) -> str:
     """Its text; bytes that are not UTF-8 become what they were when it is written again. Lines that
     all end as Windows has it end as ours do, so that they can be compared."""
-    with file.open(encoding="utf-8", errors="surrogateescape", newline="") as opened:
-        text = opened.read()
+    text = file.read_bytes().decode(errors="surrogateescape")
     return text.replace("\r\n", "\n") if _is_of_windows(text) else text
 
 
-def write(file: Path, text: str, like: Path | None = None) -> None:
-    """With the ends of lines that the file `like` has, if there is one."""
-    if like is not None:
-        with like.open(encoding="utf-8", errors="surrogateescape", newline="") as opened:
-            if _is_of_windows(opened.read()):
-                text = text.replace("\n", "\r\n")
-    file.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
+def write(file: Path, text: str) -> None:
+    """The file is whole, or what it was. In place where nothing can be put beside it, and what is
+    no file of a disk: /dev/stdout say."""
+    safe_files.write(file, text.encode(errors="surrogateescape"))
+
+
+def check(file: Path) -> None:
+    """Raises OSError where `write` would."""
+    safe_files.check(file)
 
 
 def _is_of_windows(text: str) -> bool:
@@ -30,60 +30,50 @@ def _is_of_windows(text: str) -> bool:
 
 
 def write_all(texts: dict[Path, str | None]) -> None:
-    """Each file becomes its text, and goes where that is None.
+    """Each file becomes its text, with the ends of lines that it has, and goes where that is None.
 
     What needs room on the disk is written first, beside the files. Where anything fails, or
     somebody stops it, they are what they were. What is a link stays one. Raises OSError, which
     names the file.
     """
     with (
-        contextlib.ExitStack() as made_folders,
+        safe_files.Folders() as folders,
         contextlib.ExitStack() as scraps,
         contextlib.ExitStack() as undo,
     ):
         steps = []
         for path, text in texts.items():
-            file = Path(os.path.realpath(path))
-            old, new = (file.with_name(f".{file.name}.outback-{what}") for what in ("old", "new"))
-            was_there = file.exists()
-            with _naming(path):
-                _make_folder(file.parent, made_folders)
-                scraps.callback(old.unlink, missing_ok=True)
-                scraps.callback(new.unlink, missing_ok=True)
-                if was_there:
-                    shutil.copy2(file, old)
-                if text is not None:
-                    write(new, text, file if was_there else None)
-                    if was_there:
-                        shutil.copymode(file, new)
-            steps.append((path, file, old if was_there else None, None if text is None else new))
-        for path, file, old, new in steps:
-            with _naming(path):
+            place = scraps.enter_context(safe_files.place(path, folders=folders))
+            with safe_files.naming(path):
+                if not place.takes_files:
+                    raise OSError(errno.EINVAL, "no regular file")
+                before = None if place.facts is None else place.read()
+                old = None if before is None else place.make(before, place.facts)
+                if old is not None:
+                    scraps.callback(_remove, place, old)
+                new = None if text is None else place.make(_bytes(text, before))
+                if new is not None:
+                    scraps.callback(_remove, place, new)
+            steps.append((path, place, old, new))
+        for path, place, old, new in steps:
+            with safe_files.naming(path):
                 if old:
-                    undo.callback(os.replace, old, file)
+                    undo.callback(place.put, old)
                 else:
-                    undo.callback(file.unlink, missing_ok=True)
+                    undo.callback(_remove, place, place.name)
                 if new:
-                    os.replace(new, file)
+                    place.put(new)
                 else:
-                    file.unlink()
+                    place.remove(place.name)
         undo.pop_all()
-        made_folders.pop_all()
 
 
-def _make_folder(folder: Path, made: contextlib.ExitStack) -> None:
-    if not folder.is_dir():
-        _make_folder(folder.parent, made)
-        folder.mkdir()
-        made.callback(folder.rmdir)
+def _bytes(text: str, before: bytes | None) -> bytes:
+    if before is not None and _is_of_windows(before.decode(errors="surrogateescape")):
+        text = text.replace("\n", "\r\n")
+    return text.encode(errors="surrogateescape")
 
 
-@contextlib.contextmanager
-def _naming(file: Path) -> Iterator[None]:
-    """An OSError is about this file, not about one beside it that nobody knows."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno is None:  # of shutil, which says what is wrong in words
-            raise OSError(errno.EINVAL, f"no regular file ({error})", os.fspath(file)) from None
-        raise OSError(error.errno, error.strerror, os.fspath(file)) from None
+def _remove(place: safe_files.Place, name: str) -> None:
+    with contextlib.suppress(FileNotFoundError):  # it has taken the place, or never did
+        place.remove(name)

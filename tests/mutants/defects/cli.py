@@ -82,7 +82,7 @@ MUTANTS = (
         name="half_an_update",
         breaks="An update that a full disk stops leaves a half of its files.",
         file="generators/cli/torch_outback/writing.py",
-        old="                    undo.callback(os.replace, old, file)",
+        old="                    undo.callback(place.put, old)",
         new="                    pass",
         found_by="tests/package/test_update.py::test_an_update_that_fails_has_changed_nothing",
     ),

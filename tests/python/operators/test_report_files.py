@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -125,7 +126,7 @@ def test_a_link_beside_the_file_is_not_followed(tmp_path, monkeypatch):
     x = torch.ones(3, device="acme")
     with acme.record_operators() as record:
         x.neg()
-    other, link = tmp_path / "other", tmp_path / "report.json.30"
+    other, link = tmp_path / "other", tmp_path / ".report.json.30"
     other.write_text("kept")
     link.symlink_to(other)
     with pytest.raises(FileExistsError):
@@ -135,6 +136,62 @@ def test_a_link_beside_the_file_is_not_followed(tmp_path, monkeypatch):
     (tmp_path / "report.json").touch(mode=0o640)
     record.save(tmp_path / "report.json")
     assert (tmp_path / "report.json").stat().st_mode & 0o777 == 0o640
+
+
+ANOTHER_USER = 65534
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a link away")
+
+
+def link_of_another_user(link, target):
+    link.symlink_to(target)
+    os.chown(link, ANOTHER_USER, ANOTHER_USER, follow_symlinks=False)
+
+
+@needs_root
+def test_a_link_of_another_user_is_not_followed(tmp_path):
+    x = torch.ones(3, device="acme")
+    with acme.record_operators() as record:
+        x.neg()
+    other = tmp_path / "other"
+    other.write_text("kept")
+    link_of_another_user(tmp_path / "report.json", other)
+    link_of_another_user(tmp_path / "folder", tmp_path)
+    for file in ("report.json", "folder/other"):
+        with pytest.raises(PermissionError, match="symbolic link of another user"):
+            record.save(tmp_path / file)
+        with pytest.raises(PermissionError, match="symbolic link of another user"):
+            acme.memory._dump_snapshot(tmp_path / file)
+    assert other.read_text() == "kept"
+
+
+@pytest.mark.parametrize("whose", ["own", pytest.param("another user's", marks=needs_root)])
+def test_a_link_that_is_made_after_the_start_is_not_followed(tmp_path, run_python, whose):
+    other, file = tmp_path / "other", tmp_path / "report.json"
+    other.write_text("kept")
+    told = run_python(
+        f"""
+        import os, torch
+        torch.ones(3, device="acme").neg()
+        os.symlink({str(other)!r}, {str(file)!r})
+        if {whose!r} != "own":
+            os.chown({str(file)!r}, {ANOTHER_USER}, {ANOTHER_USER}, follow_symlinks=False)
+        """,
+        check=False,
+        OUTBACK_OPERATORS=str(file),
+    )
+    assert told.code == 0
+    assert other.read_text() == "kept" and file.is_symlink()
+    assert f"OUTBACK_OPERATORS={file} cannot be written: " in told.errors
+    assert "not followed" in told.errors
+
+
+def test_the_copy_of_how_files_are_written_is_one():
+    root = Path(__file__).parents[3]
+    one, other = (
+        (root / folder / "safe_files.py").read_text()
+        for folder in ("conformance", "backend_template/module/_outback")
+    )
+    assert one == other
 
 
 def test_what_failed_to_begin_may_begin_again(monkeypatch):

@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..conformance.running import interpreter
 from ..signals import name_of
 from .finding import one_line
 
@@ -23,9 +23,7 @@ _PROBES = Path(__file__).with_name("probes")
 AT_THE_END = "the end of Python"  # of a report: all was told before
 _GRACE = 1.0  # seconds that a process has to say where it hangs
 _MOST_READ = 1 << 20  # of what it printed
-# Without the present folder among those of modules: what lies there hides what is installed.
 _START = (
-    "import sys; sys.path[:] = [it for it in sys.path if it]; "
     "sys.path.insert(0, sys.argv.pop(1)); import first_contact, outback_probe; del sys.path[0]; "
     "outback_probe.run(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))"
 )
@@ -64,11 +62,12 @@ class Probe:
             )
             told = self._told.fileno()
             self._process = subprocess.Popen(
-                [
-                    *(sys.executable, "-X", "faulthandler", "-c", _START, os.fspath(_PROBES)),
-                    *(os.fspath(_PROBES / f"{name}.py"), str(told), str(limit)),
+                interpreter.program(
+                    _START,
+                    *(os.fspath(_PROBES), os.fspath(_PROBES / f"{name}.py"), str(told), str(limit)),
                     *arguments,
-                ],
+                    options=("-X", "faulthandler"),
+                ),
                 pass_fds=[told],
                 env=environment,
                 stdin=subprocess.DEVNULL,

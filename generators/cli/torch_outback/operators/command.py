@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -133,24 +132,13 @@ def _show(lines: Iterable[str], files: dict[Path | None, Callable[[], str]]) -> 
         if file is None:
             continue
         try:
-            _write(file, text())
+            writing.write(file, text())
         except OSError as error:
             failures.append(f"{file} cannot be written: {error.strerror}")
     for line in lines:
         click.echo(line)
     if failures:
         raise Refused("; ".join(failures))
-
-
-def _write(file: Path, text: str) -> None:
-    """The file is whole, or what it was. In place where nothing can be put beside it, and what is
-    no file of a disk: /dev/stdout say, also where it leads to one."""
-    is_of_disk = file.is_file() or not file.exists()
-    is_named_so = not file.is_relative_to("/dev") and not file.is_relative_to("/proc")
-    if is_of_disk and is_named_so and os.access(Path(os.path.realpath(file)).parent, os.W_OK):
-        writing.write_all({file: text})
-    else:
-        writing.write(file, text)
 
 
 def _check_files(script: str | None, *results: Path | None) -> None:
@@ -161,5 +149,7 @@ def _check_files(script: str | None, *results: Path | None) -> None:
     for result in filter(None, results):
         if not result.parent.is_dir():
             raise Refused(f"{result} cannot be written: there is no folder {result.parent}")
-        if not os.access(result if result.exists() else result.parent, os.W_OK):
-            raise Refused(f"{result} cannot be written: you have no right to it")
+        try:
+            writing.check(result)
+        except OSError as error:
+            raise Refused(f"{result} cannot be written: {error.strerror}") from None

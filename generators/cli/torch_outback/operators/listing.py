@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import subprocess
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from ..conformance.running import interpreter
 from ..refused import Refused
 
 SCHEMA = 1
@@ -40,7 +40,7 @@ class Providers:
 def providers() -> Providers:
     with tempfile.NamedTemporaryFile(prefix="outback-ops-", suffix=".json") as file:
         made = subprocess.run(
-            [sys.executable, "-c", _PROGRAM, file.name], stderr=subprocess.PIPE, text=True
+            interpreter.program(_PROGRAM, file.name), stderr=subprocess.PIPE, text=True
         )
         if made.returncode:
             why = made.stderr.strip().splitlines()

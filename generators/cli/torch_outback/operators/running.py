@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..conformance.running import interpreter
 from ..refused import Refused
 from ..signals import name_of
 from . import document
@@ -27,7 +27,7 @@ def run(arguments: Sequence[str], with_stack: bool) -> tuple[Document, int]:
             "OUTBACK_OPERATORS_STACK": str(int(with_stack)),
         }
         with subprocess.Popen(
-            [sys.executable, *arguments], env={**os.environ, **wanted}
+            interpreter.as_given(*arguments), env={**os.environ, **wanted}
         ) as process:
             code = _end_of(process)
         main = Path(folder, f"{process.pid}.json")

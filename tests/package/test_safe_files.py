@@ -1,0 +1,195 @@
+"""What is written at a path that a user named follows no link of another user's, and is whole."""
+
+import errno
+import os
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from conftest import ROOT
+from torch_outback import writing
+from torch_outback.cli import main
+
+sys.path.insert(0, str(ROOT))
+from conformance import files, safe_files
+
+ANOTHER_USER = 65534
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a link away")
+FOREIGN = "symbolic link of another user"
+
+
+@pytest.fixture
+def victim(tmp_path):
+    file = tmp_path / "victim"
+    file.write_text("precious")
+    yield file
+    assert file.read_text() == "precious"
+
+
+def foreign_link(link: Path, target: Path) -> None:
+    link.symlink_to(target)
+    os.chown(link, ANOTHER_USER, ANOTHER_USER, follow_symlinks=False)
+
+
+WAYS = {
+    "report": lambda path: safe_files.write(path, b"report"),
+    "all": lambda path: writing.write_all({path: "report"}),
+    "one": lambda path: writing.write(path, "report"),
+    "conformance": lambda path: files.write(path, "report"),
+    "check": writing.check,
+    "check of conformance": files.check_writable,
+}
+
+
+@needs_root
+@pytest.mark.parametrize("way", WAYS)
+def test_a_link_of_another_user_is_not_followed(tmp_path, victim, way):
+    foreign_link(tmp_path / "file", victim)
+    foreign_link(tmp_path / "folder", tmp_path)
+    (tmp_path / "own").symlink_to("file")  # which leads to theirs
+    for path in (tmp_path / "file", tmp_path / "folder/victim", tmp_path / "own"):
+        with pytest.raises(PermissionError, match=FOREIGN) as raised:
+            WAYS[way](path)
+        assert raised.value.filename == str(path)
+
+
+@needs_root
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["ops", "--read", "{document}", "--html", "{link}"],
+        ["ops", "--read", "{document}", "--json", "{link}"],
+        ["conformance", "--device=x", "--suite=errors", "--html={link}"],
+        ["conformance", "--device=x", "--suite=errors", "--json={link}"],
+        ["conformance", "--device=x", "--suite=errors", "--junit={link}"],
+        ["conformance", "--device=x", "--suite=errors", "--badge={link}"],
+        ["conformance", "--device=x", "--suite=errors", "--relay={link}"],
+    ],
+    ids=lambda given: f"{given[0]} {given[-2]} {given[-1]}",
+)
+def test_a_command_says_so_before_it_begins(tmp_path, victim, arguments):
+    link, document = tmp_path / "link", tmp_path / "document.json"
+    foreign_link(link, victim)
+    document.write_text("{}")
+    done = CliRunner().invoke(main, [it.format(link=link, document=document) for it in arguments])
+    assert done.exit_code == 2 and FOREIGN in done.output, done.output
+    assert str(link) in done.output and done.output.count("\n") == 1
+
+
+@needs_root
+def test_an_update_follows_no_link_of_another_user(tmp_path, victim):
+    def outback(*arguments):
+        return CliRunner().invoke(main, list(map(str, arguments)))
+
+    project = tmp_path / "foo"
+    assert outback("new", "foo", "--yes", "--dir", project).exit_code == 0
+    (project / "README.md").unlink()
+    foreign_link(project / "README.md", victim)
+    answers = project / ".outback/project.json"
+    pristine = project / ".outback/template/README.md"
+    pristine.write_text(pristine.read_text() + "older\n")
+    victim_text = victim.read_text()
+    victim.write_text(pristine.read_text())  # as if it were not edited
+    before = answers.read_text()
+    done = outback("update", project)
+    assert done.exit_code == 2 and FOREIGN in done.output, done.output
+    assert victim.read_text() == pristine.read_text() and answers.read_text() == before
+    victim.write_text(victim_text)
+
+
+def test_an_own_link_stays_one(tmp_path):
+    target, link = tmp_path / "a/target", tmp_path / "link"
+    target.parent.mkdir()
+    link.symlink_to("a/target")
+    safe_files.write(link, b"report")
+    assert link.is_symlink() and target.read_bytes() == b"report"
+    with pytest.raises(OSError, match="not followed"):
+        safe_files.write(link, b"other", follows=False)
+    link.unlink()
+    link.symlink_to(link)
+    with pytest.raises(OSError) as raised:
+        safe_files.write(link, b"report")
+    assert raised.value.errno == errno.ELOOP
+
+
+@pytest.mark.parametrize("way", ["report", "all", "conformance"])
+def test_what_stands_beside_is_not_written(tmp_path, victim, monkeypatch, way):
+    """Its name cannot be known; where it is, nothing is written."""
+    monkeypatch.setattr(os, "urandom", lambda size: b"\1" * size)
+    (tmp_path / f".file.{'01' * 8}").symlink_to(victim)
+    with pytest.raises(FileExistsError):
+        WAYS[way](tmp_path / "file")
+    assert not (tmp_path / "file").exists()
+
+
+def test_another_name_of_the_file_keeps_what_it_has(tmp_path, victim):
+    (tmp_path / "file").hardlink_to(victim)
+    safe_files.write(tmp_path / "file", b"report")
+    assert (tmp_path / "file").read_bytes() == b"report"
+
+
+@needs_root
+def test_in_a_folder_that_takes_no_files_one_is_written_in_place(tmp_path, victim, monkeypatch):
+    def refuses(*_, **__):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(safe_files.Place, "make", refuses)
+    file, other = tmp_path / "file", tmp_path / "other"
+    file.write_text("older and longer")
+    safe_files.check(file)
+    safe_files.write(file, b"report")
+    assert file.read_bytes() == b"report"
+    other.hardlink_to(victim)
+    with pytest.raises(OSError, match="several names"):
+        safe_files.write(other, b"report")
+    with pytest.raises(PermissionError):
+        safe_files.write(tmp_path / "new", b"report")
+    os.mkfifo(tmp_path / "pipe")
+    os.chown(tmp_path / "pipe", ANOTHER_USER, ANOTHER_USER)
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    with pytest.raises(OSError, match="belongs to another user"):
+        safe_files.write(tmp_path / "pipe", b"report")
+    os.close(reader)
+
+
+def test_modes_stay_and_nothing_is_left(tmp_path):
+    file = tmp_path / "file"
+    for mode in (0o640, 0o755):
+        file.touch()
+        file.chmod(mode)
+        safe_files.write(file, b"report")
+        assert stat.S_IMODE(file.stat().st_mode) == mode
+    if os.geteuid() == 0:  # what another user may write is not what this one makes
+        os.chown(file, ANOTHER_USER, ANOTHER_USER)
+        file.chmod(0o666)
+        safe_files.write(file, b"report")
+        assert stat.S_IMODE(file.stat().st_mode) == 0o644 and file.stat().st_uid == 0
+    assert [it.name for it in tmp_path.iterdir()] == ["file"]
+
+
+def test_folders_are_made_and_go_with_an_error(tmp_path):
+    files.write(tmp_path / "a/b/file", "report")
+    assert (tmp_path / "a/b/file").read_text() == "report"
+    with pytest.raises(NotADirectoryError):
+        files.write(tmp_path / "a/b/file/c", "report")
+    with pytest.raises(OSError), safe_files.Folders() as folders:
+        with safe_files.place(tmp_path / "c/d/file", folders=folders):
+            assert (tmp_path / "c/d").is_dir()
+            raise OSError
+    assert not (tmp_path / "c").exists()
+    with pytest.raises(IsADirectoryError):
+        files.check_writable(tmp_path / "a")
+
+
+def test_every_way_to_name_a_file(tmp_path, monkeypatch):
+    (tmp_path / "a").mkdir()
+    monkeypatch.chdir(tmp_path / "a")
+    for path in ("file", "./file", "../a/file", "//" + str(tmp_path) + "/a//file"):
+        safe_files.write(path, path.encode())
+        assert Path("file").read_bytes() == path.encode()
+    safe_files.write("/dev/null", b"report")
+    for path in ("/", ".", "..", ""):
+        with pytest.raises(OSError):
+            safe_files.write(path, b"report")
