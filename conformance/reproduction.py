@@ -9,7 +9,6 @@ from .item import Item
 from .opinfo import reproduction as of_operators
 from .request import Request
 
-
 PYTHON, SHELL = "python", "shell"
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from .. import verdicts
 from ..expectations import Expectations
 from ..item import Item
+from ..reproduction import SHELL
 from ..running.forked import ForkServer
 from ..running.source import Entry
 from ..running.supervisor import Described, Supervisor
@@ -138,6 +139,7 @@ class FileRun:
         found["reproduction"] = reproduction.of(
             self._request, item, label, self._file, self._asked_for
         )
+        found["reproduction_language"] = SHELL
         return found
 
 

@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from conftest import ROOT
@@ -22,17 +21,15 @@ NAMED = {
     "generators/cli/torch_outback/doctor/document.py",  # which says where it is
 }
 # Of the standard library, of torch's, and what starts or reads a Python.
-TRAPS = [
-    *( "abc", "argparse", "array", "ast", "codecs", "collections", "contextlib"),
-    *("ctypes", "dataclasses", "encodings", "enum", "faulthandler", "functools", "gc", "importlib"),
-    *("inspect", "io", "json", "linecache", "logging", "multiprocessing", "os", "pathlib", "pickle"),
-    *("platform", "posixpath", "pprint", "random", "re", "runpy", "select", "signal", "site"),
-    *("sitecustomize", "socket", "struct", "subprocess", "sysconfig", "tempfile", "textwrap"),
-    *("threading", "time", "traceback", "types", "typing", "usercustomize", "warnings", "weakref"),
-    *("expecttest", "filelock", "jinja2", "networkx", "numpy", "packaging", "psutil", "pytest"),
-    *("rich", "setuptools", "sympy", "triton", "typing_extensions", "yaml"),
-    *("torch", "torch_acme", "torch_outback", "conformance", "first_contact", "outback_probe"),
-]
+TRAPS = """
+    abc argparse array ast codecs collections contextlib ctypes dataclasses encodings enum
+    faulthandler functools gc importlib inspect io json linecache logging multiprocessing os
+    pathlib pickle platform posixpath pprint random re runpy select signal site sitecustomize
+    socket struct subprocess sysconfig tempfile textwrap threading time traceback types typing
+    usercustomize warnings weakref expecttest filelock jinja2 networkx numpy packaging psutil
+    pytest rich setuptools sympy triton typing_extensions yaml torch torch_acme torch_outback
+    conformance first_contact outback_probe
+"""
 
 
 @pytest.fixture
@@ -40,7 +37,7 @@ def trapped(tmp_path):
     """A folder in which each file says that it ran; runs a command there, and says what ran."""
     folder, ran = tmp_path / "folder", tmp_path / "ran"
     folder.mkdir()
-    for name in TRAPS:
+    for name in TRAPS.split():
         text = f"print(__name__, file=open({str(ran)!r}, 'a'))\nraise SystemExit('a trap')\n"
         (folder / f"{name}.py").write_text(text)
 
@@ -96,10 +93,10 @@ def test_the_build_of_the_torch_half_imports_nothing_from_the_current_folder(tra
     assert "the torch half could not be compiled" in done.stderr, done.stderr
 
 
-@pytest.mark.parametrize("file", ["OutbackTorch.cmake", "OutbackTorchHalf.cmake", "OutbackCuda.cmake"])
+@pytest.mark.parametrize("file", ["OutbackTorch", "OutbackTorchHalf", "OutbackCuda"])
 def test_the_programs_of_cmake_leave_the_current_folder_out(file):
     """CMake starts them in the folder in which it was started itself."""
-    text = (ROOT / "cmake" / file).read_text()
+    text = (ROOT / f"cmake/{file}.cmake").read_text()
     programs = re.split(r'P(?:YTHON|ython_EXECUTABLE)}" -c\s+(?:"|\[\[\s)', text)[1:]
     assert programs
     for program in programs:
@@ -150,7 +147,10 @@ def starting_lines(text: str) -> list[int]:
 @pytest.mark.parametrize("name", ["python3.10", "python3.11", "python3.12"])
 def test_the_first_statement_does_it_where_there_is_no_option(trapped, name):
     python = shutil.which(name)
-    if python is None or subprocess.run([python, "-V"], capture_output=True, check=False).returncode:
+    if (
+        python is None
+        or subprocess.run([python, "-V"], capture_output=True, check=False).returncode
+    ):
         pytest.skip(f"there is no {name}")
     given = interpreter.program("import json, runpy, site; print('done')")
     done = trapped(python, *(word for word in given[1:] if word != "-P"))

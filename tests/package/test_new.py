@@ -8,12 +8,13 @@ import re
 import subprocess
 import sys
 import tempfile
+import types
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from conftest import ROOT
-from torch_outback import answers, cache, toolkit
+from torch_outback import answers, cache, names, toolkit
 from torch_outback.cli import main
 
 RUNTIMES = [(runtime, "c++") for runtime in answers.RUNTIMES] + [("custom", "c")]
@@ -76,7 +77,7 @@ def test_nothing_of_the_scaffold_is_left(outback, tmp_path, runtime, language, l
         if file.is_file():
             text = file.read_text()
             assert "acme" not in text.lower(), file
-            assert not re.search(r"\{%|%\}|\{\{ ", text), file
+            assert not re.search(r"\{%|%\}|(?<!\$)\{\{ ", text), file
     tomllib = pytest.importorskip("tomllib", reason="needs Python 3.11")
     project = tomllib.loads((tmp_path / "my_foo/pyproject.toml").read_text())
     assert project["project"]["name"] == "torch-my_foo"
@@ -148,6 +149,66 @@ def test_without_a_terminal_it_asks_nothing(outback, tmp_path, arguments):
     done = outback("new", *arguments)
     assert done.exit_code == 2 and "needs a NAME" in done.output
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "defaults"),
+    [
+        ([], "--runtime custom, --language c++, --license BSD-3-Clause"),
+        (["--language", "c"], "--runtime custom, --license BSD-3-Clause"),
+        (["--runtime", "host"], "--license BSD-3-Clause"),
+        (["--runtime", "host", "--license", "MIT"], ""),
+        (["--yes"], ""),
+    ],
+)
+def test_without_a_terminal_it_says_which_defaults_it_takes(outback, arguments, defaults):
+    done = outback("new", "foo", *arguments)
+    assert done.exit_code == 0, done.output
+    said = f"There was no terminal to ask in, so these are the defaults: {defaults}\n"
+    assert done.output.startswith(said) if defaults else "terminal" not in done.output
+
+
+@pytest.mark.parametrize("name", ["npu", "musa", "mlu", "xla", "gcu", "tensorrt"])
+def test_a_name_whose_package_others_have_is_refused(outback, tmp_path, name):
+    done = outback("new", name, "--yes")
+    assert done.exit_code == 2 and not list(tmp_path.iterdir())
+    assert done.output.endswith(f"Try: outback new my_{name}\n") and done.output.count("\n") == 1
+    if name != "xla":  # which is PyTorch's own device
+        assert f"there is a package torch_{name} of others'" in done.output
+        assert names.problem(name) == ""  # they may call their device so
+
+
+def test_a_project_is_for_a_torch_that_there_is(outback, tmp_path, monkeypatch):
+    for found, expected in (("2.12", "2.12"), ("2.10", "2.15"), ("3.0", "2.15")):
+        (tmp_path / "torch").mkdir(exist_ok=True)
+        (tmp_path / "torch/version.py").write_text(f"__version__ = '{found}.0+cpu'\n")
+        spec = types.SimpleNamespace(origin=str(tmp_path / "torch/__init__.py"))
+        monkeypatch.setattr(answers.importlib.util, "find_spec", lambda _, spec=spec: spec)
+        done = outback("new", "foo", "--yes", "--dir", found)
+        assert f"for torch {expected}. Next:" in done.output
+
+
+def test_the_jobs_of_conformance_run_where_the_vendor_says(outback, tmp_path):
+    outback("new", "foo", "--yes")
+    text = (tmp_path / "foo/.github/workflows/conformance.yml").read_text()
+    assert text.count("runs-on: ${{ vars.FOO_RUNNER || 'ubuntu-latest' }}\n") == 3
+    assert text.count("runs-on:") == 3 and "set the repository's variable FOO_RUNNER" in text
+
+
+def test_the_wheel_brings_numpy(outback, tmp_path):
+    outback("new", "foo", "--yes")
+    text = (tmp_path / "foo/pyproject.toml").read_text()
+    assert re.search(r'^dependencies = \["torch==2\.\d+\.\*", "numpy"\]', text, re.MULTILINE)
+
+
+def test_cmake_says_where_outback_is(outback, tmp_path):
+    outback("new", "foo", "--yes")
+    command = ["cmake", "-S", tmp_path / "foo", "-B", tmp_path / "build"]
+    command += ["-DCMAKE_DISABLE_FIND_PACKAGE_Outback=ON"]  # as where there is none
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    said = " ".join(done.stderr.split())
+    assert 'add -D Outback_DIR="$(python -m torch_outback --cmake-dir)"' in said
 
 
 def test_a_language_for_a_runtime_of_outbacks_is_refused(outback, tmp_path):

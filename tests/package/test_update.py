@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from conftest import call
-from torch_outback import toolkit
+from torch_outback import answers, toolkit
 from torch_outback.cli import main
 from torch_outback.conformance import safe_files
 
@@ -343,6 +343,41 @@ def test_edits_in_another_encoding_are_kept_byte_by_byte(project):
     assert done.exit_code == 0, done.output
     text = file.read_bytes()
     assert b"// Andr\xe9\n" in text and b"Step 7: pinned memory" in text
+
+
+def test_a_project_goes_to_another_torch(project):
+    done = outback("update", str(project))
+    assert done.exit_code == 0, done.output
+    before = contents(project)
+    done = outback("update", str(project), "--torch", "2.14", "--check")
+    assert done.exit_code == 1 and "  pyproject.toml\n" in done.output
+    assert contents(project) == before
+    done = outback("update", str(project), "--torch", "2.14")
+    assert done.exit_code == 0 and "merged: pyproject.toml\n" in done.output, done.output
+    assert '"torch==2.14.*"' in (project / "pyproject.toml").read_text()
+    assert answers.load(project).torch == "2.14"
+    assert "up to date" in outback("update", str(project)).output
+
+
+@pytest.mark.parametrize("torch", ["9.9", "2.10", "2.16"])
+def test_a_torch_that_there_is_not_is_refused(project, torch):
+    expected = f"no backend can be built against torch '{torch}', expected a release from 2.11 to"
+    done = outback("update", str(project), "--torch", torch)
+    assert done.exit_code == 2 and f"--torch {torch}: {expected}" in done.output
+    answered = project / ".outback/project.json"
+    text = re.sub('"torch": "[^"]*"', f'"torch": "{torch}"', answered.read_text())
+    answered.write_text(text)
+    refused(project, f"{answered}: {expected}")
+    done = outback("update", str(project), "--torch", "2.15")
+    assert done.exit_code == 0, done.output
+    assert answers.load(project).torch == "2.15"
+
+
+@pytest.mark.parametrize("torch", ["2", "2.13.0", "two", " 2.13", "2.13\n"])
+def test_what_is_no_release_is_refused(project, torch):
+    done = outback("update", str(project), "--torch", torch)
+    assert done.exit_code == 2 and "no backend can be built against" in done.output
+    assert done.output.count("\n") == 1
 
 
 def test_lines_end_as_the_author_has_them(project, fresh):

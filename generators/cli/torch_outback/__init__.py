@@ -11,8 +11,8 @@ from .toolkit import cmake_dir, tree
 if not Path(__path__[0], "conformance").exists():  # in a source tree it is a folder of the root
     __path__.append(str(tree()))
 
-from .extension import cpp_extension_arguments  # noqa: E402 (they import conformance)
-from .loading import load  # noqa: E402
-from .refused import Refused  # noqa: E402
+from .extension import cpp_extension_arguments
+from .loading import load
+from .refused import Refused
 
 __all__ = ["Refused", "cmake_dir", "cpp_extension_arguments", "load"]

@@ -65,8 +65,9 @@ class Answers:
         return json.dumps(dataclasses.asdict(self), indent=2) + "\n"
 
 
-def load(project: Path) -> Answers:
-    """Of a project that `outback new` made. Raises Refused where there is none."""
+def load(project: Path, torch: str = "") -> Answers:
+    """Of a project that `outback new` made; with another `torch` where one is given. Raises Refused
+    where there is none, and for a torch that no backend can be built against."""
     file = project / _FILE
     try:
         given = json.loads(file.read_text(encoding="utf-8"))
@@ -84,6 +85,13 @@ def load(project: Path) -> Answers:
     for key in ("outback", "torch"):
         if not re.fullmatch(r"[0-9]{1,4}\.[0-9]{1,4}", given.get(key, "0.0")):
             raise _unreadable(file, f'"{key}" has to be a release as 2.13, not "{given[key]}"')
+    if torch:
+        given["torch"] = _supported(torch, "--torch")
+    elif "torch" in given and not toolkit.supports(given["torch"]):
+        raise Refused(
+            f"{file}: {_unsupported(given['torch'])}: outback update --torch "
+            f"{toolkit.NEWEST_TORCH} chooses another"
+        )
     version = toolkit.minor_version()
     if _numbers(given.get("outback", "0.0")) > _numbers(version):
         raise Refused(
@@ -97,6 +105,19 @@ def load(project: Path) -> Answers:
     if missing := known.keys() - given.keys():  # a default would make it another project
         raise _unreadable(file, f"it has no {_quoted(missing)}")
     return Answers(**given)
+
+
+def _supported(torch: str, option: str) -> str:
+    if not toolkit.supports(torch):
+        raise Refused(f"{option} {variables.printable(torch)}: {_unsupported(torch)}")
+    return torch
+
+
+def _unsupported(torch: str) -> str:
+    return (
+        f"no backend can be built against torch {variables.printable(torch)!r}, expected a release "
+        f"from {toolkit.OLDEST_TORCH} to {toolkit.NEWEST_TORCH}"
+    )
 
 
 def _unreadable(file: Path, why: str) -> Refused:
@@ -136,10 +157,11 @@ def _is_line(text: str) -> bool:
 
 
 def _installed_torch() -> str:
-    """The minor release of this Python's torch, which is not imported."""
+    """The minor release of this Python's torch, which is not imported; "" for one against which no
+    backend can be built."""
     spec = importlib.util.find_spec("torch")
     if spec is None or spec.origin is None:
         return ""
     version = Path(spec.origin).with_name("version.py")
     found = version.exists() and re.search(r"__version__ = '(\d+\.\d+)", version.read_text())
-    return found.group(1) if found else ""
+    return found.group(1) if found and toolkit.supports(found.group(1)) else ""

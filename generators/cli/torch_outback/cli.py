@@ -149,13 +149,18 @@ def _new(
     given = {"runtime": runtime, "language": language, "license": license}
     given = {key: value for key, value in given.items() if value is not None}
     wanted = Answers(name, author=author, **given)
+    defaults = ""
     if not yes and sys.stdin is not None and sys.stdin.isatty():
         wanted = _asked(wanted, given.keys())
     elif not name:
         raise Refused("outback new needs a NAME, and there is no terminal to ask for it")
+    elif not yes:
+        defaults = ", ".join(f"--{key} {getattr(wanted, key)}" for key in _not_given(given))
     wanted.check()
     folder = folder or Path(wanted.name)
     made = new.create(folder, wanted)
+    if defaults:
+        click.echo(f"There was no terminal to ask in, so these are the defaults: {defaults}")
     click.echo(f"torch_{made.name} is in {folder}, for torch {made.torch}. Next:")
     for command in (
         f"cd {shlex.quote(str(folder))}",
@@ -165,9 +170,17 @@ def _new(
         click.echo(f"  {command}")
 
 
+def _not_given(given: dict[str, str]) -> list[str]:
+    """What a terminal would be asked for."""
+    asked = ["runtime", "license"]
+    if given.get("runtime", "custom") == "custom":
+        asked.insert(1, "language")
+    return [key for key in asked if key not in given]
+
+
 def _asked(wanted: Answers, given: set[str]) -> Answers:
     name = wanted.name
-    while why := names.problem(name):
+    while why := names.problem(name) or names.package_problem(name):
         if name:
             click.echo(f"{why}: {names.suggestion(name)} would do", err=True)
         name = click.prompt("The device's name, in lower-case letters and underscores").strip()
@@ -209,14 +222,20 @@ def _build(rebuild: bool) -> None:
     "project", default=".", type=click.Path(exists=True, file_okay=False, path_type=Path)
 )
 @click.option("--check", is_flag=True, help="Change nothing; exit with 1 if it is behind.")
+@click.option(
+    "--torch",
+    default="",
+    metavar="RELEASE",
+    help="Another minor release of torch to build against, such as 2.14.",
+)
 @click.pass_context
-def _update(context: click.Context, project: Path, check: bool) -> None:
+def _update(context: click.Context, project: Path, check: bool, torch: str) -> None:
     """Bring PROJECT up to this Outback, and keep its author's edits."""
-    state = updating.state(project)
+    state = updating.state(project, torch)
     if check or not state.behind:
         _say_how_it_stands(state)
         context.exit(1 if state.behind or state.conflicts else 0)
-    changes = updating.update(project)
+    changes = updating.update(project, torch)
     for what, paths in (
         ("added", changes.added),
         ("merged", changes.merged),

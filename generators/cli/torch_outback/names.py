@@ -5,6 +5,7 @@ A test holds both to the same words.
 
 import functools
 import re
+from pathlib import Path
 
 from . import toolkit
 
@@ -40,6 +41,20 @@ def problem(name: str) -> str:
     return ""
 
 
+def package_problem(name: str) -> str:
+    """Why a project for the device `name` cannot be made; "" when it can. Whoever publishes the
+    package may call its device so: only `outback new` asks."""
+    if name not in _published():
+        return ""
+    return f"there is a package torch_{name} of others', which a project of that name would hide"
+
+
+@functools.cache
+def _published() -> set[str]:
+    lines = Path(__file__).with_name("published_packages.txt").read_text(encoding="utf-8")
+    return {name for line in lines.splitlines() if line[:1] != "#" for name in line.split()}
+
+
 def refusal(name: str) -> str:
     """As the registration refuses `name`, which is no device's name."""
     return f'"{name}" cannot be a device\'s name: {problem(name)}'
@@ -55,7 +70,7 @@ def suggestion(name: str) -> str:
     """A name like `name` that can be a device's."""
     letters = _letters(name)
     for candidate in (letters, f"my_{letters}"):
-        if not problem(candidate):
+        if not problem(candidate) and not package_problem(candidate):
             return candidate
     return "acme"
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from . import answers, template, toolkit, writing
+from . import answers, names, template, toolkit, writing
 from .answers import Answers
 from .refused import Refused
 
@@ -12,6 +12,8 @@ PRISTINE = Path(".outback/template")  # the files as they were made, which `outb
 def create(folder: Path, wanted: Answers) -> Answers:
     """Makes the project, whole or not at all. Raises Refused."""
     wanted.check()
+    if why := names.package_problem(wanted.name):
+        raise Refused(f"{why}. Try: outback new {names.suggestion(wanted.name)}")
     made = wanted.completed()
     files = {}
     for path, text in template.render(toolkit.template(), made).items():

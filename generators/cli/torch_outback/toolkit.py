@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-NEWEST_TORCH = "2.15"  # that a backend can be built against
+OLDEST_TORCH, NEWEST_TORCH = "2.11", "2.15"  # that a backend can be built against
 _PACKAGE = Path(__file__).resolve().parent
 
 
@@ -35,6 +35,16 @@ def template() -> Path:
 def version() -> str:
     text = (tree() / "CMakeLists.txt").read_text(encoding="utf-8")
     return re.search(r"project\(Outback VERSION ([0-9.]+)", text).group(1)
+
+
+def supports(torch: str) -> bool:
+    """Whether a backend can be built against this minor release, "2.13"."""
+    if re.fullmatch(r"[0-9]{1,4}\.[0-9]{1,4}", torch) is None:
+        return False
+    oldest, asked, newest = (
+        tuple(map(int, release.split("."))) for release in (OLDEST_TORCH, torch, NEWEST_TORCH)
+    )
+    return oldest <= asked <= newest
 
 
 def minor_version() -> str:

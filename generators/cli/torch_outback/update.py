@@ -39,9 +39,9 @@ class State:
     conflicts: list[str]  # they have the marks of an update's conflicts in them
 
 
-def state(project: Path) -> State:
-    """Raises Refused."""
-    was, now = _was_and_now(project)[1:]
+def state(project: Path, torch: str = "") -> State:
+    """For the project's torch, or another one. Raises Refused."""
+    was, now = _was_and_now(project, torch)[1:]
     paths = sorted(was.keys() | now.keys())
     return State(
         [path for path in paths if was.get(path) != now.get(path)],
@@ -49,11 +49,11 @@ def state(project: Path) -> State:
     )
 
 
-def update(project: Path) -> Changes:
-    """Writes the merged files into `project`. Raises Refused or OSError, and has changed nothing
-    then.
+def update(project: Path, torch: str = "") -> Changes:
+    """Writes the merged files into `project`, for its torch or another one. Raises Refused or
+    OSError, and has changed nothing then.
     """
-    made, was, now = _was_and_now(project)
+    made, was, now = _was_and_now(project, torch)
     if shutil.which("git") is None:
         raise Refused("outback update merges with git, and there is no git on the PATH")
     changes = Changes()
@@ -86,9 +86,11 @@ def update(project: Path) -> Changes:
     return changes
 
 
-def _was_and_now(project: Path) -> tuple[answers.Answers, dict[str, str], dict[str, str]]:
+def _was_and_now(
+    project: Path, torch: str
+) -> tuple[answers.Answers, dict[str, str], dict[str, str]]:
     """The answers, with this Outback's release; the files as they were made, and would be now."""
-    given = answers.load(project)
+    given = answers.load(project, torch)
     pristine = project / new.PRISTINE
     if not pristine.is_dir():
         raise Refused(

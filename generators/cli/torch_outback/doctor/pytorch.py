@@ -13,7 +13,7 @@ from .finding import NOTE, PROBLEM, Finding, one_line
 from .installed import Installed
 
 _SECTION = "torch"
-_OLDEST = (2, 11)
+_OLDEST = tuple(map(int, toolkit.OLDEST_TORCH.split(".")))
 _OWN = ("reading torch", "torch.cuda.", "torch.xpu.")  # what its probe does before any backend
 
 

@@ -33,7 +33,8 @@ extern "C" int outback_doctor() {{ int x[] = {{1}}; return twice(std::span<int>(
 
 
 def findings(has_backend: bool) -> Iterator[Finding]:
-    """Where a backend is installed already, nothing has to be compiled for it."""
+    """Where a backend is installed already, nothing has to be compiled for it; but torch.compile
+    needs a compiler."""
     bad = NOTE if has_backend else PROBLEM
     yield from _compiler(bad)
     yield _cmake(bad)
@@ -53,7 +54,7 @@ def _compiler(bad: str) -> Iterator[Finding]:
     command = named or [next(filter(shutil.which, _COMPILERS), "")]
     program = shutil.which(command[0]) if command[0] else None
     if program is None:
-        yield _no_compiler(command[0], bad)
+        yield _no_compiler(command[0])
         return
     said = _ran([program, *command[1:], "--version"], subprocess.DEVNULL).text
     version = one_line(said.splitlines()[0]) if said else "it does not tell its version"
@@ -81,13 +82,14 @@ def _compiler(bad: str) -> Iterator[Finding]:
     yield Finding(_SECTION, "compiler", f"{version}, {program}: makes a C++20 library")
 
 
-def _no_compiler(named: str, bad: str) -> Finding:
+def _no_compiler(named: str) -> Finding:
+    """A problem also where a backend is installed: torch.compile makes C++ of a program."""
     if named:
         text = f"CXX names {named}, which is not on the PATH"
         advice = "name an installed compiler, or unset CXX"
-        return Finding(_SECTION, "compiler", text, bad, advice, "unset CXX")
-    text = "there is none: without a C++ compiler no backend can be built"
-    return Finding(_SECTION, "compiler", text, bad, "install gcc 12 or newer", _apt("g++"))
+        return Finding(_SECTION, "compiler", text, PROBLEM, advice, "unset CXX")
+    text = "there is none: without a C++ compiler no backend can be built, and torch.compile fails"
+    return Finding(_SECTION, "compiler", text, PROBLEM, "install gcc 12 or newer", _apt("g++"))
 
 
 def _of_a_failure(why: str) -> tuple[str, str]:
