@@ -4,6 +4,7 @@
 #include <c10/util/Exception.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <atomic>
 #include <set>
 
@@ -36,6 +37,11 @@ class counting_runtime : public host::host_runtime {
     streams.insert(stream);
   }
 
+  void* host_alloc(size_t size) {
+    largest_pinned = std::max(largest_pinned.load(), size);
+    return host_runtime::host_alloc(size);
+  }
+
   void event_record(int32_t device, outback_event event, outback_stream stream) {
     if (events_fail) throw device_lost("the device fell off the bus");
     host_runtime::event_record(device, event, stream);
@@ -45,6 +51,7 @@ class counting_runtime : public host::host_runtime {
   std::atomic<size_t> into_device{0};
   std::atomic<size_t> out_of_device{0};
   std::atomic<size_t> pageable{0};
+  std::atomic<size_t> largest_pinned{0};
   std::set<outback_stream> streams;
 };
 
@@ -79,6 +86,7 @@ class FallbackTest : public ::testing::Test {
   static traffic of(Call call) {
     core::synchronize_device(0);
     runtime().into_device = runtime().out_of_device = runtime().pageable = 0;
+    runtime().largest_pinned = 0;
     runtime().streams.clear();
     call();
     core::synchronize_device(0);
@@ -180,12 +188,73 @@ TEST_F(FallbackTest, ResultsThatBeginEmptyLeaveWhatLiesBetween) {
   EXPECT_EQ(base[12].item<float>(), 3);
 }
 
-TEST_F(FallbackTest, AFewBytesOfALargeStorageAreNotWorthPinning) {
+TEST_F(FallbackTest, AStageHasWhatTheTensorsSpan) {
+  for (const int64_t count : {int64_t{1} << 18, int64_t{1} << 20}) {
+    const at::Tensor all = numbers(count);
+    EXPECT_EQ(of([&] { EXPECT_EQ(all[1000].item<float>(), 1000); }), (traffic{sizeof(float), 0}));
+    EXPECT_EQ(of([&] { at::add(all.narrow(0, 1000, 5), all.narrow(0, 1010, 5)); }),
+              (traffic{10 * sizeof(float), 5 * sizeof(float)}));
+    EXPECT_EQ(of([&] { all.narrow(0, 1000, 5).sub_(1); }),
+              (traffic{5 * sizeof(float), 5 * sizeof(float)}));
+    EXPECT_EQ(runtime().pageable, 0U);
+    EXPECT_LE(runtime().largest_pinned, 128U) << "15 floats, from a multiple of 64 bytes on";
+    EXPECT_EQ(all[1003].item<float>(), 1002);
+    EXPECT_EQ(all[999].item<float>(), 999);
+    EXPECT_EQ(all[1005].item<float>(), 1005);
+  }
+}
+
+TEST_F(FallbackTest, TensorsFarApartAreNotWorthPinning) {
   const at::Tensor all = numbers(1 << 20);
-  EXPECT_EQ(of([&] { EXPECT_EQ(all[1000].item<float>(), 1000); }), (traffic{sizeof(float), 0}));
-  EXPECT_EQ(runtime().pageable, sizeof(float));
+  of([&] { at::add(all.narrow(0, 3, 5), all.narrow(0, (1 << 20) - 5, 5)); });
+  EXPECT_EQ(runtime().pageable, 10 * sizeof(float));
   of([&] { at::abs(all); });
   EXPECT_EQ(runtime().pageable, 0U);
+}
+
+TEST_F(FallbackTest, ElementsOfAnySizeAreWhereTheyWere) {
+  const at::Tensor all = numbers(n);
+  const at::Tensor byte = all.view(at::kByte).narrow(0, 1001, 3);
+  EXPECT_TRUE(at::equal(at::add(byte, 1).cpu(), at::add(byte.cpu(), 1)));
+  const at::Tensor pairs = at::view_as_complex(all.view({n / 2, 2})).narrow(0, 101, 3);
+  EXPECT_TRUE(at::equal(at::abs(pairs).cpu(), at::abs(pairs.cpu())));
+  EXPECT_EQ(at::add(pairs, all.narrow(0, 7, 3)).cpu()[1].item<c10::complex<float>>().real(), 212);
+}
+
+TEST_F(FallbackTest, AResultGrowsBeyondItsStageAndNotItsStorage) {
+  for (const int64_t elements : {4, 0}) {
+    const at::Tensor base = numbers(n).clone();
+    const void* const memory = base.data_ptr();
+    at::Tensor out = base.narrow(0, 500, elements);
+    at::add_out(out, numbers(10), 1);
+    EXPECT_EQ(out.storage_offset(), 500);
+    EXPECT_EQ(out[9].item<float>(), 10);
+    EXPECT_EQ(base[509].item<float>(), 10) << "the result is still a view";
+    EXPECT_EQ(base[499].item<float>(), 499);
+    EXPECT_EQ(base[510].item<float>(), 510);
+    EXPECT_EQ(base.data_ptr(), memory);
+    EXPECT_EQ(base.storage().nbytes(), bytes);
+  }
+}
+
+TEST_F(FallbackTest, AResultGrowsBeyondItsStorage) {
+  const at::Tensor base = numbers(n).clone();
+  at::Tensor out = base.narrow(0, n - 4, 4);
+  at::add_out(out, numbers(10), 1);
+  EXPECT_EQ(out.storage_offset(), n - 4);
+  EXPECT_EQ(out[9].item<float>(), 10);
+  EXPECT_EQ(base[0].item<float>(), 0);
+  EXPECT_EQ(base[n - 5].item<float>(), n - 5);
+  EXPECT_EQ(base[n - 1].item<float>(), 4);
+}
+
+TEST_F(FallbackTest, ATensorThatIsTurnedStaysWhereItIs) {
+  const at::Tensor all = numbers(n);
+  at::Tensor part = all.narrow(0, 500, 6).view({2, 3});
+  EXPECT_EQ(part.transpose_(0, 1).storage_offset(), 500);
+  EXPECT_TRUE(at::equal(at::neg(part).cpu(), at::neg(part.cpu())));
+  part.squeeze_();
+  EXPECT_EQ(part.storage_offset(), 500);
 }
 
 TEST_F(FallbackTest, AnEventThatFailsWhenAStageIsFreedIsNoAbort) {

@@ -6,13 +6,13 @@
 #include <optional>
 
 #include "backend_template/core/captures/capture.h"
+#include "backend_template/core/devices/host_failure.h"
 #include "backend_template/core/devices/lazy_start.h"
 #include "backend_template/core/operators/call_notes.h"
 #include "backend_template/core/runtime/format.h"
 #include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/runtime/torch_version.h"
-#include "backend_template/core/streams/host_failure.h"
 #include "backend_template/core/streams/stream_pool.h"
 #include "backend_template/core/streams/twin_stream.h"
 #include "backend_template/core/timeline/timeline.h"
@@ -155,6 +155,10 @@ void drain(c10::DeviceIndex device) {
                                             : streams.pool[id - 1].load(std::memory_order_acquire);
   if (C10_UNLIKELY(!state->idle())) wait_for(*state, make_stream(device, id));
   note_in_place(device, id);
+}
+
+void refuse_wait_in_capture(c10::DeviceIndex device) {
+  if (any_capture(device)) refuse_if_captured(current_stream(device));
 }
 
 bool query_stream(const c10::Stream& stream) {

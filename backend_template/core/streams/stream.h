@@ -102,6 +102,10 @@ void synchronize_stream(const c10::Stream& stream);
 /// negative index means the current device.
 void synchronize_device(c10::DeviceIndex device);
 
+/// Throws what `drain` throws for a capture, which it breaks off, and does not wait. For work that
+/// would be in vain, since a `drain` follows it.
+void refuse_wait_in_capture(c10::DeviceIndex device);
+
 /// Returns true if the work of all streams of `device` that torch knows is done. Does not wait.
 /// Asks the runtime for one stream after another. Throws what `query_stream` throws.
 bool query_device(c10::DeviceIndex device);

@@ -26,9 +26,10 @@ bool is_same(const c10::Storage& a, const c10::Storage& b) {
   return a.unsafeGetStorageImpl() == b.unsafeGetStorageImpl();
 }
 
-bool same_geometry(const c10::TensorImpl& a, const c10::TensorImpl& b) {
-  return a.storage_offset() == b.storage_offset() && a.sizes() == b.sizes() &&
-         a.strides() == b.strides();
+// `alias` begins `shift` elements into the storage of `source`.
+bool same_geometry(const c10::TensorImpl& source, const c10::TensorImpl& alias, int64_t shift) {
+  return source.storage_offset() == alias.storage_offset() + shift &&
+         source.sizes() == alias.sizes() && source.strides() == alias.strides();
 }
 
 // A copy from another quantized tensor brings its scale along.
@@ -169,7 +170,12 @@ size_t kernel_call::lend_storage(const c10::Storage& storage, access how) {
   return storages_.size() - 1;
 }
 
+// The wait that follows would be refused in a capture: so that nothing of it is in the graph, and
+// no memory is taken, this is.
 void kernel_call::fill_stages() {
+  for (const storage_loan& loan : storages_) {
+    if (loan.staged) core::refuse_wait_in_capture(loan.source.device().index());
+  }
   for (const tensor_loan& loan : tensors_) {
     storage_loan* const lent = loan_of(loan);
     if (lent == nullptr || !lent->staged) continue;
@@ -181,6 +187,17 @@ void kernel_call::fill_stages() {
     loan.staged->fill(alias);
     loan.data = alias.data();
   }
+  for (const tensor_loan& loan : tensors_) {
+    c10::TensorImpl& alias = *loan.alias.unsafeGetTensorImpl();
+    const int64_t shift = shift_of(alias, loan_of(loan));
+    if (shift != 0) tensor_fields::set_offset(alias, alias.storage_offset() - shift);
+  }
+}
+
+// How many elements of `alias` the storage has before its stage, `lent`'s, begins. 0 for null.
+int64_t kernel_call::shift_of(const c10::TensorImpl& alias, const storage_loan* lent) {
+  if (C10_LIKELY(lent == nullptr || !lent->staged)) return 0;
+  return static_cast<int64_t>(lent->staged->begin() / alias.itemsize());
 }
 
 // A factory such as arange has no tensor to lend, and yet its result is copied to the device.
@@ -269,10 +286,13 @@ kernel_call::storage_loan* kernel_call::loan_of(const tensor_loan& loan) {
 
 void kernel_call::finish_storage(storage_loan& loan) {
   c10::StorageImpl& alias = *loan.alias.unsafeGetStorageImpl();
-  if (C10_UNLIKELY(alias.data() != loan.data)) {
+  if (C10_UNLIKELY(loan.staged != nullptr)) {
+    if (alias.data() == loan.data || loan.staged->has_room_for(alias)) {
+      return loan.staged->write_back(alias);
+    }
     replace_memory(loan);
-  } else if (C10_UNLIKELY(loan.staged != nullptr)) {
-    loan.staged->write_back(alias);
+  } else if (C10_UNLIKELY(alias.data() != loan.data)) {
+    replace_memory(loan);
   }
   if (C10_UNLIKELY(alias.nbytes() != loan.source.nbytes())) {
     loan.source.set_nbytes(alias.nbytes());
@@ -307,8 +327,9 @@ void kernel_call::finish_tensor(const tensor_loan& loan) {
     source.set_storage_keep_dtype(lent->source);
   }
   const bool is_nested = alias.key_set().has(c10::DispatchKey::NestedTensor);
-  if (C10_UNLIKELY(!is_nested && !same_geometry(source, alias))) {
-    source.set_sizes_and_strides(alias.sizes(), alias.strides(), alias.storage_offset());
+  const int64_t shift = shift_of(alias, lent);
+  if (C10_UNLIKELY(!is_nested && !same_geometry(source, alias, shift))) {
+    source.set_sizes_and_strides(alias.sizes(), alias.strides(), alias.storage_offset() + shift);
   }
   if (C10_UNLIKELY(alias.key_set().has(c10::DispatchKey::Quantized))) take_quantizer(alias, source);
   take_names(alias, source);
@@ -335,7 +356,10 @@ at::Tensor kernel_call::take_back(at::Tensor result) {
     for (const tensor_loan& loan : tensors_) {
       const c10::TensorImpl& source = *loan.source.unsafeGetTensorImpl();
       if (source.has_storage() && is_same(source.unsafe_storage(), lent->source)) {
-        return as_view_of(*impl, source);
+        at::Tensor view = as_view_of(*impl, source);
+        tensor_fields::set_offset(*view.unsafeGetTensorImpl(),
+                                  impl->storage_offset() + shift_of(*impl, lent));
+        return view;
       }
     }
   }

@@ -13,9 +13,9 @@
 // Where the target reaches the device's memory, what it lends are aliases, and nothing is copied:
 // the kernel runs in place. Each alias owns the memory that it lies over, so a kernel may keep it,
 // and results may lie over it. For memory apart the kernel runs over copies: each storage gets one
-// stage (copies/), whichever of its views take part. If the kernel throws, the tensors that were
-// lent keep their sizes, strides and storages; only bytes that the kernel wrote in place are
-// changed.
+// stage (copies/), which has what the views that take part span. If the kernel throws, the tensors
+// that were lent keep their sizes, strides and storages; only bytes that the kernel wrote in place
+// are changed.
 #pragma once
 
 #include <ATen/core/Generator.h>
@@ -164,6 +164,7 @@ class kernel_call {
   size_t lend_storage(const c10::Storage& storage, access how);  // its place among storages_
   storage_loan* loan_of(const c10::TensorImpl& alias);
   storage_loan* loan_of(const tensor_loan& loan);
+  static int64_t shift_of(const c10::TensorImpl& alias, const storage_loan* lent);
   bool makes_copies() const;
   void add_place(c10::AcceleratorError& error, const operator_text& op) const;
   void fill_stages();

@@ -32,6 +32,11 @@ struct tensor_fields : c10::TensorImpl {
     copy_generic_tensor_metadata(&from, &to);
   }
 
+  /// In elements.
+  static void set_offset(c10::TensorImpl& tensor, int64_t offset) {
+    tensor.*(&tensor_fields::storage_offset_) = offset;
+  }
+
   static void set_storage(c10::TensorImpl& tensor, c10::Storage storage) {
     tensor.*(&tensor_fields::storage_) = std::move(storage);
   }

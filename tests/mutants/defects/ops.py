@@ -65,6 +65,14 @@ MUTANTS = (
         "test_a_kernel_may_keep_what_a_replay_lent_it",
     ),
     Mutant(
+        name="what_is_written_to_a_part_goes_to_the_front",
+        breaks="An operator over copies that writes a view writes to the beginning of its storage.",
+        file="backend_template/ops/copies/stage.cpp",
+        old="  written_.add({bytes.begin + begin_, bytes.end + begin_});\n",
+        new="  written_.add(bytes);\n",
+        found_by="FallbackTest.CopiesOnlyWhatAViewCovers",
+    ),
+    Mutant(
         name="the_last_element_is_not_staged",
         breaks="An operator over copies neither reads nor writes the last element of a view.",
         file="backend_template/ops/copies/byte_ranges.cpp",
