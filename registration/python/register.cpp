@@ -57,6 +57,7 @@ void publish(py::module_& module, const backend_options& options) {
   if (options.storage_methods) python::add_storage_methods(options.name);
   python::add_dlpack_methods();
   python::part("printing").attr("teach")();
+  python::part("pickling").attr("teach")();
   python::part("autograd").attr("teach")();
   python::part("reducers").attr("register")();
   python::part("loading").attr("register")();
@@ -91,8 +92,8 @@ void register_in_python(py::module_& module, const backend_options& options) {
   python::define_device_module(module);
   python::define_normalization(module);
   // Executes the sources, which publish nothing by themselves.
-  for (const char* later :
-       {"printing", "autograd", "reducers", "loading", "data_parallel", "compilers", "distributed"}) {
+  for (const char* later : {"printing", "pickling", "autograd", "reducers", "loading",
+                            "data_parallel", "compilers", "distributed"}) {
     python::part(later);
   }
   // With the GIL: no other thread of Python's sees a backend that is not whole, and the thread that

@@ -175,13 +175,100 @@ def test_parameters_and_attributes_are_kept(requires_grad):
     assert isinstance(y, torch.nn.Parameter) and y.requires_grad == requires_grad and same(x, y)
 
 
-@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr])
-def test_sparse_tensors_are_kept(layout):
-    x = VALUES.acme().to_sparse(layout=layout)
-    y = torch.load(saved(x))
-    assert y.layout == layout and y.device == x.device
-    assert torch.equal(y.to_dense().cpu(), VALUES)
-    assert torch.load(saved(x), map_location="cpu").device.type == "cpu"
+SPARSE = {
+    torch.sparse_coo: {},
+    torch.sparse_csr: {},
+    torch.sparse_csc: {},
+    torch.sparse_bsr: {"blocksize": (1, 2)},
+    torch.sparse_bsc: {"blocksize": (1, 2)},
+}
+every_layout = pytest.mark.parametrize("layout", SPARSE, ids=str)
+
+
+def sparse(layout, requires_grad=False) -> torch.Tensor:
+    x = VALUES.acme().to_sparse(layout=layout, **SPARSE[layout])
+    return x.requires_grad_(requires_grad)
+
+
+@every_layout
+@pytest.mark.parametrize("zipped", [True, False], ids=["zip", "legacy"])
+@pytest.mark.parametrize("weights_only", [True, False])
+@pytest.mark.parametrize("requires_grad", [True, False])
+def test_sparse_tensors_are_kept(layout, zipped, weights_only, requires_grad):
+    x = sparse(layout, requires_grad=requires_grad)
+    file = saved([x, x], _use_new_zipfile_serialization=zipped)
+    for where in (None, "cpu"):
+        file.seek(0)
+        y, again = torch.load(file, weights_only=weights_only, map_location=where)
+        assert y is again and y.layout == layout and y.requires_grad == requires_grad
+        assert y.is_leaf and y.device == torch.device(where or x.device)
+        assert torch.equal(y.detach().to_dense().cpu(), VALUES)
+
+
+@every_layout
+def test_sparse_tensors_are_pickled_and_copied(layout):
+    x = sparse(layout)
+    for y in (pickle.loads(pickle.dumps(x)), copy.deepcopy(x)):
+        assert y.layout == layout and y.device == x.device
+        assert torch.equal(y.to_dense().cpu(), VALUES)
+
+
+def test_a_sparse_tensor_stays_coalesced_or_not():
+    for x in (sparse(torch.sparse_coo), sparse(torch.sparse_coo).coalesce()):
+        assert torch.load(saved(x)).is_coalesced() == x.is_coalesced()
+
+
+class Sparse(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(sparse(torch.sparse_coo))
+        self.weight.label = "kept"
+        self.register_buffer("mask", sparse(torch.sparse_csr))
+
+
+@pytest.mark.parametrize("zipped", [True, False], ids=["zip", "legacy"])
+@pytest.mark.filterwarnings("ignore:Couldn't retrieve source code")
+def test_a_module_of_sparse_tensors_comes_back(zipped):
+    module = Sparse()
+    for value in (module, module.state_dict()):
+        file = saved(value, _use_new_zipfile_serialization=zipped)
+        back = torch.load(file, weights_only=False)
+        members = back.state_dict() if isinstance(back, torch.nn.Module) else back
+        for name, x in module.state_dict().items():
+            assert members[name].device == x.device
+            assert torch.equal(members[name].to_dense().cpu(), x.to_dense().cpu())
+        if back is not members:
+            assert isinstance(back.weight, torch.nn.Parameter) and back.weight.label == "kept"
+
+
+# As Outback's files were before: a tensor of the CPU, and the device that it goes to.
+def test_a_file_with_a_copy_on_the_cpu_is_still_read():
+    class Written:
+        def __reduce__(self):
+            arguments = sparse(torch.sparse_coo).cpu(), torch.float32, "acme:0", True
+            return torch._utils._rebuild_device_tensor_from_cpu_tensor, arguments
+
+    y = torch.load(saved(Written()))
+    assert y.is_sparse and str(y.device) == "acme:0" and y.requires_grad
+    assert torch.equal(y.detach().to_dense().cpu(), VALUES)
+
+
+@pytest.mark.parametrize("zipped", [True, False], ids=["zip", "legacy"])
+def test_sparse_tensors_are_read_without_the_backend(run_python, tmp_path, zipped):
+    path = tmp_path / "x.pt"
+    values = {str(layout): sparse(layout, requires_grad=True) for layout in SPARSE}
+    torch.save(values, path, _use_new_zipfile_serialization=zipped)
+    run_python(
+        f"""
+        import warnings
+        import torch
+        warnings.simplefilter("ignore")
+        for name, x in torch.load({str(path)!r}, map_location="cpu").items():
+            assert str(x.layout) == name and x.requires_grad and x.device.type == "cpu"
+            assert x.detach().to_dense().sum().item() == 66
+        """,
+        TORCH_DEVICE_BACKEND_AUTOLOAD="0",
+    )
 
 
 def test_a_checkpoint_without_the_backend_says_so(run_python, tmp_path):
