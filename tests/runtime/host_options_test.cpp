@@ -18,9 +18,9 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr const char* variables[] = {"OUTBACK_HOST_DEVICES", "OUTBACK_HOST_MEMORY",
+constexpr const char* variables[] = {"OUTBACK_HOST_DEVICES",     "OUTBACK_HOST_MEMORY",
                                      "OUTBACK_HOST_ADDRESSABLE", "OUTBACK_HOST_PROTECTED",
-                                     "OUTBACK_HOST_ADVERSARIAL"};
+                                     "OUTBACK_HOST_ADVERSARIAL", "OUTBACK_HOST_FAIL_WORK"};
 
 class HostOptionsTest : public testing::Test {
  protected:
@@ -110,6 +110,12 @@ TEST_F(HostOptionsTest, Adversarial) {
                 AllOf(HasSubstr(std::string("OUTBACK_HOST_ADVERSARIAL=") + value),
                       HasSubstr("a number from 0")));
   }
+}
+
+TEST_F(HostOptionsTest, FailWork) {
+  EXPECT_EQ(options_from_environment().fail_work, 0u);
+  EXPECT_EQ(with("OUTBACK_HOST_FAIL_WORK", "3").fail_work, 3u);
+  EXPECT_THAT(refusal("OUTBACK_HOST_FAIL_WORK", "-1"), HasSubstr("OUTBACK_HOST_FAIL_WORK=-1"));
 }
 
 TEST_F(HostOptionsTest, TheDefaultMemoryIsAnEqualShare) {

@@ -2,15 +2,26 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "outback/runtime_error.hpp"
 
 namespace outback::host {
 
-device::device(int32_t index, uint64_t memory_size, uint64_t adversarial)
+namespace {
+
+bool has_told(const stream& of) {
+  return of.failure() == nullptr || !of.failure()->is_kept();
+}
+
+}  // namespace
+
+device::device(int32_t index, uint64_t memory_size, uint64_t adversarial,
+               std::shared_ptr<failing_work> failing)
     : index_(index),
       memory_size_(memory_size),
       adversarial_(adversarial),
+      failing_(std::move(failing)),
       default_stream_(new_stream(0)) {}
 
 device::~device() {
@@ -20,7 +31,8 @@ device::~device() {
   try {
     sync();
   } catch (const runtime_error&) {  // NOLINT(bugprone-empty-catch)
-    // In a forked child the streams' threads do not exist, so there is nothing to wait for.
+    // In a forked child the streams' threads do not exist, so there is nothing to wait for. What
+    // has failed late is nobody's any more.
   }
   default_stream_->close();
   for (const auto& s : streams_) s->queue().close();
@@ -32,7 +44,9 @@ void device::reserve(uint64_t size) {
 }
 
 std::shared_ptr<stream> device::new_stream(int32_t priority) {
-  stream_options options = {.priority = std::clamp(priority, greatest_priority, least_priority)};
+  stream_options options = {.priority = std::clamp(priority, greatest_priority, least_priority),
+                            .adversary = std::nullopt,
+                            .failing = failing_};
   if (adversarial_ != 0) {
     // A sequence of its own for each stream of each device.
     options.adversary.emplace(adversarial_, (uint64_t(index_) << 32) + streams_made_++);
@@ -83,7 +97,7 @@ void device::destroy_stream(stream* given) {
   // A capture whose stream is gone can never be joined, so it breaks now.
   queue->abandon_capture();
   // `sync` has to wait for this work too. The list lets go of the queue once it is idle.
-  if (!queue->idle()) destroyed_.push_back(queue);
+  if (!queue->idle() || !has_told(*queue)) destroyed_.push_back(queue);
   queue->close();
 }
 
@@ -96,19 +110,22 @@ void device::sync() {
     forget_finished();
     all = destroyed_;
     for (const auto& s : streams_) {
-      if (!s->queue().idle()) all.push_back(s->queue().shared_from_this());
+      const stream& queue = s->queue();
+      if (!queue.idle() || !has_told(queue)) all.push_back(s->queue().shared_from_this());
     }
   }
   // All streams are asked before the first is waited for, so that a refused call has waited for
   // nothing.
   default_stream_->refuse_in_capture("waiting for its device");
   for (const auto& s : all) s->refuse_in_capture("waiting for its device");
-  default_stream_->sync();
-  for (const auto& s : all) s->sync();
+  default_stream_->sync_untold();
+  for (const auto& s : all) s->sync_untold();
+  default_stream_->tell_failure();
+  for (const auto& s : all) s->tell_failure();
 }
 
 void device::forget_finished() {
-  std::erase_if(destroyed_, [](const auto& s) { return s->idle(); });
+  std::erase_if(destroyed_, [](const auto& s) { return s->idle() && has_told(*s); });
 }
 
 }  // namespace outback::host

@@ -24,9 +24,10 @@ inline constexpr int32_t least_priority = 1, greatest_priority = -1;
 /// returned.
 class device {
  public:
-  /// `memory_size` is the budget in bytes, `adversarial` the seed of host_options. Starts no
-  /// thread.
-  device(int32_t index, uint64_t memory_size, uint64_t adversarial = 0);
+  /// `memory_size` is the budget in bytes, `adversarial` the seed of host_options; `failing` picks
+  /// the piece of work that fails, and is null if none does. Starts no thread.
+  device(int32_t index, uint64_t memory_size, uint64_t adversarial = 0,
+         std::shared_ptr<failing_work> failing = nullptr);
   /// Ends captures and waits for the work of all streams. In a forked child it does not wait,
   /// because the streams' threads are not there.
   ~device();
@@ -62,7 +63,7 @@ class device {
   void destroy_stream(stream* given);
   /// Waits for the work of all streams, destroyed ones included. If a stream is in a capture,
   /// breaks that capture and throws outback::invalid_argument without waiting. Also throws what
-  /// `stream::sync` throws in a forked child.
+  /// `stream::sync` throws in a forked child, and one late failure once all work is done.
   void sync();
 
   /// The processor time of the threads of all its streams.
@@ -77,6 +78,7 @@ class device {
   const int32_t index_;
   const uint64_t memory_size_;
   const uint64_t adversarial_;
+  const std::shared_ptr<failing_work> failing_;
   uint64_t streams_made_ = 0;
   memory_budget budget_;
   std::atomic<bool> active_{false};

@@ -17,6 +17,7 @@ mark::mark(std::unique_ptr<const capture::place> place)
 void mark::complete() noexcept {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   time_ = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+  failed_before_ = failure_ != nullptr && failure_->is_kept();
   // Releases time_, and with it all that the stream's work wrote.
   done_.store(1, std::memory_order_release);
   done_.notify_all();
@@ -58,6 +59,7 @@ void event::record(stream& where) {
     // The mark is the event's only after the stream has taken it. If enqueueing throws, the event
     // keeps its old meaning.
     fresh = std::make_shared<mark>();
+    fresh->watch(where.failure());
     if (!where.try_run([&] { fresh->complete(); }, no_work)) {
       where.enqueue_uncaptured([fresh] { fresh->complete(); }, "recording an event", nullptr,
                                runner::a_waiter_too, no_work);
@@ -102,12 +104,18 @@ void event::wait(stream& waiting) const {
 bool event::query() const {
   if (shared_) return shared_->done(shared_->last());
   const auto now = uncaptured("asking for");
-  return now == nullptr || now->completed();
+  if (now == nullptr) return true;
+  if (!now->completed()) return false;
+  now->tell_failure();
+  return true;
 }
 
 void event::sync() const {
   if (shared_) return shared_->wait(shared_->last());
-  if (const auto now = uncaptured("waiting for")) now->wait();
+  const auto now = uncaptured("waiting for");
+  if (now == nullptr) return;
+  now->wait();
+  now->tell_failure();
 }
 
 std::optional<int64_t> event::elapsed(const event& from, const event& to) {

@@ -35,6 +35,14 @@ class mark {
   void wait() const;
   /// Throws what `wait` would throw, without waiting.
   void check_reachable() const;
+  /// Lets the mark know what fails late on the stream that will complete it. Null is nothing. Call
+  /// it before the mark is given to the stream.
+  void watch(std::shared_ptr<late_failure> failure) { failure_ = std::move(failure); }
+  /// Throws what had failed late on the stream before it reached the mark, unless it was told.
+  /// After the mark is completed.
+  void tell_failure() const {
+    if (failed_before_) failure_->tell();
+  }
   /// The place in a capture; null for an ordinary mark. It lives as long as the mark.
   const capture::place* place() const noexcept { return place_.get(); }
   /// When the mark was completed, in nanoseconds of CLOCK_MONOTONIC. Meaningful only once
@@ -45,6 +53,8 @@ class mark {
   std::atomic<int> done_{0};  // 0 or 1; an int, because a futex waits on 32 bits
   const uint32_t forks_;      // fork_count() when the mark was made
   int64_t time_ = 0;
+  bool failed_before_ = false;
+  std::shared_ptr<late_failure> failure_;
   const std::unique_ptr<const capture::place> place_;
 };
 
@@ -74,9 +84,10 @@ class event {
   /// outback::invalid_argument, and breaks the capture, if `waiting` is in a capture and the event
   /// was recorded outside of it or in another one; throws outback::runtime_error in a forked child.
   void wait(stream& waiting) const;
-  /// Whether what the event stands for is done; true for an event that was never recorded.
+  /// Whether what the event stands for is done; true for an event that was never recorded. Throws
+  /// what has failed late in it, unless it was told.
   bool query() const;
-  /// Blocks the caller until `query` would be true. Throws what `mark::wait` throws.
+  /// Blocks the caller until `query` would be true. Throws that, and what `mark::wait` throws.
   void sync() const;
 
   /// Returns the nanoseconds between two recordings, negative if `to` was reached first, and

@@ -42,6 +42,7 @@ host_options options_from_environment() {
     options.host_addressable = options.addresses_host = false;
   }
   options.adversarial = number_variable("OUTBACK_HOST_ADVERSARIAL").value_or(0);
+  options.fail_work = number_variable("OUTBACK_HOST_FAIL_WORK").value_or(0);
   return options;
 }
 

@@ -33,6 +33,13 @@ struct host_options {
   // The seed decides delays and orders, but not what the system's scheduler makes of them: run a
   // test with several seeds.
   uint64_t adversarial = 0;
+  // A number, or 0 for off: that piece of enqueued work, counted from 1 over all streams of the
+  // runtime, fails when it runs. Copies, fills, kernels, callbacks and launches of graphs count, in
+  // the order in which they are enqueued; what is recorded in a capture does not. A copy or a fill
+  // that fails writes nothing. The slot that enqueued it has returned by then, so the next sync or
+  // query of its stream reports the failure, or device_sync, or a sync or query of an event that
+  // was recorded behind it: one of them, once.
+  uint64_t fail_work = 0;
 };
 
 /// The most devices that a runtime may have. Torch keeps a device index in 8 bits, one of them a
@@ -48,6 +55,7 @@ inline constexpr int32_t max_devices = 64;
 ///   OUTBACK_HOST_ADDRESSABLE  0: neither host_addressable nor addresses_host; 1: both
 ///   OUTBACK_HOST_PROTECTED    1: protected_memory, and neither of the other two; 0: off
 ///   OUTBACK_HOST_ADVERSARIAL  a seed, at most 2^64 - 1; 0: off
+///   OUTBACK_HOST_FAIL_WORK    the number of a piece of work, from 1; 0: off
 ///
 /// Throws outback::invalid_argument with the variable, its value and what it may be.
 host_options options_from_environment();

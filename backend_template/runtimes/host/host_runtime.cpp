@@ -16,8 +16,11 @@ host_runtime::host_runtime(const host_options& options) : options_(options) {
     throw invalid_argument("memory that is protected from the CPU cannot be host-addressable");
   }
   if (options.protected_memory) prepare_protected_addresses();
+  const auto failing =
+      options.fail_work == 0 ? nullptr : std::make_shared<failing_work>(options.fail_work);
   for (int32_t i = 0; i < options.devices; ++i) {
-    devices_.push_back(std::make_unique<device>(i, memory_size_of(options), options.adversarial));
+    devices_.push_back(
+        std::make_unique<device>(i, memory_size_of(options), options.adversarial, failing));
   }
 }
 

@@ -32,6 +32,7 @@
 //              for 0 and at ten more for 1. What runs on the calling thread has that thread's.
 //   Graphs     A launch runs what was captured on one thread, in the order in which it was
 //              enqueued.
+//   Failures   Work never fails, unless host_options::fail_work asks for it.
 //   Adversary  With host_options::adversarial each launch takes another order that the contract
 //              allows.
 #pragma once

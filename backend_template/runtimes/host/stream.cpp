@@ -72,7 +72,7 @@ uint64_t stream::enqueue_uncaptured(std::function<void()> work, const char* what
 uint64_t stream::enqueue_locked(std::function<void()> work, runner by, const work_note& note) {
   // First, because it may throw, and then nothing must be queued.
   if (!has_thread_.load(std::memory_order_relaxed)) start_thread();
-  queue_.push_back({std::move(work), by, note, record_here()});
+  queue_.push_back({std::move(work), by, note, record_here(), is_to_fail(note)});
   pending_.fetch_add(1, std::memory_order_relaxed);
   has_work_.notify_one();
   return ++enqueued_;
@@ -97,6 +97,11 @@ void stream::wait(uint64_t ticket) {
 }
 
 void stream::sync() {
+  sync_untold();
+  tell_failure();
+}
+
+void stream::sync_untold() {
   if (idle()) return;
   check_same_process();
   std::unique_lock lock(mutex_);
@@ -122,7 +127,7 @@ void stream::run_first(std::unique_lock<std::mutex>& lock) {
     const piece first = std::move(queue_.front());
     queue_.pop_front();
     lock.unlock();
-    run_recorded(first.record, first.note, first.work);
+    run_piece(first.record, first.note, first.fails, first.work);
   }  // destroys what the work owned before the lock is taken again
   lock.lock();
   running_ = false;

@@ -24,6 +24,7 @@
 #include "backend_template/runtimes/host/activity_log.hpp"
 #include "backend_template/runtimes/host/busy_clock.hpp"
 #include "backend_template/runtimes/host/capture.hpp"
+#include "backend_template/runtimes/host/late_failure.hpp"
 #include "backend_template/runtimes/host/randomness.hpp"
 #include "outback/runtime.h"
 
@@ -38,6 +39,8 @@ struct stream_options {
   // With a value, no work runs on the calling thread, and the stream's thread sleeps up to 200
   // microseconds before half of its pieces of work.
   std::optional<randomness> adversary = std::nullopt;
+  // Picks the piece of work that fails. Null: none does.
+  std::shared_ptr<failing_work> failing = nullptr;
 };
 
 /// Who runs a piece of work.
@@ -54,7 +57,12 @@ class stream : public std::enable_shared_from_this<stream> {
   /// the records of its work.
   stream(int32_t device, std::shared_ptr<busy_clock> busy, const stream_options& options = {},
          std::shared_ptr<activity_log> log = std::make_shared<activity_log>())
-      : device_(device), options_(options), busy_(std::move(busy)), log_(std::move(log)) {}
+      : device_(device),
+        options_(options),
+        busy_(std::move(busy)),
+        log_(std::move(log)),
+        failure_(options.failing ? std::make_shared<late_failure>(options.failing->number())
+                                 : nullptr) {}
   /// Makes another handle for the queue of `queue`. Of such an object only `queue()` and `device()`
   /// may be used.
   explicit stream(std::shared_ptr<stream> queue)
@@ -78,7 +86,7 @@ class stream : public std::enable_shared_from_this<stream> {
   template <class Work>
   bool try_run(const Work& work, const work_note& note = native_work) {
     if (!idle() || !begin_inline()) return false;
-    run_recorded(record_here(), note, work);
+    run_piece(record_here(), note, is_to_fail(note), work);
     end_inline();
     return true;
   }
@@ -111,15 +119,26 @@ class stream : public std::enable_shared_from_this<stream> {
   /// Blocks the caller until everything that was enqueued before the call has run. In a capture it
   /// breaks the capture and throws outback::invalid_argument; throws outback::runtime_error in a
   /// forked child.
+  /// Throws what has failed late on the stream.
   void sync();
 
   /// Returns `idle()`, except that in a capture it breaks the capture and throws
-  /// outback::invalid_argument.
+  /// outback::invalid_argument. Throws what has failed late on the stream.
   bool query() {
-    if (idle()) return true;
-    refuse_in_capture("asking whether the stream is done");
-    return false;
+    const bool is_done = idle();
+    if (!is_done) refuse_in_capture("asking whether the stream is done");
+    tell_failure();
+    return is_done;
   }
+
+  /// What has failed late on the stream and was not told; null if no work can.
+  const std::shared_ptr<late_failure>& failure() const noexcept { return failure_; }
+  /// Throws what has failed late on the stream, once.
+  void tell_failure() {
+    if (failure_ != nullptr) failure_->tell();
+  }
+  /// Does what `sync` does, and leaves what has failed late to the next call that tells it.
+  void sync_untold();
 
   /// Lets the thread end once the queue is empty. Nothing may be enqueued afterwards; waiting is
   /// still allowed.
@@ -167,7 +186,16 @@ class stream : public std::enable_shared_from_this<stream> {
     runner by;
     work_note note;
     record_place record;
+    bool fails;
   };
+  bool is_to_fail(const work_note& note) const noexcept {
+    return options_.failing != nullptr && options_.failing->picks(note);
+  }
+  template <class Work>
+  void run_piece(const record_place& place, const work_note& note, bool fails, const Work& work) {
+    if (!fails || !is_left_undone(note)) run_recorded(place, note, work);
+    if (fails) failure_->keep(note);
+  }
   static uint64_t next_number() noexcept {
     static constinit std::atomic<uint64_t> last{0};
     return last.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -197,6 +225,7 @@ class stream : public std::enable_shared_from_this<stream> {
   stream_options options_;  // only the thread uses the adversary
   const std::shared_ptr<busy_clock> busy_;
   const std::shared_ptr<activity_log> log_;
+  const std::shared_ptr<late_failure> failure_;
   const uint64_t number_ = next_number();
   const std::shared_ptr<stream> queue_of_;
   std::atomic<uint64_t> pending_{0};     // pieces enqueued or running; written under mutex_
