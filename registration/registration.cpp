@@ -30,6 +30,7 @@
 #include "backend_template/core/memory/host_allocator.h"
 #include "backend_template/core/races/race_finder.h"
 #include "backend_template/core/runtime/runtime.h"
+#include "backend_template/core/streams/launches.h"
 #include "backend_template/ops/copies/policy.h"
 #include "backend_template/ops/registrations.h"
 #include "backend_template/ops/report/variables.h"
@@ -90,6 +91,7 @@ void check_options(const backend_options& options) {
                       " is in amp_dtypes and in unsupported_dtypes");
   }
   core::read_leak_report();
+  core::read_launch_blocking();
   core::read_race_variable();
   ops::read_report_variables();
   // Only for what they throw: the registration calls them again for their results.

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "backend_template/core/devices/device.h"
+#include "backend_template/core/devices/host_failure.h"
 #include "backend_template/core/devices/lazy_start.h"
 #include "backend_template/core/graphs/device_graph.h"
 #include "backend_template/core/interfaces/hooks.h"
@@ -29,7 +30,6 @@
 #include "backend_template/core/memory/device_allocator.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/host_callback.h"
-#include "backend_template/core/streams/host_failure.h"
 #include "backend_template/core/streams/stream.h"
 #include "tests/core/hooked_runtime.h"
 

@@ -153,6 +153,8 @@ def test_an_empty_list_of_devices_hides_all(bare):
         ("LD_PRELOAD", "libfast.so"),
         ("LD_LIBRARY_PATH", "/usr/local/cuda/lib64/stubs"),
         ("OUTBACK_FAULTS", "mem_alloc:1=out_of_memory"),
+        ("OUTBACK_HOST_FAIL_WORK", "3"),
+        ("OUTBACK_LAUNCH_BLOCKING", "1"),
     ],
 )
 def test_what_changes_a_program_behind_its_back_is_a_note(bare, name, value):

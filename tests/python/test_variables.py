@@ -37,6 +37,7 @@ OF_THE_TORCH_HALF = [
     ("OUTBACK_FALLBACK", "sometimes", "=sometimes: expected allow, warn or error"),
     ("OUTBACK_REPORT_LEAKS", "yes", "=yes: expected 0 or 1"),
     ("OUTBACK_FLOAT64", "no", "=no: expected 0 or 1"),
+    ("OUTBACK_LAUNCH_BLOCKING", "on", "=on: expected 0 or 1"),
     ("OUTBACK_SANITIZER", "on", "=on: expected 0 or 1"),
     ("OUTBACK_OPERATORS_STACK", "yes", "=yes: expected 0 or 1"),
 ]
@@ -51,6 +52,7 @@ OF_A_RUNTIME = {
         ("OUTBACK_HOST_ADDRESSABLE", "no", "=no: expected 0 or 1"),
         ("OUTBACK_HOST_PROTECTED", "no", "=no: expected 0 or 1"),
         ("OUTBACK_HOST_ADVERSARIAL", "-1", "=-1: expected a number from 0 to 18446744073709551615"),
+        ("OUTBACK_HOST_FAIL_WORK", "-1", "=-1: expected a number from 0 to 18446744073709551615"),
     ],
     "python_cuda": [
         (name, "lib/x.so", "=lib/x.so: expected a library's absolute path, or its name without")

@@ -9,6 +9,7 @@
 #include "backend_template/core/graphs/recording.h"
 #include "backend_template/core/memory/allocator/routing.h"
 #include "backend_template/core/runtime/runtime.h"
+#include "backend_template/core/streams/launches.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/core/timeline/timeline.h"
 #include "backend_template/core/twin/twin.h"
@@ -192,7 +193,7 @@ void device_graph::replay() {
     if (program_ != nullptr) program_->cancel_launch();
     throw;
   }
-  mark_busy(stream);
+  mark_launched(stream);
 }
 
 void device_graph::reset() {

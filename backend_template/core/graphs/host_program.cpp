@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "backend_template/core/devices/device.h"
+#include "backend_template/core/devices/host_failure.h"
 #include "backend_template/core/memory/allocator/freeing.h"
 #include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/runtime/runtime.h"
-#include "backend_template/core/streams/host_failure.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/core/twin/twin.h"
 
@@ -179,7 +179,7 @@ void host_program::run_node(void* data) noexcept {
   } catch (...) {
     // There is nobody to throw it to: this is a thread of the runtime's.
     program.failed_.store(true, std::memory_order_relaxed);
-    report_host_failure(program.device_, "an operator failed in a graph's replay", handled_text());
+    report_handled(program.device_, "an operator failed in a graph's replay");
   }
 }
 

@@ -19,6 +19,7 @@
 #include "backend_template/core/memory/host_allocator.h"
 #include "backend_template/core/memory/storage.h"
 #include "backend_template/core/runtime/runtime.h"
+#include "backend_template/core/streams/launches.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/core/timeline/timeline.h"
 #include "backend_template/core/twin/twin.h"
@@ -110,7 +111,7 @@ struct hooks final : at::PrivateUse1HooksInterface, kernel_services {
   }
   void mark_busy(const c10::Stream& stream) const override {
     if (is_recording()) launch.enqueued();
-    core::mark_busy(stream);
+    core::mark_launched_quietly(stream);
   }
   c10::DeviceIndex exchange_device(c10::DeviceIndex device) const override {
     return core::exchange_device(device);

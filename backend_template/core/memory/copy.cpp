@@ -14,6 +14,7 @@
 #include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/event.h"
+#include "backend_template/core/streams/launches.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/core/timeline/timeline.h"
 #include "backend_template/core/twin/twin.h"
@@ -45,7 +46,7 @@ void enqueue(void* dst, c10::Device dst_device, const void* src, c10::Device src
   check(status, "mem_copy", stream.device_index(), static_cast<int64_t>(size));
   note_copy(!dst_device.is_cpu(), !src_device.is_cpu(), size);
   copied.enqueued();
-  mark_busy(stream);
+  mark_launched(stream);
 }
 
 // Keeps pinned memory from being handed out again before the stream's copy is over. Returns false
@@ -130,7 +131,7 @@ void fill_bytes(void* dst, c10::DeviceIndex device, size_t size, const void* pat
   check(runtime().mem_fill(runtime().self, device, dst, size, pattern, pattern_size, handle),
         "mem_fill", device, static_cast<int64_t>(size));
   filled.enqueued();
-  mark_busy(stream);
+  mark_launched(stream);
 }
 
 outback_pointer_info pointer_info(const void* ptr) {

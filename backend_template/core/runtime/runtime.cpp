@@ -2,9 +2,11 @@
 
 #include <atomic>
 #include <new>
+#include <string_view>
 
 #include "backend_template/core/runtime/environment.h"
 #include "backend_template/core/runtime/format.h"
+#include "backend_template/core/runtime/launch_blocking.h"
 #include "outback/answer_check.hpp"
 #include "outback/layers.hpp"
 #include "outback/table_check.hpp"
@@ -103,6 +105,17 @@ std::string failure_text(outback_status status, const char* slot, int64_t device
                       explained ? ": " : "", explained ? as_utf8(reason) : "");
 }
 
+// Work that failed after it was enqueued is told by the call that waits for it, in whose place the
+// error then stands.
+const char* late_hint(outback_status status, std::string_view slot) {
+  const bool waits = slot == "device_sync" || slot == "streams.sync" || slot == "streams.query" ||
+                     slot == "events.sync" || slot == "events.query";
+  const bool is_of_work = status != OUTBACK_INVALID_ARGUMENT && status != OUTBACK_UNSUPPORTED;
+  if (!waits || !is_of_work || is_launch_blocking()) return "";
+  return ". An operator that ran earlier may be the cause: OUTBACK_LAUNCH_BLOCKING=1 makes each "
+         "operator wait for its work, and names the one that fails";
+}
+
 }  // namespace
 
 std::string blame_text(const std::string& what, const char* slot, int64_t device, int64_t size) {
@@ -125,7 +138,7 @@ void fail(outback_status status, const char* slot, int64_t device, int64_t size)
   if (status == OUTBACK_NOT_READY)
     blame("answered not_ready, which this slot may not", slot, device, size);
   // First of all: last_error has the text of this thread's latest failure only.
-  const std::string text = failure_text(status, slot, device, size);
+  const std::string text = failure_text(status, slot, device, size) + late_hint(status, slot);
   if (status == OUTBACK_OUT_OF_MEMORY) TORCH_CHECK_WITH(OutOfMemoryError, false, text);
   if (status == OUTBACK_UNSUPPORTED) TORCH_CHECK_NOT_IMPLEMENTED(false, text);
   TORCH_CHECK(status != OUTBACK_INVALID_ARGUMENT, text);

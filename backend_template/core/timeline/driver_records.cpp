@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "backend_template/core/captures/capture.h"
+#include "backend_template/core/devices/host_failure.h"
 #include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/timeline/device_clock.h"
@@ -96,11 +97,13 @@ void take_records(c10::DeviceIndex device, size_t most, std::vector<outback_reco
 void stop_records(c10::DeviceIndex device, const std::vector<known_stream>& streams) noexcept {
   unlocked([&] {
     if (!any_capture(device)) {
-      runtime().device_sync(runtime().self, device);
+      keep_failure(runtime().device_sync(runtime().self, device), "device_sync", device);
     } else if (runtime().streams != nullptr) {
       for (const known_stream& each : streams) {
         const c10::Stream stream(c10::Stream::UNSAFE, c10::Device(device_type, device), each.id);
-        if (!is_captured(stream)) runtime().streams->sync(runtime().self, device, each.handle);
+        if (is_captured(stream)) continue;
+        keep_failure(runtime().streams->sync(runtime().self, device, each.handle), "streams.sync",
+                     device);
       }
     }
     // Whatever fails here leaves work without a record, which is counted.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backend_template/core/devices/device.h"
+#include "backend_template/core/devices/host_failure.h"
 #include "backend_template/core/devices/lazy_start.h"
 #include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/runtime/runtime.h"
@@ -89,7 +90,9 @@ bool read_times(const recorder& from, timed_work& piece) {
 }
 
 bool has_run(const timed_work& piece) {
-  return runtime().events->query(runtime().self, piece.what.device, piece.end) == OUTBACK_OK;
+  const c10::DeviceIndex device = piece.what.device;
+  return keep_failure(runtime().events->query(runtime().self, device, piece.end), "events.query",
+                      device);
 }
 
 // With the lock, which it gives up meanwhile.
@@ -350,8 +353,11 @@ void read_rest(const recorder& of, leavings& left) {
   left.told.reserve(left.told.size() + left.timed.size());
   for (timed_work& piece : left.timed) {
     const c10::DeviceIndex device = piece.what.device;
-    const auto wait = [&] { return runtime().events->sync(runtime().self, device, piece.end); };
-    if ((has_run(piece) || unlocked(wait) == OUTBACK_OK) && read_times(of, piece)) {
+    const auto wait = [&] {
+      return keep_failure(runtime().events->sync(runtime().self, device, piece.end), "events.sync",
+                          device);
+    };
+    if ((has_run(piece) || unlocked(wait)) && read_times(of, piece)) {
       left.told.push_back(piece.what);
     } else {
       left.done.push_back(piece.what);

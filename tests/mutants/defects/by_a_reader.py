@@ -7,7 +7,7 @@ _CORE = (
         name="telling_of_one_devices_failure_forgets_the_others",
         breaks="Operators fail in replays on two devices; once device 0's failure was raised, "
         "waiting for device 1 succeeds as if its results were good.",
-        file="backend_template/core/streams/host_failure.cpp",
+        file="backend_template/core/devices/host_failure.cpp",
         old="    has_host_failure[static_cast<size_t>(device)].store(false, "
         "std::memory_order_release);",
         new="    for (auto& each : has_host_failure) each.store(false, std::memory_order_release);",

@@ -9,12 +9,12 @@
 
 #include "backend_template/core/captures/capture.h"
 #include "backend_template/core/devices/device.h"
+#include "backend_template/core/devices/host_failure.h"
 #include "backend_template/core/devices/lazy_start.h"
 #include "backend_template/core/memory/allocator/caches.h"
 #include "backend_template/core/memory/runtime_memory.h"
 #include "backend_template/core/races/race_finder.h"
 #include "backend_template/core/runtime/runtime.h"
-#include "backend_template/core/streams/host_failure.h"
 #include "backend_template/core/streams/stream.h"
 
 namespace outback::core {
@@ -119,7 +119,7 @@ bool is_done_with(const block& freed) noexcept {
   try {
     return is_done(stream);
   } catch (...) {
-    report_host_failure(freed.device, "work failed that memory was freed behind", handled_text());
+    report_handled(freed.device, "work failed that memory was freed behind");
     return false;
   }
 }

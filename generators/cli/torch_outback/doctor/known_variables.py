@@ -61,6 +61,11 @@ OURS: dict[str, tuple[str, str]] = {
         "0: the backend has no float64 and no complex128, as if its vendor had declared that",
     ),
     "OUTBACK_SANITIZER": (FLAG, "looks for races between streams from the start"),
+    "OUTBACK_LAUNCH_BLOCKING": (
+        FLAG,
+        "each operator waits for the work that it enqueues, so that it reports work that fails "
+        "late itself; slow",
+    ),
     "OUTBACK_OPERATORS": (
         "a file to write",
         "records the operators of the process; %p in it stands for the process's number",
@@ -82,6 +87,10 @@ OURS: dict[str, tuple[str, str]] = {
     "OUTBACK_HOST_ADVERSARIAL": (
         NUMBER,
         "a seed: the host runtime runs work as late as the contract allows",
+    ),
+    "OUTBACK_HOST_FAIL_WORK": (
+        NUMBER,
+        "counted from 1: the host runtime lets this piece of enqueued work fail late; 0: none",
     ),
     "OUTBACK_CUDART": (LIBRARY, _CHOSEN),
     "OUTBACK_NVML": (LIBRARY, _CHOSEN),

@@ -13,8 +13,11 @@ _SECTION = "variables"
 _DEVICES = "_VISIBLE_DEVICES"
 # They are for tests: whoever has left one of them set wonders.
 _FOR_TESTS = (
-    *("OUTBACK_FAULTS", "OUTBACK_FLOAT64"),
-    *("OUTBACK_HOST_ADVERSARIAL", "OUTBACK_HOST_PROTECTED"),
+    "OUTBACK_FAULTS",
+    "OUTBACK_FLOAT64",
+    "OUTBACK_HOST_ADVERSARIAL",
+    "OUTBACK_HOST_FAIL_WORK",
+    "OUTBACK_HOST_PROTECTED",
 )
 
 
@@ -87,6 +90,8 @@ def _unknown(name: str) -> Finding:
 def _warned(name: str, value: str) -> tuple[str, str]:
     if name in _FOR_TESTS:
         return NOTE, "it is for tests: unset it for all else"
+    if name == "OUTBACK_LAUNCH_BLOCKING" and value == "1":
+        return NOTE, "it makes each operator wait, to find errors: unset it for all else"
     if value == "" and name.endswith(_DEVICES):
         return NOTE, "an empty list hides all devices: unset it to see them"
     if name == "TORCH_DEVICE_BACKEND_AUTOLOAD" and value != "1":

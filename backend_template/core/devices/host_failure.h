@@ -13,13 +13,23 @@
 #include <string>
 
 #include "backend_template/core/devices/device.h"
+#include "outback/runtime.h"
 
 namespace outback::core {
 
 /// Keeps `what`, which is not "", for the next call that waits for the device or for one of its
 /// streams. `event`, a literal, says what has failed. If a failure is kept already, that one stays
-/// and this one is dropped. Allocates nothing.
-void report_host_failure(c10::DeviceIndex device, const char* event, std::string what) noexcept;
+/// and this one is dropped. Allocates nothing. `status` is a failed slot's, or OUTBACK_OK if it was
+/// none.
+void report_host_failure(c10::DeviceIndex device, const char* event, std::string what,
+                         outback_status status = OUTBACK_OK) noexcept;
+/// Keeps the exception that is being handled in the same way. Only inside a `catch`.
+void report_handled(c10::DeviceIndex device, const char* event) noexcept;
+
+/// For code that must not throw: keeps the failure of a slot, which its runtime reports only once,
+/// for the next call that waits. Returns true for OUTBACK_OK; OUTBACK_NOT_READY is no failure. Call
+/// it on the thread that called the slot, before another slot.
+bool keep_failure(outback_status status, const char* slot, c10::DeviceIndex device) noexcept;
 
 namespace detail {
 // By device, true while a failure is kept: the common case needs no lock.
@@ -28,8 +38,9 @@ inline constinit std::array<std::atomic<bool>, max_devices> has_host_failure{};
 void throw_host_failure(c10::DeviceIndex device);
 }  // namespace detail
 
-/// Throws the failure that is kept for the device as a c10::Error (RuntimeError), and forgets it.
-/// Returns if there is none, which costs one load.
+/// Throws the failure that is kept for the device, and forgets it: as a c10::AcceleratorError if a
+/// slot had failed, otherwise as a c10::Error (RuntimeError). Returns if there is none, which costs
+/// one load.
 inline void check_host_failure(c10::DeviceIndex device) {
   if (C10_UNLIKELY(
           detail::has_host_failure[static_cast<size_t>(device)].load(std::memory_order_acquire))) {
