@@ -28,6 +28,7 @@
 
 namespace outback::core {
 
+class held_host_memory;
 class host_program;
 
 /// One capture, from its begin to its end. The registry and whoever asked for it share it.
@@ -48,6 +49,8 @@ class capture {
     std::function<void(c10::DeviceIndex)> hold_pool = nullptr;
     /// While somebody holds it, the pool's memory does not go back to the runtime.
     std::shared_ptr<void> pool_owner = nullptr;
+    /// Holds the pinned memory that captured copies use. Null: nobody does.
+    std::shared_ptr<held_host_memory> host_memory = nullptr;
   };
   explicit capture(properties of) : of_(std::move(of)) {}
 
@@ -60,6 +63,8 @@ class capture {
   /// Returns true if memory of the pool held nothing before this capture, so that nothing of it has
   /// to be put back.
   bool pool_is_fresh() const noexcept { return of_.pool_is_fresh; }
+  /// Returns `properties::host_memory`.
+  held_host_memory* host_memory() const noexcept { return of_.host_memory.get(); }
   /// Returns the program or null. It lives at least as long as this object.
   host_program* program() const noexcept { return of_.program.get(); }
   /// Returns true if this capture records the operators of that thread (recording.h).

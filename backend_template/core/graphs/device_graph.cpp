@@ -69,6 +69,7 @@ void device_graph::capture_begin(c10::MempoolId_t pool) {
   const auto held = std::make_shared<graph_pool>(has_pool ? pool : new_pool_id());
   held->hold(device);
   pool_ = held;
+  host_memory_ = std::make_shared<held_host_memory>();
   device_ = device;
   capturing_thread_ = std::this_thread::get_id();
   try {
@@ -82,7 +83,8 @@ void device_graph::capture_begin(c10::MempoolId_t pool) {
                             .program = program_,
                             .recorded_by = records ? enter_recorder() : 0,
                             .hold_pool = [held](c10::DeviceIndex other) { held->hold(other); },
-                            .pool_owner = held}));
+                            .pool_owner = held,
+                            .host_memory = host_memory_}));
     check(runtime().graphs->begin(runtime().self, device, handle_of(stream)), "graphs.begin",
           device);
     has_begun_ = true;
@@ -182,6 +184,7 @@ void device_graph::replay() {
     refuse_in_capture(open.get(), "a graph cannot be replayed on a stream that is captured");
   }
   host_program::release_finished();
+  host_memory_->used_on(stream);
   // Before the launch: its first callback takes the positions that this call prepares.
   if (program_ != nullptr) program_->prepare_launch();
   try {
@@ -203,6 +206,7 @@ void device_graph::reset() {
   handle_ = nullptr;
   host_program::release(std::exchange(program_, nullptr));
   pool_.reset();
+  host_memory_.reset();
   device_ = -1;
   is_captured_ = is_instantiated_ = false;
 }

@@ -11,6 +11,7 @@
 #include "backend_template/core/captures/capture.h"
 #include "backend_template/core/graphs/graph_pool.h"
 #include "backend_template/core/graphs/host_program.h"
+#include "backend_template/core/memory/held_host_memory.h"
 #include "outback/runtime.h"
 
 namespace outback::core {
@@ -26,7 +27,8 @@ namespace outback::core {
 ///
 /// Memory that is allocated on the streams of the capture, on whichever device, comes from the
 /// graph's pool. The pool serves nobody else, and its memory stays where it is until all graphs of
-/// the pool are reset.
+/// the pool are reset. Pinned host memory that captured copies use, whoever allocated it, is not
+/// handed out again until the graph is reset and its replays are over.
 ///
 /// Where the CPU and the device share their memory (`records_host_operators`), operators that CPU
 /// kernels serve are recorded as callbacks. Such a capture computes while it records, and puts back
@@ -78,11 +80,12 @@ class device_graph {
   bool is_instantiated_ = false;
   std::unique_ptr<open_capture> open_;  // null: no capture is open
   std::thread::id capturing_thread_;
-  c10::DeviceIndex device_ = -1;           // -1: nothing was captured
-  std::shared_ptr<graph_pool> pool_;       // null: has none
-  bool has_begun_ = false;                 // the runtime has a capture of this object open
-  outback_graph handle_ = nullptr;         // null: empty
-  std::shared_ptr<host_program> program_;  // null: records no CPU operators
+  c10::DeviceIndex device_ = -1;                   // -1: nothing was captured
+  std::shared_ptr<graph_pool> pool_;               // null: has none
+  bool has_begun_ = false;                         // the runtime has a capture of this object open
+  outback_graph handle_ = nullptr;                 // null: empty
+  std::shared_ptr<host_program> program_;          // null: records no CPU operators
+  std::shared_ptr<held_host_memory> host_memory_;  // null: nothing was captured
 };
 
 /// Throws c10::NotImplementedError (NotImplementedError): the contract has no slot that describes

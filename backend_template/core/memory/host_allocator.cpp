@@ -10,8 +10,11 @@
 #include <vector>
 
 #include "backend_template/core/captures/capture.h"
+#include "backend_template/core/devices/host_failure.h"
 #include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/memory/copy.h"
 #include "backend_template/core/memory/exit.h"
+#include "backend_template/core/memory/held_host_memory.h"
 #include "backend_template/core/memory/runtime_memory.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/event.h"
@@ -27,8 +30,43 @@ constexpr std::align_val_t pageable_alignment{64};
 
 using host_block = at::HostBlock<c10::Stream>;
 
+// When the work that used a block, on one stream, is over.
+class pinned_use {
+ public:
+  explicit pinned_use(const c10::Stream& stream) : stream_(stream) { is_recorded(); }
+
+  // Whoever allocates must not lose a block, as an exception would: torch has taken it out of its
+  // list. So what a runtime reports only once is kept for the next call that waits.
+  bool is_over() noexcept {
+    try {
+      return is_recorded() && over_.query();
+    } catch (...) {
+      report_handled(stream_.device_index(), "work failed that memory was freed behind");
+      return false;
+    }
+  }
+
+ private:
+  // While the stream is in a capture, an event would be recorded in the graph, and never be over.
+  // What the stream did before is over with an event that is recorded after the capture.
+  bool is_recorded() {
+    if (is_recorded_) return true;
+    const c10::DeviceIndex device = stream_.device_index();
+    const uint64_t captures = captures_so_far(device);
+    if (capture_of(stream_) != nullptr) return false;
+    over_.record(stream_);
+    // A capture may have begun meanwhile.
+    is_recorded_ = captures_so_far(device) == captures;
+    return is_recorded_;
+  }
+
+  c10::Stream stream_;
+  event over_;
+  bool is_recorded_ = false;
+};
+
 // The virtual functions of at::CachingHostAllocatorImpl, which does the caching.
-class host_cache final : public at::CachingHostAllocatorImpl<c10::Stream, event, host_block> {
+class host_cache final : public at::CachingHostAllocatorImpl<c10::Stream, pinned_use, host_block> {
   void allocate_host_memory(size_t size, void** ptr) override {
     ensure_started();
     const outback_host_memory* group = runtime().host_memory;
@@ -47,16 +85,12 @@ class host_cache final : public at::CachingHostAllocatorImpl<c10::Stream, event,
           static_cast<int64_t>(freed->size_));
   }
 
-  void record_stream(std::optional<std::vector<event>>& events, c10::Stream stream) override {
+  void record_stream(std::optional<std::vector<pinned_use>>& events, c10::Stream stream) override {
     if (!events.has_value()) events.emplace();
-    // Work of a captured stream has not run, and replays may run it at any time. As with CUDA,
-    // whoever captures keeps the memory alive.
-    if (capture_of(stream) != nullptr) return;
-    events->emplace_back();
-    events->back().record(stream);
+    events->emplace_back(stream);
   }
 
-  bool query_event(event& use) override { return use.query(); }
+  bool query_event(pinned_use& use) override { return use.is_over(); }
 
   c10::Stream get_current_stream() const override { return current_stream(-1); }
 
@@ -69,8 +103,6 @@ class host_cache final : public at::CachingHostAllocatorImpl<c10::Stream, event,
     std::memcpy(dst, src, size);
   }
 };
-
-void free_pinned(void* context);
 
 using caching_allocator = at::CachingHostAllocatorInterface<host_cache, free_pinned>;
 
@@ -93,7 +125,16 @@ class routing_allocator final : public caching_allocator {
   bool record_event(void* ptr, void* ctx, c10::Stream stream) override {
     const auto theirs = twins_stream(stream);
     if (theirs && known_twins_allocator()->record_event(ptr, ctx, *theirs)) return true;
-    return caching_allocator::record_event(ptr, ctx, stream);
+    if (!caching_allocator::record_event(ptr, ctx, stream)) return false;
+    // What a capture records, each replay does with the same memory.
+    const auto open = capture_of(stream);
+    if (C10_UNLIKELY(open != nullptr && open->host_memory() != nullptr)) {
+      open->host_memory()->hold(pointer_info(ptr).base);
+    }
+    return true;
+  }
+  void record_use(void* block, c10::Stream stream) {
+    caching_allocator::record_event(block, nullptr, stream);
   }
   void empty_cache() override {
     if (at::HostAllocator* const twins = known_twins_allocator()) twins->empty_cache();
@@ -118,9 +159,17 @@ routing_allocator& host_caching_allocator() {
   return implementation;
 }
 
+}  // namespace
+
+void note_pinned_use(void* block, const c10::Stream& stream) {
+  host_caching_allocator().record_use(block, stream);
+}
+
 void free_pinned(void* context) {
   // A forked child cannot wait for the parent's streams, and does not own the memory.
   if (is_in_bad_fork()) return;
+  void* const block = static_cast<host_block*>(context)->ptr_;
+  if (free_after_graphs(block, context)) return;
   try {
     host_caching_allocator().free(context);
   } catch (const c10::Error&) {
@@ -129,8 +178,6 @@ void free_pinned(void* context) {
     warn(backend_name(), ": pinned memory leaks, since an event failed: ", handled_text());
   }
 }
-
-}  // namespace
 
 at::HostAllocator& host_allocator() {
   return host_caching_allocator();

@@ -57,9 +57,18 @@ MUTANTS = (
         name="the_use_of_pinned_memory_is_not_recorded",
         breaks="Pinned memory is given out again before the copy that uses it is over.",
         file="backend_template/core/memory/host_allocator.cpp",
-        old="    events->back().record(stream);\n",
+        old="    over_.record(stream_);\n",
         new="",
         found_by="StreamTest.PinnedMemoryIsNotReusedWhileACopyReadsIt",
+    ),
+    Mutant(
+        name="a_graph_lets_go_of_pinned_memory",
+        breaks="A replay copies pinned memory that was given to another tensor since the capture.",
+        file="backend_template/core/memory/host_allocator.cpp",
+        old="      open->host_memory()->hold(pointer_info(ptr).base);\n",
+        new="",
+        found_by="tests/python/graphs/test_graph_pinned_memory.py::"
+        "test_what_a_graph_reads_stays_as_it_is",
     ),
     Mutant(
         name="record_stream_does_nothing",
