@@ -6,6 +6,7 @@ import functools
 import gc
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
 
@@ -53,6 +54,36 @@ def need_statistics(backend: Backend) -> None:
     if allocated(backend) == 0:
         raise Unsupported("the allocator counts nothing: memory_allocated() is 0 beside a tensor")
     del x
+
+
+# ---- what a part costs
+
+
+def _resident(field: str) -> int:
+    """The process's memory in bytes, of a line of its status."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(f"{field}:"):
+            return int(line.split()[1]) << 10
+    raise Skipped(f"the system does not tell {field}")
+
+
+@check(without="a loop that reads single values takes the memory and time of the whole tensor")
+def one_value_costs_no_copy_of_its_tensor(backend: Backend) -> None:
+    """Reading an element of a large tensor, or computing with a few, takes no host memory of the
+    tensor's size."""
+    size = 64 * MEBIBYTE
+    x = torch.zeros(size, dtype=torch.uint8, device=backend.device)
+    x[:8] += 1  # what the first use takes
+    torch.accelerator.synchronize(backend.device)
+    try:
+        Path("/proc/self/clear_refs").write_text("5")  # the peak is that of now
+    except OSError as error:
+        raise Skipped("the system does not count the peak anew") from error
+    before = _resident("VmRSS")
+    assert x[size // 2].item() == 0
+    (x[size // 2 : size // 2 + 8] + 1).tolist()
+    grown = _resident("VmHWM") - before
+    assert grown < size // 2, f"{grown >> 20} MiB for nine bytes of a tensor of {size >> 20}"
 
 
 # ---- what is counted

@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 from ..backend import Backend
-from ..check import Check, Skipped, check, variants
+from ..check import Check, Skipped, Unsupported, check, variants
 from ..current import current_device, need_accelerator
 from ..expect import equal, on, refused, same
 from ..warned import warnings_are
@@ -319,6 +319,57 @@ OTHER_LAYOUTS: list[Check] = variants(
     ),
     other_layouts_come_back,
     {name: (make,) for name, make in LAYOUTS.items()},
+)
+
+
+def _numbers(device: torch.device) -> torch.Tensor:
+    return torch.diag(torch.arange(1.0, 65.0)).to(device)
+
+
+def _overwrite_what_is_free() -> None:
+    """Lest noise be what a tensor of before has left."""
+    kept = [torch.full((count,), -99.0) for count in (64, 128, 256) for _ in range(32)]
+    del kept
+
+
+SPARSE: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "COO": lambda x: x.to_sparse(),
+    "CSR": lambda x: x.to_sparse_csr(),
+    "CSC": lambda x: x.to_sparse_csc(),
+    "BSR": lambda x: x.to_sparse_bsr((2, 2)),
+    "BSC": lambda x: x.to_sparse_bsc((2, 2)),
+}
+
+
+def sparse_tensors_survive_the_old_format(backend: Backend, make: Callable) -> None:
+    """The format before zip files keeps a sparse tensor of this layout, or refuses it when it is
+    saved and says so. There the values follow all tensors, so what is copied while a tensor is
+    rebuilt is noise."""
+    place, file = _place(backend), io.BytesIO()
+    with warnings_are("ignore"):
+        tensor = make(_numbers(place))
+        try:
+            torch.save([tensor], file, _use_new_zipfile_serialization=False)
+        except Exception as error:
+            assert "sparse" in str(error).lower(), f"refused, and not for being sparse: {error}"
+            raise Unsupported(f"sparse tensors in the old format: {error}") from error
+        for target, location in ((place, None), (CPU, CPU)):
+            _overwrite_what_is_free()
+            file.seek(0)
+            (found,) = torch.load(file, map_location=location)
+            equal(found.layout, tensor.layout, "the layout")
+            on(found, target)
+            same(_dense(found), _numbers(CPU), target)
+
+
+SPARSE_IN_THE_OLD_FORMAT: list[Check] = variants(
+    Check(
+        sparse_tensors_survive_the_old_format,
+        called_by="torch/_tensor.py: Tensor._reduce_ex_internal",
+        without="checkpoints are read back as other numbers, silently",
+    ),
+    sparse_tensors_survive_the_old_format,
+    {name: (make,) for name, make in SPARSE.items()},
 )
 
 

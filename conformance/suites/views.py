@@ -503,3 +503,37 @@ def other_layouts_keep_their_memory(backend: Backend, make: Callable) -> None:
 OTHER_LAYOUTS = _each(
     other_layouts_keep_their_memory, KEEPS, "parts of sparse and nested tensors change", LAYOUTS
 )
+
+
+def _on_parts(device: torch.device) -> dict[str, torch.Tensor]:
+    """What operators make of small parts of a larger tensor, and that tensor afterwards."""
+    x = torch.arange(4096.0, device=device)
+    grown, beyond = x[500:500], torch.arange(100.0, device=device)
+    end = beyond[96:96]
+    with warnings_are("ignore"):
+        found = {
+            "one value": torch.tensor(x[1000].item()),
+            "two parts": x[1000:1005] + x[3000:3005],
+            "parts that overlap": x[100:110] * x[105:115],
+            "a part by columns": x[2048:2112].view(8, 8).t() + 1,
+            "a part with gaps": x[7:1000:99] - 1,
+            "bytes of the middle": x.view(torch.uint8)[1001:1004] + 1,
+            "in place": x[1200:1205].sub_(1),
+            "in place, with gaps": x[1301:1400:7].mul_(2),
+            "in place, from another part": x[1500:1504].add_(x[3500:3504]),
+            "a result": torch.add(x[10:14], 1, out=x[2000:2004]),
+            "an empty result that grows": torch.add(x[:10], 1, out=grown),
+            "a result that grows beyond": torch.add(x[:10], 1, out=end),
+            "what it was a part of": beyond[:96],
+        }
+    return {**found, "the tensor": x}
+
+
+@check(without="operators on a part of a tensor read or overwrite what is beside it")
+def operators_stay_within_parts(backend: Backend) -> None:
+    """Operators that read or write small parts of a larger tensor, several of them in one call too,
+    compute what the CPU does and leave the rest as it was."""
+    place = _place(backend)
+    found = _on_parts(place)
+    for name, expected in _on_parts(CPU).items():
+        same(found[name].cpu(), expected, CPU, name)
