@@ -109,8 +109,9 @@ std::string failure_text(outback_status status, const char* slot, int64_t device
 // error then stands.
 const char* late_hint(outback_status status, std::string_view slot) {
   const bool waits = slot == "device_sync" || slot == "streams.sync" || slot == "streams.query" ||
-                     slot == "events.sync" || slot == "events.query";
-  const bool is_of_work = status != OUTBACK_INVALID_ARGUMENT && status != OUTBACK_UNSUPPORTED;
+                     slot == "events.sync" || slot == "events.query" || slot == "mem_copy";
+  const bool is_of_work = status != OUTBACK_INVALID_ARGUMENT && status != OUTBACK_UNSUPPORTED &&
+                          status != OUTBACK_OUT_OF_MEMORY;
   if (!waits || !is_of_work || is_launch_blocking()) return "";
   return ". An operator that ran earlier may be the cause: OUTBACK_LAUNCH_BLOCKING=1 makes each "
          "operator wait for its work, and names the one that fails";
