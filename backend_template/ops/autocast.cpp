@@ -7,8 +7,11 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
+#include "backend_template/core/devices/device.h"
 #include "backend_template/core/runtime/torch_version.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
@@ -58,6 +61,51 @@ at::Tensor refuse_binary_cross_entropy(const at::Tensor&, const at::Tensor&,
       "safe to autocast.");
 }
 
+bool is_cast(const at::Tensor& tensor) {
+  return tensor.defined() && tensor.is_floating_point() && tensor.scalar_type() != c10::kDouble;
+}
+
+// A layer of torch.nn in one operator. torch has no rule for these, since its modules call their
+// parts under CUDA's autocast, as they do under this one (module/_outback/attention.py). A module
+// that TorchScript has compiled still calls the operator. Its tensors become those of the lower
+// precision, `low`; `finish` gives the result the dtype that it has where the parts run.
+template <class Operator, auto finish, class Signature = typename Operator::schema>
+struct layer_rule;
+
+template <class Operator, auto finish, class Result, class... Arguments>
+struct layer_rule<Operator, finish, Result(Arguments...)> {
+  static Result run(Arguments... arguments) {
+    using namespace at::autocast;
+    const c10::impl::ExcludeDispatchKeyGuard without_autocast(autocast_key);
+    const c10::ScalarType low = get_autocast_dtype(core::device_type);
+    return finish(Operator::call(cached_cast(low, arguments, core::device_type)...), low,
+                  std::forward_as_tuple(arguments...));
+  }
+};
+
+// It ends with a layer norm, which is computed in float32. Where that comes first, it ends with the
+// sum of the source and what a linear layer gave.
+constexpr auto finish_encoder_layer = [](const at::Tensor& result, c10::ScalarType low,
+                                         const auto& arguments) {
+  const at::Tensor& source = std::get<0>(arguments);
+  const bool norm_is_first = std::get<8>(arguments);
+  if (!is_cast(source)) return result;
+  return result.to(norm_is_first ? c10::promoteTypes(source.scalar_type(), low) : c10::kFloat);
+};
+
+// The weights of attention come from a softmax, which is computed in float32.
+constexpr auto finish_attention = [](const std::tuple<at::Tensor, at::Tensor>& results,
+                                     c10::ScalarType /*low*/, const auto& /*arguments*/) {
+  const auto& [output, weights] = results;
+  return std::tuple(output, is_cast(weights) ? weights.to(c10::kFloat) : weights);
+};
+
+template <class Operator, auto finish>
+void add_layer_rule(registrar& to) {
+  to.add<&layer_rule<Operator, finish>::run>(Operator::name + std::string_view("aten::").size(), "",
+                                             autocast_key);
+}
+
 }  // namespace
 
 #define OUTBACK_LOWER_PRECISION(...) KERNEL_PRIVATEUSEONE(__VA_ARGS__, lower_precision_fp)
@@ -77,6 +125,9 @@ void register_autocast(registrar& to) {
 #if OUTBACK_TORCH_AT_LEAST(2, 14)
   OUTBACK_FP32(linalg_matrix_sqrth)  // torch casts it for the CPU and CUDA, outside of its lists
 #endif
+  OUTBACK_LOWER_PRECISION(_addmm_activation)  // of addmm, for which torch has a rule
+  add_layer_rule<at::_ops::_native_multi_head_attention, finish_attention>(to);
+  add_layer_rule<at::_ops::_transformer_encoder_layer_fwd, finish_encoder_layer>(to);
   to.add<&refuse_binary_cross_entropy>("binary_cross_entropy", "", autocast_key);
 }
 

@@ -62,6 +62,7 @@ void publish(py::module_& module, const backend_options& options) {
   python::part("reducers").attr("register")();
   python::part("loading").attr("register")();
   python::part("data_parallel").attr("register")();
+  python::part("attention").attr("register")();
   if (core::may_have_twins()) python::part("recurrent").attr("register")();
   python::part("compilers").attr("register")();
 #ifdef OUTBACK_HAS_DISTRIBUTED  // not in a torch that was built without torch.distributed
@@ -93,7 +94,7 @@ void register_in_python(py::module_& module, const backend_options& options) {
   python::define_normalization(module);
   // Executes the sources, which publish nothing by themselves.
   for (const char* later : {"printing", "pickling", "autograd", "reducers", "loading",
-                            "data_parallel", "compilers", "distributed"}) {
+                            "data_parallel", "attention", "compilers", "distributed"}) {
     python::part(later);
   }
   // With the GIL: no other thread of Python's sees a backend that is not whole, and the thread that

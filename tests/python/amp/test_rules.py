@@ -22,7 +22,13 @@ def test_the_same_operators_have_rules_as_on_cuda():
     cuda = with_kernel("AutocastCUDA")
     assert len(cuda) > 90, "this torch has no rules for CUDA to compare with"
     ours = {name for name in with_kernel("AutocastPrivateUse1") if name.startswith("aten::")}
-    assert ours == {name for name in cuda if "cudnn" not in name}
+    # torch.nn leaves these alone under CUDA's autocast, which it asks for by name.
+    of_fast_paths = {
+        "aten::_addmm_activation",
+        "aten::_native_multi_head_attention",
+        "aten::_transformer_encoder_layer_fwd",
+    }
+    assert ours == {name for name in cuda if "cudnn" not in name} | of_fast_paths
 
 
 def cases(name: str) -> list:
