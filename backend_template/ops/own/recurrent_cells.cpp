@@ -3,6 +3,7 @@
 // vendor's kernels for those serve them. A twin has such kernels.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/_thnn_fused_gru_cell_backward_ops.h>
 #include <ATen/ops/_thnn_fused_gru_cell_ops.h>
 #include <ATen/ops/_thnn_fused_lstm_cell_backward_impl_ops.h>
@@ -12,9 +13,14 @@
 #include <ATen/ops/tanh.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <algorithm>
+#include <memory>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "backend_template/ops/in_place/twin_first.h"
+#include "backend_template/ops/own/recurrent_steps.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
 
@@ -100,10 +106,58 @@ gru_gradients gru_cell_backward(const at::Tensor& grad_hy, const at::Tensor& wor
           std::move(hidden_bias)};
 }
 
+constexpr size_t arguments_of_cell = 5;  // of both: gates, gates, state, bias, bias
+
+bool is_transformed(const c10::IValue& argument) {
+  constexpr c10::DispatchKeySet transforms{c10::DispatchKey::FuncTorchGradWrapper,
+                                           c10::DispatchKey::FuncTorchBatched};
+  if (!argument.isTensor() || !argument.toTensor().defined()) return false;
+  const at::Tensor& tensor = argument.toTensor();
+  return tensor.key_set().has_any(transforms) || has_tangent(tensor);
+}
+
+// For autograd's key. torch has no forward derivative of a fused cell, and no rule for its backward
+// pass under vmap: on the CPU a cell consists of operators that have both. So it does here where an
+// argument is a transform's or has a tangent; elsewhere the derivative is torch's.
+template <auto* cell>
+class derivative_of_cell final : public c10::OperatorKernel {
+ public:
+  /// `of_torch` is the kernel that autograd's key has without this one.
+  explicit derivative_of_cell(c10::SafeKernelFunction of_torch) : of_torch_(std::move(of_torch)) {}
+
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                  torch::jit::Stack* stack) {
+    const auto arguments = torch::jit::last(*stack, arguments_of_cell);
+    if (std::none_of(arguments.begin(), arguments.end(), &is_transformed)) {
+      return of_torch_.callBoxed(op, keys, stack);
+    }
+    auto results =
+        cell(arguments[0].toTensor(), arguments[1].toTensor(), arguments[2].toTensor(),
+             arguments[3].toOptional<at::Tensor>(), arguments[4].toOptional<at::Tensor>());
+    torch::jit::drop(*stack, arguments_of_cell);
+    std::apply([&](auto&... each) { (stack->emplace_back(std::move(each)), ...); }, results);
+  }
+
+ private:
+  const c10::SafeKernelFunction of_torch_;
+};
+
+template <class Operator, auto* cell>
+void add_derivative(registrar& to) {
+  constexpr auto key = c10::DispatchKey::AutogradPrivateUse1;
+  const auto op = registrar::find(Operator::name + std::string_view("aten::").size(), "");
+  if (!op || !op->hasComputedKernelForDispatchKey(key)) return;
+  to.add_boxed(*op, key,
+               c10::KernelFunction::makeFromBoxedFunctor(std::make_unique<derivative_of_cell<cell>>(
+                   op->getComputedKernelForDispatchKey(key))));
+}
+
 }  // namespace
 
 void register_recurrent_cells(registrar& to) {
   namespace ops = at::_ops;
+  add_derivative<ops::_thnn_fused_lstm_cell, &lstm_cell>(to);
+  add_derivative<ops::_thnn_fused_gru_cell, &gru_cell>(to);
   add_twin_first<ops::_thnn_fused_lstm_cell, &lstm_cell>(to);
   add_twin_first<ops::_thnn_fused_lstm_cell_backward_impl, &lstm_cell_backward>(to);
   add_twin_first<ops::_thnn_fused_gru_cell, &gru_cell>(to);

@@ -131,8 +131,12 @@ void lstm(at::Tensor& output, at::Tensor& hy, at::Tensor& cy, const at::Tensor& 
                                   dropout, train, bidirectional, batch_first);
     return;
   }
+  // oneDNN's layer has no forward derivative, its steps have one.
+  const bool has_tangents = has_tangent(input) ||
+                            std::any_of(hidden.begin(), hidden.end(), &has_tangent) ||
+                            std::any_of(weights.begin(), weights.end(), &has_tangent);
   const bool is_fused = at::globalContext().userEnabledMkldnn() && at::hasMKLDNN() &&
-                        input.scalar_type() == c10::kFloat && !form.has_projection;
+                        input.scalar_type() == c10::kFloat && !form.has_projection && !has_tangents;
   if (is_fused) {
     // Calls the operator mkldnn_rnn_layer for each layer and direction.
     at::native::lstm_mkldnn_stub(c10::kCPU, output, hy, cy, input, hidden, weights, has_biases,

@@ -37,6 +37,11 @@ step gru_step;
 step rnn_tanh_step;
 step rnn_relu_step;
 
+/// True if forward-mode autograd computes a derivative along the tensor.
+inline bool has_tangent(const at::Tensor& tensor) {
+  return tensor._fw_grad(/*level=*/0).defined();
+}
+
 /// The arguments of a whole stack of layers that say its form.
 struct stack_form {
   int64_t gates;  // of a cell: their weights lie in one tensor

@@ -5,6 +5,7 @@ import copy
 import pytest
 import torch
 from torch import nn
+from torch.autograd import forward_ad
 from torch.utils._python_dispatch import TorchDispatchMode
 
 pytestmark = pytest.mark.turns_on_memory
@@ -144,6 +145,87 @@ def test_transforms(kind):
         results = transformed(detached)
         for name, want in zip(parameters, expected, strict=True):
             torch.testing.assert_close(results[name], want, rtol=1e-5, atol=1e-5)
+
+
+CELLS = {
+    "LSTM's": nn.LSTMCell,
+    "GRU's": nn.GRUCell,
+    "RNN's": nn.RNNCell,
+}
+
+
+def derivatives(function, x, along):
+    """Of all kinds that forward-mode autograd has a part in."""
+    _, tangent = torch.func.jvp(function, (x,), (along,))
+    yield tangent
+    with forward_ad.dual_level():
+        yield forward_ad.unpack_dual(function(forward_ad.make_dual(x, along))).tangent.clone()
+    yield torch.func.jacfwd(function)(x)
+    yield torch.func.hessian(lambda x: function(x).square().sum())(x)
+    with forward_ad.dual_level():
+        leaf = x.clone().requires_grad_()
+        loss = function(forward_ad.make_dual(leaf, along)).square().sum()
+        yield forward_ad.unpack_dual(torch.autograd.grad(loss, leaf)[0]).tangent.clone()
+
+
+@pytest.mark.parametrize("bias", [True, False], ids=["bias", "no bias"])
+@pytest.mark.parametrize("kind", [*KINDS, *CELLS])
+def test_forward_derivatives_equal_the_cpus(kind, bias):
+    size = (4, 2, 3) if kind in KINDS else (2, 3)
+    make = KINDS.get(kind) or CELLS[kind]
+    cpu, here = both(lambda: make(3, 4, bias=bias), *size, dtype=torch.float64)
+    along = torch.randn(size, dtype=torch.float64)
+    results = []
+    for layer, x in (cpu, here):
+        first = lambda x, layer=layer: torch.utils._pytree.tree_leaves(layer(x))[0]  # noqa: E731
+        results.append([*derivatives(first, x.detach(), along.to(x.device))])
+    for result, want in zip(*reversed(results), strict=True):
+        assert result.is_acme
+        torch.testing.assert_close(result.cpu(), want)
+
+
+@pytest.mark.parametrize("how", ["weights", "state"])
+def test_forward_derivatives_of_an_lstm_that_the_cpu_has_none_of(how):
+    """In float32 the CPU takes an operator of oneDNN's, which has no forward derivative."""
+    (cpu, x), _ = both(lambda: nn.LSTM(3, 4, num_layers=2), 4, 2, 3)
+    results = []
+    for dtype, device in ((torch.float64, "cpu"), (torch.float32, "acme")):
+        layer = copy.deepcopy(cpu).to(device, dtype)
+        given = x.detach().to(device, dtype)
+        state = torch.ones(2, 2, 4, device=device, dtype=dtype)
+        weights = {name: value.detach() for name, value in layer.named_parameters()}
+        with forward_ad.dual_level():
+            if how == "state":
+                state = forward_ad.make_dual(state, torch.ones_like(state))
+            else:
+                weights = {
+                    name: forward_ad.make_dual(value, torch.ones_like(value))
+                    for name, value in weights.items()
+                }
+            output, _ = torch.func.functional_call(layer, weights, (given, (state, state)))
+            results.append(forward_ad.unpack_dual(output).tangent.clone())
+    torch.testing.assert_close(results[1].cpu().double(), results[0], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("error:There is a performance drop")
+@pytest.mark.parametrize("kind", ["LSTM's", "GRU's"])
+def test_gradients_of_each_sample(kind):
+    """The CPU's cells cannot be mapped so, nor an RNN's on any device: they write to tensors that
+    all samples share."""
+    _, (cell, x) = both(lambda: CELLS[kind](3, 4), 2, 3)
+    weights = {name: value.detach() for name, value in cell.named_parameters()}
+
+    def loss(weights, x):
+        results = torch.func.functional_call(cell, weights, (x,))
+        return sum(each.square().sum() for each in torch.utils._pytree.tree_leaves(results))
+
+    samples = torch.stack([x.detach(), 2 * x.detach()])
+    mapped = torch.func.vmap(torch.func.grad(loss), (None, 0))(weights, samples)
+    for i, sample in enumerate(samples):
+        for name, want in torch.func.grad(loss)(weights, sample).items():
+            torch.testing.assert_close(mapped[name][i], want)
+    jacobian = torch.func.jacrev(loss, argnums=1)(weights, x.detach())
+    torch.testing.assert_close(jacobian, torch.func.grad(loss, argnums=1)(weights, x.detach()))
 
 
 @pytest.mark.parametrize("kind", KINDS)
