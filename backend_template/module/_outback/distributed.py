@@ -105,7 +105,8 @@ def register() -> None:
 
 def _complete_configurations() -> None:
     """Where nothing or only our group is named, a group has the CPU's tensors too, with Gloo as it
-    would without us. torch would map the device alone.
+    would without us. torch would map the device alone. The group that only pretends to communicate
+    takes any tensor, and torch lists the devices that it knows.
 
     Gloo itself never gets tensors of the device: it would send from their addresses unchecked."""
     config = torch.distributed.distributed_c10d.BackendConfig
@@ -118,6 +119,8 @@ def _complete_configurations() -> None:
             str(backend).lower() == dist.Backend.GLOO and _is_bound()
         ):
             self.device_backend_map = {"cpu": dist.Backend.GLOO, name: KIND}
+        elif str(backend).lower() == dist.Backend.FAKE:
+            chosen.setdefault(name, dist.Backend.FAKE)
         elif chosen.get(name) in _TAKE_OTHERS:
             kind = chosen[name]
             raise ValueError(
@@ -148,7 +151,7 @@ def _leave_default_to_vendors() -> None:
         if isinstance(devices, str):  # torch would take its letters for devices
             given.arguments["devices"] = devices = [devices]
         defaults = dist.Backend.default_device_backend_map
-        is_fake = str(given.arguments["name"]).lower() == "fake"
+        is_fake = str(given.arguments["name"]).lower() == dist.Backend.FAKE
         if name in (devices or ()) and not is_fake and defaults.get(name) == KIND:
             del defaults[name]
         original(*given.args, **given.kwargs)

@@ -55,6 +55,32 @@ def test_a_vendors_group_is_found_by_the_device(run_quietly):
     )
 
 
+def test_the_fake_group_takes_the_device_by_its_name_alone(run_quietly):
+    run_quietly(
+        """
+        import torch, torch_acme
+        import torch.distributed as dist
+        from torch.testing._internal.distributed.fake_pg import FakeStore
+
+        for named in ("fake", "FAKE"):
+            for chosen in ({}, {"device_id": torch.device("acme:0")}):
+                dist.init_process_group(named, rank=0, world_size=4, store=FakeStore(), **chosen)
+                kinds = dist.group.WORLD._device_types
+                assert {torch.device("acme"), torch.device("cpu")} <= set(kinds), kinds
+                for device in ("acme", "cpu"):
+                    x = torch.ones(4, device=device)
+                    dist.all_reduce(x)
+                    gathered = [torch.empty_like(x) for _ in range(4)]
+                    dist.all_gather(gathered, x, group=dist.new_group())
+                    assert [each.tolist() for each in gathered] == [[1] * 4] * 4
+                if not chosen:  # else a mesh splits the group, which this one cannot
+                    mesh = torch.distributed.device_mesh.init_device_mesh("acme", (2, 2))
+                    assert mesh.get_group(0).size() == 2
+                dist.destroy_process_group()
+        """
+    )
+
+
 def test_a_mesh_is_of_the_device(group):
     for rank in (0, 1):
         with group(rank=rank):
