@@ -22,7 +22,7 @@ PAIRS = [
 def tensors_of(schema) -> int | None:
     """How many tensors a call begins with, if it needs nothing else; the last may be out=."""
     needed = [it for it in schema.arguments if not it.has_default_value()]
-    if any(str(it.type) != "Tensor" for it in needed) or schema.is_mutable and len(needed) < 2:
+    if any(str(it.type) != "Tensor" for it in needed) or (schema.is_mutable and len(needed) < 2):
         return None
     return len(needed) if len(needed) in (2, 3) else None
 

@@ -28,8 +28,8 @@ struct reduced_sgd<Operator, otherwise,
                   Others... others) {
     const bool is_for_float32 = !self.empty() && is_ours(self[0]) && is_reduced(self[0]) &&
                                 !detail::is_served_by_twin<Operator>(self[0]) &&
-                                fit(self, self[0]) && fit(grads, self[0]) && fit(momenta, self[0]) &&
-                                grads.size() == self.size() &&
+                                fit(self, self[0]) && fit(grads, self[0]) &&
+                                fit(momenta, self[0]) && grads.size() == self.size() &&
                                 (momenta.empty() || momenta.size() == self.size());
     // What does not fit is refused there, with torch's words.
     if (!is_for_float32) return otherwise(self, grads, momenta, others...);
