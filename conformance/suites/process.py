@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from multiprocessing.reduction import ForkingPickler
 
 import torch
 from torch.utils.data import DataLoader, TensorDataset
@@ -161,6 +162,12 @@ def work(inbox, outbox):
     for x in iter(inbox.get, None):
         outbox.put((x.device.type, (x.cpu() * 2).tolist()) if hasattr(x, "device") else x)
 
+def add_one(inbox, outbox):
+    for x in iter(inbox.get, None):
+        outbox.put(x + 1)
+        del x
+    inbox.get()  # who sends has to live until the other has received
+
 def compute(device, outbox):
     outbox.put((torch.ones(3, device=device) + 1).tolist())
 '''
@@ -224,6 +231,84 @@ assert process.exitcode == 0, process.exitcode
 print("done")""",
     )
     assert printed == "done", printed
+
+
+@check(
+    called_by="torch/multiprocessing/reductions.py: reduce_tensor",
+    without="some of the tensors that go through a queue arrive with other numbers",
+    level="standard",
+)
+def queues_send_while_both_go_on(backend: Backend) -> None:
+    """Tensors that are put into a queue of torch.multiprocessing, whose thread sends them while
+    both processes make further ones, arrive with their numbers."""
+    printed = spawned(
+        backend,
+        """
+inbox, outbox = context.Queue(), context.Queue()
+process = context.Process(target=worker.add_one, args=(inbox, outbox), daemon=True)
+process.start()
+sent = [torch.full((n,), float(n), device=device) for n in (1, 3, 1000, 5, 70000, 7)] * 3
+for x in sent:
+    inbox.put(x)
+others = [torch.full((100,), float(n), device=device) for n in range(200)]
+for x in sent:
+    y = outbox.get(timeout=60)
+    assert y.device == device and torch.equal(y.cpu(), x.cpu() + 1), (y, x)
+assert all(torch.equal(o.cpu(), torch.full((100,), float(n))) for n, o in enumerate(others))
+del y
+inbox.put(None)
+inbox.put(None)
+process.join()
+assert process.exitcode == 0, process.exitcode
+print("done")""",
+    )
+    assert printed == "done", printed
+
+
+@check(
+    called_by="torch/multiprocessing/queue.py: ConnectionWrapper.send",
+    without="training loses steps, silently, whenever a queue sends one of its tensors",
+    alone=True,
+)
+def sending_a_tensor_loses_no_write_to_others(backend: Backend) -> None:
+    """While one thread sends tensors of the device, all that another one writes to other tensors is
+    there afterwards."""
+    # Of a size at which an allocator puts several tensors into one piece of the device's memory.
+    tensors = [torch.zeros(1 << 16, device=backend.device) for _ in range(16)]
+    written, sent = tensors[::2], tensors[1::2]
+    problems: list[BaseException] = []
+    begun, stop = threading.Event(), threading.Event()
+    times = 0
+
+    def write() -> None:
+        nonlocal times
+        try:
+            while not stop.is_set():
+                for x in written:
+                    x[:64].add_(1)
+                times += 1
+                begun.set()
+        except BaseException as error:
+            problems.append(error)
+            begun.set()
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    begun.wait(60)
+    try:
+        for x in sent:
+            ForkingPickler.dumps(x)  # as the thread of a queue
+    finally:
+        stop.set()
+        writer.join(60)
+    if problems:
+        raise problems[0]
+    for x in written:
+        there = x[:64].cpu()
+        assert there.eq(times).all(), (
+            f"{times} additions of 1 were made, and {int(there.min())} are there"
+        )
+    assert all(x.eq(0).all() for x in sent), "the tensors that were sent have other numbers"
 
 
 # ---- threads

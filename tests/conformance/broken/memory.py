@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import time
+
 import torch
 
 from .defect import defect
@@ -37,6 +40,25 @@ def figures_never_go_down() -> None:
 def peak_is_not_reset() -> None:
     """torch.acme.reset_peak_memory_stats() does nothing."""
     torch.acme.reset_peak_memory_stats = lambda device=None: None
+
+
+@defect("process", "sending_a_tensor_loses_no_write_to_others", says="additions of 1 were made")
+def sending_puts_back_an_older_state() -> None:
+    """Sending a tensor copies all memory beside it, and puts the copy back some time later."""
+    native = torch.acme._outback._native
+    export = native.export_memory
+
+    def export_slowly(tensor: torch.Tensor) -> bytes:
+        at = tensor.untyped_storage().data_ptr()
+        for each in torch.acme.memory_snapshot():
+            begin, size = each["address"], each["total_size"]
+            if begin <= at < begin + size:
+                before = ctypes.string_at(begin, size)
+                time.sleep(0.01)
+                ctypes.memmove(begin, before, size)
+        return export(tensor)
+
+    native.export_memory = export_slowly
 
 
 @defect("stream_order", "record_stream_keeps_the_memory[torch]")
