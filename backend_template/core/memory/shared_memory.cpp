@@ -100,9 +100,10 @@ message parsed(std::string_view bytes) {
   TORCH_CHECK_VALUE(read.kind == message_kind && read.receipt < most_receipts &&
                         read.handle.size <= sizeof read.handle.bytes,
                     "expected what an export of memory returned, got other bytes");
-  TORCH_CHECK_VALUE(read.size > 0 && read.size <= most_bytes && read.offset <= most_bytes - read.size,
-                    "expected what an export of memory returned, got a message of ", read.size,
-                    " bytes at ", read.offset, ", which no memory has");
+  TORCH_CHECK_VALUE(
+      read.size > 0 && read.size <= most_bytes && read.offset <= most_bytes - read.size,
+      "expected what an export of memory returned, got a message of ", read.size, " bytes at ",
+      read.offset, ", which no memory has");
   read.handle.struct_size = sizeof read.handle;
   return read;
 }
@@ -165,10 +166,9 @@ class sender {
   // or null.
   c10::DataPtr find(uint32_t place, uint64_t size, c10::Device device) {
     const std::lock_guard lock(mutex_);
-    const auto found =
-        std::find_if(kept_.begin(), kept_.end(), [&](const kept_memory& one) {
-          return one.receipt == place && one.size == size && one.owner.device() == device;
-        });
+    const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const kept_memory& one) {
+      return one.receipt == place && one.size == size && one.owner.device() == device;
+    });
     return found == kept_.end() ? c10::DataPtr() : share_memory(found->owner, device);
   }
 
@@ -330,8 +330,7 @@ std::string export_memory(c10::StorageImpl& storage) {
   sent.offset = static_cast<uint64_t>(static_cast<const std::byte*>(storage.data()) -
                                       static_cast<const std::byte*>(from->base));
   sent.size = storage.nbytes();
-  sent.receipt =
-      here.keep(share_memory(storage.data_ptr(), device), sent.size, std::move(shared));
+  sent.receipt = here.keep(share_memory(storage.data_ptr(), device), sent.size, std::move(shared));
   return {reinterpret_cast<const char*>(&sent), sizeof sent};
 }
 

@@ -23,8 +23,8 @@ bool shares_memory(c10::DeviceIndex device);
 
 /// Returns bytes of which one other process, of the same user on the same machine, makes a storage
 /// over the same memory. Other threads may use the memory meanwhile. Waits for the device, so that
-/// the other process sees what this one has enqueued. Returns "" for a storage without memory, for memory
-/// that is not the device allocator's, and for memory that came from another process.
+/// the other process sees what this one has enqueued. Returns "" for a storage without memory, for
+/// memory that is not the device allocator's, and for memory that came from another process.
 ///
 /// Memory that the CPU allocated (`adopt`) is moved first: the storage gets another pointer, as one
 /// of the CPU does that is shared. Throws c10::Error (RuntimeError) while a stream of the device is
@@ -34,10 +34,10 @@ std::string export_memory(c10::StorageImpl& storage);
 /// Returns a storage over the memory that another process exported. Once for each export. As with
 /// the CPU's shared memory, the storage cannot be resized: it would leave the memory.
 ///
-/// Throws c10::ValueError (ValueError) if the bytes are no such message, if they tell of more memory
-/// than there is, if they were received before, and if this process may not look into the sender.
-/// The message may come from anywhere. Where the runtime has no host_memory.info, nobody knows how
-/// much memory there is.
+/// Throws c10::ValueError (ValueError) if the bytes are no such message, if they tell of more
+/// memory than there is, if they were received before, and if this process may not look into the
+/// sender. The message may come from anywhere. Where the runtime has no host_memory.info, nobody
+/// knows how much memory there is.
 c10::Storage import_memory(std::string_view message);
 
 /// Returns what all messages for the same memory, of the same pointer and size, have in common.

@@ -50,7 +50,8 @@ class device_pages {
   friend class spare_pages;
   // The bytes behind `size` are poisoned, and no others.
   void use(std::size_t size) noexcept;
-  // Whether this is a forked child of the process that made the pages, and which may use them still.
+  // Whether this is a forked child of the process that made the pages, and which may use them
+  // still.
   bool are_the_parents() const noexcept;
 
   std::unique_ptr<shared_file> file_;  // null: the pages are private

@@ -39,11 +39,8 @@ void host_runtime::release(const allocation& taken) noexcept {
 void* host_runtime::allocate_device_memory(std::size_t size, int32_t owner) {
   std::unique_ptr<device_pages> pages = spare_pages_.take(size);
   void* const base = options_.protected_memory ? protected_addresses(size) : pages->bytes();
-  allocations_.add({.base = base,
-                    .size = size,
-                    .device = owner,
-                    .bytes = pages->bytes(),
-                    .pages = pages.get()});
+  allocations_.add(
+      {.base = base, .size = size, .device = owner, .bytes = pages->bytes(), .pages = pages.get()});
   pages.release();
   return base;
 }

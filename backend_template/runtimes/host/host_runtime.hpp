@@ -66,7 +66,8 @@ class event;
 ///                      the machine's hardware threads. There is no UUID and no PCI id.
 ///   device_sync        Waits for all streams of the device, destroyed ones included. If a stream
 ///                      is in a capture, breaks the capture and throws outback::invalid_argument.
-///   mem_alloc          Returns memory that begins a page, with a descriptor of its own. It is charged in multiples of 64 bytes.
+///   mem_alloc          Returns memory that begins a page, with a descriptor of its own. It is
+///   charged in multiples of 64 bytes.
 ///                      Throws outback::out_of_memory when the device's budget, or the machine, has
 ///                      too little left. Waits for no stream, and neither does mem_free.
 ///   mem_copy           Waits for the stream only if one side is pageable host memory, the stream
@@ -101,7 +102,8 @@ class event;
 ///   native_context     Returns the address of this object, for every device.
 ///   native_wrap_stream Throws outback::invalid_argument unless `handle` is one that native_stream
 ///                      returned for a stream of this device which is still there.
-///   ipc_get_memory     Waits for nothing. Throws outback::runtime_error for memory that has no file
+///   ipc_get_memory     Waits for nothing. Throws outback::runtime_error for memory that has no
+///   file
 ///                      (device_pages.hpp).
 ///   activity_start     Always works: nobody else can record this device. Keeps 2^18 records.
 ///   activity_flush     Does nothing but check the index: a record is there before its work is
