@@ -47,6 +47,20 @@ def _place(backend: Backend) -> torch.device:
     return torch.device("cpu") if backend.name == "cpu" else backend.device
 
 
+def _dense_encoder(dtype: torch.dtype) -> torch.nn.Module:
+    torch.manual_seed(0)
+    layer = torch.nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True)
+    return torch.nn.TransformerEncoder(layer, 1, enable_nested_tensor=False).eval().to(dtype)
+
+
+def _without_fast_path(call: Callable[[], torch.Tensor]) -> torch.Tensor:
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        return call()
+    finally:
+        torch.backends.mha.set_fastpath_enabled(True)
+
+
 # ---- switching on and off
 
 
@@ -141,6 +155,35 @@ def operators_without_a_rule_work(backend: Backend) -> None:
             except NotImplementedError as error:
                 raise AssertionError(f"{name} raises inside of autocast: {error}") from error
         same(found, expected.cpu(), expected.device, f"{name} inside of autocast")
+
+
+# ---- layers of torch.nn with a fast path for inference, which asks for CUDA's autocast
+
+
+@check(
+    called_by="torch/nn/modules/transformer.py: TransformerEncoderLayer.forward",
+    without="encoders and attention raise under autocast in inference, or leave it out",
+)
+def layers_with_a_fast_path_are_cast(backend: Backend) -> None:
+    """MultiheadAttention and TransformerEncoder have under autocast the dtype and the numbers that
+    they have where their fast paths are switched off, whatever the dtype of their weights."""
+    need_privateuse1(backend)
+    torch.manual_seed(1)
+    source = torch.randn(2, 5, 16).to(backend.device)
+    for lower in _dtypes(backend):
+        for weights in (torch.float32, lower):
+            encoder = _dense_encoder(weights).to(backend.device)
+            attention = encoder.layers[0].self_attn
+            calls = {
+                "TransformerEncoder": lambda encoder=encoder: encoder(source),
+                "MultiheadAttention": lambda attention=attention: attention(*[source] * 3)[0],
+            }
+            for name, call in calls.items():
+                what = f"{name} with weights of {weights}"
+                with torch.inference_mode(), torch.autocast(backend.name, dtype=lower):
+                    found, expected = call(), _without_fast_path(call)
+                equal(found.dtype, expected.dtype, f"the dtype of {what}")
+                same(found, expected.cpu(), backend.device, what, rtol=0.05, atol=0.05)
 
 
 # ---- the lists

@@ -292,6 +292,39 @@ def streams_are_entered_in_compiled_code(backend: Backend) -> None:
 
 
 @check(
+    called_by="torch/_dynamo/resume_execution.py: ContinueExecutionCache",
+    without="programs lose their streams and events where the compiler gives up",
+)
+def streams_and_events_outlive_a_break(backend: Backend) -> None:
+    """A stream and an event of the device module that were made in a compiled function before its
+    graph breaks can be used after it, by all that programs call on them."""
+    need_device(backend)
+    make_stream, make_event = backend.need("Stream"), backend.need("Event")
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        stream, event, end = make_stream(), make_event(), make_event()
+        x = x + 1
+        torch._dynamo.graph_break()
+        event.record()
+        stream.wait_event(event)
+        with torch.accelerator.device_index(x.device.index):
+            y = x * 2
+        event.wait(stream)
+        end.record(stream)
+        end.synchronize()
+        stream.synchronize()
+        assert stream.query() and end.query()
+        assert stream.device == x.device
+        return y
+
+    with fresh():
+        compiled = torch.compile(function, backend="eager")
+        for value in (1.0, 2.0):
+            y = compiled(torch.full((100,), value, device=backend.device))
+            assert y.eq(2 * value + 2).all()
+
+
+@check(
     called_by="torch/_dynamo/variables/user_defined.py: UserDefinedObjectVariable",
     without="a training step cannot be compiled",
     level="standard",

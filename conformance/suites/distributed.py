@@ -149,6 +149,38 @@ def a_group_of_one_process_works(backend: Backend) -> None:
     in_processes(backend, 1, "".join(textwrap.dedent(body) for body in COLLECTIVES.values()))
 
 
+@check(
+    called_by="torch/testing/_internal/distributed/fake_pg.py: _create_fake_pg",
+    without="programs of many processes cannot be tried out in one",
+)
+def the_fake_group_takes_the_device(backend: Backend) -> None:
+    """A group of the name "fake" has the device among its own, and takes its tensors."""
+    if not dist.is_available():
+        raise Skipped("this torch is built without torch.distributed")
+    output = run_well(
+        backend,
+        textwrap.dedent(
+            """
+            import torch.distributed as dist
+            from torch.testing._internal.distributed.fake_pg import FakeStore
+            warnings.simplefilter("ignore", FutureWarning)  # newer releases have newer names
+            dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=4)
+            kinds = {each.type for each in dist.group.WORLD._device_types}
+            assert {device.type, "cpu"} <= kinds, f"the group is for {sorted(kinds)}"
+            x = torch.ones(4, device=device)
+            dist.all_reduce(x)
+            parts = [torch.empty_like(x) for _ in range(4)]
+            dist.all_gather(parts, x, group=dist.new_group())
+            assert all(torch.equal(part.cpu(), torch.ones(4)) for part in parts)
+            dist.destroy_process_group()
+            print("done")
+            """
+        ),
+        seconds=120,
+    )
+    assert output.endswith("done"), output
+
+
 two = variants(
     check(
         called_by="torch/distributed/distributed_c10d.py: all_reduce",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import nn
+from torch.autograd import forward_ad
 from torch.func import (
     functional_call,
     grad,
@@ -207,3 +208,37 @@ def custom_functions_are_transformed(backend: Backend) -> None:
     x = matrix()
     gradient = vmap(vmap(grad(Cube.apply)))(x.to(backend.device))
     same(gradient, 3 * x**2, backend.device)
+
+
+@check(
+    called_by="torch/nn/modules/rnn.py: RNNBase.forward",
+    without="sensitivities of recurrent networks cannot be computed forwards",
+)
+def recurrent_layers_have_forward_derivatives(backend: Backend) -> None:
+    """jvp, jacfwd and dual numbers of recurrent layers and cells give what the CPU gives."""
+    for kind in (nn.GRU, nn.RNN, nn.GRUCell, nn.LSTMCell, nn.RNNCell):
+        torch.manual_seed(0)
+        layer, x = kind(3, 4), torch.randn(2, 3)
+        there = kind(3, 4).to(backend.device)
+        there.load_state_dict(layer.state_dict())
+
+        def output(x: torch.Tensor, layer: nn.Module) -> torch.Tensor:
+            result = layer(x)
+            return result[0] if isinstance(result, tuple) else result
+
+        expected, found = [], []
+        for results, layer_of_device, place in (
+            (expected, layer, x),
+            (found, there, x.to(backend.device)),
+        ):
+
+            def call(x: torch.Tensor, layer: nn.Module = layer_of_device) -> torch.Tensor:
+                return output(x, layer)
+
+            results += jvp(call, (place,), (torch.ones_like(place),))
+            results.append(jacfwd(call)(place))
+            with forward_ad.dual_level():
+                dual = forward_ad.make_dual(place, torch.ones_like(place))
+                results.append(forward_ad.unpack_dual(call(dual)).tangent.clone())
+        for ours, theirs in zip(found, expected, strict=True):
+            same(ours, theirs, backend.device)

@@ -93,6 +93,57 @@ def multiplies(backend: Backend, make: Callable[[torch.Tensor], torch.Tensor]) -
         torch.testing.assert_close(twice.cpu(), x * 2)
 
 
+def products_and_solutions(
+    make: Callable[[torch.Tensor], torch.Tensor], device: torch.device
+) -> dict[str, Callable[[], torch.Tensor]]:
+    x = dense().to(device)
+    square = (torch.arange(16.0).reshape(4, 4).sub(7) + 10 * torch.eye(4)).to(device)
+    calls = {
+        "mm": lambda: make(x) @ x.t(),
+        "sparse.mm": lambda: torch.sparse.mm(make(x), x.t()),
+        "mv": lambda: make(x) @ x[0],
+        "addmm": lambda: torch.addmm(square, make(x), x.t(), beta=2, alpha=3),
+        "addmv": lambda: torch.addmv(square[0], make(x), x[0], beta=2, alpha=3),
+        "sampled_addmm": lambda: torch.sparse.sampled_addmm(make(square), x, x.t()),
+    }
+    for name, convert in LAYOUTS.items():
+        calls[f"to {name}"] = lambda convert=convert: convert(make(x))
+        calls[f"times {name}"] = lambda convert=convert: make(x) @ convert(x.t())
+    for upper in (True, False):
+        half = square.triu() if upper else square.tril()
+        for unit in (True, False):
+            calls[f"triangular_solve(upper={upper}, unitriangular={unit})"] = (
+                lambda half=half, how={"upper": upper, "unitriangular": unit}: (
+                    torch.triangular_solve(x, make(half), **how)[0]
+                )
+            )
+    return calls
+
+
+def computes_what_the_cpu_computes(
+    backend: Backend, make: Callable[[torch.Tensor], torch.Tensor]
+) -> None:
+    """Each product, solution of a triangular system and conversion that the CPU computes for this
+    layout, the device computes too, in the same layout."""
+    with quietly():
+        there = products_and_solutions(make, backend.device)
+        for name, call in products_and_solutions(make, torch.device("cpu")).items():
+            try:
+                expected = call()
+            except (RuntimeError, ValueError):
+                continue  # which the device may do better
+            found = there[name]()
+            assert found.device == backend.device, f"{name} is on {found.device}"
+            assert found.layout == expected.layout, f"{name} is {found.layout}"
+            found, expected = (
+                each.to_dense() if each.layout != torch.strided else each
+                for each in (found, expected)
+            )
+            torch.testing.assert_close(
+                found.cpu(), expected, msg=lambda text, n=name: f"{n}: {text}"
+            )
+
+
 def layouts(function: Callable[..., None], place: str, without: str) -> list:
     return variants(
         check(called_by=place, without=without)(function),
@@ -115,6 +166,12 @@ multiplied = layouts(
     multiplies,
     "torch/sparse/__init__.py: sum",
     "graph networks cannot compute on the device",
+)
+
+computed = layouts(
+    computes_what_the_cpu_computes,
+    "torch/sparse/__init__.py: sum",
+    "layers with sparse weights cannot compute on the device",
 )
 
 

@@ -37,6 +37,26 @@ def autocast_leaves_products_in_float32() -> None:
             return torch.mm(x, y)
 
 
+@defect("amp", "layers_with_a_fast_path_are_cast", says="the dtype of MultiheadAttention")
+def autocast_leaves_out_attention() -> None:
+    """The fast paths of attention are open under autocast, and the operator has no rule."""
+    torch.backends.mha.get_fastpath_enabled = lambda: torch.backends.mha._is_fastpath_enabled
+
+    @replace("_native_multi_head_attention", key="AutocastPrivateUse1")
+    def _(attention, *args, **kwargs):
+        with torch.autocast("acme", enabled=False):
+            return torch._native_multi_head_attention(*args, **kwargs)
+
+
+@defect("functorch", "recurrent_layers_have_forward_derivatives", says="forward AD")
+def cells_have_no_forward_derivative() -> None:
+    """The fused cell of a GRU is differentiated backwards alone."""
+
+    @replace("_thnn_fused_gru_cell", key="AutogradPrivateUse1")
+    def _(cell, *args):
+        raise RuntimeError("forward AD is not there")
+
+
 @defect("amp", "the_default_dtype_is_supported")
 def autocast_lists_no_dtype() -> None:
     """get_amp_supported_dtype() lists float32 alone."""
