@@ -6,6 +6,7 @@ import importlib
 import importlib.metadata
 import platform
 import sys
+from pathlib import Path
 
 import torch
 
@@ -22,7 +23,7 @@ def load(device: str, imports: tuple[str, ...], others: tuple[str, ...] = ()) ->
             importlib.import_module(name)
         except Exception as error:
             kind = "" if isinstance(error, ImportError) else f"{type(error).__name__}: "
-            raise Refused(f"cannot import {name}: {kind}{error}") from error
+            raise Refused(f"cannot import {name}: {kind}{error}{_where(name, error)}") from error
     find(device)
     return {"python": platform.python_version()} | {
         name: _version(name) for name in ("torch", *others, *imports)
@@ -81,6 +82,15 @@ def _no_such(text: str, said: str) -> str:
             f"with --import torch_{name}"
         )
     return f"{text}: {said.splitlines()[0]}"
+
+
+def _where(name: str, error: Exception) -> str:
+    """Of a module that Python would have found in the current folder."""
+    top = name.partition(".")[0]
+    there = any(Path(place).exists() for place in (top, f"{top}.py"))
+    if not there or getattr(error, "name", None) != top:
+        return ""
+    return "; the current folder, which has it, is not searched: PYTHONPATH=. names it"
 
 
 def _version(name: str) -> str:

@@ -51,6 +51,17 @@ def test_a_run_imports_nothing_from_the_current_folder(tmp_path):
     assert done.returncode == 0 and "2 pass, 0 fail" in done.stdout, done.stdout + done.stderr
 
 
+def test_a_module_in_the_current_folder_is_one_to_name(tmp_path):
+    (tmp_path / "torch_small.py").touch()
+    done = run(
+        tmp_path,
+        *("--device=small", "--import=torch_small", "--jobs=1", "--suite=registration", "--list"),
+        PYTHONPATH=str(ROOT),
+    )
+    assert done.returncode == 2
+    assert "No module named 'torch_small'; the current folder, which has it, is not" in done.stderr
+
+
 def paths() -> list[str]:
     return [it for it in os.environ["PYTHONPATH"].split(os.pathsep) if it]
 
