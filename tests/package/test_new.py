@@ -179,7 +179,7 @@ def test_a_name_whose_package_others_have_is_refused(outback, tmp_path, name):
 
 
 def test_a_project_is_for_a_torch_that_there_is(outback, tmp_path, monkeypatch):
-    for found, expected in (("2.12", "2.12"), ("2.10", "2.15"), ("3.0", "2.15")):
+    for found, expected in (("2.12", "2.12"), ("2.10", "2.15"), ("2.16", "2.16")):
         (tmp_path / "torch").mkdir(exist_ok=True)
         (tmp_path / "torch/version.py").write_text(f"__version__ = '{found}.0+cpu'\n")
         spec = types.SimpleNamespace(origin=str(tmp_path / "torch/__init__.py"))

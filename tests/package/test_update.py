@@ -373,6 +373,13 @@ def test_a_torch_that_there_is_not_is_refused(project, torch):
     assert answers.load(project).torch == "2.15"
 
 
+def test_a_newer_torch_than_is_supported_may_be_installed(project, monkeypatch):
+    monkeypatch.setattr(answers, "_installed_torch", lambda: "2.16")
+    done = outback("update", str(project), "--torch", "2.16")
+    assert done.exit_code == 0, done.output
+    assert answers.load(project).torch == "2.16"
+
+
 @pytest.mark.parametrize("torch", ["2", "2.13.0", "two", " 2.13", "2.13\n"])
 def test_what_is_no_release_is_refused(project, torch):
     done = outback("update", str(project), "--torch", torch)

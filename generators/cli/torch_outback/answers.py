@@ -87,7 +87,7 @@ def load(project: Path, torch: str = "") -> Answers:
             raise _unreadable(file, f'"{key}" has to be a release as 2.13, not "{given[key]}"')
     if torch:
         given["torch"] = _supported(torch, "--torch")
-    elif "torch" in given and not toolkit.supports(given["torch"]):
+    elif "torch" in given and not _is_there(given["torch"]):
         raise Refused(
             f"{file}: {_unsupported(given['torch'])}: outback update --torch "
             f"{toolkit.NEWEST_TORCH} chooses another"
@@ -108,15 +108,20 @@ def load(project: Path, torch: str = "") -> Answers:
 
 
 def _supported(torch: str, option: str) -> str:
-    if not toolkit.supports(torch):
+    if not _is_there(torch):
         raise Refused(f"{option} {variables.printable(torch)}: {_unsupported(torch)}")
     return torch
+
+
+def _is_there(torch: str) -> bool:
+    """A newer one than is supported is not refused where it is installed."""
+    return toolkit.supports(torch) or (torch != "" and torch == _installed_torch())
 
 
 def _unsupported(torch: str) -> str:
     return (
         f"no backend can be built against torch {variables.printable(torch)!r}, expected a release "
-        f"from {toolkit.OLDEST_TORCH} to {toolkit.NEWEST_TORCH}"
+        f"from {toolkit.OLDEST_TORCH} to {toolkit.NEWEST_TORCH}, or the one that is installed"
     )
 
 
@@ -157,11 +162,11 @@ def _is_line(text: str) -> bool:
 
 
 def _installed_torch() -> str:
-    """The minor release of this Python's torch, which is not imported; "" for one against which no
-    backend can be built."""
+    """The minor release of this Python's torch, which is not imported; "" if it is too old."""
     spec = importlib.util.find_spec("torch")
     if spec is None or spec.origin is None:
         return ""
     version = Path(spec.origin).with_name("version.py")
     found = version.exists() and re.search(r"__version__ = '(\d+\.\d+)", version.read_text())
-    return found.group(1) if found and toolkit.supports(found.group(1)) else ""
+    minor = found.group(1) if found else ""
+    return "" if minor and _numbers(minor) < _numbers(toolkit.OLDEST_TORCH) else minor
