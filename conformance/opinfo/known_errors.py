@@ -4,7 +4,8 @@ The CPU is what devices are compared with, and it is not always right. Where a d
 it, `reference` says what is right for the calls that this table is about. A device that gives the
 same as the CPU passes all the same: nobody has to be better than PyTorch.
 
-Each entry was seen on torch 2.11 to 2.15. docs/conformance.md lists them for the reader.
+Each entry was seen on torch 2.12.1, 2.13.0 and, where it does not say `mended`, 2.14.1.
+docs/conformance.md lists them for the reader.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ class KnownError:
         wrong: what the CPU does, in a sentence without its end.
         reference: what is right, of the same arguments; in their dtype, as the operator's result.
         example: arguments, of one of the dtypes, for which the CPU is wrong.
+        mended: the first release of torch that is known to be right.
     """
 
     name: str
@@ -38,6 +40,7 @@ class KnownError:
     wrong: str
     reference: Callable[..., torch.Tensor]
     example: Callable[[torch.dtype], tuple[Any, ...]]
+    mended: tuple[int, int] | None = None
 
 
 def reference(name: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> torch.Tensor | None:
@@ -168,6 +171,7 @@ _LIST = [
         "momenta, stay as they were. torch.optim.SGD(fused=True) learns next to nothing",
         _sgd,
         lambda dtype: (_linspace(0.5, 1, 40)(dtype), _linspace(1, 2, 40)(dtype), 0.5),
+        mended=(2, 14),
     ),
 ]
 KNOWN = {known.name: known for known in _LIST}

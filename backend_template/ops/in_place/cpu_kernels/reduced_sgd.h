@@ -1,6 +1,6 @@
 // Fused SGD in half and bfloat16, computed in float32. torch's kernel for the CPU computes whole
-// vectors of such elements and stores none of them (2.11 to 2.15): only what is left at the end of
-// a parameter is updated.
+// vectors of such elements and stores none of them (seen on 2.12.1 and 2.13, mended in 2.14.1):
+// only what is left at the end of a parameter is updated.
 #pragma once
 
 #include <ATen/core/LegacyTypeDispatch.h>
