@@ -174,8 +174,8 @@ def test_the_operator_itself_raises(run_python, seed):
 
 
 def test_a_kernel_of_the_vendor_is_named(run_python):
-    # The scaffold's kernel for zero_ has returned when the wait tells of the failure: the sum raises
-    # it. Outback's own zero_ raises it itself.
+    # The scaffold's kernel for zero_ has returned when the wait tells of the failure, so the sum
+    # raises it. Outback's own zero_ raises it itself.
     program = """
         text = failure(lambda: torch.empty(4, device="acme").zero_() + 1)
         assert text is not None and "in aten::zero_ on acme:0" in text, text"""
