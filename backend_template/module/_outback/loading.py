@@ -13,10 +13,9 @@ from . import _native, name
 
 def _restore(storage: torch.UntypedStorage, location: str) -> torch.UntypedStorage | None:
     moved = serialization._deserialize(name, storage, location)
-    if isinstance(moved, torch.UntypedStorage) and moved.device.type == name:
-        if not storage.resizable():
-            whole = torch.empty(0, dtype=torch.uint8, device=moved.device).set_(moved)
-            _native.forbid_resizing(whole)
+    if moved is not None and not storage.resizable():
+        whole = torch.empty(0, dtype=torch.uint8, device=moved.device).set_(moved)
+        _native.forbid_resizing(whole)
     return moved
 
 

@@ -7,10 +7,19 @@ MUTANTS = (
         name="memory_that_another_process_uses_is_not_kept",
         breaks="A tensor in another process lies over memory that the sender gives to others.",
         file="backend_template/core/memory/shared_memory.cpp",
-        old="here.keep(share_memory(storage.data_ptr(), device), std::move(shared));",
-        new="here.keep(c10::DataPtr(), std::move(shared));",
+        old="here.keep(share_memory(storage.data_ptr(), device), sent.size, std::move(shared));",
+        new="here.keep(c10::DataPtr(), sent.size, std::move(shared));",
         found_by="tests/python/ecosystem/test_shared_memory.py"
         "::test_memory_lives_until_the_other_is_done",
+    ),
+    Mutant(
+        name="a_message_is_believed_how_much_memory_there_is",
+        breaks="A wrong size in a message ends the receiver by SIGSEGV.",
+        file="backend_template/core/memory/shared_memory.cpp",
+        old="  check_range(read, device, base);\n",
+        new="",
+        found_by="tests/python/ecosystem/test_shared_memory.py"
+        "::test_bytes_beyond_the_memory_are_refused",
     ),
     Mutant(
         name="a_killed_receiver_keeps_memory_for_ever",
