@@ -250,7 +250,10 @@ AREAS = (
     Area(
         "conformance",
         ("conformance/*",),
-        python=("tests/conformance", "tests/package/test_wheel.py"),
+        python=(
+            *("tests/conformance", "tests/package/test_current_folder.py"),
+            *("tests/package/test_safe_files.py", "tests/package/test_wheel.py"),
+        ),
         parts=("conformance-quick", "conformance-page"),
     ),
     Area(
@@ -258,13 +261,16 @@ AREAS = (
         ("generators/cli/torch_outback/doctor/*",),
         python=(
             *("tests/package/test_doctor*.py", "tests/package/test_variables_page.py"),
-            "tests/package/test_wheel.py",
+            *("tests/package/test_current_folder.py", "tests/package/test_wheel.py"),
         ),
     ),
     Area(
         "outback ops",
         ("generators/cli/torch_outback/operators/*",),
-        python=("tests/package/test_ops.py", "tests/package/test_wheel.py"),
+        python=(
+            *("tests/package/test_ops.py", "tests/package/test_current_folder.py"),
+            "tests/package/test_wheel.py",
+        ),
     ),
     Area("the command outback", ("generators/*",), python=("tests/package",)),
     # ---- Tests
