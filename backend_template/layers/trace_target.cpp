@@ -69,9 +69,9 @@ trace_target open_trace_target(const std::string& path) {
   // O_NONBLOCK, because opening a pipe would wait for its reader. No O_TRUNC: the file is emptied
   // only after fstat has said what it is. O_NOCTTY, so that a terminal does not become the
   // controlling one.
-  const int fd = ::open(path.c_str(),
-                        O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
-                        S_IRUSR | S_IWUSR);
+  const int fd =
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+             S_IRUSR | S_IWUSR);
   if (fd < 0) return failed(why_not_opened(path, errno));
   struct stat there = {};
   std::string problem;

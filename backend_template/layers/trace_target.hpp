@@ -19,9 +19,9 @@ struct trace_target {
 /// If the last part of `path` is a symbolic link it is refused, and so is a file with several names
 /// (hard links): otherwise anybody who may write into the folder could make this process empty any
 /// file of its user. A file or pipe of another user is refused, because its owner could read the
-/// trace. A regular file gets the mode 0600, whatever the umask is and whatever mode it had. A name of one of this process's own descriptors (/dev/stdout, /dev/stderr,
-/// /dev/fd/3, /proc/self/fd/3) means that descriptor; it is duplicated, not emptied, and written
-/// where it stands.
+/// trace. A regular file gets the mode 0600, whatever the umask is and whatever mode it had. A name
+/// of one of this process's own descriptors (/dev/stdout, /dev/stderr, /dev/fd/3, /proc/self/fd/3)
+/// means that descriptor; it is duplicated, not emptied, and written where it stands.
 trace_target open_trace_target(const std::string& path);
 
 }  // namespace outback::layers

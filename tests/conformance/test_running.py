@@ -81,6 +81,7 @@ def test_a_failure_says_what_pytorch_needs_it_for(found):
 
 
 def test_a_failure_has_the_command_that_runs_it_alone(found, product):
+    assert found["plain/raises"]["reproduction_language"] == "shell"
     command = found["plain/raises"]["reproduction"]
     assert command == (
         "outback conformance --device cpu --level quick --suite plain -k plain/raises"

@@ -80,6 +80,7 @@ def test_a_sample_has_its_verdict(found, id, verdict, says):
 def test_the_program_of_a_failure_shows_it(found, name, phase):
     entry = found[f"operators/{name}/float32/{phase}"]
     assert entry["verdict"] == "fail"
+    assert entry["reproduction_language"] == "python"
     program = entry["reproduction"]
     with pytest.raises(AssertionError) as shown:
         exec(compile(program, "pasted", "exec"), {})
