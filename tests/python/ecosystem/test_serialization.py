@@ -138,7 +138,7 @@ def test_a_tensor_with_more_bytes_than_its_record_is_refused(
 ):
     path = tmp_path / "x.pt"
     values = torch.ones(4, device=saved_on)
-    claim = _Claim(values.storage())  # of 16 bytes
+    claim = _Claim(values._typed_storage())  # of 16 bytes
     torch.save(claim, path, _use_new_zipfile_serialization=zipped)
     with pytest.raises(RuntimeError, match="not resizable" if zipped else "wrong byte size"):
         torch.load(path, weights_only=weights_only, **options)
