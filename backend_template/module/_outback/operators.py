@@ -110,7 +110,8 @@ class OperatorRecord:
         lines = [f"{'operator':{width}} {head}"]
         lines += [
             f"{each.name:{width}} {each.dtype:9} {each.served:11} {each.calls:8} "
-            f"{each.own_ns / 1e6:10.3f} {each.waited_ns / 1e6:10.3f}  {_printable(each.place)}".rstrip()
+            f"{each.own_ns / 1e6:10.3f} {each.waited_ns / 1e6:10.3f}  "
+            f"{_printable(each.place)}".rstrip()
             for each in rows
         ]
         return "\n".join(lines)

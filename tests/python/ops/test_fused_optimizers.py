@@ -84,7 +84,7 @@ def test_with_a_grad_scaler(name):
 
 
 def rounded_training(make, dtype: torch.dtype, steps: int = 3) -> list[torch.Tensor]:
-    """What `train` gives, by a loop in float32 whose state is rounded to `dtype` after each step."""
+    """What `train` gives, by a loop in float32 whose state is rounded to `dtype` at each step."""
     trained = [torch.nn.Parameter(each.detach().float()) for each in parameters("cpu", dtype)]
     optimizer = make(trained)
     for each in optimizer.param_groups:
