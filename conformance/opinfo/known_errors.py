@@ -17,6 +17,9 @@ from typing import Any
 
 import torch
 
+# What an entry says of a pass that these references decide.
+REMARK = "differs from the CPU, whose kernel is known to be wrong there, and is right"
+
 _REDUCED = (torch.float16, torch.bfloat16)
 _FLOATS = (*_REDUCED, torch.float32)
 _INTEGERS = (torch.int8, torch.int16, torch.int32, torch.int64)

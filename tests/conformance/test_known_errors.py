@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
+from torch.testing._internal.opinfo.core import SampleInput
 
-from conformance.opinfo.known_errors import KNOWN, reference
+from conformance.opinfo.calls import Arguments, Sides
+from conformance.opinfo.comparing import BY_FLOAT64, Comparison, Mismatch
+from conformance.opinfo.known_errors import KNOWN, REMARK, reference
+from conformance.opinfo.phases import _check_call
 
 CASES = [(known, dtype) for known in KNOWN.values() for dtype in known.dtypes]
 IDS = [f"{known.name}-{dtype}".replace("torch.", "") for known, dtype in CASES]
@@ -82,3 +87,28 @@ def test_the_page_lists_them():
     section = PAGE.read_text().split("## Known errors of the CPU's kernels")[1].split("\n## ")[0]
     listed = re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE)
     assert listed == [*KNOWN]
+
+
+@pytest.mark.parametrize("answer", ["right", "wrong"])
+def test_a_device_that_is_right_where_the_cpu_is_not_passes(answer):
+    """The CPU is asked first, then the device: here a function that stands for both."""
+    known = KNOWN["gcd"]
+    input_, other = known.example(torch.int8)
+    answers = [torch.gcd(input_, other), reference("gcd", (input_, other), {})]
+    if answer == "wrong":
+        answers[1] = answers[1] + 1
+    given = iter(answers)
+    op = SimpleNamespace(name="gcd", dtype=torch.int8, info=None)
+    cpu = torch.device("cpu")
+    arguments = Arguments(SampleInput(input_, args=(other,)), cpu, Sides(lambda _: None, cpu))
+    comparison = Comparison(cpu)
+
+    def check() -> None:
+        _check_call(op, lambda *_: next(given), arguments, comparison)
+
+    if answer == "right":
+        check()
+        assert comparison.entry[BY_FLOAT64] == REMARK
+    else:
+        with pytest.raises(Mismatch):
+            check()
