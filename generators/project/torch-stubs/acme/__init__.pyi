@@ -350,7 +350,9 @@ class OperatorRecord:
         """All of it for JSON, with a number in "schema". RuntimeError until the block has ended.
         """
     def save(self, file: str | os.PathLike[str]) -> None:
-        """Writes the document, which `outback ops --read` shows."""
+        """Writes the document, which `outback ops --read` shows: whole or not at all. A link of
+        another user's is not followed.
+        """
 
 OutOfMemoryError = torch.OutOfMemoryError
 
