@@ -469,9 +469,7 @@ def test_the_header_of_the_expectations_expects_nothing(outback, tmp_path):
     file.write_text("\n".join(given))
     loaded = Expectations.load(file)
     assert len(loaded.lines) == len(given) == 3
-    assert [str(each) for each in loaded.tolerances] == [
-        "operators/nn.functional.gelu=0.001,0.001"
-    ]
+    assert [str(each) for each in loaded.tolerances] == ["operators/nn.functional.gelu=0.001,0.001"]
 
 
 def test_the_workflow_has_a_job_for_each_occasion(outback, tmp_path):
