@@ -16,7 +16,8 @@ def register() -> None:
 
     @functools.wraps(are_allowed)
     def get_fastpath_enabled() -> bool:
-        # TorchScript compiles the text of the function that this one wraps.
-        return are_allowed() and not torch.is_autocast_enabled(name)
+        # TorchScript compiles the text of the function that this one wraps. Dynamo does not trace a
+        # call of it from here, but reads the variable.
+        return mha._is_fastpath_enabled and not torch.is_autocast_enabled(name)
 
     mha.get_fastpath_enabled = get_fastpath_enabled
