@@ -28,35 +28,38 @@ def captured(body):
     return graph
 
 
-y = torch.zeros(N, device="acme")
+@pytest.fixture
+def y():
+    return torch.zeros(N, device="acme")
+
 
 # Each uses pinned memory on the captured stream, its own or a stage, and lets go of it.
 BODIES = {
-    "a copy to the device": lambda: y.copy_(torch.empty(N, pin_memory=True), non_blocking=True),
-    "a copy to the host": lambda: y.to("cpu", non_blocking=True),
-    "both, then a wait": lambda: (
+    "a copy to the device": lambda y: y.copy_(torch.empty(N, pin_memory=True), non_blocking=True),
+    "a copy to the host": lambda y: y.to("cpu", non_blocking=True),
+    "both, then a wait": lambda y: (
         y.copy_(torch.empty(N, pin_memory=True), non_blocking=True),
         y.to("cpu", non_blocking=True),
         acme.synchronize(),
     ),
-    "an operator": lambda: y + 1,
-    "an operator in place": lambda: y.relu_(),
-    "a product": lambda: y @ y,
-    "a value": lambda: y[0].item(),
-    "several tensors": lambda: torch.cat([y, y]),
+    "an operator": lambda y: y + 1,
+    "an operator in place": lambda y: y.relu_(),
+    "a product": lambda y: y @ y,
+    "a value": lambda y: y[0].item(),
+    "several tensors": lambda y: torch.cat([y, y]),
 }
 
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=list(BODIES))
-def test_no_capture_loses_pinned_memory(body):
-    captured(body)  # the first one may take what later ones use again
+def test_no_capture_loses_pinned_memory(y, body):
+    captured(lambda: body(y))  # the first one may take what later ones use again
     before = held()
     for _ in range(20):
-        captured(body)
+        captured(lambda: body(y))
     assert held() - before <= 2 * N * 4, "pinned memory was lost"
 
 
-def test_pinned_memory_of_before_is_given_back_by_a_graph_that_goes():
+def test_pinned_memory_of_before_is_given_back_by_a_graph_that_goes(y):
     def once():
         mine = [torch.empty(N, pin_memory=True)]
         captured(lambda: (y.copy_(mine[0], non_blocking=True), mine.clear()))
@@ -96,7 +99,7 @@ def others(count=6):
 
 
 @pytest.mark.parametrize("when", ["in the capture", "after the capture", "after a replay"])
-def test_what_a_graph_reads_stays_as_it_is(when):
+def test_what_a_graph_reads_stays_as_it_is(y, when):
     mine = [torch.full((N,), 7.0).pin_memory()]
 
     def body():
@@ -126,7 +129,7 @@ def test_what_a_graph_writes_is_nobody_elses():
     assert all(each.eq(-1).all() for each in kept), "the graph wrote into somebody else's memory"
 
 
-def test_the_memory_of_two_graphs_is_held_until_both_are_gone():
+def test_the_memory_of_two_graphs_is_held_until_both_are_gone(y):
     source = [torch.full((N,), 7.0).pin_memory()]
     address = source[0].data_ptr()
     graphs = [captured(lambda: y.copy_(source[0], non_blocking=True)) for _ in range(2)]
@@ -144,7 +147,7 @@ def test_the_memory_of_two_graphs_is_held_until_both_are_gone():
     assert address in {each.data_ptr() for each in others(16)}, "nobody gets it any more"
 
 
-def test_a_graph_that_is_reset_leaves_memory_to_its_tensor():
+def test_a_graph_that_is_reset_leaves_memory_to_its_tensor(y):
     source = torch.full((N,), 7.0).pin_memory()
     graph = captured(lambda: y.copy_(source, non_blocking=True))
     graph.replay()
@@ -155,7 +158,7 @@ def test_a_graph_that_is_reset_leaves_memory_to_its_tensor():
     assert source.eq(7).all() and y.eq(7).all()
 
 
-def test_replays_that_go_on_keep_it_after_the_reset():
+def test_replays_that_go_on_keep_it_after_the_reset(y):
     source = [torch.full((N,), 7.0).pin_memory()]
     address = source[0].data_ptr()
     graph = captured(lambda: (y.copy_(source[0], non_blocking=True), source.clear()))
@@ -173,7 +176,7 @@ def test_replays_that_go_on_keep_it_after_the_reset():
     assert y.eq(7).all()
 
 
-def test_memory_that_was_used_before_the_capture_comes_back_after_it():
+def test_memory_that_was_used_before_the_capture_comes_back_after_it(y):
     stream = acme.Stream()
     stream.wait_stream(acme.current_stream())
     mine = torch.full((N,), 7.0).pin_memory()
