@@ -48,9 +48,11 @@ def lacks(device: torch.device, dtype: torch.dtype) -> str:
 
 def needed(device: torch.device, error: BaseException) -> str:
     """The reason, where the error is the device's refusal of a dtype that it declares missing, or
-    has come of one; "" for every other error."""
+    has come of one; "" for every other error. What a check asserts while it handles a refusal has
+    not come of it."""
     absent = sorted(missing(device), key=str)
-    for each in _chain(error) if absent else ():
+    errors = [error] if isinstance(error, AssertionError) else _chain(error)
+    for each in errors if absent else ():
         for dtype in absent:
             refusal = _refusal(device, dtype)
             if refusal is not None and _is_like(each, refusal, dtype):

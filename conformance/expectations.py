@@ -25,6 +25,7 @@ from .verdicts import BAD, EXPECTED, PASS
 
 # A colon in brackets is a name's: `compile/is_compiled[inductor: a module]: reason`.
 _PARTS = re.compile(r"(?P<pattern>(?:\[[^]]*\]|.)+?): (?P<reason>.*\S.*)")
+_MEANS_TOLERANCE = re.compile(r"tolerance\s*[=:]", re.IGNORECASE)
 _LOOSENS = re.compile(r"tolerance=(?P<numbers>\S+)\s+(?P<reason>.*\S.*)")
 
 
@@ -113,7 +114,7 @@ def _line(where: str, line: str) -> Line:
     if found is None:
         raise Refused(f"{where}: a line is `suite/name[/dtype[/phase]]: reason`, and has a reason")
     pattern, reason = found["pattern"].strip(), found["reason"].strip()
-    if not reason.startswith("tolerance="):
+    if _MEANS_TOLERANCE.match(reason) is None:
         return Line(where, pattern, reason)
     loosens = _LOOSENS.fullmatch(reason)
     if loosens is None:

@@ -241,8 +241,9 @@ class Session:
         was = {"device": before["device"], "level": before["level"]} | before["settings"]
         versions = {"outback": version(), **self._catalog.versions}
         for name in now.keys() - {"jobs", "timeout"}:
-            if now[name] != was.get(name):
-                raise Refused(f"{path}: is a run with another {name}: {was.get(name)}")
+            if now[name] != was.get(name, [] if name == "tolerances" else None):
+                other = "other" if name.endswith("s") else "another"
+                raise Refused(f"{path}: is a run with {other} {name}: {was.get(name)}")
         if versions != before["versions"]:
             raise Refused(f"{path}: is a run with other versions: {before['versions']}")
         if (was := before.get("backend", self._catalog.backend)) != self._catalog.backend:

@@ -75,6 +75,7 @@ def test_a_line_loosens_and_expects_no_failure(tmp_path):
     ("line", "says"),
     [
         ("operators/mul: tolerance=1e-3,1e-3", "and has a reason"),
+        ("operators/mul: Tolerance = 1e-3,1e-3 why", "a tolerance is `tolerance=ATOL,RTOL reason`"),
         ("operators/mul: tolerance=1e-3 why", "expected ATOL,RTOL"),
         ("operators/mul: tolerance=1e-3,-1 why", "expected ATOL,RTOL"),
         ("operators/mul: tolerance=1e-3,nan why", "expected ATOL,RTOL"),

@@ -42,12 +42,32 @@ def test_within_the_tolerance_of_float64_is_near_enough():
     assert is_as_near(off(0, -2e-5, 0, 0), cpus, EXACT, rtol=1e-4, atol=0.0)
 
 
-def test_a_nan_of_the_cpus_excuses_no_other_element():
-    cpus = off(float("nan"), 0, 0, 0)
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), -float("inf")])
+def test_what_is_no_number_of_the_cpus_excuses_nothing_else(wrong):
+    cpus = off(wrong, 0, 0, 0)
     assert is_as_near(off(0, 0, 0, 0), cpus, EXACT)
-    assert is_as_near(off(float("nan"), 1e-6, 0, 0), cpus, EXACT)
+    assert is_as_near(off(wrong, 1e-6, 0, 0), cpus, EXACT)
     assert not is_as_near(off(0, 1e-3, 0, 0), cpus, EXACT)
-    assert not is_as_near(off(float("inf"), 0, 0, 0), cpus, EXACT)
+    for other in (float("nan"), float("inf"), -float("inf"), -9.0):
+        if str(other) != str(wrong):
+            assert not is_as_near(off(other, 0, 0, 0), cpus, EXACT)
+
+
+def test_an_infinite_complex_number_of_the_cpus_excuses_nothing_else():
+    exact = EXACT + 1j
+    cpus = exact.to(torch.complex64)
+    cpus[0] = complex(torch.inf, 0)
+    device = exact.to(torch.complex64)
+    assert is_as_near(device, cpus, exact)
+    device[1] = -900
+    assert not is_as_near(device, cpus, exact)
+
+
+def test_the_largest_number_of_float64_stands_for_no_other():
+    """nan_to_num of an infinity is the largest number of each dtype."""
+    found = torch.tensor([torch.inf, 1.0]).half()
+    reference = found.double().nan_to_num()
+    assert not is_as_near(found, found.nan_to_num(), reference)
 
 
 def test_what_the_dtype_cannot_hold_is_an_infinity():

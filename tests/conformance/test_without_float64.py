@@ -104,6 +104,7 @@ def test_a_refusal_of_a_missing_dtype_is_known(refusing, error):
     "error",
     [
         AssertionError("float64 differs"),
+        raised(AssertionError("memory was written"), TypeError("acme has no such dtype")),
         RuntimeError("float64 overflows"),
         TypeError("no kernel for float32"),
         TypeError("DoubleTensor is no name"),

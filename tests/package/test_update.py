@@ -380,7 +380,7 @@ def test_a_newer_torch_than_is_supported_may_be_installed(project, monkeypatch):
     assert answers.load(project).torch == "2.16"
 
 
-@pytest.mark.parametrize("torch", ["2", "2.13.0", "two", " 2.13", "2.13\n"])
+@pytest.mark.parametrize("torch", ["2", "2.13.0", "2.0013", "two", " 2.13", "2.13\n"])
 def test_what_is_no_release_is_refused(project, torch):
     done = outback("update", str(project), "--torch", torch)
     assert done.exit_code == 2 and "no backend can be built against" in done.output
@@ -470,6 +470,14 @@ def test_without_what_was_made_it_refuses(project):
 
 def test_without_git_it_refuses(project, tmp_path):
     refused(project, "there is no git on the PATH", PATH=str(tmp_path))
+
+
+def test_where_git_fails_it_refuses(project, tmp_path):
+    """With the status 1 too, which otherwise means one conflict."""
+    edit(project / "src/runtime.cpp", "std::size_t{64} << 20", "std::size_t{5} << 20")
+    (tmp_path / "git").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "git").chmod(0o755)
+    refused(project, "git merge-file failed", PATH=str(tmp_path))
 
 
 def test_the_answers_stay_and_the_release_moves(project):

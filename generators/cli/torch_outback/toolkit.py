@@ -39,7 +39,7 @@ def version() -> str:
 
 def supports(torch: str) -> bool:
     """Whether a backend can be built against this minor release, "2.13"."""
-    if re.fullmatch(r"[0-9]{1,4}\.[0-9]{1,4}", torch) is None:
+    if re.fullmatch(r"[1-9][0-9]{0,3}\.(0|[1-9][0-9]{0,3})", torch) is None:
         return False
     oldest, asked, newest = (
         tuple(map(int, release.split("."))) for release in (OLDEST_TORCH, torch, NEWEST_TORCH)

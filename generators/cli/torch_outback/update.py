@@ -132,7 +132,8 @@ def _merge(path: str, before: str, mine: str, after: str) -> tuple[str, bool]:
     said, merged = (
         output.decode("utf-8", "surrogateescape") for output in (done.stderr, done.stdout)
     )
-    if done.returncode < 0 or done.returncode > 127:  # else it is the number of conflicts
+    # The status is the number of conflicts, or says that git has failed.
+    if done.returncode != 0 and not _has_conflicts(merged):
         raise Refused(f"git merge-file failed for {path}: {said.strip()}")
     return merged, done.returncode == 0
 

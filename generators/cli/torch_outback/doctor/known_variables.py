@@ -58,7 +58,7 @@ OURS: dict[str, tuple[str, str]] = {
     "OUTBACK_REPORT_LEAKS": (FLAG, "lists on stderr what is still allocated when the process ends"),
     "OUTBACK_FLOAT64": (
         FLAG,
-        "0: the backend has no float64 and no complex128, as if its vendor had declared that",
+        "whether the backend has float64 and complex128; 0: as if its vendor lacked both",
     ),
     "OUTBACK_SANITIZER": (FLAG, "looks for races between streams from the start"),
     "OUTBACK_LAUNCH_BLOCKING": (
