@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import importlib
 import json
 import os
 import socket
@@ -355,7 +356,7 @@ def test_a_worker_has_the_backend_that_torch_loads_by_itself(server):
 def test_where_there_is_nobody_to_fork_workers_they_are_started():
     settings = SuiteSettings("cpu", (), ("plain",), "small_suites").to_json()
     heard = []
-    with ForkServer(os.environ, "no_such_module") as nobody:
+    with ForkServer(os.environ, "conformance.no_such_module") as nobody:
         supervisor = Supervisor(
             suite_settings.SOURCE, settings, nobody, lambda *it: heard.append(it)
         )
@@ -371,9 +372,13 @@ def test_a_worker_that_may_still_be_forked_is_not_started_twice(tmp_path, monkey
     """By a server that takes a request, and answers as late as never."""
     server = "requests = socket.socket(fileno=int(sys.argv[1]))\n"
     server += "held = socket.recv_fds(requests, 1, 4)\nrequests.recv(1)\n"
-    (tmp_path / "late.py").write_text(f"import socket, sys\n{server}")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    with ForkServer(os.environ, "late") as late, (tmp_path / "any").open("w+b") as file:
+    package = tmp_path / "late"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "server.py").write_text(f"import socket, sys\n{server}")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(sys.modules, "late", importlib.import_module("late"))
+    with ForkServer(os.environ, "late.server") as late, (tmp_path / "any").open("w+b") as file:
         with pytest.raises(TimeoutError, match=r"not imported in 0\.2 s"):
             late.start(file, file.fileno(), file, 0.2)
 

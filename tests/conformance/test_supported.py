@@ -48,6 +48,7 @@ def test_the_supported_releases_are_the_same_everywhere():
     assert f"(_outback_minor VERSION_GREATER {supported.NEWEST})" in cmake
     assert f"than the supported {supported.OLDEST} to {supported.NEWEST}" in cmake
     cli = (ROOT / "generators/cli/torch_outback/toolkit.py").read_text()
+    assert f'OLDEST_TORCH = "{supported.OLDEST}"' in cli
     assert f'NEWEST_TORCH = "{supported.NEWEST}"' in cli
 
 

@@ -38,14 +38,16 @@ inline constinit std::array<std::atomic<bool>, max_devices> has_host_failure{};
 void throw_host_failure(c10::DeviceIndex device);
 }  // namespace detail
 
+/// Whether a failure is kept for the device.
+inline bool keeps_host_failure(c10::DeviceIndex device) noexcept {
+  return detail::has_host_failure[static_cast<size_t>(device)].load(std::memory_order_acquire);
+}
+
 /// Throws the failure that is kept for the device, and forgets it: as a c10::AcceleratorError if a
 /// slot had failed, otherwise as a c10::Error (RuntimeError). Returns if there is none, which costs
 /// one load.
 inline void check_host_failure(c10::DeviceIndex device) {
-  if (C10_UNLIKELY(
-          detail::has_host_failure[static_cast<size_t>(device)].load(std::memory_order_acquire))) {
-    detail::throw_host_failure(device);
-  }
+  if (C10_UNLIKELY(keeps_host_failure(device))) detail::throw_host_failure(device);
 }
 
 }  // namespace outback::core

@@ -36,6 +36,7 @@ void operator_ends(const at::RecordFunction& /*function*/, at::ObserverContext* 
 
 void detail::wait_for_launch(const c10::Stream& stream) {
   if (capture_of(stream) != nullptr) return;
+  check_host_failure(stream.device_index());  // it was kept before, so it is not this operator's
   try {
     synchronize_stream(stream);
   } catch (c10::AcceleratorError& error) {
@@ -56,7 +57,12 @@ void read_launch_blocking() {
 
 void mark_launched_quietly(const c10::Stream& stream) noexcept {
   try {
-    mark_launched(stream);
+    mark_busy(stream);
+    // A wait would take a failure that is kept already, and leave the stream idle, for which no
+    // operator waits: nobody would be told.
+    if (is_launch_blocking() && !keeps_host_failure(stream.device_index())) {
+      detail::wait_for_launch(stream);
+    }
   } catch (...) {
     report_handled(stream.device_index(), "work has failed");
   }

@@ -3,7 +3,8 @@
 import re
 from pathlib import Path
 
-OLDEST_TORCH, NEWEST_TORCH = "2.11", "2.15"  # that a backend can be built against
+OLDEST_TORCH = "2.11"  # that a backend can be built against
+NEWEST_TORCH = "2.15"
 _PACKAGE = Path(__file__).resolve().parent
 
 

@@ -216,12 +216,10 @@ def sums_keep_the_first_dtype() -> None:
 
 @defect("values", "two_dtypes_are_promoted[ldexp]", says="RuntimeError: no entry for the device")
 def ldexp_needs_one_dtype() -> None:
-    """A product of a float and an integer, of which ldexp is made, raises."""
+    """ldexp of a float and an integer raises."""
 
-    @replace("mul.Tensor")
-    def _(mul, x, y):
-        both = isinstance(x, torch.Tensor) and isinstance(y, torch.Tensor)
-        if both and x.dtype.is_floating_point != y.dtype.is_floating_point:
+    @replace("ldexp.Tensor")
+    def _(ldexp, x, y):
+        if x.dtype.is_floating_point != y.dtype.is_floating_point:
             raise RuntimeError("no entry for the device")
-        like = x if isinstance(x, torch.Tensor) else y
-        return mul(*(number_as_tensor(each, like) for each in (x, y)))
+        return ldexp(x, y)

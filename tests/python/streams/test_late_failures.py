@@ -182,6 +182,20 @@ def test_a_kernel_of_the_vendor_is_named(run_python):
     blocking(run_python, program, OUTBACK_HOST_FAIL_WORK="1")
 
 
+@pytest.mark.parametrize("kernels", [1, 2, 3])
+def test_kernels_that_follow_lose_no_failure(run_python, kernels):
+    """The first one's failure is kept, and told once, by the next operator that can raise."""
+    program = f"""
+        def runs():
+            for _ in range({kernels}):
+                x = torch.empty(4, device="acme").zero_()
+            return (x + 1).tolist()
+        text = failure(runs)
+        assert text is not None and text.count("in aten::") == 1, text
+        assert text.count("work has failed") <= 1, text"""
+    blocking(run_python, program, OUTBACK_HOST_FAIL_WORK="1")
+
+
 def test_a_replay_raises(run_python):
     program = """
         pinned, y = torch.ones(4).pin_memory(), torch.empty(4, device="acme")
