@@ -4,6 +4,7 @@ import errno
 import os
 import stat
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,8 @@ def test_in_a_folder_that_takes_no_files_one_is_written_in_place(tmp_path, victi
     other.hardlink_to(victim)
     with pytest.raises(OSError, match="several names"):
         safe_files.write(other, b"report")
+    with pytest.raises(OSError, match="several names"):
+        safe_files.check(other)
     with pytest.raises(PermissionError):
         safe_files.write(tmp_path / "new", b"report")
     os.mkfifo(tmp_path / "pipe")
@@ -152,6 +155,40 @@ def test_in_a_folder_that_takes_no_files_one_is_written_in_place(tmp_path, victi
     with pytest.raises(OSError, match="belongs to another user"):
         safe_files.write(tmp_path / "pipe", b"report")
     os.close(reader)
+
+
+@needs_root
+@pytest.mark.parametrize("way", ["report", "one", "conformance", "check", "check of conformance"])
+def test_a_pipe_of_another_user_is_not_waited_for(tmp_path, way):
+    os.mkfifo(tmp_path / "pipe")
+    os.chown(tmp_path / "pipe", ANOTHER_USER, ANOTHER_USER)
+    with pytest.raises(PermissionError, match="belongs to another user"):
+        WAYS[way](tmp_path / "pipe")
+
+
+def test_a_pipe_needs_a_reader_when_it_is_written(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    safe_files.check(pipe)
+    with pytest.raises(OSError, match="a pipe that nobody reads from") as raised:
+        safe_files.write(pipe, b"report")
+    assert raised.value.errno == errno.ENXIO and raised.value.filename == str(pipe)
+    read = []
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    os.set_blocking(reader, True)
+
+    def read_all():
+        with open(reader, "rb") as file:
+            read.append(file.read())
+
+    thread = threading.Thread(target=read_all, daemon=True)
+    report = b"x" * (1 << 20)  # more than a pipe holds at once
+    writer = os.open(pipe, os.O_WRONLY)  # so that the reader waits for what comes
+    thread.start()
+    safe_files.write(pipe, report)
+    os.close(writer)
+    thread.join(timeout=20)
+    assert read == [report]
 
 
 def test_modes_stay_and_nothing_is_left(tmp_path):

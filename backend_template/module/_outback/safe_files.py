@@ -91,21 +91,26 @@ class Place:
 
     def write_in_place(self, data: bytes) -> None:
         """Into what is there: a device, a pipe, a file of a folder in which nothing can be made."""
-        flags = os.O_WRONLY | os.O_NOFOLLOW | os.O_NOCTTY
-        with open(os.open(self.name, flags, dir_fd=self._folder), "wb") as to:
-            facts = os.fstat(to.fileno())
+        # Judged before it is opened, which could wait for ever, and after, since it may be another.
+        _check_in_place(self.facts)
+        flags = os.O_WRONLY | os.O_NOFOLLOW | os.O_NOCTTY | os.O_NONBLOCK
+        try:
+            file = os.open(self.name, flags, dir_fd=self._folder)
+        except OSError as error:
+            if error.errno == errno.ENXIO and stat.S_ISFIFO(self.facts.st_mode):
+                raise OSError(errno.ENXIO, "it is a pipe that nobody reads from") from None
+            raise
+        with open(file, "wb") as to:
+            facts = os.fstat(file)
+            _check_in_place(facts)
+            os.set_blocking(file, True)
             if stat.S_ISREG(facts.st_mode):
-                if facts.st_nlink > 1:
-                    raise OSError(errno.EPERM, "it is a file of several names (hard links)")
                 to.truncate(0)
-            elif not stat.S_ISCHR(facts.st_mode) and not _is_trusted(facts):
-                raise OSError(errno.EPERM, "it belongs to another user")
             to.write(data)
 
     def check(self) -> None:
-        """Raises OSError where `write` would."""
-        if self.facts is not None and stat.S_ISDIR(self.facts.st_mode):
-            raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
+        """Raises OSError where `write` would. A pipe's reader may still come, and is not asked for:
+        it would see the end."""
         try:
             if self.takes_files:
                 self.remove(self.make(b""))
@@ -113,6 +118,7 @@ class Place:
         except OSError as error:
             if error.errno not in _NO_RIGHT or self.facts is None:
                 raise
+        _check_in_place(self.facts)
         if not os.access(self.name, os.W_OK, dir_fd=self._folder, follow_symlinks=False):
             raise OSError(errno.EACCES, os.strerror(errno.EACCES))
 
@@ -253,6 +259,16 @@ def _check_link(facts: os.stat_result, follows: bool, links: int) -> None:
         raise OSError(errno.ELOOP, "it is a symbolic link, which is not followed")
     if links > _MOST_LINKS:
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+
+
+def _check_in_place(facts: os.stat_result) -> None:
+    if stat.S_ISDIR(facts.st_mode):
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if stat.S_ISREG(facts.st_mode):
+        if facts.st_nlink > 1:
+            raise OSError(errno.EPERM, "it is a file of several names (hard links)")
+    elif not stat.S_ISCHR(facts.st_mode) and not _is_trusted(facts):
+        raise OSError(errno.EPERM, "it belongs to another user")
 
 
 def _is_trusted(facts: os.stat_result) -> bool:
