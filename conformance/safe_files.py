@@ -84,6 +84,7 @@ class Place:
 
     def put(self, name: str) -> None:
         """The file `name`, which `make` made, takes the place."""
+        self._check_replaceable()
         os.replace(name, self.name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
 
     def remove(self, name: str) -> None:
@@ -112,15 +113,29 @@ class Place:
         """Raises OSError where `write` would. A pipe's reader may still come, and is not asked for:
         it would see the end."""
         try:
-            if self.takes_files:
-                self.remove(self.make(b""))
-                return
+            new = self.make(b"") if self.takes_files else None
         except OSError as error:
             if error.errno not in _NO_RIGHT or self.facts is None:
                 raise
+            new = None
+        if new is not None:
+            self.remove(new)
+            self._check_replaceable()
+            return
         _check_in_place(self.facts)
         if not os.access(self.name, os.W_OK, dir_fd=self._folder, follow_symlinks=False):
             raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+
+    def _check_replaceable(self) -> None:
+        folder, user = os.fstat(self._folder), os.geteuid()
+        if self.facts is None or not folder.st_mode & stat.S_ISVTX:
+            return
+        if user not in (0, self.facts.st_uid, folder.st_uid):
+            raise OSError(
+                errno.EPERM,
+                f"it belongs to another user (number {self.facts.st_uid}), and its folder lets "
+                f"nobody else replace it (the sticky bit): name another place",
+            )
 
     def _mode(self) -> int:
         # A file of another user's says who may read this one, but nobody else may write it.

@@ -191,6 +191,41 @@ def test_a_pipe_needs_a_reader_when_it_is_written(tmp_path):
     assert read == [report]
 
 
+@needs_root
+def test_what_a_sticky_folder_keeps_for_another_user_is_refused_at_once(tmp_path, monkeypatch):
+    folder = tmp_path / "sticky"
+    folder.mkdir()
+    folder.chmod(0o1777)
+    file, own = folder / "file", folder / "own"
+    file.write_text("kept")
+    file.chmod(0o666)
+    own.touch()
+    os.chown(own, ANOTHER_USER, ANOTHER_USER)
+    monkeypatch.chdir(folder)  # the way to it is root's alone
+    refused = []
+    os.seteuid(ANOTHER_USER)
+    try:
+        for way in ("report", "all", "one", "check", "check of conformance"):
+            try:
+                WAYS[way](Path("file"))
+            except PermissionError as error:
+                refused.append(str(error))
+            WAYS[way](Path("own"))
+    finally:
+        os.seteuid(0)
+    assert len(refused) == 5 and all("its folder lets nobody else" in it for it in refused)
+    assert file.read_text() == "kept" and own.read_text() == "report"
+    assert sorted(it.name for it in folder.iterdir()) == ["file", "own"]
+    folder.chmod(0o777)
+    os.seteuid(ANOTHER_USER)
+    try:
+        safe_files.check("file")
+        safe_files.write("file", b"report")
+    finally:
+        os.seteuid(0)
+    assert file.read_text() == "report"
+
+
 def test_modes_stay_and_nothing_is_left(tmp_path):
     file = tmp_path / "file"
     for mode in (0o640, 0o755):
