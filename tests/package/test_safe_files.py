@@ -226,6 +226,14 @@ def test_what_a_sticky_folder_keeps_for_another_user_is_refused_at_once(tmp_path
     assert file.read_text() == "report"
 
 
+@pytest.mark.parametrize("name", ["ж" * 125 + ".json", "x" + "€" * 83 + ".json", "x" * 255])
+def test_a_name_may_be_as_long_as_the_disk_takes(tmp_path, name):
+    for _ in range(2):
+        safe_files.check(tmp_path / name)
+        safe_files.write(tmp_path / name, b"report")
+    assert [it.name for it in tmp_path.iterdir()] == [name]
+
+
 def test_modes_stay_and_nothing_is_left(tmp_path):
     file = tmp_path / "file"
     for mode in (0o640, 0o755):

@@ -59,7 +59,8 @@ class Place:
 
     def make(self, data: bytes, as_old_as: os.stat_result | None = None) -> str:
         """A new file beside, with the mode of the one that is there. Its name."""
-        name = f".{self.name[:200]}.{os.urandom(8).hex()}"
+        most = os.fsdecode(os.fsencode(self.name)[:200])  # a name's limit is one of bytes
+        name = f".{most}.{os.urandom(8).hex()}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
         file = os.open(name, flags, 0o666, dir_fd=self._folder)
         try:
