@@ -249,6 +249,21 @@ def test_modes_stay_and_nothing_is_left(tmp_path):
     assert [it.name for it in tmp_path.iterdir()] == ["file"]
 
 
+@pytest.mark.parametrize("way", ["report", "all"])
+def test_nobody_else_reads_what_is_not_theirs_while_it_is_written(tmp_path, monkeypatch, way):
+    file, modes, fchmod = tmp_path / "file", [], os.fchmod
+
+    def sees(descriptor, mode):
+        modes.append(stat.S_IMODE(os.fstat(descriptor).st_mode))
+        fchmod(descriptor, mode)
+
+    monkeypatch.setattr(os, "fchmod", sees)
+    file.touch()
+    file.chmod(0o600)
+    WAYS[way](file)
+    assert {*modes} == {0o600} and stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
 def test_folders_are_made_and_go_with_an_error(tmp_path):
     files.write(tmp_path / "a/b/file", "report")
     assert (tmp_path / "a/b/file").read_text() == "report"

@@ -62,7 +62,9 @@ class Place:
         most = os.fsdecode(os.fsencode(self.name)[:200])  # a name's limit is one of bytes
         name = f".{most}.{os.urandom(8).hex()}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-        file = os.open(name, flags, 0o666, dir_fd=self._folder)
+        # What was kept from others is not theirs for a moment either.
+        mode = 0o666 if self.facts is None else 0o600
+        file = os.open(name, flags, mode, dir_fd=self._folder)
         try:
             with open(file, "wb") as to:
                 to.write(data)
