@@ -278,6 +278,27 @@ def test_folders_are_made_and_go_with_an_error(tmp_path):
         files.check_writable(tmp_path / "a")
 
 
+def test_a_long_path_needs_few_descriptors(tmp_path, monkeypatch):
+    links = tmp_path / "links"
+    links.symlink_to(tmp_path)
+    deep = links / "/".join(["folder"] * 60)
+    deep.mkdir(parents=True)
+    opened, most, step = {*os.listdir("/proc/self/fd")}, [0], os.open
+
+    def counts(*arguments, **named):
+        descriptor = step(*arguments, **named)
+        most.append(len(os.listdir("/proc/self/fd")) - len(opened))
+        return descriptor
+
+    with monkeypatch.context() as counted:
+        counted.setattr(os, "open", counts)
+        safe_files.check(deep / "file")
+        safe_files.write(deep / "file", b"report")
+    assert (deep / "file").read_bytes() == b"report"
+    assert max(most) <= 3 and len(most) > 120
+    assert len(os.listdir("/proc/self/fd")) == len(opened)
+
+
 def test_every_way_to_name_a_file(tmp_path, monkeypatch):
     (tmp_path / "a").mkdir()
     monkeypatch.chdir(tmp_path / "a")

@@ -228,18 +228,12 @@ def _found(
     path: str, follows: bool, folders: Folders | None
 ) -> tuple[int, str, os.stat_result | None]:
     """The folder, which the caller closes; the name in it; what is there."""
-    with contextlib.ExitStack() as opened:
-
-        def step(name: str, folder: int | None = None) -> int:
-            found = os.open(name, os.O_PATH | os.O_NOFOLLOW, dir_fd=folder)
-            opened.callback(os.close, found)
-            return found
-
-        here, parts, links = step("/" if path.startswith("/") else "."), _parts(path), 0
+    here, parts, links = _step("/" if path.startswith("/") else "."), _parts(path), 0
+    try:
         while True:
             name = parts.pop()
             try:
-                found = step(name, here)
+                found = _step(name, here)
             except FileNotFoundError:
                 if not parts:
                     return os.dup(here), name, None
@@ -248,17 +242,29 @@ def _found(
                 folders.make(name, here)
                 parts.append(name)
                 continue
-            facts = os.fstat(found)
-            if stat.S_ISLNK(facts.st_mode):
-                links += 1
-                _check_link(facts, follows or bool(parts), links)
-                target = os.readlink("", dir_fd=found)
-                here = step("/") if target.startswith("/") else here
-                parts += _parts(target)
-            elif parts:
-                here = found
-            else:
-                return os.dup(here), name, facts
+            try:
+                facts = os.fstat(found)
+                if stat.S_ISLNK(facts.st_mode):
+                    links += 1
+                    _check_link(facts, follows or bool(parts), links)
+                    target = os.readlink("", dir_fd=found)
+                    if target.startswith("/"):
+                        root = _step("/")
+                        os.close(here)
+                        here = root
+                    parts += _parts(target)
+                elif parts:
+                    here, found = found, here
+                else:
+                    return os.dup(here), name, facts
+            finally:
+                os.close(found)  # a long path would else need a descriptor for each part
+    finally:
+        os.close(here)
+
+
+def _step(name: str, folder: int | None = None) -> int:
+    return os.open(name, os.O_PATH | os.O_NOFOLLOW, dir_fd=folder)
 
 
 def _parts(path: str) -> list[str]:
