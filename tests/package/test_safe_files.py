@@ -309,3 +309,19 @@ def test_every_way_to_name_a_file(tmp_path, monkeypatch):
     for path in ("/", ".", "..", ""):
         with pytest.raises(OSError):
             safe_files.write(path, b"report")
+
+
+@pytest.mark.parametrize("end", ["/", "/.", "//", "/./"])
+def test_the_path_of_a_folder_is_none_of_a_file(tmp_path, victim, end):
+    (tmp_path / "link").symlink_to(f"missing{end}")
+    (tmp_path / "folder").mkdir()
+    for write in (safe_files.write, lambda path, _: safe_files.check(path)):
+        for name in (f"new{end}", "link", f"folder{end}"):
+            with pytest.raises(IsADirectoryError):
+                write(f"{tmp_path}/{name}", b"report")
+            with pytest.raises(IsADirectoryError), safe_files.Folders() as folders:
+                safe_files.write(f"{tmp_path}/{name}", b"report", folders=folders)
+        with pytest.raises(NotADirectoryError):
+            write(f"{victim}{end}", b"report")
+    safe_files.write(f"{tmp_path}/folder{end}/file", b"report")
+    assert sorted(it.name for it in tmp_path.iterdir()) == ["folder", "link", "victim"]

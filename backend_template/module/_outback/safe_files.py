@@ -237,6 +237,8 @@ def _found(
             except FileNotFoundError:
                 if not parts:
                     return os.dup(here), name, None
+                if parts == ["."]:
+                    raise OSError(errno.EISDIR, os.strerror(errno.EISDIR)) from None
                 if folders is None:
                     raise
                 folders.make(name, here)
@@ -268,8 +270,10 @@ def _step(name: str, folder: int | None = None) -> int:
 
 
 def _parts(path: str) -> list[str]:
-    """The last one first."""
-    return [it for it in reversed(path.split("/")) if it not in ("", ".")] or ["."]
+    """The last one first. What ends with a slash names a folder: its last part is "."."""
+    *_, last = names = path.split("/")
+    parts = [it for it in reversed(names) if it not in ("", ".")]
+    return parts if parts and last not in ("", ".") else [".", *parts]
 
 
 def _check_link(facts: os.stat_result, follows: bool, links: int) -> None:
