@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 _MOST_LINKS = 40  # the kernel's own limit
 # Of this process. Opening one by its name would begin at the file's beginning.
-_OWN_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|(?:/dev/fd|/proc/self/fd)/(\d+)")
+_OWN_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|(?:/dev/fd|/proc/(?:thread-)?self/fd)/(\d+)")
 _NO_RIGHT = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
@@ -45,7 +45,10 @@ class Folders:
 
 
 class Place:
-    """A name in a folder that is held open; `facts` are of what is there, None for nothing."""
+    """A name in a folder that is held open; `facts` are of what is there, None for nothing.
+
+    They are of a link only where that is an open file of this process, whose number is `name`.
+    """
 
     def __init__(self, folder: int, name: str, facts: os.stat_result | None) -> None:
         self._folder = folder
@@ -95,6 +98,9 @@ class Place:
 
     def write_in_place(self, data: bytes) -> None:
         """Into what is there: a device, a pipe, a file of a folder in which nothing can be made."""
+        if self._is_own_descriptor:
+            _write_to_own(int(self.name), data)
+            return
         # Judged before it is opened, which could wait for ever, and after, since it may be another.
         _check_in_place(self.facts)
         flags = os.O_WRONLY | os.O_NOFOLLOW | os.O_NOCTTY | os.O_NONBLOCK
@@ -115,6 +121,8 @@ class Place:
     def check(self) -> None:
         """Raises OSError where `write` would. A pipe's reader may still come, and is not asked for:
         it would see the end."""
+        if self._is_own_descriptor:
+            return
         try:
             new = self.make(b"") if self.takes_files else None
         except OSError as error:
@@ -128,6 +136,10 @@ class Place:
         _check_in_place(self.facts)
         if not os.access(self.name, os.W_OK, dir_fd=self._folder, follow_symlinks=False):
             raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+
+    @property
+    def _is_own_descriptor(self) -> bool:
+        return self.facts is not None and stat.S_ISLNK(self.facts.st_mode)
 
     def _check_replaceable(self) -> None:
         folder, user = os.fstat(self._folder), os.geteuid()
@@ -179,8 +191,7 @@ def write(
     own = _OWN_DESCRIPTOR.fullmatch(os.fspath(path))
     if own:
         number = int(own[2]) if own[2] else {"stdout": 1, "stderr": 2}[own[1]]
-        with open(os.dup(number), "wb") as to:
-            to.write(data)
+        _write_to_own(number, data)
         return
     with place(path, follows=follows, folders=folders) as there, naming(path):
         if not there.takes_files:
@@ -199,6 +210,11 @@ def write(
             with contextlib.suppress(OSError):
                 there.remove(new)
             raise
+
+
+def _write_to_own(number: int, data: bytes) -> None:
+    with open(os.dup(number), "wb") as to:
+        to.write(data)
 
 
 def is_own_descriptor(path: str | os.PathLike[str]) -> bool:
@@ -247,6 +263,8 @@ def _found(
             try:
                 facts = os.fstat(found)
                 if stat.S_ISLNK(facts.st_mode):
+                    if not parts and name.isdecimal() and _has_own_descriptors(here):
+                        return os.dup(here), name, facts
                     links += 1
                     _check_link(facts, follows or bool(parts), links)
                     target = os.readlink("", dir_fd=found)
@@ -263,6 +281,16 @@ def _found(
                 os.close(found)  # a long path would else need a descriptor for each part
     finally:
         os.close(here)
+
+
+def _has_own_descriptors(folder: int) -> bool:
+    """Whether it is what /dev/fd is. Its links name files, of which a pipe for one has no path."""
+    try:
+        process = os.readlink("/proc/self")
+        where = os.readlink(f"/proc/self/fd/{folder}")
+    except OSError:  # without /proc there are none
+        return False
+    return re.fullmatch(rf"/proc/{process}(/task/\d+)?/fd", where) is not None
 
 
 def _step(name: str, folder: int | None = None) -> int:

@@ -311,6 +311,46 @@ def test_every_way_to_name_a_file(tmp_path, monkeypatch):
             safe_files.write(path, b"report")
 
 
+@pytest.mark.parametrize("way", ["report", "one", "conformance"])
+@pytest.mark.parametrize("kind", ["pipe", "file"])
+def test_a_link_to_an_open_file_of_this_process_names_that_one(tmp_path, way, kind):
+    if kind == "pipe":
+        reader, own = os.pipe()
+    else:
+        own = os.open(tmp_path / "own", os.O_RDWR | os.O_CREAT)
+        reader = os.open(tmp_path / "own", os.O_RDONLY)
+    os.write(own, b"before ")
+    folder, link = tmp_path / "folder", tmp_path / "link"
+    folder.symlink_to("/proc/thread-self/fd")
+    link.symlink_to(f"/dev/fd/{own}")
+    paths = [
+        *(link, folder / str(own), Path(f"/proc/thread-self/fd/{own}")),
+        *(Path(f"/proc/{os.getpid()}/fd/{own}"), Path(f"/dev/fd/../fd/{own}")),
+    ]
+    for path in paths:
+        writing.check(path)
+        files.check_writable(path)
+        WAYS[way](path)
+    assert os.read(reader, 1 << 10) == b"before " + b"report" * len(paths)
+    assert link.is_symlink()
+    os.close(own)
+    os.close(reader)
+    with pytest.raises(OSError):
+        WAYS[way](link)
+
+
+@needs_root
+def test_a_link_of_another_user_to_an_open_file_is_not_followed(tmp_path):
+    reader, own = os.pipe()
+    foreign_link(tmp_path / "link", Path(f"/dev/fd/{own}"))
+    for way in ("report", "check"):
+        with pytest.raises(PermissionError, match=FOREIGN):
+            WAYS[way](tmp_path / "link")
+    os.close(own)
+    assert os.read(reader, 10) == b""
+    os.close(reader)
+
+
 @pytest.mark.parametrize("end", ["/", "/.", "//", "/./"])
 def test_the_path_of_a_folder_is_none_of_a_file(tmp_path, victim, end):
     (tmp_path / "link").symlink_to(f"missing{end}")
