@@ -55,6 +55,12 @@ def _register_interface() -> None:
     dynamo.register()
 
 
+def _register_streams() -> None:
+    from . import dynamo_streams
+
+    dynamo_streams.register()
+
+
 def _start_before_tracing() -> None:
     """Dynamo saves the state of torch.cuda's generator before it traces and sets it again after
     that. A seed that waits for the device's start would be lost if the trace started it."""
@@ -102,6 +108,7 @@ def register() -> None:
     when_imported("torch._dynamo.trace_rules", _choose_what_is_traced)
     when_imported("torch._dynamo.variables.torch", _fold_constants)
     when_imported("torch._dynamo.device_interface", _register_interface)
+    when_imported("torch._dynamo.variables.streams", _register_streams)
     if _native.may_have_twins():
         when_imported("torch._dynamo.callback", _start_before_tracing)
     when_imported("torch._functorch._aot_autograd.utils", _register_random_state)

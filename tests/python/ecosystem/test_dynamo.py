@@ -177,6 +177,87 @@ def test_streams_and_events_in_a_graph(backend, real_streams):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+def test_streams_and_events_that_a_graph_makes_are_of_the_devices_classes(backend, real_streams):
+    @torch.compile(backend=backend)
+    def f(x):
+        stream = torch.acme.Stream(x.device, priority=-1)
+        begin, end = torch.acme.Event(True), torch.acme.Event(enable_timing=True, external=False)
+        begin.record()
+        y = x * 2
+        end.record()
+        torch._dynamo.graph_break()
+        stream.wait_event(end)
+        stream.synchronize()
+        return y + 1, stream, begin, end
+
+    for _ in range(2):
+        y, stream, begin, end = f(torch.ones(8, device="acme"))
+        assert y.tolist() == [3] * 8
+        assert type(stream) is torch.acme.Stream and stream.device == y.device
+        assert stream.priority == torch.acme.Stream(priority=-1).priority
+        assert isinstance(stream.native_handle, int)
+        assert type(begin) is type(end) is torch.acme.Event
+        end.synchronize()
+        assert begin.elapsed_time(end) >= 0  # they are those that the graph recorded
+        stream.wait_stream(torch.acme.current_stream())
+        end.record(stream)
+        end.synchronize()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_is_asked_of_them_behind_a_break(backend, real_streams):
+    asked = []
+
+    @torch.compile(backend=backend)
+    def f(x):
+        stream, begin, end = torch.acme.Stream(), torch.acme.Event(True), torch.acme.Event(True)
+        begin.record()
+        y = x * 2
+        end.record()
+        torch._dynamo.graph_break()
+        end.synchronize()
+        asked.append((begin.elapsed_time(end), stream.priority, stream.native_handle))
+        asked.append(isinstance(stream, torch.acme.Stream))
+        stream.wait_stream(torch.acme.current_stream())
+        with torch.acme.stream(stream):
+            return y + 1
+
+    for _ in range(2):
+        y = f(torch.ones(8, device="acme"))
+        torch.acme.synchronize()
+        assert y.tolist() == [3] * 8
+        assert asked[-1] and asked[-2][0] >= 0 and asked[-2][1] == 0
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_event_that_a_stream_records_in_a_graph_is_of_the_devices_class(backend, real_streams):
+    side = torch.acme.Stream()
+
+    @torch.compile(backend=backend)
+    def f(x):
+        return x + 1, side.record_event()
+
+    for _ in range(2):
+        y, event = f(torch.ones(2, device="acme"))
+        event.synchronize()
+        assert y.tolist() == [2, 2] and type(event) is torch.acme.Event and event.query()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_those_of_torchs_own_classes_stay_what_they_are(backend, real_streams):
+    @torch.compile(backend=backend)
+    def f(x):
+        stream, event = torch.Stream(device="acme"), torch.Event("acme")
+        event.record(stream)
+        return x + 1, stream, event
+
+    for _ in range(2):
+        _, stream, event = f(torch.ones(2, device="acme"))
+        assert type(stream) is torch.Stream and type(event) is torch.Event
+        event.synchronize()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_random_numbers_in_a_graph_follow_the_seed(backend):
     def f(x):
         return torch.nn.functional.dropout(x, 0.5) + torch.rand_like(x)
