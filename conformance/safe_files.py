@@ -60,6 +60,11 @@ class Place:
         """Whether a file may take this name: there is nothing, or a regular file."""
         return self.facts is None or stat.S_ISREG(self.facts.st_mode)
 
+    @property
+    def _there(self) -> os.stat_result:
+        assert self.facts is not None, "nothing has this name"
+        return self.facts
+
     def make(self, data: bytes, as_old_as: os.stat_result | None = None) -> str:
         """A new file beside, with the mode of the one that is there. Its name."""
         most = os.fsdecode(os.fsencode(self.name)[:200])  # a name's limit is one of bytes
@@ -102,12 +107,12 @@ class Place:
             _write_to_own(int(self.name), data)
             return
         # Judged before it is opened, which could wait for ever, and after, since it may be another.
-        _check_in_place(self.facts)
+        _check_in_place(self._there)
         flags = os.O_WRONLY | os.O_NOFOLLOW | os.O_NOCTTY | os.O_NONBLOCK
         try:
             file = os.open(self.name, flags, dir_fd=self._folder)
         except OSError as error:
-            if error.errno == errno.ENXIO and stat.S_ISFIFO(self.facts.st_mode):
+            if error.errno == errno.ENXIO and stat.S_ISFIFO(self._there.st_mode):
                 raise OSError(errno.ENXIO, "it is a pipe that nobody reads from") from None
             raise
         with open(file, "wb") as to:
@@ -133,7 +138,7 @@ class Place:
             self.remove(new)
             self._check_replaceable()
             return
-        _check_in_place(self.facts)
+        _check_in_place(self._there)
         if not os.access(self.name, os.W_OK, dir_fd=self._folder, follow_symlinks=False):
             raise OSError(errno.EACCES, os.strerror(errno.EACCES))
 
@@ -154,7 +159,7 @@ class Place:
 
     def _mode(self) -> int:
         # A file of another user's says who may read this one, but nobody else may write it.
-        return self.facts.st_mode & (0o777 if _is_trusted(self.facts) else 0o755)
+        return self._there.st_mode & (0o777 if _is_trusted(self._there) else 0o755)
 
 
 @contextlib.contextmanager

@@ -22,7 +22,7 @@ class autocast(torch.amp.autocast):
 class _Scale(torch.Tensor):
     """The scale on a device without float64, which PyTorch asks for its reciprocal in float64."""
 
-    __torch_function__ = torch._C._disabled_torch_function_impl
+    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
 
     def double(self) -> torch.Tensor:
         """It stays float32. The scale is a power of two unless a factor is chosen that is none, and
@@ -48,6 +48,7 @@ class GradScaler(torch.amp.GradScaler):
     def _lazy_init_scale_growth_tracker(self, dev: torch.device) -> None:
         super()._lazy_init_scale_growth_tracker(dev)
         if not _native.supports(torch.float64):
+            assert self._scale is not None, "it has just been made"
             self._scale = self._scale.as_subclass(_Scale)
 
 

@@ -5,16 +5,19 @@ has in the file is refused, as on the CPU; otherwise its storage would grow, and
 have memory that nothing was loaded into.
 """
 
+from typing import Any
+
 import torch
 from torch import serialization
 
 from . import _native, name
 
 
-def _restore(storage: torch.UntypedStorage, location: str) -> torch.UntypedStorage | None:
+def _restore(storage: Any, location: str) -> Any:
     moved = serialization._deserialize(name, storage, location)
     if moved is not None and not storage.resizable():
-        whole = torch.empty(0, dtype=torch.uint8, device=moved.device).set_(moved)
+        dtype = getattr(moved, "dtype", torch.uint8)  # torch.package moves typed storages
+        whole = torch.empty(0, dtype=dtype, device=moved.device).set_(moved)
         _native.forbid_resizing(whole)
     return moved
 

@@ -58,4 +58,4 @@ def teach() -> None:
         reduced: tuple[Any, ...] = torchs(self, proto)
         return reduced
 
-    torch.Tensor._reduce_ex_internal = _reduce_ex_internal
+    torch.Tensor._reduce_ex_internal = _reduce_ex_internal  # type: ignore[method-assign]
