@@ -124,7 +124,7 @@ def test_what_others_builds_are_told_is_not_for_the_torch_half(tmp_path, monkeyp
         monkeypatch.setenv(name, value)
     code = "import json, os; print(json.dumps(dict(os.environ)))"
     with (tmp_path / "said").open("xb") as output:
-        assert building._run([sys.executable, "-c", code], output) == 0
+        assert building._run([sys.executable, "-c", code], output, tmp_path) == 0
     seen = json.loads((tmp_path / "said").read_text())
     assert not {name for name in others if seen.get(name) == others[name]}
     assert seen["CMAKE_GENERATOR"] in ("Ninja", "Unix Makefiles")

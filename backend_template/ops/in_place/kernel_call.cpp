@@ -220,7 +220,12 @@ void kernel_call::begin(std::optional<operator_text> op) {
     }
     if (op && has_stages_) core::note_synchronizing();
     if (op) counts_.emplace(*op);
-    if (C10_UNLIKELY(op && core::are_calls_noted())) wait_for_earlier_work();
+    // The wait for the stages' copies is one for what the stream did before them as well. The report
+    // tells the two apart, since a kernel of the device's would not need the copies.
+    if (C10_UNLIKELY(op && core::are_calls_noted())) {
+      wait_for_streams();
+      core::note_own_work();
+    }
     fill_stages();
   }
   if (op) note_for_report();
@@ -236,13 +241,6 @@ void kernel_call::wait_for_streams() {
     target_->wait(device.index());
     waited = device;
   }
-}
-
-// The wait for the stages' copies is one for what the stream did before them as well. The report
-// tells the two apart, since a kernel of the device's would not need the copies.
-void kernel_call::wait_for_earlier_work() {
-  wait_for_streams();
-  core::note_own_work();
 }
 
 // An operator that a kernel calls may have named itself already.

@@ -169,7 +169,6 @@ class kernel_call {
   void add_place(c10::AcceleratorError& error, const operator_text& op) const;
   void fill_stages();
   void wait_for_streams();
-  void wait_for_earlier_work();
   void finish_storage(storage_loan& loan);
   void replace_memory(storage_loan& loan);
   void finish_tensor(const tensor_loan& loan);
