@@ -220,8 +220,8 @@ void kernel_call::begin(std::optional<operator_text> op) {
     }
     if (op && has_stages_) core::note_synchronizing();
     if (op) counts_.emplace(*op);
-    // The wait for the stages' copies is one for what the stream did before them as well. The report
-    // tells the two apart, since a kernel of the device's would not need the copies.
+    // The wait for the stages' copies is one for earlier work too. The report tells the two apart,
+    // since a kernel of the device's would not need the copies.
     if (C10_UNLIKELY(op && core::are_calls_noted())) {
       wait_for_streams();
       core::note_own_work();
