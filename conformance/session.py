@@ -89,6 +89,7 @@ def _command(
     if resume and files.json is None:
         raise Refused("--resume goes on with the file of --json, which is not given")
     expectations = Expectations.load(files.expectations) if files.expectations else Expectations()
+    given_tolerances = request.tolerances
     if expectations.tolerances:
         request = request.loosened(expectations.tolerances)
     older = document.load(files.baseline) if files.baseline else None
@@ -104,6 +105,9 @@ def _command(
             return 0
         if not found.selected:
             raise Refused(_NOTHING.format(request.filter, request.level))
+        for given in given_tolerances:
+            if not any(given.speaks_for(each.id) for each in found.selected):
+                raise Refused(f"--tolerance {given} stands for no entry of this run")
         session.begin(found, before)
         return session.run(run)
 

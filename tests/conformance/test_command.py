@@ -44,6 +44,7 @@ def made(plain: Plain) -> dict:
         (["-k", "(mul"], r"-k '\(mul': expected words"),
         (["-k", "not"], "expected words"),
         (["-k", "no_entry_has_this"], "no entry has what -k 'no_entry_has_this' asks for"),
+        (["--tolerance=geglu=1e-4,0"], "--tolerance operators/geglu=0.0001,0 stands for no entry"),
         (["--device=nova"], r"no module has registered a device type 'nova'.*--import torch_nova"),
         (["--device=no device"], "no device"),
         (["--device=cuda:x"], "cuda:x"),
