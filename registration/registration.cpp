@@ -8,16 +8,11 @@
 #include <c10/core/DeviceType.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/util/Exception.h>
-#include <pthread.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <future>
+#include <exception>
 #include <mutex>
-#include <thread>
-#include <utility>
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/dtypes.h"
@@ -37,7 +32,6 @@
 #include "outback/backend.h"
 #include "outback/table_check.hpp"
 #include "registration/backend_meta.h"
-#include "registration/begin.h"
 #include "registration/checks.h"
 #include "registration/name.h"
 
@@ -51,19 +45,6 @@ struct identity {
 };
 std::atomic<const identity*> begun_as{nullptr};  // null before the registration
 std::atomic<bool> is_complete{false};
-
-// If several threads register at once, one does and the others find it done. Nothing that is done
-// under it calls a slot or Python, so it cannot meet the GIL or a driver's lock.
-std::mutex& one_at_a_time() {
-  static auto& mutex = *new std::mutex;
-  return mutex;
-}
-
-// What registers the operators. Leaked, or its end would wait for the thread.
-std::shared_future<void>& operators() {
-  static auto& registered = *new std::shared_future<void>;
-  return registered;
-}
 
 void check_nothing_registered(const std::string& name) {
   const std::string other = c10::get_privateuse1_backend();
@@ -125,43 +106,8 @@ void check_registrable(const backend_options& options) {
 
 namespace {
 
-bool has_limited_address_space() {
-  rlimit limit = {};
-  return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-}
-
-// async | deferred: deferred if there can be no thread.
-std::launch launch_for(registration::operators_by whom) {
-  const bool may_be_a_thread = whom == registration::operators_by::thread &&
-                               std::thread::hardware_concurrency() > 1 &&
-                               !has_limited_address_space();
-  return may_be_a_thread ? std::launch::async | std::launch::deferred : std::launch::deferred;
-}
-
-}  // namespace
-
-namespace registration {
-
-void begin(const backend_options& options, operators_by whom) {
-  const std::lock_guard lock(one_at_a_time());
-  if (has_begun_as(options)) return;
-  check_registrable(options);
-  ops::operator_names excluded = ops::operator_names_of(options.excluded_operators);
-
-  // The runtime first: all that follows may ask for the name or the table. This may still throw for
-  // a malformed variable of a layer, and has changed nothing then.
-  core::install_runtime(options.name, options.runtime);
-  operators() = std::async(launch_for(whom), [names = std::move(excluded)]() mutable {
-                  ops::register_operators(std::move(names));
-                }).share();
-  pthread_atfork(&wait_for_operators, nullptr, nullptr);
-  begun_as.store(new identity{options.name, options.runtime}, std::memory_order_release);
-}
-
-void finish(const backend_options& options) {
-  const std::lock_guard lock(one_at_a_time());
-  if (is_complete.load(std::memory_order_acquire)) return;
-  operators().get();
+void register_all(const backend_options& options) {
+  ops::register_operators(ops::operator_names_of(options.excluded_operators));
   core::watch_forks();
   core::set_unsupported_dtypes(core::all_unsupported_dtypes(options.unsupported_dtypes));
   core::set_amp_dtypes(options.amp_dtypes);
@@ -170,30 +116,42 @@ void finish(const backend_options& options) {
   at::setHostAllocator(core::device_type, &core::host_allocator());
   set_fallback_mode(ops::initial_fallback_mode(options.fallback));
   at::RegisterPrivateUse1HooksInterface(&core::accelerator_hooks());
+  // After the operators: from here on others can name a device.
   c10::register_privateuse1_backend(options.name);
   // torch has one default dtype of autocast for each thread; this sets the one of the calling
   // thread.
   if (!options.amp_dtypes.empty()) {
     at::autocast::set_autocast_dtype(core::device_type, options.amp_dtypes.front());
   }
-  register_backend_meta(options);
+  registration::register_backend_meta(options);
   core::register_profiler();
   core::register_timeline();
   core::register_ddp_timer();
   core::register_accelerator_graph();
-  is_complete.store(true, std::memory_order_release);
 }
 
-void wait_for_operators() noexcept {
-  const std::shared_future<void>& all = operators();
-  if (all.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) all.wait();
-}
-
-}  // namespace registration
+}  // namespace
 
 void register_backend(const backend_options& options) {
-  registration::begin(options, registration::operators_by::caller);
-  registration::finish(options);
+  // If several threads register at once, one does and the others find it done. Nothing inside calls
+  // a slot or Python, so the lock cannot meet the GIL or a driver's lock.
+  static std::mutex one_at_a_time;
+  static std::exception_ptr failure;  // of a registration that cannot be tried again
+  const std::lock_guard lock(one_at_a_time);
+  registration::check_registrable(options);
+  if (begun_as.load(std::memory_order_acquire) == nullptr) {
+    // The runtime first: all that follows may ask for the name or the table. This may still throw
+    // for a malformed variable of a layer, and has changed nothing then.
+    core::install_runtime(options.name, options.runtime);
+    begun_as.store(new identity{options.name, options.runtime}, std::memory_order_release);
+    try {
+      register_all(options);
+      is_complete.store(true, std::memory_order_release);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
 }
 
 const std::string& backend_name() noexcept {

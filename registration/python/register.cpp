@@ -1,7 +1,6 @@
 // outback::register_backend for Python: the C++ registration, then everything that PyTorch's Python
 // looks up by the device's name.
 #include <c10/util/Exception.h>
-#include <c10/util/ScopeExit.h>
 
 #include <stdexcept>
 #include <string>
@@ -17,7 +16,6 @@
 #include "backend_template/python/normalize.h"
 #include "generators/methods/methods.h"
 #include "outback/python.h"
-#include "registration/begin.h"
 #include "registration/checks.h"
 
 namespace py = pybind11;
@@ -46,7 +44,7 @@ void register_device_module(py::module_& module, const std::string& name) {
   device_module = module.inc_ref().ptr();
 }
 
-// What others can see. The order matters: the names before what looks them up, the device module
+// What Python looks up. The order matters: the names before what looks them up, the device module
 // before what reads its members.
 void publish(py::module_& module, const backend_options& options) {
   python::rename_in_python(options.name);
@@ -84,10 +82,9 @@ void register_in_python(py::module_& module, const backend_options& options) {
               ": an import of it has begun in this process, and has not come to its end; if it was "
               "interrupted, import it in a new process");
   python::check_names_free(options);
-  registration::begin(options, registration::operators_by::thread);
+  register_backend(options);
   // From here on nothing is expected to fail, and much of it could not be undone.
   has_begun = true;
-  const auto end = c10::make_scope_exit(&registration::wait_for_operators);
   python::translate_bound_exceptions();
   python::give_up_gil_in_waits();
   python::define_device_module(module);
@@ -97,9 +94,6 @@ void register_in_python(py::module_& module, const backend_options& options) {
                             "data_parallel", "attention", "compilers", "distributed"}) {
     python::part(later);
   }
-  // With the GIL: no other thread of Python's sees a backend that is not whole, and the thread that
-  // is waited for does not need it.
-  registration::finish(options);
   publish(module, options);
 }
 

@@ -129,48 +129,6 @@ def test_an_import_that_was_interrupted_is_not_half_done_again(run_python):
     )
 
 
-def test_a_process_of_limited_address_space_can_import(run_interpreter):
-    # A second thread's memory is its own: 64 MiB of addresses, or pages for each small object.
-    run_interpreter(
-        """
-        import resource
-        import torch
-        with open("/proc/self/statm") as sizes:
-            now = int(sizes.read().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (now + (24 << 20), resource.RLIM_INFINITY))
-        import torch_acme
-        assert torch.ones(3).acme().sum().item() == 3
-        """,
-        TORCH_DEVICE_BACKEND_AUTOLOAD="0",
-    )
-
-
-def test_a_process_that_may_have_no_more_threads_can_import(run_interpreter):
-    run_interpreter(
-        """
-        import os
-        import resource
-        import sys
-        import threading
-        if "again" not in sys.argv:
-            # The stack of a thread is as large as this limit was when the program began.
-            resource.setrlimit(resource.RLIMIT_STACK, (1 << 50, resource.RLIM_INFINITY))
-            os.execv(sys.executable, [*sys.orig_argv, "again"])
-        try:
-            threading.Thread(target=print).start()
-        except RuntimeError:
-            pass
-        else:
-            raise AssertionError("this test needs a process that may have no more threads")
-        import torch
-        torch.set_num_threads(1)
-        import torch_acme
-        assert torch.ones(3).acme().sum().item() == 3
-        """,
-        TORCH_DEVICE_BACKEND_AUTOLOAD="0",
-    )
-
-
 def test_the_extension_module_can_be_imported_before_torch(run_interpreter):
     run_interpreter(
         """

@@ -25,27 +25,9 @@ MUTANTS = (
         name="each_thread_has_a_lock_of_its_own",
         breaks="Two threads that load the backend at once both register it, which ends them.",
         file="registration/registration.cpp",
-        old="  static auto& mutex = *new std::mutex;\n  return mutex;\n}\n\n// What registers",
-        new="  static thread_local std::mutex mutex;\n  return mutex;\n}\n\n// What registers",
+        old="  static std::mutex one_at_a_time;",
+        new="  static thread_local std::mutex one_at_a_time;",
         found_by="ConcurrentRegistrationTest.EachCallReturnsWithTheBackendRegistered",
-    ),
-    Mutant(
-        name="a_fork_does_not_wait_for_the_operators",
-        breaks="A process that is forked during the import waits forever for a thread it has not.",
-        file="registration/registration.cpp",
-        old="  pthread_atfork(&wait_for_operators, nullptr, nullptr);\n",
-        new="",
-        found_by="BegunRegistrationTest.AForkBeforeTheEndHasAllOperators",
-    ),
-    Mutant(
-        name="a_device_can_be_named_before_there_are_operators",
-        breaks="Another thread makes a tensor during the import, and there is no operator for it.",
-        file="registration/python/register.cpp",
-        old="  registration::begin(options, registration::operators_by::thread);\n",
-        new="  registration::begin(options, registration::operators_by::thread);\n"
-        "  c10::register_privateuse1_backend(options.name);\n",
-        found_by="tests/python/test_registration.py::"
-        "test_nobody_can_name_a_device_before_there_are_operators",
     ),
     Mutant(
         name="an_early_lookup_is_kept",
