@@ -15,7 +15,7 @@
 #include "outback/layers.hpp"
 #include "outback/table_check.hpp"
 
-extern "C" const outback_runtime* OUTBACK_TEST_TABLE(void);
+extern "C" const outback_runtime* outback_test_c_runtime(void);
 
 namespace outback::test {
 namespace {
@@ -24,7 +24,7 @@ class OlderMinorTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     // What it looks like to today's header: it ends before today's last group.
-    const outback_runtime* table = OUTBACK_TEST_TABLE();
+    const outback_runtime* table = outback_test_c_runtime();
     ASSERT_EQ(table->abi_minor, OUTBACK_TEST_MINOR);
     ASSERT_LT(table->abi_minor, OUTBACK_ABI_MINOR);
     ASSERT_LT(table->struct_size, sizeof(outback_runtime));

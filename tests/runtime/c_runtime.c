@@ -1,6 +1,6 @@
-// A runtime written in C11, compiled with -pedantic: the contract asks for no C++. It is also one
-// that an older header could have made, since its table ends before the group host_memory: what
-// lies beyond counts as absent.
+// A runtime written in C11, compiled with -pedantic: the contract asks for no C++. It is compiled
+// against today's header, and against the header of each older minor version (minors/), where its
+// table is as large as tables were then and has the groups of then.
 //
 // One device of 64 MiB. Its work is done when the call returns, so its streams and events have
 // little to do.
@@ -125,33 +125,77 @@ static outback_status mem_free(void* self, int32_t device, void* ptr) {
   return OUTBACK_OK;
 }
 
+static int64_t now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+#if OUTBACK_ABI_MINOR >= 1  // the group activity
+// The records of the last recording: of fills and copies, which run at once.
+#define ROOM 65536
+static outback_record records[ROOM];
+static size_t records_first, records_count;
+static uint64_t records_lost;
+static bool records_go_on;
+static _Thread_local uint64_t pushed[64];
+static _Thread_local size_t pushed_count;
+
+// The caller holds `busy`, as for all records.
+static void record(outback_record_kind kind, size_t size, int64_t begun, outback_stream stream) {
+  if (!records_go_on) return;
+  if (records_count == ROOM) {
+    ++records_lost;
+    return;
+  }
+  records[(records_first + records_count++) % ROOM] =
+      (outback_record){.kind = kind,
+                       .stream = (uint64_t)(uintptr_t)stream,
+                       .begin = begun,
+                       .end = now(),
+                       .bytes = size,
+                       .correlation = pushed_count == 0 ? 0 : pushed[pushed_count - 1]};
+}
+#define RECORD record
+#else
+#define RECORD(...) (void)begun, (void)stream
+#endif
+
 static outback_status mem_copy(void* self, void* dst, int32_t dst_device, const void* src,
                                int32_t src_device, size_t size, outback_stream stream) {
-  (void)self, (void)stream;
+  (void)self;
   REQUIRE(dst_device == 0 || dst_device == OUTBACK_HOST);
   REQUIRE(src_device == 0 || src_device == OUTBACK_HOST);
   REQUIRE(dst_device == 0 || src_device == 0);
   if (size == 0) return OUTBACK_OK;
   REQUIRE(dst != NULL && src != NULL);
   begin();
+  const int64_t begun = now();
   memcpy(dst, src, size);
+  RECORD(src_device == OUTBACK_HOST   ? OUTBACK_RECORD_COPY_TO_DEVICE
+         : dst_device == OUTBACK_HOST ? OUTBACK_RECORD_COPY_TO_HOST
+                                      : OUTBACK_RECORD_COPY_WITHIN,
+         size, begun, stream);
   end();
   return OUTBACK_OK;
 }
 
 static outback_status mem_fill(void* self, int32_t device, void* ptr, size_t size,
                                const void* pattern, size_t pattern_size, outback_stream stream) {
-  (void)self, (void)stream;
+  (void)self;
   REQUIRE(device == 0);
   REQUIRE(pattern != NULL && (ptr != NULL || size == 0));
   REQUIRE(pattern_size == 1 || pattern_size == 2 || pattern_size == 4 || pattern_size == 8);
   REQUIRE(size % pattern_size == 0);
+  if (size == 0) return OUTBACK_OK;
   begin();
+  const int64_t begun = now();
   if (pattern_size == 1 && size != 0) {
     memset(ptr, *(const unsigned char*)pattern, size);
   } else {
     for (size_t i = 0; i < size; i += pattern_size) memcpy((char*)ptr + i, pattern, pattern_size);
   }
+  RECORD(OUTBACK_RECORD_FILL, size, begun, stream);
   end();
   return OUTBACK_OK;
 }
@@ -215,9 +259,7 @@ static outback_status event_record(void* self, int32_t device, outback_event eve
   (void)self, (void)stream;
   REQUIRE(device == 0);
   REQUIRE(event != NULL);
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  atomic_store(&event->ns, (long long)now.tv_sec * 1000000000 + now.tv_nsec);
+  atomic_store(&event->ns, now());
   return OUTBACK_OK;
 }
 
@@ -262,21 +304,133 @@ static const outback_events events = {.struct_size = sizeof(outback_events),
                                       .sync = event_done,
                                       .elapsed = event_elapsed};
 
+static outback_status telemetry_read(void* self, int32_t device, outback_metric metric,
+                                     int64_t* value) {
+  (void)self;
+  REQUIRE(device == 0);
+  REQUIRE(value != NULL);
+  if (metric != OUTBACK_METRIC_MEMORY_USED) return fail(OUTBACK_UNSUPPORTED, "not measured");
+  *value = (int64_t)atomic_load(&used);
+  return OUTBACK_OK;
+}
+
+static outback_status telemetry_processes(void* self, int32_t device,
+                                          outback_processes* processes) {
+  (void)self;
+  REQUIRE(device == 0);
+  REQUIRE(processes != NULL && processes->struct_size >= offsetof(outback_processes, list));
+  return fail(OUTBACK_UNSUPPORTED, "not known");
+}
+
+static const outback_telemetry telemetry = {.struct_size = sizeof(outback_telemetry),
+                                            .read = telemetry_read,
+                                            .processes = telemetry_processes};
+
+#if OUTBACK_ABI_MINOR >= 1
+static outback_status recording(int32_t device, bool goes_on) {
+  REQUIRE(device == 0);
+  begin();
+  const bool is_other = records_go_on != goes_on;
+  records_go_on = goes_on;
+  if (is_other && goes_on) records_count = records_lost = 0;
+  end();
+  return is_other ? OUTBACK_OK : bad("a recording goes on, or none does");
+}
+
+static outback_status activity_start(void* self, int32_t device) {
+  (void)self;
+  return recording(device, true);
+}
+
+static outback_status activity_stop(void* self, int32_t device) {
+  (void)self;
+  return recording(device, false);
+}
+
+static outback_status activity_read(void* self, int32_t device, outback_records* read) {
+  (void)self;
+  REQUIRE(device == 0);
+  REQUIRE(read != NULL && read->struct_size >= sizeof(*read));
+  begin();
+  read->count = 0;
+  read->lost = records_lost;
+  records_lost = 0;
+  for (; records_count > 0 && read->count < 256; --records_count) {
+    read->list[read->count++] = records[records_first];
+    records_first = (records_first + 1) % ROOM;
+  }
+  end();
+  return OUTBACK_OK;
+}
+
+static outback_status activity_clock(void* self, int32_t device, int64_t* ns) {
+  (void)self;
+  REQUIRE(device == 0);
+  REQUIRE(ns != NULL);
+  *ns = now();
+  return OUTBACK_OK;
+}
+
+static outback_status activity_stream(void* self, int32_t device, outback_stream stream,
+                                      uint64_t* number) {
+  (void)self;
+  REQUIRE(device == 0);
+  REQUIRE(number != NULL);
+  *number = (uint64_t)(uintptr_t)stream;
+  return OUTBACK_OK;
+}
+
+static outback_status activity_push(void* self, uint64_t correlation) {
+  (void)self;
+  REQUIRE(pushed_count < 64);
+  pushed[pushed_count++] = correlation;
+  return OUTBACK_OK;
+}
+
+static outback_status activity_pop(void* self, uint64_t* correlation) {
+  (void)self;
+  REQUIRE(correlation != NULL && pushed_count > 0);
+  *correlation = pushed[--pushed_count];
+  return OUTBACK_OK;
+}
+
+static const outback_activity activity = {.struct_size = sizeof(outback_activity),
+                                          .start = activity_start,
+                                          .stop = activity_stop,
+                                          .flush = device_sync,
+                                          .read = activity_read,
+                                          .clock = activity_clock,
+                                          .stream = activity_stream,
+                                          .push = activity_push,
+                                          .pop = activity_pop};
+#endif
+
+#ifdef OUTBACK_TEST_MINOR
+_Static_assert(OUTBACK_ABI_MAJOR == 1 && OUTBACK_ABI_MINOR == OUTBACK_TEST_MINOR,
+               "the header of then");
+#endif
+
 const outback_runtime* outback_test_c_runtime(void);
 
 const outback_runtime* outback_test_c_runtime(void) {
-  static const outback_runtime table = {.struct_size = offsetof(outback_runtime, host_memory),
-                                        .abi_major = OUTBACK_ABI_MAJOR,
-                                        .abi_minor = 0,
-                                        .last_error = last_error,
-                                        .device_count = device_count,
-                                        .device_info = device_info,
-                                        .device_sync = device_sync,
-                                        .mem_alloc = mem_alloc,
-                                        .mem_free = mem_free,
-                                        .mem_copy = mem_copy,
-                                        .mem_fill = mem_fill,
-                                        .streams = &streams,
-                                        .events = &events};
+  static const outback_runtime table = {
+      .struct_size = sizeof(outback_runtime),
+      .abi_major = OUTBACK_ABI_MAJOR,
+      .abi_minor = OUTBACK_ABI_MINOR,
+      .last_error = last_error,
+      .device_count = device_count,
+      .device_info = device_info,
+      .device_sync = device_sync,
+      .mem_alloc = mem_alloc,
+      .mem_free = mem_free,
+      .mem_copy = mem_copy,
+      .mem_fill = mem_fill,
+      .streams = &streams,
+      .events = &events,
+      .telemetry = &telemetry,
+#if OUTBACK_ABI_MINOR >= 1
+      .activity = &activity,
+#endif
+  };
   return &table;
 }
