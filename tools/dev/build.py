@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from . import build_graph, console, shell
+from . import console, shell
 from .environment import Environment
 
 PROGRESS = re.compile(r"^\[ *(\d+/\d+|\d+%)\]")
@@ -42,29 +42,20 @@ def configure(environment: Environment, preset: str, *definitions: str) -> Path:
     command = configuring(environment, preset, *definitions)
     stamp = folder / _STAMP
     stamp.unlink(missing_ok=True)
-    build_graph.ask(folder)
     _run(f"configure-{preset}", command)
     stamp.write_text(_text(command), encoding="utf-8")
     return folder
 
 
 def configured(environment: Environment, preset: str) -> Path:
-    """The build tree, which is configured only where the same has not been done before.
-
-    The programs that build it notice changes of its CMake files; they are asked for that here, so
-    that what is read of the build tree is true. What has been installed since is not noticed.
-    """
+    """The build tree, which is configured only where the same has not been done before. What builds
+    it notices changes of its CMake files; what has been installed since is not noticed."""
     folder = environment.build / preset
     stamp = folder / _STAMP
     known = stamp.read_text("utf-8") if stamp.exists() else ""
-    if known != _text(configuring(environment, preset)) or not build_graph.is_answered(folder):
+    if known != _text(configuring(environment, preset)):
         with console.step(f"configure {_label(environment, preset)}"):
-            return configure(environment, preset)
-    if (folder / "build.ninja").exists():
-        command = [environment.tool("ninja") or "ninja", "-C", folder, "build.ninja"]
-    else:
-        command = ["cmake", "--build", folder, "--target", "cmake_check_build_system"]
-    _run(f"configure-{preset}", command)
+            configure(environment, preset)
     return folder
 
 

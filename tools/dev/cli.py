@@ -101,24 +101,19 @@ def _add_test_options(tests: argparse.ArgumentParser) -> None:
     which.add_argument(
         "--resume", action="store_true", help="not the parts that have passed on this very commit"
     )
-    which.add_argument("--changed", action="store_true", help="what changed since origin/main")
     which.add_argument(
         "--list", dest="list_parts", action="store_true", help="the parts, and how long they took"
-    )
-    which.add_argument(
-        "--list-tests", action="store_true", help="a line for each test of ./dev test: PART<tab>ID"
     )
     named = tests.add_argument_group("how those that are named are run")
     named.add_argument(
         "--on", metavar="RUN[,RUN...]", type=_words, default=[], help="Python: on these runtimes"
     )
-    named.add_argument("--everywhere", action="store_true", help="Python: on all that take them")
     named.add_argument("-x", dest="stop", action="store_true", help="stop at the first failure")
 
 
 _TEST_EPILOG = """\
-PATH_OR_NAME is a test's file, with ::test behind it or not; a folder of tests; a source, whose
-tests are run; a GoogleTest filter (EventTest.*), an entry of ctest, or the name of a Python test.
+PATH_OR_NAME is a test's file, with ::test behind it or not; a folder of tests; a source, whose name
+its tests have; a GoogleTest filter (EventTest.*); the name of a Python test; or what ctest -R takes.
 
 Ends with 0: all passed; 1: a test failed; 2: there is no such test; 3: it does not build.
 """

@@ -26,7 +26,6 @@ from ..python_runs import RUNS, Run
 from ..stand_ins import STAND_INS, StandIn
 from . import conformance, ctest, samples, sanitizers
 from .limits import WORKERS
-from .near import near
 from .pytest_run import run_pytest
 from .suites import BESIDE, ON_CUDA, OTHER_SUITES, PYTHON_SUITES, Suite
 
@@ -266,7 +265,5 @@ def named(names: list[str]) -> list[Part]:
     known = [part.name for part in PARTS]
     for name in names:
         if name not in known:
-            raise console.WrongUsage(
-                f"There is no part {name}.{near(name, known)} ./dev test --list names them."
-            )
+            raise console.WrongUsage(f"There is no part {name}. ./dev test --list names them.")
     return [part for part in PARTS if part.name in names]

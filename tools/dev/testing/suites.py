@@ -9,7 +9,6 @@ from .. import build, console
 from ..python_runs import RUNS, TESTS, Run
 from .limits import WORKERS
 
-FAKES = "tests/fakes/lib"  # the drivers' stand-ins
 Variables = Callable[[Path], Mapping[str, str]]
 
 
@@ -19,8 +18,7 @@ class Suite:
     title: str
     tests: str  # the folder
     variables: Variables  # for a build tree
-    needs: tuple[str, ...]  # folders of the build tree, as patterns: what is built there is used
-    always: bool = True  # or only by tests that ask for the fixture build_tree
+    targets: tuple[str, ...]  # of the build: what its tests use
     marks: str = ""  # pytest's -m in a short run
     few: bool = False  # there: the imports of a second worker take longer than half of the tests
     missing: Callable[[Path], str] = lambda folder: ""  # why it cannot run on this build tree
@@ -35,6 +33,16 @@ class Suite:
         return ("-m", self.marks) if self.marks else ()
 
 
+_DRIVERS = ("driver_backends", "tests/fakes/all")
+_TARGETS = {
+    "python": ("scaffold",),
+    "python_protected": ("torch_acme_protected",),
+    "python_null": ("torch_acme_null",),
+    "python_cuda": _DRIVERS,
+    "python_level_zero": _DRIVERS,
+}
+
+
 def _of(run: Run) -> Suite:
     def missing(folder: Path) -> str:
         return "" if run.is_built(folder) else run.not_built().removeprefix("not run: ")
@@ -44,7 +52,7 @@ def _of(run: Run) -> Suite:
         title=f"the Python tests that ask something of it: {run.name}",
         tests=TESTS,
         variables=run.variables,
-        needs=(run.package, *((FAKES,) if run.driver else ())),
+        targets=(*_TARGETS[run.package], "torch_acme_plain", "outback_probe", "outback_refusing"),
         marks=run.marks,
         few=run.few,
         missing=missing,
@@ -71,7 +79,7 @@ OTHER_SUITES = (
         title="native kernels, in a backend",
         tests="tests/kernels",
         variables=lambda folder: build.python_path(folder, "python_kernels"),
-        needs=("python_kernels",),
+        targets=("torch_acme_kernels",),
         few=True,
     ),
     Suite(
@@ -79,7 +87,7 @@ OTHER_SUITES = (
         title="native kernels that are loaded after a backend",
         tests="tests/kernels",
         variables=_later,
-        needs=("python_protected", "later_kernels"),
+        targets=("torch_acme_protected", "later_kernels"),
         few=True,
     ),
     Suite(
@@ -87,7 +95,7 @@ OTHER_SUITES = (
         title="`outback conformance`",
         tests="tests/conformance",
         variables=_named,
-        needs=("python",),
+        targets=("scaffold",),
         marks="not slow",
     ),
     Suite(
@@ -95,8 +103,7 @@ OTHER_SUITES = (
         title="the examples print what their READMEs show",
         tests="tests/examples",
         variables=_named,
-        needs=(".",),
-        always=False,
+        targets=("all",),
         marks="not slow",
     ),
     Suite(
@@ -104,8 +111,7 @@ OTHER_SUITES = (
         title="wheels, `outback new`, consumers, ./dev itself",
         tests="tests/package",
         variables=_named,
-        needs=("python*", "loader"),
-        always=False,
+        targets=("scaffold", "test_backends"),
         marks="not slow",
     ),
 )
@@ -116,14 +122,14 @@ ON_CUDA = Suite(
     title="torch's CUDA build without a GPU, on NVIDIA's libraries in software",
     tests="tests/cuda_in_place",
     variables=lambda folder: {"OUTBACK_BUILD_DIR": os.fspath(folder)},
-    needs=("tests/fakes/lib", "python", "python_cuda", "python_cuda_kernels"),
+    targets=("scaffold", *_DRIVERS),
 )
 BESIDE = Suite(
     name="beside",
     title="what ./dev gpu compares with torch.cuda, with the CPU instead",
     tests="tests/beside",
     variables=build.python_path,
-    needs=("python",),
+    targets=("scaffold",),
 )
 
 SUITES = (*PYTHON_SUITES, *OTHER_SUITES, ON_CUDA, BESIDE)
