@@ -99,7 +99,6 @@ void register_operators(operator_names excluded) {
   register_batch_norm(to);
   register_choices(to);
   register_elementwise(to);
-  register_flash_attention(to);
   register_fused_optimizers(to);
   register_images(to);
   register_joining(to);

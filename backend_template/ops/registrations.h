@@ -49,8 +49,7 @@ void register_windows(registrar& to);            // kaiser_window
 // in_place/cpu_kernels/: torch's CPU kernels that run on the device's tensors as they are, without
 // an alias.
 void register_choices(registrar& to);  // where, masked_fill_, gather, scatter, x[i], embedding, ...
-void register_elementwise(registrar& to);      // add, mul, relu, sigmoid, ... and their derivatives
-void register_flash_attention(registrar& to);  // the CPU's scaled_dot_product_attention
+void register_elementwise(registrar& to);  // add, mul, relu, sigmoid, ... and their derivatives
 void register_fused_optimizers(registrar& to);  // _fused_adamw_ and its relatives
 void register_images(registrar& to);            // padding, pooling, shuffles of pixels, losses
 void register_joining(registrar& to);           // cat

@@ -3,24 +3,17 @@
 // them. So whether they are lent for writing depends on `training`.
 #include <ATen/core/Tensor.h>
 #include <ATen/native/Normalization.h>
-#include <ATen/native/batch_norm.h>
 #include <ATen/ops/_batch_norm_impl_index_native.h>
-#include <ATen/ops/batch_norm_update_stats_native.h>
 #include <ATen/ops/cudnn_batch_norm.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/native_batch_norm_backward_native.h>
-#include <ATen/ops/native_batch_norm_backward_ops.h>
 #include <ATen/ops/native_batch_norm_ops.h>
 
-#include <array>
-#include <cmath>
 #include <optional>
 #include <tuple>
 
 #include "backend_template/ops/in_place/alias.h"
-#include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
 #include "backend_template/ops/in_place/kernel_call.h"
-#include "backend_template/ops/in_place/unboxed_kernel.h"
+#include "backend_template/ops/in_place/twin_target.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
 
@@ -34,70 +27,10 @@ at::Tensor value_of(const optional_tensor& tensor) {
   return tensor.value_or(at::Tensor());
 }
 
-// True if each channel of an image has several values. For one value torch's loops make tensors of
-// zeros on the way, which is an operator: what that leaves on the stream would come after them.
-bool has_images(const at::Tensor& input) {
-  return input.dim() > 2 && input.numel() > input.size(0) * input.size(1);
-}
-
-// True if the CPU's loops may run on the tensors as they are, with pointers alone.
-bool runs_on_pointers(const at::Tensor& input, const optional_tensor& weight,
-                      const optional_tensor& bias, const optional_tensor& running_mean,
-                      const optional_tensor& running_var, bool training) {
-  const auto fits = [&input](const auto& tensor) {
-    return is_like(input, tensor) && is_contiguous(tensor);
-  };
-  const bool has_mean = value_of(running_mean).defined();
-  const bool has_statistics = has_mean && value_of(running_var).defined();
-  const bool has_none = !has_mean && !value_of(running_var).defined();
-  const bool is_float = input.scalar_type() == c10::kFloat || input.scalar_type() == c10::kDouble;
-  return is_ours(input) && is_float && has_images(input) && !fills_new_memory() &&
-         (has_statistics || (training && has_none)) && fits(input) && fits(weight) && fits(bias) &&
-         fits(running_mean) && fits(running_var) && ready(input);
-}
-
-// Makes the inverse of the standard deviation of a biased variance, as torch's kernel does it: in
-// double precision, whatever the dtype.
-template <class Number>
-void invert(const at::Tensor& variance, double eps) {
-  Number* const numbers = variance.mutable_data_ptr<Number>();
-  for (int64_t i = 0; i < variance.numel(); ++i) {
-    const double number = static_cast<double>(numbers[i]);
-    const bool is_zero = number == 0 && eps == 0;
-    numbers[i] = static_cast<Number>(is_zero ? 0 : 1 / std::sqrt(number + eps));
-  }
-}
-
-// What torch's batch_norm_cpu does, which refuses tensors that are not the CPU's.
-std::tuple<at::Tensor, at::Tensor, at::Tensor> batch_norm_on_pointers(
-    const at::Tensor& input, const optional_tensor& weight, const optional_tensor& bias,
-    const optional_tensor& running_mean, const optional_tensor& running_var, bool training,
-    double momentum, double eps) {
-  at::Tensor result, mean, invstd;
-  set_output(result, input.sizes(), {}, input.options());
-  if (training) {
-    std::tie(mean, invstd) =
-        at::native::batch_norm_update_stats_cpu(input, running_mean, running_var, momentum);
-    const bool is_float = input.scalar_type() == c10::kFloat;
-    is_float ? invert<float>(invstd, eps) : invert<double>(invstd, eps);
-  } else {
-    set_output(mean, {0}, {}, input.options());
-    set_output(invstd, {0}, {}, input.options());
-  }
-  at::native::batch_norm_cpu_stub(c10::kCPU, result, input, value_of(weight), value_of(bias), mean,
-                                  invstd, value_of(running_mean), value_of(running_var), training,
-                                  eps);
-  return {std::move(result), std::move(mean), std::move(invstd)};
-}
-
 std::tuple<at::Tensor, at::Tensor, at::Tensor> batch_norm(
     const at::Tensor& input, const optional_tensor& weight, const optional_tensor& bias,
     const optional_tensor& running_mean, const optional_tensor& running_var, bool training,
     double momentum, double eps) {
-  if (runs_on_pointers(input, weight, bias, running_mean, running_var, training)) {
-    return batch_norm_on_pointers(input, weight, bias, running_mean, running_var, training,
-                                  momentum, eps);
-  }
   kernel_call call;
   const access statistics = training ? access::write : access::read;
   const at::Tensor lent = call.lend(input);
@@ -133,20 +66,6 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> batch_norm_no_update(
   return {std::move(result), std::move(mean), std::move(invstd), std::move(reserve)};
 }
 
-using backward = at::_ops::native_batch_norm_backward;
-
-std::tuple<at::Tensor, at::Tensor, at::Tensor> batch_norm_backward(
-    const at::Tensor& slope, const at::Tensor& input, const optional_tensor& weight,
-    const optional_tensor& running_mean, const optional_tensor& running_var,
-    const optional_tensor& saved_mean, const optional_tensor& saved_invstd, bool training,
-    double eps, std::array<bool, 3> mask) {
-  constexpr native_rules contiguous{.contiguous = true};
-  using on_pointers = native_call<backward, &at::native::batch_norm_backward_cpu, contiguous>;
-  const auto run = has_images(input) ? &on_pointers::run : &unboxed_kernel<backward>::run;
-  return run(slope, input, weight, running_mean, running_var, saved_mean, saved_invstd, training,
-             eps, mask);
-}
-
 // The operator that batch_norm is composed of. torch asks for CUDA's tensors to choose cuDNN, so
 // the twin is asked here. The number says who computes: 1 is cuDNN.
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, int64_t> batch_norm_impl_index(
@@ -179,7 +98,6 @@ void register_batch_norm(registrar& to) {
   to.add<&batch_norm>("native_batch_norm");
   to.add<&batch_norm_of_module>("_native_batch_norm_legit");
   to.add<&batch_norm_no_update>("_batch_norm_no_update");
-  to.add<backward, &batch_norm_backward>();
   if (twin_targets().empty()) return;
   to.add<&batch_norm_impl_index>("_batch_norm_impl_index", "",
                                  c10::DispatchKey::AutogradPrivateUse1);

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <ATen/TensorIterator.h>
-#include <ATen/WrapDimUtils.h>
 #include <ATen/core/Tensor.h>
 #include <c10/macros/Macros.h>
 
@@ -29,7 +28,6 @@
 #include "backend_template/ops/in_place/tensor_fields.h"
 #include "backend_template/ops/in_place/unboxed_kernel.h"
 #include "backend_template/ops/own/factories.h"
-#include "backend_template/ops/own/small_copy.h"
 #include "backend_template/ops/registrar.h"
 #include "outback/kernels/structured_adapter.h"
 
@@ -242,33 +240,6 @@ struct structured<Kernel, Result(Arguments...)> {
 template <class Operator, class Kernel, native_rules rules = {}>
 void add_structured(registrar& to) {
   add_native<Operator, &structured<Kernel, typename Operator::schema>::run, rules>(to);
-}
-
-/// The same for a kernel along a dimension that first copies `self` into its result, with copy_, an
-/// operator, unless both are one tensor: `self` is copied here, unless it is the result, and the
-/// kernel gets the result as its `self`.
-template <class Kernel, class Signature>
-struct structured_on_copy;
-
-template <class Kernel, class Result, class Self, class... Others>
-struct structured_on_copy<Kernel, Result(Self, int64_t, Others...)> {
-  static Result run(Self self, int64_t dim, Others... others) {
-    constexpr bool in_place = std::is_reference_v<Result>;
-    dim = at::maybe_wrap_dim(dim, self.dim());
-    kernel_on_device<Kernel> kernel;
-    at::Tensor& result = kernel.outputs.tensors[0];
-    if constexpr (in_place) result = self;
-    kernel.meta(self, dim, others...);
-    if constexpr (!in_place) copy_by_loop(result, self);
-    kernel.impl(result, dim, others..., result);
-    if constexpr (!in_place) return std::move(result);
-    return self;
-  }
-};
-
-template <class Operator, class Kernel, native_rules rules = {}>
-void add_on_copy(registrar& to) {
-  add_native<Operator, &structured_on_copy<Kernel, typename Operator::schema>::run, rules>(to);
 }
 
 }  // namespace outback::ops

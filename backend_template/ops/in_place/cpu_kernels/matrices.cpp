@@ -1,18 +1,17 @@
-// Matrix products and a factorization: torch's structured kernels for the CPU hand pointers to a
-// BLAS or LAPACK, so they run in place on the device's tensors. Only where nothing else takes part:
+// Matrix products: torch's structured kernels for the CPU hand pointers to a
+// BLAS, so they run in place on the device's tensors. Only where nothing else takes part:
 // the checks below are the cases in which torch copies a matrix first, or asks oneDNN.
 #include <ATen/Context.h>
 #include <ATen/ExpandUtils.h>
 #include <ATen/core/Tensor.h>
-#include <ATen/native/BatchLinearAlgebra.h>
 #include <ATen/native/LinearAlgebra.h>
 
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
 #include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
 #include "backend_template/ops/in_place/cpu_kernels/stubs.h"
+#include "backend_template/ops/own/small_copy.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
 
@@ -99,26 +98,6 @@ Result sum_with_product(Self self, const at::Tensor& a, const at::Tensor& b, con
   return self;
 }
 
-using kernel_of_ldl = at::native::structured_linalg_ldl_factor_ex_out;
-
-// torch's kernel copies the lower triangle into the result with tril_out, an operator, and reads
-// the errors with another one.
-std::tuple<at::Tensor, at::Tensor, at::Tensor> ldl_factor_ex(const at::Tensor& self, bool hermitian,
-                                                             bool check_errors) {
-  const bool runs_on_pointers = !check_errors && is_ours(self) && is_like(self, self) &&
-                                is_contiguous(self) && self.numel() > 0 && !fills_new_memory() &&
-                                ready(self);
-  if (!runs_on_pointers) {
-    return unboxed_kernel<at::_ops::linalg_ldl_factor_ex>::run(self, hermitian, check_errors);
-  }
-  kernel_on_device<kernel_of_ldl, 3> kernel;
-  kernel.meta(self, hermitian, check_errors);
-  auto& [factors, pivots, info] = kernel.outputs.tensors;
-  kernel_on_device<at::native::structured_tril_cpu>().impl(self, 0, factors);
-  at::native::ldl_factor_stub(c10::kCPU, factors, pivots, info, /*upper=*/false, hermitian);
-  return {std::move(factors), std::move(pivots), std::move(info)};
-}
-
 }  // namespace
 
 void register_matrices(registrar& to) {
@@ -140,7 +119,6 @@ void register_matrices(registrar& to) {
   add_structured<tril, native::structured_tril_cpu, contiguous>(to);
   add_structured<triu, native::structured_triu_cpu, contiguous>(to);
   to.add<bmm, &product<bmm, &bmm_kernel::run, &are_blas_batches>>();
-  to.add<linalg_ldl_factor_ex, &ldl_factor_ex>();
   to.add<dot, &product<dot, &native::dot, &are_for_blas>>();
   to.add<mm, &product<mm, &mm_kernel::run, &are_blas_matrices>>();
   add_native<vdot, &native::vdot>(to);  // dot, of real numbers
