@@ -9,7 +9,14 @@ from types import ModuleType
 import torch
 
 from . import dtypes
-from .check import Skipped, Unsupported
+
+
+class Unsupported(Exception):
+    """The backend does not have what the check is about; the text is the reason in the report."""
+
+
+class Skipped(Exception):
+    """This torch or this machine cannot show it, whatever the backend does; the text says why."""
 
 
 @dataclasses.dataclass(frozen=True)

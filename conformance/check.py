@@ -15,20 +15,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from .backend import Backend
+from .backend import Backend
+from .backend import Skipped as Skipped
+from .backend import Unsupported as Unsupported
 
 LEVELS = ("quick", "standard", "full")
-
-
-class Unsupported(Exception):
-    """The backend does not have what the check is about; the text is the reason in the report."""
-
-
-class Skipped(Exception):
-    """This torch or this machine cannot show it, whatever the backend does; the text says why."""
 
 
 @dataclasses.dataclass(frozen=True)

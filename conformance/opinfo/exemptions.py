@@ -5,10 +5,17 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from .subjects import Subject
+import torch
+
+
+class Named(Protocol):
+    """What an exemption may speak for."""
+
+    name: str
+    family: str  # the name without a variant, which stands for all its variants
+    dtype: torch.dtype | None
 
 
 class WrongExemptions(ValueError):
@@ -26,7 +33,7 @@ class Exemption:
     rtol: float | None = None  # of a `tolerance`: none is torch.testing's
     atol: float | None = None
 
-    def speaks_for(self, subject: Subject, phase: str) -> bool:
+    def speaks_for(self, subject: Named, phase: str) -> bool:
         return (
             bool({subject.name, subject.family} & set(self.names))
             and (self.phases is None or phase in self.phases)
@@ -70,5 +77,5 @@ def _group(path: str | Path, kind: str, group: object) -> list[Exemption]:
         ) from None
 
 
-def find(kind: list[Exemption], subject: Subject, phase: str) -> Exemption | None:
+def find(kind: list[Exemption], subject: Named, phase: str) -> Exemption | None:
     return next((exemption for exemption in kind if exemption.speaks_for(subject, phase)), None)

@@ -12,6 +12,7 @@ import torch
 
 from . import sampling, variants
 from .calls import CPU, Arguments, depends_on_seed, run
+from .described import Described
 from .exemptions import find
 from .phases import CHECKS, gradients, tangents
 from .settings import PHASES
@@ -28,27 +29,14 @@ SEARCHED = 20  # samples, for the form of a variant, where none of the first has
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Operator:
-    """One OpInfo with one dtype; `dtype` is None where the CPU has none to compare with."""
-
-    name: str
-    info: OpInfo
-    dtype: torch.dtype | None
+class Operator(Described):
+    """One OpInfo with one dtype, as a subject."""
 
     kind = "ops"
 
     @property
     def family(self) -> str:
         return self.info.name
-
-    @property
-    def differentiable(self) -> bool:
-        return (
-            self.dtype is not None
-            and (self.dtype.is_floating_point or self.dtype.is_complex)
-            and self.info.supports_autograd
-            and self.dtype in self.info.supported_backward_dtypes("cpu")
-        )
 
     @property
     def phases(self) -> tuple[str, ...]:

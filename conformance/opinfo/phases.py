@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch.autograd import forward_ad
@@ -13,12 +13,9 @@ from torch.utils import _pytree as pytree
 from . import known_errors
 from .calls import CPU, Arguments, NothingToCompare, SameRefusal, run
 from .comparing import BY_FLOAT64, Comparison, Mismatch, aliases, same_strides
+from .described import Described
 from .gradients import cotangents_of, requiring_grad
 from .sampling import Call, copy_to
-
-if TYPE_CHECKING:
-    from .operators import Operator
-
 
 # What an entry says of out= in which the CPU leaves what it should not.
 FUNCTIONAL = "functional_form"
@@ -28,7 +25,7 @@ _FUNCTIONAL = (
 
 
 def check_forward(
-    op: Operator, arguments: Arguments, comparison: Comparison, entry: dict[str, Any]
+    op: Described, arguments: Arguments, comparison: Comparison, entry: dict[str, Any]
 ) -> None:
     """Results, arguments after the call, and which of them share memory."""
     expected, actual = _check_call(op, op.info, arguments, comparison)
@@ -37,14 +34,14 @@ def check_forward(
 
 
 def check_inplace(
-    op: Operator, arguments: Arguments, comparison: Comparison, _entry: dict[str, Any]
+    op: Described, arguments: Arguments, comparison: Comparison, _entry: dict[str, Any]
 ) -> None:
     """Tensor.op_(): the first argument changes as on the CPU, and is what is returned."""
     _check_call(op, op.info.get_inplace(), arguments, comparison, returns_input=True)
 
 
 def check_backward(
-    op: Operator, arguments: Arguments, comparison: Comparison, _entry: dict[str, Any]
+    op: Described, arguments: Arguments, comparison: Comparison, _entry: dict[str, Any]
 ) -> None:
     """Gradients of all inputs that require one."""
     expected, actual = arguments.sides.both(
@@ -55,7 +52,7 @@ def check_backward(
 
 
 def check_forward_ad(
-    op: Operator, arguments: Arguments, comparison: Comparison, _entry: dict[str, Any]
+    op: Described, arguments: Arguments, comparison: Comparison, _entry: dict[str, Any]
 ) -> None:
     """Results and their tangents, for fixed tangents of all inputs that can have one."""
     expected, actual = arguments.sides.both(
@@ -66,7 +63,7 @@ def check_forward_ad(
 
 
 def check_out(
-    op: Operator, arguments: Arguments, comparison: Comparison, _entry: dict[str, Any]
+    op: Described, arguments: Arguments, comparison: Comparison, _entry: dict[str, Any]
 ) -> None:
     """out= an empty tensor, which has to grow, and a transposed one, which has to stay so."""
     try:
@@ -86,7 +83,7 @@ def check_out(
 
 
 def _check_out_form(
-    op: Operator,
+    op: Described,
     arguments: Arguments,
     comparison: Comparison,
     what: str,
@@ -137,7 +134,7 @@ def _is_what_it_returns(call: Call, out: Any, returned: Any, comparison: Compari
 
 
 def check_variant(
-    op: Operator, arguments: Arguments, comparison: Comparison, entry: dict[str, Any]
+    op: Described, arguments: Arguments, comparison: Comparison, entry: dict[str, Any]
 ) -> None:
     """Results and gradients of a sample in another form."""
     check_forward(op, arguments, comparison, entry)
@@ -148,7 +145,7 @@ def check_variant(
             entry["without_gradients"] = entry.get("without_gradients", 0) + 1
 
 
-CHECKS: dict[str, Callable[[Operator, Arguments, Comparison, dict[str, Any]], None]] = {
+CHECKS: dict[str, Callable[[Described, Arguments, Comparison, dict[str, Any]], None]] = {
     "forward": check_forward,
     "backward": check_backward,
     "inplace": check_inplace,
@@ -162,7 +159,7 @@ CHECKS: dict[str, Callable[[Operator, Arguments, Comparison, dict[str, Any]], No
 
 
 def _check_call(
-    op: Operator,
+    op: Described,
     function: Callable,
     arguments: Arguments,
     comparison: Comparison,
@@ -201,7 +198,7 @@ def _check_call(
     return expected, actual
 
 
-def gradients(op: Operator, call: Call) -> list[torch.Tensor | None]:
+def gradients(op: Described, call: Call) -> list[torch.Tensor | None]:
     """Of the results as PyTorch's gradcheck would take them, for fixed cotangents."""
     results = run(lambda *a, **k: op.info.gradcheck_wrapper(op.info.get_op(), *a, **k), call)
     outputs = requiring_grad(call.process(results))
@@ -211,7 +208,7 @@ def gradients(op: Operator, call: Call) -> list[torch.Tensor | None]:
     return list(torch.autograd.grad(outputs, inputs, cotangents_of(outputs), allow_unused=True))
 
 
-def tangents(op: Operator, call: Call) -> list[torch.Tensor | None]:
+def tangents(op: Described, call: Call) -> list[torch.Tensor | None]:
     """Of the results, as forward mode AD takes them along with the results."""
     inputs = requiring_grad(call.tensors())
     if not inputs or any(tensor.layout != torch.strided for tensor in inputs):
@@ -237,7 +234,7 @@ def tangents(op: Operator, call: Call) -> list[torch.Tensor | None]:
     return found
 
 
-def _plain_result(op: Operator, call: Call) -> Any:
+def _plain_result(op: Described, call: Call) -> Any:
     result = run(op.info, call)
     leaves = pytree.tree_leaves(result)
     if not all(isinstance(x, torch.Tensor) and x.layout == torch.strided for x in leaves):

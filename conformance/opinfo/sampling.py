@@ -9,7 +9,7 @@ import functools
 import itertools
 import random
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest import mock
 
 import torch
@@ -18,10 +18,8 @@ from torch.testing._internal import common_utils
 from torch.testing._internal.opinfo import core
 from torch.utils import _pytree as pytree
 
+from .described import Described
 from .judging import WIDER, widened
-
-if TYPE_CHECKING:
-    from .operators import Operator
 
 
 def seed_everything(seed: int) -> None:
@@ -62,7 +60,7 @@ def _ignore(seed: int) -> None:
 
 @functools.lru_cache(maxsize=2)  # of one operator, with gradients and without, for all phases
 def samples_of(
-    op: Operator, count: int | None, seed: int, *, requires_grad: bool
+    op: Described, count: int | None, seed: int, *, requires_grad: bool
 ) -> list[core.SampleInput]:
     """The first `count` samples, or all, made on the CPU; by `seed` the same. Only to copy."""
     seed_everything(seed)

@@ -13,7 +13,7 @@ from ..catalog import KINDS
 from ..device import find as find_device
 from .calls import Sides, depends_on_seed
 from .comparing import Comparison
-from .exemptions import Exemptions, find
+from .exemptions import Exemptions, Named, find
 from .settings import Settings
 
 # Tried in this order where a subject has none of the dtypes that were asked for.
@@ -73,13 +73,10 @@ class Bench:
         return Comparison(self.device, rtol=rtol, atol=atol, wider=given, entry=entry)
 
 
-class Subject(Protocol):
+class Subject(Named, Protocol):
     """What all kinds have in common; `dtype` is None where the CPU has none to compare with."""
 
     kind: str
-    name: str
-    family: str  # the name without a variant, which stands for all its variants
-    dtype: torch.dtype | None
 
     @property
     def phases(self) -> tuple[str, ...]: ...

@@ -1,7 +1,9 @@
 """Dependencies between the folders point one way, and below the contract there is no torch."""
 
+import ast
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -107,15 +109,31 @@ def test_a_folder_includes_only_what_is_below_it(part):
     assert not wrong, "\n".join(wrong)
 
 
-def test_the_table_has_no_cycle():
-    """So no change of the includes that the table allows can make one."""
-    above = {
-        part: {p for p in allowed if p in MAY_INCLUDE} for part, allowed in MAY_INCLUDE.items()
-    }
+def no_cycle(above: dict[str, set[str]]) -> None:
     while above:
         lowest = {part for part, below in above.items() if not below & above.keys()}
-        assert lowest, f"each of these includes another one: {sorted(above)}"
+        assert lowest, f"each of these needs another one: {sorted(above)}"
         above = {part: below for part, below in above.items() if part not in lowest}
+
+
+def test_the_table_has_no_cycle():
+    """So no change of the includes that the table allows can make one."""
+    no_cycle({part: allowed & MAY_INCLUDE.keys() for part, allowed in MAY_INCLUDE.items()})
+
+
+def test_no_file_of_conformance_needs_itself():
+    """Imports for types alone are counted: a reader follows them too."""
+    files = {path.with_suffix(""): path for path in (ROOT / "conformance").rglob("*.py")}
+    no_cycle({str(name): set(imported(name, path, files)) for name, path in files.items()})
+
+
+def imported(name: Path, path: Path, files: dict[Path, Path]) -> Iterator[str]:
+    """The files of the same package that a Python file imports, by their relative names."""
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            module = name.parents[node.level - 1].joinpath(*(node.module or "").split("."))
+            inner = {module / alias.name for alias in node.names} & files.keys()
+            yield from map(str, inner or {module, module / "__init__"} & files.keys())
 
 
 def test_a_room_of_core_includes_only_rooms_below_it():
