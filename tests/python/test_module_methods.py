@@ -124,6 +124,24 @@ def test_it_reads_as_a_method():
     assert "parameters" in nn.Module.acme.__doc__
 
 
+def test_all_its_tensors_are_told_of_one_device(two_devices):
+    told = []
+
+    class Moving(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, kinds, arguments=(), keywords=None):
+            if function == torch.Tensor.acme:
+                told.append(arguments[1:])
+                torch.acme.set_device(1)
+            return super().__torch_function__(function, kinds, arguments, keywords or {})
+
+    module = nn.Module()
+    for name in ("first", "second"):
+        module.register_buffer(name, torch.ones(1).as_subclass(Moving))
+    module.acme("acme")
+    assert told == [(torch.device("acme", 0),)] * 2
+
+
 def test_an_error_in_a_tensor_comes_through():
     class Raising(torch.Tensor):
         @classmethod

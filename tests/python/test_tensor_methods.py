@@ -160,6 +160,12 @@ def test_another_keyword_does_not_make_it_wait(real_streams):
         assert torch.equal(there.cpu(), pinned)
 
 
+def test_a_warning_names_the_callers_line():
+    with pytest.warns(UserWarning, match="discards the imaginary part") as caught:
+        torch.ones(1, dtype=torch.complex64).acme(dtype=torch.float32)
+    assert caught[0].filename == __file__
+
+
 def test_memory_layout_is_kept():
     image = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last)
     assert image.acme().is_contiguous(memory_format=torch.channels_last)

@@ -25,7 +25,6 @@ ROWS = {
     ],
     "`tensor.acme()` and the other methods; modules, storages, packed sequences": [
         "methods",
-        "oracle",
         "test_module_methods.py",
         "test_tensor_methods.py",
     ],

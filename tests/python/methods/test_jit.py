@@ -1,11 +1,9 @@
 """Tensor.acme() and Module.acme() in torch.jit.trace, torch.jit.script and what they save."""
 
 import io
-from pathlib import Path
 
 import pytest
 import torch
-import torch_acme
 from torch import nn
 
 pytestmark = [
@@ -100,39 +98,6 @@ def test_the_script_compiler_knows_neither(function, name):
     # Its Tensor has the methods that are compiled into PyTorch, and no way to add one.
     with pytest.raises(RuntimeError, match=f"has no attribute or method '{name}'"):
         torch.jit.script(function)
-
-
-def test_pytorchs_own_methods_do_no_better_in_script(run_python):
-    plain = Path(torch_acme.__file__).parents[2] / "python_plain"
-    if not plain.is_dir():
-        pytest.skip("this build has no acme without methods")
-    run_python(
-        """
-        import linecache, torch, torch_acme, warnings
-        warnings.simplefilter("ignore")
-        torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
-        source = '''
-        def asks(x: torch.Tensor) -> bool:
-            return x.is_acme
-
-        def moves(x: torch.Tensor) -> torch.Tensor:
-            return x.acme()
-        '''
-        import textwrap
-        source = textwrap.dedent(source)
-        # The script compiler reads the source, which a program given by -c has not got.
-        linecache.cache["<source>"] = (len(source), None, source.splitlines(True), "<source>")
-        exec(compile(source, "<source>", "exec"))
-        for function in (asks, moves):
-            try:
-                torch.jit.script(function)
-            except RuntimeError as error:
-                assert "has no attribute or method" in str(error), error
-            else:
-                raise AssertionError("PyTorch's own is scripted: so must ours be")
-        """,
-        PYTHONPATH=str(plain),
-    )
 
 
 def scripted_to(x: torch.Tensor) -> torch.Tensor:

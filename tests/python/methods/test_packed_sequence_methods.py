@@ -143,6 +143,8 @@ def test_what_is_no_device_is_a_type_error(place, device):
     # Tensor.to takes a number for a tensor, whose device is the CPU.
     with pytest.raises(TypeError):
         sequence().to(place).acme(device)
+    with pytest.raises(UnicodeEncodeError):
+        sequence().to(place).acme("acme:\ud800")
 
 
 @pytest.mark.parametrize(

@@ -385,6 +385,13 @@ def test_a_warning_that_is_an_error_comes_through(warned_afresh, typed, use):
             use(typed)
 
 
+def test_a_call_that_is_none_does_not_warn(warned_afresh, typed):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(TypeError):
+            typed.acme(colour=1)
+
+
 def test_an_untyped_storage_does_not_warn(warned_afresh, untyped):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

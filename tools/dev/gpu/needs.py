@@ -21,7 +21,6 @@ TARGETS = {
 _BESIDE = {
     "python": (
         "torch_acme_null",
-        "torch_acme_plain",
         "torch_acme_protected",
         "outback_probe",
         "outback_refusing",

@@ -19,7 +19,6 @@ NEED = {
     "expecttest": ("amp/test_rules.py", "test_device_type_tests.py", "test_opinfo_subset.py"),
     "hypothesis": (
         "methods/test_normalization.py",
-        "oracle/test_drawn_calls.py",
         "streams/test_random_programs.py",
     ),
     "rich": ("test_bench.py", "test_opinfo_subset.py", "test_train_digits.py"),
