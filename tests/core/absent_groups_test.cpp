@@ -1,6 +1,7 @@
 // What core offers on a runtime that has the eight required slots and nothing else.
 #include <c10/util/Exception.h>
 #include <gmock/gmock.h>
+#include <torch/csrc/profiler/stubs/base.h>
 
 #include "backend_template/core/devices/peer.h"
 #include "backend_template/core/devices/telemetry.h"
@@ -45,6 +46,13 @@ TEST_F(AbsentGroupTest, WhatCannotBeHadNamesTheGroup) {
   EXPECT_THAT([] { core::open_ipc_event(0, {}); }, refuses("ipc"));
   EXPECT_FALSE(core::shares_memory(0));
   EXPECT_THAT([] { core::device_graph(/*keep_graph=*/false).capture_begin(); }, refuses("graphs"));
+}
+
+TEST_F(AbsentGroupTest, ProfilersMayMarkWhatNoToolSees) {
+  const auto& stubs = *torch::profiler::impl::privateuse1Stubs();
+  EXPECT_NO_THROW(stubs.rangePush("step"));
+  EXPECT_NO_THROW(stubs.mark("here"));
+  EXPECT_NO_THROW(stubs.rangePop());
 }
 
 TEST_F(AbsentGroupTest, ThereAreNoPeers) {

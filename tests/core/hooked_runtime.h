@@ -78,6 +78,11 @@ class hooked_runtime : public host::host_runtime {
     if (after_event_sync) after_event_sync();
   }
 
+  void range_push(const char* name) { ranges.push_back(std::string("push ") + name); }
+  void range_pop() { ranges.emplace_back("pop"); }
+  void range_mark(const char* name) { ranges.push_back(std::string("mark ") + name); }
+
+  std::vector<std::string> ranges;
   static inline thread_local std::vector<int32_t> selected;  // by this thread
   int32_t refused = -1;
   int32_t wrong_device = 0;  // what host_info says, if it is not 0

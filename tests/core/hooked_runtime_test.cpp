@@ -4,6 +4,7 @@
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <c10/util/Exception.h>
 #include <gmock/gmock.h>
+#include <torch/csrc/profiler/stubs/base.h>
 
 #include <atomic>
 #include <chrono>
@@ -319,6 +320,14 @@ TEST_F(HookedRuntimeTest, NothingIsSaidWhereThereIsNoMemoryForTheText) {
   core::set_device_unchecked(1);
   memory_has_run_out = false;
   EXPECT_EQ(core::current_device(), 1);
+}
+
+TEST_F(HookedRuntimeTest, MarksAndRangesOfTorchsProfilerAreTheDrivers) {
+  const auto& stubs = *torch::profiler::impl::privateuse1Stubs();
+  stubs.rangePush("step");
+  stubs.mark("here");
+  stubs.rangePop();
+  EXPECT_THAT(runtime().ranges, testing::ElementsAre("push step", "mark here", "pop"));
 }
 
 }  // namespace

@@ -13,21 +13,22 @@
 namespace outback::core {
 namespace {
 
+// The group, null where the driver has no ranges or does not work any more.
+const outback_ranges* group_now() noexcept {
+  return is_in_bad_fork() ? nullptr : runtime().ranges;
+}
+
 // What torch keeps of a range that is open.
 struct open_range final : at::ObserverContext {};
 
 std::unique_ptr<at::ObserverContext> range_begins(const at::RecordFunction& function) {
-  if (is_in_bad_fork()) return nullptr;
-  const outback_ranges& ranges = *runtime().ranges;
-  // What the driver refuses is no range, and closes none. The program goes on.
-  const bool is_open = ranges.push(runtime().self, function.name()) == OUTBACK_OK;
-  return is_open ? std::make_unique<open_range>() : nullptr;
+  return push_driver_range(function.name()) ? std::make_unique<open_range>() : nullptr;
 }
 
 // A range that ends on another thread stays open: it is its own thread's to close.
 void range_ends(const at::RecordFunction& function, at::ObserverContext* opened) {
   const bool is_here = function.threadId() == at::RecordFunction::currentThreadId();
-  if (opened != nullptr && is_here && !is_in_bad_fork()) runtime().ranges->pop(runtime().self);
+  if (opened != nullptr && is_here) pop_driver_range();
 }
 
 // Calls for a kind of range, for as many as want it.
@@ -67,6 +68,19 @@ observed& of_operators() {
 
 bool has_driver_ranges() noexcept {
   return runtime().ranges != nullptr;
+}
+
+bool push_driver_range(const char* name) noexcept {
+  const outback_ranges* const ranges = group_now();
+  return ranges != nullptr && ranges->push(runtime().self, name) == OUTBACK_OK;
+}
+
+void pop_driver_range() noexcept {
+  if (const outback_ranges* const ranges = group_now()) ranges->pop(runtime().self);
+}
+
+void mark_for_driver(const char* name) noexcept {
+  if (const outback_ranges* const ranges = group_now()) ranges->mark(runtime().self, name);
 }
 
 void begin_driver_ranges(bool operators) {

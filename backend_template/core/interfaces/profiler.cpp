@@ -11,6 +11,7 @@
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/interfaces/driver_ranges.h"
 #include "backend_template/core/streams/event.h"
 #include "backend_template/core/streams/stream.h"
 
@@ -47,10 +48,10 @@ struct profiler_clock final : torch::profiler::impl::ProfilerStubs {
     return static_cast<float>(begin.elapsed_ns(end)) / 1000;
   }
 
-  // Marks and ranges are for a vendor's profiling tool. The contract has no slot for them.
-  void mark(const char* /*name*/) const override {}
-  void rangePush(const char* /*name*/) const override {}
-  void rangePop() const override {}
+  // For the driver's own tools.
+  void mark(const char* name) const override { mark_for_driver(name); }
+  void rangePush(const char* name) const override { push_driver_range(name); }
+  void rangePop() const override { pop_driver_range(); }
 
   bool enabled() const override { return true; }
 
