@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Iterator
 
 import numpy
@@ -11,8 +10,6 @@ import torch
 from torch import Tensor, nn
 
 HELD_OUT = 0.25  # of the images are never trained on
-# Where scikit-learn is not installed, the path of its file digits.csv.gz.
-FILE = "OUTBACK_DIGITS"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,9 +49,6 @@ def load(seed: int) -> tuple[Digits, Digits]:
 
 def _read() -> tuple[numpy.ndarray, numpy.ndarray]:
     """The scans, N x 8 x 8, from 0 to 16, and the digits that were written."""
-    if file := os.environ.get(FILE):
-        table = numpy.loadtxt(file, delimiter=",")  # a scan in each line, its digit at the end
-        return table[:, :-1].reshape(-1, 8, 8), table[:, -1].astype(numpy.int64)
     from sklearn.datasets import load_digits
 
     bunch = load_digits()

@@ -11,10 +11,11 @@ import pytest
 from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))
-from dev import console, gpu
+from dev import console, gpu, shell
 from dev.environment import Environment
-from dev.gpu import building, command, needs, programs
-from dev.gpu.results import Failed, Outcome, Results
+from dev.gpu import command
+from dev.gpu.parts import Part
+from dev.gpu.results import Results
 
 
 @pytest.fixture
@@ -43,34 +44,30 @@ def ends(process):
 
 
 def test_output_is_in_the_log_before_the_program_ends(tmp_path):
-    log = tmp_path / "log"
     seen = []
 
     def look(line):
-        seen.append((line, log.read_text()))
+        seen.append((line, (tmp_path / "part.log").read_text()))
 
-    programs.run(
-        log, [sys.executable, "-c", "print('one', flush=True); print('two')"], on_line=look
-    )
+    words = [sys.executable, "-c", "print('one', flush=True); print('two')"]
+    shell.run(f"{tmp_path}/part", words, on_line=look, deadline=float("inf"))
     assert [line for line, _ in seen] == ["one\n", "two\n"]
     assert seen[0][1].endswith("one\n")
 
 
-def test_a_limit_ends_a_program_and_its_children(tmp_path):
+def test_a_deadline_ends_a_program_and_its_children(tmp_path):
     start = time.monotonic()
-    script = "sleep 60 & echo $!; wait"
-    done = programs.run(tmp_path / "log", ["sh", "-c", script], deadline=start + 0.5, limit=0.5)
+    words = ["sh", "-c", "sleep 60 & echo $!; wait"]
+    done = shell.run(f"{tmp_path}/part", words, check=False, deadline=start + 0.5)
     assert time.monotonic() - start < 30
-    assert ends(int(done.lines[0]))
-    with pytest.raises(console.Failure, match=r"not done after 0\.5 s"):
-        done.check()
+    assert done.returncode == -signal.SIGKILL
+    assert ends(int(done.stdout))
 
 
-def test_a_program_that_ends_in_time_is_none_of_the_limits(tmp_path):
+def test_a_program_that_ends_in_time_fails_by_itself(tmp_path):
     later = time.monotonic() + 60
-    done = programs.run(tmp_path / "log", ["sh", "-c", "exit 3"], deadline=later, limit=60)
     with pytest.raises(console.Failure, match="exit code 3"):
-        done.check()
+        shell.run(f"{tmp_path}/part", ["sh", "-c", "exit 3"], deadline=later)
 
 
 # ---- Results
@@ -78,11 +75,10 @@ def test_a_program_that_ends_in_time_is_none_of_the_limits(tmp_path):
 
 def test_a_result_is_kept_before_the_next_part_begins(tmp_path):
     results = Results(tmp_path, {"device": "one"})
-    results.part("build", lambda: Outcome("done", {"targets": 3}))
+    results.part("build", lambda: "done")
     before = []
-    results.part("suite", lambda: before.append(results_in(tmp_path)) or Outcome(""))
-    assert before[0]["build"]["outcome"] == "passed"
-    assert before[0]["build"]["figures"] == {"targets": 3}
+    results.part("suite", lambda: before.append(results_in(tmp_path)) or "")
+    assert (before[0]["build"]["outcome"], before[0]["build"]["note"]) == ("passed", "done")
     assert before[0]["build"]["device"] == "one"
     assert before[0]["suite"]["outcome"] == "running"
 
@@ -91,21 +87,19 @@ def test_a_failure_is_kept_with_the_end_of_its_log(tmp_path):
     results = Results(tmp_path, {})
 
     def part():
-        results.log("suite").write_text("this\nwent wrong\n")
-        raise Failed("1 failed", "a text", {"failed": 1})
+        (tmp_path / "suite.log").write_text("this\nwent wrong\n")
+        raise console.Failure("a text")
 
-    assert not results.part("suite", part)
+    results.part("suite", part)
     kept = results_in(tmp_path)["suite"]
     assert kept["outcome"] == "failed"
-    assert kept["note"] == "1 failed"
-    assert kept["figures"] == {"failed": 1}
     assert kept["end_of_log"] == ["this", "went wrong"]
     assert results.finish() == 1
 
 
 def test_what_an_earlier_call_left_stays(tmp_path):
-    Results(tmp_path, {"device": "one"}).part("suite", lambda: Outcome("175 passed"))
-    Results(tmp_path, {"device": "two"}).part("bench", lambda: Outcome("9 rows"))
+    Results(tmp_path, {"device": "one"}).part("suite", lambda: "175 passed")
+    Results(tmp_path, {"device": "two"}).part("bench", lambda: "9 rows")
     kept = results_in(tmp_path)
     assert kept["suite"]["note"] == "175 passed"
     assert [kept["suite"]["device"], kept["bench"]["device"]] == ["one", "two"]
@@ -118,26 +112,26 @@ def test_what_an_earlier_call_left_stays(tmp_path):
 def run(monkeypatch, environment, tmp_path):
     """Runs parts that do as told, and returns the exit code, what ran and what was kept."""
 
-    def run(only, *, blocked=None, targets=tuple(needs.TARGETS), built=True, **parts):
+    def run(only, *, programs=("compute-sanitizer", "nvcc"), built=True, **parts):
         ran = []
 
-        def part(name):
-            def body(work):
+        def body(name):
+            def run(work):
                 ran.append(name)
-                outcome = parts.get(name, Outcome("good"))
+                outcome = parts.get(name, "good")
                 if isinstance(outcome, Exception):
                     raise outcome
                 return outcome(work) if callable(outcome) else outcome
 
-            return body
+            return run
 
-        found = needs.Provisions(list(targets), [], {}, {}, set(), None, blocked or {})
-        monkeypatch.setattr(command, "_RUN", {name: part(name) for name in gpu.PARTS})
-        monkeypatch.setattr(needs, "provide", lambda *_: found)
+        known = {name: Part(body(name), p.built, (), p.program) for name, p in gpu.PARTS.items()}
+        monkeypatch.setattr(command, "PARTS", known)
+        monkeypatch.setattr("shutil.which", lambda name: name if name in programs else None)
         monkeypatch.setenv("OUTBACK_CUDART", "libcudart.so")
-        if built:
-            for file in building._FILES.values():
-                there = environment.build / "gpu" / file.replace("*", "so")
+        for part in gpu.PARTS.values() if built else ():
+            if part.built:
+                there = environment.build / "gpu" / part.built.replace("*", "so")
                 there.parent.mkdir(parents=True, exist_ok=True)
                 there.touch()
         out = tmp_path / "out"
@@ -161,8 +155,8 @@ def test_a_part_that_fails_stops_no_other(run):
 
 def test_what_does_not_build_stops_its_own_parts_alone(run):
     def build(work):
-        work.not_built.add("torch_acme_cuda")
-        raise Failed("not built", "text")
+        next(work.folder.glob("python_cuda/torch_acme/_C.*")).unlink()
+        raise console.Failure("not built")
 
     code, ran, outcomes = run(None, build=build)
     assert code == 1
@@ -176,17 +170,21 @@ def test_without_a_build_nothing_runs_and_it_is_no_success(run):
     assert set(outcomes.values()) == {"not run"}
 
 
-def test_a_part_that_lacks_something_is_not_run(run):
-    code, ran, outcomes = run(["suite", "demo"], blocked={"demo": ["rich"]})
-    assert (code, ran) == (1, ["suite"])
-    assert outcomes["demo"] == "not run"
-
-
-@pytest.mark.parametrize("part, program", [("sanitizer", "compute-sanitizer"), ("kernel", "nvcc")])
+@pytest.mark.parametrize("part, program", [("sanitizer", "nvcc"), ("kernel", "compute-sanitizer")])
 def test_a_toolkits_program_may_be_missing_unless_it_was_asked_for(run, part, program):
-    missing = {part: [program]}
-    assert run(None, blocked=missing)[0] == 0
-    assert run(["suite", part], blocked=missing)[0] == 1
+    code, ran, _ = run(None, programs=[program])
+    assert (code, set(gpu.PARTS) - set(ran)) == (0, {part})
+    assert run(["suite", part], programs=[program])[0] == 1
+
+
+def test_a_device_is_what_the_driver_names(monkeypatch):
+    monkeypatch.delenv("OUTBACK_CUDART", raising=False)
+    answer = "NVIDIA H200, 143771, 580.1\nNVIDIA T4, 16000, 580.1"
+    monkeypatch.setattr(shell, "output", lambda _: answer)
+    assert command._devices() == ("NVIDIA H200, NVIDIA T4; driver 580.1", 16000 << 20)
+    monkeypatch.setattr(shell, "output", lambda _: "No devices were found")
+    with pytest.raises(console.Failure, match="nvidia-smi finds no device"):
+        command._devices()
 
 
 PROGRAM = """
@@ -196,13 +194,13 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from dev import console, gpu
 from dev.environment import Environment
-from dev.gpu import command, needs
+from dev.gpu import command
+from dev.gpu.parts import Part
 
 here = Path(sys.argv[2])
-needs.provide = lambda *_: needs.Provisions(["x"], [], {}, {}, set(), None)
-command._RUN["build"] = lambda work: work.run(
-    ["sh", "-c", "echo $$; sleep 60"], on_line=lambda line: print(line, flush=True)
-)
+command.PARTS["build"] = Part(lambda work: work.run(
+    "sh", "-c", "echo $$; sleep 60", on_line=lambda line: print(line, flush=True)
+))
 request = gpu.Request(["build"], here, None, False, ())
 environment = Environment(Path(sys.executable), "2.13.0", here)
 sys.exit(console.exit_code_of(lambda: gpu.run(environment, request)))

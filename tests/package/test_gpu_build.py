@@ -1,5 +1,7 @@
-"""./dev gpu's part that builds: all at once, and a target that does not compile stops no other."""
+"""./dev gpu's part that builds, and the folder .pack that brings it libraries."""
 
+import re
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,58 +10,82 @@ import pytest
 from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))
+from dev import gpu, shell
 from dev.environment import Environment
-from dev.gpu import building, needs, programs
-from dev.gpu.results import Failed
+from dev.gpu import packing, parts
 
 
 @pytest.fixture
 def build(monkeypatch, tmp_path):
-    """Builds `a`, `b` and `c`, of which `broken` do not compile, within or beyond the limit."""
+    """Builds for these parts, and returns the commands."""
     monkeypatch.setattr("dev.build.configuring", lambda _, preset, *words: [preset, *words])
-    commands = []
+    monkeypatch.setattr(packing, "PACK", tmp_path / "pack")
 
-    def run(*broken, limit=None):
-        def answer(command, **_):
-            commands.append([str(word) for word in command])
-            code = int(any(target in command for target in broken))
-            over = limit if code else None
-            return programs.Finished("cmake", code, ["an error\n"], tmp_path / "log", over)
-
-        found = needs.Provisions(["a", "b", "c"], [], {}, {}, set(), None)
+    def run(*only):
+        commands = []
         work = SimpleNamespace(
             environment=Environment(Path(sys.executable), "2.13.0", tmp_path),
             folder=tmp_path,
-            provisions=found,
-            not_built=set(),
-            run=answer,
+            request=SimpleNamespace(only=only or None),
+            run=lambda *command, **_: commands.append([str(word) for word in command]),
         )
-        try:
-            building.build_targets(work)
-        except Failed as failure:
-            return work.not_built, commands, failure.note
-        return work.not_built, commands, ""
+        parts._build(work)
+        return commands
 
     return run
 
 
-def test_all_is_built_at_once_and_without_the_network(build):
-    not_built, commands, note = build()
-    assert (not_built, note) == (set(), "")
-    configure, making = commands
-    assert configure == ["gpu", "FETCHCONTENT_FULLY_DISCONNECTED=ON"]
-    assert making[making.index("--target") + 1 :][:3] == ["a", "b", "c"]
-    assert "-k" in making
+def test_all_is_built_at_once_whatever_does_not_compile(build):
+    configure, making = build()
+    assert configure == ["gpu"]
+    targets = making[making.index("--target") + 1 : making.index("--")]
+    assert {"cuda_device_suite", "torch_acme_cuda", "bench_cuda"} < set(targets)
+    assert making[-1] == "-k"
+    assert build("build")[1] == making
 
 
-def test_what_compiles_is_built_beside_what_does_not(build):
-    not_built, _, note = build("b")
-    assert not_built == {"b"}
-    assert note == "not built: b"
+def test_what_was_built_before_and_does_not_build_now_is_not_run(build, tmp_path):
+    before = tmp_path / "python_cuda/torch_acme/_C.so"
+    before.parent.mkdir(parents=True)
+    before.touch()
+    build()
+    assert not before.exists()
 
 
-def test_when_the_time_is_over_nothing_is_tried_again(build):
-    not_built, commands, note = build("b", limit=1.0)
-    assert len(commands) == 2
-    assert not_built == {"a", "b", "c"}
-    assert note == "not done in time"
+def test_only_what_the_parts_need_is_built(build):
+    configure, making = build("build", "suite", "sanitizer")
+    assert making[making.index("--target") + 1 : making.index("--")] == ["cuda_device_suite"]
+    assert "OUTBACK_BUILD_BENCH=OFF" in configure
+
+
+def test_the_python_tests_get_the_other_backends_that_they_ask_for():
+    asked_for = {
+        f"torch_acme_{folder}"
+        for file in (ROOT / "tests/python").rglob("*.py")
+        for folder in re.findall(r'"python_(plain|protected|null|custom_c)"', file.read_text())
+    }
+    assert asked_for
+    assert asked_for | {"outback_probe", "outback_refusing"} <= set(gpu.PARTS["python"].targets)
+
+
+# ---- The folder .pack
+
+
+def test_git_ignores_it():
+    command = ["git", "check-ignore", "-q", ".pack/usr/include/fmt/core.h"]
+    assert subprocess.run(command, cwd=ROOT).returncode == 0
+
+
+def test_cmake_finds_what_is_packed(build, tmp_path, monkeypatch):
+    """In the folders of the system that it comes from."""
+
+    def run(_, command, **__):
+        if command[0] == "dpkg":
+            (tmp_path / "pack/usr/lib/some-arch/cmake/fmt").mkdir(parents=True, exist_ok=True)
+        if "download" in command:
+            (__["cwd"] / "libfmt-dev_9_amd64.deb").touch()
+
+    monkeypatch.setattr(shell, "run", run)
+    gpu.pack(Environment(Path(sys.executable), "2.13.0", tmp_path))
+    [definition] = [word for word in build()[0] if word.startswith("CMAKE_PREFIX_PATH=")]
+    assert definition.endswith("/pack/usr/lib/some-arch/cmake")

@@ -219,9 +219,10 @@ def _gpu(arguments: argparse.Namespace) -> int:
         raise console.Failure(f"No part of ./dev gpu: {', '.join(unknown)}.")
     if arguments.rest and "--" not in sys.argv:
         raise console.Failure(f"unrecognized arguments: {' '.join(arguments.rest)}")
+    # Programs of the active Python, and a CUDA Toolkit's, which few systems have on the PATH.
+    path = (Path(sys.executable).parent, os.environ.get("PATH", os.defpath), "/usr/local/cuda/bin")
+    os.environ["PATH"] = os.pathsep.join(map(str, path))
     if arguments.system_torch:  # what is missing, each part names by itself
-        programs = Path(sys.executable).parent
-        os.environ["PATH"] = f"{programs}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
         found = environment.active(())
         console.title(f"Outback, torch {found.torch}")
     else:

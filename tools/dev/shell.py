@@ -1,8 +1,11 @@
 """Runs other programs: their output goes to build/log, and a failure shows the end of it."""
 
 import os
+import signal
 import subprocess
 import sys
+import threading
+import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,6 +14,9 @@ from . import console
 from .paths import LOG, ROOT
 
 _TAIL = 60
+# Of processes, which can be ended as one. Not a session where that can be helped: who ends ours at
+# the end of a lease means these too.
+_GROUP = {"process_group": 0} if sys.version_info >= (3, 11) else {"start_new_session": True}
 
 
 def run(
@@ -22,8 +28,12 @@ def run(
     append: bool = False,
     check: bool = True,
     on_line: Callable[[str], None] = lambda line: None,
+    deadline: float | None = None,
 ) -> subprocess.CompletedProcess:
-    """Runs `command` with `env` over our variables; all that it prints becomes `stdout`."""
+    """Runs `command` with `env` over our variables; all that it prints becomes `stdout`.
+
+    With a `deadline`, a time of time.monotonic, it is ended then with all its children.
+    """
     path = LOG / f"{log}.log"
     path.parent.mkdir(parents=True, exist_ok=True)
     words = [os.fspath(word) for word in command]
@@ -40,9 +50,14 @@ def run(
                 stderr=subprocess.STDOUT,
                 text=True,
                 errors="replace",
+                **({} if deadline is None else _GROUP),
             )
         except FileNotFoundError:
             raise console.Failure(f"{words[0]} is missing.") from None
+        timer = None
+        if deadline is not None and deadline < float("inf"):
+            timer = threading.Timer(max(0.0, deadline - time.monotonic()), _end_group, [process])
+            timer.start()
         try:
             for line in process.stdout:
                 lines.append(line)
@@ -50,14 +65,23 @@ def run(
                 on_line(line)
                 if console.verbose:
                     sys.stdout.write(line)
+            process.wait()
         except BaseException:  # Ctrl-C, above all: nothing goes on behind our back
-            process.terminate()
+            process.terminate() if deadline is None else _end_group(process)
             process.wait()
             raise
-    result = subprocess.CompletedProcess(words, process.wait(), "".join(lines))
+        finally:
+            if timer:
+                timer.cancel()
+    result = subprocess.CompletedProcess(words, process.returncode, "".join(lines))
     if check and result.returncode:
         raise failure(log, result)
     return result
+
+
+def _end_group(process: subprocess.Popen) -> None:
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def failure(
@@ -68,7 +92,8 @@ def failure(
 ) -> console.Failure:
     """What to raise where `result` is bad news: its essence, or else its end, and the log; `tests`
     are those that failed."""
-    path = (LOG / f"{log}.log").relative_to(ROOT)
+    path = LOG / f"{log}.log"
+    path = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
     shown = essence or "".join(deque(result.stdout.splitlines(keepends=True), _TAIL))
     return console.Failure(
         f"{'' if console.verbose else shown}{Path(result.args[0]).name} failed with exit code "

@@ -1,11 +1,13 @@
 """./dev gpu: the CUDA runtime on the devices that this machine has, in parts.
 
-A device may be at hand for minutes only, on a machine that has no network. So a part's result is
-kept as soon as it ends, one that fails stops no other, what is missing is named before anything is
-built, and what such a machine is not likely to have can be taken along: ./dev gpu --pack.
+A device may be at hand for minutes only, on a machine without a network. So each part's result is
+written as the part ends, a part that fails stops no other, and --pack fills a folder with the
+libraries that such a machine is likely to lack.
 """
 
-from .command import PARTS, Request, run
+from .command import run
 from .packing import pack
+from .parts import PARTS
+from .work import Request
 
 __all__ = ["PARTS", "Request", "pack", "run"]

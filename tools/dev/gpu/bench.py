@@ -2,10 +2,7 @@
 
 import json
 
-from .. import console
 from ..paths import ROOT
-from .building import file_of
-from .results import Outcome
 from .work import Work
 
 _RESULTS = ROOT / "bench/results"
@@ -15,50 +12,33 @@ _NOTE = (
 )
 
 
-def bench(work: Work) -> Outcome:
+def bench(work: Work) -> str:
     """Writes bench.md beside the log; --save puts it where the tree keeps figures."""
     out = work.folder / "bench_cuda.json"
     options = [f"--benchmark_out={out}", "--benchmark_out_format=json"]
-    with console.step("bench"):
-        program = file_of(work.folder, "bench_cuda")
-        command = [program, *options, "--benchmark_repetitions=5", "--benchmark_min_time=0.1"]
-        work.run(command, env=work.provisions.programs).check()
+    options += ["--benchmark_repetitions=5", "--benchmark_min_time=0.1"]
+    work.run(work.folder / "bench/bench_cuda", *options)
     document = json.loads(out.read_text())
-    rows = rows_of(document["benchmarks"])
-    table = "\n".join(table_of(rows))
-    console.title(f"\n{table}")
+    table = table_of(document["benchmarks"])
     device, cuda = document["context"]["device"], document["context"]["cuda"]
-    text = f"{_NOTE}\n\n{device}; CUDA {cuda}.\n\n{table}\n"
+    text = "\n".join([_NOTE, "", f"{device}; CUDA {cuda}.", "", *table, ""])
     work.log.with_suffix(".md").write_text(text)
     if work.request.save:
         (_RESULTS / f"cuda-{device.replace(' ', '-').lower()}.md").write_text(text)
-    figures = {name: {"runtime_ns": ours, "cuda_ns": bare} for name, ours, bare in rows}
-    return Outcome(f"{len(rows)} rows", figures)
+    return f"{len(table) - 2} rows"
 
 
-def rows_of(benchmarks: list[dict]) -> list[tuple[str, float, float]]:
-    """(what, nanoseconds through the runtime, nanoseconds bare), in the order of the program.
-
-    The program has each twice, as x/runtime and x/cuda.
-    """
+def table_of(benchmarks: list[dict]) -> list[str]:
+    """The medians through the runtime and bare, which the program calls x/runtime and x/cuda."""
     medians = {
         each["run_name"]: each["real_time"]
         for each in benchmarks
         if each.get("aggregate_name") == "median"
     }
-    return [
-        (
-            name.replace("/runtime", "").replace("/real_time", ""),
-            time,
-            medians[name.replace("/runtime", "/cuda")],
-        )
-        for name, time in medians.items()
-        if "/runtime" in name
-    ]
-
-
-def table_of(rows: list[tuple[str, float, float]]) -> list[str]:
     lines = ["| | runtime | CUDA | ratio |", "|---|---:|---:|---:|"]
-    for name, ours, bare in rows:
-        lines.append(f"| {name} | {ours:,.0f} ns | {bare:,.0f} ns | {ours / bare:.2f} |")
+    for name, ours in medians.items():
+        if "/runtime" in name:
+            bare = medians[name.replace("/runtime", "/cuda")]
+            what = name.replace("/runtime", "").replace("/real_time", "")
+            lines.append(f"| {what} | {ours:,.0f} ns | {bare:,.0f} ns | {ours / bare:.2f} |")
     return lines

@@ -1,61 +1,60 @@
-"""The parts, in their order: those that are asked for run, whichever of them fail."""
+"""Runs the parts that are asked for, in their order, whichever of them fail."""
 
+import os
+import shutil
 import signal
 from contextlib import contextmanager
 
 from .. import console, shell
 from ..environment import Environment
-from . import device, needs
-from .bench import bench
-from .building import build_targets, file_of
-from .kernel import kernel
-from .packed import Pack
-from .python import demo, in_place, python
+from .parts import PARTS, Part, file_of
 from .results import Results
-from .suite import sanitizer, suite
 from .work import Request, Work
 
-PARTS = ("build", "suite", "sanitizer", "demo", "in-place", "kernel", "python", "bench")
-# For want of a Toolkit these are left out, which is no failure unless they were asked for.
-_OF_A_TOOLKIT = ("sanitizer", "kernel")
-
-
-_RUN = {
-    "build": build_targets,
-    "suite": suite,
-    "sanitizer": sanitizer,
-    "demo": demo,
-    "in-place": in_place,
-    "kernel": kernel,
-    "python": python,
-    "bench": bench,
-}
+_INSTEAD = "./dev test runs the same suite on a libcudart in software."
 
 
 def run(environment: Environment, request: Request) -> int:
-    parts = [part for part in PARTS if request.only is None or part in request.only]
-    devices = device.find() if parts != ["build"] else None
-    if devices:
-        console.title(f"On {devices.description}")
-    provisions = needs.provide(environment, parts, Pack())
-    if "build" in parts and not provisions.targets:
-        raise console.Failure("Nothing that was asked for can be built here.")
-    facts = {
-        "device": devices.description if devices else "",
-        "torch": environment.torch,
-        "commit": shell.output(["git", "describe", "--always", "--dirty"]),
-    }
+    device, memory = ("", None) if request.only == ["build"] else _devices()
+    if device:
+        console.title(f"On {device}")
+    commit = shell.output(["git", "describe", "--always", "--dirty"])
+    facts = {"device": device, "torch": environment.torch, "commit": commit}
     results = Results(request.out, facts)
-    work = Work(environment, request, provisions, devices, results)
+    work = Work(environment, request, device, memory)
     with _terminated_as_interrupted():
-        for part in parts:
-            if why := _why_not(work, part):
-                is_failure = request.only is not None or part not in _OF_A_TOOLKIT
-                results.not_run(part, why, is_failure=is_failure)
+        for name, part in PARTS.items():
+            if request.only is not None and name not in request.only:
                 continue
-            work.begin(part)
-            results.part(part, lambda part=part: _RUN[part](work))
+            if part.program and not shutil.which(part.program):
+                missing = f"{part.program} is missing"
+                results.not_run(name, missing, is_failure=request.only is not None)
+            elif part.built and file_of(work.folder, part.built) is None:
+                why = f"{part.built} is not built: --only build,{name}"
+                results.not_run(name, why, is_failure=True)
+            else:
+                work.begin(name)
+                results.part(name, lambda name=name, part=part: _timed(name, part, work))
     return results.finish()
+
+
+def _timed(name: str, part: Part, work: Work) -> str:
+    with console.step(name) as step:
+        step.note = part.run(work)
+    return step.note
+
+
+def _devices() -> tuple[str, int | None]:
+    """Their names and the bytes of the smallest, by NVIDIA's driver or as OUTBACK_CUDART says."""
+    if library := os.environ.get("OUTBACK_CUDART"):
+        return f"OUTBACK_CUDART={library}", None
+    question = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version"]
+    answer = shell.output([*question, "--format=csv,noheader,nounits"])
+    rows = [row for line in answer.splitlines() if len(row := line.split(", ")) == 3]
+    if not rows:
+        raise console.Failure(f"nvidia-smi finds no device. {_INSTEAD}")
+    names, sizes, drivers = zip(*rows, strict=True)
+    return f"{', '.join(names)}; driver {drivers[0]}", min(map(int, sizes)) << 20
 
 
 @contextmanager
@@ -70,15 +69,3 @@ def _terminated_as_interrupted():
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _why_not(work: Work, part: str) -> str:
-    """What keeps a part from running, if anything does."""
-    if lacking := work.provisions.blocked.get(part):
-        return f"for want of {', '.join(lacking)}"
-    for target, users in needs.TARGETS.items():
-        if part in users and target in work.not_built:
-            return f"{target} does not build"
-        if part in users and file_of(work.folder, target) is None:
-            return f"{target} is not built; --only build,{part} does that first"
-    return ""

@@ -1,17 +1,18 @@
-"""What a part of ./dev gpu works with."""
+"""What a part of ./dev gpu works with: its log, its programs, and what is left of its time."""
 
+import os
+import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from .. import build, console, shell
 from ..environment import Environment
-from . import programs
-from .device import Devices
-from .needs import Provisions
-from .packed import joined
-from .programs import Finished
-from .results import Results
+from ..paths import ROOT
+from .packing import PYTHON
+
+Done = subprocess.CompletedProcess
 
 
 @dataclass(frozen=True)
@@ -24,54 +25,63 @@ class Request:
 
 
 class Work:
-    """What a part works with."""
-
     def __init__(
-        self,
-        environment: Environment,
-        request: Request,
-        provisions: Provisions,
-        devices: Devices | None,
-        results: Results,
+        self, environment: Environment, request: Request, device: str, memory: int | None
     ) -> None:
         self.environment = environment
         self.request = request
-        self.provisions = provisions
-        self.devices = devices
         self.folder = environment.build / "gpu"
-        self.not_built: set[str] = set()  # targets that were to be built just now
-        self._results = results
-        self._part = ""
-        self._deadline: float | None = None
+        self.device = device
+        self.memory = memory  # bytes of the smallest device, where a driver says so
+        self.begin("")
 
     def begin(self, part: str) -> None:
-        self._part = part
-        limit = self.request.limit
-        self._deadline = None if limit is None else time.monotonic() + limit
+        self.log = (self.request.out / f"{part}.log").resolve()
+        self._deadline = time.monotonic() + (self.request.limit or float("inf"))
 
     @property
-    def log(self) -> Path:
-        return self._results.log(self._part)
+    def is_late(self) -> bool:
+        return time.monotonic() >= self._deadline
 
     def run(
         self,
-        command: Sequence[str | Path],
-        *,
-        env: Mapping[str, str] | None = None,
-        on_line: Callable[[str], None] = lambda line: None,
-    ) -> Finished:
-        """A program of the part that has begun, within what is left of its time."""
-        return programs.run(
-            self.log,
+        *command: str | Path,
+        check: bool = True,
+        on_line: Callable[[str], None] = lambda _: None,
+    ) -> Done:
+        """Runs a program of the part, and ends it with all its children when the time is over."""
+        env = {}
+        if command[0] == self.environment.python:
+            backend = build.python_path(self.folder, "python_cuda")["PYTHONPATH"]
+            paths = (backend, PYTHON, ROOT, ROOT / "examples/cuda_kernel")
+            env["PYTHONPATH"] = os.pathsep.join(map(str, paths))
+        done = shell.run(
+            str(self.log.with_suffix("")),
             command,
             env=env,
-            deadline=self._deadline,
-            limit=self.request.limit,
+            append=True,
+            check=False,
             on_line=on_line,
+            deadline=self._deadline,
         )
+        if check:
+            self.check(done)
+        return done
 
-    def python_variables(self) -> dict[str, str]:
-        """With which Python finds the backend on CUDA's runtime, and what was packed."""
-        found = self.provisions.python
-        path = joined(self.folder / "python_cuda", found.get("PYTHONPATH"))
-        return {**found, "PYTHONPATH": path}
+    def python(self, *words: str | Path, check: bool = True) -> Done:
+        return self.run(self.environment.python, *words, check=check)
+
+    def check(self, *programs: Done) -> None:
+        """Raises Failure where one of them failed."""
+        log = str(self.log.with_suffix(""))
+        texts = [str(shell.failure(log, done)) for done in programs if done.returncode]
+        if texts and self.is_late:
+            texts.append(f"It was not done after {self.request.limit:g} s.")
+        if texts:
+            raise console.Failure("\n\n".join(texts))
+
+
+def last(done: Done, words: str) -> str:
+    """The last line with these words in it, or nothing."""
+    lines = reversed(done.stdout.splitlines())
+    return next((line.strip() for line in lines if words in line), "")

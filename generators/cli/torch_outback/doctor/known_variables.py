@@ -136,7 +136,6 @@ THEIRS: dict[str, str] = {
     "; all else does not",
     "PYTORCH_ALLOC_CONF": "PyTorch's: sets up the caching allocator",
     "PYTORCH_CUDA_ALLOC_CONF": "PyTorch's: sets up the caching allocator of torch.cuda",
-    "OUTBACK_DIGITS": "of examples/train_digits: where its data is",
     "ZE_AFFINITY_MASK": "Level Zero's: which devices there are",
     "ZE_FLAT_DEVICE_HIERARCHY": "Level Zero's: whether a tile is a device",
     "CUDA_DEVICE_ORDER": "CUDA's: the order of the devices",
