@@ -1,6 +1,7 @@
 """The Python that ./dev sets up, and the one that it is given."""
 
 import os
+import re
 import sys
 
 import pytest
@@ -30,3 +31,13 @@ def test_anothers_writes_what_its_owner_wants(no_bytecode):
     """tests/mutants: a source that changes twice in a second must not be read from a cache."""
     environment.active(())
     assert os.environ[UNWANTED] == "1"
+
+
+def test_a_commits_formatters_are_those_of_lint():
+    """Another release of a formatter formats otherwise."""
+    pinned = (ROOT / "tools/dev/requirements/lint.txt").read_text()
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text()
+    releases = dict(re.findall(r"/(?:mirrors-)?([a-z-]+?)(?:-pre-commit)?\n +rev: v(\S+)", hooks))
+    assert set(releases) == {"clang-format", "ruff"}
+    for tool, release in releases.items():
+        assert f"\n{tool}=={release}\n" in pinned

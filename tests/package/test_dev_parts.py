@@ -224,3 +224,16 @@ def test_parts_are_found_by_name():
     assert [each.name for each in parts.named(["tsan", "cpp"])] == ["cpp", "tsan"]
     with pytest.raises(console.WrongUsage, match=r"no part vallgrind\."):
         parts.named(["vallgrind"])
+
+
+def test_the_long_run_tests_the_newest_torch_as_ci_does(environment, monkeypatch):
+    ran = []
+    done = SimpleNamespace(stdout="a table\n\nall passed\n")
+    monkeypatch.setattr(shell, "run", lambda log, command: ran.append(command) or done)
+    [newest] = parts.named(["newest-torch"])
+    work = parts.Work(environment, environment.build)
+    assert newest.runs == {LONG} and newest.run(work) == "all passed"
+    assert ran[0][1:] == [ROOT / "dev", "test", "--torch", "2.15.0"]
+    environment.torch = "2.15.0"
+    with pytest.raises(console.NotRun):
+        newest.run(work)

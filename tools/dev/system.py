@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,6 +48,7 @@ _TESTS = (
     Need("libgtest-dev", header("gtest/gtest.h")),
     Need("libgmock-dev", header("gmock/gmock.h")),
     Need("mold", _program("mold"), optional=True),
+    Need("clang-14", _program("clang++-14"), optional=True),
 )
 # Without them there is no Level Zero runtime, and no test of it.
 _LEVEL_ZERO = (
@@ -67,7 +68,7 @@ def provide(*, venv: bool, tests: bool = False, bench: bool = False, install: bo
     missing = [need for need in needs if not need.is_there()]
     may_install = install and os.geteuid() == 0 and shutil.which("apt-get")
     if may_install and missing:
-        _apt_install([need.package for need in missing])
+        _apt_install(missing)
         importlib.invalidate_caches()
         missing = [need for need in needs if not need.is_there()]
     required = [need.package for need in missing if not need.optional]
@@ -78,19 +79,19 @@ def provide(*, venv: bool, tests: bool = False, bench: bool = False, install: bo
     _check_cmake()
 
 
-def _apt_install(packages: list[str]) -> None:
+def _apt_install(needs: Sequence[Need]) -> None:
     quiet = {"DEBIAN_FRONTEND": "noninteractive"}
     apt = ["apt-get", "-o", "DPkg::Lock::Timeout=300", "-qq"]
+    install = [*apt, "install", "-y", "--no-install-recommends"]
     with console.step("system packages") as step:
         # A failed update is no reason to stop: what is needed may be in the lists already.
         shell.run("apt", [*apt, "update"], env=quiet, check=False)
-        shell.run(
-            "apt",
-            [*apt, "install", "-y", "--no-install-recommends", *packages],
-            env=quiet,
-            append=True,
-        )
-        step.note = " ".join(packages)
+        required = [need.package for need in needs if not need.optional]
+        shell.run("apt", [*install, *required], env=quiet, append=True)
+        for need in needs:  # one by one: another release of Debian may lack one of them
+            if need.optional:
+                shell.run("apt", [*install, need.package], env=quiet, append=True, check=False)
+        step.note = " ".join(need.package for need in needs)
 
 
 def _check_cmake() -> None:

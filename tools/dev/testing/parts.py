@@ -1,6 +1,8 @@
 """The parts of ./dev test: a name, what it does, and how it is run."""
 
 import os
+import shutil
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +33,11 @@ from .suites import BESIDE, ON_CUDA, OTHER_SUITES, PYTHON_SUITES, Suite
 
 SHORT, LONG = "short", "long"  # ./dev test, and ./dev test --all
 _MUTANTS = ROOT / "tests/mutants/run.py"
+_NEWEST_TORCH = "2.15.0"
+_CLANG_TARGETS = (
+    *("outback_layers", "outback_runtime_host"),
+    *("table_of_test", "table_slots_test", "table_check_test"),
+)
 
 
 @dataclass(frozen=True)
@@ -143,6 +150,24 @@ def _without_unity(work: Work) -> str:
     return "compiles"
 
 
+def _clang(work: Work) -> str:
+    if not shutil.which("clang++-14"):
+        raise console.NotRun("clang++-14 is missing (Debian's package clang-14)")
+    build.build(work.environment, "clang", targets=_CLANG_TARGETS)
+    return "compiles"
+
+
+def _newest_torch(work: Work) -> str:
+    """In a process of its own, with an environment and build trees of its own."""
+    if work.environment.torch.partition("+")[0] != DEFAULT_TORCH:
+        raise console.NotRun(f"it belongs to the run with torch {DEFAULT_TORCH}")
+    with console.step(f"./dev test --torch {_NEWEST_TORCH}") as step:
+        command = [sys.executable, ROOT / "dev", "test", "--torch", _NEWEST_TORCH]
+        done = shell.run("newest-torch", command)
+        step.note = (done.stdout.strip().splitlines() or [""])[-1]
+    return step.note
+
+
 def _mutants(work: Work) -> str:
     if work.environment.torch.partition("+")[0] != DEFAULT_TORCH:
         raise console.NotRun(f"the mutants are tried with torch {DEFAULT_TORCH}")
@@ -154,6 +179,12 @@ def _mutants(work: Work) -> str:
 
 PARTS = (
     Part("cpp", "the C++ tests", lambda it: ctest.run(it.folder, "dev")),
+    Part(
+        "clang",
+        "clang 14 compiles the contract, the layers and the host runtime",
+        _clang,
+        on_dev=False,
+    ),
     # The pages run two at a time: what takes longest first.
     Part(
         "stubs",
@@ -253,6 +284,12 @@ PARTS = (
     ),
     _long("no-unity", "every source compiles by itself", _without_unity, on_dev=False),
     _long("mutants", "one-line defects, each found by a test", _mutants, on_dev=False),
+    _long(
+        "newest-torch",
+        f"all that ./dev test runs, with torch {_NEWEST_TORCH}",
+        _newest_torch,
+        on_dev=False,
+    ),
 )
 
 
