@@ -1,4 +1,4 @@
-"""Writes cpu_scalars.txt: where torch.cuda's operators take a CPU tensor without dimensions, on
+"""Writes backend_template/ops/in_place/cpu_scalars.txt: where torch.cuda's operators take a CPU tensor without dimensions, on
 torch 2.13.0.
 
     OUTBACK_CUDA_PYTHON=<python with torch's CUDA build> OUTBACK_BUILD_DIR=build/dev \\
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from families import One, Place
 
-TABLE = Path(__file__).with_name("cpu_scalars.txt")
+TABLE = Path(__file__).parents[2] / "backend_template/ops/in_place/cpu_scalars.txt"
 
 
 def table(family: Callable[..., list[One]]) -> str:

@@ -136,7 +136,6 @@ op_facts facts_of(const c10::OperatorHandle& op) {
       op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output);
   facts.asks_requires_grad = schema.name() == requires_grad_reader;
   facts.on_cpu_alone = is_composed_on_pointers(op);
-  const argument_names refused = refused_scalars(schema.name(), schema.overload_name());
   for (size_t i = 0; i < arguments.size(); ++i) {
     const c10::Argument& argument = arguments[i];
     const uint64_t bit = uint64_t{1} << i;
@@ -160,7 +159,11 @@ op_facts facts_of(const c10::OperatorHandle& op) {
       if (overwrites || (argument.is_out() && fills_results)) facts.overwritten |= bit;
     }
     if (contains(cpu_arguments, {schema.name(), argument.name()})) facts.cpu_allowed |= bit;
-    if (refused.contains(argument.name())) facts.scalars_refused |= bit;
+    // What the operator writes takes no CPU tensor in any case.
+    if ((facts.written & bit) == 0 &&
+        refuses_scalar(schema.name(), schema.overload_name(), argument.name())) {
+      facts.scalars_refused |= bit;
+    }
   }
   return facts;
 }

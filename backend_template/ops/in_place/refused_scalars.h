@@ -3,20 +3,18 @@
 // fail on the first real device that it meets.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 namespace outback::ops {
 
-/// Names of an operator's arguments. Its texts live until the process ends.
-struct argument_names {
-  std::string_view spelled;  // separated by spaces; by a slash if torch has renamed one
+/// The lines of cpu_scalars.txt, in its order: `lerp.Tensor: -end -self weight`. A name after a
+/// minus is an argument that torch.cuda took no CPU scalar for. "default" is the overload without a
+/// name, and `list[0]` the first member of a list, `list[i]` any other.
+std::span<const std::string_view> cpu_scalar_answers();
 
-  bool contains(std::string_view name) const;
-};
-
-/// Returns the arguments of an operator, such as "aten::lerp" and "Tensor", that take no CPU
-/// scalar. Of a list it is all members. What the operator writes is not among them, since it takes
-/// no CPU tensor in any case. Empty for an operator that CUDA was not asked about. Thread-safe.
-argument_names refused_scalars(std::string_view name, std::string_view overload);
+/// True if an argument of an operator, such as "aten::lerp" and "Tensor", takes no CPU scalar; of a
+/// list, no member does. False for an operator that torch.cuda was not asked about. Thread-safe.
+bool refuses_scalar(std::string_view name, std::string_view overload, std::string_view argument);
 
 }  // namespace outback::ops
