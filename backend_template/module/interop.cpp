@@ -10,7 +10,7 @@
 
 #include "backend_template/core/twin/twin.h"
 #include "backend_template/module/device_module.h"
-#include "backend_template/ops/in_place/tensor_fields.h"
+#include "backend_template/ops/tensors/tensor_fields.h"
 
 namespace py = pybind11;
 

@@ -72,7 +72,7 @@ void register_operators(operator_names excluded) {
   static const auto& kept = *new operator_names(std::move(excluded));
   static auto& to = *new registrar(kept);
   // The order matters in three places: register_choosy comes first (see there), the fast paths of
-  // in_place/cpu_kernels come before the unboxed kernels, and those before the boxed ones.
+  // on_pointers come before the unboxed kernels, and those before the boxed ones.
   register_choosy(to);
   to.set_own(true);
   register_factories(to);

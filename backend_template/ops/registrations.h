@@ -46,7 +46,7 @@ void register_masked_assignment(registrar& to);  // x[mask] = number
 void register_device_numbers(registrar& to);     // cpu_tensor.fill_(number of the device)
 void register_windows(registrar& to);            // kaiser_window
 
-// in_place/cpu_kernels/: torch's CPU kernels that run on the device's tensors as they are, without
+// on_pointers/: torch's CPU kernels that run on the device's tensors as they are, without
 // an alias.
 void register_choices(registrar& to);  // where, masked_fill_, gather, scatter, x[i], embedding, ...
 void register_elementwise(registrar& to);  // add, mul, relu, sigmoid, ... and their derivatives

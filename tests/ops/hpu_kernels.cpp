@@ -19,7 +19,7 @@
 
 #include "backend_template/ops/in_place/sparse_members.h"
 #include "backend_template/ops/in_place/stack_tensors.h"
-#include "backend_template/ops/in_place/tensor_fields.h"
+#include "backend_template/ops/tensors/tensor_fields.h"
 #include "tests/twin/hpu.h"
 
 namespace outback::test {

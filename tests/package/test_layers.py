@@ -81,6 +81,21 @@ ROOMS_OF_CORE = {
     },
 }
 
+# The same of ops: one room for each provider of operators.
+ROOMS_OF_OPS = {
+    "tensors": set(),
+    "copies": {"tensors"},
+    "in_place": {"copies", "tensors"},
+    "on_pointers": {"in_place", "tensors"},
+    "cudnn": {"in_place"},
+    "recurrent": {"cudnn", "in_place", "tensors"},
+    "own": {"on_pointers", "in_place", "tensors"},
+    "recording": {"in_place", "tensors"},
+    "report": {"in_place"},
+}
+
+ROOMS = {"core": ROOMS_OF_CORE, "ops": ROOMS_OF_OPS}
+
 
 def kind_of(name: str) -> str:
     """What a header outside of the tree belongs to; "" for the others."""
@@ -136,25 +151,27 @@ def imported(name: Path, path: Path, files: dict[Path, Path]) -> Iterator[str]:
             yield from map(str, inner or {module, module / "__init__"} & files.keys())
 
 
-def test_a_room_of_core_includes_only_rooms_below_it():
-    core = "backend_template/core/"
+@pytest.mark.parametrize("house", ROOMS)
+def test_a_room_includes_only_rooms_below_it(house):
+    folder = f"backend_template/{house}/"
     wrong, seen = [], set()
-    for path in sorted((ROOT / core).glob("*/**/*")):
+    for path in sorted((ROOT / folder).glob("*/**/*")):
         if path.suffix not in SOURCES:
             continue
-        room = path.relative_to(ROOT / core).parts[0]
+        room = path.relative_to(ROOT / folder).parts[0]
         seen.add(room)
         for name, _ in includes.included(path):
-            other, inner, _ = name.removeprefix(core).partition("/")
-            if name.startswith(core) and inner and other not in {room, *ROOMS_OF_CORE[room]}:
+            other, inner, _ = name.removeprefix(folder).partition("/")
+            if name.startswith(folder) and inner and other not in {room, *ROOMS[house][room]}:
                 wrong.append(f"{path.relative_to(ROOT)} includes {name}")
-    assert seen == set(ROOMS_OF_CORE)
+    assert seen == set(ROOMS[house])
     assert not wrong, "\n".join(wrong)
 
 
-def test_the_rooms_of_core_have_an_order():
+@pytest.mark.parametrize("house", ROOMS)
+def test_the_rooms_have_an_order(house):
     below = set()
-    for room, allowed in ROOMS_OF_CORE.items():
+    for room, allowed in ROOMS[house].items():
         assert allowed <= below
         below.add(room)
 

@@ -12,7 +12,7 @@
 namespace outback::core {
 
 /// Whose kernel ran, as the engine that lends tensors notes it (ops/in_place/). `none`: it had no
-/// part in the call, as in the fast paths of cpu_kernels/.
+/// part in the call, as in the fast paths of on_pointers/.
 enum class lent_kernel : uint8_t { none, in_place, over_copies };
 
 struct call_notes {

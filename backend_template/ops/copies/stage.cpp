@@ -11,7 +11,7 @@
 #include "backend_template/core/memory/copy.h"
 #include "backend_template/core/memory/host_allocator.h"
 #include "backend_template/core/streams/stream.h"
-#include "backend_template/ops/in_place/tensor_fields.h"
+#include "backend_template/ops/tensors/tensor_fields.h"
 
 namespace outback::ops {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "backend_template/core/memory/device_allocator.h"
 #include "backend_template/ops/in_place/spare_aliases.h"
-#include "backend_template/ops/in_place/tensor_fields.h"
+#include "backend_template/ops/tensors/tensor_fields.h"
 
 namespace outback::ops {
 namespace {

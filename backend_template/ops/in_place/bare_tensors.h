@@ -10,8 +10,8 @@
 #include <optional>
 
 #include "backend_template/core/twin/twin.h"
-#include "backend_template/ops/in_place/dimension_names.h"
-#include "backend_template/ops/in_place/tensor_fields.h"
+#include "backend_template/ops/tensors/dimension_names.h"
+#include "backend_template/ops/tensors/tensor_fields.h"
 
 namespace outback::ops {
 

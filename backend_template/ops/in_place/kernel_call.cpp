@@ -14,10 +14,10 @@
 #include "backend_template/core/timeline/timeline.h"
 #include "backend_template/ops/in_place/adopt.h"
 #include "backend_template/ops/in_place/alias.h"
-#include "backend_template/ops/in_place/dimension_names.h"
 #include "backend_template/ops/in_place/spare_aliases.h"
 #include "backend_template/ops/in_place/sparse_members.h"
-#include "backend_template/ops/in_place/tensor_fields.h"
+#include "backend_template/ops/tensors/dimension_names.h"
+#include "backend_template/ops/tensors/tensor_fields.h"
 
 namespace outback::ops {
 namespace {

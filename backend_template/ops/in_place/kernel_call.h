@@ -1,6 +1,6 @@
 // One run of another device type's kernel on the device's tensors: what goes in, and what comes out
 // of it. Every operator that the CPU or a twin serves goes through a kernel_call, except for the
-// fast paths of cpu_kernels/. So do the operators of a capture (recording/). Whose kernel it is,
+// fast paths of on_pointers/. So do the operators of a capture (recording/). Whose kernel it is,
 // the call finds out by the first device of ours that it sees (target_of).
 //
 //   kernel_call call;

@@ -2,7 +2,7 @@
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/ops/in_place/stack_tensors.h"
-#include "backend_template/ops/in_place/tensor_fields.h"
+#include "backend_template/ops/tensors/tensor_fields.h"
 
 namespace outback::ops {
 

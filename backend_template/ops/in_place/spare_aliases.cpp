@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "backend_template/ops/in_place/tensor_fields.h"
+#include "backend_template/ops/tensors/tensor_fields.h"
 
 namespace outback::ops {
 namespace {

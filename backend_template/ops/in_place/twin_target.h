@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backend_template/ops/in_place/cpu_target.h"
-#include "backend_template/ops/in_place/tensor_fields.h"
+#include "backend_template/ops/tensors/tensor_fields.h"
 
 namespace outback::ops {
 

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "backend_template/ops/in_place/alias.h"
-#include "backend_template/ops/in_place/cpu_kernels/stubs.h"
 #include "backend_template/ops/in_place/unboxed_kernel.h"
+#include "backend_template/ops/on_pointers/stubs.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
 

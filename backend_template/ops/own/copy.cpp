@@ -20,12 +20,12 @@
 #include "backend_template/core/operators/call_notes.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/core/streams/sync_debug.h"
-#include "backend_template/ops/in_place/dimension_names.h"
 #include "backend_template/ops/in_place/kernel_call.h"
-#include "backend_template/ops/in_place/tensor_fields.h"
-#include "backend_template/ops/own/small_copy.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
+#include "backend_template/ops/tensors/dimension_names.h"
+#include "backend_template/ops/tensors/small_copy.h"
+#include "backend_template/ops/tensors/tensor_fields.h"
 #include "outback/detail/large_copy.hpp"
 
 namespace outback::ops {

@@ -4,10 +4,10 @@
 #include <ATen/ops/fill_ops.h>
 #include <ATen/ops/index_fill_ops.h>
 
-#include "backend_template/ops/in_place/tensor_fields.h"
 #include "backend_template/ops/in_place/unboxed_kernel.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
+#include "backend_template/ops/tensors/tensor_fields.h"
 
 namespace outback::ops {
 namespace {

@@ -16,11 +16,11 @@
 #include "backend_template/core/memory/copy.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/ops/in_place/kernel_call.h"
-#include "backend_template/ops/in_place/tensor_fields.h"
 #include "backend_template/ops/in_place/unboxed_kernel.h"
-#include "backend_template/ops/own/small_copy.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
+#include "backend_template/ops/tensors/small_copy.h"
+#include "backend_template/ops/tensors/tensor_fields.h"
 
 namespace outback::ops {
 namespace {

@@ -10,10 +10,10 @@
 #include <ATen/ops/index_put_native.h>
 #include <ATen/ops/where.h>
 
-#include "backend_template/ops/in_place/tensor_fields.h"
 #include "backend_template/ops/in_place/twin_target.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
+#include "backend_template/ops/tensors/tensor_fields.h"
 
 namespace outback::ops {
 namespace {

@@ -7,9 +7,9 @@
 #include "backend_template/core/streams/sync_debug.h"
 #include "backend_template/core/twin/twin.h"
 #include "backend_template/ops/in_place/kernel_call.h"
-#include "backend_template/ops/in_place/tensor_fields.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
+#include "backend_template/ops/tensors/tensor_fields.h"
 
 namespace outback::ops {
 namespace {

@@ -4,7 +4,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/native/DispatchStub.h>
 
-#include "backend_template/ops/in_place/cpu_kernels/stubs.h"
+#include "backend_template/ops/on_pointers/stubs.h"
 #include "backend_template/ops/registrations.h"
 
 namespace at::native {

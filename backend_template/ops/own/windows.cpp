@@ -3,8 +3,8 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/native/UnaryOps.h>
 
-#include "backend_template/ops/in_place/cpu_kernels/stubs.h"
 #include "backend_template/ops/in_place/kernel_call.h"
+#include "backend_template/ops/on_pointers/stubs.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
 

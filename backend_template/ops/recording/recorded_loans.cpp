@@ -12,8 +12,8 @@
 #include "backend_template/core/memory/device_allocator.h"
 #include "backend_template/ops/in_place/alias.h"
 #include "backend_template/ops/in_place/stack_tensors.h"
-#include "backend_template/ops/in_place/tensor_fields.h"
 #include "backend_template/ops/recording/host_call.h"
+#include "backend_template/ops/tensors/tensor_fields.h"
 
 namespace outback::ops {
 namespace {

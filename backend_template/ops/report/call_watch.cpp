@@ -243,7 +243,7 @@ provider who_served(const call& made) {
   if (made.who == provider::elsewhere) return made.who;
   if (made.notes.kernel == core::lent_kernel::over_copies) return provider::over_copies;
   if (made.notes.kernel == core::lent_kernel::in_place) return provider::in_place;
-  // in_place: a fast path (in_place/cpu_kernels/), which notes nothing. refused: nobody is known to
+  // in_place: a fast path (on_pointers/), which notes nothing. refused: nobody is known to
   // serve the operator on dense tensors, and it ran on sparse ones.
   return made.who == provider::refused || made.calls_itself ? provider::composed : made.who;
 }

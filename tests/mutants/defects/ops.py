@@ -14,7 +14,7 @@ MUTANTS = (
     Mutant(
         name="a_factory_leaves_its_device_current",
         breaks="torch.empty(1, device='acme:1') makes device 1 the thread's.",
-        file="backend_template/ops/own/factories.cpp",
+        file="backend_template/ops/tensors/factories.cpp",
         old="    is_other_ = true;\n",
         new="",
         found_by="tests/python/ops/test_factories.py::"
@@ -102,7 +102,7 @@ MUTANTS = (
     Mutant(
         name="the_way_back_of_a_gru_goes_forward",
         breaks="The second direction of a bidirectional GRU or RNN reads the steps from the first.",
-        file="backend_template/ops/own/recurrent_steps.cpp",
+        file="backend_template/ops/recurrent/recurrent_steps.cpp",
         old="way.is_reversed ? steps.size() - 1 - i : i;",
         new="way.is_reversed && steps.empty() ? 0 : i;",
         found_by="tests/python/ops/test_recurrent_layers.py::test_equals_the_cpu",
@@ -110,7 +110,7 @@ MUTANTS = (
     Mutant(
         name="the_states_of_packed_sequences_are_in_the_order_of_their_ends",
         breaks="The last states that a layer over packed sequences returns are of other sequences.",
-        file="backend_template/ops/own/recurrent_steps.cpp",
+        file="backend_template/ops/recurrent/recurrent_steps.cpp",
         old="  std::reverse(ended.begin(), ended.end());\n",
         new="",
         found_by="tests/python/ops/test_recurrent_layers.py::test_packed_sequences_equal_the_cpus",
@@ -118,7 +118,7 @@ MUTANTS = (
     Mutant(
         name="a_fused_step_does_not_wait",
         breaks="A fused optimizer step reads parameters that the stream has yet to write.",
-        file="backend_template/ops/in_place/cpu_kernels/fused_optimizers.cpp",
+        file="backend_template/ops/on_pointers/fused_optimizers.cpp",
         old="(is_in_order(others) && ...) && ready(self[0]);",
         new="(is_in_order(others) && ...);",
         found_by="tests/python/ops/test_fused_optimizers.py::test_a_step_waits_for_the_stream",
@@ -126,7 +126,7 @@ MUTANTS = (
     Mutant(
         name="a_stub_does_not_wait",
         breaks="A kernel writes its out= before the old bytes arrive there, as it grew.",
-        file="backend_template/ops/in_place/cpu_kernels/stubs.h",
+        file="backend_template/ops/on_pointers/stubs.h",
         old="core::drain(device_index(first));",
         new="static_cast<void>(device_index(first));",
         found_by="tests/python/ops/test_pointer_kernels.py"

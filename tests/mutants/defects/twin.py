@@ -64,7 +64,7 @@ MUTANTS = (
         name="cudnns_dropout_never_begins_anew",
         breaks="After torch.manual_seed() an LSTM on the memory of torch.cuda drops out otherwise "
         "than after the same seed before.",
-        file="backend_template/ops/own/cudnn_layers.cpp",
+        file="backend_template/ops/cudnn/cudnn_layers.cpp",
         old="    if (state.buffer.defined() && state.seedings == seedings) return state.buffer;",
         new="    if (state.buffer.defined()) return state.buffer;",
         found_by="TwinOperatorsTest.CudnnsDropoutGoesOnUntilItsGeneratorIsSeeded",

@@ -1,4 +1,4 @@
-#include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
+#include "backend_template/ops/on_pointers/structured.h"
 
 #include <ATen/Context.h>
 

@@ -8,11 +8,11 @@
 
 #include "backend_template/core/streams/sync_debug.h"
 #include "backend_template/ops/in_place/bare_tensors.h"
-#include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
-#include "backend_template/ops/in_place/cpu_kernels/lent_call.h"
-#include "backend_template/ops/in_place/cpu_kernels/reduced_sgd.h"
 #include "backend_template/ops/in_place/kernel_call.h"
+#include "backend_template/ops/in_place/lent_call.h"
 #include "backend_template/ops/in_place/unboxed_kernel.h"
+#include "backend_template/ops/on_pointers/reduced_sgd.h"
+#include "backend_template/ops/on_pointers/structured.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
 

@@ -20,7 +20,7 @@
 #include <utility>
 
 #include "backend_template/ops/in_place/twin_first.h"
-#include "backend_template/ops/own/recurrent_steps.h"
+#include "backend_template/ops/recurrent/recurrent_steps.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
 

@@ -12,8 +12,8 @@
 #include <tuple>
 #include <utility>
 
-#include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
-#include "backend_template/ops/in_place/cpu_kernels/stubs.h"
+#include "backend_template/ops/on_pointers/structured.h"
+#include "backend_template/ops/on_pointers/stubs.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
 

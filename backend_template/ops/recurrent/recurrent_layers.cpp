@@ -23,13 +23,13 @@
 #include <utility>
 
 #include "backend_template/core/devices/device.h"
+#include "backend_template/ops/cudnn/cudnn_layers.h"
 #include "backend_template/ops/in_place/alias.h"
-#include "backend_template/ops/in_place/tensor_fields.h"
 #include "backend_template/ops/in_place/twin_target.h"
-#include "backend_template/ops/own/cudnn_layers.h"
-#include "backend_template/ops/own/recurrent_steps.h"
+#include "backend_template/ops/recurrent/recurrent_steps.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
+#include "backend_template/ops/tensors/tensor_fields.h"
 
 namespace outback::ops {
 namespace {

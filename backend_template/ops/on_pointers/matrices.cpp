@@ -9,11 +9,11 @@
 #include <type_traits>
 #include <utility>
 
-#include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
-#include "backend_template/ops/in_place/cpu_kernels/stubs.h"
-#include "backend_template/ops/own/small_copy.h"
+#include "backend_template/ops/on_pointers/structured.h"
+#include "backend_template/ops/on_pointers/stubs.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
+#include "backend_template/ops/tensors/small_copy.h"
 
 namespace outback::ops {
 namespace {

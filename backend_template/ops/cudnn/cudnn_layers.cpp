@@ -1,7 +1,7 @@
 // torch's own functions for cuDNN's layers insist on tensors of CUDA's. They prepare a call of one
 // operator, _cudnn_rnn, which has derivatives and runs on a twin as any other. This file prepares
 // that call as they do: the numbers are those of CUDA's own tensors.
-#include "backend_template/ops/own/cudnn_layers.h"
+#include "backend_template/ops/cudnn/cudnn_layers.h"
 
 #include <ATen/autocast_mode.h>
 #include <ATen/core/LegacyTypeDispatch.h>

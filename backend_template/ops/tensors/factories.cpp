@@ -1,5 +1,5 @@
 // New tensors. These operators allocate memory of the device and do not touch it.
-#include "backend_template/ops/own/factories.h"
+#include "backend_template/ops/tensors/factories.h"
 
 #include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>

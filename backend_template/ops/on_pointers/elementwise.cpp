@@ -1,4 +1,4 @@
-#include "backend_template/ops/in_place/cpu_kernels/cpu_elementwise.h"
+#include "backend_template/ops/on_pointers/elementwise.h"
 
 #include <ATen/EmptyTensor.h>
 #include <ATen/ScalarOps.h>
@@ -14,7 +14,7 @@
 #include <ATen/native/UnaryOps.h>
 #include <ATen/ops/empty.h>
 
-#include "backend_template/ops/in_place/cpu_kernels/stubs.h"
+#include "backend_template/ops/on_pointers/stubs.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
 

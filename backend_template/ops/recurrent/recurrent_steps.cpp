@@ -1,4 +1,4 @@
-#include "backend_template/ops/own/recurrent_steps.h"
+#include "backend_template/ops/recurrent/recurrent_steps.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>

@@ -31,9 +31,9 @@
 
 #include "backend_template/core/devices/dtypes.h"
 #include "backend_template/core/memory/device_allocator.h"
-#include "backend_template/ops/in_place/tensor_fields.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
+#include "backend_template/ops/tensors/tensor_fields.h"
 
 namespace outback::ops {
 namespace {

@@ -24,11 +24,11 @@
 
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/core/twin/twin.h"
-#include "backend_template/ops/in_place/dimension_names.h"
-#include "backend_template/ops/in_place/tensor_fields.h"
 #include "backend_template/ops/in_place/unboxed_kernel.h"
-#include "backend_template/ops/own/factories.h"
 #include "backend_template/ops/registrar.h"
+#include "backend_template/ops/tensors/dimension_names.h"
+#include "backend_template/ops/tensors/factories.h"
+#include "backend_template/ops/tensors/tensor_fields.h"
 #include "outback/kernels/structured_adapter.h"
 
 namespace outback::ops {

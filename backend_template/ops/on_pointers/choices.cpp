@@ -7,9 +7,9 @@
 #include <ATen/native/TensorCompare.h>
 
 #include "backend_template/core/streams/sync_debug.h"
-#include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
-#include "backend_template/ops/in_place/cpu_kernels/lent_call.h"
-#include "backend_template/ops/in_place/cpu_kernels/stubs.h"
+#include "backend_template/ops/in_place/lent_call.h"
+#include "backend_template/ops/on_pointers/structured.h"
+#include "backend_template/ops/on_pointers/stubs.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
 

@@ -19,9 +19,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "backend_template/ops/in_place/cpu_kernels/cpu_structured.h"
-#include "backend_template/ops/in_place/tensor_fields.h"
 #include "backend_template/ops/in_place/unboxed_kernel.h"
+#include "backend_template/ops/on_pointers/structured.h"
+#include "backend_template/ops/tensors/tensor_fields.h"
 
 namespace outback::ops {
 
