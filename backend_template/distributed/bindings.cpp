@@ -15,6 +15,7 @@
 #include "backend_template/distributed/unlocked_holder.h"
 #include "backend_template/python/embedded.h"
 #include "backend_template/python/function_scope.h"
+#include "backend_template/python/imported.h"
 #include "outback/detail/variables.hpp"
 
 namespace py = pybind11;
@@ -57,7 +58,7 @@ py::class_<Group, unlocked_holder<Group>> define_group(const py::module_& native
 }
 
 void define_classes(const py::module_& native) {
-  const py::module_ c10d = py::module_::import("torch._C._distributed_c10d");
+  const py::module_ c10d = python::import_module("torch._C._distributed_c10d");
   const py::object base = c10d.attr("Backend");
   // torch calls it in the processes that are not in a new group; NCCL has something to do there.
   define_group<process_group>(native, "ProcessGroup", base)

@@ -16,6 +16,7 @@
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/lazy_start.h"
 #include "backend_template/core/graphs/host_program.h"
+#include "backend_template/python/imported.h"
 
 namespace py = pybind11;
 
@@ -80,7 +81,7 @@ void settle() {
 }  // namespace
 
 void register_exit_handler() {
-  py::module_::import("atexit").attr("register")(py::cpp_function(&settle));
+  import_module("atexit").attr("register")(py::cpp_function(&settle));
 }
 
 }  // namespace outback::python

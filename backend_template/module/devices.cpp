@@ -15,6 +15,7 @@
 #include "backend_template/module/device_module.h"
 #include "backend_template/python/device_argument.h"
 #include "backend_template/python/embedded.h"
+#include "backend_template/python/imported.h"
 
 namespace py = pybind11;
 
@@ -41,7 +42,7 @@ void synchronize(py::handle device) {
 }
 
 py::list amp_dtypes() {
-  const py::module_ torch = py::module_::import("torch");
+  const py::module_ torch = import_module("torch");
   py::list dtypes;
   for (const c10::ScalarType dtype : core::amp_dtypes()) {
     dtypes.append(torch.attr(std::string(c10::getDtypeNames(dtype).first).c_str()));

@@ -1,4 +1,5 @@
 #include "backend_template/module/program_place.h"
+#include "backend_template/python/imported.h"
 
 #include <c10/util/StringUtil.h>
 #include <pybind11/pybind11.h>
@@ -46,7 +47,7 @@ std::string file_of(PyCodeObject* code) {
 // "/…/site-packages/torch/"; those of our own sources are "<torch.acme._outback>/…".
 const std::string& folder_of_torch() {
   static const auto& folder = *[] {
-    const auto file = py::module_::import("torch").attr("__file__").cast<std::string>();
+    const auto file = import_module("torch").attr("__file__").cast<std::string>();
     return new std::string(file.substr(0, file.rfind('/') + 1));  // leaked
   }();
   return folder;

@@ -21,6 +21,7 @@
 #include "backend_template/module/subclass.h"
 #include "backend_template/python/device_argument.h"
 #include "backend_template/python/errors.h"
+#include "backend_template/python/imported.h"
 #include "outback/backend.h"
 
 namespace py = pybind11;
@@ -51,7 +52,7 @@ PyObject* new_object(PyTypeObject* type, const c10::Stream& stream) {
 // PyTorch's own class for the twin's streams, torch.cuda.Stream say; nothing if it has none.
 std::optional<py::object> twins_class(c10::DeviceType type) {
   const std::string name = c10::DeviceTypeName(type, /*lower_case=*/true);
-  const py::object module = py::getattr(py::module_::import("torch"), name.c_str(), py::none());
+  const py::object module = py::getattr(import_module("torch"), name.c_str(), py::none());
   if (module.is_none()) return std::nullopt;
   return module.attr("Stream");
 }
@@ -154,7 +155,7 @@ PyObject* stream_record_event(PyObject* self, PyObject* arguments, PyObject* key
     }
     py::object recorded = py::reinterpret_borrow<py::object>(event);
     if (recorded.is_none()) {
-      recorded = py::module_::import(("torch." + backend_name()).c_str()).attr("Event")();
+      recorded = import_module(("torch." + backend_name()).c_str()).attr("Event")();
     }
     check_event(recorded);
     recorded.attr("record")(py::handle(self));

@@ -1,4 +1,5 @@
 #include "backend_template/module/subclass.h"
+#include "backend_template/python/imported.h"
 
 namespace py = pybind11;
 
@@ -27,7 +28,7 @@ PyObject* call_base(PyTypeObject* base, const char* method, PyObject* self, PyOb
 }
 
 PyObject* as_void_pointer(py::handle address) {
-  return py::module_::import("ctypes").attr("c_void_p")(address).release().ptr();
+  return import_module("ctypes").attr("c_void_p")(address).release().ptr();
 }
 
 }  // namespace outback::python

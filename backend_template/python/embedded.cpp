@@ -5,6 +5,7 @@
 #include <string>
 
 #include "backend_template/python/embedded_sources.h"
+#include "backend_template/python/imported.h"
 #include "outback/backend.h"
 
 namespace py = pybind11;
@@ -47,14 +48,14 @@ py::module_ define_package(py::module_& module) {
   package.attr("device_module") = module;
   const std::string file = "<" + name + ">/__init__.py";
   package.attr("__file__") = file;
-  py::module_::import("sys").attr("modules")[py::str(name)] = package;
+  import_module("sys").attr("modules")[py::str(name)] = package;
   module.attr("_outback") = package;
-  py::module_::import("builtins").attr("exec")(code_of("__init__", file), package.attr("__dict__"));
+  import_module("builtins").attr("exec")(code_of("__init__", file), package.attr("__dict__"));
   return package;
 }
 
 py::module_ part(const char* name) {
-  return py::module_::import((package_name() + "." + name).c_str());
+  return import_module((package_name() + "." + name).c_str());
 }
 
 }  // namespace outback::python

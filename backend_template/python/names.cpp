@@ -57,7 +57,7 @@ void check_methods_free(const py::module_& torch, const backend_options& options
   if (options.tensor_methods) check(torch.attr("Tensor"), "torch.Tensor");
   if (options.module_methods) check(nn.attr("Module"), "torch.nn.Module", /*has_property=*/false);
   if (options.packed_sequence_methods) {
-    check(py::module_::import("torch.nn.utils.rnn").attr("PackedSequence"),
+    check(import_module("torch.nn.utils.rnn").attr("PackedSequence"),
           "torch.nn.utils.rnn.PackedSequence");
   }
   if (options.storage_methods) {
@@ -68,7 +68,7 @@ void check_methods_free(const py::module_& torch, const backend_options& options
 
 // torch adds these aliases itself from 2.13 on.
 void add_alias(const char* module, const char* enumeration, const std::string& alias) {
-  const py::object type = py::module_::import(module).attr(enumeration);
+  const py::object type = import_module(module).attr(enumeration);
   if (!py::hasattr(type, alias.c_str())) {
     py::setattr(type, alias.c_str(), type.attr("PrivateUse1"));
   }
@@ -78,7 +78,7 @@ void add_alias(const char* module, const char* enumeration, const std::string& a
 
 void check_names_free(const backend_options& options) {
   const std::string& name = options.name;
-  const py::module_ torch = py::module_::import("torch");
+  const py::module_ torch = import_module("torch");
   check_free(torch, "torch", name, name);
   check_free(torch.attr("_C"), "torch._C", name, name);
   TORCH_CHECK(!imported(("torch." + name).c_str()), "cannot register ", name,
@@ -88,7 +88,7 @@ void check_names_free(const backend_options& options) {
 
 void rename_in_python(const std::string& name) {
   // Skipped if it has the name already: somebody may have called torch's function before.
-  const py::module_ names = py::module_::import("torch.utils.backend_registration");
+  const py::module_ names = import_module("torch.utils.backend_registration");
   if (names.attr("_privateuse1_backend_name").cast<std::string>() != name) {
     names.attr("rename_privateuse1_backend")(name);
   }

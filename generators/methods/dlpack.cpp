@@ -15,6 +15,7 @@
 #include "backend_template/core/memory/copy.h"
 #include "backend_template/core/twin/twin.h"
 #include "backend_template/ops/own/interop.h"
+#include "backend_template/python/imported.h"
 #include "generators/methods/descriptors.h"
 #include "generators/methods/methods.h"
 #include "outback/backend.h"
@@ -128,12 +129,9 @@ void add_dlpack_methods() {
       .torchs_device = py::object(tensor.attr("__dlpack_device__")).release().ptr(),
       .torchs_export = py::object(tensor.attr("__dlpack__")).release().ptr(),
       .has_torch_function =
-          py::object(py::module_::import("torch._C").attr("_has_torch_function_unary"))
-              .release()
-              .ptr(),
-      .types = py::object(py::module_::import("torch.utils.dlpack").attr("DLDeviceType"))
-                   .release()
-                   .ptr()};
+          py::object(import_module("torch._C").attr("_has_torch_function_unary")).release().ptr(),
+      .types =
+          py::object(import_module("torch.utils.dlpack").attr("DLDeviceType")).release().ptr()};
   add_method(THPVariableClass, "__dlpack_device__", &get_dlpack_device, "($self)",
              "The tensor's device as DLPack's (device type, index).");
   add_method(THPVariableClass, "__dlpack__", &export_to_dlpack,

@@ -5,6 +5,7 @@
 #include "backend_template/python/device_argument.h"
 #include "backend_template/python/embedded.h"
 #include "backend_template/python/errors.h"
+#include "backend_template/python/imported.h"
 #include "generators/methods/descriptors.h"
 #include "generators/methods/docstrings.h"
 #include "generators/methods/methods.h"
@@ -29,16 +30,15 @@ PyObject* module_to_backend(PyObject* self, PyObject* const* values, Py_ssize_t 
 // Adds the method to those that a parameter of a lazy module allows: such a parameter has no shape
 // yet and refuses all other methods.
 void allow_uninitialized(const std::string& name) {
-  const py::object tensor = py::module_::import("torch").attr("Tensor");
-  const py::object lazy =
-      py::module_::import("torch.nn.parameter").attr("UninitializedTensorMixin");
+  const py::object tensor = import_module("torch").attr("Tensor");
+  const py::object lazy = import_module("torch.nn.parameter").attr("UninitializedTensorMixin");
   lazy.attr("_allowed_methods").attr("append")(tensor.attr(name.c_str()));
 }
 
 }  // namespace
 
 void add_module_methods(const std::string& name) {
-  const py::object module = py::module_::import("torch.nn").attr("Module");
+  const py::object module = import_module("torch.nn").attr("Module");
   add_method(module.ptr(), name, &module_to_backend, "($self, device=None)", module_doc(name));
   allow_uninitialized(name);
 }

@@ -4,6 +4,7 @@
 #include "backend_template/python/arguments.h"
 #include "backend_template/python/embedded.h"
 #include "backend_template/python/errors.h"
+#include "backend_template/python/imported.h"
 #include "generators/methods/descriptors.h"
 #include "generators/methods/docstrings.h"
 #include "generators/methods/methods.h"
@@ -36,7 +37,7 @@ PyObject* packed_sequence_to_backend(PyObject* self, PyObject* const* values, Py
 }  // namespace
 
 void add_packed_sequence_methods(const std::string& name) {
-  const py::object type = py::module_::import("torch.nn.utils.rnn").attr("PackedSequence");
+  const py::object type = import_module("torch.nn.utils.rnn").attr("PackedSequence");
   add_property(type.ptr(), "is_" + name, &get_packed_sequence_is_backend,
                property_doc(name, "sequence's data"));
   add_method(type.ptr(), name, &packed_sequence_to_backend, "($self, *args, **kwargs)",

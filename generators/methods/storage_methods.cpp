@@ -12,6 +12,7 @@
 #include "backend_template/python/device_argument.h"
 #include "backend_template/python/dtype.h"
 #include "backend_template/python/errors.h"
+#include "backend_template/python/imported.h"
 #include "generators/methods/descriptors.h"
 #include "generators/methods/docstrings.h"
 #include "generators/methods/methods.h"
@@ -68,8 +69,7 @@ PyObject* storage_to_backend(PyObject* self, PyObject* const* values, Py_ssize_t
 // stacklevel 1 and not torch's default: a C function has no Python frame, so the caller is one
 // level nearer.
 void warn_of_removal() {
-  py::module_::import("torch.storage")
-      .attr("_warn_typed_storage_removal")(py::arg("stacklevel") = 1);
+  import_module("torch.storage").attr("_warn_typed_storage_removal")(py::arg("stacklevel") = 1);
 }
 
 PyObject* get_typed_is_backend(PyObject* self, void* /*closure*/) {
@@ -101,7 +101,7 @@ void add_storage_methods(const std::string& name) {
   const std::string is_doc = property_doc(name, "storage");
   const std::string signature = "($self, device=None, non_blocking=False)";
   const std::string to_doc = move_doc(name, "storage");
-  const py::module_ storage = py::module_::import("torch.storage");
+  const py::module_ storage = import_module("torch.storage");
   const py::object base = storage.attr("_StorageBase");
   add_property(base.ptr(), "is_" + name, &get_storage_is_backend, is_doc);
   add_method(base.ptr(), name, &storage_to_backend, signature, to_doc);

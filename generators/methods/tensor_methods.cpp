@@ -131,7 +131,7 @@ void forget(const py::object& module, const char* cached_function) {
 // Clears torch's cached lists of Tensor's methods, so that they are made again with the new one:
 // torch.overrides keeps those that __torch_function__ sees, and torch.compile one of its own.
 void tell_lists() {
-  const py::module_ overrides = py::module_::import("torch.overrides");
+  const py::module_ overrides = import_module("torch.overrides");
   forget(overrides, "get_testing_overrides");
   forget(overrides, "_get_overridable_functions");
   forget(overrides, "_get_tensor_methods");
@@ -143,7 +143,7 @@ void tell_lists() {
 }  // namespace
 
 void add_tensor_methods(const std::string& name) {
-  py::object has_torch_function = py::module_::import("torch._C").attr("_has_torch_function_unary");
+  py::object has_torch_function = import_module("torch._C").attr("_has_torch_function_unary");
   names = new tensor_names{.method = name,
                            .property = "is_" + name,
                            .has_torch_function = has_torch_function.release().ptr()};

@@ -12,6 +12,7 @@
 #include "backend_template/python/embedded.h"
 #include "backend_template/python/errors.h"
 #include "backend_template/python/gil.h"
+#include "backend_template/python/imported.h"
 #include "backend_template/python/names.h"
 #include "backend_template/python/normalize.h"
 #include "generators/methods/methods.h"
@@ -37,7 +38,7 @@ void share_device_module(const py::module_& module) {
 }
 
 void register_device_module(py::module_& module, const std::string& name) {
-  const py::module_ torch = py::module_::import("torch");
+  const py::module_ torch = python::import_module("torch");
   torch.attr("_register_device_module")(name, module);
   // This function is cached: called before the registration, it would go on returning the CPU's.
   torch.attr("get_device_module").attr("cache_clear")();
@@ -103,7 +104,7 @@ void register_backend(py::module_& module, const backend_options& options) {
   try {
     // If a user imports the extension module before torch, libtorch_python is loaded by now but not
     // initialized.
-    py::module_::import("torch");
+    python::import_module("torch");
     register_in_python(module, options);
   } catch (const c10::Error& error) {
     // pybind11 makes an ImportError of it. Its text is all that the user sees, so it has no

@@ -190,6 +190,16 @@ def test_torch_versions_are_compared_in_one_header_only():
     assert not wrong, "\n".join(wrong)
 
 
+def test_modules_are_imported_without_the_callers_importer():
+    """Code of torch.package has one that refuses ours: python/imported.h has what to call."""
+    wrong = [
+        str(path.relative_to(ROOT))
+        for path in includes.files()
+        if re.search(r"module_::import\b|PyImport_Import(Module)?\(", path.read_text("utf-8"))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
 def test_format_is_called_by_its_namespace():
     """std::format, which newer compilers have, takes part in a call of `format` that has a
     std::string among its arguments, and none of the two is the better one."""

@@ -14,6 +14,7 @@
 #include "backend_template/module/memory/memory.h"
 #include "backend_template/module/stream_type.h"
 #include "backend_template/python/device_argument.h"
+#include "backend_template/python/imported.h"
 #include "outback/backend.h"
 
 namespace py = pybind11;
@@ -31,7 +32,7 @@ auto& raw() {
 c10::Stream stream_argument(py::handle stream, c10::DeviceIndex device) {
   if (stream.is_none()) return core::current_stream(device);
   if (PyLong_Check(stream.ptr()) == 0) {
-    const py::object base = py::module_::import("torch").attr("Stream");
+    const py::object base = import_module("torch").attr("Stream");
     TORCH_CHECK_TYPE(py::isinstance(stream, base),
                      "Invalid type for stream argument, must be `torch.", backend_name(),
                      ".Stream` or `int` representing a pointer to an existing stream");
