@@ -11,7 +11,8 @@ include_guard(GLOBAL)
 #
 #   <target>           a library of the calling folder
 #   FOLDER <folder>    where the sources are, relative to the calling folder
-#   SOURCES <name>...  without ".py"; a source that is not listed is not there
+#   SOURCES <name>...  without ".py"; a source that is not listed is not there. A folder is a package, with a source such as
+#                      "compile/__init__"
 #
 # Example: outback_embed(outback_python FOLDER module/_outback SOURCES __init__ graphs)
 function(outback_embed target)

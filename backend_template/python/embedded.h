@@ -1,4 +1,4 @@
-// The package of the sources in Python that are a part of this library, module/_outback/*.py: what
+// The package of the sources in Python that are a part of this library, module/_outback/: what
 // only talks to torch's Python is written there. With the GIL held; errors of Python are thrown as
 // pybind11::error_already_set.
 #pragma once

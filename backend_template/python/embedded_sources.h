@@ -1,10 +1,10 @@
-// The sources in Python that are a part of this library, module/_outback/*.py, as cmake/embed.py
+// The sources in Python that are a part of this library, module/_outback/, as cmake/embed.py
 // writes them down. Includes nothing, so that an edit of a source is compiled at once.
 #pragma once
 
 namespace outback::python {
 
-/// A source: "graphs", the text of graphs.py, and what Python compiles it to, as marshal writes it.
+/// A source: "compile/inductor", the text of compile/inductor.py, and what Python compiles it to, as marshal writes it.
 struct embedded_source {
   const char* name;
   const char* text;

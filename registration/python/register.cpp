@@ -63,7 +63,7 @@ void publish(py::module_& module, const backend_options& options) {
   python::part("data_parallel").attr("register")();
   python::part("attention").attr("register")();
   if (core::may_have_twins()) python::part("recurrent").attr("register")();
-  python::part("compilers").attr("register")();
+  python::part("compile").attr("register")();
 #ifdef OUTBACK_HAS_DISTRIBUTED  // not in a torch that was built without torch.distributed
   distributed::register_sparse_kernels();
   distributed::define_groups(module);
@@ -92,7 +92,7 @@ void register_in_python(py::module_& module, const backend_options& options) {
   python::define_normalization(module);
   // Executes the sources, which publish nothing by themselves.
   for (const char* later : {"printing", "pickling", "autograd", "reducers", "loading",
-                            "data_parallel", "attention", "compilers", "distributed"}) {
+                            "data_parallel", "attention", "compile", "distributed"}) {
     python::part(later);
   }
   publish(module, options);

@@ -23,7 +23,7 @@ class _Sources(ExecutionLoader):
     """A finder too, the last one in sys.meta_path."""
 
     def __init__(self, texts: dict[str, str], code_of: Callable[[str, str], CodeType]) -> None:
-        """`texts`: of each file by its name, "graphs"; `code_of`: what that compiles to, which was
+        """`texts`: of each file by its path, "compile/inductor"; `code_of`: what that compiles to, which was
         done when the library was built."""
         self._texts = texts
         self._code_of = code_of
@@ -31,10 +31,12 @@ class _Sources(ExecutionLoader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        package, _, part = fullname.rpartition(".")
-        if package != __name__ or part not in self._texts:
+        part = self._part(fullname)
+        if not fullname.startswith(f"{__name__}.") or part not in self._texts:
             return None
-        return ModuleSpec(fullname, self, origin=self.get_filename(fullname))
+        is_package = part.endswith("/__init__")
+        origin = self.get_filename(fullname)
+        return ModuleSpec(fullname, self, origin=origin, is_package=is_package)
 
     def get_source(self, fullname: str) -> str:
         return self._texts[self._part(fullname)]
@@ -54,9 +56,11 @@ class _Sources(ExecutionLoader):
         """For functions whose __module__ is another one, where nobody would look for the loader."""
         linecache.lazycache(self.get_filename(module.__name__), vars(module))
 
-    @staticmethod
-    def _part(fullname: str) -> str:
-        return "__init__" if fullname == __name__ else fullname.rpartition(".")[2]
+    def _part(self, fullname: str) -> str:
+        """Of a module, "compile/inductor"; of a package, "compile/__init__"."""
+        part = fullname.removeprefix(__name__).replace(".", "/")
+        package = f"{part}/__init__".lstrip("/")
+        return package if package in self._texts else part.lstrip("/")
 
 
 def publish(owner: ModuleType, *members: Any) -> None:

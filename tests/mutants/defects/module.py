@@ -34,7 +34,7 @@ MUTANTS = (
     Mutant(
         name="a_convolution_is_believed_contiguous",
         breaks="torch.compile refuses programs that convolve in channels_last.",
-        file="backend_template/module/_outback/compilers.py",
+        file="backend_template/module/_outback/compile/__init__.py",
         old="    fake_tensors.register()\n",
         new="",
         found_by="tests/python/ops/test_fake_tensors.py::"
@@ -52,7 +52,7 @@ MUTANTS = (
     Mutant(
         name="flex_attention_is_fused_with_what_follows",
         breaks="A compiled function fails if it uses the result of flex_attention.",
-        file="backend_template/module/_outback/inductor.py",
+        file="backend_template/module/_outback/compile/inductor.py",
         old="        if isinstance(template, CppFlexAttentionTemplate):\n",
         new="        if template is None:\n",
         found_by="tests/python/ecosystem/test_flex_attention.py::test_it_is_compiled",
@@ -60,7 +60,7 @@ MUTANTS = (
     Mutant(
         name="a_compiled_logsumexp_keeps_its_precision",
         breaks="The gradients of a compiled flex_attention in float64 are not numbers.",
-        file="backend_template/module/_outback/inductor_flex_attention.py",
+        file="backend_template/module/_outback/compile/inductor_flex_attention.py",
         old="return result if result is None else lowering.to_dtype(result, fake.dtype)",
         new="return result",
         found_by="tests/python/ecosystem/test_flex_attention.py::test_it_is_compiled",

@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import inspect
+import operator
 import pickle
 import sys
 import traceback
@@ -14,7 +15,10 @@ acme = torch.acme
 pytestmark = pytest.mark.any_runtime
 
 PACKAGE = "torch.acme._outback"
-PARTS = ["amp", "compilers", "graphed_callables", "graphs", "import_hook", "memory", "random"]
+PARTS = [
+    *("amp", "compile.fake_tensors", "compile.flex_attention", "graphed_callables", "graphs"),
+    *("import_hook", "memory", "random"),
+]
 FUNCTIONS = [
     acme.make_graphed_callables,
     acme.amp.amp_definitely_not_available,
@@ -25,8 +29,9 @@ FUNCTIONS = [
 @pytest.mark.parametrize("part", PARTS)
 def test_a_part_is_a_module_that_can_be_imported(part):
     module = importlib.import_module(f"{PACKAGE}.{part}")
-    assert module is sys.modules[f"{PACKAGE}.{part}"] is getattr(acme._outback, part)
-    assert module.__spec__.origin == f"<{PACKAGE}>/{part}.py"
+    assert module is sys.modules[f"{PACKAGE}.{part}"]
+    assert module is operator.attrgetter(part)(acme._outback)
+    assert module.__spec__.origin == f"<{PACKAGE}>/{part.replace('.', '/')}.py"
     assert inspect.getsource(module).startswith('"""')
 
 
@@ -37,8 +42,17 @@ def test_the_package_itself_has_a_source_and_no_other_parts():
     assert inspect.getsource(package).startswith('"""What of a backend')
     assert importlib.util.find_spec(f"{PACKAGE}.graphs").origin == f"<{PACKAGE}>/graphs.py"
     assert importlib.util.find_spec(f"{PACKAGE}.no_such_part") is None
+    assert importlib.util.find_spec(f"{PACKAGE}.inductor") is None
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module(f"{PACKAGE}.no_such_part")
+
+
+def test_a_folder_of_sources_is_a_package():
+    package = importlib.import_module(f"{PACKAGE}.compile")
+    assert package is acme._outback.compile and package.__path__ == []
+    assert package.__spec__.origin == f"<{PACKAGE}>/compile/__init__.py"
+    assert package.fake_tensors.__package__ == package.__name__
+    assert inspect.getsource(package).startswith('"""What torch.compile has to know')
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
@@ -128,7 +142,8 @@ def test_the_compiler_does_not_trace_them():
     """A call of torch.cuda's functions is a graph break, and so was one of ours in C++."""
     from torch._dynamo import trace_rules
 
-    assert trace_rules.check_file(f"<{PACKAGE}>/random.py").skipped
+    for source in ("random", "compile/flex_attention"):
+        assert trace_rules.check_file(f"<{PACKAGE}>/{source}.py").skipped
     assert trace_rules.check(acme.make_graphed_callables)
 
 

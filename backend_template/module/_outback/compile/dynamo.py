@@ -9,7 +9,7 @@ import torch
 from torch._dynamo import device_interface
 from torch._dynamo.device_interface import DeviceInterface, register_interface_for_device
 
-from . import _native, device_module, name, properties
+from .. import _native, device_module, name, properties
 
 _worker_device = -1  # none was set
 

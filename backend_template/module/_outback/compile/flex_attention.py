@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from . import name
-from .import_hook import when_imported
+from .. import name
+from ..import_hook import when_imported
 
 _FUNCTION = "_validate_device"
 _TORCHS = "torch.nn.attention.flex_attention"

@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import torch
-from torch._functorch import config as functorch_config
 from torch._inductor import compile_fx as inductor
 from torch._inductor.virtualized import V
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
@@ -18,18 +17,12 @@ from torch.fx import GraphModule, Node
 from torch.fx.node import map_aggregate
 from torch.utils._pytree import tree_leaves
 
-from . import _native, device_module, name, twin
-
-
-def _twin_of(device: Any) -> torch.device | None:
-    if not isinstance(device, torch.device) or device.type != name:
-        return None
-    found = twin.of(device.index or 0)
-    return found if found is not None and found.type == "cuda" else None
+from .. import _native, device_module, name
+from .generators import twin_of
 
 
 def _is_lent(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and _twin_of(value.device) is not None
+    return isinstance(value, torch.Tensor) and twin_of(value.device) is not None
 
 
 # ---- At compile time: a graph that names our devices becomes one that names the other
@@ -37,7 +30,7 @@ def _is_lent(value: Any) -> bool:
 
 def _on_twin(value: Any) -> Any:
     """Of an argument in a graph."""
-    return _twin_of(value) or value
+    return twin_of(value) or value
 
 
 def _parts(graph_module: GraphModule) -> list[GraphModule]:
@@ -93,7 +86,7 @@ def _pass_for_twin(
     some do their work for CUDA's tensors alone, as the one that pads matrices. What they leave is
     of our devices again."""
     fakes = _fakes(graph_module)
-    ours = {twin: fake.device for fake in fakes if (twin := _twin_of(fake.device))}
+    ours = {twin: fake.device for fake in fakes if (twin := twin_of(fake.device))}
     if not ours or any(fake.device.type == "cuda" for fake in fakes):
         return run_passes(graph_module, *rest, **named)
 
@@ -132,7 +125,7 @@ def _copied(ours: Sequence[bool], output: Node, named: dict[str, Any]) -> list[i
     return [i for i in every if i in reach_user and ours[i]]
 
 
-def _compile_for_twin(
+def compile_inner(
     inner_compile: Callable[..., Any],
     graph_module: GraphModule,
     example_inputs: Sequence[Any],
@@ -169,24 +162,6 @@ def _compile_for_twin(
 
 
 def register() -> None:
-    compile_for_any = inductor.compile_fx
-
-    @functools.wraps(compile_for_any)
-    def compile_fx(
-        model: Any,
-        example_inputs: Sequence[Any],
-        inner_compile: Callable[..., Any] = inductor.compile_fx_inner,
-        *rest: Any,
-        **named: Any,
-    ) -> Any:
-        inner = functools.partial(_compile_for_twin, inner_compile)
-        if not any(map(_is_lent, example_inputs)):
-            return compile_for_any(model, example_inputs, inner, *rest, **named)
-        # Autograd's cache would load a graph for the other device without its aliases.
-        with functorch_config.patch(enable_autograd_cache=False):
-            return compile_for_any(model, example_inputs, inner, *rest, **named)
-
-    setattr(inductor, compile_fx.__name__, compile_fx)
     passes = inductor._recursive_joint_graph_passes
     passes_for_any = functools.wraps(passes)(functools.partial(_pass_for_twin, passes))
     setattr(inductor, passes.__name__, passes_for_any)

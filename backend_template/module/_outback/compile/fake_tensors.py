@@ -14,7 +14,7 @@ from torch._subclasses import fake_impls
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, in_kernel_invocation_manager
 from torch.utils import _pytree
 
-from . import _native, device_module, name, twin
+from .. import _native, device_module, name, twin
 
 _aten = torch.ops.aten
 # Their memory format follows from the library that computes them.

@@ -6,8 +6,10 @@ from typing import Any
 
 import torch
 
-from . import _native, device_module, fake_tensors, flex_attention, name
-from .import_hook import when_imported
+from .. import __name__ as _package
+from .. import _native, device_module, name
+from ..import_hook import when_imported
+from . import fake_tensors, flex_attention
 
 # What a compiled function may ask of the device module, as of torch.cuda: what stays as it is in a
 # process, and what it is compiled again for when that has changed.
@@ -22,7 +24,7 @@ def _choose_what_is_traced() -> None:
     """All else is as torch.cuda's functions and those of a library in C++: a call is a graph
     break."""
     rules = sys.modules["torch._dynamo.trace_rules"]
-    rules.add(__package__)
+    rules.add(_package)
     for each in (*_CONSTANTS, *_GUARDED):
         function = f"torch.{name}.{each}"
         rules.manual_torch_name_rule_map[function] = rules.TorchInGraphFunctionVariable
@@ -89,16 +91,16 @@ def _register_random_state() -> None:
 
 
 def _register_generator() -> None:
-    from . import inductor
+    from . import generators, inductor
 
-    inductor.register()
+    if not generators.has_vendors():
+        inductor.register()
 
 
 def _register_compilers() -> None:
-    from . import inductor_apart, inductor_twin
+    from . import generators
 
-    inductor_twin.register()
-    inductor_apart.register()
+    generators.register()
 
 
 def register() -> None:

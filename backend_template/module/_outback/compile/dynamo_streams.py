@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from . import device_module
+from .. import device_module
 
 
 def build_stream(args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.Stream:

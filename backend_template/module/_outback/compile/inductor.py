@@ -15,7 +15,7 @@ from torch._inductor.scheduler import BaseSchedulerNode
 from torch._inductor.virtualized import V
 from torch.utils._pytree import tree_map
 
-from . import _native, device_module, name
+from .. import _native, device_module, name
 
 _MODULE = f"torch.{name}"
 
@@ -190,14 +190,6 @@ def _guard_streams() -> None:
     setattr(scheduler, device_need_guard.__name__, device_need_guard)
 
 
-def _has_another_generator() -> bool:
-    """True if the vendor has a code generator: one that is registered already, or one under the
-    names that torch looks for in the device module."""
-    return common.get_scheduling_for_device(name) is not None or any(
-        hasattr(device_module, own) for own in ("Scheduling", "_inductor_backend_init")
-    )
-
-
 def _register_overrides_of_torch() -> None:
     """torch 2.11 registers those of CUDA when it looks for any and finds none at all: the import
     above, of the CPU's, is enough to keep it from that."""
@@ -210,14 +202,11 @@ def _register_overrides_of_torch() -> None:
 
 
 def register() -> None:
-    if _has_another_generator():
-        return
     _count_nodes_as_cpu()
     _write_in_cpp()
     _take_generators()
     _guard_streams()
     _register_overrides_of_torch()
     common.register_device_op_overrides(name, OutbackDeviceOpOverrides())
-    # Last: _has_another_generator would stop a second try if something above had failed in the
-    # first.
+    # Last: if something above fails, the next import of Inductor tries again.
     common.register_backend_for_device(name, OutbackScheduling, OutbackWrapper, NoCppWrapper)
