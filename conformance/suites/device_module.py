@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import threading
-import warnings
 from collections.abc import Callable
 
 import torch
@@ -206,9 +205,11 @@ def device_of_follows_a_tensor(backend: Backend) -> None:
     nothing."""
     device_of, module = backend.need("device_of"), backend.module
     last = torch.device(backend.name, backend.count - 1)
+    there = torch.ones(1, device=last)
     with current_device(backend, backend.device):
-        with device_of(torch.ones(1, device=last)):
-            equal(module.current_device(), last.index, "the device of the tensor")
+        for of in (there, there.untyped_storage()):
+            with device_of(of):
+                equal(module.current_device(), last.index, f"the device of a {type(of).__name__}")
         equal(module.current_device(), backend.device.index, "the device afterwards")
         with device_of(torch.ones(1)):
             equal(module.current_device(), backend.device.index, "with a tensor of the CPU")
@@ -385,47 +386,11 @@ def streams_tell_their_device(backend: Backend) -> None:
         device = torch.device(backend.name, index)
         for form in (index, f"{backend.name}:{index}", device):
             equal(current(form).device, device, f"the device of current_stream({form!r})")
+            equal(make(form).device, device, f"the device of Stream({form!r})")
         equal(make(device=device).device, device, "the device of a new stream")
         with current_device(backend, device):
             equal(current().device, device, "the device of the current stream")
             equal(make().device, device, "the device of a stream made there")
-
-
-def _synchronizing_calls(backend: Backend) -> dict[str, Callable[[], object]]:
-    tensor = torch.arange(4.0, device=backend.device)
-    return {
-        "item()": tensor[0].item,
-        "cpu()": tensor.cpu,
-        "tolist()": tensor.tolist,
-        "nonzero()": tensor.nonzero,
-        "a mask": lambda: tensor[tensor > 1],
-        "bool()": lambda: bool(tensor[1]),
-    }
-
-
-@check(without="hidden synchronisation cannot be found", tier="full")
-def synchronisation_is_warned_of(backend: Backend) -> None:
-    """set_sync_debug_mode() makes what waits for the device warn, raise, or do neither."""
-    need_privateuse1(backend)
-    put, get = backend.need("set_sync_debug_mode"), backend.need("get_sync_debug_mode")
-    before = get()
-    calls = _synchronizing_calls(backend)
-    try:
-        for mode, number in (("default", 0), ("warn", 1), ("error", 2)):
-            put(mode)
-            equal(get(), number, f"get_sync_debug_mode() with {mode}")
-            for name, call in calls.items():
-                with warnings.catch_warnings(record=True) as caught:
-                    warnings.simplefilter("always")
-                    if mode == "error":
-                        with refused(RuntimeError, what=f"{name} in the mode error"):
-                            call()
-                    else:
-                        call()
-                warned = any("synchroniz" in str(warning.message) for warning in caught)
-                equal(warned, mode == "warn", f"whether {name} warns in the mode {mode}")
-    finally:
-        put(before)
 
 
 # ---- random numbers, as far as the module's functions go

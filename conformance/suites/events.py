@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable
 
@@ -320,21 +321,19 @@ def events_may_go_while_they_are_pending(backend: Backend) -> None:
     without="a program that asks for an event that blocks gets none",
 )
 def events_take_torchs_options(backend: Backend) -> None:
-    """torch.Event takes enable_timing and blocking, each alone and both, and such events record,
-    wait and synchronize as any."""
-    for options in (
-        {},
-        {"enable_timing": True},
-        {"blocking": True},
-        {"enable_timing": True, "blocking": True},
-    ):
-        event = torch.Event(backend.device, **options)
+    """torch.Event and the module's take enable_timing and blocking, each alone and both, and such
+    events record, wait and synchronize as any."""
+    for kind, timing, blocking in itertools.product(KINDS, (False, True), (False, True)):
+        if kind == "module" and not hasattr(backend.module, "Event"):
+            continue
+        options = {"enable_timing": timing, "blocking": blocking}
+        event = event_of(backend, kind, **options)
         x = torch.ones(8, device=backend.device) + 1
         event.record()
         event.synchronize()
         event.wait()
         assert event.query() and x.tolist() == [2] * 8, options
-        if options.get("enable_timing"):
+        if timing:
             assert event.elapsed_time(event) == 0
 
 

@@ -102,6 +102,7 @@ def a_forked_child_may_use_the_cpu(backend: Backend) -> None:
     """A forked child seeds, computes on the CPU, asks for the number of devices and lets go of the
     parent's tensors, without an error."""
     things = [torch.ones(3, device=backend.device), torch.Stream(backend.device)]
+    things.append(things[1].record_event())
     kept = things[0]
 
     def child() -> None:

@@ -300,8 +300,9 @@ record_stream_keeps_the_memory_of = variants(
     without="waiting for the device stops every other thread of the program",
 )
 def waiting_lets_other_threads_run(backend: Backend) -> None:
-    """synchronize() of streams and devices lets go of Python's lock while it waits."""
+    """synchronize() of streams, events and devices lets go of Python's lock while it waits."""
     (stream,) = streams_of(backend, 1)
+    event = torch.Event(backend.device)
     ran: list[float] = []
     stop = threading.Event()
 
@@ -311,14 +312,18 @@ def waiting_lets_other_threads_run(backend: Backend) -> None:
 
     waits = {
         "Stream.synchronize": stream.synchronize,
+        "Event.synchronize": event.synchronize,
         "torch.accelerator.synchronize": lambda: torch.accelerator.synchronize(backend.device),
     }
+    if hasattr(backend.module, "synchronize"):
+        waits["the module's synchronize"] = lambda: backend.module.synchronize(backend.device)
     thread = threading.Thread(target=count)
     thread.start()
     try:
         for name, wait in waits.items():
             with stream:
                 keep_busy(backend, 100)
+                event.record()
             begin = time.monotonic()
             wait()
             end = time.monotonic()

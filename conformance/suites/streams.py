@@ -244,13 +244,13 @@ def streams_have_priorities(backend: Backend) -> None:
 )
 def the_range_of_priorities_is_known(backend: Backend) -> None:
     """Stream.priority_range() is the least and the greatest priority, the greatest one the smaller
-    number, with 0 in between."""
+    number, with 0 in between; a stream has the one in it that is nearest to what was asked for."""
     backend.need("Stream.priority_range")
     least, greatest = backend.module.Stream.priority_range()
     assert greatest <= 0 <= least, f"({least}, {greatest})"
-    for priority in (least, 0, greatest):
-        stream = backend.module.Stream(priority=priority)
-        assert stream.priority == priority, f"asked for {priority}, got {stream.priority}"
+    for asked in (least, 0, greatest, -100, 100):
+        got = backend.module.Stream(priority=asked).priority
+        assert got == max(greatest, min(least, asked)), f"asked for {asked}, got {got}"
 
 
 # ---- the device module's own

@@ -12,7 +12,12 @@ from ..check import check
 SYNCHRONIZING = {
     "item()": lambda x: x[0].item(),
     "cpu()": lambda x: x.cpu(),
+    "to the device": lambda x: torch.ones(3).to(x.device),
+    "tolist()": lambda x: x.tolist(),
     "nonzero()": lambda x: x.nonzero(),
+    "masked_select()": lambda x: x.masked_select(x > 1),
+    "unique()": torch.unique,
+    "equal()": lambda x: torch.equal(x, x),
     "bool()": lambda x: bool(x[0] > 1),
     "a copy from the CPU": lambda x: x.copy_(torch.ones(4)),
     "Stream.synchronize()": lambda x: torch.accelerator.current_stream().synchronize(),
@@ -66,7 +71,12 @@ def the_mode_error_raises(backend: Backend) -> None:
                 raise AssertionError(f"{name} waits for the device, and raised nothing")
         torch.empty(3, device=backend.device).zero_()
         y.copy_(x)
-        torch.accelerator.current_stream().record_event().query()
+        torch.ones(3).to(backend.device, non_blocking=True)
+        event = torch.accelerator.current_stream().record_event()
+        event.query()
+        # Asked for by name: torch.cuda reports neither.
+        event.synchronize()
+        torch.accelerator.synchronize(backend.device)
     finally:
         set_mode("default")
     assert x.tolist() == [0, 1, 2, 3] and y.tolist() == x.tolist()

@@ -70,31 +70,6 @@ torch.acme.synchronize()
     )
 
 
-def test_the_child_may_do_everything_else(run_python):
-    run_python(
-        FORK
-        + """
-x = torch.ones(3, device="acme")
-events = [torch.acme.Event() for _ in range(3)]
-for event in events:
-    event.record()
-stream = torch.acme.Stream()
-
-def child():
-    global x, events, stream
-    assert torch.acme.device_count() > 0 and torch.acme.is_available()
-    assert x.is_acme and x.shape == (3,)
-    torch.manual_seed(1)
-    assert (torch.ones(3) + 1).tolist() == [2, 2, 2]
-    assert not torch.ones(3).is_acme
-    del x, events, stream  # nothing of the parent's is freed, and nothing crashes
-
-in_child(child)
-assert x.tolist() == [1, 1, 1]
-"""
-    )
-
-
 def test_a_child_of_a_parent_that_had_not_started_is_free(run_python, counts_without_driver):
     run_python(
         FORK
@@ -184,36 +159,4 @@ starting.join()
 assert torch.ones(3, device="acme").add(1).tolist() == [2, 2, 2]
 """,
         OUTBACK_FAULTS="device_info:1=delay(3s)",
-    )
-
-
-def test_multiprocessing_with_fork_says_what_to_do(run_python):
-    run_python(
-        FORK
-        + """
-import torch.multiprocessing as mp
-torch.ones(1, device="acme")
-
-def child():
-    refused(lambda: torch.ones(1, device="acme"))
-
-process = mp.get_context("fork").Process(target=child)
-process.start(); process.join()
-assert process.exitcode == 0
-"""
-    )
-
-
-def test_a_data_loader_with_workers_feeds_the_device(run_python):
-    run_python(
-        FORK
-        + """
-from torch.utils.data import DataLoader, TensorDataset
-torch.ones(1, device="acme")
-data = TensorDataset(torch.arange(32.0))
-total = 0
-for (batch,) in DataLoader(data, batch_size=8, num_workers=2):
-    total += batch.acme().sum().item()
-assert total == sum(range(32))
-"""
     )

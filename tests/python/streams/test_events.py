@@ -32,24 +32,6 @@ def test_the_arguments_come_in_torch_cudas_order():
     assert timed.elapsed_time(timed) == 0
 
 
-@pytest.mark.parametrize("options", [{}, {"blocking": True}])
-def test_an_event_that_blocks_measures_time_too(options):
-    begin = recorded(enable_timing=True, **options)
-    end = recorded(enable_timing=True)
-    assert begin.elapsed_time(end) >= 0
-    assert end.elapsed_time(begin) <= 0
-
-
-def test_an_event_that_blocks_waits_like_any():
-    event = Event(blocking=True)
-    assert event.query()
-    torch.ones(1 << 16, device="acme").add_(1)
-    event.record()
-    event.synchronize()
-    assert event.query()
-    torch.acme.Stream().wait_event(event)
-
-
 def test_nodes_of_a_graph_that_record_events_are_refused():
     with pytest.raises(NotImplementedError, match="external"):
         Event(external=True)

@@ -102,10 +102,3 @@ def test_an_event_recorded_elsewhere_is_waited_for_here(two_devices, event):
     torch.acme.current_stream(0).wait_event(event)
     torch.acme.synchronize(0)
     assert event.device.index == 1
-
-
-def test_synchronizing_one_device_leaves_the_others(two_devices):
-    for device in (0, 1, "acme:1", torch.device("acme:0"), None):
-        torch.acme.synchronize(device)
-    torch.accelerator.synchronize(1)
-    assert torch.acme.current_device() == 0

@@ -9,14 +9,6 @@ from torch.acme import Event, ExternalStream, Stream
 pytestmark = [pytest.mark.turns_on_groups, pytest.mark.turns_on_driver]
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["ExternalStream", "get_stream_from_external", "is_current_stream_capturing", "StreamContext"],
-)
-def test_public_names_are_listed_and_explained(name):
-    assert name in torch.acme.__all__ and getattr(torch.acme, name).__doc__
-
-
 @pytest.mark.parametrize("kind", [Stream, Event])
 def test_members_are_explained(kind):
     own = [name for name in vars(kind) if not name.startswith("_")]
@@ -82,20 +74,6 @@ def test_an_external_stream_is_on_the_current_device_unless_told(native, two_dev
         assert ExternalStream(owner.native_handle).device.index == 1
     assert torch.acme.get_stream_from_external(owner.native_handle, 1).device.index == 1
     assert torch.acme.current_device() == 0
-
-
-def test_work_on_an_external_stream_keeps_the_order_of_its_owners(native):
-    owner = Stream()
-    external = ExternalStream(owner.native_handle)
-    for _ in range(10):
-        host = torch.full((1 << 16,), 3.0, pin_memory=True)
-        with torch.acme.stream(owner):
-            x = host.to("acme", non_blocking=True)
-        with torch.acme.stream(external):
-            y = (x + 1).to("cpu", non_blocking=True)
-        external.synchronize()
-        assert external.query()
-        assert torch.equal(y, torch.full((1 << 16,), 4.0))
 
 
 @pytest.mark.parametrize("wrong", ["0x10", 1.5, None])
