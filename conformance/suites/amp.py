@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
+from torch.utils.checkpoint import checkpoint
 
 from ..backend import Backend
 from ..check import Check, Skipped, Unsupported, check, variants
@@ -95,8 +96,9 @@ def contexts_nest(backend: Backend) -> None:
             equal((matrix @ matrix).dtype, dtype, "the outer dtype")
             with torch.autocast(backend.name, enabled=False):
                 equal((matrix @ matrix).dtype, torch.float32, "the dtype where it is off")
-                with torch.autocast(backend.name, dtype=dtype):
-                    equal((matrix @ matrix).dtype, dtype, "the innermost dtype")
+                for other in _dtypes(backend):
+                    with torch.autocast(backend.name, dtype=other):
+                        equal((matrix @ matrix).dtype, other, "the innermost dtype")
             equal((matrix @ matrix).dtype, dtype, "the outer dtype again")
             with refused(LookupError, what="an error inside"):
                 with torch.autocast(backend.name, enabled=False):
@@ -110,12 +112,14 @@ def an_unsupported_dtype_is_warned_of(backend: Backend) -> None:
     """A dtype that is not among the supported ones warns, and autocast is off."""
     need_privateuse1(backend)
     supported = backend.need("get_amp_supported_dtype")()
-    wrong = next(d for d in (torch.int64, torch.complex64) if d not in supported)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        with torch.autocast(backend.name, dtype=wrong):
-            equal(torch.is_autocast_enabled(backend.name), False, "is_autocast_enabled()")
-    assert any("not supported" in str(w.message) for w in caught), "nothing was warned of"
+    for wrong in (torch.int64, torch.complex64, torch.float64):
+        if wrong in supported:
+            continue
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            with torch.autocast(backend.name, dtype=wrong):
+                equal(torch.is_autocast_enabled(backend.name), False, "is_autocast_enabled()")
+        assert any("not supported" in str(w.message) for w in caught), f"no word of {wrong}"
 
 
 @check(called_by=ENTER, without="the CPU's part of a program changes its dtype")
@@ -390,19 +394,21 @@ def the_cache_ends_with_the_context(backend: Backend) -> None:
     without="gradients have another dtype than their weights",
 )
 def gradients_are_of_the_weights_dtype(backend: Backend) -> None:
-    """A layer in autocast gives gradients in float32, as its weights are."""
+    """A layer in autocast gives gradients in float32, as its weights are, also where the forward is
+    computed again for them."""
     if backend.name != "cpu":
         _need_rule(backend, "linear")
     place = _place(backend)
-    layer = torch.nn.Linear(4, 3).to(place)
     source = torch.ones(2, 4, device=place)
-    with torch.autocast(backend.name, dtype=_dtypes(backend)[0]):
-        out = layer(source)
-        equal(out.dtype, _dtypes(backend)[0], "the dtype of the result")
-        loss = out.float().sum()
-    loss.backward()
-    same(layer.weight.grad, torch.full((3, 4), 2.0), place, "the gradient of the weight")
-    same(layer.bias.grad, torch.full((3,), 2.0), place, "the gradient of the bias")
+    for again in (False, True):
+        layer = torch.nn.Linear(4, 3).to(place)
+        with torch.autocast(backend.name, dtype=_dtypes(backend)[0]):
+            out = checkpoint(layer, source, use_reentrant=False) if again else layer(source)
+            equal(out.dtype, _dtypes(backend)[0], "the dtype of the result")
+            loss = out.float().sum()
+        loss.backward()
+        same(layer.weight.grad, torch.full((3, 4), 2.0), place, "the gradient of the weight")
+        same(layer.bias.grad, torch.full((3,), 2.0), place, "the gradient of the bias")
 
 
 @check(
@@ -410,32 +416,35 @@ def gradients_are_of_the_weights_dtype(backend: Backend) -> None:
     without="operators written as autograd.Function lose their dtype",
 )
 def custom_functions_choose_their_dtype(backend: Backend) -> None:
-    """custom_fwd casts the device's tensors and switches autocast off; custom_bwd restores it."""
+    """custom_fwd casts the device's tensors to the dtype that it is given, and switches autocast
+    off; without one it does neither. custom_bwd has autocast as it was in the forward."""
     place = _place(backend)
-    seen: dict[str, object] = {}
-
-    class Custom(torch.autograd.Function):
-        @staticmethod
-        @torch.amp.custom_fwd(device_type=backend.name, cast_inputs=torch.float32)
-        def forward(ctx, tensor):
-            seen["forward"] = tensor.dtype, torch.is_autocast_enabled(backend.name)
-            return tensor * 2
-
-        @staticmethod
-        @torch.amp.custom_bwd(device_type=backend.name)
-        def backward(ctx, gradient):
-            seen["backward"] = torch.is_autocast_enabled(backend.name)
-            return gradient * 2
-
     dtype = _dtypes(backend)[0]
-    source = torch.ones(3, device=place, dtype=dtype, requires_grad=True)
-    with torch.autocast(backend.name, dtype=dtype):
-        out = Custom.apply(source)
-    equal(seen["forward"], (torch.float32, False), "the dtype and autocast in forward")
-    equal(out.dtype, torch.float32, "the dtype of the result")
-    out.sum().backward()
-    equal(seen["backward"], False, "autocast in backward")
-    same(source.grad.float(), torch.full((3,), 2.0), place, "the gradient")
+    seen: dict[str, object] = {}
+    for cast in (torch.float32, None):
+
+        class Custom(torch.autograd.Function):
+            @staticmethod
+            @torch.amp.custom_fwd(device_type=backend.name, cast_inputs=cast)
+            def forward(ctx, tensor):
+                seen["forward"] = tensor.dtype, torch.is_autocast_enabled(backend.name)
+                return tensor * 2
+
+            @staticmethod
+            @torch.amp.custom_bwd(device_type=backend.name)
+            def backward(ctx, gradient):
+                seen["backward"] = torch.is_autocast_enabled(backend.name)
+                return gradient * 2
+
+        source = torch.ones(3, device=place, dtype=dtype, requires_grad=True)
+        with torch.autocast(backend.name, dtype=dtype):
+            out = Custom.apply(source)
+        expected = (cast or dtype, cast is None)
+        equal(seen["forward"], expected, "the dtype and autocast in forward")
+        equal(out.dtype, expected[0], "the dtype of the result")
+        out.sum().backward()
+        equal(seen["backward"], expected[1], "autocast in backward")
+        same(source.grad.float(), torch.full((3,), 2.0), place, "the gradient")
 
 
 @check(
@@ -505,6 +514,8 @@ def the_scale_is_taken_off_again(backend: Backend) -> None:
     place = _place(backend)
     scaled = scaler.scale(torch.ones(2, device=place))
     same(scaled, torch.full((2,), 16.0), place, "a scaled tensor")
+    for each in scaler.scale([torch.ones(2, device=place), torch.ones(1, device=place)]):
+        same(each, torch.full(each.shape, 16.0), place, "one of several scaled tensors")
     found = _step(backend, scaler, torch.tensor([0.5, 0.25, -1.0], device=place))
     same(found, torch.tensor([0.5, 0.75, 2.0]), place, "the weight after a step")
     equal(scaler.get_scale(), 16.0, "the scale after a good step")

@@ -72,6 +72,7 @@ def only_pinned_memory_is_pinned(backend: Backend) -> None:
 def pinning_keeps_the_values(backend: Backend) -> None:
     """pin_memory() of a tensor, a transposed and an empty one, of each kind of numbers, has the
     same values, shape and dtype."""
+    assert torch.empty(0, pin_memory=True).shape == (0,)
     for dtype in (torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.complex64):
         x = torch.arange(24).reshape(4, 6).to(dtype)
         for source in (x, x.T, x[:, ::2], x[:0], x[1, 1]):
@@ -234,7 +235,6 @@ def a_data_loader_pins_its_batches(backend: Backend) -> None:
     called_by="torch/utils/data/_utils/pin_memory.py: _pin_memory_loop",
     without="DataLoader with workers fails in its pinning thread, or pins for another device",
     alone=True,
-    level="standard",
 )
 def a_data_loader_with_workers_pins_its_batches(backend: Backend) -> None:
     """With worker processes, the pinning thread gives pinned batches, and leaves the device that is

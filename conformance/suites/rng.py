@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import io
+import itertools
 import pickle
 from collections.abc import Callable, Iterator
 
@@ -235,7 +236,7 @@ def a_wrong_state_is_refused(backend: Backend) -> None:
     get, put = backend.need("get_rng_state"), backend.need("set_rng_state")
     with _numbers_are_kept(backend):
         before = get(backend.device)
-        for wrong in (torch.zeros(3, dtype=torch.uint8), torch.zeros(before.numel())):
+        for wrong in (torch.zeros(3, dtype=torch.uint8), torch.zeros(before.numel()), "state"):
             with refused(RuntimeError, TypeError, ValueError, what="a state that is none"):
                 put(wrong, backend.device)
             assert torch.equal(get(backend.device), before), "the state has changed"
@@ -287,9 +288,9 @@ def fork_rng_needs_no_arguments(backend: Backend) -> None:
 )
 def checkpointing_replays_dropout(backend: Backend) -> None:
     """Checkpointing recomputes the dropout of the forward pass: the gradient is of its mask."""
-    for reentrant in (False, True):
+    for device, reentrant in itertools.product(_devices(backend), (False, True)):
         with _numbers_are_kept(backend):
-            leaf = torch.ones(COUNT, device=_devices(backend)[0], requires_grad=True)
+            leaf = torch.ones(COUNT, device=device, requires_grad=True)
             out = torch.utils.checkpoint.checkpoint(
                 lambda x: torch.nn.functional.dropout(x, 0.5), leaf, use_reentrant=reentrant
             )
