@@ -9,6 +9,7 @@ from pathlib import Path
 from . import (
     bench,
     build,
+    conformance_page,
     console,
     contract_page,
     demo,
@@ -22,7 +23,6 @@ from . import (
     suites_page,
     system,
     test,
-    works_table,
 )
 from .architecture import page as architecture_page
 from .environment import Environment
@@ -79,6 +79,11 @@ def _parser() -> argparse.ArgumentParser:
         "docs",
         _docs,
         "write what is generated of docs/ and the type stubs of the scaffold, and build the site",
+    )
+    command(
+        "conformance-page",
+        _conformance_page,
+        "write docs/conformance_reports.md from the reports of ./dev test's parts conformance-*",
     )
     lints = command("lint", _lint, "check the format, ruff's rules, and changed sources with tidy")
     lints.add_argument("--all", action="store_true", help="clang-tidy over every source")
@@ -249,10 +254,14 @@ def _docs(arguments: argparse.Namespace) -> int:
     architecture_page.write(found, folder)
     runtime_table.write(folder)
     stubs.write(found, folder)
-    works_table.write()
     report = Report()
     report.part("documentation", lambda: documentation.build(found))
     return report.finish()
+
+
+def _conformance_page(arguments: argparse.Namespace) -> int:
+    console.title(conformance_page.write(_environment(arguments)))
+    return 0
 
 
 def _lint(arguments: argparse.Namespace) -> int:

@@ -25,11 +25,6 @@ class Run:
         """As it stands in the names of parts and of files."""
         return re.sub("[ ,]+", "-", self.name.lower())
 
-    @property
-    def heading(self) -> str:
-        """Of its column in the tables of what works."""
-        return self.name.removeprefix("host, ")
-
     def is_built(self, folder: Path) -> bool:
         return (folder / self.package).is_dir()
 

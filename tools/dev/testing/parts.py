@@ -18,8 +18,6 @@ from .. import (
     stubs,
     suites_page,
     valgrind,
-    works_record,
-    works_table,
 )
 from ..architecture import page as architecture_page
 from ..environment import DEFAULT_TORCH, Environment, provide_cuda
@@ -79,16 +77,8 @@ def _short_python(suite: Suite) -> Part:
 
 
 def _whole_python(suite: Suite) -> Part:
-    """The tables of what works are written from what these runs leave in build/log."""
     on = suite.name.removeprefix("python-")
-
-    def run(work: Work) -> str:
-        torch = work.environment.torch.partition("+")[0]
-        name = f"whole, {on}" if torch == DEFAULT_TORCH else f"whole, {on}, torch {torch}"
-        tested = f"junit_suite_name={works_record.commit()}"
-        return _on(suite, name, "-o", tested)(work)
-
-    return _long(f"whole-{on}", f"all Python tests, on {on}", run)
+    return _long(f"whole-{on}", f"all Python tests, on {on}", _on(suite, f"whole, {on}"))
 
 
 def _suite(suite: Suite) -> Part:
@@ -227,13 +217,6 @@ PARTS = (
     ),
     *map(_short_python, PYTHON_SUITES),
     *map(_whole_python, PYTHON_SUITES),
-    Part(
-        "works-table",
-        "the tables of what works name the tests that there are",
-        lambda it: works_table.check(),
-        on_dev=False,
-        one_core=True,
-    ),
     *map(_suite, OTHER_SUITES),
     *(_slow(suite) for suite in OTHER_SUITES if suite.marks),
     Part(

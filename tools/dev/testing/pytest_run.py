@@ -31,7 +31,7 @@ def run_pytest(
     if workers > 1 and environment.has("xdist"):
         command += ["-n", str(workers), "--dist", "worksteal"]
     log = f"pytest-{re.sub('[ ,]+', '-', name)}"
-    results = LOG / f"{log}.xml"  # works_table reads it
+    results = LOG / f"{log}.xml"
     results.unlink(missing_ok=True)
     command += [f"--junitxml={results}", *([tests] if isinstance(tests, str) else tests)]
     with console.step(f"pytest, {name}") as step:
