@@ -238,6 +238,42 @@ def test_what_a_killed_build_of_anothers_has_left_is_in_nobodys_way(root):
     assert text_in(cache.provide()) == "first" and left.is_dir()
 
 
+def test_what_nobody_has_asked_for_in_a_month_goes(root, monkeypatch):
+    made = []
+    for torch, days in (("3", 29), ("4", 31), ("5", 31)):
+        key = Key(f"1-torch-{torch}", "gcc")
+        monkeypatch.setattr(cache_key, "of_this_process", lambda flags, key=key: key)
+        folder = cache.provide()
+        made.append(folder.resolve().parent)
+        then = time.time() - days * 24 * 3600
+        os.utime(folder / cache.SEAL, (then, then))
+    cache.provide()  # who asks for the last one keeps it
+    monkeypatch.setattr(cache_key, "of_this_process", lambda flags: KEY)
+    cache.provide()
+    assert [folder.exists() for folder in made] == [True, False, True]
+    links = {path.name for path in root.iterdir() if path.is_symlink()}
+    assert links == {"1-torch-3-gcc", "1-torch-5-gcc", KEY.name}
+
+
+def test_links_of_others_stay_and_are_not_followed(root, tmp_path):
+    (tmp_path / "precious/made").mkdir(parents=True)
+    root.mkdir(mode=0o700)
+    links = {
+        "1-torch-3-gcc": "../precious/made",
+        "1-torch-4-gcc": "1-torch-3-gcc~other/made",
+        "1-torch-5-gcc~linked": "../precious",
+        "mine": "nowhere",
+    }
+    for name, target in links.items():
+        (root / name).symlink_to(target)
+    killed = root / "1-torch-6-gcc~killed"
+    killed.mkdir()
+    (killed / "out").symlink_to(tmp_path / "precious")
+    cache.provide()
+    assert {name for name in links if (root / name).is_symlink()} == set(links)
+    assert (tmp_path / "precious/made").is_dir() and not killed.exists()
+
+
 def test_what_others_keep_in_the_same_folder_stays(root):
     (root / "notes~").mkdir(parents=True)
     (root / "letter.txt~").write_text("mine")

@@ -80,9 +80,7 @@ def test_one_process_imports_torch_and_makes_the_contact(patient):
     assert program.endswith("torch_probe.py")  # it is not the command's own
 
 
-@pytest.mark.parametrize(
-    "wrong", ["--nothing", "--timeout=0", "--timeout=nan", "--timeout=soon", "--fix=all"]
-)
+@pytest.mark.parametrize("wrong", ["--nothing", "--timeout=0", "--timeout=nan", "--timeout=soon"])
 def test_a_wrong_option_is_wrong_usage(wrong):
     assert CliRunner().invoke(command.doctor, [wrong]).exit_code == 2
 

@@ -9,6 +9,9 @@ In it are
     <key>.lock      held while it is built
     build.log       of the last build that failed
 
+Each build removes what a killed one has left, and what nobody has asked for in a month: a build's
+seal has the time at which it was asked for.
+
 What is loaded runs as this user, so what others could have put there is refused (trust.py).
 """
 
@@ -19,6 +22,7 @@ import re
 import shutil
 import sysconfig
 import tempfile
+import time
 from pathlib import Path
 
 from . import building, cache_key, cache_lock, trust, variables
@@ -27,6 +31,7 @@ from .refused import Refused
 
 SEAL = "SHA256"  # of the module, and how long the archives are: whether that is what was built
 MARK = "~"  # in the name of a folder that a link leads to
+_UNUSED_AFTER = 30 * 24 * 3600  # seconds
 
 
 def provide(rebuild: bool = False, flags: str = "") -> Path:
@@ -41,8 +46,12 @@ def provide(rebuild: bool = False, flags: str = "") -> Path:
     """
     root, key = folder(), cache_key.of_this_process(flags)
     try:
-        if not rebuild and (found := _found(root, key)):
-            return found
+        if not rebuild and (there := found(root, key)):
+            with contextlib.suppress(
+                OSError
+            ):  # of another user's, who keeps it as long as he likes
+                os.utime(there / SEAL)
+            return there
         if key.compiler is None:
             building.cmake()  # which is said first
             raise Refused(
@@ -93,8 +102,8 @@ def folder() -> Path:
     )
 
 
-def _found(root: Path, key: Key) -> Path | None:
-    """What is whole. Without a compiler, the newest of any."""
+def found(root: Path, key: Key) -> Path | None:
+    """What is whole. Without a compiler, the newest of any. Raises as `is_whole`."""
     names = [key.name] if key.compiler else _names(root, f"{key.fixed}-")
     return next((root / name for name in names if is_whole(root / name)), None)
 
@@ -135,7 +144,7 @@ def _sealed(module: bytes, sizes: dict[str, int]) -> str:
 
 def _build(root: Path, name: str, flags: str) -> None:
     """Builds beside what is there, and puts a link in its place."""
-    _remove_leftovers(root, name)
+    _prune(root, name)
     # For this user alone, as all in it will be.
     scratch = Path(tempfile.mkdtemp(prefix=f"{name}{MARK}", dir=root))
     build, made, log = scratch / "build", scratch / "made", scratch / "build.log"
@@ -149,7 +158,7 @@ def _build(root: Path, name: str, flags: str) -> None:
         raise
     for done_with in (build, log, scratch / "before"):
         _remove(done_with)
-    _remove_leftovers(root, name)
+    _prune(root, name)
 
 
 def _link(name: Path, made: Path, scratch: Path) -> None:
@@ -161,18 +170,36 @@ def _link(name: Path, made: Path, scratch: Path) -> None:
     new.replace(name)
 
 
-def _remove_leftovers(root: Path, name: str) -> None:
-    """What no link leads to, and nobody is building: of a rebuild, or of a build that was killed.
+def _prune(root: Path, name: str) -> None:
+    """Removes builds that nobody has asked for in a month, and folders that no link leads to: of a
+    rebuild, of a build that was killed, or of a build that has just lost its link here.
 
     A process that has loaded a module keeps it in memory when its file is gone.
     """
-    for scratch in filter(is_scratch, sorted(root.iterdir())):
-        owner = scratch.name.partition(MARK)[0]
+    for entry in sorted(root.iterdir()):  # a link comes before its folder
+        owner = entry.name.partition(MARK)[0]
         mine = owner == name
+        if not is_scratch(entry) and (mine or not _is_link(entry)):
+            continue
         with contextlib.suppress(OSError):  # somebody builds it, or it is another user's
             with contextlib.nullcontext() if mine else cache_lock.hold(root, owner, wait=False):
-                if link_target(root / owner).parts[:1] != (scratch.name,):
-                    _remove(scratch)
+                if entry.is_symlink():
+                    if _is_unused(entry):
+                        entry.unlink()
+                elif link_target(root / owner).parts[:1] != (entry.name,):
+                    _remove(entry)
+
+
+def _is_link(path: Path) -> bool:
+    """Whether a build has made it: others may keep links in the same place."""
+    return str(link_target(path)).startswith(f"{path.name}{MARK}")
+
+
+def _is_unused(build: Path) -> bool:
+    try:
+        return time.time() - (build / SEAL).stat().st_mtime > _UNUSED_AFTER
+    except FileNotFoundError:  # it is not whole
+        return True
 
 
 def _remove(path: Path) -> None:

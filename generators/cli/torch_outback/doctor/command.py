@@ -21,12 +21,6 @@ class _Seconds(click.FloatRange):
 @click.command("doctor")
 @click.option("--json", "as_json", is_flag=True, help="Print a document of JSON, and nothing else.")
 @click.option(
-    "--fix",
-    "fixes",
-    is_flag=True,
-    help="Remove stale builds from the cache, and others' rights to write to it.",
-)
-@click.option(
     "--timeout",
     type=_Seconds(min=0, min_open=True, max=3600),
     default=30.0,
@@ -34,14 +28,14 @@ class _Seconds(click.FloatRange):
     help="Seconds for each import, which has a process of its own.",
 )
 @click.pass_context
-def doctor(context: click.Context, as_json: bool, fixes: bool, timeout: float) -> None:
+def doctor(context: click.Context, as_json: bool, timeout: float) -> None:
     """Say what is here of all that a backend needs, what is wrong with it, and what to do.
 
     Exits with 0 if nothing is wrong; with 1 if something is; with 2 for a wrong option.
     """
     from . import document, examination, rendering  # what only this command needs
 
-    found = examination.examine(timeout, fixes)
+    found = examination.examine(timeout)
     if as_json:
         click.echo(document.text(found))
     else:

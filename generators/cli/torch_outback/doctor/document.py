@@ -23,6 +23,5 @@ def text(examination: Examination) -> str:
         "seconds": round(examination.seconds, 3),
         "problems": examination.problems,
         "findings": [dataclasses.asdict(it) for it in examination.findings],
-        "fixed": examination.fixed,
     }
     return json.dumps(document, indent=2)

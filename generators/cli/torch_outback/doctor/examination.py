@@ -12,14 +12,12 @@ from . import backends, cache, contact, cuda, level_zero, python, pytorch, toolc
 from . import variables as set_variables
 from .child import Probe, Report
 from .finding import PROBLEM, Finding
-from .fixing import fix
 from .installed import Backend, Installed, look
 
 
 @dataclass(frozen=True)
 class Examination:
     findings: list[Finding]
-    fixed: list[str]
     seconds: float
 
     @property
@@ -27,7 +25,7 @@ class Examination:
         return sum(it.status == PROBLEM for it in self.findings)
 
 
-def examine(limit: float, fixes: bool) -> Examination:
+def examine(limit: float) -> Examination:
     """`limit` is in seconds, for each of the processes."""
     begun = time.monotonic()
     here = python.present_folder()
@@ -41,7 +39,6 @@ def examine(limit: float, fixes: bool) -> Examination:
         }
         # Torch's headers are read and a compiler is tried while the others import torch.
         key = cache.present_key()
-        fixed = fix(key) if fixes else []
         has_backend = bool(installed.backends)
         compiled = list(toolchain.findings(has_backend))
         cached = list(cache.findings(key, has_backend))
@@ -60,7 +57,7 @@ def examine(limit: float, fixes: bool) -> Examination:
         *_contacts(installed, contacts),
         *set_variables.findings(devices | {it.device for it in installed.backends}),
     ]
-    return Examination(found, fixed, time.monotonic() - begun)
+    return Examination(found, time.monotonic() - begun)
 
 
 def _probes(installed: Installed, limit: float) -> Iterator[tuple[str, Probe]]:

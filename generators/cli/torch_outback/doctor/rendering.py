@@ -28,9 +28,6 @@ def lines(examination: Examination) -> Iterator[str]:
                 section, bold=True
             )
         yield from _of(found, advised)
-    if examination.fixed:
-        yield "\n" + click.style("fixed", bold=True)
-        yield from (f"  {printable(text)}" for text in examination.fixed)
     yield ""
     yield _summary(examination)
 
