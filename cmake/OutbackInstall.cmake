@@ -29,4 +29,5 @@ install(FILES tests/runtime/OutbackRuntimeSuite.cmake DESTINATION "${OUTBACK_INS
 if(SKBUILD) # in the wheel it is the package torch_outback.conformance
   install(DIRECTORY conformance/ DESTINATION conformance PATTERN "__pycache__" EXCLUDE)
 endif()
+install(FILES docs/variables.md DESTINATION "${OUTBACK_INSTALL_DIR}/docs") # `outback doctor` reads its table
 install(FILES CMakeLists.txt LICENSE DESTINATION "${OUTBACK_INSTALL_DIR}")

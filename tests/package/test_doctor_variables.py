@@ -1,10 +1,8 @@
 """`outback doctor`: the variables that are set, and its table of all that Outback reads."""
 
 import os
-import re
 
 import pytest
-from test_variables_page import CONFORMANCE, CPP, NAMES, PAGE, sources
 from torch_outback import variables
 from torch_outback.doctor import known_variables as known
 from torch_outback.doctor import variables as of_variables
@@ -23,29 +21,18 @@ def found(*devices: str) -> dict[str, Finding]:
     return {it.name: it for it in of_variables.findings(devices)}
 
 
-def plain(text: str) -> str:
-    """Without the links and marks of Markdown."""
-    return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text).replace("`", "")
-
-
 def test_the_table_is_that_of_the_page():
-    rows = [line.strip("|").split("|") for line in PAGE.splitlines() if line.startswith("| `")]
-    page = {
-        name: (plain(kind).strip(), plain(meaning).strip())
-        for names, kind, meaning in rows
-        for name in re.findall("`([^`]+)`", names)
-    }
-    assert page == known.OURS
-
-
-def test_the_table_has_every_variable_that_a_source_reads():
-    read = {name for file in sources(*CPP, CONFORMANCE) for name in NAMES.findall(file.read_text())}
-    unknown = (
-        {name for name in read if name.startswith("OUTBACK_")}
-        - known.OURS.keys()
-        - known.THEIRS.keys()
+    assert known.OURS["OUTBACK_NVML"] == (
+        "a library",
+        "loads this one instead of the one that is found",
     )
-    assert not unknown, "generators/cli/torch_outback/doctor/known_variables.py lacks them"
+    assert known.OURS["OUTBACK_FALLBACK"][0] == "allow, warn or error"
+
+
+def test_each_kind_of_value_is_known():
+    """A list of faults or devices, and what is others', has other readers."""
+    others = {"a list of faults", "a list of devices", "anything", "CMake's", "the driver's"}
+    assert {kind for kind, _ in known.OURS.values()} == known._KINDS.keys() | others
 
 
 def test_without_any_it_says_so(bare):

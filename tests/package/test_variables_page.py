@@ -9,7 +9,7 @@ from conftest import ROOT
 CPP = ("backend_template", "registration", "generators", "tests/runtime/suite")
 # It checks backends that are not ours, whose variables it tells and sets.
 CONFORMANCE = "conformance"
-# It tells which ones are set, those that only others read too; its table of ours is the page's.
+# It tells which ones are set, those that only others read too.
 DOCTOR = ROOT / "generators/cli/torch_outback/doctor"
 READERS = {
     "backend_template/include/outback/detail/variables.hpp",

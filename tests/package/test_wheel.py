@@ -45,6 +45,7 @@ def test_the_doctor_is_in_it_as_a_whole(toolkit_wheel):
     with zipfile.ZipFile(toolkit_wheel) as wheel:
         there = set(wheel.namelist())
     assert {f"torch_outback/{file.relative_to(folder)}" for file in files} <= there
+    assert "torch_outback/share/outback/docs/variables.md" in there  # which it reads
 
 
 @pytest.fixture(scope="module")

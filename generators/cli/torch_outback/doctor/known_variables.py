@@ -1,7 +1,4 @@
-"""The variables that the doctor knows: the table of docs/variables.md, and some of others'.
-
-A test holds the first to that page, and the page to the sources.
-"""
+"""The variables that the doctor knows: the table of docs/variables.md, and some of others'."""
 
 from __future__ import annotations
 
@@ -12,123 +9,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-FLAG, NUMBER, SIZE = "a flag", "a number", "a size"
-LIBRARY, FOLDER, FILE = "a library", "a folder", "a file"
-TO_WRITE = "a file to write"
+from .. import toolkit
 
-_SUITE = "the runtime suite: "
-_HALF = "what the torch half is compiled with. For another value, the cache gets another torch half"
-_OF_DRIVER = (
-    "belong to the driver or its loader. Outback reads them too, in the same way, to know what the "
-    "driver will do (CUDA, Level Zero)"
-)
-_CACHES = (
-    "where the user's caches are. Outback does not refuse a path that is not absolute in these "
-    "two, but ignores it"
-)
-_PROGRAMS = f"{_SUITE}how many random programs it runs, and the first one's seed"
-_CHOSEN = "loads this one instead of the one that is found"
 
-# Names, what is accepted, what it does: as the page has it, without links and backticks.
-OURS: dict[str, tuple[str, str]] = {
-    "OUTBACK_VALIDATE": (FLAG, "checks each call of the runtime and what each call returns"),
-    "OUTBACK_TRACE": (TO_WRITE, "records each call; .json is a Chrome trace, all else text"),
-    "OUTBACK_FAULTS": ("a list of faults", "fails or delays the calls that it names"),
-    "<NAME>_VISIBLE_DEVICES": (
-        "a list of devices",
-        "only these devices are visible, numbered from 0 in the order of the list",
-    ),
-    "OUTBACK_FALLBACK": (
-        "allow, warn or error",
-        "sets the fallback mode that a process begins with",
-    ),
-    "OUTBACK_AUTOLOAD": (
-        FLAG,
-        "whether import torch loads the backend, also where torch.cuda has devices",
-    ),
-    "OUTBACK_AUTOLOAD_SAID": (
-        "anything",
-        "Outback sets it, so that the processes that this one starts do not repeat that import "
-        "torch did not load the backend",
-    ),
-    "OUTBACK_TRANSPORT": (
-        "gloo or nccl",
-        "what the groups of torch.distributed communicate through",
-    ),
-    "OUTBACK_REPORT_LEAKS": (FLAG, "lists on stderr what is still allocated when the process ends"),
-    "OUTBACK_FLOAT64": (
-        FLAG,
-        "whether the backend has float64 and complex128; 0: as if its vendor lacked both",
-    ),
-    "OUTBACK_SANITIZER": (FLAG, "looks for races between streams from the start"),
-    "OUTBACK_LAUNCH_BLOCKING": (
-        FLAG,
-        "each operator waits for the work that it enqueues, so that it reports work that fails "
-        "late itself; slow",
-    ),
-    "OUTBACK_OPERATORS": (
-        "a file to write",
-        "records the operators of the process; %p in it stands for the process's number",
-    ),
-    "OUTBACK_OPERATORS_STACK": (
-        FLAG,
-        "whether OUTBACK_OPERATORS also records the lines that operators are called from",
-    ),
-    "OUTBACK_HOST_DEVICES": (
-        "a number, 0 to 64",
-        "how many devices the host runtime has; this runtime uses the CPU's own memory and threads",
-    ),
-    "OUTBACK_HOST_MEMORY": (SIZE, "how much memory each of these devices has"),
-    "OUTBACK_HOST_ADDRESSABLE": (
-        FLAG,
-        "whether the host runtime says that the CPU can address that memory",
-    ),
-    "OUTBACK_HOST_PROTECTED": (FLAG, "whether that memory faults when the CPU touches it"),
-    "OUTBACK_HOST_ADVERSARIAL": (
-        NUMBER,
-        "a seed: the host runtime runs work as late as the contract allows",
-    ),
-    "OUTBACK_HOST_FAIL_WORK": (
-        NUMBER,
-        "counted from 1: the host runtime lets this piece of enqueued work fail late; 0: none",
-    ),
-    "OUTBACK_CUDART": (LIBRARY, _CHOSEN),
-    "OUTBACK_NVML": (LIBRARY, _CHOSEN),
-    "OUTBACK_ZE_LOADER": (LIBRARY, "loads this one instead of libze_loader.so.1"),
-    "OUTBACK_ZE_IN_ORDER": (
-        FLAG,
-        "0: the Level Zero runtime keeps the order of work by barriers",
-    ),
-    "OUTBACK_SUITE_PROGRAMS": (NUMBER, _PROGRAMS),
-    "OUTBACK_SUITE_SEED": (NUMBER, _PROGRAMS),
-    "OUTBACK_RUNTIME_SUITE": (
-        FILE,
-        "outback conformance: the program of the runtime suite that the project builds, which the "
-        "suite runtime then runs",
-    ),
-    "OUTBACK_SUITE_SIZE": (
-        "a size, 4096 bytes or more",
-        f"{_SUITE}the size of the copies in tests of large copies",
-    ),
-    "OUTBACK_SUITE_TIME_LIMIT": (
-        NUMBER,
-        f"{_SUITE}how many seconds a test may take; 0: no limit",
-    ),
-    "OUTBACK_CACHE_DIR": (FOLDER, "where Outback keeps the compiled torch half (the cache)"),
-    "XDG_CACHE_HOME": (FOLDER, _CACHES),
-    "HOME": (FOLDER, _CACHES),
-    "CXX": ("CMake's", _HALF),
-    "CXXFLAGS": ("CMake's", _HALF),
-    "LDFLAGS": ("CMake's", _HALF),
-    "CMAKE_TOOLCHAIN_FILE": ("CMake's", _HALF),
-    "CMAKE_BUILD_PARALLEL_LEVEL": (
-        "CMake's",
-        "how many compilers run at a time; not set: one for each processor",
-    ),
-    "CUDA_VISIBLE_DEVICES": ("the driver's", _OF_DRIVER),
-    "ZE_ENABLE_VALIDATION_LAYER": ("the driver's", _OF_DRIVER),
-    "ZES_ENABLE_SYSMAN": ("the driver's", _OF_DRIVER),
-}
+def _of_page() -> dict[str, tuple[str, str]]:
+    """Names, what is accepted, what it does: the rows of the page, without links and backticks."""
+    page = (toolkit.tree() / "docs/variables.md").read_text("utf-8")
+    rows = [line.strip("|").split("|") for line in page.splitlines() if line.startswith("| `")]
+    return {
+        name: (_plain(kind), _plain(meaning))
+        for names, kind, meaning in rows
+        for name in re.findall("`([^`]+)`", names)
+    }
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text).replace("`", "").strip()
+
+
+OURS = _of_page()
 
 # Of others, which change what a backend finds.
 THEIRS: dict[str, str] = {
@@ -190,12 +89,12 @@ def _size(value: str) -> int:
 
 
 _KINDS: dict[str, _Kind] = {
-    FLAG: _Kind("0 or 1", lambda it: it in ("0", "1")),
-    NUMBER: _Kind("a number", lambda it: bool(re.fullmatch("[0-9]{1,19}", it))),
+    "a flag": _Kind("0 or 1", lambda it: it in ("0", "1")),
+    "a number": _Kind("a number", lambda it: bool(re.fullmatch("[0-9]{1,19}", it))),
     "a number, 0 to 64": _Kind(
         "a number, 0 to 64", lambda it: bool(re.fullmatch("[0-9]{1,19}", it)) and int(it) <= 64
     ),
-    SIZE: _Kind("a number of bytes above 0, alone or with K, M or G", lambda it: _size(it) > 0),
+    "a size": _Kind("a number of bytes above 0, alone or with K, M or G", lambda it: _size(it) > 0),
     "a size, 4096 bytes or more": _Kind(
         "4096 bytes or more, alone or with K, M or G", lambda it: _size(it) >= 4096
     ),
@@ -203,10 +102,10 @@ _KINDS: dict[str, _Kind] = {
     "allow, warn or error": _Kind(
         "allow, warn or error", lambda it: it in ("allow", "warn", "error")
     ),
-    LIBRARY: _Kind("the absolute path of a file, or a name without /", _library),
-    FOLDER: _Kind("the absolute path of a folder", os.path.isabs),
-    FILE: _Kind("a file", os.path.isfile),
-    TO_WRITE: _Kind(
+    "a library": _Kind("the absolute path of a file, or a name without /", _library),
+    "a folder": _Kind("the absolute path of a folder", os.path.isabs),
+    "a file": _Kind("a file", os.path.isfile),
+    "a file to write": _Kind(
         "a file that can be written, and neither a symbolic link nor one with several hard links",
         _can_be_written,
     ),
