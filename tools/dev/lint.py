@@ -1,5 +1,4 @@
-"""./dev lint and ./dev format: clang-format, clang-tidy and ruff over what git would commit, and
-how many lines of code that is."""
+"""./dev lint and ./dev format: clang-format, clang-tidy and ruff over what git would commit."""
 
 import re
 import shutil
@@ -7,7 +6,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from . import build, code_lines, console, shell
+from . import build, console, shell
 from .environment import Environment
 from .paths import ROOT
 from .report import Report
@@ -39,15 +38,7 @@ def run(environment: Environment, everything: bool) -> int:
     report.part("format of C++", lambda: _clang_format(environment))
     report.part("Python", lambda: _ruff(environment))
     report.part("clang-tidy", lambda: _tidy(environment, everything))
-    report.part("code lines", _code_lines)
     return report.finish()
-
-
-def _code_lines() -> str:
-    """The sum, and what is in each folder that counts."""
-    lines = code_lines.by_folder(_files(("*.py", *(f"*{suffix}" for suffix in code_lines.CPP))))
-    each = ", ".join(f"{folder} {count:,}" for folder, count in lines.items())
-    return f"{sum(lines.values()):,}: {each}"
 
 
 def check_format(environment: Environment, only: list[str]) -> str:
