@@ -1,13 +1,9 @@
-// Decides which kernel serves an operator: the vendor's, one of Outback's own, or the CPU's. The
-// registrar never replaces a kernel, so what is registered first takes precedence.
-#include <ATen/native/BinaryOps.h>
-#include <ATen/native/TensorCompare.h>
-#include <ATen/native/UnaryOps.h>
+// Decides who serves an operator. The registrar never replaces a kernel: a vendor's, which is there
+// already, stays, and of two rows below the upper one wins.
 #include <c10/core/DispatchKey.h>
 
 #include <array>
 
-#include "backend_template/core/runtime/torch_version.h"
 #include "backend_template/ops/in_place/boxed_kernel.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
@@ -15,54 +11,63 @@
 namespace outback::ops {
 namespace {
 
-// True if a vendor's library has set the entry for PrivateUse1 of one of torch's dispatch stubs.
-template <auto& stub>
-bool has_entry() {
-  return stub.is_device_supported(c10::kPrivateUse1);
-}
-
-// Operators that torch composes for every device, though the composed form fails, checks less or
-// gives other results on a device that torch does not know. With an entry in the operator's stub it
-// works. It also does if a vendor has a kernel for the out= variant of `out`, the operator that
-// takes the stub's place in the composed form; null if that form has none.
-struct choosy_operator {
-  const char* name;
-  const char* overload;
-  bool (*has_entry)();
-  const char* out;
+enum class kernel_origin {
+  own,  // written for the device
+  lent  // another device type's, the CPU's or a twin's
 };
 
-// Until torch 2.12 ldexp calls its stub on every device. Since 2.13 a device without an entry gets
-// x * 2 ** y, whose second factor overflows where ldexp(x, y) does not.
-constexpr const char* in_place_of_ldexp = OUTBACK_TORCH_AT_LEAST(2, 13) ? "mul" : nullptr;
+struct provider_row {
+  kernel_origin whose;
+  void (*add)(registrar&);
+};
 
-constexpr std::array<choosy_operator, 5> choosy_operators{{
-    {"addr_", "", nullptr, "addr"},
-    {"conj_physical_", "", &has_entry<at::native::conj_physical_stub>, "conj_physical"},
-    {"ldexp", "Tensor", &has_entry<at::native::ldexp_stub>, in_place_of_ldexp},
-    {"ldexp", "out", &has_entry<at::native::ldexp_stub>, in_place_of_ldexp},
-    {"mode", "values", &has_entry<at::native::mode_stub>, nullptr},
-}};
+using enum kernel_origin;
 
-bool has_kernel_for_out(const choosy_operator& choosy) {
-  if (choosy.out == nullptr) return false;
-  const auto out = registrar::find(choosy.out, "out");
-  return out && out->hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1);
-}
+constexpr auto providers = std::to_array<provider_row>({
+    // Before all others: until then every out= kernel for this device is the vendor's.
+    {lent, &register_choosy_operators},  // addr_, conj_physical_, ldexp, mode
 
-bool works_composed(const choosy_operator& choosy) {
-  return (choosy.has_entry != nullptr && choosy.has_entry()) || has_kernel_for_out(choosy);
-}
+    // tensors/: makes, views and changes tensors, and computes nothing.
+    {own, &register_factories},   // empty, empty_strided, _efficientzerotensor
+    {own, &register_fields},      // views, record_stream, tensor.data = other, ...
+    {own, &register_resize},      // resize_, set_
+    {own, &register_lazy_clone},  // _lazy_clone
 
-// To be called before all others: until then every out= kernel for this device is the vendor's.
-void register_choosy(registrar& to) {
-  for (const choosy_operator& choosy : choosy_operators) {
-    const auto op = registrar::find(choosy.name, choosy.overload);
-    if (op && !works_composed(choosy)) {
-      to.add_boxed(*op, c10::DispatchKey::PrivateUse1, boxed_kernel(c10::DispatchKey::Dense));
-    }
-  }
-}
+    // own/: what is composed for the device, and what the CPU has no kernel for under that name.
+    {own, &register_copies},             // copy_, _copy_from, _copy_from_and_resize
+    {own, &register_fills},              // fill_, zero_
+    {own, &register_histogram},          // histc of integers
+    {own, &register_scalars},            // item()
+    {own, &register_sparse_copies},      // copy_ of sparse tensors between devices
+    {own, &register_sparse_indices},     // flatten_indices_stub
+    {own, &register_convolutions},       // the CPU's kernels of convolution_overrideable
+    {own, &register_sync_batch_norm},    // batch_norm_stats and its relatives
+    {own, &register_attention},          // the choice of scaled_dot_product_attention
+    {own, &register_dropout},            // native_dropout
+    {own, &register_masked_assignment},  // x[mask] = number
+    {own, &register_device_numbers},     // cpu_tensor.fill_(number of the device)
+    {own, &register_windows},            // kaiser_window
+
+    // recurrent/ and cudnn/: as the CPU does it, or as the twin does.
+    {own, &register_recurrent_cells},   // the fused cells of LSTM and GRU
+    {own, &register_recurrent_layers},  // LSTM, GRU and RNN over padded sequences
+    {own, &register_cudnn},             // grid_sampler, _batch_norm_impl_index
+
+    // on_pointers/: torch's CPU kernels on the device's tensors as they are, without an alias.
+    {lent, &register_choices},           // where, masked_fill_, gather, take, embedding, ...
+    {lent, &register_elementwise},       // add, mul, relu, sigmoid, ... and their derivatives
+    {lent, &register_fused_optimizers},  // _fused_adamw_ and its relatives
+    {lent, &register_images},            // padding, pooling, shuffles of pixels, losses
+    {lent, &register_joining},           // cat
+    {lent, &register_matrices},          // mm, bmm, addmm, addmv, dot, triu
+    {lent, &register_normalizations},    // softmax, layer and group norm
+    {lent, &register_reductions},        // sum, mean, max, all, cumsum, topk, trace, ...
+
+    // in_place/: kernels of the CPU's or of a twin's, on aliases.
+    {lent, &register_batch_norm},        // native_batch_norm
+    {lent, &register_common_operators},  // those that models call most often, unboxed
+    {lent, &register_boxed_kernels},     // all others
+});
 
 }  // namespace
 
@@ -71,42 +76,10 @@ void register_operators(operator_names excluded) {
   // reachable.
   static const auto& kept = *new operator_names(std::move(excluded));
   static auto& to = *new registrar(kept);
-  // The order matters in three places: register_choosy comes first (see there), the fast paths of
-  // on_pointers come before the unboxed kernels, and those before the boxed ones.
-  register_choosy(to);
-  to.set_own(true);
-  register_factories(to);
-  register_fields(to);
-  register_resize(to);
-  register_copies(to);
-  register_lazy_clone(to);
-  register_fills(to);
-  register_histogram(to);
-  register_scalars(to);
-  register_sparse_copies(to);
-  register_sparse_indices();
-  register_convolutions(to);
-  register_sync_batch_norm(to);
-  register_recurrent_cells(to);
-  register_recurrent_layers(to);
-  register_cudnn(to);
-  register_attention(to);
-  register_dropout(to);
-  register_masked_assignment(to);
-  register_device_numbers(to);
-  register_windows(to);
-  to.set_own(false);
-  register_batch_norm(to);
-  register_choices(to);
-  register_elementwise(to);
-  register_fused_optimizers(to);
-  register_images(to);
-  register_joining(to);
-  register_matrices(to);
-  register_normalizations(to);
-  register_reductions(to);
-  register_common_operators(to);
-  register_boxed_kernels(to);
+  for (const provider_row& row : providers) {
+    to.set_own(row.whose == own);
+    row.add(to);
+  }
   to.add_fallback(c10::DispatchKey::PrivateUse1, boxed_fallback(kept));
   register_autocast(to);
   register_recorder();

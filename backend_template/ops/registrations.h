@@ -1,6 +1,6 @@
-// Who serves an operator on this backend: a vendor's kernel, one of Outback's own (own/), a CPU
-// kernel in place (in_place/), or a CPU kernel over copies (copies/). The registration calls the
-// first function; register.cpp calls each of the others once.
+// Who serves an operator on this backend: a vendor's kernel, one of Outback's own, a CPU kernel in
+// place, or a CPU kernel over copies. The registration calls the first function; register.cpp calls
+// each of the others once.
 #pragma once
 
 #include "backend_template/ops/excluded_operators.h"
@@ -11,8 +11,8 @@ class registrar;
 
 /// Registers kernels for the operators of ATen under PrivateUse1 and its autocast, sparse,
 /// quantized and nested relatives, and a boxed fallback for all other operators, custom ones
-/// included. Operators that torch composes of others for every device are left to torch, with the
-/// exceptions that register.cpp names.
+/// included. Operators that torch composes of others for every device are left to torch, but for
+/// those of in_place/choosy_operators.cpp.
 ///
 /// An operator that has a kernel for the key already keeps it, whoever wrote it. An operator in
 /// `excluded` gets no kernel from here; if torch does not compose it of others either, a call of it
@@ -22,43 +22,47 @@ class registrar;
 /// Calls no slot. The kernels stay registered until the process ends.
 void register_operators(operator_names excluded);
 
-// own/: the operators that Outback implements itself: those that make, view, move and read the
-// device's memory, and those that the CPU has no kernel for under the same name.
-void register_factories(registrar& to);          // empty, empty_strided, _efficientzerotensor
-void register_fields(registrar& to);             // views, record_stream, tensor.data = other, ...
-void register_resize(registrar& to);             // resize_, set_
-void register_copies(registrar& to);             // copy_, _copy_from, _copy_from_and_resize
-void register_lazy_clone(registrar& to);         // _lazy_clone
-void register_fills(registrar& to);              // fill_, zero_
-void register_histogram(registrar& to);          // histc of integers
-void register_scalars(registrar& to);            // item()
-void register_sparse_copies(registrar& to);      // copy_ of sparse tensors between devices
-void register_sparse_indices();                  // flatten_indices_stub
-void register_batch_norm(registrar& to);         // native_batch_norm
-void register_convolutions(registrar& to);       // the CPU's kernels of convolution_overrideable
-void register_sync_batch_norm(registrar& to);    // batch_norm_stats and its relatives
-void register_recurrent_cells(registrar& to);    // the fused cells of LSTM and GRU
-void register_recurrent_layers(registrar& to);   // LSTM, GRU and RNN over padded sequences
-void register_cudnn(registrar& to);              // grid_sampler, cudnn_is_acceptable
-void register_attention(registrar& to);          // the choice of scaled_dot_product_attention
-void register_dropout(registrar& to);            // native_dropout
-void register_masked_assignment(registrar& to);  // x[mask] = number
-void register_device_numbers(registrar& to);     // cpu_tensor.fill_(number of the device)
-void register_windows(registrar& to);            // kaiser_window
+// Each adds the kernels of one file: register.cpp has the order, and what they serve.
 
-// on_pointers/: torch's CPU kernels that run on the device's tensors as they are, without
-// an alias.
-void register_choices(registrar& to);  // where, masked_fill_, gather, scatter, x[i], embedding, ...
-void register_elementwise(registrar& to);  // add, mul, relu, sigmoid, ... and their derivatives
-void register_fused_optimizers(registrar& to);  // _fused_adamw_ and its relatives
-void register_images(registrar& to);            // padding, pooling, shuffles of pixels, losses
-void register_joining(registrar& to);           // cat
-void register_matrices(registrar& to);          // mm, bmm, addmm, addmv, dot, triu
-void register_normalizations(registrar& to);    // softmax, layer and group norm
-void register_reductions(registrar& to);        // sum, mean, max, all, cumsum, topk, trace, ...
+// tensors/
+void register_factories(registrar& to);
+void register_fields(registrar& to);
+void register_lazy_clone(registrar& to);
+void register_resize(registrar& to);
 
-// in_place/: unboxed kernels for the operators that models call most often. Boxed kernels
-// (in_place/boxed_kernel.h) serve all other operators.
+// own/
+void register_attention(registrar& to);
+void register_convolutions(registrar& to);
+void register_copies(registrar& to);
+void register_device_numbers(registrar& to);
+void register_dropout(registrar& to);
+void register_fills(registrar& to);
+void register_histogram(registrar& to);
+void register_masked_assignment(registrar& to);
+void register_scalars(registrar& to);
+void register_sparse_copies(registrar& to);
+void register_sparse_indices(registrar& to);
+void register_sync_batch_norm(registrar& to);
+void register_windows(registrar& to);
+
+// recurrent/ and cudnn/
+void register_cudnn(registrar& to);
+void register_recurrent_cells(registrar& to);
+void register_recurrent_layers(registrar& to);
+
+// on_pointers/
+void register_choices(registrar& to);
+void register_elementwise(registrar& to);
+void register_fused_optimizers(registrar& to);
+void register_images(registrar& to);
+void register_joining(registrar& to);
+void register_matrices(registrar& to);
+void register_normalizations(registrar& to);
+void register_reductions(registrar& to);
+
+// in_place/; boxed_kernel.h has the kernels of all other operators.
+void register_batch_norm(registrar& to);
+void register_choosy_operators(registrar& to);
 void register_common_operators(registrar& to);
 
 /// Registers kernels for the dispatch key AutocastPrivateUse1, by torch's own lists of operators

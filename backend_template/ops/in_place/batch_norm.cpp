@@ -2,18 +2,13 @@
 // it writes its running statistics, which its schema does not say; in evaluation it only reads
 // them. So whether they are lent for writing depends on `training`.
 #include <ATen/core/Tensor.h>
-#include <ATen/native/Normalization.h>
-#include <ATen/ops/_batch_norm_impl_index_native.h>
-#include <ATen/ops/cudnn_batch_norm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/native_batch_norm_ops.h>
 
 #include <optional>
 #include <tuple>
 
-#include "backend_template/ops/in_place/alias.h"
 #include "backend_template/ops/in_place/kernel_call.h"
-#include "backend_template/ops/in_place/twin_target.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
 
@@ -22,10 +17,6 @@ namespace {
 
 using op = at::_ops::native_batch_norm;
 using optional_tensor = std::optional<at::Tensor>;
-
-at::Tensor value_of(const optional_tensor& tensor) {
-  return tensor.value_or(at::Tensor());
-}
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor> batch_norm(
     const at::Tensor& input, const optional_tensor& weight, const optional_tensor& bias,
@@ -66,42 +57,12 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> batch_norm_no_update(
   return {std::move(result), std::move(mean), std::move(invstd), std::move(reserve)};
 }
 
-// The operator that batch_norm is composed of. torch asks for CUDA's tensors to choose cuDNN, so
-// the twin is asked here. The number says who computes: 1 is cuDNN.
-std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, int64_t> batch_norm_impl_index(
-    const at::Tensor& input, const optional_tensor& weight, const optional_tensor& bias,
-    const optional_tensor& running_mean, const optional_tensor& running_var, bool training,
-    double momentum, double eps, bool cudnn_enabled) {
-  const auto is_for_cudnn = [&] {
-    const kernel_target& twin = target_of(input.get_device());
-    const auto there = [&twin](const optional_tensor& tensor) {
-      return make_shape_alias(twin, value_of(tensor));
-    };
-    return at::native::_select_batch_norm_backend(there(input), there(weight), there(bias),
-                                                  there(running_mean), there(running_var), training,
-                                                  eps) == at::native::BatchNormBackend::Cudnn;
-  };
-  if (!cudnn_enabled || !has_twin(input) || !is_for_cudnn()) {
-    return at::native::_batch_norm_impl_index(input, weight, bias, running_mean, running_var,
-                                              training, momentum, eps, cudnn_enabled);
-  }
-  auto [result, saved_mean, saved_var, reserve] =
-      at::cudnn_batch_norm(input.contiguous(input.suggest_memory_format()),
-                           value_of(weight).contiguous(), value_of(bias).contiguous(),
-                           value_of(running_mean), value_of(running_var), training, momentum, eps);
-  return {std::move(result), std::move(saved_mean), std::move(saved_var), std::move(reserve), 1};
-}
-
 }  // namespace
 
 void register_batch_norm(registrar& to) {
   to.add<&batch_norm>("native_batch_norm");
   to.add<&batch_norm_of_module>("_native_batch_norm_legit");
   to.add<&batch_norm_no_update>("_batch_norm_no_update");
-  if (twin_targets().empty()) return;
-  to.add<&batch_norm_impl_index>("_batch_norm_impl_index", "",
-                                 c10::DispatchKey::AutogradPrivateUse1);
-  to.add<&batch_norm_impl_index>("_batch_norm_impl_index");
 }
 
 }  // namespace outback::ops

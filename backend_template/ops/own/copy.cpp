@@ -6,9 +6,7 @@
 // through the CPU's copy kernel on both tensors. A twin copies all by itself.
 #include <ATen/ExpandUtils.h>
 #include <ATen/Parallel.h>
-#include <ATen/TensorIterator.h>
 #include <ATen/core/Tensor.h>
-#include <ATen/native/Copy.h>
 #include <ATen/ops/copy.h>
 #include <ATen/ops/resize.h>
 #include <c10/util/Exception.h>
@@ -208,17 +206,6 @@ at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor& dst) {
 }
 
 }  // namespace
-
-void copy_by_loop(const at::Tensor& dst, const at::Tensor& src) {
-  at::TensorIterator elements = at::TensorIteratorConfig()
-                                    .add_output(dst)
-                                    .add_const_input(src)
-                                    .resize_outputs(false)
-                                    .check_all_same_dtype(false)
-                                    .check_all_same_device(false)
-                                    .build();
-  if (elements.numel() != 0) at::native::copy_stub(c10::kCPU, elements, /*non_blocking=*/false);
-}
 
 void register_copies(registrar& to) {
   to.add<&copy_>("copy_");

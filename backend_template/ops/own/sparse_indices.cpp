@@ -23,7 +23,7 @@ at::Tensor flatten_indices(const at::Tensor& indices, at::IntArrayRef size) {
 
 }  // namespace
 
-void register_sparse_indices() {
+void register_sparse_indices(registrar& /*to*/) {
   fill_stub<at::native::flatten_indices_stub>(&flatten_indices);
 }
 
