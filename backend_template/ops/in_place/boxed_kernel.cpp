@@ -130,10 +130,7 @@ void run(const op_facts& facts, const c10::OperatorHandle& op, c10::DispatchKey 
   const size_t first = stack.size() - facts.arguments;
   for_each_bit(facts.handled, [&](size_t i) {
     const uint64_t bit = uint64_t{1} << i;
-    const access how = (facts.overwritten & bit) != 0 ? access::overwrite
-                       : (facts.written & bit) != 0   ? access::write
-                                                      : access::read;
-    lend_value(call, stack[first + i], how, facts.mixing_at(bit));
+    lend_value(call, stack[first + i], facts.access_at(bit), facts.mixing_at(bit));
   });
   call.begin(facts.judged_as);
   if (!facts.judged_as) call.note_for_report();

@@ -3,7 +3,6 @@
 #include <memory>
 #include <string_view>
 
-#include "backend_template/ops/in_place/op_facts.h"
 #include "backend_template/ops/registrar.h"
 
 namespace outback::ops {
@@ -13,7 +12,7 @@ namespace outback::ops {
 const named_operator::facts& named_operator::find() {
   const c10::OperatorHandle handle =
       registrar::find(text.name + std::string_view("aten::").size(), text.overload).value();
-  auto found = std::make_unique<const facts>(facts{handle, facts_of(handle).scalars_refused});
+  auto found = std::make_unique<const facts>(facts{facts_of(handle), handle});
   const facts* known = nullptr;
   if (known_.compare_exchange_strong(known, found.get(), std::memory_order_acq_rel)) {
     return *found.release();

@@ -5,25 +5,17 @@
 #include <c10/macros/Macros.h>
 
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
 
 #include "backend_template/ops/copies/policy.h"
-#include "backend_template/ops/in_place/kernel_call.h"
+#include "backend_template/ops/in_place/op_facts.h"
 
 namespace outback::ops {
 
 /// Lives as long as the process. What it knows, it finds out at the first call. Thread-safe.
 class named_operator {
  public:
-  struct facts {
+  struct facts : op_facts {
     c10::OperatorHandle handle;
-    uint64_t scalars_refused;  // op_facts::scalars_refused
-
-    /// Which tensors may stand at argument `i`.
-    mixing mixing_at(size_t i) const noexcept {
-      return C10_LIKELY((scalars_refused >> i & 1) == 0) ? mixing::refused : mixing::no_scalars;
-    }
   };
 
   /// By the operator's full name, such as "aten::add", and its overload's.

@@ -1,6 +1,6 @@
 // What a boxed kernel has to know of an operator's schema, worked out once: which arguments to
-// lend, which of them the kernel writes, and what becomes of the results. The exceptions that
-// schemas do not tell are tables in op_facts.cpp.
+// lend, which of them the kernel writes, and what becomes of the results. operator_table.h has what
+// schemas do not tell.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -30,6 +30,12 @@ struct op_facts {
   bool tells_host = false;          // the host gets a value, or a shape, from the tensors' contents
   bool asks_requires_grad = false;  // the CPU kernel reads requires_grad of its arguments
   bool on_cpu_alone = false;        // is_composed_on_pointers
+
+  /// What the operator does to the tensors at the argument of `bit`.
+  access access_at(uint64_t bit) const noexcept {
+    if (C10_LIKELY((written & bit) == 0)) return access::read;
+    return (overwritten & bit) != 0 ? access::overwrite : access::write;
+  }
 
   /// Which tensors may stand at the argument of `bit`.
   mixing mixing_at(uint64_t bit) const noexcept {

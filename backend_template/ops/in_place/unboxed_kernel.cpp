@@ -28,11 +28,11 @@ C10_NOINLINE lent_argument<list_with_gaps>::~lent_argument() = default;
 
 C10_NOINLINE void lent_argument<list_with_gaps>::lend(kernel_call& call,
                                                       const list_with_gaps& argument, access how,
-                                                      mixing /*allowed*/) {
+                                                      mixing allowed) {
   lent_.reserve(argument.size());
   for (const at::OptionalTensorRef each : at::IOptTensorListRef(argument)) {
     std::optional<at::Tensor> lent;
-    if (each.has_value()) lent = call.lend(*each, how, mixing::cpu_tensors);
+    if (each.has_value()) lent = call.lend(*each, how, allowed);
     lent_.push_back(std::move(lent));
   }
 }

@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -21,15 +20,6 @@
 #include "backend_template/ops/in_place/named_operator.h"
 
 namespace outback::ops {
-
-/// Returns how `Operator` (a struct of at::_ops) treats the tensor that it writes, if there is one:
-/// an out= argument and the argument of fill_ are overwritten, all others may be read as well.
-template <class Operator>
-constexpr access write_of() {
-  const bool is_result = std::string_view(Operator::overload_name).ends_with("out");
-  const bool is_fill = std::string_view(Operator::name) == "aten::fill_";
-  return is_result || is_fill ? access::overwrite : access::write;
-}
 
 template <class Argument>
 concept one_tensor =
@@ -79,8 +69,7 @@ struct lent_argument<at::ITensorListRef> {
   c10::SmallVector<at::Tensor, 8> lent_;
 };
 
-/// A list with gaps: the indices of index_put, a tensor for each dimension or none. They may be on
-/// the CPU (op_facts::cpu_allowed), whatever the others are.
+/// A list with gaps: the indices of index_put, a tensor for each dimension or none.
 template <>
 struct lent_argument<c10::List<std::optional<at::Tensor>>> {
   using list = c10::List<std::optional<at::Tensor>>;
@@ -96,10 +85,6 @@ struct lent_argument<c10::List<std::optional<at::Tensor>>> {
  private:
   list lent_;
 };
-
-/// A tensor that is not const is written, with access `write`.
-template <access write, class Argument>
-inline constexpr access access_of = std::is_same_v<Argument, at::Tensor&> ? write : access::read;
 
 /// `Operator`, a struct of at::_ops, for the calls below.
 template <class Operator>
@@ -133,12 +118,12 @@ at::Tensor& written_argument(Arguments&&... arguments) {
   return *written;
 }
 
-/// A call of any operator with this C++ signature that treats what it writes as `write` says.
-template <access write, class Signature>
+/// A call of any operator with this C++ signature.
+template <class Signature>
 struct unboxed_call;
 
-template <access write, class Result, class... Arguments>
-struct unboxed_call<write, Result(Arguments...)> {
+template <class Result, class... Arguments>
+struct unboxed_call<Result(Arguments...)> {
   /// at::_ops::...::redispatch
   using dispatcher_call = Result (*)(c10::DispatchKeySet, Arguments...);
 
@@ -158,7 +143,9 @@ struct unboxed_call<write, Result(Arguments...)> {
     std::tuple<lent_argument<std::remove_cvref_t<Arguments>>...> lent;
     // From left to right: the first device is the one that a message about several devices names
     // first.
-    (std::get<i>(lent).lend(call, arguments, access_of<write, Arguments>, known.mixing_at(i)), ...);
+    (std::get<i>(lent).lend(call, arguments, known.access_at(uint64_t{1} << i),
+                            known.mixing_at(uint64_t{1} << i)),
+     ...);
     call.begin(op.text);
     const auto run_there = [&]() -> decltype(auto) {
       return redispatch(call.target().keys, std::get<i>(lent).get(arguments)...);
@@ -174,9 +161,9 @@ struct unboxed_call<write, Result(Arguments...)> {
 };
 
 /// `unboxed_kernel<at::_ops::add_Tensor>::run` is a kernel for aten::add.Tensor on this device. For
-/// operators that return new tensors, or by reference the one tensor that they write, and whose
-/// schema names everything they write. No argument may be a Device or a Generator, which are not
-/// replaced here. Throws what kernel_call and the target's kernel throw.
+/// operators that return new tensors, or by reference the one tensor that they write. No argument
+/// may be a Device or a Generator, which are not replaced here. Throws what kernel_call and the
+/// target's kernel throw.
 template <class Operator, class Signature = typename Operator::schema>
 struct unboxed_kernel;
 
@@ -184,8 +171,8 @@ template <class Operator, class Result, class... Arguments>
 struct unboxed_kernel<Operator, Result(Arguments...)> {
   // Little of it is made for each operator: some 350 of them have some 130 signatures.
   static Result run(Arguments... arguments) {
-    return unboxed_call<write_of<Operator>(), Result(Arguments...)>::run(
-        operator_of<Operator>, &Operator::redispatch, std::forward<Arguments>(arguments)...);
+    return unboxed_call<Result(Arguments...)>::run(operator_of<Operator>, &Operator::redispatch,
+                                                   std::forward<Arguments>(arguments)...);
   }
 };
 

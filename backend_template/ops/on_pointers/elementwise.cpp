@@ -83,7 +83,8 @@ C10_NOINLINE bool fits(const at::Tensor& first, const at::Tensor& tensor) {
 
 C10_NOINLINE bool fits_at(named_operator& op, size_t i, const at::Tensor& first,
                           const at::Tensor& tensor) {
-  return fits(first, tensor) && !(tensor.is_cpu() && op.known().mixing_at(i) == mixing::no_scalars);
+  return fits(first, tensor) &&
+         !(tensor.is_cpu() && op.known().mixing_at(uint64_t{1} << i) == mixing::no_scalars);
 }
 
 C10_NOINLINE c10::MaybeOwned<at::Tensor> adapted(const at::Tensor& first, const at::Tensor& other) {

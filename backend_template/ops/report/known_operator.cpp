@@ -1,15 +1,14 @@
 #include "backend_template/ops/report/known_operator.h"
 
 #include <algorithm>
-#include <array>
 #include <mutex>
-#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "backend_template/ops/in_place/cpu_target.h"
+#include "backend_template/ops/operator_table.h"
 
 namespace outback::ops {
 namespace {
@@ -36,33 +35,6 @@ bool returns_view(const c10::FunctionSchema& schema) {
          std::all_of(schema.returns().begin(), schema.returns().end(), is_view);
 }
 
-// What schemas do not say of arguments: the one that is written without being read, and the one of
-// which parts are read.
-struct known_argument {
-  std::string_view name;
-  int argument;
-};
-constexpr std::array overwritten{
-    known_argument{"aten::fill_", 0},          known_argument{"aten::zero_", 0},
-    known_argument{"aten::copy_", 0},          known_argument{"aten::normal_", 0},
-    known_argument{"aten::uniform_", 0},       known_argument{"aten::random_", 0},
-    known_argument{"aten::exponential_", 0},   known_argument{"aten::geometric_", 0},
-    known_argument{"aten::log_normal_", 0},    known_argument{"aten::cauchy_", 0},
-    known_argument{"aten::bernoulli_", 0},     known_argument{"aten::_copy_from", 1},
-    known_argument{"aten::_foreach_zero_", 0}, known_argument{"aten::_foreach_copy_", 0}};
-constexpr std::array gathered{
-    known_argument{"aten::embedding", 0},     known_argument{"aten::index_select", 0},
-    known_argument{"aten::gather", 0},        known_argument{"aten::index", 0},
-    known_argument{"aten::_unsafe_index", 0}, known_argument{"aten::take", 0},
-    known_argument{"aten::slice_copy", 0},    known_argument{"aten::select_copy", 0}};
-
-template <size_t N>
-int argument_in(const std::array<known_argument, N>& all, std::string_view name) {
-  const auto is_it = [name](const known_argument& each) { return each.name == name; };
-  const auto found = std::find_if(all.begin(), all.end(), is_it);
-  return found == all.end() ? -1 : found->argument;
-}
-
 void learn(known_operator& known, const c10::OperatorHandle& op) {
   const c10::FunctionSchema& schema = op.schema();
   known.name = schema.name();
@@ -71,9 +43,9 @@ void learn(known_operator& known, const c10::OperatorHandle& op) {
   for (size_t i = 0; i < std::min<size_t>(arguments.size(), 64); ++i) {
     if (arguments[i].is_out()) known.outputs |= uint64_t{1} << i;
   }
-  const int written = argument_in(overwritten, known.name);
-  if (written >= 0) known.outputs |= uint64_t{1} << written;
-  known.gathered = argument_in(gathered, known.name);
+  const operator_row& row = row_of(known.name);
+  if (row.overwritten >= 0) known.outputs |= uint64_t{1} << row.overwritten;
+  known.gathered = row.gathered;
   known.is_view = returns_view(schema);
 }
 

@@ -77,9 +77,9 @@ _OPS = (
         name="updated_statistics_lose_the_variance",
         breaks="On memory that the CPU cannot address, torch.batch_norm_update_stats updates "
         "running_mean and leaves running_var as it was.",
-        file="backend_template/ops/in_place/op_facts.cpp",
-        old='{"aten::batch_norm_update_stats", "running_var"},',
-        new='{"aten::batch_norm_update_stats", "running_mean"},',
+        file="backend_template/ops/operator_table.cpp",
+        old='"aten::batch_norm_update_stats", .also_written = {"running_mean", "running_var"}',
+        new='"aten::batch_norm_update_stats", .also_written = {"running_mean"}',
         found_by="tests/python/ops/test_results.py::"
         "test_running_statistics_are_written_in_every_way",
         on="host-memory-apart",
