@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "backend_template/distributed/checks.h"
-#include "backend_template/distributed/joint_work.h"
-#include "backend_template/distributed/pieces.h"
+#include "backend_template/distributed/gloo/joint_work.h"
+#include "backend_template/distributed/gloo/pieces.h"
 #include "backend_template/distributed/process_group.h"
 
 namespace outback::distributed {

@@ -13,8 +13,8 @@
 
 #include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/runtime/runtime.h"
-#include "backend_template/distributed/idle_threads.h"
-#include "backend_template/distributed/joint_work.h"
+#include "backend_template/distributed/gloo/idle_threads.h"
+#include "backend_template/distributed/gloo/joint_work.h"
 
 namespace outback::distributed {
 

@@ -1,7 +1,7 @@
 // The process group of the device: a c10d::Backend over another one that Python made and that takes
 // the CPU's tensors, Gloo's. We write no transport: the group lends it the device's tensors
-// (loans.h), in the order of the calls (issuer.h), and makes the device wait for the results
-// (work.h).
+// (gloo/loans.h), in the order of the calls (issuer.h), and makes the device wait for the results
+// (gloo/work.h).
 #pragma once
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "backend_template/core/runtime/torch_version.h"
-#include "backend_template/distributed/issuer.h"
-#include "backend_template/distributed/lanes.h"
-#include "backend_template/distributed/work.h"
+#include "backend_template/distributed/gloo/issuer.h"
+#include "backend_template/distributed/gloo/lanes.h"
+#include "backend_template/distributed/gloo/work.h"
 
 namespace outback::distributed {
 

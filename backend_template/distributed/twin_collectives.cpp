@@ -3,9 +3,9 @@
 
 #include <utility>
 
-#include "backend_template/distributed/twin_checks.h"
+#include "backend_template/distributed/nccl/checks.h"
+#include "backend_template/distributed/nccl/loans.h"
 #include "backend_template/distributed/twin_group.h"
-#include "backend_template/distributed/twin_loans.h"
 
 namespace outback::distributed {
 namespace {

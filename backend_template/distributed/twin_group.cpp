@@ -10,8 +10,8 @@
 #include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/twin/twin.h"
-#include "backend_template/distributed/twin_checks.h"
-#include "backend_template/distributed/twin_work.h"
+#include "backend_template/distributed/nccl/checks.h"
+#include "backend_template/distributed/nccl/work.h"
 
 namespace outback::distributed {
 namespace {

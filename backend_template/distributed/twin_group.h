@@ -1,6 +1,6 @@
 // The process group of a device whose memory is a twin's (core/twin/twin.h), CUDA's: a
 // c10d::Backend over NCCL's, which Python made. It lends NCCL the device's tensors as CUDA's
-// (twin_loans.h). All else is NCCL's: the order of the operations, its stream, the watchdog,
+// (nccl/loans.h). All else is NCCL's: the order of the operations, its stream, the watchdog,
 // timeouts, the end.
 #pragma once
 
@@ -24,7 +24,7 @@ using twin_options_maker = c10::intrusive_ptr<c10d::Backend::Options> (*)(
 /// Thread-safe as NCCL's is.
 ///
 /// All operations throw c10::ValueError (ValueError) for what is refused before anything is sent
-/// (twin_checks.h), c10::NotImplementedError for what NCCL does not have, and c10::DistBackendError
+/// (nccl/checks.h), c10::NotImplementedError for what NCCL does not have, and c10::DistBackendError
 /// for what NCCL reports.
 class twin_group final : public c10d::Backend {
  public:

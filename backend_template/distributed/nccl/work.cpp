@@ -1,4 +1,4 @@
-#include "backend_template/distributed/twin_work.h"
+#include "backend_template/distributed/nccl/work.h"
 
 #include <c10/util/Exception.h>
 

@@ -16,7 +16,7 @@
 #include "backend_template/core/runtime/format.h"
 #include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/distributed/checks.h"
-#include "backend_template/distributed/pending_work.h"
+#include "backend_template/distributed/gloo/pending_work.h"
 #include "backend_template/distributed/process_group.h"
 #include "backend_template/distributed/registrations.h"
 

@@ -1,4 +1,4 @@
-#include "backend_template/distributed/idle_threads.h"
+#include "backend_template/distributed/gloo/idle_threads.h"
 
 #include <c10/util/thread_name.h>
 

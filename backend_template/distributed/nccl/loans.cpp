@@ -1,11 +1,11 @@
-#include "backend_template/distributed/twin_loans.h"
+#include "backend_template/distributed/nccl/loans.h"
 
 #include <c10/core/InferenceMode.h>
 
 #include <utility>
 
 #include "backend_template/core/devices/device.h"
-#include "backend_template/distributed/twin_checks.h"
+#include "backend_template/distributed/nccl/checks.h"
 #include "backend_template/ops/in_place/alias.h"
 #include "backend_template/ops/in_place/twin_target.h"
 

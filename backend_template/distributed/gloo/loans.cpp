@@ -1,4 +1,4 @@
-#include "backend_template/distributed/loans.h"
+#include "backend_template/distributed/gloo/loans.h"
 
 #include <ATen/core/CachingHostAllocator.h>
 #include <c10/core/InferenceMode.h>

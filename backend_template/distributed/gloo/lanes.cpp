@@ -1,4 +1,4 @@
-#include "backend_template/distributed/lanes.h"
+#include "backend_template/distributed/gloo/lanes.h"
 
 #include <algorithm>
 

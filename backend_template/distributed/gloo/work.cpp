@@ -1,4 +1,4 @@
-#include "backend_template/distributed/work.h"
+#include "backend_template/distributed/gloo/work.h"
 
 #include <ATen/core/ATen_fwd.h>
 #include <ATen/core/LegacyTypeDispatch.h>
@@ -14,7 +14,7 @@
 #include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/distributed/future_value.h"
-#include "backend_template/distributed/idle_threads.h"
+#include "backend_template/distributed/gloo/idle_threads.h"
 
 namespace outback::distributed {
 namespace {

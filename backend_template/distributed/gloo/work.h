@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "backend_template/core/timeline/timeline.h"
-#include "backend_template/distributed/loans.h"
+#include "backend_template/distributed/gloo/loans.h"
+#include "backend_template/distributed/gloo/pending_work.h"
 #include "backend_template/distributed/operation.h"
-#include "backend_template/distributed/pending_work.h"
 
 namespace outback::distributed {
 

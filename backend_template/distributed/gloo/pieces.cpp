@@ -1,4 +1,4 @@
-#include "backend_template/distributed/pieces.h"
+#include "backend_template/distributed/gloo/pieces.h"
 
 #include <ATen/core/LegacyTypeDispatch.h>
 

@@ -1,4 +1,4 @@
-#include "backend_template/distributed/twin_checks.h"
+#include "backend_template/distributed/nccl/checks.h"
 
 #include <c10/util/Exception.h>
 

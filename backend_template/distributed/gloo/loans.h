@@ -12,7 +12,7 @@
 
 #include "backend_template/core/races/race_finder.h"
 #include "backend_template/core/streams/event.h"
-#include "backend_template/distributed/lanes.h"
+#include "backend_template/distributed/gloo/lanes.h"
 
 namespace outback::distributed {
 

@@ -1,4 +1,4 @@
-#include "backend_template/distributed/issuer.h"
+#include "backend_template/distributed/gloo/issuer.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "backend_template/core/runtime/interpreter_lock.h"
-#include "backend_template/distributed/idle_threads.h"
+#include "backend_template/distributed/gloo/idle_threads.h"
 
 namespace outback::distributed {
 

@@ -1,4 +1,4 @@
-#include "backend_template/distributed/joint_work.h"
+#include "backend_template/distributed/gloo/joint_work.h"
 
 #include <ATen/core/ivalue.h>
 #include <c10/util/Exception.h>
@@ -7,7 +7,7 @@
 #include <chrono>
 
 #include "backend_template/core/runtime/runtime.h"
-#include "backend_template/distributed/lanes.h"
+#include "backend_template/distributed/gloo/lanes.h"
 
 namespace outback::distributed {
 
