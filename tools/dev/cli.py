@@ -260,7 +260,7 @@ def _docs(arguments: argparse.Namespace) -> int:
 
 
 def _conformance_page(arguments: argparse.Namespace) -> int:
-    console.title(conformance_page.write(_environment(arguments)))
+    console.title(conformance_page.write(_environment(arguments)).rstrip())
     return 0
 
 
