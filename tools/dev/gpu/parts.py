@@ -24,7 +24,7 @@ _BENCH = "bench/bench_cuda"
 # What the build leaves, and its target in CMake.
 _BUILT = {_SUITE: "cuda_device_suite", _MODULE: "torch_acme_cuda", _BENCH: "bench_cuda"}
 # Other backends, which single tests ask for.
-_BACKENDS = ("torch_acme_null", "torch_acme_plain", "torch_acme_protected")
+_BACKENDS = ("torch_acme_null", "torch_acme_protected")
 _BACKENDS += ("outback_probe", "outback_refusing")
 
 
