@@ -13,6 +13,7 @@
 #include "backend_template/core/timeline/timeline.h"
 #include "outback/backend.h"
 #include "outback/layers.hpp"
+#include "outback/slot_list.hpp"
 #include "outback/table_check.hpp"
 
 extern "C" const outback_runtime* outback_test_c_runtime(void);
@@ -27,7 +28,12 @@ class OlderMinorTest : public ::testing::Test {
     const outback_runtime* table = outback_test_c_runtime();
     ASSERT_EQ(table->abi_minor, OUTBACK_TEST_MINOR);
     ASSERT_LT(table->abi_minor, OUTBACK_ABI_MINOR);
-    ASSERT_LT(table->struct_size, sizeof(outback_runtime));
+    std::size_t size = 0;
+#define OUTBACK_X(group, introduced, needs, since) \
+  if (since <= OUTBACK_TEST_MINOR) size = offsetof(outback_runtime, group) + sizeof(void*);
+    OUTBACK_GROUPS(OUTBACK_X)
+#undef OUTBACK_X
+    ASSERT_EQ(table->struct_size, size);
     ASSERT_EQ(table_problem(table), "");
     register_backend({.name = "acme", .runtime = layers::validate(table)});
   }
@@ -44,7 +50,12 @@ TEST_F(OlderMinorTest, AProgramComputes) {
 TEST_F(OlderMinorTest, ItsGroupsAreThereAndNoNewerOne) {
   EXPECT_NE(core::runtime().telemetry, nullptr);
   EXPECT_EQ(core::runtime().activity == nullptr, OUTBACK_TEST_MINOR < 1);
-  EXPECT_EQ(core::runtime().ranges, nullptr);
+#define OUTBACK_X(group, introduced, needs, since)       \
+  if (since > OUTBACK_TEST_MINOR) {                      \
+    EXPECT_EQ(core::runtime().group, nullptr) << #group; \
+  }
+  OUTBACK_GROUPS(OUTBACK_X)
+#undef OUTBACK_X
   EXPECT_GE(core::read_telemetry(0, OUTBACK_METRIC_MEMORY_USED), 0);
   core::event event;
   event.record(core::default_stream(0));

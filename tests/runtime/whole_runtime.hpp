@@ -29,12 +29,32 @@
 
 namespace outback {
 
-/// May be called from any thread; the work of two threads runs in the order in which they come.
-class whole_runtime {
+/// What a member of a class returns that does nothing.
+template <class Result>
+Result nothing() {
+  return Result();
+}
+
+/// What whole_runtime does not do itself: each member of the list of slots, which does nothing.
+class every_member {
  public:
   /// Called first by every member, before it looks at anything. What it throws is the answer.
   std::function<void()> on_call = [] {};
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#define OUTBACK_X(group, slot, member, result, parameters, ...) \
+  result member parameters { return on_call(), nothing<result>(); }
+#define OUTBACK_OF_GROUP(group, ...) OUTBACK_SLOTS_OF_##group(OUTBACK_X)
+  OUTBACK_GROUPS(OUTBACK_OF_GROUP)
+#undef OUTBACK_OF_GROUP
+#undef OUTBACK_X
+#pragma GCC diagnostic pop
+};
+
+/// May be called from any thread; the work of two threads runs in the order in which they come.
+class whole_runtime : public every_member {
+ public:
   explicit whole_runtime(int32_t devices = 2) : streams_of_(std::size_t(devices)) {
     for (int32_t d = 0; d < devices; ++d) streams_of_[std::size_t(d)].device = d;
     const std::lock_guard lock(processes().mutex);

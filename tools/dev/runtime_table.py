@@ -37,22 +37,14 @@ RUNTIMES = (
     Runtime("null", "tests/runtime/null_suite", "the CPU's own memory"),
 )
 
-# The suite's tests of a group, and the group's name in the contract.
-_GROUPS = {
-    "StreamTest": "streams",
-    "EventTest": "events",
-    "HostMemoryTest": "host_memory",
-    "DeviceStateTest": "device_state",
-    "HostRegistrationTest": "host_registration",
-    "PeerTest": "peer",
-    "NativeTest": "native",
-    "CallbackTest": "callbacks",
-    "IpcTest": "ipc",
-    "GraphTest": "graphs",
-    "TelemetryTest": "telemetry",
-    "ActivityTest": "activity",
-    "RangesTest": "ranges",
-}
+_LIST = ROOT / "backend_template/include/outback/slot_list.hpp"
+
+
+def _groups() -> dict[str, str]:
+    """The suite's tests of each group, and the group: StreamTest tests streams, HostMemoryTest
+    host_memory."""
+    names = re.findall(r"^  X\((\w+), \d+, \w+, \d+\)", _LIST.read_text("utf-8"), re.MULTILINE)
+    return {name.title().replace("_", "").removesuffix("s") + "Test": name for name in names}
 
 
 @dataclass
@@ -96,7 +88,7 @@ def table(folder: Path) -> str:
     columns = [_column(folder, runtime) for runtime in RUNTIMES]
     rows = [["", *(runtime.name for runtime in RUNTIMES)]]
     rows += [["---"] * len(rows[0])]
-    rows += [[f"`{group}`", *(column[group] for column in columns)] for group in _GROUPS.values()]
+    rows += [[f"`{group}`", *(column[group] for column in columns)] for group in _groups().values()]
     rows += [["tested on", *(runtime.tested_on for runtime in RUNTIMES)]]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
@@ -108,13 +100,13 @@ def _with_table(text: str, table: str) -> str:
 
 
 def _column(folder: Path, runtime: Runtime) -> dict[str, str]:
-    command = [folder / runtime.suite, f"--gtest_filter={':'.join(f'{s}.*' for s in _GROUPS)}"]
+    command = [folder / runtime.suite, f"--gtest_filter={':'.join(f'{s}.*' for s in _groups())}"]
     command.append("--list-unsupported")
     if runtime.expectations:
         command.append(f"--expectations={ROOT / runtime.expectations}")
     with console.step(f"groups of {runtime.name}"):
         done = shell.run(f"groups-{runtime.name}", command, check=False)
-    found = {suite: Found() for suite in _GROUPS}
+    found = {suite: Found() for suite in _groups()}
     for suite in re.findall(r"^\[       OK \] (\w+)\.", done.stdout, re.MULTILINE):
         found[suite].passed += 1
     for suite in re.findall(r"^\[  FAILED  \] (\w+)\.\S+ \(", done.stdout, re.MULTILINE):
@@ -126,7 +118,8 @@ def _column(folder: Path, runtime: Runtime) -> dict[str, str]:
         raise shell.failure(f"groups-{runtime.name}", done)
     reasons = _reasons(runtime)
     return {
-        group: found[suite].cell(group, reasons.get(suite, "")) for suite, group in _GROUPS.items()
+        group: found[suite].cell(group, reasons.get(suite, ""))
+        for suite, group in _groups().items()
     }
 
 

@@ -153,23 +153,24 @@
   X(ranges, pop, range_pop, void, ())                                   \
   X(ranges, mark, range_mark, void, (const char* name), needed("name"))
 
-// X(group, introduced, needs): every group, in the order of outback/runtime.h.
+// X(group, introduced, needs, since): every group, in the order of outback/runtime.h.
 //
 //   introduced  how many slots the group had when it was introduced. A table has all of these or
 //               not the group. Each slot after them was appended later and may be absent.
 //   needs       the group that a table with this one must have too, or "runtime" for none. `events`
 //               stands for `streams` too, which it needs.
-#define OUTBACK_GROUPS(X)              \
-  X(streams, 5, runtime)               \
-  X(events, 7, streams)                \
-  X(host_memory, 3, runtime)           \
-  X(device_state, 3, runtime)          \
-  X(host_registration, 2, host_memory) \
-  X(peer, 3, runtime)                  \
-  X(native, 5, events)                 \
-  X(callbacks, 1, streams)             \
-  X(ipc, 5, events)                    \
-  X(graphs, 6, events)                 \
-  X(telemetry, 2, runtime)             \
-  X(activity, 8, runtime)              \
-  X(ranges, 3, runtime)
+//   since       the OUTBACK_ABI_MINOR with which it was introduced
+#define OUTBACK_GROUPS(X)                 \
+  X(streams, 5, runtime, 0)               \
+  X(events, 7, streams, 0)                \
+  X(host_memory, 3, runtime, 0)           \
+  X(device_state, 3, runtime, 0)          \
+  X(host_registration, 2, host_memory, 0) \
+  X(peer, 3, runtime, 0)                  \
+  X(native, 5, events, 0)                 \
+  X(callbacks, 1, streams, 0)             \
+  X(ipc, 5, events, 0)                    \
+  X(graphs, 6, events, 0)                 \
+  X(telemetry, 2, runtime, 0)             \
+  X(activity, 8, runtime, 1)              \
+  X(ranges, 3, runtime, 2)

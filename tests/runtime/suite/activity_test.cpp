@@ -13,7 +13,7 @@ class ActivityTest : public RuntimeTest {
  protected:
   void SetUp() override {
     RuntimeTest::SetUp();
-    if (!IsSkipped()) OUTBACK_NEEDS_ACTIVITY();
+    if (!IsSkipped()) OUTBACK_NEEDS_GROUP(activity);
     const outback_status status = a().start(self(), 0);
     OUTBACK_NEEDS(status != OUTBACK_UNSUPPORTED, "activity.start");
     check(status, "activity.start");
@@ -125,7 +125,7 @@ TEST_F(ActivityTest, RecordsTellWhoseTheyAre) {
 }
 
 TEST_F(ActivityTest, StreamsHaveNumbersOfTheirOwn) {
-  OUTBACK_NEEDS_STREAMS();
+  OUTBACK_NEEDS_GROUP(streams);
   stream one, other;
   EXPECT_EQ((std::set{number(nullptr), number(one), number(other)}.size()), 3u);
   EXPECT_EQ(number(one), number(one));
@@ -139,7 +139,7 @@ TEST_F(ActivityTest, StreamsHaveNumbersOfTheirOwn) {
 }
 
 TEST_F(ActivityTest, WorkOfAStreamIsRecordedInItsOrder) {
-  OUTBACK_NEEDS_STREAMS();
+  OUTBACK_NEEDS_GROUP(streams);
   const memory data(big());
   stream s;
   for (uint64_t i = 1; i <= 5; ++i) {
@@ -209,7 +209,7 @@ TEST_F(ActivityTest, DevicesAreRecordedApart) {
 }
 
 TEST_F(ActivityTest, WhatIsInALaunchIsRecorded) {
-  OUTBACK_NEEDS_GRAPHS();
+  OUTBACK_NEEDS_GROUP(graphs);
   const memory data(64);
   stream s;
   const outback_graphs& graphs = *table().graphs;

@@ -106,7 +106,7 @@ TEST_F(AtomicityTest, Memory) {
 }
 
 TEST_F(AtomicityTest, Streams) {
-  OUTBACK_NEEDS_STREAMS();
+  OUTBACK_NEEDS_GROUP(streams);
   const outback_streams& streams = *t_.streams;
   expect_untouched({
       {"create, no such device",
@@ -121,7 +121,7 @@ TEST_F(AtomicityTest, Streams) {
 }
 
 TEST_F(AtomicityTest, Events) {
-  OUTBACK_NEEDS_EVENTS();
+  OUTBACK_NEEDS_GROUP(events);
   const outback_events& events = *t_.events;
   event recorded(OUTBACK_EVENT_TIMING), never(OUTBACK_EVENT_TIMING), untimed;
   recorded.record(nullptr);
@@ -143,7 +143,7 @@ TEST_F(AtomicityTest, Events) {
 }
 
 TEST_F(AtomicityTest, HostMemory) {
-  OUTBACK_NEEDS_HOST_MEMORY();
+  OUTBACK_NEEDS_GROUP(host_memory);
   constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
   expect_untouched({
       {"alloc, of more than there is",
@@ -153,7 +153,7 @@ TEST_F(AtomicityTest, HostMemory) {
 }
 
 TEST_F(AtomicityTest, DeviceState) {
-  OUTBACK_NEEDS_DEVICE_STATE();
+  OUTBACK_NEEDS_GROUP(device_state);
   const outback_device_state& state = *t_.device_state;
   expect_untouched({
       {"is_active, no such device",

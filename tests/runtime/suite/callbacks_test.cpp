@@ -19,7 +19,7 @@ class CallbackTest : public RuntimeTest {
  protected:
   void SetUp() override {
     RuntimeTest::SetUp();
-    if (!IsSkipped()) OUTBACK_NEEDS_CALLBACKS();
+    if (!IsSkipped()) OUTBACK_NEEDS_GROUP(callbacks);
   }
 
   busy_work busy_{busy_by::filling};
@@ -94,7 +94,7 @@ TEST_F(CallbackTest, TheStreamGoesOnWhenItReturned) {
 }
 
 TEST_F(CallbackTest, EventsAfterItWait) {
-  OUTBACK_NEEDS_EVENTS();
+  OUTBACK_NEEDS_GROUP(events);
   stream s;
   event before, after;
   before.record(s);

@@ -96,7 +96,7 @@ TEST_F(DeviceTest, TheDeviceReachesAnyHostMemory) {
 class DeviceStateTest : public RuntimeTest {};
 
 TEST_F(DeviceStateTest, EveryDeviceCanBeSelected) {
-  OUTBACK_NEEDS_DEVICE_STATE();
+  OUTBACK_NEEDS_GROUP(device_state);
   for (int32_t d = 0; d < device_count(); ++d) {
     EXPECT_OK(table().device_state->select(table().self, d));
     memory data(noise(100, 3), 0);  // still works: no other slot depends on what is selected
@@ -105,7 +105,7 @@ TEST_F(DeviceStateTest, EveryDeviceCanBeSelected) {
 }
 
 TEST_F(DeviceStateTest, ADeviceWithMemoryIsActive) {
-  OUTBACK_NEEDS_DEVICE_STATE();
+  OUTBACK_NEEDS_GROUP(device_state);
   memory data(1);
   int32_t active = -1;
   EXPECT_OK(table().device_state->is_active(table().self, 0, &active));
@@ -113,7 +113,7 @@ TEST_F(DeviceStateTest, ADeviceWithMemoryIsActive) {
 }
 
 TEST_F(DeviceStateTest, UsageFollowsAllocations) {
-  OUTBACK_NEEDS_DEVICE_STATE();
+  OUTBACK_NEEDS_GROUP(device_state);
   std::size_t free_before = 0, free_after = 0, total = 0;
   memory warm_up(1);  // a context takes memory too
   EXPECT_OK(table().device_state->memory_usage(table().self, 0, &free_before, &total));

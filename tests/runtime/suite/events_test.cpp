@@ -12,7 +12,7 @@ class EventTest : public RuntimeTest {
  protected:
   void SetUp() override {
     RuntimeTest::SetUp();
-    if (!IsSkipped()) OUTBACK_NEEDS_EVENTS();
+    if (!IsSkipped()) OUTBACK_NEEDS_GROUP(events);
   }
 
   busy_work busy_;

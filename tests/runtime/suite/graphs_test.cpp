@@ -53,7 +53,7 @@ class GraphTest : public RuntimeTest {
  protected:
   void SetUp() override {
     RuntimeTest::SetUp();
-    if (!IsSkipped()) OUTBACK_NEEDS_GRAPHS();
+    if (!IsSkipped()) OUTBACK_NEEDS_GROUP(graphs);
   }
 
   // The capture of `s` is broken: nothing can be enqueued, and `end` fails, leaves no graph, and
@@ -174,7 +174,7 @@ TEST_F(GraphTest, OtherStreamsGoOnMeanwhile) {
 }
 
 TEST_F(GraphTest, AStreamCanBeWrappedMeanwhile) {
-  OUTBACK_NEEDS_NATIVE();
+  OUTBACK_NEEDS_GROUP(native);
   memory data(all(64, 1));
   stream s;
   void* native = nullptr;
@@ -316,7 +316,7 @@ TEST_F(GraphTest, CapturesAtOnceAreTheirOwn) {
 // ---- What is captured
 
 TEST_F(GraphTest, PinnedMemoryIsReadAndWrittenByTheLaunch) {
-  OUTBACK_NEEDS_HOST_MEMORY();
+  OUTBACK_NEEDS_GROUP(host_memory);
   void* pinned = nullptr;
   check(table().host_memory->alloc(table().self, 128, &pinned), "host_memory.alloc");
   check_memory(pinned, 128, "host_memory.alloc");
@@ -354,7 +354,7 @@ TEST_F(GraphTest, PatternsAreReadByTheCapture) {
 }
 
 TEST_F(GraphTest, CallbacksRunInEachLaunch) {
-  OUTBACK_NEEDS_CALLBACKS();
+  OUTBACK_NEEDS_GROUP(callbacks);
   int runs = 0;
   stream s;
   begin(s);

@@ -99,13 +99,13 @@ class GrowthTest : public RuntimeTest {
 };
 
 TEST_F(GrowthTest, OfStreams) {
-  OUTBACK_NEEDS_STREAMS();
+  OUTBACK_NEEDS_GROUP(streams);
   expect_no_growth([] { stream s; });
 }
 
 // Small work may be done by the calling thread, and big work by one that the stream has to start.
 TEST_F(GrowthTest, OfStreamsThatWorked) {
-  OUTBACK_NEEDS_EVENTS();
+  OUTBACK_NEEDS_GROUP(events);
   for (const bool small : {true, false}) {
     SCOPED_TRACE(small);
     memory data(small ? 4096 : big());
@@ -126,7 +126,7 @@ TEST_F(GrowthTest, OfStreamsThatWorked) {
 }
 
 TEST_F(GrowthTest, OfEvents) {
-  OUTBACK_NEEDS_EVENTS();
+  OUTBACK_NEEDS_GROUP(events);
   for (const uint32_t flags : {0u, 1u * OUTBACK_EVENT_TIMING, 1u * OUTBACK_EVENT_BLOCKING}) {
     SCOPED_TRACE(flags);
     expect_no_growth([&] {
@@ -150,7 +150,7 @@ TEST_F(GrowthTest, OfDeviceMemory) {
 }
 
 TEST_F(GrowthTest, OfPinnedMemory) {
-  OUTBACK_NEEDS_HOST_MEMORY();
+  OUTBACK_NEEDS_GROUP(host_memory);
   expect_no_growth([] {
     void* ptr = nullptr;
     check(table().host_memory->alloc(table().self, 4096, &ptr), "host_memory.alloc");

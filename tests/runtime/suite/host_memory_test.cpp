@@ -12,7 +12,7 @@ class HostMemoryTest : public RuntimeTest {
  protected:
   void SetUp() override {
     RuntimeTest::SetUp();
-    if (!IsSkipped()) OUTBACK_NEEDS_HOST_MEMORY();
+    if (!IsSkipped()) OUTBACK_NEEDS_GROUP(host_memory);
   }
 
   struct unpin {

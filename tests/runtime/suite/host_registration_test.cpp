@@ -11,7 +11,7 @@ class HostRegistrationTest : public RuntimeTest {
  protected:
   void SetUp() override {
     RuntimeTest::SetUp();
-    if (!IsSkipped()) OUTBACK_NEEDS_HOST_REGISTRATION();
+    if (!IsSkipped()) OUTBACK_NEEDS_GROUP(host_registration);
   }
 
   static constexpr std::size_t page = 4096;  // drivers pin pages

@@ -186,7 +186,7 @@ class IpcTest : public RuntimeTest {
  protected:
   void SetUp() override {
     RuntimeTest::SetUp();
-    if (!IsSkipped()) OUTBACK_NEEDS_IPC();
+    if (!IsSkipped()) OUTBACK_NEEDS_GROUP(ipc);
   }
   static constexpr outback_status bad = OUTBACK_INVALID_ARGUMENT;
 };

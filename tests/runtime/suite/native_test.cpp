@@ -24,7 +24,7 @@ class NativeTest : public RuntimeTest {
  protected:
   void SetUp() override {
     RuntimeTest::SetUp();
-    if (!IsSkipped()) OUTBACK_NEEDS_NATIVE();
+    if (!IsSkipped()) OUTBACK_NEEDS_GROUP(native);
   }
 
   static void* of(outback_stream s, int32_t device = 0) {

@@ -9,7 +9,7 @@ class PeerTest : public RuntimeTest {
   void SetUp() override {
     RuntimeTest::SetUp();
     if (IsSkipped()) return;
-    OUTBACK_NEEDS_PEER();
+    OUTBACK_NEEDS_GROUP(peer);
   }
 
   static int32_t can_access(int32_t device, int32_t peer) {

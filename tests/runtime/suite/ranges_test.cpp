@@ -4,15 +4,15 @@
 namespace outback::suite {
 namespace {
 
-class RangesTest : public RuntimeTest {
+class RangeTest : public RuntimeTest {
  protected:
   void SetUp() override {
     RuntimeTest::SetUp();
-    if (!IsSkipped()) OUTBACK_NEEDS_RANGES();
+    if (!IsSkipped()) OUTBACK_NEEDS_GROUP(ranges);
   }
 };
 
-TEST_F(RangesTest, AreOfEachThreadAndMayBeNested) {
+TEST_F(RangeTest, AreOfEachThreadAndMayBeNested) {
   const outback_ranges& ranges = *table().ranges;
   in_threads(4, [&](int) {
     for (int i = 0; i < 100; ++i)
@@ -22,7 +22,7 @@ TEST_F(RangesTest, AreOfEachThreadAndMayBeNested) {
   });
 }
 
-TEST_F(RangesTest, ANameMayBeEmptyOrLong) {
+TEST_F(RangeTest, ANameMayBeEmptyOrLong) {
   const std::string name(10'000, 'x');
   for (const char* each : {"", name.c_str()}) {
     EXPECT_OK(table().ranges->push(table().self, each));

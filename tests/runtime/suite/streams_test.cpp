@@ -13,7 +13,7 @@ class StreamTest : public RuntimeTest {
  protected:
   void SetUp() override {
     RuntimeTest::SetUp();
-    if (!IsSkipped()) OUTBACK_NEEDS_STREAMS();
+    if (!IsSkipped()) OUTBACK_NEEDS_GROUP(streams);
   }
 
   busy_work busy_;

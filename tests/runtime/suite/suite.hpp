@@ -28,20 +28,7 @@ const outback_runtime& table();
 #define OUTBACK_NEEDS(condition, what) \
   if (!(condition)) GTEST_SKIP() << "unsupported: needs " what
 
-#define OUTBACK_NEEDS_STREAMS() OUTBACK_NEEDS(table().streams != nullptr, "streams")
-#define OUTBACK_NEEDS_EVENTS() OUTBACK_NEEDS(table().events != nullptr, "events")
-#define OUTBACK_NEEDS_HOST_MEMORY() OUTBACK_NEEDS(table().host_memory != nullptr, "host_memory")
-#define OUTBACK_NEEDS_DEVICE_STATE() OUTBACK_NEEDS(table().device_state != nullptr, "device_state")
-#define OUTBACK_NEEDS_CALLBACKS() OUTBACK_NEEDS(table().callbacks != nullptr, "callbacks")
-#define OUTBACK_NEEDS_GRAPHS() OUTBACK_NEEDS(table().graphs != nullptr, "graphs")
-#define OUTBACK_NEEDS_HOST_REGISTRATION() \
-  OUTBACK_NEEDS(table().host_registration != nullptr, "host_registration")
-#define OUTBACK_NEEDS_PEER() OUTBACK_NEEDS(table().peer != nullptr, "peer")
-#define OUTBACK_NEEDS_NATIVE() OUTBACK_NEEDS(table().native != nullptr, "native")
-#define OUTBACK_NEEDS_IPC() OUTBACK_NEEDS(table().ipc != nullptr, "ipc")
-#define OUTBACK_NEEDS_TELEMETRY() OUTBACK_NEEDS(table().telemetry != nullptr, "telemetry")
-#define OUTBACK_NEEDS_ACTIVITY() OUTBACK_NEEDS(table().activity != nullptr, "activity")
-#define OUTBACK_NEEDS_RANGES() OUTBACK_NEEDS(table().ranges != nullptr, "ranges")
+#define OUTBACK_NEEDS_GROUP(group) OUTBACK_NEEDS(table().group != nullptr, #group)
 #define OUTBACK_NEEDS_TWO_DEVICES() OUTBACK_NEEDS(device_count() >= 2, "two devices")
 
 /// The base of every test. There is a device, and it says what can be: see first_contact.hpp.

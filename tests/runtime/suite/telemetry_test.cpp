@@ -11,7 +11,7 @@ class TelemetryTest : public RuntimeTest {
  protected:
   void SetUp() override {
     RuntimeTest::SetUp();
-    if (!IsSkipped()) OUTBACK_NEEDS_TELEMETRY();
+    if (!IsSkipped()) OUTBACK_NEEDS_GROUP(telemetry);
   }
 
   // A number, or unsupported and untouched.

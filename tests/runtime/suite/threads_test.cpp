@@ -40,7 +40,7 @@ TEST_F(ThreadTest, MemoryCopiesAndFills) {
 }
 
 TEST_F(ThreadTest, StreamsAndEvents) {
-  OUTBACK_NEEDS_EVENTS();
+  OUTBACK_NEEDS_GROUP(events);
   in_threads(threads, [](int i) {
     const int32_t d = i % device_count();
     for (int round = 0; round < rounds; ++round) {
@@ -80,7 +80,7 @@ TEST_F(ThreadTest, OneStreamForAllThreads) {
 }
 
 TEST_F(ThreadTest, OneEventForAllThreads) {
-  OUTBACK_NEEDS_EVENTS();
+  OUTBACK_NEEDS_GROUP(events);
   event shared;
   in_threads(threads, [&](int) {
     stream s;
@@ -96,7 +96,7 @@ TEST_F(ThreadTest, OneEventForAllThreads) {
 }
 
 TEST_F(ThreadTest, PinnedMemory) {
-  OUTBACK_NEEDS_HOST_MEMORY();
+  OUTBACK_NEEDS_GROUP(host_memory);
   in_threads(threads, [](int i) {
     for (int round = 0; round < rounds; ++round) {
       void* ptr = nullptr;

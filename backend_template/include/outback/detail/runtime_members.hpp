@@ -87,7 +87,7 @@ consteval bool explain_members() {
 #define OUTBACK_X(group, slot, id, result, parameters, ...)                                     \
   static_assert(is_whole_in<R, slots::id>, "outback: the class has a part of the group " #group \
                                            ", but not the member: " #result " " #id #parameters);
-#define OUTBACK_OF_GROUP(group, introduced, needed)                         \
+#define OUTBACK_OF_GROUP(group, introduced, needed, ...)                    \
   OUTBACK_SLOTS_OF_##group(OUTBACK_X) static_assert(                        \
       !names_group<R, outback_##group> || names_group<R, outback_##needed>, \
       "outback: the group " #group " needs the group " #needed);

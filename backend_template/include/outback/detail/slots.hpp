@@ -203,7 +203,7 @@ struct group {
                           offsetof(outback_runtime, streams)),
                 "a required slot of outback/runtime.h is not in outback/slot_list.hpp");
 };
-#define OUTBACK_OF_GROUP(id, count, needed)                                       \
+#define OUTBACK_OF_GROUP(id, count, needed, ...)                                  \
   template <>                                                                     \
   struct group<outback_##id> {                                                    \
     using owner = outback_##id;                                                   \
