@@ -6,7 +6,7 @@ import gc
 import importlib.util
 
 import torch
-from torch.utils.dlpack import from_dlpack, to_dlpack
+from torch.utils.dlpack import DLDeviceType, from_dlpack, to_dlpack
 
 from ..backend import Backend
 from ..check import Skipped, Unsupported, check
@@ -47,6 +47,8 @@ def the_device_is_told(backend: Backend) -> None:
         return
     need_accelerator(backend)
     assert kind != 1, "the device says that it is the CPU"
+    if torch._C._dispatch_key_for_device(backend.name) == "PrivateUse1":
+        equal(kind, int(DLDeviceType.kDLExtDev), "the type")
     equal(index, backend.device.index, "the index")
     last = torch.device(backend.name, backend.count - 1)
     equal(_dlpack_device(torch.ones(2, device=last))[1], last.index, "the index of another")
@@ -170,17 +172,22 @@ def copies_are_made_when_asked_for(backend: Backend) -> None:
     tensor.add_(1)
     same(copied, torch.arange(3.0), place, "the copy after a change of the original")
     equal(torch.from_dlpack(tensor, copy=False).data_ptr(), tensor.data_ptr(), "the address")
+    if place != CPU:
+        with refused(ValueError, what="the CPU without a copy"):
+            torch.from_dlpack(tensor, device="cpu", copy=False)
 
 
 @check(called_by=EXPORT, without="a tensor of the device is taken for the CPU's memory")
 def the_cpu_can_take_a_copy(backend: Backend) -> None:
-    """from_dlpack(device="cpu") copies to the CPU, and one of the CPU to the device."""
+    """from_dlpack(device=...) copies to the CPU, from it to the device, and to another device."""
     need_accelerator(backend)
     tensor = torch.arange(3.0, device=backend.device)
     _dlpack_device(tensor)
     same(torch.from_dlpack(tensor, device="cpu"), torch.arange(3.0), CPU, "on the CPU")
-    found = torch.from_dlpack(torch.arange(3.0), device=str(backend.device))
-    same(found, torch.arange(3.0), backend.device, "on the device")
+    last = torch.device(backend.name, backend.count - 1)
+    for source, target in ((torch.arange(3.0), backend.device), (tensor, last)):
+        found = torch.from_dlpack(source, device=str(target))
+        same(found, torch.arange(3.0), target, f"on {target}")
 
 
 @check(called_by=EXPORT, without="autograd is bypassed, or conjugated values are plain ones")
@@ -257,6 +264,7 @@ def numpys_arrays_arrive(backend: Backend) -> None:
         "as_tensor()": torch.as_tensor(array, device=place),
         "asarray()": torch.asarray(array, device=place),
         "from_numpy()": torch.from_numpy(array).to(place),
+        "from_dlpack()": torch.from_dlpack(array, device=str(place)),
         "of a transposed one": torch.as_tensor(array.T, device=place).t(),
         "of scalars": torch.tensor([np.float32(i) for i in range(6)], device=place).view(2, 3),
     }.items():

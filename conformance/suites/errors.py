@@ -370,8 +370,15 @@ def uninitialised_memory_is_filled(backend: Backend) -> None:
         }.items():
             on(tensor, place)
             assert tensor.isnan().all().item(), f"{name} is not filled: {tensor}"
-        integers = torch.empty(10, device=place, dtype=torch.int64)
-        assert (integers == torch.iinfo(torch.int64).max).all().item(), f"it is {integers}"
+        for dtype in backend.having((torch.bfloat16, torch.float64, torch.complex64)):
+            made = torch.empty(10, device=place, dtype=dtype)
+            assert made.isnan().all().item(), f"{dtype} is not filled: {made}"
+        for dtype in (torch.int64, torch.int32, torch.uint8):
+            integers = torch.empty(10, device=place, dtype=dtype)
+            assert (integers == torch.iinfo(dtype).max).all().item(), f"it is {integers}"
+        assert torch.empty(3, device=place, dtype=torch.bool).all().item()
+        grown = torch.ones(2, device=place).resize_(4).cpu()
+        assert grown[:2].tolist() == [1, 1] and grown[2:].isnan().all(), f"it is {grown}"
     finally:
         torch.utils.deterministic.fill_uninitialized_memory = filled
         torch.use_deterministic_algorithms(before)

@@ -69,23 +69,30 @@ def strides_and_flags_come_back(backend: Backend) -> None:
         "slice": base[1:, ::2, 1:3],
         "expanded": base[:, :1].expand(2, 5, 4),
         "conjugated": torch.view_as_complex(base.view(2, 3, 2, 2)).conj(),
+        "negated": torch.view_as_complex(base.view(2, 3, 2, 2)).conj().imag,
         "requiring a gradient": base.clone().requires_grad_(),
     }.items():
         found = _loaded(tensor)
         equal(found.stride(), tensor.stride(), f"the strides, {name}")
         equal(found.requires_grad, tensor.requires_grad, f"requires_grad, {name}")
-        equal(found.is_conj(), tensor.is_conj(), f"is_conj(), {name}")
-        same(found.resolve_conj(), tensor.resolve_conj().cpu(), place, name)
+        flags = (found.is_conj(), found.is_neg())
+        equal(flags, (tensor.is_conj(), tensor.is_neg()), f"is_conj() and is_neg(), {name}")
+        found, tensor = (each.resolve_conj().resolve_neg() for each in (found, tensor))
+        same(found, tensor.cpu(), place, name)
 
 
 @check(called_by="torch/serialization.py: _backend_tag", without="all comes back on device 0")
 def tensors_come_back_on_their_device(backend: Backend) -> None:
-    """A tensor of another device comes back there, while the current one stays."""
+    """A tensor of another device comes back there, while the current one stays, and one that is
+    loaded onto the name alone comes to the current one."""
     need_accelerator(backend)
     other = backend.other_device
     with current_device(backend, backend.device):
         same(_loaded(torch.arange(3.0, device=other)), torch.arange(3.0), other)
         equal(torch.accelerator.current_device_index(), backend.device.index, "the device")
+    with current_device(backend, other):
+        found = _loaded(torch.arange(3.0), map_location=backend.name)
+        same(found, torch.arange(3.0), other, "a tensor of the CPU, onto the name")
 
 
 def _locations(backend: Backend) -> dict[str, tuple[Callable[[], object], Callable]]:
@@ -98,7 +105,12 @@ def _locations(backend: Backend) -> dict[str, tuple[Callable[[], object], Callab
         "a string": (lambda: f"{name}:0", lambda: torch.device(name, 0)),
         "a torch.device": (lambda: torch.device(name, 0), lambda: torch.device(name, 0)),
         "a dictionary": (lambda: {str(last): "cpu"}, lambda: CPU),
+        "a dictionary to another": (
+            lambda: {str(last): f"{name}:0"},
+            lambda: torch.device(name, 0),
+        ),
         "a dictionary of others": (lambda: {"cuda:0": "cpu"}, lambda: last),
+        "a function of nothing": (lambda: lambda storage, _: None, lambda: last),
         "a function": (lambda: lambda storage, _: storage, lambda: CPU),
         "a function that moves": (
             lambda: lambda storage, _: storage.to(device=torch.device(name, 0)),
@@ -126,7 +138,9 @@ def map_location_moves(backend: Backend, key: str) -> None:
 
 KEYS = (
     "'cpu'", "torch.device('cpu')", "a string", "a torch.device", "a dictionary",
-    "a dictionary of others", "a function", "a function that moves", "the name alone", "meta",
+    "a dictionary to another",
+    "a dictionary of others", "a function of nothing", "a function", "a function that moves",
+    "the name alone", "meta",
 )  # fmt: skip
 LOCATIONS: list[Check] = variants(
     Check(
@@ -490,6 +504,8 @@ def safetensors_are_kept(backend: Backend) -> None:
         try:
             found = load_file(path, device=str(place))
         except SafetensorError as error:
-            raise Skipped(f"safetensors has a list of devices of its own: {error}") from error
+            if place.index is None:
+                raise Skipped(f"safetensors has a list of devices of its own: {error}") from error
+            found = load_file(path, device=place.index)  # a number means the accelerator
         for key, value in found.items():
             same(value, expected[key], place, f"{key} on the device")

@@ -48,6 +48,8 @@ def a_storage_is_on_its_device(backend: Backend) -> None:
     equal((storage.nbytes(), len(storage), storage.size()), (24, 24, 24), "its size")
     equal(storage.element_size(), 1, "the size of an element")
     if backend.name != "cpu":
+        assert f"device={place}" in repr(storage), repr(storage)
+    if backend.name != "cpu":
         equal(storage.get_device(), place.index, "get_device()")
 
 
@@ -87,6 +89,8 @@ def storages_can_be_made(backend: Backend) -> None:
     for size in (0, 1, 7, 4096):
         storage = torch.UntypedStorage(size, device=place)
         equal((storage.device, storage.nbytes()), (place, size), "its device and size")
+    equal(torch.UntypedStorage([1, 2, 3], device=place).tolist(), [1, 2, 3], "one of a list")
+    equal(torch.UntypedStorage(device=place).nbytes(), 0, "the size of one of nothing")
     storage = torch.UntypedStorage(5, device=place)
     storage.copy_(torch.tensor([5, 4, 3, 2, 1], dtype=torch.uint8).untyped_storage())
     _holds(storage, [5, 4, 3, 2, 1])
@@ -289,6 +293,15 @@ def typed_storages_have_values(backend: Backend) -> None:
         equal(storage.data_ptr(), tensor.data_ptr(), "its address")
         equal(storage.cpu().tolist(), [1.5, 7.0, 3.5], "its copy on the CPU")
         equal(storage.half().tolist(), [1.5, 7.0, 3.5], "its values in float16")
+        for dtype in ("float", "half", "bfloat16", "int", "long", "short", "char", "byte", "bool"):
+            other = getattr(tensor.untyped_storage(), dtype)()
+            equal((other.device, len(other)), (place, 12), f"the device and size of {dtype}()")
+        equal(storage.fill_(3).tolist(), [3.0] * 3, "what it is filled with")
+        clone = storage.clone()
+        clone.resize_(2)
+        equal((clone.tolist(), len(storage)), ([3.0] * 2, 3), "a clone that was resized")
+        of_list = torch.TypedStorage([1, 2], dtype=torch.int32, device=place)
+        equal(of_list.tolist(), [1, 2], "one of a list")
         made = torch.TypedStorage(4, dtype=torch.int64, device=place)
         equal((made.nbytes(), made.device), (32, place), "the size and device of a new one")
 

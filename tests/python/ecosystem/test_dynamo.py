@@ -307,16 +307,6 @@ def test_recomputed_random_numbers_are_known_to_the_partitioner(graphsafe_random
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_autocast_in_a_graph(backend):
-    @torch.compile(backend=backend, fullgraph=True)
-    def f(x):
-        with torch.autocast("acme", torch.bfloat16):
-            return x @ x
-
-    assert f(torch.ones(4, 4, device="acme")).dtype == torch.bfloat16
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
 def test_an_optimizer_in_a_graph(backend):
     p = torch.nn.Parameter(torch.ones(4, device="acme"))
     p.grad = torch.ones_like(p)

@@ -214,15 +214,6 @@ def test_a_wrong_device_is_refused_inside_a_graph(device, error):
 # ---- Module
 
 
-def test_a_module_that_was_moved_compiles(compiled):
-    torch.manual_seed(0)
-    module = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 1)).eval()
-    x = torch.rand(5, 3)
-    expected = module(x)
-    out = compiled(module.acme())(x.acme())
-    torch.testing.assert_close(out.cpu(), expected)
-
-
 def test_a_compiled_module_can_be_moved(compiled):
     module = nn.Linear(2, 1)
     run = compiled(module)
@@ -245,23 +236,6 @@ def test_a_module_compiled_in_place_can_be_moved():
     module.compile(backend="eager", fullgraph=True)
     assert module(torch.ones(2)).tolist() == [0, 0]
     assert module.acme()(torch.ones(2, device="acme")).tolist() == [1, 1]
-
-
-def test_a_compiled_module_trains(compiled):
-    torch.manual_seed(0)
-    module = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1)).acme()
-    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
-    run = compiled(module)
-    x = torch.rand(6, 3, device="acme")
-    losses = []
-    for _ in range(4):
-        optimizer.zero_grad()
-        loss = run(x).square().mean()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    assert losses[-1] < losses[0]
-    assert run.counter.frame_count == 1
 
 
 def test_a_module_moved_inside_a_compiled_function_moves():
@@ -323,6 +297,8 @@ def test_a_compiler_that_has_worked_already_learns_of_both(run_python):
 
         torch.compile(old, backend="aot_eager", fullgraph=True)(torch.ones(1))
         import torch_acme
+        from torch._dynamo.device_interface import get_interface_for_device
+        assert get_interface_for_device("acme").device_count() == torch.acme.device_count()
 
         @torch.compile(backend="aot_eager", fullgraph=True)
         def bound(x):
