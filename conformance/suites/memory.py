@@ -302,12 +302,7 @@ REPEATED: dict[str, Callable[[torch.Tensor], object]] = {
     ),
     "random numbers": lambda x: (torch.rand_like(x), torch.randperm(5, device=x.device)),
     "backward": lambda x: (x.detach().requires_grad_() * x).exp().sum().backward(),
-    "double backward": lambda x: torch.autograd.grad(
-        torch.autograd.grad(
-            ((leaf := x.detach().requires_grad_()) ** 3).sum(), leaf, create_graph=True
-        )[0].sum(),
-        leaf,
-    ),
+    "double backward": lambda x: torch.autograd.functional.hvp(lambda y: (y**3).sum(), x, x),
     "a module": lambda x: torch.nn.Linear(8, 4, device=x.device)(x).sum().backward(),
     "foreach": lambda x: torch._foreach_add([x, x], 1),
     "storages": lambda x: x.clone().untyped_storage().resize_(4096),
@@ -599,27 +594,3 @@ def a_pool_keeps_its_memory_apart(backend: Backend) -> None:
     del x, pool, others
     gc.collect()
     torch.accelerator.empty_cache()
-
-
-@check(
-    called_by="torch/storage.py: resize_",
-    without="FSDP cannot free and bring back its parameters",
-)
-def storages_can_be_resized(backend: Backend) -> None:
-    """resize_ of a storage keeps the bytes that are left, gives memory back at 0, and takes it
-    anew."""
-    if backend.count == 0:
-        raise Skipped("there is no device")
-    x = torch.arange(1 << 18, device=backend.device)
-    storage = x.untyped_storage()
-    size = storage.nbytes()
-    before = allocated(backend)
-    storage.resize_(2 * size)
-    assert storage.nbytes() == 2 * size and torch.equal(x.cpu(), torch.arange(1 << 18))
-    storage.resize_(0)
-    assert storage.nbytes() == 0
-    if before:
-        assert before - allocated(backend) >= size, "a storage of 0 bytes holds memory"
-    storage.resize_(size)
-    x.fill_(3)
-    assert x.eq(3).all()

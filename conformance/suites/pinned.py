@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+from collections.abc import Callable
 
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 
 from ..backend import Backend
-from ..busy import every_stream, keep_busy, stays_where_it_is
+from ..busy import every_stream, keep_busy, pinned, stays_where_it_is
 from ..check import Skipped, Unsupported, check
+from .graphs import MEBIBYTE, capture, need_graphs
 
 BESIDE_THE_CPU = True
 
@@ -252,3 +255,103 @@ def a_data_loader_with_workers_pins_its_batches(backend: Backend) -> None:
                 total += moved.sum().item()
             assert total == sum(range(24))
             assert torch.accelerator.current_device_index() == index
+
+
+# ---- in graphs
+
+
+@check(
+    called_by="torch/include/ATen/core/CachingHostAllocator.h: record_event",
+    without="inputs in pinned memory cannot be a part of the graph",
+)
+def pinned_memory_is_copied_at_each_replay(backend: Backend) -> None:
+    """Copies from and to pinned memory are captured, and each replay copies what is there then."""
+    need_graphs(backend)
+    source, target = pinned(torch.ones(5)), pinned(torch.zeros(5))
+    x = torch.zeros(5, device=backend.device)
+
+    def there_and_back() -> None:
+        x.copy_(source, non_blocking=True)
+        target.copy_(x, non_blocking=True)
+
+    graph, _ = capture(backend, there_and_back)
+    assert target.tolist() == [0] * 5
+    for value in (7.0, 8.0):
+        source.fill_(value)
+        graph.replay()
+        torch.accelerator.synchronize()
+        assert target.tolist() == [value] * 5
+
+
+def need_graphs_here(backend: Backend) -> None:
+    """Skipped where nothing can be captured: the other checks say that it is unsupported."""
+    try:
+        need_graphs(backend)
+    except Unsupported as error:
+        raise Skipped(f"needs graphs: {error}") from error
+
+
+def addresses_of_pinned(use: Callable[[list[torch.Tensor]], object], rounds: int) -> int:
+    """Of how many addresses pinned memory was, that each round takes, uses and lets go of."""
+    seen = set()
+    for _ in range(rounds):
+        memory = [pinned(torch.empty(MEBIBYTE))]
+        seen.add(memory[0].data_ptr())
+        use(memory)
+        memory.clear()
+        gc.collect()
+        torch.accelerator.synchronize()
+    return len(seen)
+
+
+@check(
+    called_by="torch/include/ATen/core/CachingHostAllocator.h: free",
+    without="programs that capture anew lose pinned memory until there is none",
+)
+def captures_give_pinned_memory_back(backend: Backend) -> None:
+    """Pinned memory that a capture used, and that nobody has any more when it ends, serves again:
+    after a capture that was broken off, and when the graph is gone."""
+    need_graphs_here(backend)
+    rounds = 10
+    x = torch.zeros(MEBIBYTE, device=backend.device)
+
+    def copies(memory: list[torch.Tensor]) -> None:
+        x.copy_(memory[0], non_blocking=True)
+        memory.clear()
+
+    def fails(memory: list[torch.Tensor]) -> None:
+        def body() -> None:
+            copies(memory)
+            raise KeyError("mine")
+
+        with contextlib.suppress(KeyError):
+            capture(backend, body)
+
+    if addresses_of_pinned(copies, rounds) == rounds:
+        raise Skipped("pinned memory does not serve again, also without captures")
+    for use, what in (
+        (fails, "a capture that was broken off"),
+        (lambda memory: capture(backend, lambda: copies(memory)), "a graph that is gone"),
+    ):
+        assert addresses_of_pinned(use, rounds) < rounds, f"{what} keeps pinned memory for ever"
+
+
+@check(
+    called_by="torch/include/ATen/core/CachingHostAllocator.h: begin_allocate_to_pool",
+    without="replays copy the memory of other tensors, silently",
+)
+def a_graph_keeps_the_pinned_memory_that_it_copies(backend: Backend) -> None:
+    """Pinned memory that was made and copied in a capture holds the same at each replay, although
+    its tensor is gone and others were made."""
+    need_graphs_here(backend)
+    x = torch.zeros(MEBIBYTE, device=backend.device)
+    values = torch.full((MEBIBYTE,), 7.0)
+    graph, _ = capture(backend, lambda: (x.copy_(pinned(values), non_blocking=True), None)[1])
+    for _ in range(2):
+        gc.collect()
+        others = [pinned(torch.full((MEBIBYTE,), -1.0)) for _ in range(6)]
+        x.zero_()
+        graph.replay()
+        torch.accelerator.synchronize()
+        assert x.eq(7).all(), f"{x[0].item()}, expected 7: the graph copied another tensor"
+        del others

@@ -39,7 +39,7 @@ def sparse_values_are_taken_too_early() -> None:
     torch._utils._rebuild_sparse_tensor = _rebuild_sparse_tensor
 
 
-@defect("graphs", "captures_give_pinned_memory_back", says="broken off keeps pinned memory")
+@defect("pinned", "captures_give_pinned_memory_back", says="broken off keeps pinned memory")
 def captures_hold_what_they_copy() -> None:
     """Pinned memory that a capture copies is never given back."""
     held = []
@@ -51,7 +51,7 @@ def captures_hold_what_they_copy() -> None:
         return copy_(destination, source, non_blocking)
 
 
-@defect("graphs", "a_graph_keeps_the_pinned_memory_that_it_copies", says="expected 7")
+@defect("pinned", "a_graph_keeps_the_pinned_memory_that_it_copies", says="expected 7")
 def graphs_share_their_pinned_memory() -> None:
     """What a graph copies lies in memory that later pinned tensors get too."""
     shared = {}
