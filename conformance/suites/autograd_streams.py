@@ -99,6 +99,33 @@ def a_backward_runs_on_the_streams_of_the_forward(backend: Backend) -> None:
         assert [stream for _, stream in seen] == [second, first], f"on {seen}"
         holds(x.grad, 10)
         assert torch.accelerator.current_stream() == here
+    if backend.count > 1:
+        runs_on_the_streams_of_two_devices(backend)
+
+
+def runs_on_the_streams_of_two_devices(backend: Backend) -> None:
+    """Each device's part of a backward runs on the stream of its forward, and waits for the other
+    device's."""
+    other = backend.other_device
+    (here,), (there,) = streams_of(backend, 1), streams_of(backend, 1, other)
+    for _ in range(3):
+        seen: list = []
+        x, y = ones(backend.device), ones(other)
+        for stream in (here, there):
+            stream.wait_stream(torch.accelerator.current_stream(stream.device))
+        with no_warning_of_streams():
+            with here:
+                left = Spy.apply(x, 2.0, backend, seen)
+            with there:
+                right = Spy.apply(y, 3.0, Backend(other), seen)
+            there.wait_stream(here)
+            with there:
+                (left.to(other, non_blocking=True) * right).sum().backward()
+        torch.accelerator.synchronize(backend.device)
+        torch.accelerator.synchronize(other)
+        holds(x.grad, 6)
+        holds(y.grad, 6)
+        assert {stream for _, stream in seen} == {here, there}, f"on {seen}"
 
 
 @check(
@@ -240,35 +267,6 @@ def a_backward_goes_over_devices(backend: Backend) -> None:
     holds(x.grad, 10)
     holds(y.grad, 10)
     assert torch.accelerator.current_device_index() == backend.device.index
-
-
-@check(
-    called_by="torch/include/torch/csrc/autograd/functions/tensor.h: CopyBackwards",
-    without="models that are split over devices, with streams of their own, get wrong gradients",
-)
-def a_backward_goes_over_streams_of_two_devices(backend: Backend) -> None:
-    """Each device's part of a backward runs on the stream of its forward, and waits for the other
-    device's."""
-    other = backend.other_device
-    (here,), (there,) = streams_of(backend, 1), streams_of(backend, 1, other)
-    for _ in range(3):
-        seen: list = []
-        x, y = ones(backend.device), ones(other)
-        for stream in (here, there):
-            stream.wait_stream(torch.accelerator.current_stream(stream.device))
-        with no_warning_of_streams():
-            with here:
-                left = Spy.apply(x, 2.0, backend, seen)
-            with there:
-                right = Spy.apply(y, 3.0, Backend(other), seen)
-            there.wait_stream(here)
-            with there:
-                (left.to(other, non_blocking=True) * right).sum().backward()
-        torch.accelerator.synchronize(backend.device)
-        torch.accelerator.synchronize(other)
-        holds(x.grad, 6)
-        holds(y.grad, 6)
-        assert {stream for _, stream in seen} == {here, there}, f"on {seen}"
 
 
 @check(
