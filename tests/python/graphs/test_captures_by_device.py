@@ -38,14 +38,6 @@ def little_memory(capture_on_0):
     acme.set_per_process_memory_fraction((acme.memory_reserved(1) + 64 * MIB) / total, 1)
 
 
-def test_the_cache_is_emptied(capture_on_0):
-    before = acme.memory_reserved(1)
-    bytes_of(8 * MIB, "acme:1")
-    assert acme.memory_reserved(1) == before + 8 * MIB
-    acme.empty_cache()
-    assert acme.memory_reserved(1) == before
-
-
 def test_what_the_captured_device_has_cached_goes_another_time(captures, two_devices):
     acme.empty_cache()
     before = acme.memory_reserved(0)

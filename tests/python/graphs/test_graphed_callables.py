@@ -1,6 +1,5 @@
 """make_graphed_callables: the same numbers and gradients as the callables have by themselves."""
 
-import copy
 import gc
 import weakref
 
@@ -20,22 +19,6 @@ def gradients(net, x, y):
     net.zero_grad()
     y.square().sum().backward()
     return [x.grad.clone(), *(p.grad.clone() for p in net.parameters())]
-
-
-def test_a_module_trains_as_before():
-    net = nn.Sequential(nn.Linear(6, 5), nn.Tanh(), nn.Linear(5, 3)).acme()
-    twin = copy.deepcopy(net)
-    graphed = acme.make_graphed_callables(
-        net, (torch.randn(4, 6, device="acme", requires_grad=True),)
-    )
-    assert graphed is net
-    for _ in range(3):
-        x = torch.randn(4, 6, device="acme", requires_grad=True)
-        other = x.detach().clone().requires_grad_()
-        y, expected = graphed(x), twin(other)
-        assert torch.equal(y, expected)
-        for a, b in zip(gradients(net, x, y), gradients(twin, other, expected), strict=True):
-            assert torch.equal(a, b)
 
 
 def test_the_other_mode_runs_as_it_did():
