@@ -22,6 +22,7 @@ FORK = "torch/random.py: fork_rng"
 CHECKPOINT = "torch/utils/checkpoint.py: set_device_states"
 GENERATOR = "torch/include/c10/core/GeneratorImpl.h: set_current_seed"
 COUNT = 1000
+POWERS = [1 << bit for bit in range(20)]
 
 
 def _devices(backend: Backend) -> list[torch.device]:
@@ -367,7 +368,8 @@ def the_offset_says_where_it_is(backend: Backend) -> None:
 
 @check(called_by=GENERATOR, without="numbers come from a generator that nobody seeded")
 def generators_of_other_devices_are_refused(backend: Backend) -> None:
-    """An operator refuses a generator of the CPU, and the CPU one of the device."""
+    """An operator refuses a generator of the CPU and of another device, and the CPU one of the
+    device."""
     need_accelerator(backend)
     calls = {
         "rand": lambda d, g: torch.rand(3, device=d, generator=g),
@@ -377,13 +379,24 @@ def generators_of_other_devices_are_refused(backend: Backend) -> None:
         "randint": lambda d, g: torch.randint(9, (3,), device=d, generator=g),
         "multinomial": lambda d, g: torch.multinomial(torch.ones(3, device=d), 1, generator=g),
     }
+    pairs = [(backend.device, "cpu"), ("cpu", backend.device)]
+    pairs += [(backend.device, backend.other_device)] if backend.count > 1 else []
     for name, call in calls.items():
-        for device, other in ((backend.device, "cpu"), ("cpu", backend.device)):
+        for device, other in pairs:
             with refused(RuntimeError, what=f"{name} on {device} with a generator of {other}"):
                 call(device, torch.Generator(other))
 
 
 # ---- operators
+
+
+def _numbers_of(bits: torch.Tensor) -> torch.Tensor:
+    """Whole numbers of 20 draws each, all zeros or not, so that two of them are seldom the same."""
+    return ((bits != 0).view(-1, 20) * torch.tensor(POWERS, device=bits.device)).sum(1)
+
+
+def _halves(device: torch.device) -> torch.Tensor:
+    return torch.full((20 * COUNT,), 0.5, device=device)
 
 
 OPERATORS: dict[str, Callable[[torch.device], torch.Tensor]] = {
@@ -394,6 +407,10 @@ OPERATORS: dict[str, Callable[[torch.device], torch.Tensor]] = {
     "rand_like": lambda d: torch.rand_like(torch.empty(COUNT, device=d)),
     "uniform_": lambda d: torch.empty(COUNT, device=d).uniform_(-1, 1),
     "normal_": lambda d: torch.empty(COUNT, device=d).normal_(3, 2),
+    "normal": lambda d: torch.normal(torch.zeros(COUNT, device=d), 1.0),
+    "bernoulli": lambda d: _numbers_of(torch.bernoulli(_halves(d))),
+    "bernoulli_": lambda d: _numbers_of(_halves(d).bernoulli_(0.5)),
+    "dropout": lambda d: _numbers_of(torch.nn.functional.dropout(_halves(d))),
     "exponential_": lambda d: torch.empty(COUNT, device=d).exponential_(),
     "random_": lambda d: torch.empty(COUNT, device=d, dtype=torch.int64).random_(),
     "multinomial": lambda d: torch.multinomial(torch.ones(2 * COUNT, device=d), COUNT),

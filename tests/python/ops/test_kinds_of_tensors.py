@@ -54,13 +54,6 @@ def with_loaded_state(device):
     return module.weight.dequantize()
 
 
-def sparse_gradient(device):
-    dense = torch.ones(3, 3, device=device, requires_grad=True)
-    return torch.autograd.grad(
-        torch.sparse.mm(torch.eye(3, device=device).to_sparse(), dense).sum(), dense
-    )[0]
-
-
 def nested_gradient(device):
     x, weight = nested(device), torch.ones(5, 3, device=device, requires_grad=True)
     sum(part.sum() for part in F.linear(x, weight).unbind()).backward()
@@ -97,22 +90,6 @@ CALLS = {
     "nested linear, derived": nested_gradient,
     "nested, padded": lambda d: nested(d).to_padded_tensor(0.0),
     "jagged": lambda d: (nested(d, layout=torch.jagged) * 2).values(),
-    "coo": lambda d: torch.eye(3, device=d).to_sparse().to_dense(),
-    "coo product": lambda d: torch.sparse.mm(
-        torch.eye(3, device=d).to_sparse(), torch.ones(3, 3, device=d)
-    ),
-    "coo, derived": sparse_gradient,
-    "csr product": lambda d: torch.eye(3, device=d).to_sparse_csr() @ torch.ones(3, 3, device=d),
-    "csc": lambda d: torch.eye(3, device=d).to_sparse_csc().to_dense(),
-    "bsr": lambda d: torch.eye(4, device=d).to_sparse_bsr((2, 2)).to_dense(),
-    "vmap": lambda d: torch.func.vmap(torch.dot)(
-        torch.ones(3, 4, device=d), torch.ones(3, 4, device=d)
-    ),
-    "grad": lambda d: torch.func.grad(lambda x: x.sin().sum())(torch.ones(3, device=d)),
-    "jvp": lambda d: torch.func.jvp(
-        torch.sin, (torch.ones(3, device=d),), (torch.ones(3, device=d),)
-    ),
-    "hessian": lambda d: torch.func.hessian(lambda x: (x**3).sum())(torch.ones(3, device=d)),
     "cond": lambda d: torch.cond(
         torch.tensor(True, device=d), torch.sin, torch.cos, (torch.ones(3, device=d),)
     ),
@@ -137,10 +114,3 @@ def test_equals_the_cpu(call):
     for result, want in zip(results, expected, strict=True):
         assert result.is_acme
         torch.testing.assert_close(result.cpu(), want)
-
-
-def test_a_quantized_tensor_keeps_its_scale():
-    moved = quantized("cpu").acme()
-    assert moved.is_acme and moved.is_quantized
-    assert (moved.q_scale(), moved.q_zero_point()) == (0.5, 1)
-    assert moved.cpu().int_repr().tolist() == quantized("cpu").int_repr().tolist()

@@ -58,24 +58,6 @@ def test_out_of_the_right_size_keeps_its_memory():
     assert out.data_ptr() == pointer and out.cpu().eq(2).all()
 
 
-def test_set_takes_another_storage():
-    x, y = torch.zeros(2, device="acme"), torch.arange(6.0, device="acme")
-    x.set_(y)
-    assert x.data_ptr() == y.data_ptr() and x.shape == (6,)
-    x.set_(y.untyped_storage(), 2, (2, 2), (2, 1))
-    assert x.cpu().tolist() == [[2, 3], [4, 5]]
-    x.set_(y.untyped_storage())
-    assert x.shape == (6,)
-    x.set_()
-    assert x.shape == (0,) and x.device.type == "acme"
-
-
-def test_set_grows_the_storage_it_is_given():
-    y = torch.arange(4.0, device="acme")
-    x = torch.empty(0, device="acme").set_(y.untyped_storage(), 0, (8,), (1,))
-    assert y.untyped_storage().nbytes() == 32 and x.cpu()[:4].tolist() == [0, 1, 2, 3]
-
-
 def test_a_set_that_fails_changes_nothing():
     x = torch.ones(1000, device="acme")
     small = torch.zeros(1, device="acme").untyped_storage()
@@ -84,14 +66,3 @@ def test_a_set_that_fails_changes_nothing():
             x.set_(small, 0, *layout)
         assert x.shape == (1000,) and x.untyped_storage().nbytes() == 4000
     assert small.nbytes() == 4 and x.cpu().eq(1).all()
-
-
-def test_set_refuses_another_devices_storage():
-    with pytest.raises(RuntimeError, match="devices must match"):
-        torch.zeros(2, device="acme").set_(torch.zeros(2).untyped_storage(), 0, (2,), (1,))
-
-
-def test_data_swaps_storages():
-    x = torch.nn.Parameter(torch.zeros(2, device="acme"))
-    x.data = torch.ones(3, device="acme")
-    assert x.shape == (3,) and x.detach().cpu().eq(1).all()
