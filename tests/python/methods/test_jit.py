@@ -75,13 +75,6 @@ def test_a_saved_trace_moves_again():
     assert out.is_acme and out.tolist() == [2, 2, 2]
 
 
-def test_gradients_flow_through_a_traced_move():
-    traced = torch.jit.trace(lambda x: x.acme() * 2, torch.ones(2))
-    x = torch.ones(2, requires_grad=True)
-    traced(x).sum().backward()
-    assert x.grad.device.type == "cpu" and x.grad.tolist() == [2, 2]
-
-
 # ---- script
 
 
@@ -174,45 +167,11 @@ def test_a_compiled_module_keeps_its_gradients(module):
     assert all(gradient is not None and gradient.is_acme for gradient in gradients)
 
 
-def test_a_compiled_module_trains_on_the_device(module):
-    module.acme().train()
-    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
-    x = torch.ones(1, 2, device="acme")
-    losses = []
-    for _ in range(4):
-        optimizer.zero_grad()
-        loss = module(x).square().sum()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    assert losses[-1] < losses[0]
-
-
-def test_a_saved_module_comes_back_where_it_was_or_is_wanted(module):
-    module.acme()
-    assert places(reloaded(module)) == {"acme"}
-    assert places(reloaded(module, map_location="cpu")) == {"cpu"}
-    assert places(reloaded(module.cpu(), map_location="acme")) == {"acme"}
-
-
 def test_a_loaded_module_can_be_moved(module):
     # Its parameters are plain tensors. Module._apply takes that for a mistake where it cannot
     # change them in place, as it can for a move between the devices that it knows.
     loaded = reloaded(module)
     assert loaded.acme() is loaded and places(loaded) == {"acme"}
-
-
-def test_a_module_comes_back_on_another_device(two_devices, module):
-    assert reloaded(module, map_location="acme:1").offset.device.index == 1
-
-
-def test_a_frozen_module_keeps_its_constants_on_the_device(module):
-    x = torch.rand(1, 2)
-    expected = module(x)
-    frozen = torch.jit.freeze(module.acme())
-    assert not list(frozen.parameters())
-    torch.testing.assert_close(frozen(x.acme()).cpu(), expected)
-    assert reloaded(frozen)(x.acme()).is_acme
 
 
 def test_a_module_optimized_for_inference_runs_on_the_device(module):
@@ -226,9 +185,3 @@ def test_a_python_module_holds_a_compiled_one(module):
     outer = nn.Sequential(nn.Linear(2, 2), module).acme()
     assert places(outer) == {"acme"}
     assert outer(torch.ones(1, 2, device="acme")).is_acme
-
-
-def test_a_module_on_the_device_can_be_scripted():
-    scripted = torch.jit.script(Network().acme())
-    assert places(scripted) == {"acme"}
-    assert scripted(torch.ones(1, 2, device="acme")).is_acme

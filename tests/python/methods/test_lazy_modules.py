@@ -33,25 +33,6 @@ def test_lazy_buffers_move_too():
     assert module.running_mean.shape == (3,) and module.num_batches_tracked.item() == 1
 
 
-def test_lazy_modules_in_a_sequence_train_on_the_device():
-    torch.manual_seed(0)
-    module = nn.Sequential(
-        nn.LazyConv1d(4, 3), nn.LazyBatchNorm1d(), nn.Flatten(), nn.LazyLinear(2), nn.Linear(2, 1)
-    ).acme()
-    x = torch.rand(5, 2, 8, device="acme")
-    module(x)  # shapes
-    optimizer = torch.optim.Adam(module.parameters(), lr=0.01)
-    losses = []
-    for _ in range(5):
-        optimizer.zero_grad()
-        loss = module(x).square().mean()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    assert losses[-1] < losses[0]
-    assert all(tensor.is_acme for tensor in module.state_dict().values())
-
-
 def test_a_lazy_module_keeps_what_its_tensors_are():
     module = nn.LazyLinear(2, bias=False)
     module.weight = nn.UninitializedParameter(requires_grad=False, dtype=torch.float64)

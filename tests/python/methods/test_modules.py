@@ -1,8 +1,6 @@
 """Module.acme() and everything that a module may have."""
 
 import copy
-import io
-import pickle
 
 import pytest
 import torch
@@ -128,16 +126,6 @@ def test_a_module_that_is_used_twice_moves_once():
     assert module[0] is module[1] is layer and layer.weight.is_acme
 
 
-def test_embeddings_stay_tied_through_the_device_and_back():
-    module = nn.ModuleDict({"in": nn.Embedding(3, 2), "out": nn.Linear(2, 3, bias=False)})
-    module["out"].weight = module["in"].weight
-    module.acme()
-    assert module["out"].weight is module["in"].weight
-    loss = module["out"](module["in"](torch.tensor([1], device="acme"))).sum()
-    loss.backward()
-    assert module["in"].weight.grad.is_acme
-
-
 # ---- hooks
 
 
@@ -207,21 +195,6 @@ def test_hook_based_weight_norm_works_on_the_device():
 # ---- the other ways to move a module
 
 
-def test_there_and_back_by_every_way():
-    module = Everything()
-    for there, is_there in [
-        (module.acme, True),
-        (module.cpu, False),
-        (lambda: module.to("acme"), True),
-        (lambda: module.to(torch.device("cpu")), False),
-        (lambda: module.to("acme:0", torch.float64), True),
-    ]:
-        assert there() is module
-        assert all(tensor.is_acme is is_there for tensor in tensors(module))
-        assert module.weight.tolist() == [0, 1, 2]
-    assert module.weight.dtype == torch.float64 and module.numbers.dtype == torch.int64
-
-
 def test_dtypes_change_on_the_device():
     module = nn.Linear(2, 2).acme()
     for change, dtype in [
@@ -233,18 +206,6 @@ def test_dtypes_change_on_the_device():
         change()
         assert module.weight.dtype == dtype and module.weight.is_acme
     assert module(torch.ones(1, 2, device="acme")).is_acme
-
-
-def test_the_same_as_to_gives():
-    # All that Module.to promises holds for the method.
-    torch.manual_seed(0)
-    module = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
-    ours, torchs = copy.deepcopy(module).acme(), copy.deepcopy(module).to("acme")
-    for (name, a), (other, b) in zip(
-        ours.state_dict().items(), torchs.state_dict().items(), strict=True
-    ):
-        assert name == other and a.device == b.device and a.dtype == b.dtype
-        assert torch.equal(a.cpu(), b.cpu())
 
 
 def test_memory_formats_are_kept():
@@ -359,14 +320,6 @@ def test_unbound_calls_need_a_module():
 # ---- copies
 
 
-def test_copies_of_a_module_stay_on_the_device():
-    module = Everything().acme()
-    deep, shallow = copy.deepcopy(module), copy.copy(module)
-    assert all(tensor.is_acme for tensor in tensors(deep))
-    assert shallow.weight is module.weight and deep.weight is not module.weight
-    assert all(tensor.is_acme for tensor in tensors(pickle.loads(pickle.dumps(module))))
-
-
 def test_bound_methods_can_be_copied():
     module = nn.Linear(1, 1)
     move = module.acme
@@ -374,19 +327,6 @@ def test_bound_methods_can_be_copied():
     assert copy.copy(move)() is module
     other = copy.deepcopy(nn.Linear(1, 1).acme)()
     assert other.weight.is_acme
-
-
-def test_a_saved_module_comes_back_where_it_was():
-    file = io.BytesIO()
-    torch.save(nn.Linear(1, 1).acme().state_dict(), file)
-    for place, is_there in [(None, True), ("cpu", False), ("acme", True)]:
-        file.seek(0)
-        state = torch.load(file, map_location=place)
-        assert state["weight"].is_acme is is_there
-        for assign in (False, True):
-            module = nn.Linear(1, 1).acme()
-            module.load_state_dict(state, assign=assign)
-            assert module.weight.is_acme is (is_there or not assign)
 
 
 # ---- quantized modules

@@ -1,12 +1,11 @@
 """PackedSequence.acme() and is_acme."""
 
-import copy
 import inspect
 import types
 
 import pytest
 import torch
-from torch.nn.utils.rnn import PackedSequence, pack_sequence, pad_packed_sequence
+from torch.nn.utils.rnn import PackedSequence, pack_sequence
 
 pytestmark = pytest.mark.any_runtime
 
@@ -161,18 +160,6 @@ def test_wrong_arguments_are_refused_as_by_to(arguments, keywords):
         sequence().acme(*arguments, **keywords)
 
 
-def test_it_trains_on_the_device():
-    torch.manual_seed(0)
-    network = torch.nn.GRU(1, 2).acme()
-    packed = pack_sequence([torch.ones(2, 1), torch.ones(3, 1)], enforce_sorted=False).acme()
-    out, _ = network(packed)
-    assert type(out) is PackedSequence and out.is_acme
-    padded, lengths = pad_packed_sequence(out)
-    assert padded.is_acme and lengths.tolist() == [2, 3]
-    padded.sum().backward()
-    assert all(parameter.grad.is_acme for parameter in network.parameters())
-
-
 def test_gradients_come_back_to_the_cpu():
     data = torch.ones(2, requires_grad=True)
     there = pack_sequence([data]).acme()
@@ -185,11 +172,6 @@ def test_subclasses_are_kept():
         pass
 
     assert type(Mine(*sequence()).acme()) is Mine
-
-
-def test_copies_stay_on_the_device():
-    there = sequence().acme()
-    assert copy.deepcopy(there).is_acme and copy.copy(there).is_acme
 
 
 def test_what_the_data_answers_is_what_it_answers():

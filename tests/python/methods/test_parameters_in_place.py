@@ -38,16 +38,6 @@ def test_an_optimizer_made_before_the_move_trains_too():
     torch.testing.assert_close(module.weight.detach().cpu(), before.cpu() - 0.5)
 
 
-def test_module_to_keeps_parameters_too():
-    module = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
-    module[1].weight = module[0].weight
-    weight = module[0].weight
-    for place in ("acme", "cpu", "acme"):
-        module.to(place)
-        assert module[0].weight is weight and module[1].weight is weight
-        assert weight.device.type == place
-
-
 def test_data_may_be_set_from_another_device():
     parameter = nn.Parameter(torch.zeros(2))
     parameter.sum().backward()
@@ -75,26 +65,6 @@ def test_a_view_of_a_parameter_stays_where_it_is():
     view = module.weight.detach()
     module.acme()
     assert view.device.type == "cpu" and torch.equal(module.weight.detach().cpu(), view)
-
-
-@pytest.mark.parametrize("kind", [torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW])
-def test_an_optimizer_made_after_the_move_trains(kind):
-    torch.manual_seed(0)
-    module = nn.Linear(3, 1).acme()
-    optimizer = kind(module.parameters(), lr=0.05)
-    x, y = torch.rand(8, 3).acme(), torch.zeros(8, 1).acme()
-    first = last = None
-    for _ in range(10):
-        optimizer.zero_grad()
-        last = nn.functional.mse_loss(module(x), y)
-        first = last.item() if first is None else first
-        last.backward()
-        optimizer.step()
-    assert last.item() < first
-    state = optimizer.state_dict()
-    optimizer.load_state_dict(state)
-    for entry in optimizer.state.values():
-        assert all(v.is_acme for k, v in entry.items() if torch.is_tensor(v) and k != "step")
 
 
 # ---- torch.__future__

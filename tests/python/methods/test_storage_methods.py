@@ -1,8 +1,6 @@
 """UntypedStorage.acme() and is_acme, and TypedStorage's."""
 
-import copy
 import inspect
-import io
 import types
 import warnings
 
@@ -57,23 +55,6 @@ def test_a_storage_that_is_there_is_returned_itself(untyped):
         assert same is there
 
 
-def test_a_copy_is_a_copy(untyped):
-    there = untyped.acme()
-    untyped.fill_(0)
-    assert values(there) == VALUES
-
-
-def test_a_storage_goes_around_all_devices(two_devices, untyped):
-    first = untyped.acme(0)
-    second = first.acme(1)
-    assert second is not first and second.device == torch.device("acme", 1)
-    assert first.device == ACME
-    torch.empty(0, device="acme:0").set_(first).zero_()
-    assert values(second) == VALUES
-    assert values(second.acme("acme:0")) == VALUES
-    assert values(second.cpu()) == VALUES
-
-
 @pytest.mark.parametrize("device", [None, "acme", torch.device("acme")])
 def test_without_an_index_it_is_the_current_device(two_devices, untyped, device):
     there = untyped.acme(0)
@@ -105,13 +86,6 @@ def test_an_empty_storage_moves(storage):
     assert there.is_acme and there.nbytes() == 0
     assert there.acme() is there
     assert there.cpu().nbytes() == 0
-
-
-def test_a_moved_storage_can_be_resized(untyped):
-    there = untyped.acme()
-    there.resize_(32)
-    assert there.nbytes() == 32
-    assert values(there)[:4] == VALUES
 
 
 def test_a_part_of_a_storage_brings_all_of_it():
@@ -241,34 +215,6 @@ def test_failed_calls_leave_the_storage_alone(untyped):
     assert untyped.device.type == "cpu" and values(untyped) == VALUES
 
 
-def test_a_moved_storage_can_be_copied(untyped):
-    there = untyped.acme()
-    for other in (copy.copy(there), copy.deepcopy(there), there.clone()):
-        assert other.is_acme and values(other) == VALUES
-
-
-def test_a_tensor_of_a_moved_storage_survives_saving(untyped):
-    there = torch.empty(0, device="acme").set_(untyped.acme())
-    file = io.BytesIO()
-    torch.save({"whole": there, "part": there[1:]}, file)
-    file.seek(0)
-    back = torch.load(file)
-    assert back["whole"].tolist() == VALUES
-    assert back["whole"].untyped_storage().is_acme
-    assert back["part"].untyped_storage().data_ptr() == back["whole"].untyped_storage().data_ptr()
-
-
-@pytest.mark.parametrize(("place", "is_there"), [(None, True), ("cpu", False), ("acme", True)])
-def test_a_moved_storage_survives_saving(quiet, untyped, place, is_there):
-    file = io.BytesIO()
-    torch.save(untyped.acme(), file)
-    file.seek(0)
-    # torch.load makes a typed storage of bytes of it, on the CPU too.
-    back = torch.load(file, map_location=place, weights_only=False).untyped()
-    assert back.is_acme is is_there
-    assert values(back) == VALUES
-
-
 # ---- TypedStorage
 
 
@@ -330,14 +276,6 @@ def test_a_legacy_class_becomes_a_typed_storage(quiet):
 def test_a_legacy_class_knows_no_instance_of_the_device(quiet, typed):
     assert isinstance(typed, torch.FloatStorage)
     assert not isinstance(typed.acme(), torch.FloatStorage)
-
-
-def test_a_typed_storage_survives_saving(quiet, typed):
-    file = io.BytesIO()
-    torch.save(typed.acme(), file)
-    file.seek(0)
-    back = torch.load(file, weights_only=False)
-    assert back.dtype == torch.float32 and back.is_acme and back.tolist() == VALUES
 
 
 # ---- the deprecation of typed storages

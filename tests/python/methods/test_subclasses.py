@@ -1,7 +1,6 @@
 """Tensor.acme() and is_acme of subclasses, parameters, copies and bound methods; in threads."""
 
 import copy
-import io
 import pickle
 import threading
 import weakref
@@ -256,40 +255,11 @@ def test_the_method_itself_is_pickled_by_name():
     assert copy.deepcopy(torch.Tensor.acme) is torch.Tensor.acme
 
 
-@pytest.mark.parametrize("make", [lambda t: t, torch.nn.Parameter], ids=["Tensor", "Parameter"])
-def test_tensors_are_pickled_with_their_device(make):
-    there = make(torch.arange(3.0).acme())
-    back = pickle.loads(pickle.dumps(there))
-    assert type(back) is type(there)
-    assert back.is_acme and back.device == there.device
-    assert back.requires_grad == there.requires_grad
-    assert back.tolist() == [0, 1, 2]
-
-
 def test_subclasses_are_pickled_with_their_device():
     there = torch.arange(3.0).as_subclass(Tagged).acme()
     there.note = "kept"
     back = pickle.loads(pickle.dumps(there))
     assert type(back) is Tagged and back.is_acme and back.note == "kept"
-
-
-def test_deep_copies_are_on_the_device_and_apart():
-    there = torch.zeros(2).acme()
-    deep, shallow = copy.deepcopy(there), copy.copy(there)
-    there.add_(1)
-    assert deep.is_acme and deep.tolist() == [0, 0]
-    assert shallow.is_acme and shallow.tolist() == [1, 1]
-
-
-def test_views_that_are_saved_together_stay_views():
-    base = torch.arange(4.0).acme()
-    file = io.BytesIO()
-    torch.save([base, base[1:3]], file)
-    file.seek(0)
-    whole, part = torch.load(file)
-    assert whole.is_acme and part.is_acme
-    whole.zero_()
-    assert part.tolist() == [0, 0]
 
 
 def test_a_tensor_on_the_device_lives_no_longer_than_it_should():
@@ -340,18 +310,3 @@ def test_many_threads_may_move_one_tensor():
     for thread in threads:
         thread.join()
     assert not problems
-
-
-def test_each_thread_has_its_current_device(two_devices):
-    seen = {}
-
-    def move(index: int) -> None:
-        torch.acme.set_device(index)
-        seen[index] = torch.ones(1).acme().device.index
-
-    threads = [threading.Thread(target=move, args=(index,)) for index in (1, 0)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert seen == {0: 0, 1: 1}
