@@ -19,8 +19,7 @@ from collections.abc import Callable
 from .backend import Backend
 from .backend import Skipped as Skipped
 from .backend import Unsupported as Unsupported
-
-LEVELS = ("quick", "standard", "full")
+from .levels import LEVELS
 
 
 @dataclasses.dataclass(frozen=True)

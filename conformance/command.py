@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from .check import LEVELS
+from .levels import LEVELS
 from .running.refused import Refused
 from .tolerance import WrongTolerance, of_option
 

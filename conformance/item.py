@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from . import catalog
-from .check import LEVELS
+from .levels import LEVELS
 
 _SUITES = {kind: suite for suite, kind in catalog.KINDS.items()}
 

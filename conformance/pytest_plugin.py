@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from . import catalog, document, verdicts
-from .check import LEVELS
 from .expectations import Expectations
 from .item import Item
+from .levels import LEVELS
 from .request import Request
 from .run import Run
 from .running.refused import Refused, WorkerFailed
