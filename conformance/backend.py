@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from types import ModuleType
+from typing import Any
 
 import torch
 
@@ -71,10 +72,10 @@ class Backend:
             raise Unsupported(f"{self.name} has no floating-point dtype but float32")
         return found[0]
 
-    def need(self, path: str) -> object:
+    def need(self, path: str) -> Any:
         """What stands at `path` in torch.<name>, "memory.MemPool"; Unsupported where nothing
         does."""
-        found: object = self.module
+        found: Any = self.module
         for part in path.split("."):
             if not hasattr(found, part):
                 raise Unsupported(f"torch.{self.name} has no {path}")

@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Iterator
 from typing import Any
 
-_TYPES = {
+_TYPES: dict[str, Any] = {
     "object": dict,
     "array": list,
     "string": str,

@@ -38,7 +38,7 @@ class Check:
         tier: for what a device module has, "required", "recommended" or "full"; "" elsewhere.
     """
 
-    function: Callable[[Backend], None]
+    function: Callable[..., None]  # of the backend, and of a variant's arguments
     called_by: str = ""
     without: str = ""
     level: str = "quick"
@@ -68,11 +68,11 @@ def check(
     level: str = "quick",
     alone: bool = False,
     tier: str = "",
-) -> Callable[[Callable[[Backend], None]], Check]:
+) -> Callable[[Callable[..., None]], Check]:
     """Makes a function a check of the suite that its module is."""
     assert level in LEVELS, level
 
-    def made(function: Callable[[Backend], None]) -> Check:
+    def made(function: Callable[..., None]) -> Check:
         return Check(function, called_by, without, level, alone, tier)
 
     return made

@@ -13,13 +13,15 @@ def equal(found: object, expected: object, what: str) -> None:
     assert found == expected, f"{what} is {found!r}, not {expected!r}"
 
 
-def on(tensor: torch.Tensor, device: torch.device, what: str = "the result") -> None:
-    """The tensor is on this very device: its type and its index."""
+def on(tensor: object, device: torch.device, what: str = "the result") -> torch.Tensor:
+    """It is a tensor on this very device: its type and its index."""
+    assert isinstance(tensor, torch.Tensor), f"{what} is {tensor!r}, no tensor"
     assert tensor.device == device, f"{what} is on {tensor.device}, not on {device}"
+    return tensor
 
 
 def same(
-    found: torch.Tensor,
+    found: object,
     expected: torch.Tensor,
     device: torch.device,
     what: str = "the result",
@@ -28,12 +30,11 @@ def same(
     atol: float = 0,
 ) -> None:
     """A tensor of `device` with the shape, dtype and values of `expected`, which is on the CPU."""
-    on(found, device, what)
-    found, expected = found.detach().cpu(), expected.detach()
-    if found.dtype == expected.dtype and torch.equal(found, expected):
+    tensor, expected = on(found, device, what).detach().cpu(), expected.detach()
+    if tensor.dtype == expected.dtype and torch.equal(tensor, expected):
         return  # the rest imports SymPy, which takes most of a second
     torch.testing.assert_close(
-        found,
+        tensor,
         expected,
         rtol=rtol,
         atol=atol,

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from typing import Any
 
 from .backend import Backend
 from .check import Skipped
@@ -87,7 +88,7 @@ def run(
     return Finished(process.returncode, process.stdout.strip(), errors.strip())
 
 
-def run_well(backend: Backend, source: str, **how: object) -> str:
+def run_well(backend: Backend, source: str, **how: Any) -> str:
     """As run; it has to end with status 0 and without a word on stderr. What it printed."""
     finished = run(backend, source, **how)
     assert finished.status == 0 and not finished.errors, str(finished)

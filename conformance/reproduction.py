@@ -20,7 +20,9 @@ def language(item: Item) -> str:
 def of(request: Request, item: Item, entry: dict[str, Any]) -> str:
     """A program, for an operator; for the rest the command that runs this entry alone."""
     if language(item) == PYTHON:
-        return of_operators.program(request.sample_settings(), item, entry)
+        settings: Any = request.sample_settings()
+        operator: Any = item
+        return of_operators.program(settings, operator, entry)
     command = ["outback", "conformance", "--device", request.device]
     for module in request.imports:
         command += ["--import", module]

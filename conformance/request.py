@@ -56,7 +56,11 @@ class Request:
         kinds = tuple(catalog.KINDS[name] for name in self.suites if name in catalog.KINDS)
         if not kinds:
             return None
-        databases = {"op_db": self.op_db, "module_db": self.module_db, "optim_db": self.optim_db}
+        databases: dict[str, Any] = {
+            "op_db": self.op_db,
+            "module_db": self.module_db,
+            "optim_db": self.optim_db,
+        }
         return SampleSettings(
             device=self.device,
             imports=self.imports,

@@ -93,7 +93,7 @@ def _command(
     if expectations.tolerances:
         request = request.loosened(expectations.tolerances)
     older = document.load(files.baseline) if files.baseline else None
-    before = document.load(files.json) if resume and files.json.exists() else None
+    before = document.load(files.json) if resume and files.json and files.json.exists() else None
     for path in files.written:
         check_writable(path)
     session = Session(request, files, expectations, older)

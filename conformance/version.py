@@ -13,4 +13,4 @@ def version() -> str:
     if not lists.exists():
         return importlib.metadata.version("torch-outback")
     text = lists.read_text(encoding="utf-8")
-    return re.search(r"project\(Outback VERSION ([0-9.]+)", text).group(1)
+    return re.findall(r"project\(Outback VERSION ([0-9.]+)", text)[0]

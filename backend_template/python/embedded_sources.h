@@ -4,7 +4,8 @@
 
 namespace outback::python {
 
-/// A source: "compile/inductor", the text of compile/inductor.py, and what Python compiles it to, as marshal writes it.
+/// A source: "compile/inductor", the text of compile/inductor.py, and what Python compiles it to,
+/// as marshal writes it.
 struct embedded_source {
   const char* name;
   const char* text;

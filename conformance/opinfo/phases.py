@@ -190,9 +190,12 @@ def _check_call(
         dataclasses.replace(comparison, device=where).check(
             *("argument after the call", mine, cpus), lambda i=i: in_float64()[1][i]
         )
-    mine, cpus = aliases(actual, device.tensors()), aliases(expected, cpu.tensors())
-    if mine != cpus:
-        raise Mismatch(f"aliasing: results share the memory of arguments {mine}, on the CPU {cpus}")
+    shared = aliases(actual, device.tensors())
+    on_cpu = aliases(expected, cpu.tensors())
+    if shared != on_cpu:
+        raise Mismatch(
+            f"aliasing: results share the memory of arguments {shared}, on the CPU {on_cpu}"
+        )
     if returns_input and expected is cpu.input and actual is not device.input:
         raise Mismatch("what is returned is not the argument")
     return expected, actual
@@ -217,12 +220,12 @@ def tangents(op: Described, call: Call) -> list[torch.Tensor | None]:
         detached = [tensor.detach() for tensor in inputs]
         made = map(forward_ad.make_dual, detached, cotangents_of(detached))
         duals = dict(zip(map(id, inputs), made, strict=True))
-        arguments = pytree.tree_map(
+        arguments: Any = pytree.tree_map(
             lambda leaf: duals.get(id(leaf), leaf), (call.input, call.args, call.kwargs)
         )
         results = run(
             lambda *a, **k: op.info.gradcheck_wrapper(op.info.get_op(), *a, **k),
-            Call(*arguments, call.process),
+            Call(*arguments, process=call.process),
         )
         found = [
             forward_ad.unpack_dual(result).tangent

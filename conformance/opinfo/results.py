@@ -110,7 +110,7 @@ def counts(section: dict[str, dict], phases: tuple[str, ...]) -> dict[str, dict[
     found = {
         dtype: {phase: _statuses(section, phase, (dtype,)) for phase in phases} for dtype in dtypes
     }
-    return found | {TOTAL: {phase: _statuses(section, phase, dtypes) for phase in phases}}
+    return found | {TOTAL: {phase: _statuses(section, phase, tuple(dtypes)) for phase in phases}}
 
 
 def _statuses(section: dict[str, dict], phase: str, dtypes: tuple[str, ...]) -> dict[str, int]:
@@ -125,7 +125,7 @@ def _statuses(section: dict[str, dict], phase: str, dtypes: tuple[str, ...]) -> 
 
 def samples(section: dict[str, dict], phases: tuple[str, ...]) -> dict[str, int]:
     """How many ran to their end, of all entries of a phase."""
-    found = collections.Counter()
+    found: collections.Counter[str] = collections.Counter()
     for by_dtype in section.values():
         for entries in by_dtype.values():
             found.update({phase: entry.get("samples", 0) for phase, entry in entries.items()})

@@ -30,10 +30,11 @@ def command(
         filtering.compiled(options["filter"])
     if options["device"].partition(":")[0] == "cpu":
         raise Refused("--pytorch-tests compares a device with the CPU, and needs another one")
-    request = Request(
+    request: Any = Request(
         folder=folder,
         files=chosen_files(folder, files),
         chosen=bool(files),
         **{name: options[name] for name in taken if name in options},
     )
-    return session.command(request, written, resume, lists, runs=TestsRun)
+    runs: Any = TestsRun
+    return session.command(request, written, resume, lists, runs=runs)

@@ -34,6 +34,7 @@ def compared(device: Entry, cpu: Entry | None) -> Entry:
 def imported(device: Entry | None, cpu: Entry | None) -> Entry:
     """Of a file, why one side or the other could not import it; None: it could."""
     if device is None:
+        assert cpu is not None, "both sides could import it"
         reason = cpu.get("reason") or cpu["error"]
         return {"status": "skipped", "reason": f"the CPU's side cannot import it: {reason}"}
     if device["status"] == "skipped":

@@ -58,7 +58,7 @@ class FileRun:
         self._told = told
         self._impossible = impossible
         self._lock = threading.Lock()
-        limits = {"jobs": request.jobs, "timeout": request.timeout}
+        limits: dict[str, Any] = {"jobs": request.jobs, "timeout": request.timeout}
         self._device = Supervisor(
             *(SOURCE, request.on_device(file).to_json(), on_device, self._from_device), **limits
         )

@@ -77,6 +77,7 @@ def asked_for(device: torch.device) -> str:
 
 def _import(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None, path
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # where what is pickled, and expected results, look for it
     spec.loader.exec_module(module)

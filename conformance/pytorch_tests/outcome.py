@@ -52,7 +52,7 @@ class _Said(unittest.TestResult):
 
 def failed(error: BaseException, device: torch.device) -> Entry:
     lines = traceback.format_exception(type(error), error, error.__traceback__)
-    found = {"status": "failed", "error": _line(error), "trace": "".join(lines)[-_TRACE:]}
+    found: Entry = {"status": "failed", "error": _line(error), "trace": "".join(lines)[-_TRACE:]}
     # PyTorch's op_db tests raise another exception from the one of the operator.
     missing = next((e for e in _chain(error) if isinstance(e, NotImplementedError)), None)
     if missing is not None:

@@ -16,10 +16,10 @@ def of(request: Request, item: Item, label: str, file: str, asked_for: str) -> s
         return _by_outback(request, item)
     python = ["python", "-c", _AFTER.format(", ".join(request.imports))]
     command = python if request.imports else ["python"]
-    command = shlex.join([*command, file, label])
+    line = shlex.join([*command, file, label])
     where = shlex.quote(str(request.folder))
     # With CI set, as GitHub sets it, PyTorch's runner wants unittest-xml-reporting.
-    return f"cd {where} && CI= PYTORCH_TESTING_DEVICE_ONLY_FOR={asked_for} {command}"
+    return f"cd {where} && CI= PYTORCH_TESTING_DEVICE_ONLY_FOR={asked_for} {line}"
 
 
 def _by_outback(request: Request, item: Item) -> str:

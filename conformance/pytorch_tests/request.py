@@ -28,6 +28,7 @@ class Request:
     filter: str = ""
     jobs: int = 2
     timeout: float = 120.0
+    tolerances: tuple[Tolerance, ...] = ()  # none: they are of PyTorch's samples
 
     @property
     def suites(self) -> tuple[str, ...]:

@@ -85,7 +85,9 @@ def _provide(source: str) -> list[str]:
 def _imported(source: str) -> Iterator[tuple[types.ModuleType, str]]:
     """From which helper which name; a helper that is not there is left for the import to say."""
     for node in ast.walk(ast.parse(source)):
-        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith(_HELPERS):
+        if not isinstance(node, ast.ImportFrom) or node.module is None:
+            continue
+        if not node.module.startswith(_HELPERS):
             continue
         try:
             module = importlib.import_module(node.module)

@@ -16,12 +16,12 @@ _SKIPPED = (verdicts.UNSUPPORTED, verdicts.EXPECTED, verdicts.SKIPPED)
 
 def write(document: dict[str, Any], path: Path) -> None:
     """Unsupported, expected and skipped entries are skipped ones with their reasons."""
-    root = ElementTree.Element("testsuites", name=_name(document), **_counts(document["totals"]))
+    head = {"name": _name(document), **_counts(document["totals"])}
+    root = ElementTree.Element("testsuites", head)
     root.set("time", str(document["seconds"]))
     for suite in document["suites"]:
-        of = ElementTree.SubElement(
-            *(root, "testsuite"), name=suite["name"], **_counts(suite["totals"])
-        )
+        counted = {"name": suite["name"], **_counts(suite["totals"])}
+        of = ElementTree.SubElement(root, "testsuite", counted)
         of.set("timestamp", document["started"])
         for entry in document["entries"]:
             if entry["suite"] == suite["name"]:

@@ -88,6 +88,7 @@ def tell(child: int, waiting: socket.socket) -> None:
     guard = threading.Thread(target=end_with, args=(child, waiting))
     guard.start()
     ended = os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+    assert ended is not None  # it waits, without WNOHANG
     code = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
     with contextlib.suppress(ConnectionError):  # nobody is left who waits
         waiting.sendall(b"%d\n" % code)

@@ -34,7 +34,7 @@ run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
 def command(module: str, *arguments: str) -> list[str]:
     """Runs `module` of this process's package as the program of a new Python."""
     top = sys.modules[module.partition(".")[0]]
-    folder = Path(top.__file__).resolve().parents[1]
+    folder = Path(top.__file__ or "").resolve().parents[1]
     return program(_RUN, module, os.fspath(folder), *arguments)
 
 

@@ -137,7 +137,8 @@ class Supervisor:
                 if event["event"] == "bye":
                     # Who has stopped the run asks for no more, and torch takes long to end.
                     return "" if self._stop.is_set() else worker.leave()
-                if result := _follow(event, running, worker):
+                result = _follow(event, running, worker)
+                if result and running.address is not None:
                     ran.append(running.address)
                     self._record(running, result)
                     running.address = None
@@ -186,6 +187,7 @@ class Supervisor:
             return ""
 
     def _record(self, running: _Running, entry: Entry) -> None:
+        assert running.address is not None
         with self._lock:
             self._heard(running.address, entry, time.monotonic() - running.since)
 

@@ -6,6 +6,7 @@ import functools
 import gc
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -21,7 +22,7 @@ MEGABYTE = 1024 * 1024
 WRONG_DEVICE = (RuntimeError, ValueError, IndexError)
 
 
-def _forms(backend: Backend, index: int) -> list[object]:
+def _forms(backend: Backend, index: int) -> list[Any]:
     return [index, f"{backend.name}:{index}", torch.device(backend.name, index)]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -177,7 +178,8 @@ def layers_with_a_fast_path_are_cast(backend: Backend) -> None:
     for lower in _dtypes(backend):
         for weights in (torch.float32, lower):
             encoder = _dense_encoder(weights).to(backend.device)
-            attention = encoder.layers[0].self_attn
+            layers: Any = encoder.layers
+            attention = layers[0].self_attn
             calls = {
                 "TransformerEncoder": lambda encoder=encoder: encoder(source),
                 "MultiheadAttention": lambda attention=attention: attention(*[source] * 3)[0],
@@ -486,7 +488,7 @@ def unsafe_losses_are_refused(backend: Backend) -> None:
 # ---- GradScaler
 
 
-def _scaler(backend: Backend, **settings: float) -> torch.amp.GradScaler:
+def _scaler(backend: Backend, **settings: Any) -> torch.amp.GradScaler:
     """PyTorch's, which computes in float64 on the device; the backend's own where it has none."""
     settings["init_scale"] = 16.0
     with warnings_are("error"):
@@ -554,7 +556,8 @@ def gradients_can_be_unscaled_first(backend: Backend) -> None:
     scaler = _scaler(backend)
     weights = [torch.ones(2, device=place, requires_grad=True) for _ in range(3)]
     optimizer = torch.optim.SGD(weights, lr=1.0)
-    scaler.scale(sum((weight * 3).sum() for weight in weights)).backward()
+    loss: Any = sum((weight * 3).sum() for weight in weights)
+    scaler.scale(loss).backward()
     scaler.unscale_(optimizer)
     for weight in weights:
         same(weight.grad, torch.full((2,), 3.0), place, "a gradient")

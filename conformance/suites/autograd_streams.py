@@ -6,6 +6,7 @@ import contextlib
 import threading
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch.utils.checkpoint import checkpoint
@@ -86,7 +87,8 @@ def a_backward_runs_on_the_streams_of_the_forward(backend: Backend) -> None:
     first, second = streams_of(backend, 2)
     here = torch.accelerator.current_stream()
     for _ in range(3):
-        x, seen = ones(backend.device), []
+        x = ones(backend.device)
+        seen: list = []
         first.wait_stream(here)
         with no_warning_of_streams():
             with first:
@@ -138,7 +140,9 @@ def gradients_of_several_streams_meet(backend: Backend) -> None:
     streams = streams_of(backend, 3)
     here = torch.accelerator.current_stream()
     for _ in range(3):
-        x, seen, parts = ones(backend.device), [], []
+        x = ones(backend.device)
+        seen: list = []
+        parts: list = []
         with no_warning_of_streams():
             for factor, stream in enumerate(streams, 1):
                 stream.wait_stream(here)
@@ -147,6 +151,7 @@ def gradients_of_several_streams_meet(backend: Backend) -> None:
             for stream in streams:
                 here.wait_stream(stream)
             sum(parts).sum().backward()
+        assert x.grad is not None
         holds(x.grad + 1, 7)
         assert {stream for _, stream in seen} == set(streams)
 
@@ -160,7 +165,8 @@ def gradients_are_there_for_the_caller(backend: Backend) -> None:
     stream it was computed on."""
     side, caller = streams_of(backend, 2)
     for _ in range(3):
-        x, seen = ones(backend.device), []
+        x = ones(backend.device)
+        seen: list = []
         with no_warning_of_streams():
             side.wait_stream(torch.accelerator.current_stream())
             with side:
@@ -168,6 +174,7 @@ def gradients_are_there_for_the_caller(backend: Backend) -> None:
             caller.wait_stream(side)
             with caller:
                 loss.backward()
+                assert x.grad is not None
                 copied = torch.empty_like(x).copy_(x.grad)
                 holds(copied, 3)
         assert seen[0][1] == side
@@ -255,7 +262,8 @@ def a_gradient_that_is_given_is_waited_for(backend: Backend) -> None:
 def a_backward_goes_over_devices(backend: Backend) -> None:
     """A graph over two devices has its gradients on their own devices, computed there."""
     other = backend.other_device
-    here, there = [], []
+    here: list = []
+    there: list = []
     x = ones(backend.device)
     y = ones(other)
     middle = Spy.apply(x, 2.0, backend, here).to(other)
@@ -299,7 +307,8 @@ def threads_have_backward_passes_of_their_own(backend: Backend) -> None:
             device = torch.device(backend.name, number % backend.count)
             torch.accelerator.set_device_index(device.index)
             for step in range(8):
-                x, seen = ones(device), []
+                x = ones(device)
+                seen: list = []
                 Spy.apply(x, float(number + step), Backend(device), seen).sum().backward()
                 assert seen[0][0] == device.index == torch.accelerator.current_device_index()
                 holds(x.grad, number + step)
@@ -322,7 +331,8 @@ def threads_have_backward_passes_of_their_own(backend: Backend) -> None:
 )
 def a_backward_may_be_called_from_another_thread(backend: Backend) -> None:
     """A graph that one thread made is differentiated by another one."""
-    x, seen = ones(backend.device), []
+    x = ones(backend.device)
+    seen: list = []
     loss = Spy.apply(x, 4.0, backend, seen).sum()
     thread = threading.Thread(target=loss.backward)
     thread.start()
@@ -399,7 +409,7 @@ def gradients_of_gradients_are_right(backend: Backend) -> None:
     it has that."""
     precise = backend.has(torch.float64)
     dtype = torch.float64 if precise else torch.float32
-    how = {} if precise else {"eps": 1e-2, "atol": 1e-2, "rtol": 1e-2}
+    how: dict[str, Any] = {} if precise else {"eps": 1e-2, "atol": 1e-2, "rtol": 1e-2}
     x = torch.rand(3, 4, dtype=dtype, device=backend.device) + 0.5
     x.requires_grad_()
     for function in (

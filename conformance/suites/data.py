@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -453,7 +454,7 @@ def overlapping_memory_is_refused(backend: Backend) -> None:
 def indices_read_and_write(backend: Backend) -> None:
     """Slices, numbers, lists, masks, None and Ellipsis read and write as on the CPU, with values of
     the device, of the CPU where it is one number, and with Python's."""
-    indices = {
+    indices: dict[str, Any] = {
         "row": 1,
         "negative": -1,
         "slice": slice(1, 3),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -24,7 +25,7 @@ def _place(backend: Backend) -> torch.device:
     return torch.device("cpu") if backend.name == "cpu" else backend.device
 
 
-def _agrees(place: torch.device, call: Callable, *given: torch.Tensor, **how: float) -> None:
+def _agrees(place: torch.device, call: Callable, *given: torch.Tensor, **how: Any) -> None:
     same(call(*(each.to(place) for each in given)), call(*given), place, **how)
 
 
@@ -102,7 +103,7 @@ def many_dimensions_are_taken(backend: Backend) -> None:
     place = _place(backend)
     x = _integers(2, 3, 1, 2, 3, 1, 2, 2, below=60)
     y = _integers(2, 1, 4, 2, 1, 2, 1, 2, below=50)
-    for name, call in {
+    calls: dict[str, Callable] = {
         "add": torch.add,
         "minimum": torch.minimum,
         "lt": torch.lt,
@@ -112,7 +113,8 @@ def many_dimensions_are_taken(backend: Backend) -> None:
         "every other one": lambda x, y: x[:, ::2, :, 1:, ::2, :, 1:, :] + 1,
         "sum": lambda x, y: x.sum((0, 3, 6)),
         "flip": lambda x, y: x.flip((0, 4, 7)),
-    }.items():
+    }
+    for name, call in calls.items():
         _agrees(place, call, x, y, what=name)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
@@ -197,7 +198,7 @@ def a_backward_is_faked(backend: Backend) -> None:
     """A backward over fake tensors gives fake gradients on the device, of each parameter's
     shape."""
     with FakeTensorMode():
-        there = {"device": backend.device}
+        there: dict[str, Any] = {"device": backend.device}
         net = torch.nn.Sequential(
             torch.nn.Linear(4, 3, **there), torch.nn.GELU(), torch.nn.Linear(3, 1, **there)
         )

@@ -226,7 +226,8 @@ def recurrent_layers_have_forward_derivatives(backend: Backend) -> None:
             result = layer(x)
             return result[0] if isinstance(result, tuple) else result
 
-        expected, found = [], []
+        expected: list = []
+        found: list = []
         for results, layer_of_device, place in (
             (expected, layer, x),
             (found, there, x.to(backend.device)),

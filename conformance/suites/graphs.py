@@ -6,6 +6,7 @@ import copy
 import gc
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import nn
@@ -29,7 +30,7 @@ def graph_class(backend: Backend) -> Callable[[], object]:
     return torch.accelerator.Graph
 
 
-def new_graph(backend: Backend) -> object:
+def new_graph(backend: Backend) -> Any:
     try:
         return graph_class(backend)()
     except RuntimeError as error:
@@ -66,7 +67,7 @@ def captured(backend: Backend, function: Callable[[], object], **options: object
     return graph, result
 
 
-def end_what_failed(graph: object) -> None:
+def end_what_failed(graph: Any) -> None:
     try:
         graph.capture_end()
     except RuntimeError as error:  # it says so, or why; the first error is the one that counts

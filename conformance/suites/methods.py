@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 import torch.utils.backend_registration as registration
@@ -58,7 +59,7 @@ def _method(backend: Backend, owner: type, prefix: str = "") -> Callable:
     return getattr(owner, name)
 
 
-def _outcome(call: Callable[[], object], describe: Callable[[object], object]) -> object:
+def _outcome(call: Callable[[], object], describe: Callable[[Any], object]) -> object:
     """What a call gave, or the error."""
     try:
         return describe(call())
@@ -93,7 +94,7 @@ def _tensor_look(tensor: torch.Tensor) -> tuple:
 def _arguments(backend: Backend) -> list[tuple]:
     """Devices in every form: the right ones, one past the last, another type's, none at all."""
     name, count = backend.name, backend.count
-    right = [(), (None,), (backend.device.index,), (count - 1,)]
+    right: list[tuple] = [(), (None,), (backend.device.index,), (count - 1,)]
     right += [(f"{name}:{count - 1}",), (torch.device(name, count - 1),), (name,)]
     return [*right, (count,), (99,), (-1,), ("cpu",), (torch.device("meta"),), (1.5,), ("nothing",)]
 
@@ -332,7 +333,7 @@ def packed_sequences_go_where_they_are_sent(backend: Backend) -> None:
 def packed_sequences_tell_their_device(backend: Backend) -> None:
     """PackedSequence.is_<name> is True on the device only."""
     _method(backend, PackedSequence, "is_")
-    sequence = _sequence()
+    sequence: Any = _sequence()
     name = f"is_{backend.name}"
     equal(getattr(sequence, name), False, f"{name} on the CPU")
     equal(getattr(sequence.to(backend.device), name), True, f"{name} on the device")

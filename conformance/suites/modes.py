@@ -251,12 +251,12 @@ class Wrapping(torch.Tensor):
         )
 
     def __init__(self, inner: torch.Tensor) -> None:
-        self.inner = inner
+        self.wrapped = inner
 
     @classmethod
     def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
         def opened(x: object) -> object:
-            return x.inner if isinstance(x, Wrapping) else x
+            return x.wrapped if isinstance(x, Wrapping) else x
 
         result = function(*tree_map(opened, args), **tree_map(opened, kwargs or {}))
         return tree_map(lambda x: Wrapping(x) if isinstance(x, torch.Tensor) else x, result)
@@ -274,15 +274,15 @@ def subclasses_wrap_the_tensors(backend: Backend) -> None:
     assert x.device == backend.device and x.shape == (2, 3)
     y = (x * 2 + x).t()
     assert isinstance(y, Wrapping) and y.device == backend.device
-    assert y.inner.tolist() == (inner * 3).t().tolist()
+    assert y.wrapped.tolist() == (inner * 3).t().tolist()
     moved = x.to("cpu")
-    assert isinstance(moved, Wrapping) and moved.inner.device.type == "cpu"
+    assert isinstance(moved, Wrapping) and moved.wrapped.device.type == "cpu"
     back = moved.to(backend.device)
-    assert back.device == back.inner.device == backend.device
-    assert torch.equal(back.inner, inner)
+    assert back.device == back.wrapped.device == backend.device
+    assert torch.equal(back.wrapped, inner)
     if backend.count > 1:
         there = x.to(backend.other_device)
-        assert there.device == there.inner.device == backend.other_device
+        assert there.device == there.wrapped.device == backend.other_device
 
 
 @check(

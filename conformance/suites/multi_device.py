@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -397,7 +398,7 @@ def optimizers_step_on_two_devices(backend: Backend) -> None:
     """One optimizer steps on both devices, with its state beside each parameter."""
     devices = _pairs(backend)[0]
     for kind in (torch.optim.SGD, torch.optim.Adam):
-        options = {"momentum": 0.9} if kind is torch.optim.SGD else {}
+        options: dict[str, Any] = {"momentum": 0.9} if kind is torch.optim.SGD else {}
         weights = [torch.ones(3, device=device, requires_grad=True) for device in devices]
         reference = torch.ones(3, requires_grad=True)
         for tensors in (weights, [reference]):

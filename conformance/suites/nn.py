@@ -6,6 +6,7 @@ import copy
 import io
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -246,7 +247,7 @@ def trains_as_on_the_cpu(backend: Backend, make: Callable[[], nn.Module], optimi
                 assert parameter.grad.device == device, f"{name}.grad on {parameter.grad.device}"
             optimize.step()
         steps[device.type] = losses
-    close = {"rtol": 1e-3, "atol": 1e-4}
+    close: dict[str, Any] = {"rtol": 1e-3, "atol": 1e-4}
     for ours_now, theirs_now in zip(steps[backend.name], steps["cpu"], strict=True):
         assert abs(ours_now - theirs_now) < 1e-3, f"losses {steps}"
     for name, tensor in tensors_of(theirs).items():
@@ -357,7 +358,7 @@ def packed_sequences_are_computed(backend: Backend) -> None:
     torch.manual_seed(0)
     x, lengths = torch.randn(3, 5, 4), torch.tensor([5, 2, 3])
     layer = nn.LSTM(4, 3, batch_first=True)
-    packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+    packed: Any = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
     expected, sizes = pad_packed_sequence(layer(packed)[0], batch_first=True)
     there = packed.to(backend.device)
     assert there.data.device == backend.device and there.batch_sizes.device.type == "cpu"

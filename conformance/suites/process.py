@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from multiprocessing.reduction import ForkingPickler
+from typing import Any
 
 import torch
 from torch.utils.data import DataLoader, TensorDataset
@@ -101,7 +102,7 @@ def a_forked_child_is_told_to_spawn(backend: Backend) -> None:
 def a_forked_child_may_use_the_cpu(backend: Backend) -> None:
     """A forked child seeds, computes on the CPU, asks for the number of devices and lets go of the
     parent's tensors, without an error."""
-    things = [torch.ones(3, device=backend.device), torch.Stream(backend.device)]
+    things: list[Any] = [torch.ones(3, device=backend.device), torch.Stream(backend.device)]
     things.append(things[1].record_event())
     kept = things[0]
 

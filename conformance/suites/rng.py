@@ -8,6 +8,7 @@ import io
 import itertools
 import pickle
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 
@@ -36,7 +37,7 @@ def _devices(backend: Backend) -> list[torch.device]:
 def _numbers_are_kept(backend: Backend) -> Iterator[None]:
     """All states of random numbers are afterwards what they were."""
     devices = _devices(backend) if backend.name != "cpu" else []
-    get = backend.need("get_rng_state") if devices else torch.get_rng_state
+    get: Any = backend.need("get_rng_state") if devices else torch.get_rng_state
     cpu, states = torch.get_rng_state(), [get(device) for device in devices]
     try:
         yield
@@ -215,7 +216,7 @@ def a_state_is_bytes_of_the_cpu(backend: Backend) -> None:
 def a_state_has_a_seed_and_an_offset(backend: Backend) -> None:
     """A state is 16 bytes, the seed and then the offset, and the offset grows with use."""
     need_accelerator(backend)
-    get = backend.need("get_rng_state")
+    get: Any = backend.need("get_rng_state")
     with _numbers_are_kept(backend):
         torch.manual_seed(4711)
         before = get(backend.device)

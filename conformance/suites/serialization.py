@@ -9,6 +9,7 @@ import pickle
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -38,7 +39,7 @@ def _saved(value: object) -> io.BytesIO:
     return file
 
 
-def _loaded(value: object, **options: object) -> object:
+def _loaded(value: object, **options: Any) -> Any:
     return torch.load(_saved(value), **options)
 
 

@@ -197,7 +197,7 @@ NUMBERS_TAKEN: list[Check] = variants(
     {name: (call,) for name, call in TAKEN.items()},
 )
 
-REFUSED: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
+REFUSED: dict[str, Callable[[torch.Tensor, torch.Tensor], object]] = {
     "addmm": lambda m, i: torch.addmm(NUMBER, m, m),
     "addmm, out=": lambda m, i: torch.addmm(NUMBER, m, m, out=m[:]),
     "addmv": lambda m, i: torch.addmv(NUMBER, m, m[0]),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import gc
 from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -359,7 +360,7 @@ def changes_of_views_are_differentiated(backend: Backend) -> None:
         lambda t: t.diagonal().add_(t.sum()),
         lambda t: t.unsqueeze(0).squeeze(0).masked_fill_(t > 2, 7.0),
     ):
-        gradients = []
+        gradients: list[Any] = []
         for device in (CPU, place):
             leaf = torch.arange(4.0, device=device).view(2, 2).requires_grad_()
             middle = leaf * 1

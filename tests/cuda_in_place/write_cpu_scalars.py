@@ -1,5 +1,5 @@
-"""Writes backend_template/ops/in_place/cpu_scalars.txt: where torch.cuda's operators take a CPU tensor without dimensions, on
-torch 2.13.0.
+"""Writes backend_template/ops/in_place/cpu_scalars.txt: where torch.cuda's operators take a CPU
+tensor without dimensions, on torch 2.13.0.
 
     OUTBACK_CUDA_PYTHON=<python with torch's CUDA build> OUTBACK_BUILD_DIR=build/dev \\
         python tests/cuda_in_place/write_cpu_scalars.py

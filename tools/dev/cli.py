@@ -117,8 +117,9 @@ def _add_test_options(tests: argparse.ArgumentParser) -> None:
 
 
 _TEST_EPILOG = """\
-PATH_OR_NAME is a test's file, with ::test behind it or not; a folder of tests; a source, whose name
-its tests have; a GoogleTest filter (EventTest.*); the name of a Python test; or what ctest -R takes.
+PATH_OR_NAME is a test's file, with ::test behind it or not; a folder of tests; a source, whose
+name its tests have; a GoogleTest filter (EventTest.*); the name of a Python test; or what ctest -R
+takes.
 
 Ends with 0: all passed; 1: a test failed; 2: there is no such test; 3: it does not build.
 """
@@ -210,7 +211,7 @@ def _test(arguments: argparse.Namespace) -> int:
     found = _as_it_is(arguments) if options.is_quick else None
     if found is None:
         modules = ("numpy", "pytest", "hypothesis", "rich")
-        found = _environment(arguments, *modules, requirements=("run", "docs"), tests=True)
+        found = _environment(arguments, *modules, requirements=("run", "docs", "lint"), tests=True)
     return test.run(found, options)
 
 

@@ -16,12 +16,14 @@ _BEGINNING = """\
 <!-- Written by ./dev conformance-page, not by hand. -->
 
 Each column is a run of [`outback conformance --level standard`](conformance.md) on acme, the
-[scaffold](glossary.md), built on one of Outback's [runtimes](runtimes.md). *Memory apart* is the host runtime with
-[memory that the CPU cannot address](glossary.md). *Null* is a runtime with the eight required functions and nothing
-else. CUDA and Level Zero run on [stand-ins](glossary.md): drivers in software.
+[scaffold](glossary.md), built on one of Outback's [runtimes](runtimes.md). *Memory apart* is the
+host runtime with [memory that the CPU cannot address](glossary.md). *Null* is a runtime with the
+eight required functions and nothing else. CUDA and Level Zero run on [stand-ins](glossary.md):
+drivers in software.
 
-`./dev test --all` makes the runs, and so does `./dev test --only` with the parts whose names begin with
-`conformance-`; `./dev conformance-page` then writes this page from their reports. A later commit may differ.
+`./dev test --all` makes the runs, and so does `./dev test --only` with the parts whose names begin
+with `conformance-`; `./dev conformance-page` then writes this page from their reports. A later
+commit may differ.
 
 """
 _COUNTS = ("pass", "unsupported", "skipped", "expected", "fail", "crash", "timeout")

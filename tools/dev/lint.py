@@ -1,7 +1,6 @@
 """./dev lint and ./dev format: clang-format, clang-tidy and ruff over what git would commit."""
 
 import re
-import shutil
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -35,27 +34,19 @@ def format_sources(environment: Environment, only: list[str]) -> int:
 
 def run(environment: Environment, everything: bool) -> int:
     report = Report()
-    report.part("format of C++", lambda: _clang_format(environment))
-    report.part("Python", lambda: _ruff(environment))
+    report.part("format", lambda: check(environment))
     report.part("clang-tidy", lambda: _tidy(environment, everything))
     return report.finish()
 
 
-def check_format(environment: Environment, only: list[str]) -> str:
-    """The format of these files, and ruff's rules; without clang-tidy, which takes minutes."""
-    missing = [name for name in ("clang-format", "ruff") if not _is_there(environment, name)]
-    if missing:
-        raise console.NotRun(f"{' and '.join(missing)}: ./dev lint sets it up")
-    if _files(_CPP, only):
-        _clang_format(environment, only)
-    if _files(_PYTHON, only):
-        _ruff(environment, only)
-    return f"{len(_files((*_CPP, *_PYTHON), only))} files"
+def check(environment: Environment) -> str:
+    """The format, and ruff's rules; without clang-tidy, which takes minutes."""
+    return f"{_clang_format(environment)} of C++, {_ruff(environment)} of Python"
 
 
-def _clang_format(environment: Environment, only: Iterable[str] = ()) -> str:
+def _clang_format(environment: Environment) -> str:
     with console.step("clang-format") as step:
-        sources = _files(_CPP, only)
+        sources = _files(_CPP)
         command = [_tool(environment, "clang-format"), "--dry-run", *sources]
         done = shell.run("clang-format", command)
         wrong = sorted(set(re.findall(r"^(\S+):\d+:\d+: warning", done.stdout, re.MULTILINE)))
@@ -66,9 +57,9 @@ def _clang_format(environment: Environment, only: Iterable[str] = ()) -> str:
     return step.note
 
 
-def _ruff(environment: Environment, only: Iterable[str] = ()) -> str:
+def _ruff(environment: Environment) -> str:
     with console.step("ruff") as step:
-        ruff, sources = _tool(environment, "ruff"), _files(_PYTHON, only)
+        ruff, sources = _tool(environment, "ruff"), _files(_PYTHON)
         shell.run("ruff", [ruff, "check", "--output-format", "concise", *sources])
         shell.run("ruff", [ruff, "format", "--check", *sources], append=True)
         step.note = f"{len(sources)} files"
@@ -104,10 +95,6 @@ def _tidy(environment: Environment, everything: bool) -> str:
 
 def _tool(environment: Environment, name: str) -> Path | str:
     return environment.tool(name) or name
-
-
-def _is_there(environment: Environment, name: str) -> bool:
-    return bool(environment.tool(name) or shutil.which(name))
 
 
 def _files(patterns: Iterable[str], only: Iterable[str] = ()) -> list[str]:

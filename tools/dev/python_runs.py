@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import build
-from .stand_ins import STAND_INS, StandIn
+from .stand_ins import STAND_INS, StandIn, require
 
 TESTS = "tests/python"
 
@@ -25,21 +25,15 @@ class Run:
         """As it stands in the names of parts and of files."""
         return re.sub("[ ,]+", "-", self.name.lower())
 
-    def is_built(self, folder: Path) -> bool:
-        return (folder / self.package).is_dir()
-
-    def not_built(self) -> str:
-        return f"not run: this build has no {self.name} runtime, for want of its headers"
+    def require(self, folder: Path) -> None:
+        """Raises NotRun where the build tree `folder` has not got it."""
+        require(folder, self.package, self.name)
 
     def variables(self, folder: Path) -> dict[str, str]:
         """The environment in which `import torch` finds the backend."""
         if self.driver:
             return {**self.driver.variables(folder), **self.environment}
         return {**build.python_path(folder, self.package), **self.environment}
-
-    def options(self, everything: bool) -> list[str]:
-        """pytest's, for a short or a long run."""
-        return ["-m", self.marks] if self.marks and not everything else []
 
 
 # The host's runtime has every group and several devices, so its run takes all tests. The others

@@ -5,7 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import build
+from . import build, console
+
+
+def require(folder: Path, package: str, name: str) -> None:
+    """Raises NotRun where the build tree `folder` has no such scaffold."""
+    if not (folder / package).is_dir():
+        raise console.NotRun(f"this build has no {name} runtime, for want of its headers")
 
 
 @dataclass(frozen=True)
@@ -13,12 +19,6 @@ class StandIn:
     name: str
     package: str  # the scaffold's folder in the build tree
     libraries: Mapping[str, str]  # by the variable that says where it is
-
-    def is_built(self, folder: Path) -> bool:
-        return (folder / self.package).is_dir()
-
-    def not_built(self) -> str:
-        return f"not run: this build has no {self.name} runtime, for want of its headers"
 
     def variables(self, folder: Path) -> dict[str, str]:
         """What makes the scaffold run on it, with devices of 4 GiB."""

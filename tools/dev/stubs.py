@@ -41,8 +41,6 @@ def check(environment: Environment, folder: Path) -> str:
         if _texts(Path(made)) != _texts(PROJECT):
             package = (PROJECT / _PACKAGE).relative_to(ROOT)
             raise console.Failure(f"{package} is not up to date: run ./dev docs")
-    if not environment.has("mypy"):
-        return "up to date; not checked with mypy, which is not installed"
     with tempfile.TemporaryDirectory() as site, console.step("mypy"):
         _mypy(environment, Path(site))
     return "up to date, mypy finds nothing"
@@ -59,18 +57,23 @@ def _texts(project: Path) -> dict[str, str]:
 
 
 def _mypy(environment: Environment, home: Path) -> None:
-    """As a user has it: the stubs beside torch in site-packages, the one place for partial ones."""
+    """As a user has it: the stubs beside torch in site-packages, the one place for partial ones;
+    and conformance as a part of the command's package."""
     python = home / "bin/python"
     shell.run("mypy", [environment.python, "-m", "venv", "--without-pip", home])
     site = Path(_purelib(python))
     (site / "torch.pth").write_text(f"{_purelib(environment.python)}\n", encoding="utf-8")
     shutil.copytree(PROJECT / _PACKAGE, site / _PACKAGE)
     shutil.copytree(PROJECT / "torch_acme", site / "torch_acme")
-    options = ["--python-executable", python, "--cache-dir", os.devnull]
+    options = ["--python-executable", python, "--cache-dir", home / "cache"]
     # scikit-learn, which an example loads its data with, has no types.
     options += ["--disable-error-code", "import-untyped", "--warn-unused-ignores"]
-    command = [environment.python, "-m", "mypy", *options, *(ROOT / path for path in _CHECKED)]
-    shell.run("mypy", command, append=True, cwd=ROOT)
+    mypy = [environment.python, "-m", "mypy", *options]
+    shell.run("mypy", [*mypy, *(ROOT / path for path in _CHECKED)], append=True, cwd=ROOT)
+    shutil.copytree(ROOT / "generators/cli/torch_outback", home / "cli/torch_outback")
+    shutil.copytree(ROOT / "conformance", home / "cli/torch_outback/conformance")
+    variables = {"MYPYPATH": os.fspath(home / "cli")}
+    shell.run("mypy", [*mypy, "-p", "torch_outback"], env=variables, append=True, cwd=ROOT)
 
 
 def _purelib(python: Path) -> str:

@@ -5,9 +5,6 @@ from dataclasses import dataclass, field
 from . import console
 from .environment import Environment
 from .testing import named, parts, runner, suites
-from .testing.pytest_run import run_pytest
-
-__all__ = ["Options", "run", "run_pytest"]
 
 
 @dataclass

@@ -23,8 +23,8 @@ class _Sources(ExecutionLoader):
     """A finder too, the last one in sys.meta_path."""
 
     def __init__(self, texts: dict[str, str], code_of: Callable[[str, str], CodeType]) -> None:
-        """`texts`: of each file by its path, "compile/inductor"; `code_of`: what that compiles to, which was
-        done when the library was built."""
+        """`texts`: of each file by its path, "compile/inductor"; `code_of`: what that compiles to,
+        which was done when the library was built."""
         self._texts = texts
         self._code_of = code_of
 

@@ -43,18 +43,26 @@ def compile_into(made: Path, build: Path, log: Path, flags: str = "") -> bool:
     False where they fail; Refused where there are none.
     """
     tool = cmake()
-    configure = [tool, "--fresh", "-S", toolkit.tree() / "generators/loader", "-B", build]
+    configure: list[str | Path] = [
+        tool,
+        "--fresh",
+        "-S",
+        toolkit.tree() / "generators/loader",
+        "-B",
+        build,
+    ]
     configure += [f"-DOutback_DIR={toolkit.cmake_dir()}", "-DCMAKE_BUILD_TYPE=Release"]
     configure += ["-DOUTBACK_CACHE=OFF"]
     configure += [f"-DOUTBACK_TORCH_HALF_FLAGS={flags}"] if flags else []
     configure += [f"-DPython_EXECUTABLE={sys.executable}"]
     jobs = variables.text("CMAKE_BUILD_PARALLEL_LEVEL") or str(len(os.sched_getaffinity(0)))
     with log.open("xb") as output:
-        for command in (
+        commands: tuple[Sequence[str | Path], ...] = (
             configure,
             [tool, "--build", build, "--target", MODULE, "outback_kernels", "--parallel", jobs],
             [tool, "--install", build, "--prefix", made],
-        ):
+        )
+        for command in commands:
             if _run(command, output, log.parent):
                 return False
     return True
@@ -84,13 +92,13 @@ def _run(command: Sequence[str | Path], output: IO[bytes], folder: Path) -> int:
     """
     environment = {name: text for name, text in os.environ.items() if name not in _OF_OTHERS}
     if named := environment.get("PYTHONPATH"):
-        folders = map(os.path.abspath, filter(None, named.split(os.pathsep)))
+        folders = [os.path.abspath(folder) for folder in named.split(os.pathsep) if folder]
         environment["PYTHONPATH"] = os.pathsep.join(folders)
     environment["CMAKE_GENERATOR"] = "Ninja" if shutil.which("ninja") else "Unix Makefiles"
     theirs, ours = os.pipe()
     try:
         process = subprocess.Popen(
-            interpreter.isolated(_LIFELINE, str(theirs), *map(os.fspath, command)),
+            interpreter.isolated(_LIFELINE, str(theirs), *[os.fspath(word) for word in command]),
             cwd=folder,
             pass_fds=[theirs],
             env=environment,

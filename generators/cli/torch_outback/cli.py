@@ -146,12 +146,12 @@ def _new(
     yes: bool,
 ) -> None:
     """Make a project that is a working backend for the device NAME."""
-    given = {"runtime": runtime, "language": language, "license": license}
-    given = {key: value for key, value in given.items() if value is not None}
+    asked = {"runtime": runtime, "language": language, "license": license}
+    given: dict[str, Any] = {key: value for key, value in asked.items() if value is not None}
     wanted = Answers(name, author=author, **given)
     defaults = ""
     if not yes and sys.stdin is not None and sys.stdin.isatty():
-        wanted = _asked(wanted, given.keys())
+        wanted = _asked(wanted, set(given))
     elif not name:
         raise Refused("outback new needs a NAME, and there is no terminal to ask for it")
     elif not yes:
@@ -193,7 +193,8 @@ def _asked(wanted: Answers, given: set[str]) -> Answers:
         if key in given or (key == "language" and wanted.runtime != "custom"):
             continue
         choice = click.prompt(question, default=choices[0], type=click.Choice(choices))
-        wanted = dataclasses.replace(wanted, **{key: choice})
+        chosen: dict[str, Any] = {key: choice}
+        wanted = dataclasses.replace(wanted, **chosen)
     return wanted
 
 

@@ -88,9 +88,9 @@ def _loader() -> types.ModuleType:
         return sys.modules[full_name]
     file = cache.module_in(cache.provide())
     loader = importlib.machinery.ExtensionFileLoader(full_name, os.fspath(file))
-    module = importlib.util.module_from_spec(
-        importlib.util.spec_from_file_location(full_name, file, loader=loader)
-    )
+    spec = importlib.util.spec_from_file_location(full_name, file, loader=loader)
+    assert spec is not None  # as there is a loader
+    module = importlib.util.module_from_spec(spec)
     loader.exec_module(module)
     global _ask
     _ask = module._table

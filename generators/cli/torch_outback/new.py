@@ -15,7 +15,7 @@ def create(folder: Path, wanted: Answers) -> Answers:
     if why := names.package_problem(wanted.name):
         raise Refused(f"{why}. Try: outback new {names.suggestion(wanted.name)}")
     made = wanted.completed()
-    files = {}
+    files: dict[Path, str | None] = {}
     for path, text in template.render(toolkit.template(), made).items():
         files[folder / path] = files[folder / PRISTINE / path] = text
     files[answers.file_in(folder)] = made.save()

@@ -35,7 +35,7 @@ def template() -> Path:
 
 def version() -> str:
     text = (tree() / "CMakeLists.txt").read_text(encoding="utf-8")
-    return re.search(r"project\(Outback VERSION ([0-9.]+)", text).group(1)
+    return re.findall(r"project\(Outback VERSION ([0-9.]+)", text)[0]
 
 
 def supports(torch: str) -> bool:

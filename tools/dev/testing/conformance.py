@@ -21,8 +21,7 @@ def report(on: Run, level: str) -> Path:
 def run(environment: Environment, on: Run, level: str) -> str:
     """At `level` on the backend of that run; the page and the report stay in build/log."""
     folder = environment.build / "dev"
-    if not on.is_built(folder):
-        raise console.NotRun(on.not_built().removeprefix("not run: "))
+    on.require(folder)
     made = report(on, level)
     name = made.stem
     made.unlink(missing_ok=True)

@@ -174,8 +174,7 @@ def _run_cpp(tree: Path, folder: str, tests: Iterable[str], stop: bool) -> str:
 def _run_python(
     environment: Environment, tree: Path, suite: Suite, tests: list[str], options: Sequence[str]
 ) -> str:
-    if why := suite.missing(tree):
-        raise console.NotRun(why)
+    suite.require(tree)
     # A second process starts as slowly as the first: not for a few tests.
     many = len(tests) > 1 or (ROOT / tests[0]).is_dir()
     variables = suite.variables(tree)

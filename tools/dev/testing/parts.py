@@ -13,6 +13,7 @@ from .. import (
     contract_page,
     documentation,
     fuzz,
+    lint,
     runtime_table,
     shell,
     stubs,
@@ -23,7 +24,7 @@ from ..architecture import page as architecture_page
 from ..environment import DEFAULT_TORCH, Environment, provide_cuda
 from ..paths import ROOT
 from ..python_runs import RUNS, Run
-from ..stand_ins import STAND_INS, StandIn
+from ..stand_ins import STAND_INS, StandIn, require
 from . import conformance, ctest, samples, sanitizers
 from .limits import WORKERS
 from .pytest_run import run_pytest
@@ -62,8 +63,7 @@ def _long(name: str, title: str, run: Callable[[Work], str], on_dev: bool = True
 
 def _on(suite: Suite, name: str, *options: str, workers: int = WORKERS) -> Callable[[Work], str]:
     def run(work: Work) -> str:
-        if why := suite.missing(work.folder):
-            raise console.NotRun(why)
+        suite.require(work.folder)
         variables = suite.variables(work.folder)
         return run_pytest(work.environment, name, suite.tests, variables, *options, workers=workers)
 
@@ -104,8 +104,7 @@ def _samples_on(driver: StandIn) -> Part:
     """At the level of the host runtime with memory apart."""
 
     def run(work: Work) -> str:
-        if not driver.is_built(work.folder):
-            raise console.NotRun(driver.not_built().removeprefix("not run: "))
+        require(work.folder, driver.package, driver.name)
         variables = driver.variables(work.folder)
         return samples.run(work.environment, "fallback", variables, driver.name)
 
@@ -125,8 +124,7 @@ def _on_cuda(suite: Suite) -> Part:
     """With the Python that OUTBACK_CUDA_PYTHON names, or one that is made for it."""
 
     def run(work: Work) -> str:
-        if not STAND_INS[0].is_built(work.folder):
-            raise console.NotRun(STAND_INS[0].not_built().removeprefix("not run: "))
+        require(work.folder, STAND_INS[0].package, STAND_INS[0].name)
         named = os.environ.get("OUTBACK_CUDA_PYTHON")
         python = named or provide_cuda(work.environment.torch.partition("+")[0])
         variables = {**suite.variables(work.folder), "OUTBACK_CUDA_PYTHON": os.fspath(python)}
@@ -178,7 +176,7 @@ PARTS = (
     # The pages run two at a time: what takes longest first.
     Part(
         "stubs",
-        "the type stubs are up to date, and mypy is content with them",
+        "the type stubs are up to date; mypy finds nothing in them, the command and conformance",
         lambda it: stubs.check(it.environment, it.folder),
         one_core=True,
     ),
@@ -206,6 +204,13 @@ PARTS = (
         "architecture-page",
         "docs/architecture.md says what includes what, and which way calls go",
         lambda it: architecture_page.check(it.environment, it.folder),
+        one_core=True,
+    ),
+    Part(
+        "format",
+        "clang-format and ruff find nothing",
+        lambda it: lint.check(it.environment),
+        on_dev=False,
         one_core=True,
     ),
     Part(

@@ -21,7 +21,9 @@ class Suite:
     targets: tuple[str, ...]  # of the build: what its tests use
     marks: str = ""  # pytest's -m in a short run
     few: bool = False  # there: the imports of a second worker take longer than half of the tests
-    missing: Callable[[Path], str] = lambda folder: ""  # why it cannot run on this build tree
+    require: Callable[[Path], None] = (
+        lambda folder: None
+    )  # raises NotRun on a build tree without it
 
     @property
     def workers(self) -> int:
@@ -44,9 +46,6 @@ _TARGETS = {
 
 
 def _of(run: Run) -> Suite:
-    def missing(folder: Path) -> str:
-        return "" if run.is_built(folder) else run.not_built().removeprefix("not run: ")
-
     return Suite(
         name=f"python-{run.short_name}",
         title=f"the Python tests that ask something of it: {run.name}",
@@ -55,7 +54,7 @@ def _of(run: Run) -> Suite:
         targets=(*_TARGETS[run.package], "outback_probe", "outback_refusing"),
         marks=run.marks,
         few=run.few,
-        missing=missing,
+        require=run.require,
     )
 
 

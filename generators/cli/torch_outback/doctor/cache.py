@@ -95,11 +95,12 @@ def _folder(root: Path) -> Finding:
 
 def _torch_half(root: Path, key: Key | None, has_backend: bool) -> Iterator[Finding]:
     there = None
+    name = key.fixed if key is not None else ""
     try:
         there = cache.found(root, key) if key is not None else None
     except Refused as refused:
         advice = "remove what others could have changed: it is built again"
-        command = f"rm -r {shlex.quote(str(root / key.fixed))}*"
+        command = f"rm -r {shlex.quote(str(root / name))}*"
         yield _found("torch half", str(refused), PROBLEM, advice, command)
     except OSError as error:
         said = f"{error.filename or root}: {error.strerror}"

@@ -128,7 +128,7 @@ def _of_entry_point(
 
 def _without_entry_points(known: set[str]) -> list[Backend]:
     """Packages that Outback's CMake has made, whose wheel was not installed as a whole."""
-    found = {}
+    found: dict[str, Backend] = {}
     for place in sys.path:
         for file in Path(place).glob("*/_build.py") if place else ():
             folder = file.parent

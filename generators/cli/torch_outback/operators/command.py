@@ -118,7 +118,8 @@ def ops(
     if to_read:
         found = document.read(to_read)
     else:
-        found, code = running.run([*(["-m"] if is_module else []), script, *arguments], with_stack)
+        given = [script or "", *arguments]
+        found, code = running.run([*(["-m"] if is_module else []), *given], with_stack)
     files = {json_to: lambda: document.text(found), html_to: lambda: page.text(found, model)}
     _show(rendering.lines(found, model, most), files)
     context.exit(code if code >= 0 else 128 - code)

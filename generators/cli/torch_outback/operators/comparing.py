@@ -22,6 +22,10 @@ class Change:
     own_ns_before: int
 
 
+def _served(rows: list) -> str:
+    return ", ".join(sorted({row.served for row in rows}))
+
+
 def changes(before: Document, after: Document) -> list[Change]:
     """The largest change of time first."""
     old, new = _by_operator(before.operators), _by_operator(after.operators)
@@ -32,7 +36,8 @@ def changes(before: Document, after: Document) -> list[Change]:
             Change(
                 name,
                 dtype,
-                *(", ".join(sorted({row.served for row in rows})) for rows in (now, was)),
+                _served(now),
+                _served(was),
                 *(sum(row.calls for row in rows) for rows in (now, was)),
                 *(sum(row.own_ns for row in rows) for rows in (now, was)),
             )

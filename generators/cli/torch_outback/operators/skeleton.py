@@ -121,7 +121,7 @@ def _with_computed(body: str, arguments: str, functional: _Overload) -> str:
     """The arguments of `impl` where `meta` hands over what it has computed: PyTorch's own kernels
     take that in pieces, and those of outback/kernels/structured.h in front, as it is."""
     results = 1 + functional.result.count(",")
-    of_meta = re.search(r"meta_return_ty meta\((.*)\);", body).group(1)
+    of_meta = re.findall(r"meta_return_ty meta\((.*)\);", body)[0]
     outputs = arguments.split(", ")[-results:]
     return ", ".join(["const meta_return_ty & computed", of_meta, *outputs])
 

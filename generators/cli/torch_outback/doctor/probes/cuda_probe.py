@@ -8,6 +8,7 @@ import ctypes
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 from outback_probe import at, tell
 
@@ -48,11 +49,16 @@ def _tell_nvml(name: str) -> None:
         return
     at("nvmlInit_v2")
     if status := _call(library, "nvmlInit_v2"):
-        text = ctypes.c_char_p(_pointer(library, "nvmlErrorString", status)).value or b""
-        tell("nvml_error", {"code": status, "text": text.decode(errors="replace")})
+        said = ctypes.c_char_p(_pointer(library, "nvmlErrorString", status)).value or b""
+        tell("nvml_error", {"code": status, "text": said.decode(errors="replace")})
         return
     text, number = ctypes.create_string_buffer(_TEXT), ctypes.c_int()
-    found = {"file": _mapped("libnvidia-ml") or name, "driver": "", "cuda": 0, "devices": []}
+    found: dict[str, Any] = {
+        "file": _mapped("libnvidia-ml") or name,
+        "driver": "",
+        "cuda": 0,
+        "devices": [],
+    }
     if _call(library, "nvmlSystemGetDriverVersion", text, _TEXT) == 0:
         found["driver"] = _decoded(text)
     if _call(library, "nvmlSystemGetCudaDriverVersion_v2", ctypes.byref(number)) == 0:
@@ -73,15 +79,15 @@ def _tell_driver() -> None:
         tell("driver_missing", str(error))
         return
     number = ctypes.c_int()
-    found = {"file": _mapped("libcuda.so"), "cuda": 0, "devices": []}
+    found: dict[str, Any] = {"file": _mapped("libcuda.so"), "cuda": 0, "devices": []}
     if _call(library, "cuDriverGetVersion", ctypes.byref(number)) == 0:
         found["cuda"] = number.value
     at("cuInit")
     if status := _call(library, "cuInit", 0):
         name = ctypes.c_char_p()
         known = _call(library, "cuGetErrorName", status, ctypes.byref(name)) == 0
-        text = name.value.decode(errors="replace") if known and name.value else ""
-        tell("driver", found | {"error": status, "text": text})
+        said = name.value.decode(errors="replace") if known and name.value else ""
+        tell("driver", found | {"error": status, "text": said})
         return
     at("cuDeviceGetCount")
     text = ctypes.create_string_buffer(_TEXT)
