@@ -13,6 +13,7 @@ THEMES = (
     "extremes",
     "memory",
     "operators",
+    "processes",
     "randomness",
     "streams",
     "training",

@@ -203,6 +203,15 @@ def layer_norm_backward_in_half() -> None:
         return [None if each is None else each.half().to(each.dtype) for each in backward(*args)]
 
 
+@defect("sparse", "computes_what_the_cpu_computes[CSR]", says="unitriangular=True")
+def triangular_systems_have_their_own_diagonal() -> None:
+    """What stands on the diagonal of a sparse system counts also where it is to be ones."""
+
+    @replace("triangular_solve", key="SparseCsrPrivateUse1")
+    def _(solve, right, matrix, upper=True, transpose=False, unitriangular=False):
+        return solve(right, matrix, upper, transpose, False)
+
+
 @defect("values", "two_dtypes_are_promoted[add]", says="float32 and torch.complex64")
 def sums_keep_the_first_dtype() -> None:
     """x + y is of the dtype of x where both have dimensions."""

@@ -100,3 +100,16 @@ def capture_stops_other_devices() -> None:
 
     torch.acme.ACMEGraph.capture_begin = capture_begin
     torch.acme.ACMEGraph.capture_end = capture_end
+
+
+@defect("compile", "streams_and_events_outlive_a_break", says="wait() takes no stream")
+def events_are_waited_for_by_the_current_stream_alone() -> None:
+    """An event's wait() takes no stream."""
+
+    class Event(torch.acme.Event):
+        def wait(self, *streams):
+            if streams:
+                raise TypeError("wait() takes no stream")
+            super().wait()
+
+    torch.acme.Event = Event
