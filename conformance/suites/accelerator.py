@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import gc
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -241,101 +240,6 @@ def synchronize_takes_every_form(backend: Backend) -> None:
 # ---- memory
 
 
-def _allocated(device: torch.device) -> int:
-    return torch.accelerator.memory_allocated(device)
-
-
-def _settle(*devices: torch.device) -> None:
-    """Starts the devices, and frees what earlier checks left to Python's collector."""
-    for device in devices:
-        torch.ones(1, device=device)
-    gc.collect()
-
-
-@check(called_by=f"{MEMORY}: memory_allocated", without="a leak cannot be seen, or seems to be one")
-def allocated_memory_is_counted(backend: Backend) -> None:
-    """memory_allocated() grows by a tensor's bytes, and falls by them when it is gone."""
-    need_accelerator(backend)
-    _settle(backend.device)
-    before = _allocated(backend.device)
-    tensor = torch.empty(4 * MEGABYTE, dtype=torch.uint8, device=backend.device)
-    grown = _allocated(backend.device) - before
-    assert 4 * MEGABYTE <= grown <= 8 * MEGABYTE, f"4 MiB counted as {grown} bytes"
-    view = tensor[1:]
-    equal(_allocated(backend.device) - before, grown, "the growth with a view")
-    del tensor
-    equal(_allocated(backend.device) - before, grown, "the growth while a view lives")
-    del view
-    equal(_allocated(backend.device) - before, 0, "the growth when all are gone")
-
-
-@check(
-    called_by=f"{MEMORY}: memory_allocated", without="a program looks at another device's memory"
-)
-def memory_is_counted_by_device(backend: Backend) -> None:
-    """A tensor is counted on its own device, by every form of it, and not on another."""
-    need_accelerator(backend)
-    other = backend.other_device
-    _settle(other, backend.device)
-    before = {device: _allocated(device) for device in (backend.device, other)}
-    tensor = torch.empty(4 * MEGABYTE, dtype=torch.uint8, device=other)
-    equal(_allocated(backend.device), before[backend.device], "the bytes of the first device")
-    for form in _forms(backend, other.index):
-        grown = torch.accelerator.memory_allocated(form) - before[other]
-        assert grown >= tensor.nbytes, f"memory_allocated({form!r}) grew by {grown}"
-    with current_device(backend, other):
-        grown = torch.accelerator.memory_allocated() - before[other]
-        assert grown >= tensor.nbytes, f"memory_allocated() there grew by {grown}"
-
-
-@check(called_by=f"{MEMORY}: max_memory_allocated", without="a training script logs no true peak")
-def the_peak_is_kept_until_it_is_reset(backend: Backend) -> None:
-    """max_memory_allocated() keeps the highest count until reset_peak_memory_stats()."""
-    need_accelerator(backend)
-    device = backend.device
-    _settle(device)
-    torch.accelerator.reset_peak_memory_stats(device)
-    before = _allocated(device)
-    equal(torch.accelerator.max_memory_allocated(device), before, "the peak after a reset")
-    tensor = torch.empty(4 * MEGABYTE, dtype=torch.uint8, device=device)
-    top = _allocated(device)
-    del tensor
-    equal(_allocated(device), before, "what is allocated afterwards")
-    equal(torch.accelerator.max_memory_allocated(device), top, "the peak")
-    torch.accelerator.reset_peak_memory_stats(device)
-    equal(torch.accelerator.max_memory_allocated(device), before, "the peak after a reset")
-
-
-@check(called_by=f"{MEMORY}: memory_reserved", without="out of memory cannot be explained")
-def reserved_memory_holds_the_allocated(backend: Backend) -> None:
-    """memory_reserved() is at least memory_allocated(), its peak at least itself."""
-    need_accelerator(backend)
-    tensor = torch.empty(4 * MEGABYTE, dtype=torch.uint8, device=backend.device)
-    reserved = torch.accelerator.memory_reserved(backend.device)
-    allocated = torch.accelerator.memory_allocated(backend.device)
-    assert reserved >= allocated >= tensor.nbytes, f"reserved {reserved}, allocated {allocated}"
-    peak = torch.accelerator.max_memory_reserved(backend.device)
-    assert peak >= reserved, f"the peak {peak} is below {reserved}"
-
-
-@check(called_by=f"{MEMORY}: empty_cache", without="memory is not given back to other processes")
-def emptying_the_cache_keeps_tensors(backend: Backend) -> None:
-    """empty_cache() gives back what is cached, and no tensor changes."""
-    need_accelerator(backend)
-    kept = torch.arange(100.0, device=backend.device)
-    big = torch.empty(32 * MEGABYTE, dtype=torch.uint8, device=backend.device)
-    del big
-    torch.accelerator.synchronize()
-    torch.accelerator.empty_cache()
-    reserved = torch.accelerator.memory_reserved(backend.device)
-    allocated = torch.accelerator.memory_allocated(backend.device)
-    assert reserved < allocated + 32 * MEGABYTE, (
-        f"{reserved} bytes are reserved for {allocated} after empty_cache()"
-    )
-    torch.zeros(100, device=backend.device)
-    same(kept, torch.arange(100.0), backend.device, "a tensor from before")
-
-
 STATISTICS = {
     name: (name,)
     for name in ("allocation", "segment", "active", "allocated_bytes", "reserved_bytes")
@@ -366,38 +270,6 @@ STATS: list[Check] = variants(
     statistics_move_together,
     STATISTICS,
 )
-
-
-@check(called_by=f"{MEMORY}: reset_accumulated_memory_stats", without="counts are of the whole run")
-def accumulated_statistics_can_be_reset(backend: Backend) -> None:
-    """reset_accumulated_memory_stats() sets what was allocated and freed to zero."""
-    need_accelerator(backend)
-    tensor = torch.empty(4 * MEGABYTE, dtype=torch.uint8, device=backend.device)
-    torch.accelerator.reset_accumulated_memory_stats(backend.device)
-    stats = torch.accelerator.memory_stats(backend.device)
-    equal(stats["allocated_bytes.all.allocated"], 0, "what was allocated after the reset")
-    equal(stats["allocated_bytes.all.freed"], 0, "what was freed after the reset")
-    assert stats["allocated_bytes.all.current"] >= tensor.nbytes, "the reset forgot a tensor"
-    del tensor
-    freed = torch.accelerator.memory_stats(backend.device)["allocated_bytes.all.freed"]
-    assert freed >= 4 * MEGABYTE, f"{freed} bytes are counted as freed"
-
-
-@check(called_by=f"{MEMORY}: get_memory_info", without="servers as vLLM cannot size their caches")
-def free_memory_is_a_part_of_all(backend: Backend) -> None:
-    """get_memory_info() is (free, total) of each device, by every form of it."""
-    need_accelerator(backend)
-    get = _newer(torch.accelerator, "get_memory_info")
-    for index in range(backend.count):
-        totals = set()
-        tensor = torch.empty(32 * MEGABYTE, dtype=torch.uint8, device=f"{backend.name}:{index}")
-        for form in _forms(backend, index):
-            free, total = get(form)
-            assert 0 <= free <= total - tensor.nbytes, (
-                f"with {tensor.nbytes} bytes in use, free is {free}, total {total}"
-            )
-            totals.add(total)
-        equal(len(totals), 1, "the number of totals")
 
 
 @check(called_by=f"{MEMORY}: empty_host_cache", without="pinned memory is kept for good")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 
 from ..backend import Backend
-from ..check import Check, Skipped, Unsupported, check, variants
+from ..check import Skipped, Unsupported, check
 from ..current import current_device, need_accelerator
 from ..expect import equal, on, refused, same
 
@@ -286,23 +286,6 @@ def the_guards_device_is_the_threads_own(backend: Backend) -> None:
 
 
 @check(
-    called_by=f"{HOOKS}: resizePrivateUse1Bytes",
-    without="FSDP cannot free and fetch a layer's parameters",
-)
-def a_storage_can_grow(backend: Backend) -> None:
-    """UntypedStorage.resize_() to more bytes keeps those that were there, for tensors too."""
-    tensor = torch.arange(4, dtype=torch.uint8, device=backend.device)
-    storage = tensor.untyped_storage()
-    storage.resize_(1000)
-    equal(storage.nbytes(), 1000, "nbytes()")
-    equal(storage.device.type, backend.name, "the type of device")
-    same(tensor.cpu(), torch.arange(4, dtype=torch.uint8), CPU, "the bytes from before")
-    whole = torch.empty(0, dtype=torch.uint8, device=backend.device).set_(storage)
-    whole[4:] = 9
-    equal(int(whole.cpu().long().sum()), 6 + 9 * 996, "the sum of all bytes")
-
-
-@check(
     called_by="torch/distributed/fsdp/_fully_shard/_fsdp_param.py: free_storage",
     without="FSDP runs out of memory that it thinks it has freed",
 )
@@ -372,84 +355,3 @@ def generators_of_no_device_are_refused(backend: Backend) -> None:
     for index in (backend.count, 99):
         with refused(*WRONG_DEVICE, what=f"torch.Generator of device {index}"):
             torch.Generator(torch.device(backend.name, index))
-
-
-# ---- the hooks' pinned memory
-
-
-def _pinned(tensor: torch.Tensor) -> torch.Tensor:
-    found = tensor.pin_memory()
-    if not found.is_pinned():
-        raise Unsupported("pin_memory() gives memory of which is_pinned() says that it is not")
-    return found
-
-
-@check(called_by=f"{ANY_HOOKS}: isPinnedPtr", without="a DataLoader pins nothing, or everything")
-def pinned_memory_is_told_from_other(backend: Backend) -> None:
-    """is_pinned() is True of pinned tensors and of parts of them, and False of all others."""
-    need_accelerator(backend)
-    torch.ones(1, device=backend.device)
-    pinned = _pinned(torch.arange(10.0))
-    same(pinned, torch.arange(10.0), CPU, "the pinned copy")
-    for name, part in {"slice": pinned[5:], "view": pinned.view(2, 5).t()}.items():
-        equal(part.is_pinned(), True, f"is_pinned() of a {name}")
-    for name, other in {
-        "tensor of the CPU": torch.arange(10.0),
-        "copy": pinned.clone(),
-        "sum": pinned + 1,
-        "tensor of the device": torch.ones(2, device=backend.device),
-    }.items():
-        equal(other.is_pinned(), False, f"is_pinned() of a {name}")
-    equal(pinned.pin_memory().data_ptr(), pinned.data_ptr(), "where a pinned tensor is pinned")
-
-
-PINNERS = {
-    "empty": (lambda: torch.empty(10, pin_memory=True),),
-    "zeros": (lambda: torch.zeros(10, pin_memory=True),),
-    "tensor": (lambda: torch.tensor([1.0, 2.0], pin_memory=True),),
-    "rand": (lambda: torch.rand(10, pin_memory=True),),
-    "new_empty": (lambda: torch.ones(1).new_empty(10, pin_memory=True),),
-}
-
-
-def factories_pin_memory(backend: Backend, make: Callable) -> None:
-    """A factory with pin_memory=True gives memory of the CPU that is pinned."""
-    need_accelerator(backend)
-    torch.ones(1, device=backend.device)
-    _pinned(torch.ones(1))
-    made = make()
-    equal(made.is_pinned(), True, "is_pinned()")
-    equal(made.device, CPU, "the device")
-
-
-PIN: list[Check] = variants(
-    Check(
-        factories_pin_memory,
-        called_by=f"{ANY_HOOKS}: getPinnedMemoryAllocator",
-        without="copies to the device wait for the host",
-    ),
-    factories_pin_memory,
-    PINNERS,
-)
-
-
-@check(called_by=f"{ANY_HOOKS}: getPinnedMemoryAllocator", without="device memory is pinned twice")
-def device_memory_cannot_be_pinned(backend: Backend) -> None:
-    """pin_memory() of a tensor of the device is refused."""
-    need_accelerator(backend)
-    with refused(RuntimeError, what="pin_memory() of the device's memory"):
-        torch.ones(2, device=backend.device).pin_memory()
-
-
-@check(called_by=f"{ANY_HOOKS}: getPinnedMemoryAllocator", without="batches arrive torn")
-def copies_from_pinned_memory_arrive(backend: Backend) -> None:
-    """Copies that do not block carry the right values both ways, also when memory is reused."""
-    need_accelerator(backend)
-    for step in range(4):
-        expected = torch.arange(50_000.0) + step
-        there = expected.pin_memory().to(backend.device, non_blocking=True)
-        torch.full((50_000,), -1.0).pin_memory()
-        on(there, backend.device)
-        back = (there * 2).to("cpu", non_blocking=True)
-        torch.accelerator.synchronize()
-        same(back, expected * 2, CPU, f"copy {step}")

@@ -38,6 +38,7 @@ def every_way_makes_pinned_memory(backend: Backend) -> None:
         "zeros": lambda: torch.zeros(64, pin_memory=True),
         "tensor": lambda: torch.tensor([1.0, 2.0], pin_memory=True),
         "arange": lambda: torch.arange(64, pin_memory=True),
+        "rand": lambda: torch.rand(64, pin_memory=True),
         "empty_like": lambda: torch.empty_like(torch.ones(64), pin_memory=True),
         "new_empty": lambda: torch.ones(4).new_empty(64, pin_memory=True),
         "empty_strided": lambda: torch.empty_strided((4, 4), (1, 4), pin_memory=True),
@@ -65,7 +66,8 @@ def only_pinned_memory_is_pinned(backend: Backend) -> None:
     wrong = [name for name, view in views.items() if not view.is_pinned()]
     assert not wrong, f"not pinned: {', '.join(wrong)}"
     assert x.pin_memory() is x, "what is pinned was pinned again"
-    assert not torch.ones(64).is_pinned()
+    for other in (torch.ones(64), x.clone(), x + 1):
+        assert not other.is_pinned(), "what was made beside pinned memory is said to be pinned"
 
 
 @check(

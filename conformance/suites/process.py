@@ -356,27 +356,6 @@ def threads_allocate_and_compute_at_once(backend: Backend) -> None:
 
 
 @check(
-    called_by="torch/include/c10/core/DeviceGuard.h: DeviceGuard",
-    without="one thread's device becomes another one's",
-)
-def the_current_device_is_the_threads_own(backend: Backend) -> None:
-    """A thread begins on device 0, and what one sets is not seen by another one."""
-    other = backend.other_device
-    seen: list[int] = []
-
-    def work() -> None:
-        seen.append(torch.accelerator.current_device_index())
-        torch.accelerator.set_device_index(other.index)
-        seen.append(torch.accelerator.current_device_index())
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert seen == [0, other.index], seen
-    assert torch.accelerator.current_device_index() == backend.device.index
-
-
-@check(
     called_by="torch/include/c10/core/Allocator.h: DataPtr",
     without="tensors that a thread left behind crash the next one that frees them",
 )

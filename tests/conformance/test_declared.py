@@ -17,7 +17,7 @@ from tools.dev.python_runs import RUNS  # noqa: E402
 MOST = {
     "host": 0,
     "host-memory-apart": 21,
-    "null": 87,
+    "null": 81,
     "cuda": 21,
     "level-zero": 36,
 }
