@@ -12,21 +12,6 @@ from torch.nn.parallel import DistributedDataParallel
 pytestmark = pytest.mark.any_runtime
 
 
-@pytest.mark.filterwarnings("ignore:.*is deprecated:FutureWarning")  # newer torch has new names
-def test_collectives_take_the_devices_tensors(group):
-    with group():
-        x = torch.ones(4, device="acme")
-        dist.all_reduce(x)
-        dist.broadcast(x, src=0)
-        dist.all_gather([torch.empty_like(x), torch.empty_like(x)], x)
-        dist.reduce_scatter_tensor(torch.empty(2, device="acme"), x)
-        dist.all_to_all_single(torch.empty_like(x), x)
-        assert dist.all_reduce(x, async_op=True).wait()
-        dist.barrier()
-        dist.broadcast_object_list([1, "two"], src=0)
-        assert x.device == torch.device("acme:0")
-
-
 def test_the_group_may_name_a_device(group, two_devices):
     with group(device_id=torch.device("acme:1")):
         dist.barrier()
@@ -98,30 +83,6 @@ def averaged(state: None, bucket: dist.GradBucket) -> torch.futures.Future[torch
     done = torch.futures.Future(devices=[bucket.buffer().device])
     done.set_result(bucket.buffer().clone())
     return done
-
-
-@pytest.mark.parametrize("options", [{}, {"gradient_as_bucket_view": True}, {"static_graph": True}])
-@pytest.mark.parametrize("device_ids", [None, [0]])
-def test_data_parallel_trains_as_one_process_does(request, group, options, device_ids):
-    if "static_graph" in options:  # PyTorch's reducer wants it
-        request.getfixturevalue("pinned_memory")
-    torch.manual_seed(0)
-    alone = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 2)).acme()
-    together = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 2)).acme()
-    together.load_state_dict(alone.state_dict())
-    with group():
-        parallel = DistributedDataParallel(together, device_ids=device_ids, **options)
-        parallel.register_comm_hook(None, averaged)
-        for model in (alone, parallel):
-            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-            for step in range(3):
-                x = torch.arange(12.0).reshape(3, 4).acme() / (step + 1)
-                model(x).square().mean().backward()
-                optimizer.step()
-                optimizer.zero_grad()
-    for a, b in zip(alone.parameters(), together.parameters(), strict=True):
-        assert b.device == torch.device("acme:0")
-        torch.testing.assert_close(a, b)
 
 
 def test_data_parallel_measures_time_on_the_device(group, capfd):

@@ -91,15 +91,6 @@ def test_a_batch_that_is_too_large_is_made_smaller(little_memory):
     assert tried == [64, 32, 16]
 
 
-def test_cached_memory_goes_back_before_there_is_an_error(little_memory):
-    bytes_of(40 * MEBIBYTE)
-    y = bytes_of(50 * MEBIBYTE)
-    assert torch.acme.memory_stats()["num_alloc_retries"] == 1
-    assert torch.acme.memory_stats()["num_ooms"] == 0
-    assert torch.acme.memory_reserved() == 50 * MEBIBYTE
-    del y
-
-
 def test_an_observer_that_fails_hides_nothing(run_python):
     finished = run_python(
         """
