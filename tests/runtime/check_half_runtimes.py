@@ -1,4 +1,4 @@
-"""Compiles classes that lack something, all in one file: each must be refused in the words that name
+"""Compiles classes that lack something, all in one file: each must be refused in words that name
 what is missing, and the whole ones must not be. They are made from the list of slots.
 
     python check_half_runtimes.py COMPILER INCLUDE_FOLDER...
@@ -126,7 +126,8 @@ def compiled(compiler: str, folders: list[str], classes: list[str]) -> str:
     for number, members in enumerate(classes):
         source += (
             f"namespace case_{number} {{\nstruct runtime {{\n{members}\n}};\n"
-            "const outback_runtime* table_of_runtime(runtime& r) { return outback::table_of(r); }\n}\n"
+            "const outback_runtime* table_of_runtime(runtime& r) { return outback::table_of(r); }\n"
+            "}\n"
         )
     command = [compiler, "-std=c++20", "-fsyntax-only", "-ferror-limit=0", "-x", "c++", "-"]
     if "clang" not in subprocess.check_output([compiler, "--version"], text=True):
