@@ -189,7 +189,7 @@ def make_twin_group(transport: Any, name: str, timeout: timedelta) -> Any:
     """The group of a device with a twin over `transport`, a group that takes the twin's tensors."""
 
 def wanted_transport() -> str | None:
-    """What OUTBACK_TRANSPORT says, "gloo" or "nccl", or None. Raises ValueError for another value."""
+    """The value of OUTBACK_TRANSPORT, "gloo" or "nccl", or None. Raises ValueError for another."""
 
 def leave_groups(seconds: float) -> None:
     """At the end of the process: waits that long for the operations of groups, which are left alone
